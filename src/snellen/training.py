@@ -114,8 +114,9 @@ def checkpoint_exam(
     """Examine a callable from parts to text, as `snellen.examine` takes, write and return the verdict on it.
 
     `folder/step-…/verdict.json` compares it with the exam before it; `settings` are those of `ExamSettings`, and stay
-    the same in a folder. `model` is the torch module behind the callable: it is asked in eval mode without gradients, and
-    comes back as it was. Random states stay as they were. Whatever goes wrong is a verdict `failed`, never an error.
+    the same in a folder. `model` is the torch module behind the callable: it is asked in eval mode without gradients,
+    and comes back as it was. Random states stay as they were. Whatever goes wrong is a verdict `failed`, never an
+    error.
     Returns None in every process but the first.
     """
     if not is_main_process():

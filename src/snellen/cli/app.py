@@ -242,6 +242,33 @@ def quiz(
 
 
 @app.command()
+def plan(
+    itemset: Annotated[list[str], typer.Argument(help="Suites, or folders with item sets that are there.")],
+    subject: Annotated[list[str], typer.Option("--subject", "-s", help="Who would be examined; may be repeated.")] = [],  # noqa: B006
+    condition: Annotated[list[str], typer.Option(help="As of `run`; may be repeated.")] = VANILLA,
+    n: Annotated[Optional[int], typer.Option("--n", min=1, help="Test items a task.")] = None,  # noqa: UP045
+    full: Annotated[bool, typer.Option("--full", help="The paper's size.")] = False,
+    workers: Workers = None,
+    cores: Annotated[Optional[int], typer.Option(min=1, help="Cores of a machine; this one's otherwise.")] = None,  # noqa: UP045
+    machines: Annotated[int, typer.Option(min=1, help="How many machines.")] = 1,
+    latency: Annotated[float, typer.Option(min=0, help="Seconds until a remote subject answers.")] = 2.0,
+    price: Annotated[Optional[str], typer.Option(help="IN,OUT: money a million tokens.")] = None,  # noqa: UP045
+    renderer: Renderer = "mitsuba",
+    quality: Quality = "good",
+    size: Annotated[Optional[str], typer.Option(help="WxH of generated pictures in pixels.")] = None,  # noqa: UP045
+    stated: Annotated[bool, typer.Option("--stated", help="Draw and time nothing: use the rates of recipes.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Say what a study would take: time, money, disk, and what it waits for. Nothing of it is rendered or asked."""
+    from snellen.cli.planning import plan as do
+
+    do(
+        itemset, subject, condition, n=n, full=full, workers=workers, cores=cores, machines=machines, latency=latency,
+        price=price, renderer=renderer, quality=quality, size=size, stated=stated, as_json=as_json,
+    )  # fmt: skip
+
+
+@app.command()
 def run(
     itemset: Annotated[list[str], typer.Argument(help="Item sets (folders or URLs) or suites.")],
     subject: Subjects,

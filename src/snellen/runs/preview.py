@@ -20,6 +20,8 @@ from snellen.runs.views import lay_out_montages, show_items
 
 PICTURE_TOKENS, CHARACTERS_A_TOKEN = 1000, 4
 """Rough figures for estimates; services count otherwise, and recorded calls hold the true numbers."""
+REPLY_TOKENS, CALL_CPU_S = 50, 0.008
+"""For plans: tokens of a reply, and CPU seconds that a call takes here (`bench/ask_loop.py --command`)."""
 
 
 @dataclass(frozen=True)

@@ -54,11 +54,8 @@ def needs_items(spec: str) -> bool:
     return is_simulated(spec)
 
 
-def make_subject(spec: str, items: Sequence[Item] = ()) -> Subject:
-    """The subject that `spec` names. `items` are for ideal observers alone.
-
-    Raises SnellenError for an unknown kind, name or setting.
-    """
+def split_spec(spec: str) -> tuple[str, str, dict[str, str]]:
+    """Kind, name and settings of what a spec names. Raises SnellenError for an unknown kind."""
     kind, colon, rest = spec.partition(":")
     if not colon or "/" in kind:
         if "/" not in spec:
@@ -66,8 +63,17 @@ def make_subject(spec: str, items: Sequence[Item] = ()) -> Subject:
         kind, rest = "chat", spec
     if kind not in set(SUBJECTS):
         raise SnellenError(f"no kind of subject {kind!r} in {spec!r}; {near(kind, SUBJECTS)}")
-    name, settings = rest, dict[str, str]()
-    if kind != "fake" and "?" in rest:  # a fake's constant text may hold any sign
-        name, _, query = rest.partition("?")
-        settings = {FORMER_SETTINGS.get(key, key): value for key, value in parse_qsl(query, keep_blank_values=True)}
+    if kind == "fake" or "?" not in rest:  # a fake's constant text may hold any sign
+        return kind, rest, {}
+    name, _, query = rest.partition("?")
+    settings = {FORMER_SETTINGS.get(key, key): value for key, value in parse_qsl(query, keep_blank_values=True)}
+    return kind, name, settings
+
+
+def make_subject(spec: str, items: Sequence[Item] = ()) -> Subject:
+    """The subject that `spec` names. `items` are for ideal observers alone.
+
+    Raises SnellenError for an unknown kind, name or setting.
+    """
+    kind, name, settings = split_spec(spec)
     return SUBJECTS.get(kind)(name, settings, items)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from snellen.compute import Progress
 from snellen.core.home import home
-from snellen.core.suite import BuildOptions
+from snellen.core.suite import SIZE_PX, BuildOptions
 from snellen.stimuli.render.engine import RenderSettings, renderer_info
 from snellen.stimuli.render.picture_cache import render_pictures
 from snellen.stimuli.scenes.model import RenderSpec
@@ -26,5 +27,14 @@ def render_for_recipe(specs: Sequence[RenderSpec], options: BuildOptions) -> tup
 
 
 def picture_seconds(by_quality: Mapping[str, float], options: BuildOptions) -> float:
-    """CPU seconds of one picture in the quality of this build. Raises SnellenError for a quality that is not known."""
-    return by_quality[RenderSettings(quality=options.quality).quality]  # type: ignore[arg-type]  # checked by RenderSettings itself
+    """CPU seconds of one picture in the quality and size of this build, from those of a usual size by quality.
+
+    Raises SnellenError for a quality that is not known.
+    """
+    seconds = by_quality[RenderSettings(quality=options.quality).quality]  # type: ignore[arg-type]  # checked by RenderSettings itself
+    return seconds * size_share(options)
+
+
+def size_share(options: BuildOptions) -> float:
+    """Pixels of a picture of this build, as a share of a usual one's."""
+    return math.prod(options.size_px) / math.prod(SIZE_PX)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +22,7 @@ from snellen.stimuli.render.regions import REGIONS_VERSION
 from snellen.stimuli.scenes.model import Camera, RenderSpec, Scene, to_json
 
 _PNG_LEVEL = 3
+_WANTED: ContextVar[dict[RenderSpec, None] | None] = ContextVar("wanted", default=None)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,22 +36,37 @@ class _Job:
     threads: int
 
 
+@contextmanager
+def wanted_specs() -> Iterator[dict[RenderSpec, None]]:
+    """What is wanted of `render_pictures` meanwhile, as keys in order: each spec once, drawn or in the cache."""
+    specs: dict[RenderSpec, None] = {}
+    token = _WANTED.set(specs)
+    try:
+        yield specs
+    finally:
+        _WANTED.reset(token)
+
+
 def render_pictures(
     specs: Sequence[RenderSpec],
     settings: RenderSettings,
     cache_dir: str | os.PathLike[str],
     *,
     workers: int = 1,
+    threads: int | None = None,
     progress: Progress | None = None,
 ) -> list[Path]:
     """The picture file (8-bit RGB PNG) of every spec, in order; only what the cache lacks is drawn.
 
     A file is named by a hash of scene, camera, seed, samples, renderer variant and versions, and appears whole or not
     at all: after a kill the next call draws only what is missing. Shots of one scene are drawn by one worker from one
-    built scene. `workers` above 1 starts fresh processes (guard scripts with `if __name__ == "__main__"`).
+    built scene. `threads` of a worker, unless given, are those that leave no core idle. `workers` above 1 starts fresh
+    processes (guard scripts with `if __name__ == "__main__"`).
     """
     folder = Path(cache_dir)
     engine = find_engine(settings)
+    if (wanted := _WANTED.get()) is not None:
+        wanted.update(dict.fromkeys(specs))
     scenes: dict[Scene, str] = {}
     paths = []
     missing: dict[str, dict[Path, RenderSpec]] = {}
@@ -59,7 +77,7 @@ def render_pictures(
         paths.append(path)
         if not path.exists() or not path.stat().st_size:  # a power cut may leave a name without its bytes
             missing.setdefault(scene_text, {})[path] = spec
-    threads = threads_per_worker(min(workers, max(len(missing), 1)))
+    threads = threads or threads_per_worker(min(workers, max(len(missing), 1)))
     shards = []
     for views in missing.values():
         scene = next(iter(views.values())).scene

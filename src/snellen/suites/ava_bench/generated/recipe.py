@@ -24,7 +24,7 @@ from snellen.core.least_px import least_px_notes, scene_notes
 from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
 from snellen.core.suite import SIZE_PX, BuildOptions
-from snellen.stimuli.render import render_for_recipe
+from snellen.stimuli.render import render_for_recipe, size_share
 from snellen.suites.ava_bench.abilities import ABILITIES
 from snellen.suites.ava_bench.abilities.ability import Ability
 from snellen.suites.ava_bench.balance import imbalance
@@ -146,7 +146,7 @@ class Generated:
 
     def plan(self, options: BuildOptions) -> Mapping[str, Any]:
         """Pictures, seconds and bytes. `items` are for testing, `train_items` to train on: twice as many."""
-        design, scale = make_design(options), options.size_px[0] * options.size_px[1] / (SIZE_PX[0] * SIZE_PX[1])
+        design, scale = make_design(options), size_share(options)
         close_ups = sum(map(len, design.close_ups()))
         return {
             "suite": SUITE,

@@ -25,7 +25,7 @@ from snellen.core.least_px import least_px_notes, with_least_px
 from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
 from snellen.core.suite import BuildOptions, Settings
-from snellen.stimuli.render import RenderSettings, picture_seconds, render_pictures, renderer_info
+from snellen.stimuli.render import RenderSettings, picture_seconds, render_pictures, renderer_info, size_share
 from snellen.stimuli.scenes import RenderSpec, all_composites
 from snellen.stimuli.scenes.extents import least_extent_px
 from snellen.suites.combo import alignment, categories, perception
@@ -248,7 +248,7 @@ class Generated:
                 for task, count in plan.counts.items()
             },
             "seconds": round(pictures * picture_seconds(SECONDS_A_PICTURE, options) / options.workers),
-            "bytes": pictures * BYTES_A_PICTURE,
+            "bytes": round(pictures * BYTES_A_PICTURE * size_share(options)),
             "workers": options.workers,
         }
 

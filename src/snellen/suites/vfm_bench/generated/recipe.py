@@ -24,7 +24,7 @@ from snellen.core.least_px import least_px_notes
 from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
 from snellen.core.suite import BuildOptions
-from snellen.stimuli.render import picture_seconds, render_for_recipe
+from snellen.stimuli.render import picture_seconds, render_for_recipe, size_share
 from snellen.stimuli.scenes import COLOURS, MATERIAL_VARIANTS, MATERIALS, Composite, RenderSpec
 from snellen.stimuli.scenes import Appearance as Surface
 from snellen.stimuli.scenes.composites import joints
@@ -263,7 +263,7 @@ class Generated:
             "concepts": len({episode_plan.concept for episode_plan in plan.episodes}),
             "items": {TASK: len(plan.episodes)},
             "seconds": round(len(plan.drafts) * picture_seconds(SECONDS_A_PICTURE, options) / options.workers),
-            "bytes": len(plan.drafts) * BYTES_A_PICTURE,
+            "bytes": round(len(plan.drafts) * BYTES_A_PICTURE * size_share(options)),
             "workers": options.workers,
         }
 

@@ -25,7 +25,7 @@ from snellen.core.least_px import least_px_notes, with_least_px
 from snellen.core.media import MediaFolder
 from snellen.core.seeds import seed_of, stream
 from snellen.core.suite import BuildOptions
-from snellen.stimuli.render import render_for_recipe
+from snellen.stimuli.render import render_for_recipe, size_share
 from snellen.stimuli.scenes import Camera, RenderSpec, box_around, truth
 from snellen.stimuli.scenes.extents import least_extent_px
 from snellen.stimuli.video import Pixels, add_video, join_clips
@@ -172,8 +172,8 @@ class Generated:
             "clips": 2 * len(plan.clips),
             "frames": plan.frames(options),
             "items": {**plan.counts, "oc-vid": plan.videos()},
-            "seconds": round(seconds / options.workers),
-            "bytes": plan.pictures() * BYTES_A_PICTURE,
+            "seconds": round(seconds * size_share(options) / options.workers),
+            "bytes": round(plan.pictures() * BYTES_A_PICTURE * size_share(options)),
             "workers": options.workers,
         }
 

@@ -1,0 +1,110 @@
+"""`snellen plan`: what a study would take, as a table of at most 80 columns or one JSON object."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from snellen.cli.building import size_of
+from snellen.cli.options import cores as cores_of
+from snellen.cli.output import console, print_json
+from snellen.core.errors import SnellenError
+from snellen.core.suite import BuildOptions
+from snellen.planning import Machines, Service, Step, StudyPlan, plan_study, rounded
+
+
+def plan(
+    itemsets: list[str],
+    subjects: list[str],
+    conditions: list[str],
+    *,
+    workers: int | None,
+    cores: int | None,
+    machines: int,
+    latency: float,
+    price: str | None,
+    size: str | None,
+    stated: bool,
+    as_json: bool,
+    **given: Any,
+) -> None:
+    """Reckon and print; `given` are fields of `BuildOptions`."""
+    count = cores_of(cores)
+    price_in, price_out = _prices(price)
+    options = BuildOptions(
+        Path(),
+        size=size_of(size, "generated") if size else None,
+        workers=workers or count,
+        show_progress=False,
+        **given,
+    )
+    study = plan_study(
+        itemsets, subjects, conditions, options, Machines(machines, count, options.workers),
+        Service(latency, price_in, price_out), stated=stated,
+    )  # fmt: skip
+    if as_json:
+        print_json(_plain(study))
+    else:
+        _print(study)
+
+
+def _prices(written: str | None) -> tuple[float | None, float | None]:
+    if written is None:
+        return None, None
+    try:
+        price_in, price_out = map(float, written.split(","))
+    except ValueError as error:
+        raise SnellenError(f"--price {written!r}: write IN,OUT, money a million tokens, e.g. 2.5,10") from error
+    return price_in, price_out
+
+
+def _plain(study_plan: StudyPlan) -> dict[str, Any]:
+    return {
+        "steps": [rounded(step) for step in study_plan.steps],
+        "total": study_plan.total(),
+        "bottleneck": rounded(study_plan.bottleneck) if study_plan.steps else None,
+        "assumptions": list(study_plan.assumptions),
+    }
+
+
+def _print(study_plan: StudyPlan) -> None:
+    from rich import box
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for head in ("", "count", "CPU", "clock", "disk", "money"):
+        table.add_column(head, justify="right" if head else "left", overflow="fold", no_wrap=bool(head))
+    for step in study_plan.steps:
+        table.add_row(escape(_name(step)), f"{step.count:,} {step.unit}", duration(step.cpu_s), duration(step.wall_s),
+                      _size(step.bytes), _money(step.money))  # fmt: skip
+    total = study_plan.total()
+    table.add_section()
+    table.add_row("all", "", duration(total["cpu_s"]), duration(total["wall_s"]), _size(total["bytes"]),
+                  _money(total["money"]))  # fmt: skip
+    screen = console(80)
+    screen.print(table)
+    if study_plan.steps:
+        screen.print(f"Longest: {escape(_name(study_plan.bottleneck))}, {duration(study_plan.bottleneck.wall_s)}.")
+    screen.print("Assumed:")
+    for line in study_plan.assumptions:
+        screen.print(f"- {escape(line)}", highlight=False)
+
+
+def _name(step: Step) -> str:
+    return f"{step.kind} {step.name}"
+
+
+def duration(seconds: float) -> str:
+    """Seconds as people read them: `42 s`, `3.5 min`, `2.1 h`."""
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.1f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+
+
+def _size(count: int) -> str:
+    return "" if not count else f"{count / 1e6:.1f} MB" if count < 1e9 else f"{count / 1e9:.1f} GB"
+
+
+def _money(amount: float | None) -> str:
+    return "?" if amount is None else f"{amount:.2f}" if amount else ""
