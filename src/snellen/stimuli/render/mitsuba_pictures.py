@@ -47,6 +47,8 @@ MANY_SOLIDS = 20
 _FLOOR_M = 1e-3
 """What is lower is floor; solids stand a little above it."""
 _GLASS_INDEX = 1.5
+_PANEL_RGB = (0.5, 0.5, 0.5)
+"""Reflectance of light panels, which is Mitsuba's where none is given."""
 WOOD_PX = 512
 """Side of the texture of a shape of wood."""
 _HIDDEN = Mesh(
@@ -328,8 +330,15 @@ def _floor(mi: Any, floor: Floor) -> dict[str, Any]:
     return {
         "type": "disk",
         "to_world": mi.ScalarTransform4f().scale([floor.radius_m, floor.radius_m, 1]),
-        "bsdf": {"type": "diffuse", "reflectance": {"type": "rgb", "value": list(floor.colour_linear_rgb)}},
+        "bsdf": _matt(mi, mi.variant(), floor.colour_linear_rgb),
     }
+
+
+@functools.lru_cache(maxsize=32)  # colours of floors are few
+def _matt(mi: Any, variant: str, rgb: Vec3) -> Any:
+    """A matt surface, made once in a process as `_bsdfs` are."""
+    atexit.register(_matt.cache_clear)
+    return mi.load_dict({"type": "diffuse", "reflectance": {"type": "rgb", "value": list(rgb)}})
 
 
 def _panel(mi: Any, light: AreaLight) -> dict[str, Any]:
@@ -339,6 +348,7 @@ def _panel(mi: Any, light: AreaLight) -> dict[str, Any]:
         "type": "rectangle",
         "to_world": towards @ mi.ScalarTransform4f().scale([light.side_m / 2, light.side_m / 2, 1]),
         "emitter": {"type": "area", "radiance": radiance},
+        "bsdf": _matt(mi, mi.variant(), _PANEL_RGB),
     }
 
 
