@@ -24,7 +24,7 @@ from snellen.core.least_px import least_px_notes, scene_notes
 from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
 from snellen.core.suite import SIZE_PX, BuildOptions
-from snellen.stimuli.render import render_for_recipe, size_share
+from snellen.stimuli.render import picture_seconds, render_for_recipe, size_share
 from snellen.suites.ava_bench.abilities import ABILITIES
 from snellen.suites.ava_bench.abilities.ability import Ability
 from snellen.suites.ava_bench.balance import imbalance
@@ -42,8 +42,8 @@ CHECKUP_N, QUICK_N, FULL_N = 36, 4, 1600
 """Test items a task; the paper has 1,600 (orientation, spatial) to 7,000."""
 MIN_SCENES = 20
 """Pictures of tables, and of displays, that test items are about where there are as many: each is one cluster."""
-SECONDS_A_PICTURE, BYTES_A_PICTURE = 4.8, 250_000
-"""CPU time and disk of one picture of the usual size, for plans."""
+SECONDS_A_PICTURE, BYTES_A_PICTURE = {"fast": 0.85, "good": 2.0, "reference": 2.5}, 250_000
+"""CPU time by quality and disk of one picture of the usual size, for plans (`docs/benchmarks.md`)."""
 BATCH = 6
 """Pictures that a process draws up at a time."""
 
@@ -147,7 +147,7 @@ class Generated:
     def plan(self, options: BuildOptions) -> Mapping[str, Any]:
         """Pictures, seconds and bytes. `items` are for testing, `train_items` to train on: twice as many."""
         design, scale = make_design(options), size_share(options)
-        close_ups = sum(map(len, design.close_ups()))
+        close_ups, seconds = sum(map(len, design.close_ups())), picture_seconds(SECONDS_A_PICTURE, options)
         return {
             "suite": SUITE,
             "tables": sum(design.tables.values()),
@@ -156,7 +156,7 @@ class Generated:
             "pictures": design.pictures() + close_ups,
             "items": dict(design.counts),
             "train_items": {task: design.items(task, "train") for task in generated_tasks()},
-            "seconds": round(design.picture_equivalents() * SECONDS_A_PICTURE * scale / options.workers),
+            "seconds": round(design.picture_equivalents() * seconds / options.workers),
             "bytes": round(design.picture_equivalents() * BYTES_A_PICTURE * scale),
             "workers": options.workers,
         }

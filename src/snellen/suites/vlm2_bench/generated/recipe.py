@@ -25,7 +25,7 @@ from snellen.core.least_px import least_px_notes, with_least_px
 from snellen.core.media import MediaFolder
 from snellen.core.seeds import seed_of, stream
 from snellen.core.suite import BuildOptions
-from snellen.stimuli.render import render_for_recipe, size_share
+from snellen.stimuli.render import picture_seconds, render_for_recipe, size_share
 from snellen.stimuli.scenes import Camera, RenderSpec, box_around, truth
 from snellen.stimuli.scenes.extents import least_extent_px
 from snellen.stimuli.video import Pixels, add_video, join_clips
@@ -53,8 +53,9 @@ MIN_FAMILIES = 12
 """How many objects, which are clusters, sequences are about where there are as many sequences."""
 MIN_CLIP_PAIRS = 12
 """Of which the videos are made, a video each at first: pairs are clusters."""
-SECONDS_A_PICTURE, SECONDS_A_FRAME, BYTES_A_PICTURE = 0.9, 0.25, 115_000
-"""CPU time and disk, for plans (`docs/benchmarks.md`)."""
+SECONDS_A_PICTURE = {"fast": 0.47, "good": 1.3, "reference": 2.2}
+SECONDS_A_FRAME, BYTES_A_PICTURE = {"fast": 0.07, "good": 0.1, "reference": 0.25}, 115_000
+"""CPU time by quality and disk, for plans (`docs/benchmarks.md`)."""
 NOUN = "object"
 MARGIN = 0.04
 """What a crop leaves round the object, as a share of its larger side."""
@@ -163,7 +164,8 @@ class Generated:
     def plan(self, options: BuildOptions) -> Mapping[str, Any]:
         """Pictures, frames, seconds and bytes."""
         plan = design(options)
-        seconds = plan.pictures() * SECONDS_A_PICTURE + plan.frames(options) * SECONDS_A_FRAME
+        seconds = plan.pictures() * picture_seconds(SECONDS_A_PICTURE, options)
+        seconds += plan.frames(options) * picture_seconds(SECONDS_A_FRAME, options)
         return {
             "suite": SUITE,
             "rooms": len(plan.rooms),
@@ -172,7 +174,7 @@ class Generated:
             "clips": 2 * len(plan.clips),
             "frames": plan.frames(options),
             "items": {**plan.counts, "oc-vid": plan.videos()},
-            "seconds": round(seconds * size_share(options) / options.workers),
+            "seconds": round(seconds / options.workers),
             "bytes": round(plan.pictures() * BYTES_A_PICTURE * size_share(options)),
             "workers": options.workers,
         }
