@@ -12,7 +12,7 @@ import pytest
 
 import snellen
 from snellen.core.itemset import ItemSet
-from snellen.core.runfolder import read_exchanges
+from snellen.core.parts import read_exchanges
 from snellen.reports import load_run, write_report
 from tests.helpers.sets import small_set
 from tests.reports.exam import leave_out_figures

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from snellen.compute import Progress, Shard, cluster, map_ahead
-from snellen.core.itemset import ItemSet, is_itemset, read_card, read_itemset
+from snellen.core.itemset import ItemSet, is_itemset, read_blind, read_card, read_itemset
 from snellen.core.suite import CHECKUP_SIZE_PX, BuildOptions
 from snellen.exam import Examination, build, run
 from snellen.runs.preflight import Preflight, make_subjects
@@ -140,7 +140,7 @@ def _item_sets(batteries: Sequence[_Battery]) -> Generator[ItemSet]:
 def _is_built(battery: _Battery) -> bool:
     """Whether the set that lies there is the one wanted."""
     options, suite = battery.options, SUITES.get(battery.suite)
-    if not is_itemset(options.out):
+    if not is_itemset(options.out) or read_blind(options.out) is None:  # which is written last
         return False
     card, parameters = read_card(options.out), suite.recipes["generated"].parameters(options)
     return (card.version, json.loads(json.dumps(parameters))) == (suite.card.version, card.recipe)

@@ -27,6 +27,7 @@ from snellen.core.itemset import (
     BlindScore,
     ItemSet,
     is_itemset,
+    read_blind,
     write_blind,
 )
 from snellen.core.response import Response, Status
@@ -45,7 +46,13 @@ from snellen.remote import address_of, is_url, published, record_folder
 from snellen.runs.ask import ask
 from snellen.runs.failures import summarize_failures
 from snellen.runs.gate import open_items, open_run_items
-from snellen.runs.generated_sets import generated_folder, generated_options, itemset_folder, suite_of_items
+from snellen.runs.generated_sets import (
+    cut_off_set,
+    generated_folder,
+    generated_options,
+    itemset_folder,
+    suite_of_items,
+)
 from snellen.runs.judgements import (
     judgement_items,
     read_verdicts,
@@ -86,7 +93,8 @@ def build(suite: Suite, how: str, options: BuildOptions) -> ItemSet:
     """
     from snellen.runs.blind import blind_card
 
-    items = find_recipe(suite, how).build(options)
+    recipe = find_recipe(suite, how)
+    items = cut_off_set(suite, recipe, options) or recipe.build(options)
     return with_blind(items, blind_card(items, suite))
 
 
@@ -130,7 +138,7 @@ def find_items(
 def find_generated(suite: Suite, options: BuildOptions) -> ItemSet:
     """The generated set of a suite with these options (but `out`) in the home folder, built on first use."""
     root = generated_folder(suite, options)
-    if not is_itemset(root):
+    if read_blind(root) is None:  # which is written last
         build(suite, "generated", replace(options, out=root))
     return open_items(root)
 

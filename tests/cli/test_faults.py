@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import shutil
 import sys
 from pathlib import Path
 
@@ -68,6 +70,29 @@ def test_a_file_the_system_refuses_is_bad_input(snellen: Command, tmp_path: Path
     assert code == 2
     assert told.count("\n") == 1
     assert str(tmp_path / "file") in told
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device"), "snellen: No space left on device; mend that"),
+        (
+            shutil.Error([("from", "to/file.js", "[Errno 28] No space left")]),
+            "snellen: to/file.js: [Errno 28] No space",
+        ),
+    ],
+    ids=["a write that names no file", "a folder that is copied"],
+)
+def test_a_full_disk_is_bad_input(
+    snellen: Command, error: OSError, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*args: object, **options: object) -> None:
+        raise error
+
+    monkeypatch.setattr("snellen.cli.preview.show", fail)
+    code, out, told = snellen("show", "combo")
+    assert (code, out, told.count("\n")) == (2, "", 1)
+    assert told.startswith(words)
 
 
 def test_no_escape_reaches_a_terminal(snellen: Command, monkeypatch: pytest.MonkeyPatch) -> None:

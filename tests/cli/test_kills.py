@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 from snellen.core.itemset import read_card
-from snellen.core.runfolder import read_exchanges
+from snellen.core.parts import read_exchanges
 from tests.helpers.stub_server import StubServer
 
 pytestmark = pytest.mark.slow

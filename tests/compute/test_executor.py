@@ -21,7 +21,7 @@ from snellen.compute.executor import _clusters
 from snellen.compute.ray_executor import Site, enter
 from snellen.core.errors import SnellenError
 from snellen.core.response import Exchange
-from snellen.core.runfolder import read_exchanges
+from snellen.core.parts import read_exchanges
 from snellen.core.trees import code_digest
 from snellen.exam import run
 from tests.helpers.sets import small_set

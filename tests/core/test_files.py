@@ -1,13 +1,17 @@
-"""Tables as text that a spreadsheet opens: no cell is a formula."""
+"""Files that are whole or named as damaged; tables as text that a spreadsheet opens, no cell of which is a formula."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
-from snellen.core.files import write_csv
+from snellen.core.errors import SnellenError
+from snellen.core.files import read_table, remove_halves, write_csv, write_table
 from snellen.core.plain_text import no_formula
 
 
@@ -42,3 +46,31 @@ def test_a_table_is_written_as_it_is_but_for_formulas(tmp_path: Path) -> None:
     assert (tmp_path / "b.csv").read_text() == "'=head,n\n'=1+1,-1\nfine,2\n"
     assert list(hostile.columns) == ["=head", "n"]
     assert hostile["=head"][0] == "=1+1"
+
+
+def test_a_flipped_bit_of_a_table_s_pages_is_found(tmp_path: Path) -> None:
+    path, rng = tmp_path / "table.parquet", np.random.default_rng(0)
+    write_table(path, pa.table({"x": np.arange(2000.0), "y": [f"text {n}" for n in range(2000)]}))
+    whole = path.read_bytes()
+    table = read_table(path)
+    for place in rng.integers(0, len(whole), 60):
+        damaged = bytearray(whole)
+        damaged[place] ^= 1 << int(rng.integers(8))
+        path.write_bytes(damaged)
+        try:
+            assert read_table(path).equals(table)
+        except SnellenError as error:
+            assert "cannot be read as Parquet" in str(error)  # noqa: PT017
+
+
+def test_halves_of_processes_that_are_gone_are_removed(tmp_path: Path) -> None:
+    child = os.fork()
+    if child == 0:
+        os._exit(0)
+    os.waitpid(child, 0)
+    (tmp_path / "ab").mkdir()
+    for process in (child, os.getpid()):
+        (tmp_path / "ab" / f"x.png.{process}.half").write_bytes(b"ha")
+    (tmp_path / "ab" / "of others.half").write_bytes(b"")
+    remove_halves(tmp_path, "*/*")
+    assert {path.name for path in (tmp_path / "ab").iterdir()} == {f"x.png.{os.getpid()}.half", "of others.half"}

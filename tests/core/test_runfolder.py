@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 from snellen.core import files, runfolder
@@ -20,14 +21,16 @@ from snellen.core.errors import CallFailed, SnellenError
 from snellen.core.item import Affine, ReplySpec
 from snellen.core.itemset import ItemSet
 from snellen.core.media import MediaFolder
+from snellen.core.parts import read_exchanges
 from snellen.core.prompt import MAX_TEXT, Prompt, Reply
 from snellen.core.response import Response
-from snellen.core.runfolder import RunFolder, open_run, read_exchanges, read_responses, read_run_card
+from snellen.core.runfolder import RunFolder, open_run, read_responses, read_run_card, tables_are_behind
 from snellen.core.subject import Base, SubjectCard
 from snellen.runs.ask import ask
 from snellen.runs.plan import Plan, run_card
 from snellen.runs.score import write_scores
 from tests.helpers.journey import arm, colour_set, looker, says, suite_of, watched
+from tests.helpers.refusals import assert_refused
 
 
 @pytest.fixture
@@ -360,6 +363,7 @@ def test_a_nonsense_reply_that_was_kept_before_is_asked_again(tmp_path: Path, bu
     part = only_part(root)
     first, *rest = part.read_text().splitlines()
     cells = json.loads(first)
+    del cells["crc"]  # as versions before wrote them
     cells["reply"]["tokens_in"] = 10**30
     part.write_text("\n".join([json.dumps(cells), *rest, ""]))
     assert len(run(root, built, asked.append)) == 4
@@ -415,3 +419,39 @@ def test_pandas_reads_the_tables_of_a_run_by_name(tmp_path: Path, built: ItemSet
         write_scores(root, scores, protocol)
     scores = pd.concat(map(pd.read_parquet, sorted(root.glob("scores.*.parquet"))))
     assert list(scores["protocol"]) == ["published", "strict"]
+
+
+def test_a_flipped_bit_of_the_record_is_named(tmp_path: Path, built: ItemSet) -> None:
+    """Any bit but those of the ends of lines; a reply of another letter would be another score."""
+    root = tmp_path / "run"
+    run(root, built)
+    part, rng = only_part(root), np.random.default_rng(0)
+    whole = part.read_bytes()
+    for place in rng.choice([n for n, byte in enumerate(whole) if byte != 10], 60, replace=False):
+        damaged = bytearray(whole)
+        damaged[place] ^= 1 << int(rng.integers(8))
+        part.write_bytes(damaged)
+        assert_refused(lambda: list(read_exchanges(root)), f"{part} line {whole[:place].count(10) + 1}: broken")
+
+
+def test_tables_know_which_parts_they_are_made_of_by_no_clock(tmp_path: Path, built: ItemSet) -> None:
+    root = tmp_path / "run"
+    run(root, built)
+    assert not tables_are_behind(root)
+    for moment in (0, 2e9):  # parts older and younger than all tables
+        os.utime(only_part(root), (moment, moment))
+        assert not tables_are_behind(root)
+    part = root / "parts" / "0001.jsonl"
+    part.write_bytes(only_part(root).read_bytes())
+    os.utime(part, (0, 0))
+    assert tables_are_behind(root), "a life after the tables, under a clock that was set back"
+    part.unlink()
+    whole = only_part(root).read_bytes()
+    only_part(root).write_bytes(whole[:-30])
+    assert_refused(lambda: tables_are_behind(root), "cut short or gone since the tables were made of it")
+    only_part(root).write_bytes(whole)
+    os.utime(only_part(root), (0, 0))
+    pq.write_table(pq.read_table(root / "exchanges.parquet").replace_schema_metadata(), root / "exchanges.parquet")
+    assert not tables_are_behind(root), "tables of earlier versions do not say what they are made of"
+    (root / "exchanges.parquet").write_bytes(b"PAR1")
+    assert tables_are_behind(root)

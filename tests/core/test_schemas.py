@@ -17,7 +17,8 @@ from snellen.core.files import write_table
 from snellen.core.hashing import digest
 from snellen.core.itemset import BlindCard, ItemSetCard, read_blind, read_card, read_itemset, write_blind
 from snellen.core.media import MediaFolder
-from snellen.core.runfolder import RunCard, open_run, read_exchanges, read_responses, read_run_card
+from snellen.core.parts import read_exchanges
+from snellen.core.runfolder import RunCard, open_run, read_responses, read_run_card
 from snellen.core.schemas import Card, Step
 from snellen.reports.loading import load_run
 from snellen.runs.gate import open_run_items

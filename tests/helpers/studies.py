@@ -4,18 +4,36 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from snellen.core.item import AnswerKind
 from snellen.web.design import BlockDesign, Design
-from snellen.web.plan import Choice, Entry, MediaPart, Page, PageBlock, Question, RecordRow, StudyPlan, TextPart, Texts
+from snellen.web.plan import (
+    Choice,
+    Consent,
+    End,
+    Entry,
+    MediaPart,
+    Page,
+    PageAnswers,
+    PageBlock,
+    Question,
+    RecordRow,
+    Start,
+    StudyPlan,
+    TextPart,
+    Texts,
+)
+from snellen.web.stand_ins import StandIn
 from snellen.web.study import BUNDLE, PLAN, PageSource, StudyCard, write_card
 
 PLAN_HASH = "0123456789abcdef"
 PICTURE = b"\x89PNG not a real picture"
 PICTURE_PATH = f"media/{hashlib.sha256(PICTURE).hexdigest()[:2]}/{hashlib.sha256(PICTURE).hexdigest()}.png"
 TIME = "2026-11-22T10:00:00Z"
+NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
 ANSWERS: dict[AnswerKind, Entry] = {
     "choice": "B",
     "true_false": "T",
@@ -117,3 +135,20 @@ def rows_of_form(plan: StudyPlan, participant: str, form: int) -> list[RecordRow
         )
     records.append({"type": "end", "time": TIME})
     return [RecordRow.model_validate({"sequence": number, "record": record}) for number, record in enumerate(records)]
+
+
+def entered(plan: StudyPlan, stand_in: StandIn, person: int, pages: int | None = None) -> list[RecordRow]:
+    """The rows of somebody who enters what the stand-in says, `pages` of them or all."""
+    form = person % len(plan.forms)
+    ids = [page_id for block in plan.forms[form] for page_id in block.page_ids]
+    start = Start(type="start", participant=f"p{person + 1:02d}", form=form, plan_hash=plan.plan_hash, time=NOON)
+    records: list[Start | Consent | PageAnswers | End] = [start, Consent(type="consent", time=NOON)]
+    for place, page_id in enumerate(ids[:pages]):
+        answers = stand_in.answers(plan.pages[page_id], person)
+        time = NOON + timedelta(seconds=2 * place)
+        records.append(
+            PageAnswers(type="answers", page_id=page_id, position=place, answers=answers, seconds=1.5, time=time)
+        )
+    if pages is None:
+        records.append(End(type="end", time=NOON))
+    return [RecordRow(sequence=number, record=record) for number, record in enumerate(records)]

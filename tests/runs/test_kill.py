@@ -15,8 +15,8 @@ import pandas as pd
 
 from snellen.core.itemset import ItemSet, read_itemset
 from snellen.core.media import MediaFolder
+from snellen.core.parts import read_exchanges
 from snellen.core.prompt import Prompt, Reply
-from snellen.core.runfolder import read_exchanges
 from snellen.core.seeds import stream
 from snellen.core.subject import Base, SubjectCard
 from snellen.runs.ask import ask

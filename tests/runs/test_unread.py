@@ -11,7 +11,8 @@ import pytest
 from snellen.core.errors import SnellenError
 from snellen.core.item import ReplySpec
 from snellen.core.itemset import ItemSet
-from snellen.core.runfolder import read_exchanges, read_responses
+from snellen.core.parts import read_exchanges
+from snellen.core.runfolder import read_responses
 from snellen.core.suite import BuildOptions
 from snellen.exam import build, rescore, run
 from snellen.judging import judge

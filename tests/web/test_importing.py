@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pandas as pd
@@ -13,17 +12,17 @@ from typer.testing import CliRunner, Result
 from snellen.analysis.people_tables import person_table
 from snellen.core.errors import SnellenError
 from snellen.core.item import View
-from snellen.core.runfolder import read_exchanges
+from snellen.core.parts import read_exchanges
 from snellen.reports import load_run
 from snellen.web.building import build_study
 from snellen.web.design import BlockDesign, Design
 from snellen.web.importing import PEOPLE, as_participants, import_study
-from snellen.web.plan import Consent, End, PageAnswers, RecordRow, Start, StudyPlan, Texts
-from snellen.web.stand_ins import StandIn, make_stand_in
+from snellen.web.plan import PageAnswers, RecordRow, Start, StudyPlan, Texts
+from snellen.web.stand_ins import make_stand_in
 from snellen.web.study import BUNDLE, StudyCard, read_plan, read_study
 from tests.helpers.sets import small_set
+from tests.helpers.studies import NOON, entered
 
-NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
 BLOCKS = {
     "combo": BlockDesign(name="b", tasks=("img2text", "category-building"), questions=3, attention=1),
     "vlm2-bench": BlockDesign(name="b", questions=2),
@@ -42,23 +41,6 @@ def no_web_parts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def small_study(suite: str, folder: Path, root: Path) -> StudyCard:
     design = Design(texts=Texts(title="Seeing", consent="You may stop."), blocks=(BLOCKS[suite],), forms=3)
     return build_study([small_set(suite, folder)], design, root, name="trial")
-
-
-def entered(plan: StudyPlan, stand_in: StandIn, person: int, pages: int | None = None) -> list[RecordRow]:
-    """The rows of somebody who enters what the stand-in says, `pages` of them or all."""
-    form = person % len(plan.forms)
-    ids = [page_id for block in plan.forms[form] for page_id in block.page_ids]
-    start = Start(type="start", participant=f"p{person + 1:02d}", form=form, plan_hash=plan.plan_hash, time=NOON)
-    records: list[Start | Consent | PageAnswers | End] = [start, Consent(type="consent", time=NOON)]
-    for place, page_id in enumerate(ids[:pages]):
-        answers = stand_in.answers(plan.pages[page_id], person)
-        time = NOON + timedelta(seconds=2 * place)
-        records.append(
-            PageAnswers(type="answers", page_id=page_id, position=place, answers=answers, seconds=1.5, time=time)
-        )
-    if pages is None:
-        records.append(End(type="end", time=NOON))
-    return [RecordRow(sequence=number, record=record) for number, record in enumerate(records)]
 
 
 @pytest.mark.parametrize("suite", list(BLOCKS))

@@ -193,7 +193,8 @@ def verify(
 ) -> None:
     """Read every byte again and check it."""
     from snellen.core.itemset import is_itemset
-    from snellen.core.runfolder import is_run, read_exchanges
+    from snellen.core.parts import read_exchanges
+    from snellen.core.runfolder import is_run
     from snellen.remote import address_of, fetched
     from snellen.runs.gate import open_items, open_run_items
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import shutil
 import sys
 import tempfile
 import time
@@ -14,6 +16,8 @@ from typing import NoReturn
 
 EXIT_CODE = 3
 """Of a command that ended by a fault of the program."""
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""What the system says where a disk, a share of it or a file is full; it does not name the file when one is written."""
 
 
 @contextmanager
@@ -27,12 +31,21 @@ def one_line_errors() -> Iterator[None]:
     except SnellenError:
         raise
     except OSError as error:
-        if error.filename is None:
+        if not (reason := _reason(error)):
             _end(error)
-        reason = f"{error.filename}: {error.strerror or type(error).__name__}"
         raise SnellenError(f"{short_reason(reason)}; mend that and give the same command again") from error
     except Exception as error:  # noqa: BLE001  # whatever it is, people are not shown a traceback
         _end(error)
+
+
+def _reason(error: OSError) -> str:
+    """Which file the system refused, and why; empty where neither the file nor a want of room is named."""
+    if isinstance(error, shutil.Error) and isinstance(error.args[0], list):  # of the files of a folder
+        _, target, why = error.args[0][0]
+        return f"{target}: {why}"
+    if error.filename is None:
+        return str(error.strerror) if error.errno in NO_ROOM else ""
+    return f"{error.filename}: {error.strerror or type(error).__name__}"
 
 
 def _end(error: Exception) -> NoReturn:

@@ -95,10 +95,28 @@ def rows_of(table: pa.Table) -> Iterator[dict[str, Any]]:
         yield from batch.to_pylist()
 
 
+def remove_halves(folder: Path, pattern: str = "*") -> None:
+    """Remove what kills left of files that were being written; `pattern` leads there, without the end of the name."""
+    for half in folder.glob(f"{pattern}.half"):
+        process = half.name.split(".")[-2]
+        if process.isdecimal() and not _is_alive(int(process)):
+            half.unlink(missing_ok=True)
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except OSError:
+        return True
+    return True
+
+
 def write_table(path: Path, table: pa.Table) -> None:
     """Write a Parquet file (zstd), all of it or nothing."""
     buffer = pa.BufferOutputStream()
-    pq.write_table(table, buffer, compression="zstd")
+    pq.write_table(table, buffer, compression="zstd", write_page_checksum=True)
     write_bytes(path, buffer.getvalue().to_pybytes())
 
 
@@ -110,7 +128,7 @@ def read_table(path: Path, *, mend: str = "build or copy it again") -> pa.Table:
     if not path.is_file():
         raise SnellenError(f"{path}: missing; {mend}")
     try:
-        table = pq.read_table(path)
+        table = pq.read_table(path, page_checksum_verification=True)
         table.validate(full=True)
     except (pa.ArrowException, OSError) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0][:200]

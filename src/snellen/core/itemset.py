@@ -143,6 +143,7 @@ def write_itemset(
     """
     items = tuple(items)
     _check_written(root, items)
+    files.remove_halves(root / "media", "*/*")
     suite, version = items[0].suite, items[0].version
     table = files.table_of(map(_cells, items), SCHEMA)
     rows_digest = ListDigest()

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import IO, Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from snellen.core import files
@@ -25,10 +26,10 @@ from snellen.core.hashing import digest
 from snellen.core.item import Affine, ReplySpec
 from snellen.core.itemset import ItemSetCard
 from snellen.core.media import MediaFolder
-from snellen.core.plain_text import short_reason
+from snellen.core.parts import bounded, line_of, part_sizes, read_exchanges
 from snellen.core.prompt import Reply
 from snellen.core.response import Exchange, Response
-from snellen.core.schemas import Card, parse_card, present_line, present_table, refuse_older
+from snellen.core.schemas import Card, parse_card, present_table, refuse_older
 
 _ARROW = {"int": pa.int64(), "float": pa.float64(), "tuple[float, ...]": pa.list_(pa.float64())}
 _REPLY = {f.name: _ARROW.get(str(f.type), pa.string()) for f in fields(Reply)}
@@ -45,6 +46,7 @@ _REPEATED = ("subject", "fingerprint", "item_id", "task", "condition", "status",
 """Columns of responses in which many rows are alike."""
 MAX_PART_BYTES = 4_000_000
 """A part that has so much is never written to again: what is copied elsewhere while a run goes on is copied once."""
+_MADE_OF = "parts"
 _MEND = "give the same `snellen run` command again, which makes its tables anew from the parts"
 
 
@@ -135,13 +137,13 @@ class RunFolder:
 
         Raises SnellenError where it cannot be written.
         """
-        path, exchange = self.root / "parts", _bounded(exchange)
+        path, exchange = self.root / "parts", bounded(exchange)
         try:
             if self._part is None:
                 numbers = [int(part.stem) for part in path.glob("*.jsonl") if part.stem.isdecimal()]
                 path /= f"{max(numbers, default=-1) + 1:04d}.jsonl"
                 self._part = path.open("x", encoding="ascii")
-            self._part.write(_line(exchange))
+            self._part.write(line_of(exchange))
             self._part.flush()
             if os.fstat(self._part.fileno()).st_size >= MAX_PART_BYTES:
                 self.close()
@@ -160,13 +162,15 @@ class RunFolder:
 
         `keep` are responses of arms that this life did not ask.
         """
-        rows = map(_flat, self._exchanges.values())
-        files.write_table(self.root / "exchanges.parquet", files.table_of(rows, EXCHANGES))
         rows = map(_response_cells, chain(keep, responses))
         files.write_table(self.root / "responses.parquet", files.table_of(rows, RESPONSES))
         every = read_sent(self.root) | self._sent
         sent = ({"digest": key, "parts": _clean(parts)} for key, parts in every.items())
         files.write_table(self.root / "sent.parquet", files.table_of(sent, SENT))
+        # Last: which parts all of the tables are made of.
+        made_of = {_MADE_OF: json.dumps(part_sizes(self.root))}
+        exchanges = files.table_of(map(_flat, self._exchanges.values()), EXCHANGES)
+        files.write_table(self.root / "exchanges.parquet", exchanges.replace_schema_metadata(made_of))
 
     def close(self) -> None:
         """Close the record."""
@@ -222,6 +226,30 @@ def is_run(root: Path) -> bool:
 def has_tables(root: Path) -> bool:
     """Whether a run lies here that came to its end, or was stopped in good order: its tables were written."""
     return is_run(root) and (root / "responses.parquet").is_file()
+
+
+def tables_are_behind(root: Path) -> bool:
+    """Whether the parts of a run hold more than its tables, or there are no whole tables: it was killed.
+
+    Raises SnellenError where parts hold less, since making the tables anew would lose what is only there.
+    """
+    path = root / "exchanges.parquet"
+    if not has_tables(root) or not path.is_file():
+        return True
+    try:
+        made_of = json.loads((pq.read_schema(path).metadata or {}).get(_MADE_OF.encode(), b"null"))
+    except (pa.ArrowException, OSError, ValueError):
+        return True
+    sizes = part_sizes(root)
+    if made_of is None:  # an earlier Snellen did not say
+        written = (root / "responses.parquet").stat().st_mtime_ns
+        return any((root / "parts" / name).stat().st_mtime_ns > written for name in sizes)
+    if short := next((name for name, size in made_of.items() if sizes.get(name, 0) < size), None):
+        raise SnellenError(
+            f"{root / 'parts' / short}: cut short or gone since the tables were made of it; restore it, or give the "
+            "same `snellen run` command again, which asks what is lost"
+        )
+    return bool(sizes != made_of)
 
 
 def read_run_card(root: Path) -> RunCard:
@@ -300,41 +328,6 @@ def other_responses(root: Path, arms: Collection[tuple[str, str, int]]) -> list[
     return [r for r in responses if (r.subject, r.condition, r.repeat) not in arms]
 
 
-def read_exchanges(root: Path) -> Iterator[Exchange]:
-    """Every exchange in the order recorded. A torn last line was in flight at a kill and is dropped.
-
-    Raises SnellenError naming file and line for a broken line elsewhere.
-    """
-    present = present_line(root / "run.json")
-    for part in part_files(root):
-        try:
-            *lines, _ = part.read_bytes().split(b"\n")
-        except OSError as error:
-            raise SnellenError(
-                f"{part}: cannot be read ({error.strerror}); restore it, or choose another --out"
-            ) from error
-        for number, line in enumerate(lines, 1):
-            try:
-                cells = present(json.loads(line))
-                reply_cells = cells["reply"]
-                reply = (
-                    None
-                    if reply_cells is None
-                    else Reply(**{**reply_cells, "numbers": tuple(reply_cells.get("numbers", ()))})
-                )
-                exchange = _bounded(Exchange(cells["key"], cells["digest"], reply, cells.get("error", "")))
-            except (ValueError, KeyError, TypeError, RecursionError) as error:
-                raise SnellenError(
-                    f"{part} line {number}: broken ({error}); restore the file or run again with another --out"
-                ) from error
-            yield exchange
-
-
-def part_files(root: Path) -> list[Path]:
-    """The parts of a run's record, in order."""
-    return sorted((root / "parts").glob("*.jsonl"))
-
-
 def read_sent(root: Path) -> dict[str, str]:
     """What earlier lives of a run sent, as JSON by digest; nothing where the table is missing or torn."""
     try:
@@ -363,23 +356,6 @@ def _merge_cards(root: Path, earlier: RunCard, current: RunCard) -> RunCard:
             "annotations": {**earlier.annotations, **current.annotations},
         }
     )
-
-
-def _bounded(exchange: Exchange) -> Exchange:
-    """The exchange as it can be kept: a reply with a nonsense field is a failure, an error is a short line."""
-    if exchange.reply and (fault := exchange.reply.fault()):
-        return Exchange(exchange.key, exchange.digest, None, fault)
-    return replace(exchange, error=short_reason(exchange.error)) if exchange.error else exchange
-
-
-def _line(exchange: Exchange) -> str:
-    reply = exchange.reply and {
-        k: v for k in _DEFAULTS if (v := getattr(exchange.reply, k)) != _DEFAULTS[k] or k == "text"
-    }
-    cells = {"key": exchange.key, "digest": exchange.digest, "reply": reply}
-    if exchange.error:
-        cells["error"] = exchange.error
-    return json.dumps(cells, separators=(",", ":")) + "\n"
 
 
 def _clean(text: str) -> str:

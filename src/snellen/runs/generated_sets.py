@@ -8,9 +8,10 @@ from pathlib import Path
 
 from snellen.core.errors import SnellenError
 from snellen.core.home import home
-from snellen.core.itemset import is_itemset, read_card, recipe_hash
-from snellen.core.suite import BuildOptions, Suite
+from snellen.core.itemset import ItemSet, is_itemset, read_blind, read_card, recipe_hash
+from snellen.core.suite import BuildOptions, Recipe, Suite
 from snellen.remote import fetched, is_url
+from snellen.runs.gate import open_items
 from snellen.suites import SUITES
 
 
@@ -30,6 +31,18 @@ def generated_folder(suite: Suite, options: BuildOptions) -> Path:
     recipe = json.loads(json.dumps(suite.recipes["generated"].parameters(options)))
     name = recipe_hash(suite.name, suite.card.version, "generated", recipe)[:12]
     return home() / "itemsets" / f"{suite.name}-{suite.card.version}-{name}"
+
+
+def cut_off_set(suite: Suite, recipe: Recipe, options: BuildOptions) -> ItemSet | None:
+    """The set in `options.out` if it is what this recipe makes, but for blind scores: its build was killed just before.
+
+    None where nothing lies there, a set of another recipe, or a whole one.
+    """
+    if not is_itemset(options.out) or read_blind(options.out) is not None:
+        return None
+    card, parameters = read_card(options.out), json.loads(json.dumps(recipe.parameters(options)))
+    is_same = (card.suite, card.version, card.recipe) == (suite.name, suite.card.version, parameters)
+    return open_items(options.out) if is_same else None
 
 
 def suite_of_items(itemset: str | Path) -> Suite:

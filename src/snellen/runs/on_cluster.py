@@ -13,7 +13,8 @@ from typing import Any
 
 from snellen.compute import Shard, cluster, each_result
 from snellen.core.itemset import ItemSet
-from snellen.core.runfolder import RunCard, open_run, part_files, read_exchanges, read_sent
+from snellen.core.parts import part_files, read_exchanges
+from snellen.core.runfolder import RunCard, open_run, read_sent
 from snellen.core.subject import Subject
 from snellen.core.suite import Task
 from snellen.runs.ask import ask

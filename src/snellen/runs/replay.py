@@ -12,9 +12,10 @@ from snellen.core.annotations import Annotations
 from snellen.core.condition import Condition, Value, parse_conditions
 from snellen.core.itemset import ItemSet
 from snellen.core.media import MediaFolder
+from snellen.core.parts import read_exchanges
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.response import Response
-from snellen.core.runfolder import RunCard, has_tables, is_run, read_exchanges, read_responses, read_run_card
+from snellen.core.runfolder import RunCard, is_run, read_responses, read_run_card, tables_are_behind
 from snellen.core.subject import Base, Subject, SubjectCard, TrainingExample, with_examples
 from snellen.core.suite import Suite
 from snellen.runs.ask import ask
@@ -40,13 +41,8 @@ class _Absent(Base):
 
 
 def is_behind(root: Path) -> bool:
-    """Whether a run lies here with exchanges younger than its tables, or without tables: it was killed."""
-    if not is_run(root):
-        return False
-    if not has_tables(root):
-        return True
-    written = (root / "responses.parquet").stat().st_mtime_ns
-    return any(part.stat().st_mtime_ns > written for part in (root / "parts").glob("*.jsonl"))
+    """Whether a run lies here whose record holds more than its tables, or without tables: it was killed."""
+    return is_run(root) and tables_are_behind(root)
 
 
 def responses_of(root: Path, arms: Sequence[Arm]) -> list[Response]:

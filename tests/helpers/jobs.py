@@ -1,0 +1,213 @@
+"""Seven kinds of work as they are given, each small, with what they come to: for kills, full disks and odd clocks."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from snellen.core.hashing import sha256
+from snellen.core.itemset import read_card
+from snellen.core.parts import read_exchanges
+from snellen.runs.gate import open_items
+from snellen.web.stand_ins import make_stand_in
+from snellen.web.study import read_plan, read_study
+from tests.helpers.lives import command, live
+from tests.helpers.studies import entered
+
+SMALL = ("--from", "generated", "--renderer", "toy", "--size", "160x120", "--workers", 1)
+
+
+@dataclass(frozen=True)
+class Job:
+    """A command. `given` makes what it needs in a folder, once; `act` does it, into `out` below another folder.
+
+    `product` is what it came to, as plain data. `copies` are parts of what was given that it writes into.
+    """
+
+    name: str
+    given: Callable[[Path], None]
+    act: Callable[[Path, Path], Callable[[], int]]
+    product: Callable[[Path], Any]
+    copies: tuple[str, ...] = ()
+
+    def begin(self, given: Path, trial: Path) -> None:
+        """A folder for one trial."""
+        trial.mkdir(parents=True)
+        for name in self.copies:
+            shutil.copytree(given / name, trial / "out" / name)
+
+
+def done(words: Sequence[object], folder: Path) -> None:
+    """Give a command that must succeed, in a process of its own."""
+    folder.mkdir(parents=True, exist_ok=True)
+    life = live(command(words, folder / "home"), folder)
+    assert life.code == 0, life
+
+
+def words_of(*words: object) -> Callable[[Path, Path], Callable[[], int]]:
+    """The command with `GIVEN` and `OUT` replaced by the two folders."""
+
+    def act(given: Path, trial: Path) -> Callable[[], int]:
+        places = {"GIVEN": str(given), "OUT": str(trial / "out")}
+        filled = [_filled(str(word), places) for word in words]
+        return command(filled, trial / "home")
+
+    return act
+
+
+def _filled(word: str, places: dict[str, str]) -> str:
+    for name, path in places.items():
+        word = word.replace(name, path)
+    return word
+
+
+def nothing(given: Path) -> None:
+    given.mkdir(parents=True, exist_ok=True)
+
+
+def items_given(given: Path) -> None:
+    done(["build", "vlm2-bench/gc-mat", *SMALL, "--n", 4, "--out", given / "items"], given)
+
+
+def run_given(given: Path) -> None:
+    items_given(given)
+    done(["run", given / "items", "-s", "fake:oracle", "-s", "fake:chance", "--out", given / "run"], given)
+
+
+def relative_run_given(given: Path) -> None:
+    """A set and a run on it that names it as `items`, so that copies of both are about each other."""
+    run_given(given)
+    card = (given / "run" / "run.json").read_text()
+    (given / "run" / "run.json").write_text(card.replace(json.dumps(str((given / "items").resolve())), '"items"'))
+
+
+def judgeable_given(given: Path) -> None:
+    done(["build", "vlm2-bench/oc-vid", *SMALL, "--n", 4, "--out", given / "items"], given)
+    done(["run", given / "items", "-s", "fake:oracle", "-s", "fake:chance", "--out", given / "run"], given)
+    (given / "judge.json").write_text(json.dumps({"*": "Score: 1"}))
+
+
+def towers_given(given: Path) -> None:
+    tasks = ["build", "ava-bench/counting", *SMALL, "--n", 3, "--out", given / "items"]
+    done(tasks, given)
+
+
+def design_given(given: Path) -> None:
+    items_given(given)
+    (given / "design.yaml").write_text(
+        "texts: {title: Seeing, consent: You may stop.}\nforms: 3\nblocks: [{name: b, questions: 4, practice: 1}]\n"
+    )
+
+
+def results_given(given: Path) -> None:
+    """A study, and two files of what people answered."""
+    design_given(given)
+    done(["study", "build", given / "items", "--design", given / "design.yaml", "--out", given / "study"], given)
+
+    def answer() -> int:
+        card, plan = read_study(given / "study"), read_plan(given / "study")
+        stand_in = make_stand_in(card, "fake:chance", 2, given / "own")
+        for person in range(2):
+            lines = (f"{row.model_dump_json()}\n" for row in entered(plan, stand_in, person))
+            (given / f"p{person + 1:02d}.txt").write_text("".join(lines))
+        return 0
+
+    assert live(answer, given).code == 0
+
+
+def set_product(trial: Path) -> Any:
+    open_items(trial / "out", remember=False)
+    return read_card(trial / "out").model_dump(), digests(trial / "out" / "media")
+
+
+def run_product(trial: Path, name: str = "out") -> Any:
+    """Responses and scores, each a row; and that no exchange is recorded twice."""
+    root = trial / name
+    keys = [exchange.key for exchange in read_exchanges(root)]
+    assert len(keys) == len(set(keys))
+    return [rows(root / "responses.parquet"), *(rows(path) for path in sorted(root.glob("scores.*.parquet")))]
+
+
+def judge_product(trial: Path) -> Any:
+    return run_product(trial, "out/run"), [
+        rows(path) for path in sorted(trial.rglob("judgements/*/run/responses.parquet"))
+    ]
+
+
+def sweep_product(trial: Path) -> Any:
+    cards = sorted((trial / "out").glob("heads/*/*/head.json"))
+    weights = [(card.parent.name, json.loads(card.read_text())["weights"]) for card in cards]
+    return weights, (trial / "out" / "ranks.csv").read_text()
+
+
+def study_product(trial: Path) -> Any:
+    return digests(trial / "out" / "bundle"), (trial / "out" / "study.json").read_text()
+
+
+def people_product(trial: Path) -> Any:
+    runs = [path.parent for path in sorted((trial / "out").rglob("run.json"))]
+    assert runs
+    return [run_product(trial, str(run.relative_to(trial))) for run in runs], (trial / "out" / "people.csv").read_text()
+
+
+def report_product(trial: Path) -> Any:
+    return [(trial / "out" / name).read_text("utf-8") for name in ("results.csv", "index.html", "vlm2-bench.html")]
+
+
+def rows(path: Path) -> str:
+    table = pd.read_parquet(path)
+    return table.sort_values(list(table.columns[:6])).to_csv(index=False)
+
+
+def digests(root: Path) -> dict[str, str]:
+    return {
+        str(path.relative_to(root)): sha256(path.read_bytes()) for path in sorted(root.rglob("*")) if path.is_file()
+    }
+
+
+JOBS = {
+    job.name: job
+    for job in (
+        Job("build", nothing, words_of("build", "vlm2-bench/gc-mat", *SMALL, "--n", 4, "--out", "OUT"), set_product),
+        Job(
+            "run",
+            items_given,
+            words_of("run", "GIVEN/items", "-s", "fake:oracle", "-s", "fake:chance", "--repeats", 3, "--out", "OUT"),
+            run_product,
+        ),
+        Job(
+            "judge",
+            judgeable_given,
+            words_of("judge", "OUT/run", "--by", "fake:scripted=GIVEN/judge.json"),
+            judge_product,
+            ("run",),
+        ),
+        Job(
+            "sweep",
+            towers_given,
+            words_of("tower", "sweep", "--towers", "tiny/clip-l,tiny/siglip-1", "--abilities", "counting",
+                     "--language-model", "random-qwen2?layers=1&width=32", "--epochs", 1, "--items", "GIVEN/items",
+                     "--out", "OUT"),
+            sweep_product,
+        ),
+        Job(
+            "study",
+            design_given,
+            words_of("study", "build", "GIVEN/items", "--design", "GIVEN/design.yaml", "--out", "OUT"),
+            study_product,
+        ),
+        Job(
+            "import",
+            results_given,
+            words_of("study", "import", "GIVEN/study", "GIVEN/p01.txt", "GIVEN/p02.txt", "--out", "OUT"),
+            people_product,
+        ),
+        Job("report", run_given, words_of("report", "GIVEN/run", "--out", "OUT"), report_product),
+    )
+}  # fmt: skip

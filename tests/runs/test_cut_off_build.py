@@ -1,0 +1,31 @@
+"""A build that is killed between its card and its blind scores is finished by the same command."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from snellen.core.errors import SnellenError
+from snellen.core.itemset import read_blind
+from snellen.exam import build
+from snellen.suites import SUITES
+from tests.helpers.refusals import assert_refused
+from tests.helpers.sets import small_options
+
+
+def test_blind_scores_that_a_kill_left_out_are_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    suite, options = SUITES.get("vlm2-bench"), small_options(tmp_path / "set", test_items=1)
+    whole = build(suite, "generated", options)
+    card, blind = (tmp_path / "set" / "itemset.json").read_bytes(), read_blind(whole.root)
+    assert_refused(lambda: build(suite, "generated", options), "holds an item set already")
+    (whole.root / "blind.json").unlink()
+    other = small_options(tmp_path / "set", seed=4, test_items=1)
+    assert_refused(lambda: build(suite, "generated", other), "holds an item set already")
+    with monkeypatch.context() as patch:
+        patch.setattr(type(suite.recipes["generated"]), "build", lambda *_: pytest.fail("nothing is made again"))
+        assert build(suite, "generated", options).blind == blind
+    assert read_blind(whole.root) == blind
+    assert (whole.root / "itemset.json").read_bytes() == card
+    with pytest.raises(SnellenError):
+        build(suite, "generated", options)
