@@ -10,7 +10,7 @@ export SNELLEN_HOME := $(CURDIR)/.snellen
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help env checkup test check lint slow bench docs format clean
+.PHONY: help env checkup test check lint slow bench docs licences audit format clean
 
 help:  ## print this list
 	@grep -E '^[a-z]+: .*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1@/' | column -t -s @ || true
@@ -58,6 +58,12 @@ docs: env  ## build the documentation as a site, build/site; a link that leads n
 	@$(PIP) --editable '.[docs]'
 	$(BIN)/sphinx-build -q -W --keep-going -c docs/site . build/site
 	@echo 'build/site/index.html'
+
+licences: env  ## print the licence of everything that is installed, and fail where one is not allowed
+	@$(BIN)/python scripts/licences.py
+
+audit: env  ## look for known vulnerabilities of what is pinned, where the advisory service can be reached
+	@$(BIN)/python scripts/audit.py
 
 format: env  ## let ruff mend layout and import order
 	$(BIN)/ruff check --fix .

@@ -1,9 +1,14 @@
 """What is tried to break Snellen, and what came of it: tried, survived, lost.
 
-    python bench/reliability.py kills build run judge       by name of the job; all of them without one
-    python bench/reliability.py disk [JOB]...
-    python bench/reliability.py clock [JOB]...
-    python bench/reliability.py corruption --trials 200
+    python bench/reliability.py kills [JOB]...              build, run, judge, sweep, study, import, report
+    python bench/reliability.py server                      of a study, while people answer
+    python bench/reliability.py disk [JOB]...               a full disk, a limit of bytes a file
+    python bench/reliability.py clock [JOB]...              a clock that jumps, files of other days
+    python bench/reliability.py corruption --trials 300     damage to files of a set and a run
+    python bench/reliability.py lies                        of a server
+    python bench/reliability.py replies --trials 10000
+    python bench/reliability.py sets --trials 1000
+    python bench/reliability.py same [SUITE]...             hashes under other locales, hash seeds, time zones
 
 Every trial is drawn from `--seed`; `--trials` is how many there are of a job.
 `--keep FILE` adds rows to a JSON file.
@@ -16,8 +21,10 @@ import importlib
 import json
 import os
 import resource
+import signal
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -25,9 +32,13 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MPLBACKEND="Agg", HF_HUB_OFFLINE="1")
 
+from snellen.core.seeds import stream
 from tests.helpers import trials
+from tests.helpers.hostile_trials import good_sets, hostile_replies, hostile_sets
 from tests.helpers.jobs import JOBS, relative_run_given
-from tests.helpers.trials import Bench, Tally
+from tests.helpers.studies import write_study
+from tests.helpers.study_load import outlive
+from tests.helpers.trials import SIGNALS, Bench, Tally
 
 Row = dict[str, Any]
 COLUMNS = ("what", "of", "kinds", "tried", "survived", "lost", "CPU s")
@@ -70,11 +81,76 @@ def row(what: str, of: str, tally: Tally, seconds: float) -> Row:
     return dict(zip(COLUMNS, cells, strict=True))
 
 
+def served_study(options: argparse.Namespace) -> Iterator[Row]:
+    """Twenty people answer a study whose server is ended after numbers of rows that the seed draws."""
+    before, rng = cpu_seconds(), stream("served study", options.seed)
+    ends = [(int(SIGNALS[n % len(SIGNALS)]), int(rng.integers(1, 40))) for n in range(options.trials)]
+    with tempfile.TemporaryDirectory(prefix="snellen-reliability-") as folder:
+        ended, lost = outlive(Path(folder), write_study(Path(folder)), 20, ends)
+    tally = Tally()
+    tally.add(Counter(signal.Signals(number).name for number, _ in ends[:ended]), "rows lost" if lost else "")
+    yield row("kills", "study server", tally, cpu_seconds() - before)
+
+
+def lying_servers(options: argparse.Namespace) -> Iterator[Row]:
+    """Each lie twice: recorded as a failure or as a reply without an answer; then an honest server finishes the run."""
+    from tests.runs.test_lying_server import LIES, REPLIES, lie
+
+    before, tally = cpu_seconds(), Tally()
+    names = [name for name in LIES if name not in ("content without end", "a slow trickle")]  # which need other bounds
+    with tempfile.TemporaryDirectory(prefix="snellen-reliability-") as folder:
+        outcomes = lie(names, Path(folder))
+    for name, answers in outcomes.by_lie.items():
+        recorded = all(
+            response.status == "failed" or (name in REPLIES and outcome == "no_answer")
+            for response, outcome, _ in answers
+        )
+        tally.add(Counter(["lie"]), "" if recorded and len(answers) == 2 else f"{name}: {answers}")
+    yield row("lies", "server", tally, cpu_seconds() - before)
+
+
+def replies(options: argparse.Namespace) -> Iterator[Row]:
+    """Hostile replies."""
+    before = cpu_seconds()
+    with tempfile.TemporaryDirectory(prefix="snellen-reliability-") as folder:
+        tally = hostile_replies(Path(folder), options.trials, options.seed)
+    yield row("hostile", "replies", tally, cpu_seconds() - before)
+
+
+def sets(options: argparse.Namespace) -> Iterator[Row]:
+    """Hostile item sets."""
+    before = cpu_seconds()
+    with tempfile.TemporaryDirectory(prefix="snellen-reliability-") as folder:
+        goods = good_sets(Path(folder) / "good", Path(folder) / "small")
+        tally, outcomes = hostile_sets(Path(folder) / "sets", goods, options.trials, options.seed)
+    cells = row("hostile", "item sets", tally, cpu_seconds() - before)
+    yield {**cells, "kinds": ", ".join(f"{count} {outcome}" for outcome, count in sorted(outcomes.items()))}
+
+
+def surroundings(options: argparse.Namespace) -> Iterator[Row]:
+    """The same seed in processes of other hash seeds, locales, time zones and numbers of workers."""
+    from tests.contracts.test_same_seed import SURROUNDINGS, hashes
+
+    for suite in options.names or ["combo", "vlm2-bench"]:
+        before, tally, lines = cpu_seconds(), Tally(), list[str]()
+        for workers, environment in SURROUNDINGS:
+            with tempfile.TemporaryDirectory(prefix="snellen-reliability-") as folder:
+                lines.append(hashes(Path(folder), workers, environment, [suite]))
+            trouble = "" if lines[-1] == lines[0] else f"{environment}: {lines[-1]}"
+            tally.add(Counter([environment["LC_ALL"]]), trouble)
+        yield row("same hashes", suite, tally, cpu_seconds() - before)
+
+
 PARTS: dict[str, Callable[[argparse.Namespace], Iterator[Row]]] = {
     "kills": lambda options: on_jobs("kills", trials.kills, options),
+    "server": served_study,
     "disk": lambda options: on_jobs("disk", trials.full_disks, options),
     "clock": lambda options: on_jobs("clock", trials.clock_jumps, options),
     "corruption": corruption,
+    "lies": lying_servers,
+    "replies": replies,
+    "sets": sets,
+    "same": surroundings,
 }
 
 

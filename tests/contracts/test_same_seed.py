@@ -19,8 +19,11 @@ SURROUNDINGS: Sequence[tuple[str, Mapping[str, str]]] = (
     ("1", {"PYTHONHASHSEED": "0", "LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0", "TZ": "UTC"}),
     ("2", {"PYTHONHASHSEED": "4242", "LC_ALL": "C.UTF-8", "TZ": "Asia/Kathmandu"}),
     ("2", {"PYTHONHASHSEED": "random", "LC_ALL": "C.UTF-8", "TZ": "America/St_Johns"}),
+    ("1", {"PYTHONHASHSEED": "7", "LC_ALL": "de_DE.UTF-8", "TZ": "Europe/Berlin"}),
+    ("1", {"PYTHONHASHSEED": "8", "LC_ALL": "tr_TR.UTF-8", "TZ": "Europe/Istanbul"}),
 )
-"""Number of workers, and what is set of the environment. Time zones lie 5:45 ahead of UTC and 3:30 behind."""
+"""Number of workers, and what is set of the environment. Time zones lie 5:45 ahead of UTC and 3:30 behind. Where a
+locale is not installed, C takes its place."""
 
 
 def hashes(folder: Path, workers: str, environment: Mapping[str, str], suites: Sequence[str]) -> str:

@@ -143,7 +143,7 @@ def judge_product(trial: Path) -> Any:
 def sweep_product(trial: Path) -> Any:
     cards = sorted((trial / "out").glob("heads/*/*/head.json"))
     weights = [(card.parent.name, json.loads(card.read_text())["weights"]) for card in cards]
-    return weights, (trial / "out" / "ranks.csv").read_text()
+    return weights, (trial / "out" / "ranks.csv").read_text().replace(str(trial), "")
 
 
 def study_product(trial: Path) -> Any:

@@ -17,6 +17,7 @@ from typing import Any, TypeAlias
 import httpx
 
 from snellen.web.plan import RecordRow, StudyPlan
+from snellen.web.store import read_results
 from tests.helpers.studies import rows_of_form
 
 ROOT = Path(__file__).parents[2]
@@ -89,3 +90,29 @@ async def walk_all(
     for outcome in outcomes:
         if outcome is not None and not isinstance(outcome, httpx.TransportError):
             raise outcome
+
+
+def outlive(root: Path, plan: StudyPlan, people: int, ends: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    """People answer a server that is ended, by (signal, after so many acknowledged rows), and started again.
+
+    Returns how often it was ended, and how many rows that it had acknowledged were lost, came twice or came to somebody
+    else. Who was ended between being written down and being told so comes back as somebody else, without rows.
+    """
+    walks, ended, lost = [Walk() for _ in range(people)], 0, 0
+    for signal_number, enough in [*ends, (0, 0)]:
+        with server_process(root) as (process, link):
+            rows = 0
+
+            def on_row() -> None:
+                nonlocal rows, ended
+                rows += 1
+                if rows == enough:  # noqa: B023
+                    os.kill(process.pid, signal_number)  # noqa: B023
+                    ended += 1
+
+            asyncio.run(walk_all(walks, link, plan, on_row))
+        kept = dict(read_results(root))
+        begun = (walk for walk in walks if walk.acknowledged)
+        lost += sum(kept[walk.participant][: len(walk.acknowledged)] != walk.acknowledged for walk in begun)
+    lost += kept != {walk.participant: walk.rows for walk in walks}
+    return ended, lost

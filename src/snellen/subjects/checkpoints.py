@@ -6,6 +6,7 @@ torchvision one: the two resize differently, and answers must not hang on what e
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -76,13 +77,19 @@ def load_weights(who: str, kind: str, path: str, dtype: str, **settings: Any) ->
     `settings` go to transformers as they are.
     """
     torch = import_extra("torch", who)
+    safetensors = import_extra("safetensors", who)
     torch_dtype = dtype if dtype == "auto" else getattr(torch, dtype)
     try:
         with quiet_transformers(who) as transformers:
             model, report = getattr(transformers, kind).from_pretrained(
                 path, dtype=torch_dtype, output_loading_info=True, **settings
             )
-    except (OSError, ValueError, ImportError) as error:
+    except pickle.UnpicklingError as error:
+        raise SnellenError(
+            f"{who}: cannot be loaded (its weights hold more than tensors, which would be carried out as a program); "
+            "take a checkpoint with safetensors"
+        ) from error
+    except (OSError, ValueError, ImportError, RuntimeError, EOFError, safetensors.SafetensorError) as error:
         raise SnellenError(f"{who}: cannot be loaded ({first_line(error)})") from error
     return model, {key for key in report["missing_keys"] if "position_ids" not in key}
 

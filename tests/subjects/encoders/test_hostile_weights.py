@@ -1,0 +1,59 @@
+"""Weights that are damaged, or a program: they are refused in a line, and nothing of them is carried out."""
+
+from __future__ import annotations
+
+import builtins
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="the extra 'models' is not installed")
+
+from snellen.subjects.checkpoints import load_model  # noqa: E402
+from tests.helpers.refusals import assert_refused  # noqa: E402
+
+CONFIG = {
+    "model_type": "vit",
+    "hidden_size": 8,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 1,
+    "intermediate_size": 8,
+}
+
+
+class Program:
+    """Unpickling it opens a file for writing."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return builtins.open, (str(self.path), "w")
+
+
+@pytest.mark.parametrize(
+    ("name", "raw"),
+    [("pytorch_model.bin", b"PK\x03\x04 and no more"), ("pytorch_model.bin", b""), ("model.safetensors", b"\xff" * 99)],
+)
+def test_damaged_weights_are_a_line(tmp_path: Path, name: str, raw: bytes) -> None:
+    (tmp_path / "config.json").write_text(json.dumps(CONFIG))
+    (tmp_path / name).write_bytes(raw)
+    assert_refused(lambda: load_model("encoder:hf/x", "AutoModel", str(tmp_path), "cpu", "auto"), "cannot be loaded")
+
+
+@pytest.mark.filterwarnings("ignore:Detected pickle protocol")
+@pytest.mark.parametrize("form", ["pickle", "torch"])
+def test_unpickling_carries_nothing_out(tmp_path: Path, form: str) -> None:
+    folder, owned = tmp_path / "model", tmp_path / "owned"
+    folder.mkdir()
+    (folder / "config.json").write_text(json.dumps(CONFIG))
+    weights = {"embeddings.cls_token": Program(owned)}
+    if form == "torch":
+        torch.save(weights, folder / "pytorch_model.bin")
+    else:
+        (folder / "pytorch_model.bin").write_bytes(pickle.dumps(weights))
+    assert_refused(lambda: load_model("encoder:hf/x", "AutoModel", str(folder), "cpu", "auto"), "cannot be loaded")
+    assert not owned.exists()
