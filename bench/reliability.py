@@ -10,6 +10,9 @@
     python bench/reliability.py sets --trials 1000
     python bench/reliability.py same [SUITE]...             hashes under other locales, hash seeds, time zones
 
+    python bench/reliability.py page FILE...                what was kept in the files, into docs/reliability.md
+    python bench/reliability.py                             a few trials of all
+
 Every trial is drawn from `--seed`; `--trials` is how many there are of a job.
 `--keep FILE` adds rows to a JSON file.
 """
@@ -40,6 +43,9 @@ from tests.helpers.studies import write_study
 from tests.helpers.study_load import outlive
 from tests.helpers.trials import SIGNALS, Bench, Tally
 
+PAGE = Path(__file__).parents[1] / "docs" / "reliability.md"
+FIGURE = PAGE.parent / "images" / "reliability.svg"
+START, END = "<!-- bench/reliability.py writes from here: do not edit -->", "<!-- to here -->"
 Row = dict[str, Any]
 COLUMNS = ("what", "of", "kinds", "tried", "survived", "lost", "CPU s")
 """Of the table that is printed."""
@@ -166,16 +172,70 @@ def print_table(rows: Sequence[Row]) -> None:
         print(f"| {' | '.join(str(cells[name]) for name in COLUMNS)} |")
 
 
+ORDER = ("kills", "disk", "clock", "corruption", "lies", "hostile", "same hashes")
+"""Of the rows on the page."""
+USUAL = {"corruption": 60, "replies": 500, "sets": 60}
+"""Trials of `make bench`, where 2 are not meant."""
+
+
+def everything(options: argparse.Namespace) -> Iterator[Row]:
+    """A few trials of every part."""
+    for name, part in PARTS.items():
+        yield from part(argparse.Namespace(**{**vars(options), "names": [], "trials": USUAL.get(name, 2)}))
+
+
+def write_page(rows: Sequence[Row]) -> None:
+    """The table and the figure of docs/reliability.md."""
+    text = PAGE.read_text("utf-8")
+    before, after = text.partition(START)[0], text.partition(END)[2]
+    lines = [f"| {' | '.join(COLUMNS)} |", "|" + "---|" * len(COLUMNS)]
+    lines += [f"| {' | '.join(str(cells[name]) for name in COLUMNS)} |" for cells in rows]
+    totals = [sum(cells[name] for cells in rows) for name in ("tried", "survived", "lost")]
+    lines.append(f"| **all** | | | **{totals[0]:,}** | **{totals[1]:,}** | **{totals[2]}** | |")
+    PAGE.write_text("\n".join((before + START, *lines, END + after)), "utf-8")
+    draw(rows)
+
+
+def draw(rows: Sequence[Row]) -> None:
+    """How many faults of each kind befell each job; what was survived is filled, what was lost would be hatched."""
+    import matplotlib.pyplot as plt
+
+    from snellen.analysis.plots import legend_below, plain_axes, series_appearance
+
+    faults = [cells for cells in rows if cells["what"] in ("kills", "disk", "clock")]
+    jobs, kinds = list(dict.fromkeys(cells["of"] for cells in faults)), ("kills", "disk", "clock")
+    figure, axes = plt.subplots(figsize=(7, 0.38 * len(jobs) + 1.2), layout="constrained")
+    starts = dict.fromkeys(jobs, 0)
+    for index, kind in enumerate(kinds):
+        appearance = {"color": series_appearance(index)["color"]}
+        of_kind = [cells for cells in faults if cells["what"] == kind]
+        for name, label, hatch in (("survived", kind, ""), ("lost", f"{kind}, lost", "////")):
+            places, counts = [cells["of"] for cells in of_kind], [cells[name] for cells in of_kind]
+            if any(counts):
+                axes.barh(places, counts, left=[starts[job] for job in places], label=label, hatch=hatch, **appearance)
+            for job, count in zip(places, counts, strict=True):
+                starts[job] += count
+    plain_axes(axes, "x")
+    axes.set_xlabel("faults")
+    axes.invert_yaxis()
+    legend_below(figure, axes)
+    figure.savefig(FIGURE, metadata={"Date": None})
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("part", choices=PARTS)
+    parser.add_argument("part", nargs="?", choices=[*PARTS, "page"])
     parser.add_argument("names", nargs="*")
     parser.add_argument("--trials", type=int, default=8)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--keep", type=Path)
     options = parser.parse_args()
+    if options.part == "page":
+        rows = [cells for name in options.names for cells in json.loads(Path(name).read_text())]
+        write_page(sorted(rows, key=lambda cells: ORDER.index(cells["what"])))
+        return
     import_before_forks()
-    rows = list(PARTS[options.part](options))
+    rows = list(PARTS.get(options.part, everything)(options))
     print_table(rows)
     if options.keep:
         earlier = json.loads(options.keep.read_text()) if options.keep.exists() else []

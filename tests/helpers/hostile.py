@@ -94,7 +94,7 @@ def hostile_reply(seed: int, number: int) -> str:
     if form < 11:
         codes = rng.integers(0, 0x110000, int(rng.integers(0, 200)))
         return "".join(map(chr, codes))
-    return "aA1 \n.["[int(rng.integers(7))] * 10 ** int(rng.integers(3, 6))
+    return "aA1 \n.["[int(rng.integers(7))] * int(10 ** rng.integers(3, 6))
 
 
 # Item sets

@@ -97,8 +97,10 @@ def test_what_the_paper_leaves_out_is_refused() -> None:
         colour_item(of, BOX, (0, 256, 0))
     with pytest.raises(SnellenError, match="nothing is written"):
         ocr_item(of, BOX, " ")
-    with pytest.raises(SnellenError, match="no bin of depths"):
-        bin_middle("far")
+    for name in ("far", "", "4", "nan-5", "0-1e999", "x" * 100_000):
+        with pytest.raises(SnellenError, match="no bin of depths") as caught:
+            bin_middle(name)
+        assert len(str(caught.value)) < 120
 
 
 def test_questions_are_those_of_table_1() -> None:

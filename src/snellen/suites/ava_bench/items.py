@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -175,6 +176,9 @@ def bin_middle(name: str) -> float:
     """The middle of a bin in metres: 4.5 for `4-5`. Raises SnellenError for what is no bin."""
     low, _, high = name.partition("-")
     try:
-        return (float(low) + float(high)) / 2
+        middle = (float(low) + float(high)) / 2
     except ValueError:
-        raise SnellenError(f"{name!r} is no bin of depths; write them like 4-5") from None
+        middle = math.nan
+    if not math.isfinite(middle):
+        raise SnellenError(f"{name!r:.60} is no bin of depths; write them like 4-5")
+    return middle
