@@ -29,7 +29,17 @@ CHAPTERS = {
     "Begin": ("first-report", "installing", "own-model", "own-pictures", "own-suite", "ci-guard"),
     "Examine": ("subjects", "chat", "conditions", "answers", "judging", "people", "reviewing", "towers", "attention"),
     "Build": ("building", "sources", "data-schema", "exports", "remote", "cluster"),
-    "Believe": ("what-numbers-do-not-mean", "reports", "validity", "benchmarks", "fidelity", "coverage", "footguns"),
+    "Believe": (
+        "what-numbers-do-not-mean",
+        "reports",
+        "validity",
+        "benchmarks",
+        "reliability",
+        "threats",
+        "fidelity",
+        "coverage",
+        "footguns",
+    ),
 }
 SUITES = ("combo", "vlm2_bench", "vfm_bench", "ava_bench")
 
