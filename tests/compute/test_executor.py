@@ -20,8 +20,8 @@ from snellen.compute import Progress, Shard, ShardFailed, executing, map_shards
 from snellen.compute.executor import _clusters
 from snellen.compute.ray_executor import Site, enter
 from snellen.core.errors import SnellenError
-from snellen.core.response import Exchange
 from snellen.core.parts import read_exchanges
+from snellen.core.response import Exchange
 from snellen.core.trees import code_digest
 from snellen.exam import run
 from tests.helpers.sets import small_set
