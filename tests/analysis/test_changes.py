@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from scipy.stats import binom
 
-from snellen.analysis.changes import DROPPED, ROSE, Changes, changes
+from snellen.analysis.changes import DROPPED, OTHERS, ROSE, Changes, changes
 from snellen.analysis.run_view import lines_of
 from snellen.analysis.section import Run
 from snellen.core.errors import SnellenError
@@ -115,6 +115,22 @@ def test_abilities_that_are_needed_together_are_not_blamed_apart(items: ItemSet)
     compared = changes(run_of(mixed, right), lost)
     assert compared.names(DROPPED) == ["colour + shape (naming, building)"]
     assert by_name(compared)["shape"] == "no clear change"
+
+
+def test_six_items_of_a_combination_have_a_row_of_their_own_and_five_have_none(items: ItemSet) -> None:
+    """Six items need colour and shape, five colour and place."""
+    needs = {k: ("colour", "shape") for k in range(6)} | {k: ("colour", "place") for k in range(6, 11)}
+    mixed = replace(
+        items,
+        items=tuple(
+            replace(item, requires=needs.get(number(item), ("colour",)) if item.task == "naming" else ("shape",))
+            for item in items.items
+        ),
+    )
+    names = by_name(changes(run_of(mixed, right), run_of(mixed, right)))
+    assert "colour + shape" in names
+    assert OTHERS in names
+    assert "colour + place" not in names
 
 
 def test_a_task_that_dropped_beside_its_abilities_is_named_itself(items: ItemSet) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from snellen.analysis.deficits import (
+    MAX_COUNT,
     Answer,
     Findings,
     Property,
@@ -17,6 +18,7 @@ from snellen.analysis.deficits import (
     deciding_pictures,
     find_deficits,
     least_difference,
+    properties_of,
     upper_tail,
 )
 from snellen.core.item import Item, Option
@@ -90,6 +92,16 @@ def test_counting_ends_where_it_ends() -> None:
     assert words(findings).startswith("counts only to four, fails from five on (0 % of 24 right there, 100 % of 12")
     without_five = [answer for answer in answers if answer.item.answer not in (5, 6)]
     assert words(find_deficits(without_five)).startswith("counts only to four, fails from seven on")
+
+
+def test_counts_are_asked_about_up_to_the_largest_that_is() -> None:
+    """A count of five needs one, two, three and four to be passed; of many, what comes after `MAX_COUNT` is not told."""
+    counts = [
+        [found.name for found, _ in properties_of(item(0, answer=answer, answer_kind="integer"), ())]
+        for answer in (1, 5, MAX_COUNT, MAX_COUNT + 1, MAX_COUNT + 2, 99)
+    ]
+    all_counts = [str(k) for k in range(1, MAX_COUNT + 1)]
+    assert counts == [[], all_counts[:4], all_counts[:-1], all_counts, all_counts, all_counts]
 
 
 def test_who_says_yes_is_right_where_yes_is_right() -> None:
