@@ -119,7 +119,7 @@ def test_abilities_that_are_needed_together_are_not_blamed_apart(items: ItemSet)
 
 def test_six_items_of_a_combination_have_a_row_of_their_own_and_five_have_none(items: ItemSet) -> None:
     """Six items need colour and shape, five colour and place."""
-    needs = {k: ("colour", "shape") for k in range(6)} | {k: ("colour", "place") for k in range(6, 11)}
+    needs = dict.fromkeys(range(6), ("colour", "shape")) | dict.fromkeys(range(6, 11), ("colour", "place"))
     mixed = replace(
         items,
         items=tuple(

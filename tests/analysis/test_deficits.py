@@ -95,7 +95,7 @@ def test_counting_ends_where_it_ends() -> None:
 
 
 def test_counts_are_asked_about_up_to_the_largest_that_is() -> None:
-    """A count of five needs one, two, three and four to be passed; of many, what comes after `MAX_COUNT` is not told."""
+    """A count of five needs one, two, three and four to be passed; of many, only the first `MAX_COUNT`."""
     counts = [
         [found.name for found, _ in properties_of(item(0, answer=answer, answer_kind="integer"), ())]
         for answer in (1, 5, MAX_COUNT, MAX_COUNT + 1, MAX_COUNT + 2, 99)
