@@ -42,7 +42,7 @@ from snellen.core.subject import Subject
 from snellen.core.suite import BuildOptions, Recipe, Suite
 from snellen.core.versions import versions
 from snellen.curation.results import read_tables
-from snellen.remote import address_of, is_url, published, record_folder
+from snellen.remote import address_of, fetched, is_url, published, record_folder
 from snellen.runs.ask import ask
 from snellen.runs.failures import summarize_failures
 from snellen.runs.gate import open_items, open_run_items
@@ -128,8 +128,8 @@ def find_items(
 
     Of a suite no more than `limit` items a task are built, where that is less.
     """
-    if is_itemset(Path(itemset)):
-        return open_items(Path(itemset))
+    if is_itemset(path := fetched(itemset)):
+        return open_items(path)
     suite = suite_of_items(itemset)
     options = replace(generated_options(suite, limit), workers=workers, show_progress=show_progress)
     return find_generated(suite, options)
