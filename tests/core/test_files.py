@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from snellen.core.errors import SnellenError
-from snellen.core.files import read_table, remove_halves, write_csv, write_table
+from snellen.core.files import all_or_nothing, read_table, remove_halves, write_csv, write_table
 from snellen.core.plain_text import no_formula
 
 
@@ -64,13 +64,19 @@ def test_a_flipped_bit_of_a_table_s_pages_is_found(tmp_path: Path) -> None:
 
 
 def test_halves_of_processes_that_are_gone_are_removed(tmp_path: Path) -> None:
+    folder = tmp_path / "ab"
     child = os.fork()
     if child == 0:
-        os._exit(0)
+        with all_or_nothing(folder / "x.png") as half:
+            half.write_bytes(b"ha")
+            os._exit(0)
     os.waitpid(child, 0)
-    (tmp_path / "ab").mkdir()
-    for process in (child, os.getpid()):
-        (tmp_path / "ab" / f"x.png.{process}.half").write_bytes(b"ha")
-    (tmp_path / "ab" / "of others.half").write_bytes(b"")
-    remove_halves(tmp_path, "*/*")
-    assert {path.name for path in (tmp_path / "ab").iterdir()} == {f"x.png.{os.getpid()}.half", "of others.half"}
+    (left,) = folder.iterdir()
+    elsewhere, other = folder / f"x.png.elsewhere-{child}.half", folder / "of others.half"
+    for path in (elsewhere, other):
+        path.write_bytes(b"")
+    with all_or_nothing(folder / "y.png") as half:
+        half.write_bytes(b"ha")
+        remove_halves(tmp_path, "*/*")
+        assert set(folder.iterdir()) == {half, elsewhere, other}
+    assert not left.exists()

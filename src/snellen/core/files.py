@@ -96,10 +96,14 @@ def rows_of(table: pa.Table) -> Iterator[dict[str, Any]]:
 
 
 def remove_halves(folder: Path, pattern: str = "*") -> None:
-    """Remove what kills left of files that were being written; `pattern` leads there, without the end of the name."""
+    """Remove what kills on this machine left of files that were being written.
+
+    `pattern` leads there, without the end of the name.
+    """
     for half in folder.glob(f"{pattern}.half"):
-        process = half.name.split(".")[-2]
-        if process.isdecimal() and not _is_alive(int(process)):
+        writer, _, process = half.stem.rpartition("-")
+        is_ours = writer.endswith(f".{os.uname().nodename}")  # processes of other machines are not known here
+        if is_ours and process.isdecimal() and not _is_alive(int(process)):
             half.unlink(missing_ok=True)
 
 
