@@ -11,6 +11,7 @@ from concurrent.futures import BrokenExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
@@ -18,7 +19,7 @@ import pytest
 
 from snellen.compute import Progress, Shard, ShardFailed, executing, map_shards
 from snellen.compute.executor import _clusters
-from snellen.compute.ray_executor import Site, enter
+from snellen.compute.ray_executor import RayCluster, Site, enter
 from snellen.core.errors import SnellenError
 from snellen.core.parts import read_exchanges
 from snellen.core.response import Exchange
@@ -100,6 +101,18 @@ def test_a_worker_refuses_folders_that_it_does_not_share_and_other_code(tmp_path
         assert Path.cwd() == tmp_path
     finally:
         os.chdir(before)
+
+
+def test_probes_are_taken_away_where_a_folder_cannot_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SNELLEN_HOME", str(tmp_path / "home"))
+    cluster = RayCluster(SimpleNamespace(is_initialized=lambda: True), (tmp_path, Path("/proc")), None)
+    with pytest.raises(SnellenError, match=r"^/proc/.*cannot be written"):
+        list(cluster.outcomes(math.sqrt, [1.0], ["a"], 0))
+    assert list(tmp_path.glob(".snellen-*"))
+    cluster.leave()
+    assert not list(tmp_path.glob(".snellen-*"))
 
 
 def record(root: Path) -> tuple[list[Exchange], pd.DataFrame, bytes]:

@@ -76,6 +76,7 @@ class RayCluster:
     folders: Sequence[Path]
     workers: int | None
     repeated: list[str] = field(default_factory=list)
+    _probes: list[Path] = field(default_factory=list)
     _site: Site | None = None
     _is_own: bool = False
 
@@ -118,7 +119,9 @@ class RayCluster:
                 vars(importlib.import_module("ray._private.worker"))["print_to_stdstream"] = _say_nothing
         home().mkdir(parents=True, exist_ok=True)
         probe = f".snellen-{secrets.token_hex(8)}"
-        self._site = Site(Path.cwd(), tuple(_leave_probe(folder, probe) for folder in self.folders), code_digest())
+        for folder in self.folders:
+            self._probes.append(_leave_probe(folder, probe))
+        self._site = Site(Path.cwd(), tuple(self._probes), code_digest())
         return self._site
 
     def _init(self) -> None:
@@ -174,7 +177,7 @@ class RayCluster:
 
     def leave(self) -> None:
         """Take the probe files away, leave the cluster, and say which shards were done again."""
-        for probe in self._site.probes if self._site else ():
+        for probe in self._probes:
             probe.unlink(missing_ok=True)
         if self._is_own:
             self.ray.shutdown()
