@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from snellen.cli.planning import duration
 from snellen.core.errors import SnellenError
 from snellen.core.itemset import ItemSet
 from snellen.core.suite import BuildOptions
@@ -87,16 +86,6 @@ def test_drawing_is_reckoned_by_scenes_and_views(monkeypatch: pytest.MonkeyPatch
     cost = costs.drawing_cost(specs, RenderSettings(renderer="toy"), 2)
     assert (cost.start_s, cost.bytes) == (0.0, 2100)
     assert cost.cpu_s == pytest.approx(7 * 5 + 21 * 2)
-
-
-def test_durations_read_as_people_say_them() -> None:
-    assert [duration(seconds) for seconds in (0.2, 119, 150, 7199, 8000)] == [
-        "0 s",
-        "119 s",
-        "2.5 min",
-        "120.0 min",
-        "2.2 h",
-    ]
 
 
 def test_totals_follow_from_steps() -> None:

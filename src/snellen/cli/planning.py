@@ -8,6 +8,7 @@ from typing import Any
 from snellen.cli.building import size_of
 from snellen.cli.options import cores as cores_of
 from snellen.cli.output import console, print_json
+from snellen.compute.progress import duration
 from snellen.core.errors import SnellenError
 from snellen.core.suite import BuildOptions
 from snellen.planning import Machines, Service, Step, StudyPlan, plan_study, rounded
@@ -93,13 +94,6 @@ def _print(study_plan: StudyPlan) -> None:
 
 def _name(step: Step) -> str:
     return f"{step.kind} {step.name}"
-
-
-def duration(seconds: float) -> str:
-    """Seconds as people read them: `42 s`, `3.5 min`, `2.1 h`."""
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.1f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
 def _size(count: int) -> str:

@@ -41,7 +41,6 @@ RESPONSES = pa.schema(
     }
 )
 SENT = pa.schema({"digest": pa.string(), "parts": pa.string()})
-_DEFAULTS = asdict(Reply(""))
 _REPEATED = ("subject", "fingerprint", "item_id", "task", "condition", "status", "text", "reason")
 """Columns of responses in which many rows are alike."""
 MAX_PART_BYTES = 4_000_000
@@ -364,7 +363,7 @@ def _clean(text: str) -> str:
 
 
 def _flat(exchange: Exchange) -> dict[str, Any]:
-    reply = {name: getattr(exchange.reply, name) if exchange.reply else None for name in _DEFAULTS}
+    reply = {name: getattr(exchange.reply, name) if exchange.reply else None for name in _REPLY}
     cells = {"key": exchange.key, "digest": exchange.digest, "error": exchange.error, **reply}
     return {name: _clean(value) if isinstance(value, str) else value for name, value in cells.items()}
 

@@ -58,8 +58,8 @@ class Plan:
     on the subjects' cards. `deadline` is when, by `time.monotonic`, no call is begun any more. `keep_going`: an arm is
     asked on however many of its calls fail. `notify` is given a line for each subject or arm that is asked no more.
     `preflight` are first questions that were answered before the run could record them: they count as money. Of an
-    `is_replay` no call is made: responses are those that the record holds. `records`
-    are tasks that workers have asked, in exchanges that the run folder holds.
+    `is_replay` no call is made: responses are those that the record holds. `records` are tasks that workers have asked,
+    in exchanges that the run folder holds.
     """
 
     items: ItemSet
