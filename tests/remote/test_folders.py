@@ -72,9 +72,12 @@ def test_score_and_diff_of_urls(
     assert "scores.published.parquet" in Store(RUN).list()
     page = tmp_path / "diff.html"
     assert snellen("diff", f"{RUN}:fake:oracle", f"{RUN}:fake:chance", "--out", page, "--json")[0] == 0
-    code, _, errors = snellen("diff", f"{RUN}:fake:nobody", RUN, "--out", page)
-    assert (code, errors.count("\n")) == (2, 1)
-    assert errors.startswith(f"snellen: {RUN}: nobody called 'fake:nobody'")
+    for name in ("fake:nobody", "chat:openai/nobody?temperature=1"):
+        code, _, errors = snellen("diff", f"{RUN}:{name}", RUN, "--out", page)
+        assert (code, errors.count("\n")) == (2, 1)
+        assert errors.startswith(f"snellen: {RUN}: nobody called {name!r}")
+    code, _, errors = snellen("diff", "memory://bucket/none?signature=abcdef", RUN, "--out", page)
+    assert (code, errors) == (2, "snellen: memory://bucket/none: no run lies here; give a run folder, or RUN:SUBJECT\n")
 
 
 @pytest.mark.slow
@@ -215,6 +218,41 @@ def test_who_is_followed_stops_and_uploads_nothing_more(url: str, capsys: pytest
     with pytest.raises(SnellenError, match="another process took over"):
         write()
     assert "run.json" not in Store(url).list()
+
+
+@pytest.mark.usefixtures("quick_beats")
+def test_a_long_upload_gives_signs_of_life(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    upload = Store.upload
+
+    def slow(self: Store, sources: dict[str, Path]) -> None:
+        before = self.read("writers/000001.json")
+        wait_for(lambda: self.read("writers/000001.json") != before)
+        upload(self, sources)
+
+    monkeypatch.setattr(Store, "upload", slow)
+    with published(f"{url}/report") as root:
+        (root / "index.html").write_text("page")
+    with record_folder(f"{url}/run") as folder:
+        (folder.root / "run.json").write_text("{}")
+    assert {"report/index.html", "run/run.json"} <= set(Store(url).list())
+
+
+def test_who_is_followed_in_an_upload_stops_it(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    upload = Store.upload
+
+    def freeze(self: Store, sources: dict[str, Path]) -> None:
+        upload(self, sources)
+        self.write("writers/000002.json", b"{}")
+
+    def write() -> None:
+        with published(url) as root:
+            for name in ("results.csv", "index.html"):
+                (root / name).write_text(name)
+            monkeypatch.setattr(Store, "upload", freeze)
+
+    with pytest.raises(SnellenError, match="another process took over"):
+        write()
+    assert set(Store(url).list()) == {"results.csv", "writers/000001.json", "writers/000002.json"}
 
 
 def test_two_processes_of_this_machine_are_kept_apart(url: str) -> None:

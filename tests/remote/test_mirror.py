@@ -287,3 +287,13 @@ def test_a_download_that_is_cut_leaves_no_file(url: str, store: Store, monkeypat
     assert not list(mirror.folder.glob("incoming*"))
     assert mirror.pull(CARDS)
     assert read(mirror.root) == RUN
+
+
+def test_a_part_that_was_torn_by_a_kill_goes_up_as_it_is(url: str) -> None:
+    """Tables say how large the parts were that they are made of: another machine must find them as large."""
+    mirror, torn = Mirror(url), RUN[PART] + b'{"n":'
+    write(mirror.root, RUN | {PART: torn})
+    mirror.push(is_record)
+    assert mirror.store.read(PART) == RUN[PART], "it may still grow"
+    mirror.push()
+    assert mirror.store.read(PART) == torn

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from snellen.core.errors import SnellenError
-from snellen.remote.store import Store
+from snellen.remote.store import RemoteFile, Store
 from snellen.remote.writers import BEAT_SECONDS, STALE_SECONDS, Writer
 
 Machine = Callable[[str], None]
@@ -106,6 +106,30 @@ def test_of_two_that_follow_a_dead_one_only_one_writes(store: Store, machine: Ma
     with pytest.raises(SnellenError, match="another process is writing there"):
         late.acquire()
     rivals[0].beat()
+
+
+def test_whose_look_is_old_does_not_take_a_number_again(
+    store: Store, machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the look and the file of the next number one writer ends, and another begins."""
+    listing, rivals = Store.list, list[Writer]()
+
+    def old(self: Store, folder: str = "") -> dict[str, RemoteFile]:
+        rows = listing(self, folder)
+        monkeypatch.setattr(Store, "list", listing)
+        for name in ("ended", "rival"):
+            machine(name)
+            rivals.append(writer(store, []))
+            rivals[-1].acquire()
+            if name == "ended":
+                rivals[-1].release()
+        machine("late")
+        return rows
+
+    monkeypatch.setattr(Store, "list", old)
+    with pytest.raises(SnellenError, match="another process is writing there"):
+        writer(store, [], lambda seconds: rivals[1].beat()).acquire()
+    rivals[1].beat()
 
 
 def test_a_store_that_overwrites_is_said_to_keep_nobody_apart(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

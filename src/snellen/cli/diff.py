@@ -15,7 +15,7 @@ from snellen.core.condition import near
 from snellen.core.errors import SnellenError
 from snellen.core.subject import is_simulated
 from snellen.exam import recover
-from snellen.remote import RUN, address_of, fetched, lies_there
+from snellen.remote import RUN, address_of, fetched, is_url, lies_there
 from snellen.reports.changes_page import change_lines, write_changes_page
 from snellen.reports.loading import load_run
 
@@ -63,9 +63,12 @@ def _root_and_subject(text: str) -> tuple[Path, str]:
     """The run folder and the name behind it; names of subjects have colons too."""
     colons = [n for n, sign in enumerate(text) if sign == ":" and text[n : n + 3] != "://"]
     for end in (len(text), *colons):
+        if is_url(text) and "?" in text[:end]:
+            continue  # of a subject's settings: no URL has it
         if lies_there(text[:end], RUN):
             return fetched(text[:end]), text[end + 1 :]
-    raise SnellenError(f"{text}: no run lies here; give a run folder, or RUN:SUBJECT")
+    address = text.partition("?")[0] if is_url(text) else text  # behind it may stand a signature
+    raise SnellenError(f"{address}: no run lies here; give a run folder, or RUN:SUBJECT")
 
 
 def _of_subject(run: Run, name: str) -> Run:

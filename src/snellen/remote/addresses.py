@@ -10,6 +10,8 @@ from snellen.core.hashing import sha256
 from snellen.core.home import home
 
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+_HOST = re.compile(r"[^@:]*(:\d*)?|\[[^@]*\](:\d*)?")
+"""A colon that leads to no port stands behind a user: keys may hold a slash, so that the @ is further on."""
 FILES = "files"
 """The folder of a local copy that holds what the URL holds."""
 ADDRESS = "url.txt"
@@ -28,7 +30,7 @@ def plain_url(address: str) -> str:
     """
     scheme, _, rest = address.partition("://")
     host = rest.split("/", 1)[0]
-    if "@" in host or "?" in rest or "#" in rest:
+    if _HOST.fullmatch(host) is None or "?" in rest or "#" in rest:
         raise SnellenError(
             f"{scheme}://…: a URL is written into cards, so it may hold no user, key or query; give credentials by the "
             "environment or the configuration of fsspec (docs/remote.md)"

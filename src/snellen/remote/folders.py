@@ -72,8 +72,7 @@ def published(address: str | Path, *, card: str = "") -> Iterator[Path]:
         mirror.reconcile()
         if card:
             (mirror.root / card).unlink(missing_ok=True)  # of a set that was never uploaded whole
-        with _beating(writer, lambda: None):
-            yield mirror.root
+        yield mirror.root
         _push(mirror, writer)
 
 
@@ -96,7 +95,7 @@ def record_folder(address: str | Path, after_call: Callable[[], None] = lambda: 
                 writer.beat()
 
         try:
-            with _beating(writer, lambda: mirror.push(is_record)):
+            with _uploading(mirror, writer):
                 yield RecordFolder(mirror.root, check)
         except BaseException:
             try:
@@ -109,7 +108,7 @@ def record_folder(address: str | Path, after_call: Callable[[], None] = lambda: 
 
 @contextmanager
 def _writing(mirror: Mirror) -> Iterator[Writer]:
-    """Be the one writer of a URL, on this machine and elsewhere."""
+    """Be the one writer of a URL, on this machine and elsewhere: a thread gives signs of life until the end."""
     with mirror.lock_file("writer").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -120,30 +119,45 @@ def _writing(mirror: Mirror) -> Iterator[Writer]:
         writer = Writer(mirror.store, _notify)
         writer.acquire()
         try:
-            yield writer
+            with _every_beat(writer.beat, lambda error: None):  # whoever uploads meets the same error, and says it
+                yield writer
         finally:
             with suppress(SnellenError):  # whoever comes next sees that there is no sign of life
                 writer.release()
 
 
 @contextmanager
-def _beating(writer: Writer, upload: Callable[[], None]) -> Iterator[None]:
-    """Meanwhile a thread gives signs of life and uploads; what fails is said once, and tried again."""
+def _uploading(mirror: Mirror, writer: Writer) -> Iterator[None]:
+    """Meanwhile a thread uploads what is recorded."""
+
+    def upload() -> None:
+        writer.beat()
+        mirror.push(is_record, writer.beat)
+
+    def notify(error: SnellenError) -> None:
+        _notify(f"{error}; what is recorded stays in the local copy, and uploads are tried again")
+
+    with _every_beat(upload, notify):
+        yield
+
+
+@contextmanager
+def _every_beat(act: Callable[[], None], notify: Callable[[SnellenError], None]) -> Iterator[None]:
+    """Meanwhile a thread acts every `BEAT_SECONDS`; of failures in a row the first is given to `notify`."""
     is_over = threading.Event()
 
-    def beat() -> None:
+    def repeat() -> None:
         is_reached = True
         while not is_over.wait(writers.BEAT_SECONDS):
             try:
-                writer.beat()
-                upload()
+                act()
                 is_reached = True
             except SnellenError as error:
                 if is_reached:
-                    _notify(f"{error}; what is recorded stays in the local copy, and uploads are tried again")
+                    notify(error)
                 is_reached = False
 
-    thread = threading.Thread(target=beat, daemon=True)
+    thread = threading.Thread(target=repeat, daemon=True)
     thread.start()
     try:
         yield
@@ -155,7 +169,7 @@ def _beating(writer: Writer, upload: Callable[[], None]) -> Iterator[None]:
 def _push(mirror: Mirror, writer: Writer) -> None:
     try:
         writer.beat()
-        mirror.push()
+        mirror.push(check=writer.beat)
     except SnellenError as error:
         raise SnellenError(
             f"{error}; all that was made is kept in {mirror.folder}, and the same command uploads the rest"

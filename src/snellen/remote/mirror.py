@@ -81,10 +81,11 @@ class Mirror:
         with self._syncing():
             self._keep(self._reconciled(self._remote_files(), _CARDS))
 
-    def push(self, select: Callable[[str], bool] | None = None) -> None:
+    def push(self, select: Callable[[str], bool] | None = None, check: Callable[[], None] = lambda: None) -> None:
         """Upload what changed here, cards last; delete there what was in both and is no longer here.
 
-        With `select` only such files, and nothing is deleted.
+        With `select` only such files, which may still grow, and nothing is deleted. `check` is called before each
+        batch, and may end the upload by an error.
         """
         with self._syncing():
             entries = self._entries()
@@ -92,8 +93,9 @@ class Mirror:
             chosen = sorted(filter(select, changed), key=lambda name: (_rank(name), name))
             with _progress("uploading", len(chosen)) as progress:
                 for _, names in groupby(chosen, key=_rank):
-                    self._upload(list(names), entries, progress)
+                    self._upload(list(names), entries, progress, check, is_growing=select is not None)
             if select is None and (lost := [name for name in entries if not (self.root / name).is_file()]):
+                check()
                 self.store.delete(lost)
                 self._keep({name: entry for name, entry in entries.items() if name not in lost})
 
@@ -165,15 +167,27 @@ class Mirror:
         files.write_bytes(path, theirs)
         return self._entry(name, remote[name].version)
 
-    def _upload(self, names: list[str], entries: dict[str, Entry], progress: Progress) -> None:
-        """Upload files of one rank, and note how they lie there now."""
+    def _upload(
+        self,
+        names: list[str],
+        entries: dict[str, Entry],
+        progress: Progress,
+        check: Callable[[], None],
+        *,
+        is_growing: bool,
+    ) -> None:
+        """Upload files of one rank, and note how they lie there now. Of parts that grow whole lines go up."""
         marks = {name: self._entry(name, "") for name in names}  # before they are read: some still grow
         for name in filter(_is_part, names):
+            check()
             raw = (self.root / name).read_bytes()
-            whole = raw[: raw.rfind(b"\n") + 1]
-            marks[name] = marks[name]._replace(size=len(whole))
-            self.store.write(name, whole)
+            if is_growing:
+                raw = raw[: raw.rfind(b"\n") + 1]
+            marks[name] = marks[name]._replace(size=len(raw))
+            self.store.write(name, raw)
+            progress.advance()
         for batch in _batches([name for name in names if not _is_part(name)]):
+            check()
             self.store.upload({name: self.root / name for name in batch})
             progress.advance(len(batch))
         remote = self.store.list() if len(names) > MANY else {name: self.store.stat(name) for name in names}

@@ -8,6 +8,7 @@ one elsewhere by its sign of life, which is watched, so that no clock is compare
 from __future__ import annotations
 
 import json
+import threading
 import time
 import uuid
 from collections.abc import Callable
@@ -34,7 +35,7 @@ class Writer:
     ) -> None:
         self._store, self._notify, self._sleep = store, notify, sleep
         self._card: dict[str, Any] = {"owner": _owner(), "life": uuid.uuid4().hex, "beat": 0, "ended": False}
-        self._number = 0
+        self._number, self._beat_lock = 0, threading.Lock()
         self.is_lost = False
 
     def acquire(self) -> None:
@@ -47,8 +48,8 @@ class Writer:
             if numbers and not self._is_over(numbers[-1]):
                 self._watch(numbers[-1])
             self._number = numbers[-1] + 1 if numbers else 1
-            if self._store.create(_name(self._number), self._raw()):
-                break
+            if self._store.create(_name(self._number), self._raw()) and max(self._numbers()) == self._number:
+                break  # else others came and went since the look, and took their numbers away
         self._store.delete([_name(number) for number in numbers])
         if not self._store.may_be_exclusive or self._store.create(_name(self._number), b"{}"):
             self._store.write(_name(self._number), self._raw())
@@ -57,15 +58,19 @@ class Writer:
             )
 
     def beat(self) -> None:
-        """Give a sign of life. Raises SnellenError, now and ever after, where another writer has taken over."""
-        self.is_lost = self.is_lost or max(self._numbers(), default=0) > self._number
-        if self.is_lost:
-            raise SnellenError(
-                f"{self._store.url}: another process took over, since this one gave no sign of life for "
-                f"{STALE_SECONDS:.0f} seconds; what it recorded is kept, and the same command uploads it"
-            )
-        self._card["beat"] += 1
-        self._store.write(_name(self._number), self._raw())
+        """Give a sign of life, from any thread.
+
+        Raises SnellenError, now and ever after, where another writer has taken over.
+        """
+        with self._beat_lock:
+            self.is_lost = self.is_lost or max(self._numbers(), default=0) > self._number
+            if self.is_lost:
+                raise SnellenError(
+                    f"{self._store.url}: another process took over, since this one gave no sign of life for "
+                    f"{STALE_SECONDS:.0f} seconds; what it recorded is kept, and the same command uploads it"
+                )
+            self._card["beat"] += 1
+            self._store.write(_name(self._number), self._raw())
 
     def release(self) -> None:
         """Let others write."""
