@@ -1,6 +1,8 @@
 # Everything happens inside this folder: the environment in .venv/, builds and renders in .snellen/, the report in checkup/.
 PYTHON ?= python3
 JOBS ?= 2
+# One more than there are cores: tests wait for browsers, child processes and servers.
+TEST_WORKERS ?= 3
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -33,7 +35,7 @@ checkup: env  ## examine the packaged subjects; more by ARGS='--subject chat:ope
 	$(BIN)/snellen checkup $(ARGS)
 
 test: env  ## run the tests, the slow ones left out
-	$(BIN)/python -m pytest -m 'not slow' -n $(JOBS) --dist loadfile $(ARGS)
+	$(BIN)/python -m pytest -m 'not slow' -n $(TEST_WORKERS) --dist loadfile $(ARGS)
 
 # Side by side: a test worker that waits for a browser or a child process leaves its core to the static checks.
 check: env  ## run the tests and all static checks, as CI does
