@@ -2,26 +2,33 @@
 
 Photographs come with scikit-image, scikit-learn and matplotlib, whole and (three textures) as 48 tiles of 128 px that
 look much alike; a folder of one's own adds more. Each is encoded, sized and cut anew. False alarms are counted over
-all pairs of different pictures.
+all pairs of different pictures, and of blocks drawn flat on one floor, which look much alike too.
 """
 
 from __future__ import annotations
 
 import argparse
 import io
+import tempfile
 from collections.abc import Callable, Mapping
-from itertools import combinations
+from itertools import combinations, islice
 from pathlib import Path
 
 from PIL import Image
 
+from snellen.core.seeds import stream
+from snellen.core.suite import BuildOptions
 from snellen.curation.near_copies import MAX_RESIDUAL, near_pairs, thumbnail
+from snellen.stimuli.render import RenderSettings, render_pictures
+from snellen.suites.combo.generated.objects import object_spec
+from snellen.suites.vlm2_bench.generated import recipe as vlm2
 
 NAMES = frozenset(
     """astronaut brick camera cell chelsea clock_motion coffee coins grass gravel hubble_deep_field ihc moon
     motorcycle_left page retina rocket""".split()  # noqa: SIM905  # a list would take a line each
 )
 TEXTURES, TILE_PX = ("brick", "grass", "gravel"), 128
+BLOCKS, BLOCK_PX = 200, (160, 120)
 
 
 def photographs(folder: Path | None) -> dict[str, Image.Image]:
@@ -43,6 +50,17 @@ def photographs(folder: Path | None) -> dict[str, Image.Image]:
         for y in range(0, 512, TILE_PX)
     }
     return {name: picture for name, picture in (pictures | tiles).items() if min(picture.size) >= TILE_PX}
+
+
+def blocks(folder: Path) -> dict[str, list[Image.Image]]:
+    """Any blocks of ComBo, and those of VLM2-Bench, in which families differ in one dimension."""
+    rng, options = stream("near copies", "blocks"), BuildOptions(folder, n=60, size=BLOCK_PX)
+    specs = {
+        "blocks of ComBo": [object_spec(int(index), 0, 0, BLOCK_PX) for index in rng.choice(9504, BLOCKS, False)],
+        "families of VLM2-Bench": list(islice(vlm2._object_specs(vlm2.design(options), options), BLOCKS)),
+    }
+    settings = RenderSettings(renderer="toy")
+    return {name: list(map(Image.open, render_pictures(of_name, settings, folder))) for name, of_name in specs.items()}
 
 
 def jpeg(picture: Image.Image, quality: int) -> Image.Image:
@@ -84,12 +102,17 @@ def main() -> None:
     greys = {name: thumbnail(picture) for name, picture in pictures.items()}
     for kind, copy in COPIES.items():
         missed = [name for name, picture in pictures.items() if not near_pairs([greys[name], thumbnail(copy(picture))])]
-        print(f"{kind}: {len(missed)} missed ({', '.join(missed[:4])})")
+        tiles = sum(" " in name for name in missed)
+        print(f"{kind}: missed {len(missed) - tiles} photographs, {tiles} tiles ({', '.join(missed[:4])})")
     names = list(greys)
     alarms = near_pairs(list(greys.values()))
     print(f"{len(alarms)} of {len(list(combinations(names, 2)))} pairs of different pictures taken for copies")
     for first, second in alarms:
         print(f"  {names[first]} ~ {names[second]}")
+    with tempfile.TemporaryDirectory() as folder:
+        for name, drawn in blocks(Path(folder)).items():
+            alarms = near_pairs(list(map(thumbnail, drawn)))
+            print(f"{name}: {len(alarms)} of {len(drawn) * (len(drawn) - 1) // 2} pairs taken for copies")
 
 
 if __name__ == "__main__":

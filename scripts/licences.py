@@ -97,8 +97,16 @@ class Package:
         """Whether one of the licences to choose from is allowed wholly, or the package is explained."""
         if self.reason:
             return True
-        choices = re.split(r"\s+OR\s+", re.sub(r"[()]", " ", self.licence))
-        return any(all(_is_allowed(term) for term in re.split(r"\s+AND\s+|;", choice)) for choice in choices)
+        terms, count = self.licence, 1
+        while count:  # innermost brackets first
+            terms, count = re.subn(r"\(([^()]*)\)", lambda inner: ALLOWED[0] if _are_allowed(inner[1]) else "no", terms)
+        return _are_allowed(terms)
+
+
+def _are_allowed(terms: str) -> bool:
+    """Whether of SPDX terms without brackets one side of an OR is allowed wholly."""
+    choices = re.split(r"\s+OR\s+", terms)
+    return any(all(_is_allowed(term) for term in re.split(r"\s+AND\s+|;", choice)) for choice in choices)
 
 
 def _is_allowed(term: str) -> bool:

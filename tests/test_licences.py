@@ -48,6 +48,8 @@ def test_every_exception_is_needed_and_has_a_reason(licences: ModuleType, monkey
         ("GPL-3.0-only OR MIT", True),
         ("(Apache-2.0 WITH LLVM-exception) AND MIT", True),
         ("MIT; GNU Affero General Public License v3", False),
+        ("(GPL-3.0-only OR MIT) AND (MIT OR (BSD AND ISC))", True),
+        ("(MIT OR Apache-2.0) AND GPL-3.0-only", False),
         ("LGPL-2.1", False),
         ("UNKNOWN", False),
         ("", False),

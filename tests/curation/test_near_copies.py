@@ -6,7 +6,7 @@ import io
 
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import Image, ImageDraw, ImageOps
 from scipy.ndimage import gaussian_filter
 
 from snellen.core.seeds import stream
@@ -46,6 +46,23 @@ def test_copies_are_found_and_other_pictures_are_not() -> None:
     assert near_pairs([thumbnail(original), thumbnail(mirrored)]) == []
     plain = thumbnail(Image.new("RGB", (50, 50), "grey"))
     assert near_pairs([plain, plain]) == []
+
+
+def product(box: tuple[int, int, int, int]) -> Image.Image:
+    """A dark ellipse before a pale wall."""
+    picture = Image.new("RGB", (SIDE, SIDE), (190, 190, 190))
+    ImageDraw.Draw(picture).ellipse(box, fill=(60, 60, 60))
+    return picture
+
+
+def test_things_of_other_forms_before_one_wall_are_not_copies() -> None:
+    ball = product((50, 50, 150, 150))
+    others = [product((60, 40, 140, 160)), product((50, 50, 120, 120)), product((90, 50, 190, 150)), photograph("a")]
+    others += [ImageOps.invert(ball), ImageOps.invert(photograph("a"))]
+    assert near_pairs([thumbnail(picture) for picture in (ball, *others)]) == []
+    mug = ball.copy()
+    ImageDraw.Draw(mug).rectangle((140, 80, 170, 120), fill=(60, 60, 60))
+    assert near_pairs([thumbnail(ball), thumbnail(mug)]) == []
 
 
 def test_a_turned_copy_is_the_same() -> None:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from snellen.core.errors import SnellenError
-from snellen.datasets import hub_tables
+from snellen.datasets import hub_boxes, hub_tables
 from snellen.datasets.hub_boxes import read_hub_boxes
 from snellen.datasets.hub_tables import ShardReader, find_shards, open_shard
 from snellen.datasets.inventory import Note
@@ -105,6 +105,16 @@ def test_boxes_are_those_of_coco_in_either_form(tmp_path: Path) -> None:
     assert isinstance(second, RawSample)
     assert [(thing.label, thing.box) for thing in first.annotations] == [("cat", (1, 2, 4, 6))]
     assert second.annotations == ()
+
+
+def test_objects_that_are_none_are_counted_as_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hub_boxes, "MAX_OBJECTS", 2)
+    cat = {"bbox": [1.0, 2.0, 3.0, 4.0], "category": "cat"}
+    rows = [[cat, None], None, [cat, cat, cat]]
+    records = boxed(tmp_path / "r.parquet", rows, {"dtype": "string", "_type": "Value"})
+    pictures = [record for record in records if isinstance(record, RawSample)]
+    assert [(len(picture.annotations), picture.lost) for picture in pictures] == [(1, 1), (0, 1), (2, 1)]
+    assert len(records) == 6
 
 
 @pytest.mark.slow

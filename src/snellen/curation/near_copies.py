@@ -23,9 +23,11 @@ SIDE_PX, COARSE_PX, EDGE_PX = 32, 16, 3
 """Of a small copy, of what candidates are looked for with, and what is not compared at its edge."""
 MIN_CORRELATION, NEIGHBOURS = 0.75, 3
 """A candidate correlates so much at the coarse size; so many candidates of each picture are compared."""
-MAX_RESIDUAL = 0.3
+MAX_RESIDUAL = 0.2
 """What is left of the difference, as a share of the picture's own contrast (both standard deviations)."""
 STEPS = 3
+MAX_MOVE_PX, MIN_GAIN = 4.0, 0.2
+"""So far a small copy may be moved and stretched, and what is left of its contrast: further off it is another one."""
 MAX_SHARE = 1 / 3
 """Where more of a group look like another one, pictures were taken alike, and none is a copy."""
 MIN_CONTRAST = 2.0
@@ -126,14 +128,16 @@ def _fitted(moved: Grey, fixed: Grey) -> float:
     down, right = (rows - (SIDE_PX - 1) / 2) / SIDE_PX, (columns - (SIDE_PX - 1) / 2) / SIDE_PX
     inner = np.s_[EDGE_PX:-EDGE_PX, EDGE_PX:-EDGE_PX]
     goal = fixed[inner].ravel()
-    shift, best = np.zeros(4), np.inf
+    shift, best = np.zeros(4), float(goal.std())
     for _ in range(STEPS + 1):
         places = [rows + shift[1] + shift[3] * down, columns + shift[0] + shift[2] * right]
         current = map_coordinates(moved, places, order=1, mode="nearest")
         dy, dx = np.gradient(current)
         parts = np.stack([dx, dy, right * dx, down * dy, np.ones_like(current), current], axis=-1)[inner].reshape(-1, 6)
         weights = np.linalg.lstsq(parts, goal, rcond=None)[0]
-        best = min(best, float((goal - parts @ weights).std()))
-        gain = weights[5] if abs(weights[5]) > 0.2 else 1.0
-        shift += np.clip(weights[:4] / gain, -2, 2)
+        gain = max(weights[5], MIN_GAIN)
+        move = weights[:4] / gain
+        if weights[5] > MIN_GAIN and np.abs(shift + move).max() <= MAX_MOVE_PX:
+            best = min(best, float((goal - parts @ weights).std()))
+        shift = np.clip(shift + np.clip(move, -2, 2), -MAX_MOVE_PX, MAX_MOVE_PX)
     return best

@@ -60,8 +60,11 @@ def _sample(record: str, table_row: TableRow, cell: Any, names: tuple[str, ...] 
     except Exception:  # noqa: BLE001  # a damaged picture raises whatever its decoder meets
         yield Note("unreadable", "not a readable picture", shown_name(record))
         return
-    annotations, lost = [], 0
-    for entry in _entries(cell):
+    entries = _entries(cell)
+    annotations, lost = [], max(0, len(entries) - MAX_OBJECTS)
+    if lost:
+        yield Note("odd", f"more than {MAX_OBJECTS} objects", shown_name(record))
+    for entry in entries[:MAX_OBJECTS]:
         annotation = _annotation(entry, names)
         if annotation is None:
             lost += 1
@@ -75,12 +78,15 @@ def _sample(record: str, table_row: TableRow, cell: Any, names: tuple[str, ...] 
 
 
 def _entries(cell: Any) -> list[Mapping[str, Any]]:
-    """Objects one by one, from a list of them or from lists of their fields; what has no partner is None."""
+    """Objects one by one, from a list of them or from lists of their fields; what has no partner is None.
+
+    An entry that is no object stays as an empty one, so that it is not taken for a thing that is not there.
+    """
     if isinstance(cell, Mapping):
         columns = {name: column for name, column in cell.items() if isinstance(column, list)}
-        count = min(max(map(len, columns.values()), default=0), MAX_OBJECTS)
+        count = max(map(len, columns.values()), default=0)
         return [{name: c[n] if n < len(c) else None for name, c in columns.items()} for n in range(count)]
-    return [entry for entry in cell[:MAX_OBJECTS] if isinstance(entry, Mapping)] if isinstance(cell, list) else []
+    return [entry if isinstance(entry, Mapping) else {} for entry in cell] if isinstance(cell, list) else [{}]
 
 
 def _annotation(entry: Mapping[str, Any], names: tuple[str, ...] | None) -> Annotation | None:

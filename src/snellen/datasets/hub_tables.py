@@ -88,12 +88,12 @@ class Shard:
         what = f"several columns of pictures ({_listed(columns)}); call one" if columns else "no column of pictures"
         raise SnellenError(f"{self.path}: {what} 'image'{'' if columns else f'; there are: {self.columns()}'}")
 
-    def label_column(self, names: Sequence[str], *, sole_class_label: bool = True) -> str:
+    def label_column(self, names: Sequence[str]) -> str:
         """The column of classes: the first of `names`, or the only ClassLabel. Raises SnellenError for none."""
         of_features = [name for name, feature in self.features.items() if _kind(feature) == "ClassLabel"]
         if column := self.find_column(names):
             return column
-        if sole_class_label and len(of_features) == 1 and of_features[0] in self.schema.names:
+        if len(of_features) == 1 and of_features[0] in self.schema.names:
             return of_features[0]
         raise SnellenError(f"{self.path}: no column {' or '.join(names[:3])}; there are: {self.columns()}")
 

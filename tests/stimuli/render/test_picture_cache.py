@@ -71,7 +71,7 @@ def test_a_shot_asked_twice_is_drawn_once(tmp_path: Path) -> None:
     assert progress.total == 1
 
 
-def test_the_name_moves_with_everything_that_moves_a_pixel() -> None:
+def test_the_name_moves_with_everything_that_moves_a_pixel(monkeypatch: pytest.MonkeyPatch) -> None:
     spec = specs(1, 1)[0]
     settings = RenderSettings()
     engine = Engine("mitsuba", "scalar_rgb", None, (("mitsuba", "1"),))
@@ -95,6 +95,11 @@ def test_the_name_moves_with_everything_that_moves_a_pixel() -> None:
     assert name() == name(engine=dataclasses.replace(engine, libllvm="/elsewhere/libLLVM.so"))
     assert name() == name(settings=dataclasses.replace(settings, glass_samples_per_pixel=99))  # no glass in it
     assert name() == name(settings=dataclasses.replace(settings, quality="fast"))  # without LLVM there is one quality
+    names = name(), name(engine=llvm), name(settings=dataclasses.replace(settings, quality="reference"), engine=llvm)
+    monkeypatch.setattr(picture_cache, "SURFACES_VERSION", "another")
+    monkeypatch.setattr(picture_cache, "REGIONS_VERSION", "another")
+    anew = name(), name(engine=llvm), name(settings=dataclasses.replace(settings, quality="reference"), engine=llvm)
+    assert not set(names) & set(anew)
 
 
 def test_a_full_disk_is_one_clear_line_and_leaves_no_half_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,7 @@ from snellen.core import files
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
 from snellen.stimuli.render.engine import Engine, RenderSettings, find_engine, region_samples, threads_per_worker
-from snellen.stimuli.render.regions import REGIONS_VERSION
+from snellen.stimuli.render.regions import REGIONS_VERSION, SURFACES_VERSION
 from snellen.stimuli.scenes.model import Camera, RenderSpec, Scene, to_json
 
 _PNG_LEVEL = 3
@@ -96,6 +96,8 @@ def _name(spec: RenderSpec, scene_text: str, settings: RenderSettings, engine: E
     regions = region_samples(settings, engine)
     if regions is not None:
         sampling += [REGIONS_VERSION, *dataclasses.astuple(regions)]
+    elif engine.renderer == "mitsuba":
+        sampling.append(SURFACES_VERSION)
     key = digest([scene_text, to_json(spec.camera), how, sampling], 40)
     return f"{key[:2]}/{key}.png"
 

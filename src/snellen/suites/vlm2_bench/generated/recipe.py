@@ -73,7 +73,6 @@ class Design:
     families: tuple[objects.Family, ...]
     calibration: tuple[objects.Family, ...]
     clips: tuple[clips.ClipPair, ...]
-
     sequences: tuple[FamilySequence, ...]
 
     def pictures(self) -> int:
