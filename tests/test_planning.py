@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from snellen.cli.planning import _prices
 from snellen.core.errors import SnellenError
 from snellen.core.itemset import ItemSet
 from snellen.core.suite import BuildOptions
@@ -54,6 +55,28 @@ def test_calls_tokens_and_money_of_a_service(combo: ItemSet) -> None:
     unpriced = plan_study([str(combo.root)], subjects[:1], ["vanilla"], OPTIONS, ONE, Service())
     assert unpriced.total()["money"] is None
     assert plan.bottleneck is first
+
+
+def test_waiting_counts_by_the_clock(combo: ItemSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A subject of this machine may wait for another: 3 s an item by the clock, next to no time of a processor."""
+    counted = 0
+
+    def ask(asked: Any, items: ItemSet, spec: str, label: str) -> tuple[float, float]:
+        nonlocal counted
+        counted = sum(item.split == "test" for item in items.items)
+        return 0.01, 3.0 * counted
+
+    monkeypatch.setattr("snellen.planning._Asking._ask", ask)
+    plan = plan_study([str(combo.root)], ["fake:constant=A"], ["vanilla"], OPTIONS, ONE, Service())
+    tests = sum(item.split == "test" for item in combo.items)
+    assert counted > 0
+    assert plan.steps[0].wall_s == pytest.approx(3.0 * tests)
+
+
+@pytest.mark.parametrize("price", ["nan,1", "1,inf", "-1,2", "1", "a,b"])
+def test_a_price_is_two_amounts(price: str) -> None:
+    with pytest.raises(SnellenError, match="write IN,OUT"):
+        _prices(price)
 
 
 def test_mistakes_are_one_line(combo: ItemSet) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import multiprocessing
 import random
 import signal
 import subprocess
@@ -17,14 +18,17 @@ import numpy as np
 import pytest
 
 import snellen
+from snellen import training
+from snellen.core.errors import SnellenError
 from snellen.core.itemset import ItemSet
 from snellen.core.runfolder import read_responses
-from snellen.core.suite import BuildOptions
+from snellen.core.suite import BuildOptions, Suite
 from snellen.reports.checkpoints import CheckpointVerdict, read_verdict
 from snellen.runs.selection import select_items
 from snellen.suites import SUITES
 from snellen.training import prepare_exam
 from tests.helpers.notebook import EXAMPLES
+from tests.helpers.sets import small_set
 
 N = 16
 
@@ -106,6 +110,36 @@ def test_an_exam_ends_in_time_and_says_what_it_left_out(
     assert f"not asked: img2text {first.items_a_task - 9}" in second.error
 
 
+@pytest.mark.slow
+def test_a_suite_that_was_not_reached_is_named(
+    items: ItemSet, sets_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monotonic, offset, seconds_a_call = time.monotonic, 0.0, 0.0
+    monkeypatch.setattr(time, "monotonic", lambda: monotonic() + offset)
+
+    def answer(parts: list[Any]) -> str:
+        nonlocal offset
+        offset += seconds_a_call
+        return "A"
+
+    sets = [str(items.root), str(small_set("vfm-bench", sets_folder).root)]
+    verdicts = []
+    for pace in (0.1, 3000.0, 0.1):
+        seconds_a_call = pace
+        verdict = snellen.checkpoint_exam(answer, tmp_path, sets=sets, n=2, seconds=2000)
+        assert verdict is not None
+        verdicts.append(verdict)
+    assert [verdict.state for verdict in verdicts] == ["whole", "partial", "whole"]
+    assert {score.suite for score in verdicts[1].abilities} == {"combo"}
+    (unreached,) = [each for each in verdicts[1].sets if each.suite == "vfm-bench"]
+    assert unreached.items == 0
+    assert unreached.unasked
+    changes = [verdict.changes for verdict in verdicts]
+    assert [each.without for each in changes if each] == [
+        {"vfm-bench": "was not asked now"}, {"vfm-bench": "was not asked then"},
+    ]  # fmt: skip
+
+
 def test_what_goes_wrong_is_a_verdict(items: ItemSet, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     def broken(parts: list[Any]) -> str:
         raise ZeroDivisionError("no weights")
@@ -125,6 +159,8 @@ def test_what_goes_wrong_is_a_verdict(items: ItemSet, tmp_path: Path, capsys: py
     for mistake, words in (("comboo", "neither a folder nor a suite"), ("combo/img2txt", "did you mean 'img2text'")):
         with pytest.raises(snellen.SnellenError, match=words):
             snellen.exam_callback(sets=[mistake])
+    with pytest.raises(snellen.SnellenError, match="every: 0 steps"):
+        snellen.exam_callback(every=0)
 
 
 def test_no_random_state_moves(items: ItemSet, tmp_path: Path) -> None:
@@ -145,6 +181,60 @@ def test_no_random_state_moves(items: ItemSet, tmp_path: Path) -> None:
     assert drawn[: len(drawn) // 2] == drawn[len(drawn) // 2 :]
 
 
+def test_a_mistake_in_the_settings_leaves_earlier_exams_alone(items: ItemSet, tmp_path: Path) -> None:
+    first = exam(knows(items), items, tmp_path, step=1)
+    files = sorted(tmp_path.rglob("*"))
+    assert "choose another folder" in exam(knows(items), items, tmp_path, step=1, seconds=30).error
+    assert exam(knows(items), items, tmp_path, step=1, secconds=30).state == "failed"
+    assert sorted(tmp_path.rglob("*")) == files
+    assert read_verdict(tmp_path / "step-00000001") == first
+
+
+def test_steps_are_told_from_other_files(items: ItemSet, tmp_path: Path) -> None:
+    (tmp_path / "step-0100.pt").touch()
+    (tmp_path / "step-2-weights").mkdir()
+    assert [exam(knows(items), items, tmp_path).step for _ in range(2)] == [0, 1]
+
+
+def test_a_verdict_counts_the_seconds_of_the_comparison(
+    items: ItemSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monotonic, offset = time.monotonic, 0.0
+
+    def slow_changes(*_: object) -> None:
+        nonlocal offset
+        offset += 1000
+
+    monkeypatch.setattr(time, "monotonic", lambda: monotonic() + offset)
+    monkeypatch.setattr(training, "_changes", slow_changes)
+    assert exam(knows(items), items, tmp_path).seconds >= 1000
+
+
+def test_a_second_import_of_the_script_ends_there(
+    items: ItemSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So a process stands while it imports the main module of the one that started it."""
+    monkeypatch.setattr(multiprocessing.current_process(), "_inheriting", True, raising=False)
+    for begin in (lambda: exam(knows(items), items, tmp_path), snellen.exam_callback):
+        with pytest.raises(snellen.SnellenError, match="if __name__"):
+            begin()
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_whole_suite_is_asked_though_a_task_is_named_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    tasks: list[tuple[str, ...]] = []
+
+    def find(suite: Suite, options: BuildOptions) -> None:
+        tasks.append(options.tasks)
+        raise SnellenError("not built")
+
+    monkeypatch.setattr(training, "find_generated", find)
+    for sets in (["combo", "combo/img2text"], ["combo/img2text", "combo"], ["combo/img2text"]):
+        with pytest.raises(SnellenError, match="not built"):
+            prepare_exam(sets=sets, renderer="blank", n=2)
+    assert tasks == [(), (), ("img2text",)]
+
+
 def test_only_the_first_process_examines(items: ItemSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RANK", "1")
     assert snellen.checkpoint_exam(knows(items), tmp_path, sets=[str(items.root)]) is None
@@ -161,8 +251,6 @@ def test_ctrl_c_reaches_the_training(items: ItemSet, tmp_path: Path) -> None:
 
 
 def test_items_are_spread_and_smaller_choices_are_part_of_larger(sets_folder: Path) -> None:
-    from tests.helpers.sets import small_set
-
     combo = small_set("combo", sets_folder)
     chosen = [{item.item_id for item in select_items(combo, count).items} for count in range(1, 9)]
     assert all(smaller < larger for smaller, larger in itertools.pairwise(chosen))
@@ -172,14 +260,20 @@ def test_items_are_spread_and_smaller_choices_are_part_of_larger(sets_folder: Pa
 
 
 @pytest.mark.slow
-def test_sets_are_built_once() -> None:
+def test_sets_are_built_once(capsys: pytest.CaptureFixture[str]) -> None:
     how: dict[str, Any] = {"sets": ["combo/img2text", "vlm2-bench/gc-mat"], "n": 4, "renderer": "toy"}
     sets = prepare_exam(**how)
     assert [(items.card.suite, set(items.card.counts)) for items in sets] == [
         ("combo", {"img2text"}), ("vlm2-bench", {"gc-mat"}),
     ]  # fmt: skip
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.split(" for exams")[0] for line in lines] == [
+        "snellen: building combo",
+        "snellen: building vlm2-bench",
+    ]
     moments = [(items.root / "itemset.json").stat().st_mtime_ns for items in sets]
     assert [(items.root / "itemset.json").stat().st_mtime_ns for items in prepare_exam(**how)] == moments
+    assert not capsys.readouterr().err
 
 
 @pytest.mark.slow

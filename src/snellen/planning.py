@@ -7,7 +7,6 @@ arithmetic, and each assumption is said.
 from __future__ import annotations
 
 import importlib
-import math
 import os
 import resource
 import subprocess
@@ -49,9 +48,9 @@ Kind: TypeAlias = Literal["draw", "build", "ask"]
 class Machines:
     """What a study runs on: so many machines alike, their cores, and processes that render on each."""
 
-    count: int = 1
-    cores: int = field(default_factory=lambda: len(os.sched_getaffinity(0)))
-    workers: int = 2
+    count: int
+    cores: int
+    workers: int
 
 
 @dataclass(frozen=True)
@@ -316,8 +315,8 @@ class _Asking:
     def _estimate(self, card: SubjectCard) -> Estimate:
         points = [point for text in self.conditions for point in parse_conditions(self.suite.axes, text)]
         plan = Plan(self.pilot, self.suite, [Arm(_Unasked(card), point) for point in points])
-        found = estimates(plan, self.root / "none")
-        return found[0] if found else Estimate(card.name, 0, 0, 0, None)
+        by_subject = estimates(plan, self.root / "none")
+        return by_subject[0] if by_subject else Estimate(card.name, 0, 0, 0, None)
 
     def _local(self, spec: str) -> Step:
         """By asking it the pilot, and a smaller one before."""
@@ -329,11 +328,11 @@ class _Asking:
         share = _tests(first) / max(items, 1)
         fixed = max(0.0, cold - warm * share)
         cpu = fixed + warm * self.scale
-        wall = max(0.0, cold_wall - warm_wall * share) + min(warm, warm_wall) * self.scale
+        wall = max(0.0, cold_wall - warm_wall * share) + warm_wall * self.scale
         size = sum(path.stat().st_size for path in (self.root / label).rglob("*") if path.is_file())
         return Step(
             "ask", f"{self.suite.name}, {spec}", round(items * self.scale), "items", cpu,
-            min(cpu, wall) / self.machines.count, round(size * self.scale),
+            wall / self.machines.count, round(size * self.scale),
         )  # fmt: skip
 
     def _ask(self, items: ItemSet, spec: str, label: str) -> tuple[float, float]:
@@ -371,5 +370,5 @@ def _assumptions(steps: Sequence[Step], machines: Machines, service: Service, *,
 def rounded(step: Step) -> dict[str, Any]:
     """A step as JSON data."""
     numbers = {name: getattr(step, name) for name in ("kind", "name", "count", "unit", "bytes", "tokens_in", "money")}
-    money = None if step.money is None or math.isnan(step.money) else round(step.money, 4)
+    money = None if step.money is None else round(step.money, 4)
     return {**numbers, "money": money, "cpu_s": round(step.cpu_s, 2), "wall_s": round(step.wall_s, 2)}

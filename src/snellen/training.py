@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import inspect
 import shutil
 import signal
 import sys
@@ -13,7 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -23,13 +22,13 @@ from snellen.analysis.section import Run
 from snellen.core import files
 from snellen.core.condition import parse_conditions, refuse_unknown
 from snellen.core.errors import Interrupted, SnellenError
-from snellen.core.itemset import ItemSet, is_itemset
+from snellen.core.itemset import ItemSet, is_itemset, read_blind
 from snellen.core.plain_text import short_reason
 from snellen.core.runfolder import has_tables
 from snellen.core.schemas import Card, parse_card
-from snellen.core.suite import QUICK_SIZE_PX, BuildOptions
+from snellen.core.suite import QUICK_SIZE_PX, BuildOptions, Suite
 from snellen.core.versions import versions
-from snellen.exam import Examination, find_generated, run
+from snellen.exam import Examination, find_generated, find_recipe, run
 from snellen.reports.checkpoints import (
     AskedSet,
     ChangesSince,
@@ -43,18 +42,19 @@ from snellen.reports.checkpoints import (
 from snellen.reports.loading import load_run
 from snellen.runs.failures import summarize_failures
 from snellen.runs.gate import open_items
-from snellen.runs.generated_sets import suite_of_items
+from snellen.runs.generated_sets import generated_folder, suite_of_items
 from snellen.runs.selection import select_items
 from snellen.runs.stopping import BudgetSpent
 from snellen.stimuli.render import RenderSettings
 from snellen.subjects.from_callable import wrap
 from snellen.subjects.live_models import (
+    Clock,
     answer_by_template,
     is_main_process,
     model_behind,
+    refuse_second_import,
     trainer_callback,
     undisturbed,
-    without_gradients,
 )
 
 if TYPE_CHECKING:
@@ -73,7 +73,8 @@ class ExamSettings(BaseModel):
     """What decides an exam. `sets` are suites, `SUITE/TASK`, or folders with item sets.
 
     Of suites `n` items a task are generated, of `size` pixels, by `renderer` in `quality`. An exam asks at most `n` of
-    each task, and as many as `seconds` allow.
+    each task, and as many as `seconds` allow. `workers` are processes that render: with more than one the script that
+    trains is imported by each, and must be guarded by `if __name__ == "__main__"`.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -86,7 +87,7 @@ class ExamSettings(BaseModel):
     quality: str = "fast"
     condition: str = "vanilla"
     seed: int = Field(0, ge=0)
-    workers: int = Field(2, ge=1, exclude=True)
+    workers: int = Field(1, ge=1, exclude=True)
 
 
 class ExamCard(Card):
@@ -103,6 +104,10 @@ class ExamCard(Card):
     seconds_a_call: dict[str, float]
 
 
+class OtherExams(SnellenError):
+    """A folder holds exams of other items or settings: nothing of this exam is written there."""
+
+
 def checkpoint_exam(
     function: AnswerFunction,
     folder: str | Path = "exam",
@@ -116,23 +121,29 @@ def checkpoint_exam(
     `folder/step-…/verdict.json` compares it with the exam before it; `settings` are those of `ExamSettings`, and stay
     the same in a folder. `model` is the torch module behind the callable: it is asked in eval mode without gradients,
     and comes back as it was. Random states stay as they were. Whatever goes wrong is a verdict `failed`, never an
-    error.
+    error; it is not written where the settings are wrong, or `folder` holds exams with others.
     Returns None in every process but the first.
     """
+    refuse_second_import()
     if not is_main_process():
         return None
-    folder, number = Path(folder), step
+    folder, root = Path(folder), None
     try:
-        number = _next_step(folder) if step is None else step
-        with undisturbed(model if model is not None else model_behind(function), int(settings.get("seed", 0))):
-            verdict = _Exam(folder, read_settings(settings), number).verdict(function)
-        write_verdict(_root(folder, number), verdict)
+        checked = read_settings(settings)
+        step = _next_step(folder) if step is None else step
+        root = _root(folder, step)
+        with undisturbed(model if model is not None else model_behind(function), checked.seed):
+            verdict = _Exam(folder, checked, step).verdict(function)
+        write_verdict(root, verdict)
     except Interrupted as stop:
         signal.raise_signal(stop.signal_number)  # it was meant for the training
-        return _failed(number, stop)
+        return _failed(step, stop)
     except Exception as error:  # noqa: BLE001  # a training is worth more than its exam
-        verdict = _failed(number, error)
-        _keep_failure(_root(folder, verdict.step), verdict)
+        verdict = _failed(step, error)
+        _print(f"snellen: {verdict}")
+        if root is not None and not isinstance(error, OtherExams):
+            with suppress(SnellenError, OSError):  # what cannot be written was printed
+                write_verdict(root, verdict)
     return verdict
 
 
@@ -151,7 +162,10 @@ def exam_callback(
     `processing_class`. Each verdict is handed to `on_verdict`, or else printed. Raises SnellenError at once for
     settings that cannot be; nothing is raised later.
     """
+    refuse_second_import()
     read_settings(settings)
+    if every is not None and every < 1:
+        raise SnellenError(f"every: {every} steps; an exam is at least one step after another")
 
     def begin() -> None:
         with undisturbed(None, 0):
@@ -208,38 +222,22 @@ def prepare_exam(**settings: Any) -> list[ItemSet]:
         Path(), seed=checked.seed, n=checked.n, size=checked.size, renderer=checked.renderer, quality=checked.quality,
         workers=checked.workers, show_progress=False,
     )  # fmt: skip
-    sets = [find_generated(suite_of_items(name), replace(options, tasks=tasks)) for name, tasks in by_suite.items()]
+    sets = [
+        _generated_set(suite_of_items(name), replace(options, tasks=() if name in checked.sets else tasks))
+        for name, tasks in by_suite.items()
+    ]
     sets += [open_items(Path(name)) for name in whole]
     if twice := [suite for suite, count in Counter(items.card.suite for items in sets).items() if count > 1]:
         raise SnellenError(f"sets: two are of {twice[0]}; an exam asks one set a suite")
     return sets
 
 
-@dataclass
-class _Clock:
-    """A callable as a coroutine function, which keeps when each call began and ended.
-
-    It runs in the thread that trains: what torch knows a thread by (device, gradients) stays right.
-    """
-
-    function: AnswerFunction
-    calls: list[tuple[float, float]] = field(default_factory=list)
-
-    async def ask(self, parts: list[Any]) -> Any:
-        """What the callable returns."""
-        begun = time.monotonic()
-        try:
-            with without_gradients():
-                text = self.function(parts)
-                return await text if inspect.isawaitable(text) else text
-        finally:
-            self.calls.append((begun, time.monotonic()))
-
-    def pace(self) -> float:
-        """Seconds from call to call; the first, in which much is done once, counts only where it is the only one."""
-        if len(self.calls) < 2:
-            return sum(end - begin for begin, end in self.calls)
-        return (self.calls[-1][1] - self.calls[0][1]) / (len(self.calls) - 1)
+def _generated_set(suite: Suite, options: BuildOptions) -> ItemSet:
+    """The generated set of a suite; a line on stderr where it must be built first."""
+    if read_blind(generated_folder(suite, options)) is None:
+        pictures = find_recipe(suite, "generated").plan(options)["pictures"]
+        _print(f"snellen: building {suite.name} for exams, once: {pictures} pictures by {options.renderer}")
+    return find_generated(suite, options)
 
 
 @dataclass(frozen=True)
@@ -253,17 +251,17 @@ class _Exam:
     def verdict(self, function: AnswerFunction) -> CheckpointVerdict:
         """Ask, score, compare with the exam before."""
         sets, begun = prepare_exam(**dict(self.settings)), time.monotonic()
-        root = _root(self.folder, self.step)
+        root, card = _root(self.folder, self.step), self._card(sets, function)
         if root.exists():
             shutil.rmtree(root)  # the weights behind a step may be others now
-        card = self._card(sets, function)
         deadline = begun + self.settings.seconds * (1 - CLOSING_SHARE)
         for items in sets:
-            self._ask(select_items(items, card.items_a_task), wrap(_Clock(function).ask, self._name), root, deadline)
+            self._ask(select_items(items, card.items_a_task), wrap(Clock(function).ask, self._name), root, deadline)
         runs = load_runs(root)
         asked = [asked_set(each) for each in runs.values()]
         abilities = ability_scores(list(runs.values()))
         has_scores = any(score.value is not None for score in abilities)
+        changes = _changes(self.folder, self.step, runs) if has_scores else None
         return CheckpointVerdict(
             step=self.step,
             state="failed" if not has_scores else "partial" if any(each.unasked for each in asked) else "whole",
@@ -273,7 +271,7 @@ class _Exam:
             items_a_task=card.items_a_task,
             abilities=abilities,
             sets=asked,
-            changes=_changes(self.folder, self.step, runs) if has_scores else None,
+            changes=changes,
             settings=self.settings.model_dump(mode="json"),
             versions=versions(),
         )
@@ -305,7 +303,7 @@ class _Exam:
         except (UnicodeDecodeError, ValidationError) as error:
             raise SnellenError(f"{path}: malformed ({str(error).splitlines()[0]}); choose another folder") from error
         if card.content_hashes != hashes or card.settings.model_dump() != self.settings.model_dump():
-            raise SnellenError(f"{path}: exams there have other items or settings; choose another folder")
+            raise OtherExams(f"{path}: exams there have other items or settings; choose another folder")
         return card
 
     def _measure(self, sets: Sequence[ItemSet], hashes: dict[str, str], function: AnswerFunction) -> ExamCard:
@@ -315,7 +313,7 @@ class _Exam:
         deadline = begun + self.settings.seconds * PACE_SHARE
         round_s, fixed_s, paces = 0.0, 0.0, dict[str, float]()
         for items in sets:
-            clock, chosen, start = _Clock(function), select_items(items, PACE_ITEMS), time.monotonic()
+            clock, chosen, start = Clock(function), select_items(items, PACE_ITEMS), time.monotonic()
             self._ask(chosen, wrap(clock.ask, "pace"), root, deadline)
             fixed_s += time.monotonic() - start - sum(end - begin for begin, end in clock.calls)
             responses = load_run(root / items.card.suite).responses if clock.calls else ()
@@ -342,7 +340,9 @@ def _root(folder: Path, step: int) -> Path:
 
 
 def _steps(folder: Path) -> list[int]:
-    return sorted(int(path.name.removeprefix("step-")) for path in folder.glob("step-[0-9]*"))
+    """The steps of exams; what else lies in the folder counts for nothing."""
+    names = (path.name.removeprefix("step-") for path in folder.glob("step-*") if path.is_dir())
+    return sorted(int(name) for name in names if name.isdecimal())
 
 
 def _next_step(folder: Path) -> int:
@@ -376,12 +376,6 @@ def _failed(step: int | None, error: BaseException) -> CheckpointVerdict:
 def _words(error: BaseException) -> str:
     text = short_reason(str(error))
     return text if isinstance(error, SnellenError) else f"{type(error).__name__}: {text}"
-
-
-def _keep_failure(root: Path, verdict: CheckpointVerdict) -> None:
-    _print(f"snellen: {verdict}")
-    with suppress(SnellenError, OSError):  # what cannot be written was printed
-        write_verdict(root, verdict)
 
 
 def _print(line: object) -> None:

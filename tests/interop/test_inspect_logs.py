@@ -107,6 +107,7 @@ def test_no_output_and_invalidated_samples_are_failures(selection: Selection, tm
     samples[0] |= {"output": {"choices": []}, "limit": {"type": "time", "limit": 3}}
     samples[1] |= {"invalidation": {"author": "someone", "reason": "wrong key"}}
     samples[2]["scores"]["protocol_scorer"]["value"] = 0.25
+    samples[3]["scores"]["protocol_scorer"]["value"] = 10**400  # JSON has numbers that no float holds
     log = write_eval(tmp_path / "a.eval", log_header(), samples)
     imported = import_logs([log], selection.items.root, tmp_path / "run")
     reasons = {r.item_id: r.reason for r in imported.examination.responses if r.status == "failed"}

@@ -10,18 +10,23 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
 from snellen.core.condition import parse_conditions
+from snellen.core.errors import SnellenError
 from snellen.exam import Examination, examine
 from snellen.interop.exporting import export
+from snellen.interop.formats import plain_name
+from snellen.interop.inspect_folder import write_inspect_folder
 from snellen.interop.inspect_import import import_logs
+from snellen.interop.lmms_eval import write_task_folder
 from snellen.interop.packing import packed_modules
-from snellen.interop.questions import Question, select_questions
-from snellen.interop.scoring_fields import scoring_fields, units
+from snellen.interop.questions import Question, Selection, select_questions
+from snellen.interop.scoring_fields import not_scored_alone, scoring_fields, units
 from snellen.interop.standalone import lmms_eval_utils
 from snellen.interop.standalone.lmms_eval_utils import FAILED, process_results
 from snellen.interop.standalone.scoring import mean_of_units, score
@@ -77,6 +82,26 @@ def test_scores_are_ours(suite: str, sets_folder: Path, tmp_path: Path) -> None:
             assert value == pytest.approx(expected, abs=1e-9), (question.item, reply)
             outcomes.add(outcome)
     assert outcomes == {"answered", "no_answer"}
+
+
+def test_a_task_that_is_no_mean_is_not_exported(sets_folder: Path, tmp_path: Path) -> None:
+    """Questions are scored alike, but an export knows no other summary."""
+    question = _questions("vlm2-bench", sets_folder, tmp_path)[0]
+    metrics = tuple(replace(metric, summary="median") for metric in question.protocol.metrics)
+    assert not_scored_alone(question) is None
+    assert not_scored_alone(replace(question, protocol=replace(question.protocol, metrics=metrics)))
+
+
+def test_tasks_have_files_of_their_own(sets_folder: Path, tmp_path: Path) -> None:
+    question = _questions("vlm2-bench", sets_folder, tmp_path)[0]
+    questions = tuple(replace(question, item=replace(question.item, task=task)) for task in ("a-b", "a_b"))
+    suite = SUITES.get("vlm2-bench")
+    items = small_set("vlm2-bench", sets_folder)
+    selection = Selection(items, suite, parse_conditions(suite.axes, "vanilla")[0], items.media, questions, {})
+    for write in (write_inspect_folder, write_task_folder):
+        with pytest.raises(SnellenError, match="two tasks"):
+            write(selection, tmp_path / "out")
+    assert plain_name("2\u00b2 x") == "2__x"
 
 
 def test_units_are_those_of_the_protocol(sets_folder: Path, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ from snellen.compute.progress import duration
 from snellen.core.errors import SnellenError
 from snellen.core.suite import BuildOptions
 from snellen.planning import Machines, Service, Step, StudyPlan, plan_study, rounded
+
+PRICE_FORM = "write IN,OUT, money a million tokens, e.g. 2.5,10"
 
 
 def plan(
@@ -55,7 +58,9 @@ def _prices(written: str | None) -> tuple[float | None, float | None]:
     try:
         price_in, price_out = map(float, written.split(","))
     except ValueError as error:
-        raise SnellenError(f"--price {written!r}: write IN,OUT, money a million tokens, e.g. 2.5,10") from error
+        raise SnellenError(f"--price {written!r}: {PRICE_FORM}") from error
+    if not (0 <= price_in < math.inf and 0 <= price_out < math.inf):
+        raise SnellenError(f"--price {written!r}: {PRICE_FORM}")
     return price_in, price_out
 
 

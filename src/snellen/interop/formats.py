@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from snellen.core import files
+from snellen.core.errors import SnellenError
 from snellen.core.item import Media
 from snellen.interop.questions import Question, Selection
 
@@ -50,8 +53,16 @@ def export_name(selection: Selection) -> str:
 
 
 def plain_name(text: str) -> str:
-    """The text in letters, digits and `_` alone."""
-    return "".join(letter if letter.isalnum() else "_" for letter in text)
+    """The text in letters and digits of ASCII and `_` alone."""
+    return re.sub(r"[^A-Za-z0-9]", "_", text)
+
+
+def task_names(selection: Selection) -> dict[str, str]:
+    """By task its plain name. Raises SnellenError where two tasks have one: files would replace each other."""
+    names = {task: plain_name(task) for task in selection.counts()}
+    if twice := [name for name, count in Counter(names.values()).items() if count > 1]:
+        raise SnellenError(f"two tasks of {selection.suite.name} are both {twice[0]!r} in the export; rename one")
+    return names
 
 
 def picture_name(picture: Media) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from snellen.core import files
-from snellen.interop.formats import ExportFormat, plain_name, write_pictures
+from snellen.interop.formats import ExportFormat, plain_name, task_names, write_pictures
 from snellen.interop.packing import write_standalone
 from snellen.interop.questions import Question, Selection
 from snellen.interop.scoring_fields import not_scored_alone, scoring_fields, units
@@ -37,7 +37,7 @@ def sample_metadata(question: Question, selection: Selection, unit_of: Mapping[s
 
 def write_inspect_folder(selection: Selection, out: Path) -> None:
     """`tasks.py` with a task of Inspect for each of ours, `questions/TASK.jsonl`, `images/` and what scores them."""
-    unit_of, tasks = units(selection.questions), {task: plain_name(task) for task in selection.counts()}
+    unit_of, tasks = units(selection.questions), task_names(selection)
     for task, name in tasks.items():
         rows = [
             {
@@ -55,9 +55,9 @@ def write_inspect_folder(selection: Selection, out: Path) -> None:
     write_pictures(selection, out)
     suite = plain_name(selection.suite.name)
     functions = "".join(
-        f'\n\n@task\ndef {suite}_{name}() -> Task:\n    """The questions of {task}."""\n'
+        f'\n\n@task\ndef {suite}_{name}() -> Task:\n    """The questions of {name}."""\n'
         f'    return questions_task("{name}")\n'
-        for task, name in tasks.items()
+        for name in tasks.values()
     )
     write_standalone("snellen.interop.standalone.inspect_questions", out, "tasks.py", functions)
 

@@ -47,6 +47,8 @@ OPERATION = frozenset(
     ("max_retries", "timeout", "attempt_timeout", "max_connections", "adaptive_connections", "cache", "batch")
 )
 """Settings that change no answer."""
+MAX_SCORE = 1e300
+"""Beyond it a number in a log is no score: JSON may write more digits than a float holds."""
 MAX_SETTINGS = 100_000
 """Characters of the settings of a log."""
 
@@ -245,7 +247,7 @@ def _reply(sample: LogSample, log: InspectLog) -> Reply:
 def _own_score(sample: LogSample) -> float:
     """The score that Inspect kept of a sample with one score; NaN for none, several, or no number."""
     numbers = [score.value for score in (sample.scores or {}).values()]
-    is_number = len(numbers) == 1 and isinstance(numbers[0], int | float)
+    is_number = len(numbers) == 1 and isinstance(numbers[0], int | float) and abs(numbers[0]) < MAX_SCORE
     return float(numbers[0]) if is_number else math.nan
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from snellen.core import files
-from snellen.interop.formats import ExportFormat, export_name, plain_name
+from snellen.interop.formats import ExportFormat, export_name, task_names
 from snellen.interop.hub_questions import images, write_rows
 from snellen.interop.packing import write_standalone
 from snellen.interop.questions import Question, Selection
@@ -29,14 +29,14 @@ def write_task_folder(selection: Selection, out: Path) -> None:
     """`NAME_TASK.yaml` and `TASK.parquet` a task, `NAME.yaml` for all of them, `utils.py` and what it imports."""
     name = export_name(selection)
     unit_of = units(selection.questions)
-    tasks = list(selection.counts())
-    for task in tasks:
+    tasks = task_names(selection)
+    for task, plain_task in tasks.items():
         questions = [question for question in selection.questions if question.item.task == task]
         write_rows(
-            questions, lambda question: _row(question, selection, unit_of), _TEXTS, out / f"{plain_name(task)}.parquet"
+            questions, lambda question: _row(question, selection, unit_of), _TEXTS, out / f"{plain_task}.parquet"
         )
-        files.write_text(out / f"{name}_{plain_name(task)}.yaml", _task_yaml(name, questions[0]))
-    group = [f"group: {name}", "task:", *(f"  - {name}_{plain_name(task)}" for task in tasks)]
+        files.write_text(out / f"{name}_{plain_task}.yaml", _task_yaml(name, plain_task, questions[0]))
+    group = [f"group: {name}", "task:", *(f"  - {name}_{plain_task}" for plain_task in tasks.values())]
     files.write_text(out / f"{name}.yaml", "\n".join(group) + "\n")
     write_standalone("snellen.interop.standalone.lmms_eval_utils", out, "utils.py")
 
@@ -66,9 +66,9 @@ def _row(question: Question, selection: Selection, unit_of: Mapping[str, tuple[s
     }
 
 
-def _task_yaml(name: str, question: Question) -> str:
+def _task_yaml(name: str, task: str, question: Question) -> str:
     """The configuration of a task; `!function` names stand in `utils.py` beside it."""
-    task, metric = plain_name(question.item.task), question.protocol.metrics[0]
+    metric = question.protocol.metrics[0]
     metrics = (
         (metric.name, "mean_over_units", metric.higher_is_better),
         ("no_answer", "rate", False),

@@ -41,7 +41,7 @@ def scoring_fields(question: Question) -> dict[str, Any]:
 def not_scored_alone(question: Question) -> str | None:
     """Why the module that exports take with them cannot score a question as its protocol does, or None."""
     reason = "scored by rules that stand in no export"
-    if not isinstance(question.method, OneByOne | Sheet):
+    if not isinstance(question.method, OneByOne | Sheet) or question.protocol.metrics[0].summary != "mean":
         return reason
     fields = scoring_fields(question)
     if not fields["option_scores"] and fields["metric"] not in METRICS:

@@ -141,8 +141,8 @@ def read_verdict(root: Path) -> CheckpointVerdict:
 
 
 def ability_scores(runs: Sequence[Run]) -> list[AbilityScore]:
-    """Every task of the runs of one subject, with its verdict among them all."""
-    lines = front([Part(run, run.suite.name, "") for run in runs]).lines
+    """Every task of the runs of one subject, with its verdict among them all; a run without responses has none."""
+    lines = front([Part(run, run.suite.name, "") for run in runs if run.responses]).lines
     return [_ability_score(verdict) for line in lines for verdict in line.verdicts if verdict.row is not None]
 
 
@@ -181,8 +181,8 @@ def changes_since(step: int, former: Mapping[str, Run], current: Mapping[str, Ru
     names: dict[str, list[str]] = {DROPPED: [], ROSE: [], TOO_FEW: []}
     rows, without = dict[str, list[dict[str, Any]]](), dict[str, str]()
     for suite, run in current.items():
-        if suite not in former:
-            without[suite] = "was not asked then"
+        if not run.responses or suite not in former or not former[suite].responses:
+            without[suite] = "was not asked now" if not run.responses else "was not asked then"
             continue
         try:
             compared = changes(former[suite], run)

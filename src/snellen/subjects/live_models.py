@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import random
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field
+from multiprocessing import current_process
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +21,8 @@ from snellen.subjects.loading import import_extra
 if TYPE_CHECKING:
     from PIL import Image
 
+    from snellen.subjects.from_callable import AnswerFunction
+
 WHO = "an exam of a model in training"
 
 
@@ -26,6 +32,18 @@ def is_main_process() -> bool:
     if torch is not None and torch.distributed.is_available() and torch.distributed.is_initialized():
         return bool(torch.distributed.get_rank() == 0)
     return os.environ.get("RANK", "0") == "0"
+
+
+def refuse_second_import() -> None:
+    """Raise SnellenError in a process that was started to render and, for that, imports the script that trains.
+
+    It would train a second time there.
+    """
+    if getattr(current_process(), "_inheriting", False):  # so multiprocessing itself finds it out
+        raise SnellenError(
+            "the script that trains was imported by a process that renders; put its training under "
+            "`if __name__ == '__main__':`, or leave workers at 1"
+        )
 
 
 def model_behind(function: Any) -> Any:
@@ -75,6 +93,33 @@ def without_gradients() -> AbstractContextManager[Any]:
     torch = sys.modules.get("torch")
     # What a model caches in inference mode could not be trained through later.
     return nullcontext() if torch is None else torch.no_grad()
+
+
+@dataclass
+class Clock:
+    """A callable as a coroutine function, which keeps when each call began and ended.
+
+    It runs in the thread that trains: what torch knows a thread by (device, gradients) stays right.
+    """
+
+    function: AnswerFunction
+    calls: list[tuple[float, float]] = field(default_factory=list)
+
+    async def ask(self, parts: list[Any]) -> Any:
+        """What the callable returns."""
+        begun = time.monotonic()
+        try:
+            with without_gradients():
+                text = self.function(parts)
+                return await text if inspect.isawaitable(text) else text
+        finally:
+            self.calls.append((begun, time.monotonic()))
+
+    def pace(self) -> float:
+        """Seconds from call to call; the first, in which much is done once, counts only where it is the only one."""
+        if len(self.calls) < 2:
+            return sum(end - begin for begin, end in self.calls)
+        return (self.calls[-1][1] - self.calls[0][1]) / (len(self.calls) - 1)
 
 
 def _refuse_sharded(model: Any) -> None:
