@@ -236,7 +236,9 @@ def _generated_set(suite: Suite, options: BuildOptions) -> ItemSet:
     """The generated set of a suite; a line on stderr where it must be built first."""
     if read_blind(generated_folder(suite, options)) is None:
         pictures = find_recipe(suite, "generated").plan(options)["pictures"]
-        _print(f"snellen: building {suite.name} for exams, once: {pictures} pictures by {options.renderer}")
+        _print(
+            f"snellen: building {suite.name} for exams, once: {pictures} pictures by {options.renderer}; maybe minutes"
+        )
     return find_generated(suite, options)
 
 
