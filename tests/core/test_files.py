@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
 from pathlib import Path
 
@@ -11,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from snellen.core.errors import SnellenError
-from snellen.core.files import all_or_nothing, read_table, remove_halves, write_csv, write_table
+from snellen.core.files import all_or_nothing, locked, read_table, remove_halves, write_csv, write_table
 from snellen.core.plain_text import no_formula
 
 
@@ -61,6 +63,18 @@ def test_a_flipped_bit_of_a_table_s_pages_is_found(tmp_path: Path) -> None:
             assert read_table(path).equals(table)
         except SnellenError as error:
             assert "cannot be read as Parquet" in str(error)  # noqa: PT017
+
+
+def test_a_disk_without_locks_is_not_taken_for_another_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(file: object, operation: int) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    with (
+        pytest.raises(SnellenError, match=r"lock: cannot be locked \(No locks available\)"),
+        locked(tmp_path / "lock", "a run"),
+    ):
+        pass
 
 
 def test_halves_of_processes_that_are_gone_are_removed(tmp_path: Path) -> None:

@@ -77,7 +77,7 @@ def test_another_process_may_not_write_meanwhile(tmp_path: Path, built: ItemSet)
         os._exit(0)
     os.read(ready[0], 1)
     try:
-        with pytest.raises(SnellenError, match=rf"{tmp_path}/run: another process is writing here"):
+        with pytest.raises(SnellenError, match=rf"{tmp_path}/run: another process is writing there"):
             run(tmp_path / "run", built)
     finally:
         os.write(held[1], b".")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import errno
+import fcntl
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
@@ -66,6 +67,30 @@ def _sync(path: Path) -> None:
             raise
     finally:
         os.close(descriptor)
+
+
+@contextlib.contextmanager
+def locked(path: Path, place: str | Path) -> Iterator[None]:
+    """Have the kernel's lock on a file, which ends with the process, however that ends; `place` is for messages.
+
+    Raises SnellenError where another process has it, and where the file or its lock is refused.
+    """
+    try:
+        file = path.open("w")
+    except OSError as error:
+        raise cannot_write(path, error) from error
+    with file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise SnellenError(
+                f"{place}: another process is writing there; wait for it or choose another --out"
+            ) from error
+        except OSError as error:
+            raise SnellenError(
+                f"{path}: cannot be locked ({error.strerror}); put its folder on a disk that has locks"
+            ) from error
+        yield
 
 
 def write_bytes(path: Path, raw: bytes, *, durable: bool = True) -> None:

@@ -6,7 +6,6 @@ state of methods and schedules, are computed again from the record.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -190,16 +189,9 @@ def open_run(root: Path, card: RunCard, behind: MediaFolder) -> Iterator[RunFold
     """
     try:
         (root / "parts").mkdir(parents=True, exist_ok=True)
-        lock = (root / "lock").open("w")
     except OSError as error:
         raise files.cannot_write(root, error) from error
-    with lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise SnellenError(
-                f"{root}: another process is writing here; wait for it or choose another --out"
-            ) from error
+    with files.locked(root / "lock", root):
         if is_run(root):
             refuse_older(root / "run.json")
             card = _merge_cards(root, read_run_card(root), card)

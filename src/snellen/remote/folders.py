@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -11,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from snellen.core.errors import SnellenError
+from snellen.core.files import locked
 from snellen.remote import writers
 from snellen.remote.addresses import is_url
 from snellen.remote.mirror import Mirror, is_record
@@ -109,13 +109,7 @@ def record_folder(address: str | Path, after_call: Callable[[], None] = lambda: 
 @contextmanager
 def _writing(mirror: Mirror) -> Iterator[Writer]:
     """Be the one writer of a URL, on this machine and elsewhere: a thread gives signs of life until the end."""
-    with mirror.lock_file("writer").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise SnellenError(
-                f"{mirror.url}: another process is writing there; wait for it or choose another --out"
-            ) from error
+    with locked(mirror.lock_file("writer"), mirror.url):
         writer = Writer(mirror.store, _notify)
         writer.acquire()
         try:
