@@ -19,11 +19,10 @@ import pytest
 
 from snellen.compute import Progress, Shard, ShardFailed, executing, map_shards
 from snellen.compute.executor import _clusters
-from snellen.compute.ray_executor import RayCluster, Site, enter
+from snellen.compute.ray_executor import RayCluster, Site, enter, environment_digest
 from snellen.core.errors import SnellenError
 from snellen.core.parts import read_exchanges
 from snellen.core.response import Exchange
-from snellen.core.trees import code_digest
 from snellen.exam import run
 from tests.helpers.sets import small_set
 
@@ -87,14 +86,20 @@ def test_another_executor_and_a_missing_package_are_one_line(monkeypatch: pytest
         assert _clusters == []
 
 
-def test_a_worker_refuses_folders_that_it_does_not_share_and_other_code(tmp_path: Path) -> None:
+def test_a_worker_refuses_folders_that_it_does_not_share_and_other_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     probe = tmp_path / "probe"
-    site = Site(Path.cwd(), (probe,), code_digest())
+    site = Site(Path.cwd(), (probe,), environment_digest())
     with pytest.raises(SnellenError, match=rf"{tmp_path} is not the same folder on .*shared disk"):
         enter(site)
     probe.touch()
     with pytest.raises(SnellenError, match="another Snellen"):
-        enter(replace(site, code="other"))
+        enter(replace(site, environment="other"))
+    with monkeypatch.context() as patch:
+        patch.setattr("snellen.compute.ray_executor.versions", lambda: {"torch": "other"})
+        with pytest.raises(SnellenError, match="other libraries"):
+            enter(site)
     before = Path.cwd()
     try:
         enter(replace(site, current_folder=tmp_path))

@@ -26,9 +26,11 @@ from typing import Any, TypeVar
 from snellen.core.errors import SnellenError
 from snellen.core.extras import install_command
 from snellen.core.files import cannot_write
+from snellen.core.hashing import digest
 from snellen.core.home import home
 from snellen.core.plain_text import short_reason
 from snellen.core.trees import code_digest
+from snellen.core.versions import versions
 
 Work = TypeVar("Work")
 Result = TypeVar("Result")
@@ -61,11 +63,14 @@ def ray_cluster(folders: Sequence[Path], workers: int | None) -> Iterator[RayClu
 
 @dataclass(frozen=True)
 class Site:
-    """What each worker checks before its first shard: where the command was given, probe files, digest of the code."""
+    """What each worker checks before its first shard: where the command was given, and probe files.
+
+    `environment` is the `environment_digest` there.
+    """
 
     current_folder: Path
     probes: tuple[Path, ...]
-    code: str
+    environment: str
 
 
 @dataclass
@@ -121,7 +126,7 @@ class RayCluster:
         probe = f".snellen-{secrets.token_hex(8)}"
         for folder in self.folders:
             self._probes.append(_leave_probe(folder, probe))
-        self._site = Site(Path.cwd(), tuple(self._probes), code_digest())
+        self._site = Site(Path.cwd(), tuple(self._probes), environment_digest())
         return self._site
 
     def _init(self) -> None:
@@ -227,6 +232,11 @@ def _do(site: Site, function: Callable[[Work], Result], work: Work) -> Result:
     return function(work)
 
 
+def environment_digest() -> str:
+    """A digest of this package's code and of the versions of libraries that draw, compute features and make tables."""
+    return digest([code_digest(), versions()])
+
+
 @functools.cache
 def enter(site: Site) -> None:
     """On a worker, once: check that it sees what the driver sees, and go where the command was given.
@@ -240,6 +250,6 @@ def enter(site: Site) -> None:
                 f"--executor ray: {probe.parent} is not the same folder on {host}; machines of a cluster share "
                 f"SNELLEN_HOME, --out and the folder of the command: put them on a shared disk"
             )
-    if code_digest() != site.code:
+    if environment_digest() != site.environment:
         raise SnellenError(f"--executor ray: {host} has another Snellen or other libraries; install the same there")
     os.chdir(site.current_folder)
