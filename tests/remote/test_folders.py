@@ -61,6 +61,13 @@ def test_a_run_on_urls_equals_one_on_folders(
     assert out.endswith(f"about {SET}\n")
 
 
+def test_two_sets_of_one_suite_are_not_asked_in_one_run(uploaded: Path, snellen: Command) -> None:
+    code, out, errors = snellen("run", SET, uploaded, "--subject", "fake:chance", "--out", RUN)
+    assert (code, out) == (2, "")
+    assert errors == f"snellen: --out {RUN}: two of the sets are of one suite; give a command and --out to each\n"
+    assert Store(RUN).list() == {}
+
+
 def test_score_and_diff_of_urls(
     uploaded: Path, snellen: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

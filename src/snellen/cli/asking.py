@@ -12,7 +12,7 @@ import typer
 
 from snellen.cli.options import cores
 from snellen.cli.output import console, print_json
-from snellen.core.errors import Interrupted
+from snellen.core.errors import Interrupted, SnellenError
 from snellen.remote import RecordFolder, address_of, joined, record_folder, with_urls
 
 if TYPE_CHECKING:
@@ -45,6 +45,8 @@ def run(
         if out:
             several = len(itemsets) > 1
             addresses = {name: joined(out, suite_of_items(name).name) if several else out for name in itemsets}
+            if len(set(addresses.values())) < len(addresses):
+                raise SnellenError(f"--out {out}: two of the sets are of one suite; give a command and --out to each")
             folders = {name: stack.enter_context(record_folder(address)) for name, address in addresses.items()}
         summaries, stop = _ask(
             itemsets, subjects, conditions, folders, limit=limit, repeats=repeats, inputs=inputs, budget=budget,
