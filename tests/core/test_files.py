@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from snellen.core.errors import SnellenError
-from snellen.core.files import all_or_nothing, locked, read_table, remove_halves, write_csv, write_table
+from snellen.core.files import all_or_nothing, kernel_lock, read_table, remove_halves, write_csv, write_table
 from snellen.core.plain_text import no_formula
 
 
@@ -72,7 +72,7 @@ def test_a_disk_without_locks_is_not_taken_for_another_process(tmp_path: Path, m
     monkeypatch.setattr(fcntl, "flock", refuse)
     with (
         pytest.raises(SnellenError, match=r"lock: cannot be locked \(No locks available\)"),
-        locked(tmp_path / "lock", "a run"),
+        kernel_lock(tmp_path / "lock", "a run"),
     ):
         pass
 

@@ -70,8 +70,8 @@ def _sync(path: Path) -> None:
 
 
 @contextlib.contextmanager
-def locked(path: Path, place: str | Path) -> Iterator[None]:
-    """Have the kernel's lock on a file, which ends with the process, however that ends; `place` is for messages.
+def kernel_lock(path: Path, address: str | Path) -> Iterator[None]:
+    """Have the kernel's lock on a file, which ends with the process, however that ends; `address` is for messages.
 
     Raises SnellenError where another process has it, and where the file or its lock is refused.
     """
@@ -84,7 +84,7 @@ def locked(path: Path, place: str | Path) -> Iterator[None]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise SnellenError(
-                f"{place}: another process is writing there; wait for it or choose another --out"
+                f"{address}: another process is writing there; wait for it or choose another --out"
             ) from error
         except OSError as error:
             raise SnellenError(

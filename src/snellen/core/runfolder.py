@@ -191,7 +191,7 @@ def open_run(root: Path, card: RunCard, behind: MediaFolder) -> Iterator[RunFold
         (root / "parts").mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise files.cannot_write(root, error) from error
-    with files.locked(root / "lock", root):
+    with files.kernel_lock(root / "lock", root):
         if is_run(root):
             refuse_older(root / "run.json")
             card = _merge_cards(root, read_run_card(root), card)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from snellen.core.errors import SnellenError
-from snellen.core.files import locked
+from snellen.core.files import kernel_lock
 from snellen.remote import writers
 from snellen.remote.addresses import is_url
 from snellen.remote.mirror import Mirror, is_record
@@ -109,7 +109,7 @@ def record_folder(address: str | Path, after_call: Callable[[], None] = lambda: 
 @contextmanager
 def _writing(mirror: Mirror) -> Iterator[Writer]:
     """Be the one writer of a URL, on this machine and elsewhere: a thread gives signs of life until the end."""
-    with locked(mirror.lock_file("writer"), mirror.url):
+    with kernel_lock(mirror.lock_file("writer"), mirror.url):
         writer = Writer(mirror.store, _notify)
         writer.acquire()
         try:
