@@ -38,6 +38,8 @@ def test_a_condition_tells_every_axis() -> None:
         ("labels=fabricate", "'labels' has no value 'fabricate'; did you mean 'fabricated'?"),
         ("shots=4..7", "'shots' has no value '6'"),
         ("shots=3..1", "'shots' has no value '3..1'"),
+        ("shots=0..99999999999999", "'shots' has no value '6'"),  # of a hostile log; the range is never held
+        ("shots=\u00b2..3", "'shots' has no value"),
         ("shots=1,shots=2", "'shots' is given twice"),
         ("shots", "'shots' needs a value"),
         ("shots=1,", "no axis ''"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -105,8 +105,9 @@ def parse_conditions(axes: Sequence[Axis], text: str) -> tuple[Condition, ...]:
     )
 
 
-def _expand(written: str) -> list[str]:
+def _expand(written: str) -> Iterator[str]:
+    """The values one by one: a range in a file may have more than fit into memory; the first unknown one ends it."""
     first, dots, last = written.partition("..")
-    if dots and first.isdigit() and last.isdigit() and int(first) <= int(last):
-        return [str(number) for number in range(int(first), int(last) + 1)]
-    return [written]
+    if dots and first.isdecimal() and last.isdecimal() and int(first) <= int(last):
+        return map(str, range(int(first), int(last) + 1))
+    return iter([written])
