@@ -59,5 +59,5 @@ def test_all_brings_what_users_need_and_no_tools_of_developers() -> None:
     extras_there = PROJECT["optional-dependencies"]
     (everything,) = extras_there["all"]
     assert set(everything.removeprefix("snellen[").removesuffix("]").split(",")) == set(extras_there) - {
-        "all", "dev", "faces",
+        "all", "cluster", "dev", "docs", "faces",
     }  # fmt: skip
