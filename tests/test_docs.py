@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 from pathlib import Path
 
 import pytest
@@ -87,3 +88,10 @@ def test_coverage_page_gives_every_row_a_mapping_and_a_source() -> None:
         references = re.findall(r"\[[^]]+\]\[([\w-]+)\]", source)
         assert references, source
         assert [name for name in references if f"\n[{name}]: https://" not in COVERAGE] == []
+
+
+def test_every_page_has_its_place_on_the_site() -> None:
+    """`make docs` would end there, minutes later."""
+    chapters = runpy.run_path(str(ROOT / "docs" / "site" / "conf.py"))["CHAPTERS"].values()
+    placed = [name for names in chapters for name in names]
+    assert sorted([*placed, "index"]) == sorted(page.stem for page in (ROOT / "docs").glob("*.md"))

@@ -27,8 +27,19 @@ html_copy_source = False
 
 CHAPTERS = {
     "Begin": ("first-report", "installing", "own-model", "own-pictures", "own-suite", "ci-guard"),
-    "Examine": ("subjects", "chat", "conditions", "answers", "judging", "people", "reviewing", "towers", "attention"),
-    "Build": ("building", "sources", "data-schema", "exports", "remote", "cluster"),
+    "Examine": (
+        "subjects",
+        "chat",
+        "conditions",
+        "answers",
+        "judging",
+        "people",
+        "reviewing",
+        "towers",
+        "training",
+        "attention",
+    ),
+    "Build": ("building", "planning", "sources", "data-schema", "exports", "remote", "cluster"),
     "Believe": (
         "what-numbers-do-not-mean",
         "reports",
