@@ -119,7 +119,7 @@ def test_a_broken_line_is_named_by_file_and_line(tmp_path: Path, built: ItemSet,
 def test_exchanges_are_kept_whole(tmp_path: Path, built: ItemSet) -> None:
     full = Reply("red", "because", (0.1, float("inf"), 1e-300), "length", "m-2", 3, 4, 0.25)
     suite = suite_of()
-    told = iter([full, Reply(""), Reply("\ud800\x00"), full])
+    told = iter([full, Reply(""), Reply("\ud800\x00"), Reply("\ud83d\ude00", "\ude00\ud83d\ude00")])
 
     class Records:
         card = looker(built).card
@@ -133,8 +133,11 @@ def test_exchanges_are_kept_whole(tmp_path: Path, built: ItemSet) -> None:
         async def answer(self, prompt: object, media: object, rng: object) -> Reply:
             return next(told)
 
-    ask(tmp_path / "run", Plan(built, suite, [arm(Records(), suite)]))
-    assert [e.reply for e in read_exchanges(tmp_path / "run")] == [full, Reply(""), Reply("\ud800\x00"), full]
+    responses = ask(tmp_path / "run", Plan(built, suite, [arm(Records(), suite)]))
+    replies = [e.reply for e in read_exchanges(tmp_path / "run")]
+    # The two halves of a character are that character, as JSON reads them; a half alone stays one.
+    assert replies == [full, Reply(""), Reply("\ud800\x00"), Reply("\U0001f600", "\ude00\U0001f600")]
+    assert [response.text for response in responses] == [reply.text for reply in replies if reply]
     assert {e.error for e in read_exchanges(tmp_path / "run")} == {""}
 
 

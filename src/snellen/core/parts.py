@@ -88,6 +88,14 @@ def part_sizes(root: Path) -> dict[str, int]:
 
 def bounded(exchange: Exchange) -> Exchange:
     """The exchange as it can be kept: a reply with a nonsense field is a failure, an error is a short line."""
-    if exchange.reply and (fault := exchange.reply.fault()):
+    if (reply := exchange.reply) and (fault := reply.fault()):
         return Exchange(exchange.key, exchange.digest, None, fault)
+    if reply and not (reply.text.isascii() and reply.reasoning.isascii()):
+        text, reasoning = _joined(reply.text), _joined(reply.reasoning)
+        exchange = replace(exchange, reply=replace(reply, text=text, reasoning=reasoning))
     return replace(exchange, error=short_reason(exchange.error)) if exchange.error else exchange
+
+
+def _joined(text: str) -> str:
+    """The text with every pair of surrogates as the character that it means, as JSON reads it; single ones stay."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")

@@ -22,6 +22,10 @@ def _unknown(item: Item) -> float:
     return math.nan
 
 
+def _always(item: Item) -> bool:
+    return True
+
+
 @dataclass(frozen=True)
 class Metric:
     """A pure function of an item and what was read.
@@ -30,7 +34,8 @@ class Metric:
     the form of the answer and nothing of the pictures. `summary` puts units together. `share` says that the score is a
     fraction from 0 to 1, which people read in percent; without it, it is read in its own unit, with `decimals` in
     tables of subjects. `binary` says that an item's score is 0 or 1: right or wrong, and nothing between. `bounds` are
-    the least and the greatest score there can be, None where there is no end: intervals are made by them.
+    the least and the greatest score there can be, None where there is no end: intervals are made by them. `is_defined`
+    says whether answers to this item have a score at all: a share of a true value that is 0 is none.
     """
 
     name: str
@@ -43,6 +48,7 @@ class Metric:
     decimals: int = 3
     binary: bool = False
     bounds: tuple[float, float] | None = (0.0, 1.0)
+    is_defined: Callable[[Item], bool] = _always
 
     @property
     def best(self) -> float:

@@ -337,6 +337,16 @@ def check_items(items: ItemSet, suite: Suite) -> None:
             raise SnellenError(f"{location}: {item.item_id!r} shows no picture; build the item set again")
         if suite.name != STEP_SUITE and item.answer is None and item.answer_kind != "description":
             raise SnellenError(f"{location}: {item.item_id!r} has no answer; build the item set again")
+        if item.answer is not None and (metric := _undefined(item, task)):
+            raise SnellenError(
+                f"{location}: no reply has a {metric} where the answer is {item.answer!r:.60}; build the item set again"
+            )
+
+
+def _undefined(item: Item, task: Task) -> str:
+    """The name of a metric by which the item cannot be scored, or nothing."""
+    metrics = (metric for protocol in task.protocols.values() for metric in protocol.metrics)
+    return next((metric.name for metric in metrics if not metric.is_defined(item)), "")
 
 
 def settle(condition: Condition, suite: Suite, card: SubjectCard) -> Condition:

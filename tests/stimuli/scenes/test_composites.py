@@ -73,6 +73,8 @@ def test_what_does_not_exist_is_refused() -> None:
         Composite(cube, "face", cube, "edge")
     with pytest.raises(SnellenError, match="0 to 9503"):
         composite(9504)
+    with pytest.raises(SnellenError, match=r"no value 'x{59}; known"):
+        text_name("shape", "x" * 100_000)
     with pytest.raises(SnellenError, match="no value 'pyramid'"):
         text_name("shape/primary", "pyramid")
     with pytest.raises(SnellenError, match="octopus"):

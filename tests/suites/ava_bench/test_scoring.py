@@ -16,7 +16,9 @@ from snellen.core.item import Affine, Item, Media
 from snellen.core.itemset import write_itemset
 from snellen.core.media import MediaFolder
 from snellen.core.response import Response
+from snellen.core.suite import check_items
 from snellen.runs.score import score, score_one
+from snellen.suites import SUITES
 from snellen.suites.ava_bench.abilities import ABILITIES, ability_named
 from snellen.suites.ava_bench.abilities.colour import colour_item
 from snellen.suites.ava_bench.abilities.counting import counting_item
@@ -248,6 +250,16 @@ def test_scales_and_worst_scores() -> None:
     assert {name for name in ATOMIC if not ABILITIES[name].has_options} == {"localization", "counting", "colour", "ocr"}
     with pytest.raises(SnellenError, match="no task 'depth'"):
         ability_named("depth")
+
+
+@pytest.mark.parametrize("count", [0, -1])
+def test_a_count_that_no_reply_can_be_scored_by_is_refused(sets_folder: Path, count: int) -> None:
+    """The error is a share of the truth."""
+    built = small_set("ava-bench", sets_folder)
+    check_items(built, SUITES.get("ava-bench"))
+    wrong = replace(built, items=(replace(built.task("counting")[0], answer=count),))
+    with pytest.raises(SnellenError, match=rf"row 0: no reply has a mae_over_gt where the answer is {count}"):
+        check_items(wrong, SUITES.get("ava-bench"))
 
 
 @pytest.mark.parametrize(

@@ -115,7 +115,7 @@ def text_name(dimension: str, value: str) -> str:
     names = _TEXT.get(dimension.split("/")[0], {})
     if value not in names:
         raise SnellenError(
-            f"{dimension} has no value {value!r}; known: {', '.join(names) or 'none (unknown dimension)'}"
+            f"{dimension} has no value {value!r:.60}; known: {', '.join(names) or 'none (unknown dimension)'}"
         )
     return names[value]
 

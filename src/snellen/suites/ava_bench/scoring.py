@@ -58,6 +58,11 @@ def _count_apart(item: Item, prediction: Any) -> float:
     return mae_over_gt(float(item.answer), float(prediction))
 
 
+def _is_share_of(item: Item) -> bool:
+    """Whether there is something to be a share of: a count of 1 or more, or a bin of distances."""
+    return not isinstance(item.answer, int) or item.answer > 0
+
+
 def _released_count_apart(item: Item, prediction: str) -> float:
     number = released.whole_number(prediction)
     return math.nan if number is None else _count_apart(item, number)
@@ -109,7 +114,15 @@ FREE_METRICS: Mapping[str, Metric] = MappingProxyType(
             Metric("anls", _same_text),
             Metric("anls_05", _same_text_05),
             Metric("giou", _overlap, worst=-1.0, share=False, bounds=(-1.0, 1.0)),
-            Metric("mae_over_gt", _count_apart, worst=1.0, higher_is_better=False, share=False, bounds=None),
+            Metric(
+                "mae_over_gt",
+                _count_apart,
+                worst=1.0,
+                higher_is_better=False,
+                share=False,
+                bounds=None,
+                is_defined=_is_share_of,
+            ),
             Metric(
                 "ciede2000",
                 _colour_apart,
