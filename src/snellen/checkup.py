@@ -108,7 +108,9 @@ def checkup(
     from snellen.reports import write_report
 
     in_order = [examinations[name] for name in SUITES if name in examinations]
-    report = write_report([examination.root for examination in in_order], out / "report", explorer=explorer)
+    report = write_report(
+        [examination.root for examination in in_order], out / "report", explorer=explorer, workers=workers
+    )
     return Checkup(in_order, report, time.monotonic() - start, batteries[0].options.size_notes())
 
 

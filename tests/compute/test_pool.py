@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from snellen.compute import Progress, Shard, ShardFailed, map_ahead, map_shards
+from snellen.compute import Progress, Shard, ShardFailed, background, map_ahead, map_shards
 from snellen.core.errors import SnellenError
 
 
@@ -74,6 +74,41 @@ def test_failures_ahead_name_their_shard() -> None:
         assert next(results) == 2.0
         with pytest.raises(ShardFailed, match="shard bad failed: ValueError"):
             next(results)
+
+
+def write_process(path: Path) -> None:
+    path.write_text(str(os.getpid()))
+
+
+def test_background_work_is_done_when_its_block_is_left(tmp_path: Path) -> None:
+    first, second = (Shard(name, tmp_path / name) for name in "ab")
+    with background(write_process, workers=1) as submit:
+        submit(first)
+        assert first.work.read_text() == str(os.getpid())
+    with background(write_process, workers=2) as submit:
+        submit(first)
+        submit(second)
+    assert first.work.read_text() == second.work.read_text() != str(os.getpid())
+
+
+def test_background_work_that_no_process_can_be_sent_is_done_here() -> None:
+    numbers: list[int] = []
+
+    def append(number: int) -> None:
+        numbers.append(number)
+
+    with background(append, workers=2) as submit:
+        submit(Shard("one", 1))
+        assert numbers == [1]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_failure_in_the_background_names_its_shard(workers: int) -> None:
+    with (
+        pytest.raises(ShardFailed, match="shard bad failed: ValueError"),
+        background(math.sqrt, workers) as submit,
+    ):
+        submit(Shard("bad", -1.0))
 
 
 def sleep_in_two_processes(folder: Path) -> None:

@@ -161,6 +161,15 @@ def test_only_what_withstands_correction_is_called_clear(report: Report) -> None
     assert not pairs.duplicated(["task", "first", "second"]).any()
 
 
+def test_figures_drawn_in_another_process_are_the_same(small_root: Path, tmp_path: Path) -> None:
+    here = write_report([small_root], tmp_path / "here", suite_of=suite_of)
+    there = write_report([small_root], tmp_path / "there", suite_of=suite_of, workers=2)
+    names = sorted(path.name for path in (here.root / "figures").iterdir())
+    assert len(names) > 1
+    for name in names:
+        assert (there.root / "figures" / name).read_bytes() == (here.root / "figures" / name).read_bytes()
+
+
 @pytest.mark.usefixtures("without_figures")
 def test_two_runs_of_one_set_share_a_table(naming_root: Path, tmp_path: Path) -> None:
     items = load_run(naming_root, suite_of).items

@@ -361,6 +361,7 @@ def report(
     inputs: Annotated[
         list[str], typer.Option("--input", help="NAME=RUN or FILE that a suite's part is made with, e.g. tags=RUN.")
     ] = [],  # noqa: B006  # typer copies it
+    workers: Workers = None,
 ) -> None:
     """Write a report folder: page, tables, figures, results.csv."""
     from snellen.core.errors import SnellenError
@@ -383,6 +384,7 @@ def report(
             full=full,
             inputs=named_paths("--input", inputs),
             explorer=explorer,
+            workers=cores(workers),
         )
     print(address_of(paths.page))
     if reason:

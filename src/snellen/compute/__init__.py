@@ -1,7 +1,7 @@
 """Work in independent shards: a local process pool or a Ray cluster, and its progress line."""
 
 from snellen.compute.executor import EXECUTORS, cluster, executing
-from snellen.compute.pool import Shard, ShardFailed, each_result, map_ahead, map_shards
+from snellen.compute.pool import Shard, ShardFailed, background, each_result, map_ahead, map_shards
 from snellen.compute.progress import Progress
 
 __all__ = [
@@ -9,6 +9,7 @@ __all__ = [
     "Progress",
     "Shard",
     "ShardFailed",
+    "background",
     "cluster",
     "each_result",
     "executing",

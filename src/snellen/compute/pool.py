@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import pickle
 import signal
 import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -105,6 +106,42 @@ def map_ahead(function: Callable[[Work], Result], shards: Sequence[Shard[Work]])
     with _pool(1, _end_with_children) as pool:
         futures = [pool.submit(function, shard.work) for shard in shards]
         yield (_result(future, shard.name) for future, shard in zip(futures, shards, strict=True))
+
+
+@contextmanager
+def background(function: Callable[[Work], object], workers: int) -> Iterator[Callable[[Shard[Work]], None]]:
+    """A function that has `function(shard.work)` done while the block goes on, in `workers` - 1 other processes.
+
+    With one worker, and for work that cannot be sent to a process, it is done at once. All is done when the block is
+    left; failures are as those of `map_shards`, and come then.
+    """
+
+    def call(shard: Shard[Work]) -> None:
+        with _named(shard.name):
+            function(shard.work)
+
+    if workers < 2:
+        yield call
+        return
+    futures: list[tuple[str, Future[object]]] = []
+    with _pool(workers - 1, _ignore_interrupts) as pool:
+
+        def submit(shard: Shard[Work]) -> None:
+            try:
+                pickled = pickle.dumps((function, shard.work))
+            except (pickle.PicklingError, AttributeError, TypeError):  # it holds a function without a name
+                call(shard)
+            else:
+                futures.append((shard.name, pool.submit(_call_pickled, pickled)))
+
+        yield submit
+        for name, future in futures:
+            _result(future, name)
+
+
+def _call_pickled(pickled: bytes) -> None:
+    function, work = pickle.loads(pickled)  # of our own process
+    function(work)
 
 
 def _result(future: Future[Result], name: str) -> Result:

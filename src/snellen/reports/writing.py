@@ -14,6 +14,7 @@ from snellen.analysis.groups import group_contrasts, groupings
 from snellen.analysis.rank_table import rank_table
 from snellen.analysis.run_view import main_arms
 from snellen.analysis.section import ReportSection, Run
+from snellen.compute import Shard, background
 from snellen.core import files
 from snellen.core.errors import SnellenError
 from snellen.reports import figures
@@ -64,6 +65,29 @@ class Report:
 
 
 @dataclass(frozen=True)
+class _Drawing:
+    """A figure, and the files it is to be written to: `name.svg`, and `name.png` where wanted."""
+
+    figure: Any
+    folder: Path
+    name: str
+    png: bool
+
+
+@dataclass(frozen=True)
+class _Output:
+    """Where a report is written: its folder, whether in full, and who draws its figures."""
+
+    root: Path
+    full: bool
+    draw: Callable[[Shard[_Drawing]], None]
+
+    def page_figure(self, title: str, figure: Any, name: str) -> PageFigure:
+        self.draw(Shard(f"figure {name}", _Drawing(figure, self.root / "figures", name, self.full)))
+        return PageFigure(title, name, self.full)
+
+
+@dataclass(frozen=True)
 class PageFigure:
     """A figure on the page: the name of its files, and whether a PNG is among them."""
 
@@ -81,13 +105,15 @@ def write_report(
     inputs: Mapping[str, Path] | None = None,
     suite_of: SuiteOf = registered,
     explorer: Companion | None = None,
+    workers: int = 1,
 ) -> Report:
     """Report on finished, scored runs in the folder `out`.
 
     Runs about one item set share their tables; other item sets, and other suites, get a section each.
     `compare_published` shows printed numbers beside ours; `full` shows more examples and draws every factor; `inputs`
     are runs and files by name that pieces of a suite are made with; `explorer` writes `explore.html`
-    (`web.explorer.explorer_writer`), to which the page leads. Raises SnellenError for runs of two versions of a
+    (`web.explorer.explorer_writer`), to which the page leads. With more than one of `workers`, figures are drawn in
+    other processes meanwhile, and to the same bytes. Raises SnellenError for runs of two versions of a
     suite, for inputs that no suite here takes, and where a run, its scores or its items cannot be read. A report that
     lies there already, made of the same runs by the same code with the same options, is left as it is.
     """
@@ -109,10 +135,12 @@ def write_report(
         shortfalls.setdefault(exam.joined.card.suite, []).extend(_gaps(exam))
     rows = with_unasked(reported_results(loaded, exams, studies), shortfalls)
     write_results(out, rows)
-    sections = [
-        _section(exam, study_exam, name, out, compare_published, full)
-        for exam, (name, study_exam) in zip(exams, _names(studies), strict=True)
-    ]
+    with background(_draw, workers) as draw:
+        output = _Output(out, full, draw)
+        sections = [
+            _section(exam, study_exam, name, output, compare_published)
+            for exam, (name, study_exam) in zip(exams, _names(studies), strict=True)
+        ]
     for content in sections:
         files.write_text(out / f"{content['id']}.html", render_suite(content, sections))
     answers = front([_front_part(exam, content) for (_, exam), content in zip(_names(studies), sections, strict=True)])
@@ -137,11 +165,9 @@ def _names(exams: Sequence[Exam]) -> Iterator[tuple[str, Exam]]:
         yield slug(suite) + (f"-{exam.joined.card.recipe_hash[:6]}" if several else ""), exam
 
 
-def _section(
-    people_exam: Exam, exam: Exam, name: str, out: Path, compare_published: bool, full: bool
-) -> dict[str, Any]:
+def _section(people_exam: Exam, exam: Exam, name: str, output: _Output, compare_published: bool) -> dict[str, Any]:
     """What the page says of an exam; `people_exam` is the same with people one by one."""
-    run, tables, pairs = exam.joined, out / "tables", paired(exam.joined)
+    run, tables, pairs, full = exam.joined, output.root / "tables", paired(exam.joined), output.full
     if run.results.empty:
         raise SnellenError(f"{run.root}: nobody was asked anything here; run it with a condition that its tasks know")
     grid, factors = main_grid(run), factor_grids(run)
@@ -151,9 +177,9 @@ def _section(
     printed = list(published(run)) if compare_published else []
     for number, comparison in enumerate(printed, 1):
         write_frame(tables, f"{name}-published-{number}", comparison.frame())
-    thumbs, note = Thumbs(run, out), partial_note(_gaps(exam))
+    thumbs, note = Thumbs(run, output.root), partial_note(_gaps(exam))
     sections = list(run.suite.sections(run)) if run.suite.sections else []
-    page_figures = list(_figures(exam, name, out, [(task, factor) for task, factor, _ in factors], full))
+    page_figures = list(_figures(exam, name, output, [(task, factor) for task, factor, _ in factors]))
     content = {
         "id": name,
         "title": run.suite.card.title if name == slug(run.suite.name) else f"{run.suite.card.title}, set {name[-6:]}",
@@ -169,7 +195,7 @@ def _section(
         "people": people_section(people_exam.joined, run, pairs, tables, name),
         **_comparisons(run, pairs, tables, name, own_ranks=any(section.name == RANKS for section in sections)),
         "left_out": MAX_ARMS if len(grid.lines) > MAX_ARMS else 0,
-        "sections": [_section_file(section, name, out, full) for section in sections],
+        "sections": [_section_file(section, name, output) for section in sections],
         "published": printed,
         "asked_published": compare_published,
         "examples": examples(run, thumbs, 6 if full else 2, 60 if full else 8),
@@ -203,32 +229,32 @@ def _comparisons(run: Run, pairs: pd.DataFrame, tables: Path, name: str, own_ran
     }
 
 
-def _figures(exam: Exam, name: str, out: Path, factors: Sequence[tuple[str, str]], full: bool) -> Iterator[PageFigure]:
+def _figures(exam: Exam, name: str, output: _Output, factors: Sequence[tuple[str, str]]) -> Iterator[PageFigure]:
     """The overview, then one figure a factor; `requires` is in the tables, and drawn only in a full report."""
     with figures.style():
-        yield _page_figure("", figures.overview(exam.joined), out, f"{name}-overview", full)
+        yield output.page_figure("", figures.overview(exam.joined), f"{name}-overview")
         for task, factor in factors:
-            if full or factor != "requires":
+            if output.full or factor != "requires":
                 figure = figures.by_factor(exam.joined, task, factor)
-                yield _page_figure(f"{task}/{factor}", figure, out, f"{name}-{slug(task)}-{slug(factor)}", full)
+                yield output.page_figure(f"{task}/{factor}", figure, f"{name}-{slug(task)}-{slug(factor)}")
 
 
-def _page_figure(title: str, figure: Any, out: Path, name: str, full: bool) -> PageFigure:
-    figures.save(figure, out / "figures", name, png=full)
-    return PageFigure(title, name, full)
+def _draw(drawing: _Drawing) -> None:
+    with figures.style():
+        figures.save(drawing.figure, drawing.folder, drawing.name, png=drawing.png)
 
 
 def _find(page_figures: Sequence[PageFigure], task: str, factor: str) -> PageFigure | None:
     return next((figure for figure in page_figures if figure.title == f"{task}/{factor}"), None)
 
 
-def _section_file(section: ReportSection, name: str, out: Path, full: bool) -> dict[str, Any]:
+def _section_file(section: ReportSection, name: str, output: _Output) -> dict[str, Any]:
     file = f"{name}-{slug(section.name)}"
     if section.table is not None:
-        write_frame(out / "tables", file, section.table)
+        write_frame(output.root / "tables", file, section.table)
     page_figure = None
-    if section.figure is not None and (full or not section.detail):
+    if section.figure is not None and (output.full or not section.detail):
         with figures.style():
             figure = section.figure() if callable(section.figure) else section.figure
-            page_figure = _page_figure(section.title, figure, out, file, full)
+            page_figure = output.page_figure(section.title, figure, file)
     return {"section": section, "drawn": page_figure, "file": file}
