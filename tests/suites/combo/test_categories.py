@@ -39,6 +39,7 @@ from snellen.suites.combo.difficulty import (
     LEVELS,
     Features,
     level_of,
+    other_features,
     packaged_features,
     rank_correlation,
     read_features,
@@ -392,6 +393,17 @@ def test_the_packaged_features_are_of_every_object() -> None:
     assert np.isfinite(held.values).all()
     assert list(held.thresholds) == sorted(held.thresholds)
     assert len(np.unique(held.values, axis=0)) > 9000
+
+
+def test_other_encoders_were_not_trained_and_see_other_differences() -> None:
+    """Gradients tell a shape better than a colour, a histogram the other way round."""
+    gradients, colours = other_features()
+    assert (gradients.encoder, colours.encoder) == ("hog", "colour-histogram")
+    cube, cone = (Rule((("shape/primary", shape),)).mask() for shape in ("cube", "cone"))
+    red, blue = (Rule((("material/primary", "rubber"), ("colour/primary", name))).mask() for name in ("red", "blue"))
+    for features, near, far in ((gradients, (red, blue), (cube, cone)), (colours, (cube, cone), (red, blue))):
+        assert features.values.shape == (9504, 16)
+        assert separation(features.values, *near) < separation(features.values, *far)
 
 
 def test_close_rules_are_closer_than_strange_ones() -> None:

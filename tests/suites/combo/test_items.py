@@ -379,7 +379,8 @@ def test_another_encoders_features_set_the_levels(tmp_path: Path) -> None:
         [2 * item.measures["distance"] for item in own.items]
     )
     by_own, by_other = own.card.provenance["difficulty"], other.card.provenance["difficulty"]
-    assert by_other == {**by_own, "encoder": "mine", "agreement": {"efficientnet-lite2": 1.0}}
+    assert by_other == {**by_own, "encoder": "mine", "agreement": {"efficientnet-lite2": 1.0, **by_own["agreement"]}}
+    assert list(by_own["agreement"]) == ["hog", "colour-histogram"]
     assert by_own["pairs"]["expert"] == {"shape": 1}
     assert other.card.notes[0] == "the levels of category-building are distance by encoder:mine"
     assert other.items[0].provenance["construction_subjects"] == ["encoder:mine"]

@@ -1,6 +1,6 @@
 """How hard two rule-categories are to tell apart (appendix B.4): features -> PCA -> a Gaussian each -> 2-Wasserstein.
 
-The features of all 9,504 objects come with the package (`features.npz`: one view each, efficientnet-lite2, global PCA
+The features of all 9,504 objects come with the package (`features/`: one view each, efficientnet-lite2, global PCA
 to 64 numbers, float16). Any encoder makes others with `python -m snellen.suites.combo.generated.make_features`. PCA
 dimension, encoder and thresholds are not in the paper; ours and the alternatives are compared in
 `design/category-difficulty.md`.
@@ -28,6 +28,8 @@ Floats = NDArray[np.float64]
 LEVELS = ("easy", "medium", "hard", "expert")
 PCA_DIMENSIONS = 16
 OBJECTS = 9504
+ENCODER = "efficientnet-lite2"
+OTHER_ENCODERS = ("hog", "colour-histogram")
 MAKE = "python -m snellen.suites.combo.generated.make_features"
 
 
@@ -44,7 +46,17 @@ class Features:
 @cache
 def packaged_features() -> Features:
     """The features that come with the package."""
-    return _unpacked(files("snellen.suites.combo").joinpath("features.npz").read_bytes())
+    return _packaged(ENCODER)
+
+
+@cache
+def other_features() -> tuple[Features, ...]:
+    """Features by encoders that nobody trained, 16 numbers an object: whether levels hold for them too, cards say."""
+    return tuple(map(_packaged, OTHER_ENCODERS))
+
+
+def _packaged(encoder: str) -> Features:
+    return _unpacked(files("snellen.suites.combo").joinpath("features", f"{encoder}.npz").read_bytes())
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Make `features.npz`: one small picture of each of the 9,504 objects through an encoder.
+"""Make features: one small picture of each of the 9,504 objects through an encoder.
 
 `python -m snellen.suites.combo.generated.make_features --encoder efficientnet-lite2 --out FILE` renders what the home
 folder lacks (some 40 minutes on two cores for all objects), reduces the features by one global PCA and keeps them as
@@ -28,7 +28,7 @@ from snellen.stimuli.render import RenderSettings, render_pictures, renderer_inf
 from snellen.stimuli.render.engine import QUALITIES
 from snellen.subjects.encoders import load_encoder
 from snellen.suites.combo.categories import MIN_OBJECTS, reference_pairs
-from snellen.suites.combo.difficulty import Floats, separation
+from snellen.suites.combo.difficulty import ENCODER, Floats, separation
 from snellen.suites.combo.generated.objects import object_spec
 from snellen.suites.combo.items import SUITE, VERSION
 from snellen.suites.combo.space import Mask
@@ -39,11 +39,12 @@ OBJECTS, SIZE_PX, PCA, PAIRS, WHOLE_PAIRS = 9504, (160, 120), 64, 1000, 50
 def main(arguments: Sequence[str] | None = None) -> None:
     """The command."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--encoder", default="efficientnet-lite2")
-    parser.add_argument("--out", type=Path, default=Path(__file__).parents[1] / "features.npz")
+    parser.add_argument("--encoder", default=ENCODER)
+    parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--renderer", choices=("mitsuba", "toy"), default="mitsuba")
     parser.add_argument("--quality", choices=tuple(QUALITIES), default="good")
+    parser.add_argument("--dimensions", type=int, default=PCA, help="principal components that are kept")
     parser.add_argument("--levels-only", action="store_true", help="keep the features of --out, set the levels anew")
     args = parser.parse_args(arguments)
     if args.levels_only:
@@ -51,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             reduced, about = arrays["features"].astype(np.float64), json.loads(str(arrays["about"]))
     else:
         settings = RenderSettings(renderer=args.renderer, quality=args.quality)
-        reduced, about = encode_objects(args.encoder, settings, args.workers)
+        reduced, about = encode_objects(args.encoder, settings, args.workers, args.dimensions)
     _, distances = reference_distances(reduced, PAIRS)
     about |= {"reference_pairs": PAIRS, "smallest_category": MIN_OBJECTS}
     about["thresholds"] = [float(x) for x in np.quantile(distances, (0.25, 0.5, 0.75))]
@@ -61,10 +62,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print(json.dumps({**about, "bytes": len(packed.getvalue())}, indent=1))
 
 
-def encode_objects(name: str, settings: RenderSettings, workers: int) -> tuple[Floats, dict[str, Any]]:
+def encode_objects(
+    name: str, settings: RenderSettings, workers: int, dimensions: int = PCA
+) -> tuple[Floats, dict[str, Any]]:
     """The features as float16 holds them, and how they were made."""
     raw = encode_files(name, render_objects(settings, workers), workers)
-    reduced, lost = reduce(raw)
+    reduced, lost = reduce(raw, dimensions)
     pairs, distances = reference_distances(reduced, WHOLE_PAIRS)
     unreduced = [separation(raw, first, second) for first, second in pairs]
     return reduced, {
@@ -73,7 +76,7 @@ def encode_objects(name: str, settings: RenderSettings, workers: int) -> tuple[F
         "renderer": renderer_info(settings),
         "size_px": SIZE_PX,
         "version": VERSION,
-        "pca": PCA,
+        "pca": dimensions,
         "variance_kept": lost["variance_kept"],
         "largest_rounding_error": lost["rounding"],
         "distance_correlation_with_full_features": float(np.corrcoef(distances, unreduced)[0, 1]),
@@ -111,13 +114,13 @@ def encode_files(name: str, paths: Sequence[Path], workers: int, batch_size: int
         return np.concatenate(list(pool.map(rows, range(0, len(paths), batch_size))))
 
 
-def reduce(raw: Floats) -> tuple[Floats, dict[str, Any]]:
-    """The first 64 principal components as float16 holds them, the share of variance kept and the rounding error."""
+def reduce(raw: Floats, dimensions: int = PCA) -> tuple[Floats, dict[str, Any]]:
+    """The first principal components as float16 holds them, the share of variance kept and the rounding error."""
     centred = raw - raw.mean(axis=0)
     sizes, axes = np.linalg.eigh(centred.T @ centred)
-    components = centred @ axes[:, ::-1][:, :PCA]  # `eigh` sorts upwards: the last axes have the most variance
+    components = centred @ axes[:, ::-1][:, :dimensions]  # `eigh` sorts upwards: the last axes have the most variance
     rounded = components.astype(np.float16).astype(np.float64)
-    share = float(sizes[::-1][:PCA].sum() / sizes.sum())
+    share = float(sizes[::-1][:dimensions].sum() / sizes.sum())
     return rounded, {
         "variance_kept": share,
         "rounding": float(np.abs(rounded - components).max() / np.abs(components).max()),

@@ -33,6 +33,7 @@ from snellen.suites.combo.categories import OBJECTS_A_RULE, Pair, Rule
 from snellen.suites.combo.difficulty import (
     LEVELS,
     Features,
+    other_features,
     packaged_features,
     rank_correlation,
     read_features,
@@ -160,31 +161,37 @@ def features_of(options: BuildOptions) -> Features:
     return read_features(options.inputs["features"]) if "features" in options.inputs else packaged_features()
 
 
-def _notes(plan: Design, features: Features) -> list[str]:
+def _notes(plan: Design, difficulty: Mapping[str, Any]) -> list[str]:
     """What to know of the levels of Category Building."""
     if not plan.pairs:
         return []
-    notes = [f"the levels of {categories.TASK} are distance by encoder:{features.encoder}"]
-    agreement = _about_pairs(plan.pairs, features).get("agreement", {})
-    notes += [f"by rank they agree with distance by encoder:{name} to {rank}" for name, rank in agreement.items()]
-    return notes
+    notes = [f"the levels of {categories.TASK} are distance by encoder:{difficulty['encoder']}"]
+    ranks = [(name, rank) for name, rank in difficulty["agreement"].items() if rank is not None]
+    return [*notes, *(f"by rank they agree with distance by encoder:{name} to {rank}" for name, rank in ranks)]
 
 
 def _about_pairs(pairs: Sequence[Pair], features: Features) -> dict[str, Any]:
     """What the card of a set says of its levels: by whom, how many pairs hang on what, and whether others agree.
 
-    `agreement` is Spearman's rank correlation of the pairs' distances with those by the package's features; None for
-    fewer than three pairs, left out where the levels are the package's own.
+    `agreement` is Spearman's rank correlation of the pairs' distances with those by each of the package's features but
+    those that set the levels; None for fewer than three pairs.
     """
     counts: dict[str, dict[str, int]] = {level: {} for level in LEVELS}
     for pair in pairs:
         counts[pair.level][pair.difference] = counts[pair.level].get(pair.difference, 0) + 1
     about: dict[str, Any] = {"encoder": features.encoder, "pairs": counts}
-    packaged = packaged_features()
-    if features.about["features_digest"] != packaged.about["features_digest"]:
-        others = [separation(packaged.values, pair.first.mask(), pair.second.mask()) for pair in pairs]
-        rank = rank_correlation([pair.distance for pair in pairs], others)
-        about["agreement"] = {packaged.encoder: rank}
+    others = [
+        other
+        for other in (packaged_features(), *other_features())
+        if other.about["features_digest"] != features.about["features_digest"]
+    ]
+    distances = [pair.distance for pair in pairs]
+    about["agreement"] = {
+        other.encoder: rank_correlation(
+            distances, [separation(other.values, pair.first.mask(), pair.second.mask()) for pair in pairs]
+        )
+        for other in others
+    }
     return about
 
 
@@ -260,6 +267,7 @@ class Generated:
         media = MediaFolder(options.out / "media")
         settings = RenderSettings(renderer=options.renderer, quality=options.quality)  # type: ignore[arg-type]  # checked by RenderSettings itself
         features = features_of(options)
+        difficulty = _about_pairs(plan.pairs, features)
         renders, extents = _render(plan, options, settings, media)
         items = with_least_px(_items(plan, options.seed, renders, features.encoder), extents)
         return write_itemset(
@@ -267,8 +275,8 @@ class Generated:
             items,
             source="generated",
             recipe=self.parameters(options),
-            provenance={"render": renderer_info(settings), "difficulty": _about_pairs(plan.pairs, features)},
-            notes=[*_notes(plan, features), *least_px_notes(items), *options.size_notes()],
+            provenance={"render": renderer_info(settings), "difficulty": difficulty},
+            notes=[*_notes(plan, difficulty), *least_px_notes(items), *options.size_notes()],
         )
 
 
