@@ -2,7 +2,8 @@
 
 The attacker knows no shape and no scene. It subtracts the second picture from the first, takes the place where they
 differ most, names the colour there, and answers what the statement says of that colour. Of the surroundings it says by
-brightness whether the light changed, and by the mean colour which way. Rooms are rendered: flat ones (`--renderer toy`)
+brightness whether the light changed. Of a pattern of the floor it says by how much edge there is which way it went, in
+the order of the three patterns that is best in rooms of other seeds. Rooms are rendered: flat ones (`--renderer toy`)
 show no light.
 """
 
@@ -13,8 +14,10 @@ import colorsys
 import re
 import tempfile
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import permutations
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +27,7 @@ from snellen.core.item import Item
 from snellen.core.itemset import ItemSet
 from snellen.core.suite import BuildOptions
 from snellen.scoring.uncertainty import wilson
+from snellen.stimuli.scenes.floor_patterns import PATTERNS
 from snellen.suites import SUITES
 
 BLUR_PX = 9
@@ -31,8 +35,13 @@ HUES: Mapping[str, float] = {"red": 0.0, "yellow": 0.13, "green": 0.33, "blue": 
 """Hue (0 to 1) by name."""
 MIN_SATURATION = 0.35
 COLOURLESS = ("glass", "wood")
+PATTERN = ("gc-trk", "environment")
+"""Task and edit of a floor whose pattern changed."""
 NAMES = re.compile("|".join((*HUES, *COLOURLESS)))
 Floats = NDArray[np.float64]
+Order: TypeAlias = tuple[str, ...]
+Hits: TypeAlias = Mapping[tuple[str, str], list[bool]]
+"""Of each task and edit: whether both statements of a pair were answered rightly."""
 
 
 def colour_name(rgb: Floats) -> str:
@@ -43,29 +52,30 @@ def colour_name(rgb: Floats) -> str:
     return min(HUES, key=lambda name: min(abs(hue - HUES[name]), 1 - abs(hue - HUES[name])))
 
 
-def changed_colours(before: Floats, after: Floats) -> tuple[str, str, float, float]:
-    """The colours before and after where the pictures differ most; how much brighter and redder the second picture is.
-
-    Redder is the logarithm of how much red there is for blue.
-    """
+def changed_colours(before: Floats, after: Floats) -> tuple[str, str, float]:
+    """The colours before and after where the pictures differ most, and how much brighter the second picture is."""
     difference = uniform_filter(np.abs(after - before).mean(axis=2), BLUR_PX)
     regions, _ = label(difference > difference.max() / 2)
     region = regions == regions[np.unravel_index(np.argmax(difference), difference.shape)]
     brightness = float(after.mean() / max(before.mean(), 1.0))
-    (red, _, blue), (red_after, _, blue_after) = before.mean(axis=(0, 1)), after.mean(axis=(0, 1))
-    redder = float(np.log(red_after * blue / (blue_after * red)))
-    return colour_name(before[region].mean(axis=0)), colour_name(after[region].mean(axis=0)), brightness, redder
+    return colour_name(before[region].mean(axis=0)), colour_name(after[region].mean(axis=0)), brightness
 
 
-def says_true(item: Item, before: Floats, after: Floats) -> bool:
-    """What the attacker answers to the statement of an item."""
+def edge(picture: Floats) -> float:
+    """How much edge there is: the mean step from a pixel to the next, as a share of the mean brightness."""
+    grey = picture.mean(axis=2)
+    return float(sum(np.abs(np.diff(grey, axis=axis)).mean() for axis in (0, 1)) / grey.mean())
+
+
+def says_true(item: Item, before: Floats, after: Floats, order: Order) -> bool:
+    """What the attacker answers to the statement of an item, taking patterns to have more edge in this order."""
     cue = item.question.split("'")[1]
-    old, new, brightness, redder = changed_colours(before, after)
+    if "changed from" in cue:
+        old, new = re.findall("|".join(PATTERNS), cue)
+        return (order.index(new) > order.index(old)) == (edge(after) > edge(before))
+    old, new, brightness = changed_colours(before, after)
     if "light" in cue or "floor" in cue:
-        whole = abs(np.log(brightness)) > 0.2
-        if "changed from" not in cue:
-            return whole == ("light" in cue)
-        return is_redder(cue) == (redder > 0)
+        return bool(abs(np.log(brightness)) > 0.2) == ("light" in cue)
     names = ["none" if name in COLOURLESS else name for name in NAMES.findall(cue)]
     if len(names) == 2:
         return names == [old, new] or (names[0] == old) + (names[1] == new) > (names[1] == old) + (names[0] == new)
@@ -76,25 +86,25 @@ def says_true(item: Item, before: Floats, after: Floats) -> bool:
     return names[0] == (new if item.factors["edit"] == "add" else old)
 
 
-def is_redder(cue: str) -> bool:
-    """Whether a statement about floor or light says that it turned redder: from blue over grey to brown."""
-    redness = {"blue": 0, "cold": 0, "grey": 1, "white": 1, "brown": 2, "warm": 2}
-    old, new = re.findall("|".join(redness), cue)
-    return redness[new] > redness[old]
-
-
-def pairs_right(items: ItemSet) -> dict[tuple[str, str], list[bool]]:
-    """Of each task and edit: whether both statements of a pair were answered rightly."""
+def pairs_right(items: ItemSet, order: Order) -> Hits:
     by_pair: dict[str, list[bool]] = defaultdict(list)
     keys = {}
     for item in items.items:
         first, second = (np.asarray(items.media.open(picture).convert("RGB"), float) for picture in item.query)
-        by_pair[item.group_id].append(says_true(item, first, second) == (item.answer == "true"))
+        by_pair[item.group_id].append(says_true(item, first, second, order) == (item.answer == "true"))
         keys[item.group_id] = item.task, item.factors["edit"]
     right: dict[tuple[str, str], list[bool]] = defaultdict(list)
     for group, answers in by_pair.items():
         right[keys[group]].append(all(answers))
     return right
+
+
+def _best_order(by_order: Mapping[Order, Sequence[Hits]], left_out: int) -> Order:
+    """The order of patterns by which most pairs of the other sets are right."""
+    return max(
+        by_order,
+        key=lambda order: sum(sum(hits[PATTERN]) for number, hits in enumerate(by_order[order]) if number != left_out),
+    )
 
 
 def main() -> None:
@@ -107,7 +117,7 @@ def main() -> None:
     arguments = parser.parse_args()
     recipe = SUITES.get("vlm2-bench").recipes["generated"]
     with tempfile.TemporaryDirectory() as folder:
-        right: dict[tuple[str, str], list[bool]] = defaultdict(list)
+        built = []
         for seed in arguments.seeds:
             options = BuildOptions(
                 Path(folder) / str(seed),
@@ -118,8 +128,12 @@ def main() -> None:
                 quality="fast",
                 size=tuple(arguments.size),
             )
-            for key, hits in pairs_right(recipe.build(options)).items():
-                right[key] += hits
+            built.append(recipe.build(options))
+        by_order = {order: [pairs_right(items, order) for items in built] for order in permutations(PATTERNS)}
+    right: dict[tuple[str, str], list[bool]] = defaultdict(list)
+    for number in range(len(built)):
+        for key, hits in by_order[_best_order(by_order, number)][number].items():
+            right[key] += hits
     for task in ("gc-mat", "gc-trk"):
         every = [hit for (name, _), hits in right.items() if name == task for hit in hits]
         low, high = wilson(sum(every), len(every))

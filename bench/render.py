@@ -197,7 +197,7 @@ def draw_sheet(path: Path) -> None:
 def room_specs(options: BuildOptions) -> Iterator[RenderSpec]:
     """The rooms of VLM2-Bench's set."""
     plan = vlm2.design(options)
-    return vlm2._room_specs(plan, options, [vlm2._cameras(room, n, options) for n, room in enumerate(plan.rooms)])
+    return vlm2._room_specs(plan, options, [vlm2._cameras(room, options) for room in plan.rooms])
 
 
 def suite_specs(count: int) -> dict[str, list[RenderSpec]]:

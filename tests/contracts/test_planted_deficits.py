@@ -38,8 +38,8 @@ SETS: Mapping[str, tuple[str, ...]] = {
     "ava-bench": (*AVA_COUNTS, "colour", "spatial", "absolute-depth", "object"),
 }
 """Tasks that are built; empty means all. Of AVA-Bench those that deficits touch, and one that none does."""
-ENOUGH = 12
-"""Touched items from which a cell must fall: by luck all stay right in (1/2)^12 of all runs at the most."""
+ENOUGH = 10
+"""Touched items from which a cell must fall: by luck all stay right in (1/2)^10 of all runs at the most."""
 LARGE = 10
 """Items from which a level of `TOUCHED` must hold a touched one."""
 ALARM = 1e-4

@@ -13,11 +13,13 @@ from snellen.core.errors import SnellenError
 from snellen.core.seeds import stream
 from snellen.stimuli.render import RenderSettings, render_pictures
 from snellen.stimuli.render.engine import Quality, find_engine
+from snellen.stimuli.render.toy import toy_picture
 from snellen.stimuli.scenes import (
     Appearance,
     Camera,
     Composite,
     Dome,
+    Floor,
     Material,
     Pose,
     RenderSpec,
@@ -28,6 +30,7 @@ from snellen.stimuli.scenes import (
     random_camera,
     truth,
 )
+from snellen.stimuli.scenes.floor_patterns import PATTERNS
 from snellen.stimuli.scenes.shapes import unit_mesh
 
 # Not by importing it: mitsuba takes its LLVM on import, and only the renderer knows which one works.
@@ -47,6 +50,18 @@ def spec_of(composite: Composite, width: int, height: int, seed: int = 0) -> Ren
 
 def pixels(path: Path) -> NDArray[np.int64]:
     return np.array(Image.open(path)).astype(np.int64)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_patterns_lie_where_the_flat_renderer_paints_them(pattern: str, tmp_path: Path) -> None:
+    scene, camera = (
+        Scene((), Floor(pattern=pattern)),
+        Camera((0.3, -4.0, 4.0), (0.3, 0.0, 0.0), width_px=96, height_px=72),
+    )
+    (path,) = render_pictures([RenderSpec(scene, camera)], RenderSettings(quality="good"), tmp_path)
+    traced, flat = pixels(path).mean(axis=2), toy_picture(scene, camera).mean(axis=2)
+    assert np.corrcoef(traced.ravel(), flat.ravel())[0, 1] > 0.9
 
 
 def test_smoke(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import atexit
 import dataclasses
 import functools
+import math
 import os
 import sys
 from collections.abc import Mapping
@@ -22,6 +23,7 @@ from snellen.core.errors import SnellenError
 from snellen.stimuli.render.appearances import METAL_RGB, RUBBER_RGB, develop, dome_map, wood_texture
 from snellen.stimuli.render.engine import Engine, RegionSamples, RenderSettings, region_samples
 from snellen.stimuli.render.regions import BLOCK_PX, MIRROR_PX, blocks, crop, enlarged, find_regions, near_weight
+from snellen.stimuli.scenes.floor_patterns import PLAIN, pattern_factor, period_m
 from snellen.stimuli.scenes.model import (
     COLOURS,
     MATERIALS,
@@ -51,6 +53,8 @@ _PANEL_RGB = (0.5, 0.5, 0.5)
 """Reflectance of light panels, which is Mitsuba's where none is given."""
 WOOD_PX = 512
 """Side of the texture of a shape of wood."""
+PATTERN_PX = 128
+"""Side of the texture of one period of a floor's pattern."""
 _HIDDEN = Mesh(
     np.array([[0.0, 0.0, -5.0], [1e-3, 0.0, -5.0], [0.0, 1e-3, -5.0]]),
     np.array([[0.0, 0.0, 1.0]] * 3),
@@ -87,6 +91,7 @@ class Studio:
         self._settings = settings
         self._regions = region_samples(settings, engine)
         self._samples = settings.samples(scene)
+        self._floor = scene.floor
         is_coarse = self._regions is not None and len(scene.solids) > MANY_SOLIDS
         self._scene = _built(self._mi, scene, detail=1 if is_coarse else 2)
         self._path = self._mi.load_dict(_PATH)
@@ -94,6 +99,8 @@ class Studio:
 
     def radiance(self, camera: Camera, seed: int) -> NDArray[np.float32]:
         """Linear RGB (height, width, 3), denoised if the settings say so."""
+        if self._floor.pattern != PLAIN:
+            _paint(self._mi, self._floor)
         if self._regions is not None:
             return self._radiance_by_region(camera, seed, self._regions)
         sensor = self._mi.load_dict(_sensor(self._mi, camera, self._samples))
@@ -113,7 +120,7 @@ class Studio:
         height, width = camera.height_px, camera.width_px
         sensor = self._mi.load_dict(_sensor(self._mi, camera, 1))
         hints, floor, glass = self._first_hits(sensor, camera)
-        regions = find_regions(floor, glass)
+        regions = find_regions(floor, glass, is_smooth=self._floor.pattern == PLAIN)
         colour = np.zeros((height, width, 3), np.float32)
         coarse = np.zeros((*regions.far.shape, 3), np.float32)
         block_samples = samples.glass if regions.glass.any() else samples.block  # caustics lie far off too
@@ -225,7 +232,7 @@ def _built(mi: Any, scene: Scene, detail: int = 2) -> Any:
 
     Parts left to `load_dict` come in an order that changes from process to process.
     """
-    parts: dict[str, Any] = {"type": "scene", "floor": mi.load_dict(_floor(mi, scene.floor))}
+    parts: dict[str, Any] = {"type": "scene", "floor": _floor(mi, scene.floor)}
     parts["dome"] = mi.load_dict(_dome(mi, scene))
     for number, light in enumerate(scene.lights):
         parts[f"light_{number}"] = mi.load_dict(_panel(mi, light))
@@ -326,12 +333,20 @@ def _mesh(mi: Any, name: str, mesh: Mesh, bsdf: Any) -> Any:
     return built
 
 
-def _floor(mi: Any, floor: Floor) -> dict[str, Any]:
-    return {
-        "type": "disk",
-        "to_world": mi.ScalarTransform4f().scale([floor.radius_m, floor.radius_m, 1]),
-        "bsdf": _matt(mi, mi.variant(), floor.colour_linear_rgb),
-    }
+def _floor(mi: Any, floor: Floor) -> Any:
+    if floor.pattern != PLAIN:  # a square, for a disk is painted by angle and radius
+        half = math.ceil(floor.radius_m / period_m(floor.pattern, floor.stripe_m))
+        corners = np.array([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]]) * half
+        flat = np.pad(corners * period_m(floor.pattern, floor.stripe_m), ((0, 0), (0, 1)))
+        square = Mesh(flat, np.array([[0.0, 0.0, 1.0]] * 4), corners, np.array([[0, 1, 2], [0, 2, 3]]))
+        return _mesh(mi, "floor", square, _painted(mi, mi.variant()))
+    return mi.load_dict(
+        {
+            "type": "disk",
+            "to_world": mi.ScalarTransform4f().scale([floor.radius_m, floor.radius_m, 1]),
+            "bsdf": _matt(mi, mi.variant(), floor.colour_linear_rgb),
+        }
+    )
 
 
 @functools.lru_cache(maxsize=32)  # colours of floors are few
@@ -339,6 +354,26 @@ def _matt(mi: Any, variant: str, rgb: Vec3) -> Any:
     """A matt surface, made once in a process as `_bsdfs` are."""
     atexit.register(_matt.cache_clear)
     return mi.load_dict({"type": "diffuse", "reflectance": {"type": "rgb", "value": list(rgb)}})
+
+
+@functools.cache
+def _painted(mi: Any, variant: str) -> Any:
+    """A matt surface with a pattern, one for all floors: for a new one all kernels would be compiled anew."""
+    atexit.register(_painted.cache_clear)
+    blank = mi.Bitmap(np.zeros((PATTERN_PX, PATTERN_PX, 3), np.float32))
+    tile = {"type": "bitmap", "bitmap": blank, "raw": True, "wrap_mode": "repeat", "filter_type": "nearest"}
+    return mi.load_dict({"type": "diffuse", "reflectance": tile})
+
+
+def _paint(mi: Any, floor: Floor) -> None:
+    """Give the surface of patterned floors this one's pattern and colour."""
+    along = (np.arange(PATTERN_PX) + 0.5) / PATTERN_PX * period_m(floor.pattern, 1.0)
+    factor = pattern_factor(floor.pattern, 1.0, *np.meshgrid(along, along))
+    texture = mi.traverse(_painted(mi, mi.variant()))
+    texture["reflectance.data"] = mi.TensorXf(
+        (factor[..., None] * np.array(floor.colour_linear_rgb)).astype(np.float32)
+    )
+    texture.update()
 
 
 def _panel(mi: Any, light: AreaLight) -> dict[str, Any]:

@@ -50,12 +50,16 @@ class Regions:
         return self.glass | self.solid | self.floor
 
 
-def find_regions(floor_share: Image, glass_share: Image) -> Regions:
-    """Regions from the shares (height, width) of a pixel's rays that hit the floor first, and glass first."""
+def find_regions(floor_share: Image, glass_share: Image, *, is_smooth: bool = True) -> Regions:
+    """Regions from the shares (height, width) of a pixel's rays that hit the floor first, and glass first.
+
+    A floor with a pattern is nowhere smooth.
+    """
     height, width = floor_share.shape
     glass = grown(glass_share > 0, _EDGE_PX)
     solid = grown(floor_share < 1, _EDGE_PX) & ~glass
     far = blocks(grown(floor_share < 1, near_px(height)).astype(np.float32)) == 0
+    far &= is_smooth
     near = np.repeat(np.repeat(~far, BLOCK_PX, axis=0), BLOCK_PX, axis=1)[:height, :width]
     return Regions(glass, solid, near & ~glass & ~solid, far)
 

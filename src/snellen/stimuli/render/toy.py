@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snellen.stimuli.render.appearances import METAL_RGB, RUBBER_RGB, develop
+from snellen.stimuli.scenes.floor_patterns import PLAIN, pattern_factor
 from snellen.stimuli.scenes.model import Camera, Scene, Solid
 from snellen.stimuli.scenes.raster import frame, rasterise, ray_lengths, rays
 from snellen.stimuli.scenes.shapes import Array, lengths, place_mesh, unit_mesh
@@ -54,6 +55,10 @@ def _ground(scene: Scene, direction: Array, camera: Camera) -> Array:
         along = np.where(direction[..., 2] < -1e-6, -height / direction[..., 2], np.inf)
         fade = np.exp(-((along - height) / 40.0))[..., None]
     floor = np.array(scene.floor.colour_linear_rgb) * (0.5 + 0.5 * np.clip(fade, 0, 1))
+    if scene.floor.pattern != PLAIN:
+        reach = np.where(np.isfinite(along), along, 0)
+        x, y = (camera.position_m[axis] + reach * direction[..., axis] for axis in (0, 1))
+        floor = floor * pattern_factor(scene.floor.pattern, scene.floor.stripe_m, x, y)[..., None]
     return np.where(np.isfinite(along)[..., None], floor, np.array(scene.dome.zenith_linear_rgb))
 
 

@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import canonical
+from snellen.stimuli.scenes.floor_patterns import PATTERNS, PLAIN, STRIPE_M
 
 Vec3 = tuple[float, float, float]
 Matrix3 = tuple[Vec3, Vec3, Vec3]
@@ -90,10 +91,16 @@ class Solid:
 
 @dataclasses.dataclass(frozen=True)
 class Floor:
-    """A matt disk at z = 0."""
+    """A matt disk at z = 0, plain or with one of `floor_patterns.PATTERNS`, `stripe_m` wide."""
 
     colour_linear_rgb: Vec3 = (0.42, 0.42, 0.42)
     radius_m: float = 60.0
+    # Left out of the JSON of a plain floor: by it scenes are known that were drawn before there were patterns.
+    pattern: str = dataclasses.field(default=PLAIN, metadata={"omitted": True})
+    stripe_m: float = dataclasses.field(default=STRIPE_M, metadata={"omitted": True})
+
+    def __post_init__(self) -> None:
+        _one_of("pattern", self.pattern, (PLAIN, *PATTERNS))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -202,7 +209,14 @@ def _plain(kind: Any) -> Callable[[Any], Any]:
     if dataclasses.is_dataclass(kind) and isinstance(kind, type):
         hints = _hints(kind)
         fields = [(field.name, _plain(hints[field.name])) for field in dataclasses.fields(kind)]
-        return lambda value: {name: plain(getattr(value, name)) for name, plain in fields}
+        omitted = {field.name: field.default for field in dataclasses.fields(kind) if field.metadata.get("omitted")}
+        if not omitted:
+            return lambda value: {name: plain(getattr(value, name)) for name, plain in fields}
+        return lambda value: {
+            name: plain(getattr(value, name))
+            for name, plain in fields
+            if name not in omitted or getattr(value, name) != omitted[name]
+        }
     if typing.get_origin(kind) is tuple:
         kinds = typing.get_args(kind)
         if kinds[-1] is Ellipsis:

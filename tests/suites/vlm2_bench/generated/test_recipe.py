@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from typing import Literal
@@ -19,7 +21,7 @@ from snellen.core.itemset import ItemSet
 from snellen.core.seeds import stream
 from snellen.core.suite import BuildOptions
 from snellen.exam import build, run
-from snellen.stimuli.scenes import Appearance, all_composites, truth
+from snellen.stimuli.scenes import Appearance, Camera, all_composites, truth
 from snellen.stimuli.video import frames_at, rate_times, uniform_times
 from snellen.suites import SUITES
 from snellen.suites.vlm2_bench.generated import clips, objects, recipe, rooms
@@ -68,6 +70,37 @@ def test_statements_are_right_in_the_actual_world_alone_as_they_say(edit: Edit, 
             first, *others = statement.worlds
             assert first["answer"] == str(statement.right).lower()
             assert all(other["look"] != first["look"] for other in others), "who sees everything is never in doubt"
+
+
+def test_trk_is_not_asked_of_colours_of_the_surroundings(built: ItemSet) -> None:
+    """Which way the mean colour went would tell. Of patterns Mat is not asked, which leave the mean colour alone."""
+    cues = {task: {item.question.split("'")[1] for item in built.task(task)} for task in ("gc-mat", "gc-trk")}
+    surroundings = {task: {cue for cue in cues[task] if "floor" in cue or "light" in cue} for task in cues}
+    assert surroundings["gc-mat"] == {"the colour of the floor", "the colour of the light"}
+    assert len(surroundings["gc-trk"]) >= 4
+    assert all(len(re.findall("striped|chequered|dotted", cue)) == 2 for cue in surroundings["gc-trk"])
+
+
+def test_a_pattern_changes_and_nothing_else() -> None:
+    for seed in range(30):
+        change = rooms.pattern_change(stream("test", "pattern", seed))
+        assert change.before != change.after
+        assert change.after == replace(change.before, pattern=change.after.pattern, stripe_m=change.after.stripe_m), (
+            "stripes may be wider or narrower"
+        )
+        assert change.instruction() == f"Make the floor {change.after.pattern}."
+        assert change.after.pattern in change.after.caption()
+
+
+def test_the_stripe_is_measured_where_it_is_seen_slantwise() -> None:
+    """From 5 m above and 5 m beside, 400 px a right angle: focal length 200 px, distance 7.07 m, sin 45 degrees."""
+    change = rooms.pattern_change(stream("test", "pattern", 0))
+    change = replace(
+        change, before=replace(change.before, stripe_m=0.4), after=replace(change.after, stripe_m=0.3)
+    )  # fmt: skip
+    camera = Camera((5.0, 0.0, 5.0), (0.0, 0.0, 0.0), horizontal_fov_deg=90.0, width_px=400, height_px=300)
+    stripe_px = 200 * 0.3 / math.sqrt(50) / math.sqrt(2)
+    assert rooms.acuity(change, (camera, camera))["least_px"] == pytest.approx(stripe_px, abs=0.05)
 
 
 def test_a_cue_hangs_on_colour_only_where_nothing_else_tells() -> None:
@@ -132,11 +165,12 @@ def test_budget_and_balance() -> None:
     made = recipe.design(options)
     assert made.pictures() <= 400
     assert made.frames(options) >= 6 * 48
-    assert Counter(change.edit for change in made.rooms) == dict.fromkeys(rooms.EDITS, 12)
+    for task in ("gc-mat", "gc-trk"):
+        assert Counter(room.change.edit for room in made.rooms if task in room.tasks) == dict.fromkeys(rooms.EDITS, 12)
     full = recipe.design(BuildOptions(Path("unused"), full=True))
-    assert (len(full.rooms), len(full.families)) == (260, 40)
+    assert (len(full.rooms), len(full.families)) == (260 + 220 // 5, 40)
     checkup = recipe.design(BuildOptions(Path("unused")))
-    assert (len(checkup.rooms), len(checkup.families)) == (12, 12), "twelve clusters a task"
+    assert (len(checkup.rooms), len(checkup.families)) == (12 + 2, 12), "twelve clusters a task"
     assert len(recipe.design(BuildOptions(Path("unused"), n=5)).families) == 1
     with pytest.raises(SnellenError, match="no people are rendered"):
         recipe.design(BuildOptions(Path("unused"), tasks=("pc-cpr",)))

@@ -1,9 +1,9 @@
 """The `generated` recipe: rooms before and after an edit, composites among look-alikes, and clips, all rendered here.
 
-For `n` test items a task there are n rooms (two pictures each, which Mat and Trk share), as many families of eight
-pictures as the sequences take, half as many again to calibrate on, and a pair of clips for each video up to twelve,
-more only where these give too few videos. Small pictures (the checkup's, and quick ones) come with a single pair. No
-people are rendered.
+For `n` test items a task there are n rooms and a fifth more (two pictures each, which Mat and Trk share but for
+surroundings), as many families of eight pictures as the sequences take, half as many again to calibrate on, and a pair
+of clips for each video up to twelve, more only where these give too few videos. Small pictures (the checkup's, and
+quick ones) come with a single pair. No people are rendered.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from snellen.core.suite import BuildOptions
 from snellen.stimuli.render import picture_seconds, render_for_recipe, size_share
 from snellen.stimuli.scenes import Camera, RenderSpec, box_around, truth
 from snellen.stimuli.scenes.extents import least_extent_px
+from snellen.stimuli.scenes.floor_patterns import PATTERNS
 from snellen.stimuli.video import Pixels, add_video, join_clips
 from snellen.suites.vlm2_bench.generated import clips, objects, rooms
 from snellen.suites.vlm2_bench.generated.family_sequences import FamilySequence, draw_sequences, patterns_of
@@ -65,11 +66,29 @@ CameraPair: TypeAlias = tuple[Camera, Camera]
 
 
 @dataclass(frozen=True)
+class EditedRoom:
+    """A room to be drawn before and after its edit, and the tasks that ask about it.
+
+    `number` is its place among those whose random streams begin with `stream_name`.
+    """
+
+    stream_name: str
+    number: int
+    change: rooms.Change
+    tasks: tuple[str, ...]
+
+    @property
+    def handle(self) -> str:
+        """What no other room of the set is called."""
+        return f"{self.number:04d}" + ("" if self.stream_name == "room" else "-pattern")
+
+
+@dataclass(frozen=True)
 class Design:
     """Which pictures and clips are needed, decided from the seed alone."""
 
     counts: Mapping[str, int]
-    rooms: tuple[rooms.Change, ...]
+    rooms: tuple[EditedRoom, ...]
     families: tuple[objects.Family, ...]
     calibration: tuple[objects.Family, ...]
     clips: tuple[clips.ClipPair, ...]
@@ -111,14 +130,6 @@ def counts_of(options: BuildOptions) -> dict[str, int]:
 def design(options: BuildOptions) -> Design:
     """Decide everything that will be drawn."""
     counts, seed = counts_of(options), options.seed
-    edits = max(counts["gc-mat"], counts["gc-trk"])
-    changes = tuple(
-        rooms.exposed(
-            rooms.random_change(rooms.EDITS[n % len(rooms.EDITS)], stream(SUITE, VERSION, seed, "room", n)),
-            stream(SUITE, VERSION, seed, "room exposure", n),
-        )
-        for n in range(edits)
-    )
     families_by_task = [-(-counts[task] // len(patterns_of(task, options))) for task in ("oc-cpr", "oc-cnt", "oc-grp")]
     sequences = min(counts[task] for task in ("oc-cpr", "oc-cnt", "oc-grp"))
     tested = max(*families_by_task, MIN_FAMILIES if sequences >= MIN_FAMILIES else 0)
@@ -129,7 +140,29 @@ def design(options: BuildOptions) -> Design:
         pair_count = min(pair_count, 1)
     pairs = tuple(clips.draw_pair(seed, number) for number in range(pair_count))
     drawn = tuple(draw_sequences(counts, tested, len(families) - tested, options))
-    return Design(counts, changes, families[:tested], families[tested:], pairs, drawn)
+    return Design(counts, tuple(_edited_rooms(counts, seed)), families[:tested], families[tested:], pairs, drawn)
+
+
+def _edited_rooms(counts: Mapping[str, int], seed: int) -> Iterator[EditedRoom]:
+    """Rooms that Mat and Trk share, but for surroundings.
+
+    Mat asks which part of them changed in colour. Trk asks how, and the mean colour of a picture would tell: there the
+    floor's pattern changes.
+    """
+    for n in range(max(counts["gc-mat"], counts["gc-trk"])):
+        tasks = tuple(task for task in ("gc-mat", "gc-trk") if n < counts[task])
+        edit = rooms.EDITS[n % len(rooms.EDITS)]
+        if edit != "environment" or "gc-mat" in tasks:
+            change = rooms.random_change(edit, stream(SUITE, VERSION, seed, "room", n))
+            yield _exposed("room", n, change, seed, ("gc-mat",) if edit == "environment" else tasks)
+        if edit == "environment" and "gc-trk" in tasks:
+            change = rooms.pattern_change(stream(SUITE, VERSION, seed, "pattern room", n))
+            yield _exposed("pattern room", n, change, seed, ("gc-trk",))
+
+
+def _exposed(stream_name: str, n: int, change: rooms.Change, seed: int, tasks: tuple[str, ...]) -> EditedRoom:
+    rng = stream(SUITE, VERSION, seed, f"{stream_name} exposure", n)
+    return EditedRoom(stream_name, n, rooms.exposed(change, rng), tasks)
 
 
 def _families(count: int, seed: int) -> tuple[objects.Family, ...]:
@@ -155,6 +188,7 @@ class Generated:
         return {
             "counts": counts_of(options),
             "objects": len(design(options).families),
+            "floor_patterns": list(PATTERNS),
             **options.rendering(),
             **options.balanced(),
             "clip_px": list(_clip_px(options)),
@@ -183,7 +217,7 @@ class Generated:
         refuse_existing(options.out)
         plan = design(options)
         media = MediaFolder(options.out / "media")
-        cameras = [_cameras(change, n, options) for n, change in enumerate(plan.rooms)]
+        cameras = [_cameras(room, options) for room in plan.rooms]
         specs = [*_room_specs(plan, options, cameras), *_object_specs(plan, options), *_clip_specs(plan, options)]
         rendered, provenance = render_for_recipe(specs, options)
         paths = iter(rendered)
@@ -220,13 +254,15 @@ def _clip_px(options: BuildOptions) -> tuple[int, int]:
 
 
 def _room_specs(plan: Design, options: BuildOptions, cameras: Sequence[CameraPair]) -> Iterator[RenderSpec]:
-    for n, change in enumerate(plan.rooms):
-        for which, (room, camera) in enumerate(zip((change.before, change.after), cameras[n], strict=True)):
-            yield RenderSpec(room.scene(), camera, seed_of(SUITE, VERSION, options.seed, "room noise", n, which))
+    for edited, pair in zip(plan.rooms, cameras, strict=True):
+        for which, (room, camera) in enumerate(zip((edited.change.before, edited.change.after), pair, strict=True)):
+            noise = seed_of(SUITE, VERSION, options.seed, f"{edited.stream_name} noise", edited.number, which)
+            yield RenderSpec(room.scene(), camera, noise)
 
 
-def _cameras(change: rooms.Change, n: int, options: BuildOptions) -> CameraPair:
-    return rooms.views_of(change, stream(SUITE, VERSION, options.seed, "room view", n), options.size_px)
+def _cameras(edited: EditedRoom, options: BuildOptions) -> CameraPair:
+    rng = stream(SUITE, VERSION, options.seed, f"{edited.stream_name} view", edited.number)
+    return rooms.views_of(edited.change, rng, options.size_px)
 
 
 def _object_specs(plan: Design, options: BuildOptions) -> Iterator[RenderSpec]:
@@ -245,12 +281,13 @@ def _clip_specs(plan: Design, options: BuildOptions) -> Iterator[RenderSpec]:
 def _rooms(
     plan: Design, options: BuildOptions, cameras: Sequence[CameraPair], paths: Iterator[Path], media: MediaFolder
 ) -> Iterator[Item]:
-    for n, change in enumerate(plan.rooms):
+    for edited, pair in zip(plan.rooms, cameras, strict=True):
         pictures = media.add_file(next(paths)), media.add_file(next(paths))
-        tasks = [task for task in ("gc-mat", "gc-trk") if n < plan.counts[task]]
-        rng = stream(SUITE, VERSION, options.seed, "cues", n)
-        acuity = rooms.acuity(change, cameras[n])
-        yield from room_items(f"{n:04d}", change, pictures, rng, {"seed": options.seed, "room": n}, tasks, acuity)
+        cues = "cues" if edited.stream_name == "room" else f"{edited.stream_name} cues"
+        rng = stream(SUITE, VERSION, options.seed, cues, edited.number)
+        provenance = {"seed": options.seed, "room": edited.number}
+        acuity = rooms.acuity(edited.change, pair)
+        yield from room_items(edited.handle, edited.change, pictures, rng, provenance, edited.tasks, acuity)
 
 
 def _sequences(plan: Design, options: BuildOptions, paths: Iterator[Path], media: MediaFolder) -> Iterator[Item]:

@@ -33,6 +33,7 @@ from snellen.stimuli.scenes import (
     turn,
 )
 from snellen.stimuli.scenes.assembly import tuple_of
+from snellen.stimuli.scenes.floor_patterns import PATTERNS, PLAIN, STRIPE_M
 from snellen.stimuli.scenes.shapes import lowest_m
 from snellen.suites.vlm2_bench.items import Edit
 
@@ -53,6 +54,8 @@ LIGHTS: Mapping[str, tuple[float, float, float]] = {
     "cold": (0.69, 1.04, 1.53),
 }
 """Factor on linear red, green and blue of every light and of the dome, of equal luminance (BT.709)."""
+STRIPES_M = (0.22, 0.4)
+"""Width of the stripes of a patterned floor, drawn for each picture: how much edge there is says nothing."""
 EXPOSURES = (0.5, 1.0)
 """Factor on all light of one picture, drawn for each: how bright a picture is says nothing of what changed."""
 FARTHER = 2.5
@@ -94,18 +97,23 @@ class Room:
     floor: str = "grey"
     light: str = "white"
     exposure: float = 1.0
+    pattern: str = PLAIN
+    stripe_m: float = STRIPE_M
 
     def caption(self) -> str:
         """What is there, in one sentence."""
         names = [f"a {scene_object.name}" for scene_object in self.objects]
         listed = ", ".join(names[:-1]) + f" and {names[-1]}" if len(names) > 1 else names[0]
-        return f"The picture shows {listed} on a {self.floor} floor in {self.light} light."
+        pattern = "" if self.pattern == PLAIN else f"{self.pattern} "
+        return f"The picture shows {listed} on a {pattern}{self.floor} floor in {self.light} light."
 
     def scene(self) -> Scene:
         """The room as solids `0`, `1`, …, floor and lights."""
         studio_scene = studio(tuple(_solid(str(n), scene_object) for n, scene_object in enumerate(self.objects)))
         lights = tuple(_farther(light) for light in studio_scene.lights)
-        scene = replace(studio_scene, floor=Floor(FLOORS[self.floor]), lights=lights)
+        scene = replace(
+            studio_scene, floor=Floor(FLOORS[self.floor], pattern=self.pattern, stripe_m=self.stripe_m), lights=lights
+        )
         return relight(scene, self.exposure, LIGHTS[self.light])
 
 
@@ -130,8 +138,8 @@ class Change:
     """A room before and after one edit.
 
     `changed` is the object that was added, removed, replaced or altered, as it looks in the picture that the question
-    speaks of; None for an edit of the surroundings, whose part is `part`. `differs` are the factors in which before
-    and after differ.
+    speaks of; None for an edit of the surroundings, whose part is `part`: `floor` or `light` (their colour), or
+    `pattern` (the floor's). `differs` are the factors in which before and after differ.
     """
 
     edit: Edit
@@ -155,8 +163,12 @@ _INSTRUCTIONS: Mapping[Edit, Callable[[Change], str]] = {
     "remove": lambda change: f"Remove the {_name(change.changed)}.",
     "swap": lambda change: f"Replace the {_name(change.changed)} with {_a(successor(change))}.",
     "attribute": lambda change: f"Make the {_name(change.changed)} {_a(successor(change))}.",
-    "environment": lambda change: f"Make the {change.part} {getattr(change.after, change.part)}.",
+    "environment": lambda change: f"Make the {_named_part(change)} {getattr(change.after, change.part)}.",
 }
+
+
+def _named_part(change: Change) -> str:
+    return "floor" if change.part == "pattern" else change.part
 
 
 def _name(scene_object: SceneObject | None) -> str:
@@ -185,7 +197,7 @@ def tracked(change: Change) -> tuple[str, str]:
         return (right, wrong) if change.edit == "add" else (wrong, right)
     if change.edit == "environment":
         old, new = getattr(change.before, change.part), getattr(change.after, change.part)
-        return tuple(f"The {change.part} changed from {a} to {b}." for a, b in ((old, new), (new, old)))  # type: ignore[return-value]
+        return tuple(f"The {_named_part(change)} changed from {a} to {b}." for a, b in ((old, new), (new, old)))  # type: ignore[return-value]
     verb = "was replaced with" if change.edit == "swap" else "turned into"
     old_name, new_name = _name(change.changed), successor(change).name
     return f"The {old_name} {verb} a {new_name}.", f"The {new_name} {verb} a {old_name}."
@@ -215,6 +227,20 @@ def random_change(edit: Edit, rng: np.random.Generator) -> Change:
             after = replace(room, objects=(*room.objects[:index], new, *room.objects[index + 1 :]))
             return Change(edit, room, after, scene_object, differing(scene_object, new))
     return random_change(edit, rng)  # glass may only turn into wood, which stands there already
+
+
+def pattern_change(rng: np.random.Generator) -> Change:
+    """A room whose floor gets another pattern: no number of a picture tells which way it went, as of colours."""
+    room = Room(
+        _draw_objects(int(rng.integers(MIN_OBJECTS, MAX_OBJECTS + 1)), rng),
+        str(rng.choice(list(FLOORS))),
+        str(rng.choice(list(LIGHTS))),
+        pattern=str(rng.choice(PATTERNS)),
+        stripe_m=float(rng.uniform(*STRIPES_M)),
+    )
+    new_value = str(rng.choice([pattern for pattern in PATTERNS if pattern != room.pattern]))
+    after = replace(room, pattern=new_value, stripe_m=float(rng.uniform(*STRIPES_M)))
+    return Change("environment", room, after, None, ("environment",), "pattern")
 
 
 def differing(old: SceneObject, new: SceneObject) -> tuple[str, ...]:
@@ -312,12 +338,15 @@ def acuity(change: Change, cameras: tuple[Camera, Camera]) -> dict[str, float]:
     """How fine an edit is: measures of the items about it.
 
     `things` in the fuller picture, `camera_shift_deg` between the two pictures, and `least_px`, the side in pixels of
-    a square as large as what is seen of the changed thing where it is seen least; of an edit of the surroundings, of
-    the whole picture.
+    a square as large as what is seen of the changed thing where it is seen least; of a pattern the width of a stripe
+    across the floor's middle as the camera sees it, and of another edit of the surroundings the whole picture.
     """
     first, second = (np.subtract(camera.position_m, camera.target_m) for camera in cameras)
     cosine = float(first @ second / (np.linalg.norm(first) * np.linalg.norm(second)))
     areas = [float(cameras[0].width_px * cameras[0].height_px)]
+    if change.part == "pattern":
+        stripes_m = change.before.stripe_m, change.after.stripe_m
+        areas = [_stripe_px(*stripe) ** 2 for stripe in zip(stripes_m, cameras, strict=True)]
     if change.changed is not None:
         rooms = zip((change.before, change.after), cameras, strict=True)
         areas = [area for room, camera in rooms if (area := _seen_px(room, camera, change.changed.position_m)) > 0]
@@ -326,6 +355,14 @@ def acuity(change: Change, cameras: tuple[Camera, Camera]) -> dict[str, float]:
         "camera_shift_deg": round(math.degrees(math.acos(min(1.0, cosine))), 2),
         LEAST_PX: round(math.sqrt(min(areas)), 1),
     }
+
+
+def _stripe_px(stripe_m: float, camera: Camera) -> float:
+    """How wide a stripe of the floor is at the middle of the picture, where it runs across and is seen slantwise."""
+    away = np.subtract(camera.position_m, camera.target_m)
+    distance = float(np.linalg.norm(away))
+    focal_px = camera.width_px / 2 / math.tan(math.radians(camera.horizontal_fov_deg) / 2)
+    return focal_px * stripe_m / distance * float(away[2]) / distance
 
 
 def _seen_px(room: Room, camera: Camera, position_m: tuple[float, float]) -> float:

@@ -1,0 +1,59 @@
+"""Patterns of a floor. A number of a picture cannot tell one from another, only a look at where light and dark lie.
+
+Half of every pattern is lighter than the floor's colour and half darker by as much, and a square metre holds as much
+edge of every one: stripes of width w have 1 / w, chequers of side s 2 / s, and disks that cover half of a square grid
+of pitch g (radius g / sqrt(2 pi)) sqrt(2 pi) / g.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+PLAIN = "plain"
+STRIPE_M = 0.3
+"""Width of a stripe, where a floor does not say it."""
+CONTRAST = 0.6
+"""By what share of the floor's colour a pattern is lighter and darker."""
+PERIODS: Mapping[str, float] = MappingProxyType({"striped": 2.0, "chequered": 4.0, "dotted": math.sqrt(2 * math.pi)})
+"""After how many widths of a stripe along x and y each pattern comes again."""
+PATTERNS = tuple(PERIODS)
+
+
+def _striped(x: Array, y: Array) -> Mask:
+    return x % 1 < 0.5
+
+
+def _chequered(x: Array, y: Array) -> Mask:
+    return _striped(x, y) ^ _striped(y, x)
+
+
+def _dotted(x: Array, y: Array) -> Mask:
+    return np.hypot(x % 1 - 0.5, y % 1 - 0.5) < 1 / math.sqrt(2 * math.pi)
+
+
+_IS_LIGHT: Mapping[str, Callable[[Array, Array], Mask]] = {
+    "striped": _striped,
+    "chequered": _chequered,
+    "dotted": _dotted,
+}
+
+
+def period_m(pattern: str, stripe_m: float) -> float:
+    """After how many metres along x and y a pattern comes again that has as much edge as stripes of this width."""
+    return PERIODS[pattern] * stripe_m
+
+
+def pattern_factor(pattern: str, stripe_m: float, x_m: Array, y_m: Array) -> Array:
+    """Factor on the floor's colour at points of the floor: 1 of a plain floor, else 1 + or - `CONTRAST`."""
+    if pattern == PLAIN:
+        return np.ones(np.shape(x_m))
+    period = period_m(pattern, stripe_m)
+    return np.where(_IS_LIGHT[pattern](np.asarray(x_m) / period, np.asarray(y_m) / period), 1 + CONTRAST, 1 - CONTRAST)
