@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from itertools import count
 from pathlib import Path
 
@@ -49,6 +51,17 @@ def test_scores_are_ours(suite: str, task: str, reply: str, sets_folder: Path, t
     scores = {sample.id: sample.scores["protocol_scorer"].value for sample in log.samples}
     assert scores == expected
     assert len(set(scores.values())) == 2  # some right, some wrong: else the comparison says nothing
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("opener", ["inspect_ai.model.get_model('mockllm/model')", "make_chat('mockllm/model', {})"])
+def test_our_tasks_are_found_by_inspect_and_not_by_our_own_runs(opener: str) -> None:
+    code = (
+        f"import sys, inspect_ai.model; from snellen.subjects.chat import make_chat; {opener}; "
+        "print('snellen.interop.inspect_tasks' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == str("make_chat" not in opener)
 
 
 @pytest.mark.slow

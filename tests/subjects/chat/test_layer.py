@@ -15,11 +15,11 @@ pytest.importorskip("inspect_ai", reason="the extra 'chat' is not installed")
 
 from inspect_ai.model import GenerateConfig, Model, ModelAPI, ModelCall, ModelOutput, RetryDecision, modelapi
 
-from snellen.core.errors import CallFailed
+from snellen.core.errors import CallFailed, SnellenError
 from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply, Turn
 from snellen.subjects.chat import ChatSubject, make_chat
-from snellen.subjects.chat.layer import CLIENT_CALLS
+from snellen.subjects.chat.layer import CLIENT_CALLS, is_opening
 from snellen.subjects.chat.messages import to_messages, to_reply
 from snellen.subjects.chat.retry import trouble
 from tests.helpers.stub_server import (
@@ -54,6 +54,20 @@ def layer_outcome(model: Model) -> Reply | str:
         attempt = getattr(raised, "last_attempt", None)
         return trouble(attempt.exception() if attempt else raised).reason
     return replace(to_reply(output), seconds=0.0)
+
+
+def test_who_opens_a_model_says_so_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By it our tasks for Inspect stay away, which bring every suite along."""
+    told = list[bool]()
+
+    def get_model(*arguments: object, **options: object) -> Model:
+        told.append(is_opening())
+        raise ValueError("no model")
+
+    monkeypatch.setattr("inspect_ai.model.get_model", get_model)
+    with pytest.raises(SnellenError, match="no model"):
+        make_chat("mockllm/model", {})
+    assert (told, is_opening()) == ([True], False)
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cache, partial
 from types import SimpleNamespace
@@ -93,6 +94,14 @@ def open_service(name: str, settings: ChatSettings) -> Service:
     return Service(lambda: _open_model(name, settings), limiter, client_calls, settings.timeout, [_Client(model)])
 
 
+_opening: ContextVar[bool] = ContextVar("opening", default=False)
+
+
+def is_opening() -> bool:
+    """Whether a model is being opened here: then `interop.inspect_entry` has nothing to add."""
+    return _opening.get()
+
+
 def _open_model(name: str, settings: ChatSettings) -> Model:
     try:
         from inspect_ai._util.error import PrerequisiteError
@@ -103,12 +112,15 @@ def _open_model(name: str, settings: ChatSettings) -> Model:
     config = GenerateConfig(
         **settings.answering(), max_retries=0, attempt_timeout=settings.timeout, adaptive_connections=False, cache=False
     )
+    token = _opening.set(True)
     try:
         return get_model(name, config=config, memoize=False)
     except PrerequisiteError as error:
         raise SnellenError(f"chat:{name}: {_plain(error.message)}") from None
     except Exception as error:
         raise SnellenError(f"chat:{name}: {_plain(error)}") from error
+    finally:
+        _opening.reset(token)
 
 
 @cache
