@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,10 @@ os.environ.update(HF_HUB_OFFLINE="1", MPLBACKEND="Agg", TOKENIZERS_PARALLELISM="
 os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1")
 for name in [name for name in os.environ if name.endswith(("_API_KEY", "_BASE_URL"))]:
     del os.environ[name]
+
+# Shells tell commands in the background to ignore Ctrl-C, which tests give themselves and their children.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The quick run tries the same examples on every machine; `make slow` looks for new ones, and many more of them.
 settings.register_profile("snellen", deadline=None, derandomize=True, database=None, max_examples=50)

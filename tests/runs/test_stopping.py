@@ -183,6 +183,17 @@ def test_a_signal_keeps_calls_under_way_and_makes_no_more(tmp_path: Path, built:
     assert [r.item_id for r in responses] == subject.calls == [item.item_id for item in built.items], "none twice"
 
 
+def test_a_signal_that_is_ignored_stays_so(tmp_path: Path, built: ItemSet) -> None:
+    """A shell has told so a command in the background."""
+    former, suite = signal.signal(signal.SIGINT, signal.SIG_IGN), suite_of()
+    try:
+        subject = stopped(signal_number=signal.SIGINT)
+        assert len(ask(tmp_path / "run", Plan(built, suite, [arm(subject, suite)]))) == len(built.items)
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, former)
+
+
 def test_calls_that_do_not_come_back_are_cut_off(
     tmp_path: Path, built: ItemSet, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -80,7 +80,7 @@ class RunStop:
         """Within, the first SIGINT or SIGTERM stops the run in good order, the second at once, by raising Interrupted.
 
         So does the first where the loop is stuck. Python handles signals in its main thread alone: elsewhere nothing
-        changes.
+        changes, nor for a signal that this process was told to ignore, as shells tell commands in the background.
         """
         if threading.current_thread() is not threading.main_thread():
             yield
@@ -97,7 +97,8 @@ class RunStop:
             else:
                 self.loop.call_soon_threadsafe(self.interrupt, signal_number, root)
 
-        former = {number: signal.signal(number, handle) for number in SIGNALS}
+        heeded = [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+        former = {number: signal.signal(number, handle) for number in heeded}
         try:
             yield
         finally:

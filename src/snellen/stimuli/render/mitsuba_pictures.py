@@ -99,8 +99,7 @@ class Studio:
 
     def radiance(self, camera: Camera, seed: int) -> NDArray[np.float32]:
         """Linear RGB (height, width, 3), denoised if the settings say so."""
-        if self._floor.pattern != PLAIN:
-            _paint(self._mi, self._floor)
+        _paint(self._mi, self._floor)
         if self._regions is not None:
             return self._radiance_by_region(camera, seed, self._regions)
         sensor = self._mi.load_dict(_sensor(self._mi, camera, self._samples))
@@ -344,21 +343,21 @@ def _floor(mi: Any, floor: Floor) -> Any:
         {
             "type": "disk",
             "to_world": mi.ScalarTransform4f().scale([floor.radius_m, floor.radius_m, 1]),
-            "bsdf": _matt(mi, mi.variant(), floor.colour_linear_rgb),
+            "bsdf": _matt(mi, mi.variant()),
         }
     )
 
 
-@functools.lru_cache(maxsize=32)  # colours of floors are few
-def _matt(mi: Any, variant: str, rgb: Vec3) -> Any:
-    """A matt surface, made once in a process as `_bsdfs` are."""
+@functools.cache
+def _matt(mi: Any, variant: str) -> Any:
+    """The surface of plain floors, one for all, coloured by `_paint`: for a new one kernels would be compiled anew."""
     atexit.register(_matt.cache_clear)
-    return mi.load_dict({"type": "diffuse", "reflectance": {"type": "rgb", "value": list(rgb)}})
+    return mi.load_dict({"type": "diffuse", "reflectance": {"type": "rgb", "value": list(_PANEL_RGB)}})
 
 
 @functools.cache
 def _painted(mi: Any, variant: str) -> Any:
-    """A matt surface with a pattern, one for all floors: for a new one all kernels would be compiled anew."""
+    """The surface of floors with a pattern, as `_matt`."""
     atexit.register(_painted.cache_clear)
     blank = mi.Bitmap(np.zeros((PATTERN_PX, PATTERN_PX, 3), np.float32))
     tile = {"type": "bitmap", "bitmap": blank, "raw": True, "wrap_mode": "repeat", "filter_type": "nearest"}
@@ -366,14 +365,28 @@ def _painted(mi: Any, variant: str) -> Any:
 
 
 def _paint(mi: Any, floor: Floor) -> None:
-    """Give the surface of patterned floors this one's pattern and colour."""
-    along = (np.arange(PATTERN_PX) + 0.5) / PATTERN_PX * period_m(floor.pattern, 1.0)
-    factor = pattern_factor(floor.pattern, 1.0, *np.meshgrid(along, along))
-    texture = mi.traverse(_painted(mi, mi.variant()))
-    texture["reflectance.data"] = mi.TensorXf(
-        (factor[..., None] * np.array(floor.colour_linear_rgb)).astype(np.float32)
-    )
-    texture.update()
+    """Give the surface of floors this one's colour and pattern."""
+    import drjit as dr
+
+    if floor.pattern == PLAIN:
+        surface, name = _matt(mi, mi.variant()), "reflectance.value"
+        paint = mi.Color3f(*floor.colour_linear_rgb)
+        dr.make_opaque(paint)  # read by kernels, and not written into them
+    else:
+        surface, name = _painted(mi, mi.variant()), "reflectance.data"
+        along = (np.arange(PATTERN_PX) + 0.5) / PATTERN_PX * period_m(floor.pattern, 1.0)
+        factor = pattern_factor(floor.pattern, 1.0, *np.meshgrid(along, along))
+        paint = mi.TensorXf((factor[..., None] * np.array(floor.colour_linear_rgb)).astype(np.float32))
+    parameters = mi.traverse(surface)
+    parameters[name] = paint
+    parameters.update()
+
+
+@functools.cache
+def _panel_surface(mi: Any, variant: str) -> Any:
+    """The surface of light panels, made once in a process as `_bsdfs` are."""
+    atexit.register(_panel_surface.cache_clear)
+    return mi.load_dict({"type": "diffuse", "reflectance": {"type": "rgb", "value": list(_PANEL_RGB)}})
 
 
 def _panel(mi: Any, light: AreaLight) -> dict[str, Any]:
@@ -383,7 +396,7 @@ def _panel(mi: Any, light: AreaLight) -> dict[str, Any]:
         "type": "rectangle",
         "to_world": towards @ mi.ScalarTransform4f().scale([light.side_m / 2, light.side_m / 2, 1]),
         "emitter": {"type": "area", "radiance": radiance},
-        "bsdf": _matt(mi, mi.variant(), _PANEL_RGB),
+        "bsdf": _panel_surface(mi, mi.variant()),
     }
 
 
