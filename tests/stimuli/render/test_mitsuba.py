@@ -2,6 +2,7 @@
 
 import importlib.util
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -50,6 +51,39 @@ def spec_of(composite: Composite, width: int, height: int, seed: int = 0) -> Ren
 
 def pixels(path: Path) -> NDArray[np.int64]:
     return np.array(Image.open(path)).astype(np.int64)
+
+
+@pytest.mark.slow
+def test_scenes_alike_share_their_kernels(tmp_path: Path) -> None:
+    """Compiling takes 1 s. Where a lamp stands, its light, the floor's colour and pattern are read by kernels."""
+    from snellen.stimuli.render.mitsuba_pictures import Studio
+
+    settings = RenderSettings(quality="fast")
+    engine = find_engine(settings)
+    if engine.variant == "scalar_rgb":
+        pytest.skip("this renderer compiles nothing")
+    camera = Camera((0.3, -4.0, 4.0), (0.3, 0.0, 0.0), width_px=64, height_px=48)
+    plain = composite_scene(RED_ON_GLASS)
+
+    def scene(floor: Floor, lights: int, n: int) -> Scene:
+        moved = [
+            replace(light, position_m=(3.0 + n, 1.0, 5.0), radiance_linear_rgb=(9.0, 8.0 + n, 7.0))
+            for light in plain.lights[:lights]
+        ]
+        return replace(plain, floor=floor, lights=tuple(moved))
+
+    for name in ("plain", "dotted"):
+        Studio(scene(Floor(pattern=name), 1, 0), settings, engine, 1).picture(camera, 0)
+        import drjit  # not before the renderer chose its LLVM
+
+        with drjit.scoped_set_flag(drjit.JitFlag.KernelHistory, True):
+            drjit.kernel_history_clear()
+            for n in (1, 2):
+                floor = Floor((0.1 * n, 0.2, 0.3), pattern=name, stripe_m=0.3 + n / 9)
+                Studio(scene(floor, 1, n), settings, engine, 1).picture(camera, n)
+            kernels = [kernel for kernel in drjit.kernel_history() if "cache_hit" in kernel]
+        assert kernels
+        assert all(kernel["cache_hit"] for kernel in kernels), name
 
 
 @pytest.mark.slow

@@ -1,7 +1,7 @@
 import dataclasses
 import errno
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 import pytest
@@ -100,6 +100,29 @@ def test_the_name_moves_with_everything_that_moves_a_pixel(monkeypatch: pytest.M
     monkeypatch.setattr(picture_cache, "REGIONS_VERSION", "another")
     anew = name(), name(engine=llvm), name(settings=dataclasses.replace(settings, quality="reference"), engine=llvm)
     assert not set(names) & set(anew)
+    lit = dataclasses.replace(spec, scene=dataclasses.replace(spec.scene, lights=spec.scene.lights[:1]))
+    three_lights, one_light = name(), name(lit)
+    monkeypatch.setattr(picture_cache, "LAMP_VERSION", "another")
+    assert name() == three_lights
+    assert name(lit) != one_light
+
+
+def test_scenes_that_share_kernels_follow_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One and three lights by turns would have kernels compiled at every turn; files come back in the order asked."""
+    drawn, draw = list[int](), picture_cache._draw
+
+    def listed(job: Any) -> None:
+        drawn.append(len(job.scene.lights))
+        draw(job)
+
+    monkeypatch.setattr(picture_cache, "_draw", listed)
+    shots = [
+        dataclasses.replace(spec, scene=dataclasses.replace(spec.scene, lights=spec.scene.lights[: 1 + 2 * (n % 2)]))
+        for n, spec in enumerate(specs(6, 1))
+    ]
+    paths = render_pictures(shots, TOY, tmp_path)
+    assert drawn == [1, 1, 1, 3, 3, 3]
+    assert paths == [path for spec in shots for path in render_pictures([spec], TOY, tmp_path)]
 
 
 def test_a_full_disk_is_one_clear_line_and_leaves_no_half_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

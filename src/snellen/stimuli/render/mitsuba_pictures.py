@@ -235,6 +235,8 @@ def _built(mi: Any, scene: Scene, detail: int = 2) -> Any:
     parts["dome"] = mi.load_dict(_dome(mi, scene))
     for number, light in enumerate(scene.lights):
         parts[f"light_{number}"] = mi.load_dict(_panel(mi, light))
+    if len(scene.lights) == 1:
+        _make_opaque(mi, parts["light_0"])
     bsdfs = _bsdfs(mi, mi.variant())
     for kind, mesh in _meshes(scene, detail).items():
         parts[kind] = _mesh(mi, kind, mesh, bsdfs[kind])
@@ -398,6 +400,17 @@ def _panel(mi: Any, light: AreaLight) -> dict[str, Any]:
         "emitter": {"type": "area", "radiance": radiance},
         "bsdf": _panel_surface(mi, mi.variant()),
     }
+
+
+def _make_opaque(mi: Any, panel: Any) -> None:
+    """Have kernels read what the only panel is like. It would be written into them, and each scene compile its own."""
+    import drjit as dr
+
+    parameters = mi.traverse(panel)
+    for name in ("to_world", "emitter.radiance.value"):
+        dr.make_opaque(parameters[name])
+        parameters.set_dirty(name)
+    parameters.update()
 
 
 def _dome(mi: Any, scene: Scene) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -18,7 +18,8 @@ from snellen.core import files
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
 from snellen.stimuli.render.engine import Engine, RenderSettings, find_engine, region_samples, threads_per_worker
-from snellen.stimuli.render.regions import REGIONS_VERSION, SURFACES_VERSION
+from snellen.stimuli.render.regions import LAMP_VERSION, REGIONS_VERSION, SURFACES_VERSION
+from snellen.stimuli.scenes.floor_patterns import PLAIN
 from snellen.stimuli.scenes.model import Camera, RenderSpec, Scene, to_json
 
 _PNG_LEVEL = 3
@@ -79,12 +80,18 @@ def render_pictures(
             missing.setdefault(scene_text, {})[path] = spec
     threads = threads or threads_per_worker(min(workers, max(len(missing), 1)))
     shards = []
-    for views in missing.values():
+    for views in sorted(missing.values(), key=_kernels):
         scene = next(iter(views.values())).scene
         job = _Job(scene, tuple((s.camera, s.seed, p) for p, s in views.items()), settings, engine, threads)
         shards.append(Shard(f"picture {job.views[0][2].stem[:12]}", job, len(views)))
     map_shards(_draw, shards, workers=workers, progress=progress)
     return paths
+
+
+def _kernels(views: Mapping[Path, RenderSpec]) -> tuple[object, ...]:
+    """What makes Mitsuba compile its kernels anew, 1 s of CPU in each process: scenes alike in it follow each other."""
+    spec = next(iter(views.values()))
+    return len(spec.scene.lights), spec.scene.floor.pattern != PLAIN, spec.camera.width_px, spec.camera.height_px
 
 
 def _name(spec: RenderSpec, scene_text: str, settings: RenderSettings, engine: Engine) -> str:
@@ -98,6 +105,8 @@ def _name(spec: RenderSpec, scene_text: str, settings: RenderSettings, engine: E
         sampling += [REGIONS_VERSION, *dataclasses.astuple(regions)]
     elif engine.renderer == "mitsuba":
         sampling.append(SURFACES_VERSION)
+    if engine.renderer == "mitsuba" and len(spec.scene.lights) == 1:
+        sampling.append(LAMP_VERSION)
     key = digest([scene_text, to_json(spec.camera), how, sampling], 40)
     return f"{key[:2]}/{key}.png"
 

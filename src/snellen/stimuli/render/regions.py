@@ -15,6 +15,8 @@ REGIONS_VERSION = "regions 4"
 """Moves when the same samples by region would give another picture, by coarser meshes too."""
 SURFACES_VERSION = "surfaces 2"
 """Moves when the same samples of a whole picture would give another one, since surfaces are put together otherwise."""
+LAMP_VERSION = "lamp 2"
+"""Moves when a scene with a single light would give another picture."""
 BLOCK_PX = 4
 NEAR_SHARE, NEAR_PX = 1 / 15, (20, 24)
 """Floor so near to a solid is drawn pixel by pixel: contact shadows and caustics are sharp there, further off soft.
