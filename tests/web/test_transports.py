@@ -132,7 +132,7 @@ TRANSPORTS = {"server": by_server, "files": by_files, "jatos": by_jatos}
 def test_a_whole_study_and_a_whole_review(transport: str, study: Any, sets_folder: Path, tmp_path: Path) -> None:
     root = tmp_path / "study"
     card = study(sets_folder, root)
-    subject = "fake:chance" if card.design.kind == "study" else "fake:constant=drop"
+    subject = "fake:oracle" if card.design.kind == "study" else "fake:constant=drop"
     stand_in = make_stand_in(card, subject, 1, tmp_path / "own")
     with open_browser() as browser:
         paths = TRANSPORTS[transport](root, browser, stand_in, tmp_path)
