@@ -21,7 +21,7 @@ from snellen.core.condition import parse_conditions
 from snellen.core.errors import SnellenError
 from snellen.core.runfolder import read_run_card
 from snellen.core.subject import SubjectCard
-from snellen.reports import Report, Run, load_run, print_table, write_report
+from snellen.reports import Report, Run, figures, load_run, print_table, write_report
 from snellen.scoring.protocols import all_right, strict
 from snellen.subjects.fakes.simple import Scripted
 from tests.reports.exam import SUITE, able, make_suite, subjects, suite_of, write_items, write_run
@@ -161,9 +161,24 @@ def test_only_what_withstands_correction_is_called_clear(report: Report) -> None
     assert not pairs.duplicated(["task", "first", "second"]).any()
 
 
-def test_figures_drawn_in_another_process_are_the_same(small_root: Path, tmp_path: Path) -> None:
-    here = write_report([small_root], tmp_path / "here", suite_of=suite_of)
-    there = write_report([small_root], tmp_path / "there", suite_of=suite_of, workers=2)
+def test_figures_drawn_in_another_process_are_the_same(
+    naming_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    items = write_items(tmp_path / "items", 6, seed=1, tasks=("naming",))
+    runs = [naming_root, write_run(tmp_path / "other", items, subjects(items)[:1], tasks=("naming",))]
+    drawn = list[str]()
+    save = figures.save
+
+    def listed(figure: Any, folder: Path, name: str, *, png: bool) -> None:
+        drawn.append(name)
+        save(figure, folder, name, png=png)
+
+    monkeypatch.setattr(figures, "save", listed)
+    here = write_report(runs, tmp_path / "here", suite_of=suite_of)
+    assert drawn
+    drawn.clear()
+    there = write_report(runs, tmp_path / "there", suite_of=suite_of, workers=2)
+    assert not drawn, "this process has drawn them"
     names = sorted(path.name for path in (here.root / "figures").iterdir())
     assert len(names) > 1
     for name in names:

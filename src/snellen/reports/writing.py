@@ -112,8 +112,8 @@ def write_report(
     Runs about one item set share their tables; other item sets, and other suites, get a section each.
     `compare_published` shows printed numbers beside ours; `full` shows more examples and draws every factor; `inputs`
     are runs and files by name that pieces of a suite are made with; `explorer` writes `explore.html`
-    (`web.explorer.explorer_writer`), to which the page leads. With more than one of `workers`, figures are drawn in
-    other processes meanwhile, and to the same bytes. Raises SnellenError for runs of two versions of a
+    (`web.explorer.explorer_writer`), to which the page leads. With more than one of `workers`, many figures are drawn
+    in other processes meanwhile, and to the same bytes. Raises SnellenError for runs of two versions of a
     suite, for inputs that no suite here takes, and where a run, its scores or its items cannot be read. A report that
     lies there already, made of the same runs by the same code with the same options, is left as it is.
     """
@@ -135,7 +135,8 @@ def write_report(
         shortfalls.setdefault(exam.joined.card.suite, []).extend(_gaps(exam))
     rows = with_unasked(reported_results(loaded, exams, studies), shortfalls)
     write_results(out, rows)
-    with background(_draw, workers) as draw:
+    # The few figures of one suite are drawn before another process has imported what it needs.
+    with background(_draw, workers if full or len(exams) > 1 else 1) as draw:
         output = _Output(out, full, draw)
         sections = [
             _section(exam, study_exam, name, output, compare_published)
