@@ -32,6 +32,13 @@ settings.load_profile("snellen")
 gc.disable()  # until everything is imported: hardly any of it is garbage
 
 
+def pytest_report_header() -> str:
+    """What the last digits of results depend on."""
+    from snellen.compute.dispatch import dispatch
+
+    return f"machine code: {dispatch()}"
+
+
 def pytest_collection_finish() -> None:
     """What was imported stays to the end: no later garbage collection goes through it, and there are fewer of them."""
     gc.collect()

@@ -189,6 +189,18 @@ def test_other_items_are_refused(items: ItemSet, tmp_path: Path) -> None:
         changes(run_of(items, right), run_of(other, right))
 
 
+def test_the_same_items_rendered_on_two_machines_are_compared(items: ItemSet) -> None:
+    here, there = run_of(items, right), run_of(items, right)
+    moved = [
+        replace(run, card=run.card.model_copy(update={"content_hash": content, "rows_hash": rows}))
+        for run, content, rows in ((here, "c1", "r"), (there, "c2", "r"), (there, "c1", "s"), (there, "c2", ""))
+    ]
+    assert changes(moved[0], moved[1]).pairs == changes(here, there).pairs
+    for other in moved[2:]:
+        with pytest.raises(SnellenError, match="were asked other items"):
+            changes(moved[0], other)
+
+
 def guesses(items: ItemSet, rng: np.random.Generator) -> Run:
     scores = dict(zip(items.by_id, (rng.random(len(items.items)) < 0.5).astype(float), strict=True))
     return run_of(items, lambda item: scores[item.item_id])

@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 import pytest
 
+from snellen.core import files
 from snellen.suites import SUITES
 from tests.helpers.sets import small_set
 from tests.helpers.stub_server import StubServer
@@ -58,6 +60,28 @@ def test_the_way_in(snellen: Command) -> None:
     assert "snellen list tasks (" in out
     code, out, _ = snellen("list", "--json")
     assert set(json.loads(out)) == {"suites", "tasks", "axes", "subjects", "fakes"}
+
+
+def test_images_are_rendered_again_and_compared(snellen: Command, built: Path, tmp_path: Path) -> None:
+    code, out, _ = snellen("verify", built, "--rebuild", 3)
+    assert code == 0
+    assert "3 of " in out
+    assert "at most 0.0 of 255 levels" in out
+    shutil.copytree(built, tmp_path / "other")
+    recipes = tmp_path / "other" / "image_recipes.parquet"
+    table = files.read_table(recipes).to_pylist()
+    swapped = [{"sha256": row["sha256"], "recipe": table[0]["recipe"]} for row in table]
+    files.write_table(recipes, pa.Table.from_pylist(swapped))
+    code, _, err = snellen("verify", tmp_path / "other")
+    assert code == 2
+    assert "rows_hash" in err
+    recipes.unlink()
+    code, out, _ = snellen("verify", tmp_path / "other")
+    assert code == 0
+    assert "rows_hash cannot be checked" in out
+    code, _, err = snellen("verify", tmp_path / "other", "--rebuild", 3)
+    assert code == 2
+    assert "holds none" in err
 
 
 def test_the_shell_completes_commands() -> None:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable
 from pathlib import Path
 
-import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
@@ -30,9 +28,4 @@ def test_the_house_makes_what_it_made(
 ) -> None:
     monkeypatch.setattr("snellen.reports.figures.save", save)
     texts = outputs(small_set(suite, sets_folder), tmp_path)
-    goldens = {name: (FOLDER / suite / name).read_text("utf-8") for name in texts}
-    assert texts["content_hash.txt"] == goldens["content_hash.txt"]
-    results, golden = (pd.read_csv(io.StringIO(files["results.csv"])) for files in (texts, goldens))
-    # The last digits of sums hang on the processor.
-    pd.testing.assert_frame_equal(results, golden, rtol=1e-9, atol=1e-12)
-    assert texts["report.txt"].splitlines() == goldens["report.txt"].splitlines()
+    assert texts == {name: (FOLDER / suite / name).read_text("utf-8") for name in texts}

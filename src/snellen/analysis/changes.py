@@ -21,6 +21,7 @@ from snellen.analysis.contrasts import contrast, with_holm
 from snellen.analysis.run_view import Arm, lines_of, main_metric, of_first_judge, score_rows, scored_units, unit_bounds
 from snellen.analysis.section import Run, protocol_of
 from snellen.core.errors import SnellenError
+from snellen.core.runfolder import same_items
 from snellen.core.score import Metric
 from snellen.presentation.controls import PICTURES
 from snellen.scoring.permutation import clusters_needed
@@ -125,7 +126,7 @@ def row_name(row: Any) -> str:
 def changes(former: Run, current: Run) -> Changes:
     """Compare two runs of one subject each. Raises SnellenError for two item sets, and where nothing pairs."""
     former, current = _without_controls(former), _without_controls(current)
-    if former.card.content_hash != current.card.content_hash:
+    if not same_items(former.card, current.card):
         raise SnellenError(
             f"{former.root} and {current.root} were asked other items ({former.card.suite} "
             f"{former.card.content_hash[:8]}, {current.card.suite} {current.card.content_hash[:8]}); run both on one "

@@ -190,23 +190,12 @@ def build(
 @app.command()
 def verify(
     address: Annotated[str, typer.Argument(metavar="path", help="An item set or a run: a folder or a URL.")],
+    rebuild: Annotated[int, typer.Option(min=0, help="Render this many of its images again and compare them.")] = 0,
 ) -> None:
     """Read every byte again and check it."""
-    from snellen.core.itemset import is_itemset
-    from snellen.core.parts import read_exchanges
-    from snellen.core.runfolder import is_run
-    from snellen.remote import address_of, fetched
-    from snellen.runs.gate import open_items, open_run_items
+    from snellen.cli.verification import verify as do
 
-    path = fetched(address)
-    if is_run(path) and not is_itemset(path):
-        card, items, _ = open_run_items(path)
-        open_items(items.root, remember=False)
-        count = sum(1 for _ in read_exchanges(path))
-        print(f"{address}: whole; {count} exchanges of {len(card.arms)} arms about {address_of(items.root)}")
-        return
-    items = open_items(path, remember=False)
-    print(f"{address}: whole; {items.card.items} items of {items.card.suite} version {items.card.version}")
+    do(address, rebuild)
 
 
 @app.command()

@@ -104,6 +104,8 @@ def _print(compared: Changes, out: Path) -> None:
             f"{missing.total} items unpaired: {missing.only_before} scored before only, {missing.only_after} after "
             f"only, {missing.neither} in neither."
         )
+    if compared.before.card.content_hash != compared.after.card.content_hash:
+        screen.print("The items are the same, but their images were rendered twice: single pixels may differ.")
     if compared.left_out:
         screen.print(f"Nothing pairs in {escape(', '.join(compared.left_out))}.")
     for word, verdict in (("Dropped", DROPPED), ("Rose", ROSE)):

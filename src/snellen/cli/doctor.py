@@ -76,7 +76,8 @@ def findings(machine: Machine) -> Iterator[Finding]:
     )
     names = f"{', '.join(machine.keys)} (not tried)" if machine.keys else "no variable *_API_KEY or HF_TOKEN is set"
     yield Finding("ok" if machine.keys else "--", "keys", names)
-    yield Finding("ok", "machine", f"{machine.cores} cores, {machine.memory_bytes / GB:.1f} GB of memory")
+    size = f"{machine.cores} cores, {machine.memory_bytes / GB:.1f} GB of memory"
+    yield Finding("ok", "machine", f"{size}; {machine.dispatch}")
 
 
 def _tried(label: str, trial: Trial | None, otherwise: str) -> Finding:

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 
+from snellen.compute.dispatch import dispatch
 from snellen.core.errors import SnellenError
 from snellen.core.extras import install_command
 from snellen.core.home import home
@@ -94,6 +95,7 @@ class Machine:
     web_parts: str | None
     cores: int
     memory_bytes: int
+    dispatch: str
     renderer: Trial | None = None
     gpu: Trial | None = None
 
@@ -129,6 +131,7 @@ def examine_machine(*, trials: bool = True) -> Machine:
         web_parts=str(parts) if parts else None,
         cores=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
         memory_bytes=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+        dispatch=dispatch(),
         renderer=try_child(RENDER, RENDER_SECONDS) if trials and extras["render"].installed else None,
         gpu=gpus() if trials else None,
     )

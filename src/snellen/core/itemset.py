@@ -21,6 +21,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.hashing import ListDigest, digest
 from snellen.core.item import Demo, Item, Media, Option
 from snellen.core.item_checks import item_fault, media_fault
+from snellen.core.item_rows import JSON_FIELDS, rounded, rows_hash, write_image_recipes
 from snellen.core.media import MediaFolder
 from snellen.core.plain_text import printable
 from snellen.core.schemas import Card, parse_card, present_table
@@ -36,8 +37,6 @@ _NESTED = {
     "requires": pa.list_(_TEXT),
 }
 _MEDIA_NAMES = tuple(field.name for field in _MEDIA.value_type)
-JSON_FIELDS = ("answer", "factors", "measures", "regions", "latent", "provenance")
-"""Fields kept as JSON text, since their shape differs from suite to suite."""
 SCHEMA = pa.schema({f.name: _NESTED.get(f.name, _TEXT) for f in fields(Item)})
 """One row an item."""
 _TEXT_FIELDS = tuple(name for name in SCHEMA.names if name not in {*_NESTED, *JSON_FIELDS})
@@ -46,7 +45,11 @@ _SPLITS = {"train", "calibration", "test"}
 
 
 class ItemSetCard(Card):
-    """`itemset.json`. `recipe_hash` tells whether scores may be compared, `content_hash` whether the rows are whole."""
+    """`itemset.json`. `recipe_hash` is of how the set was asked for, `rows_hash` of all that was decided.
+
+    `content_hash` is of the rows with the bytes of their media: it tells whether they are whole. Ray-traced images
+    differ in single pixels from machine to machine, and with them the content hash; the other two do not.
+    """
 
     file = "itemset.json"
 
@@ -56,6 +59,7 @@ class ItemSetCard(Card):
     recipe: dict[str, Any]
     recipe_hash: str
     content_hash: str
+    rows_hash: str = ""
     items: int
     counts: dict[str, dict[str, int]]
     provenance: dict[str, Any] = Field(default_factory=dict)
@@ -135,13 +139,15 @@ def write_itemset(
     recipe: Mapping[str, Any],
     provenance: Mapping[str, Any] | None = None,
     notes: Iterable[str] = (),
+    image_recipes: Mapping[str, str] | None = None,
 ) -> ItemSet:
     """Write items whose media already lie in `root/media`. The card is written last, so that half a set is none.
 
-    `recipe` holds the parameters and the seed; with suite and version it makes the recipe hash. Raises SnellenError for
-    no items, ids used twice, or items of several suites or versions.
+    `recipe` holds the parameters and the seed; with suite and version it makes the recipe hash. `image_recipes` say by
+    SHA-256 how images were rendered (`MediaFolder.recipes`). Raises SnellenError for no items, ids used twice, or items
+    of several suites or versions.
     """
-    items = tuple(items)
+    items = tuple(map(rounded, items))
     _check_written(root, items)
     files.remove_halves(root / "media", "*/*")
     suite, version = items[0].suite, items[0].version
@@ -160,12 +166,14 @@ def write_itemset(
         recipe=dict(recipe),
         recipe_hash=recipe_hash(suite, version, source, recipe),
         content_hash=rows_digest.digest(),
+        rows_hash=rows_hash(files.rows_of(table), image_recipes or {}),
         items=len(items),
         counts=counts,
         provenance=dict(provenance or {}),
         notes=list(notes),
     )
     files.write_table(root / "items.parquet", table)
+    write_image_recipes(root, items, image_recipes or {})
     files.write_text(root / "itemset.json", card.model_dump_json(indent=1) + "\n")
     return ItemSet(root, card, items, MediaFolder(root / "media"))
 

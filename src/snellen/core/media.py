@@ -50,6 +50,8 @@ class MediaFolder:
         self.root, self.behind = root, behind
         self._verified: set[str] = set()
         self._index: dict[str, list[Any]] | None = None
+        self.recipes: dict[str, str] = {}
+        """How media were rendered, as JSON text by SHA-256, of those that were added with it."""
 
     def add(self, raw: bytes, kind: MediaKind, format: str, size: tuple[int, int], seconds: float = 0.0) -> Media:
         """Keep bytes as they are. `size` is (width, height) in pixels."""
@@ -101,8 +103,8 @@ class MediaFolder:
                     self._index[key] = rest
         return self._index
 
-    def add_file(self, path: Path) -> Media:
-        """Keep a picture file, byte for byte. Raises SnellenError where it is no picture."""
+    def add_file(self, path: Path, recipe: str = "") -> Media:
+        """Keep a picture file, byte for byte, and how it was rendered. Raises SnellenError where it is no picture."""
         from PIL import Image, UnidentifiedImageError
 
         try:
@@ -111,7 +113,10 @@ class MediaFolder:
                 size, format = picture.size, (picture.format or "").lower()
         except (OSError, UnidentifiedImageError) as error:
             raise SnellenError(f"{path}: not a readable picture ({error}); mend or leave out the file") from error
-        return self.add(raw, "picture", {"jpeg": "jpg"}.get(format, format), size)
+        media = self.add(raw, "picture", {"jpeg": "jpg"}.get(format, format), size)
+        if recipe:
+            self.recipes[media.sha256] = recipe
+        return media
 
     def find(self, media: Media) -> Path:
         """The file. Raises SnellenError where there is none."""

@@ -77,12 +77,20 @@ class RunCard(Card):
     itemset: str
     recipe_hash: str
     content_hash: str
+    rows_hash: str = ""
     seed: int
     limit: int | None
     arms: list[ArmCard]
     transforms: list[str] = Field(default_factory=list)
     annotations: dict[str, str] = Field(default_factory=dict)
     versions: dict[str, str] = Field(default_factory=dict)
+
+
+def same_items(earlier: RunCard, current: RunCard) -> bool:
+    """Whether two runs were asked the same items: the same bytes, or the same decisions rendered on two machines."""
+    if earlier.rows_hash and current.rows_hash:
+        return earlier.rows_hash == current.rows_hash
+    return earlier.content_hash == current.content_hash
 
 
 class RunFolder:

@@ -13,7 +13,7 @@ from snellen.analysis.results import KEYS, NUMBERS, results, with_python_strings
 from snellen.analysis.section import Run
 from snellen.core.condition import near
 from snellen.core.errors import SnellenError
-from snellen.core.runfolder import read_responses, read_run_card
+from snellen.core.runfolder import read_responses, read_run_card, same_items
 from snellen.core.suite import Suite
 from snellen.remote import fetched
 from snellen.runs.gate import open_asked_items
@@ -83,7 +83,13 @@ def gather(runs: Sequence[Run]) -> list[Exam]:
                 f"{run.root}: version {run.card.version} of {run.card.suite}, but {before.root} is version "
                 f"{before.card.version}; scores of two versions may not share a table: report them apart"
             )
-        together.setdefault((run.card.suite, run.card.recipe_hash), []).append(run)
+        group = together.setdefault((run.card.suite, run.card.recipe_hash), [])
+        if group and not same_items(group[0].card, run.card):
+            raise SnellenError(
+                f"{run.root} and {group[0].root}: item sets of one recipe with other items (rows_hash); build one of "
+                "them again, or report them apart"
+            )
+        group.append(run)
     return [Exam(tuple(group), join(group)) for group in together.values()]
 
 

@@ -112,6 +112,7 @@ def run_card(plan: Plan) -> RunCard:
         itemset=address_of(plan.items.root.resolve()),
         recipe_hash=card.recipe_hash,
         content_hash=card.content_hash,
+        rows_hash=card.rows_hash,
         seed=plan.seed,
         limit=plan.limit,
         arms=arms,

@@ -1,8 +1,16 @@
+import json
 import time
+from pathlib import Path
 
 import numpy as np
+import pytest
 
+from snellen.core.hashing import canonical
+from snellen.core.item_rows import read_image_recipes
 from snellen.core.seeds import stream
+from snellen.stimuli.render import toy
+from snellen.stimuli.render.appearances import develop, level_thresholds
+from snellen.stimuli.render.rebuild import is_image
 from snellen.stimuli.render.toy import toy_picture
 from snellen.stimuli.scenes import (
     MATERIAL_VARIANTS,
@@ -16,6 +24,9 @@ from snellen.stimuli.scenes import (
     studio,
     truth,
 )
+from snellen.stimuli.scenes.model import from_json
+from tests.goldens.house import BLIND_OBSERVERS
+from tests.helpers.sets import small_set
 
 
 def spec(number: int) -> tuple[Scene, Camera]:
@@ -67,3 +78,40 @@ def test_glass_shows_what_is_behind_it() -> None:
     behind = seen["secondary"].mask & seen["primary"].amodal_mask
     if behind.any():
         assert (picture[behind][:, 0].astype(int) - picture[behind][:, 2]).mean() > 20
+
+
+def test_levels_are_those_of_the_tone_curve() -> None:
+    """The curve as IEC 61966-2-1 states it, with the shoulder from 0.6 on, evaluated in the middle of each level."""
+    linear = np.array([-1.0, 0.0, np.nan, 1e-4, 0.0031308, 0.18, 0.5, 0.6, 0.9, 2.0, 1e6])
+    x = np.maximum(np.nan_to_num(linear), 0)
+    x = np.where(x > 0.6, 0.6 + 0.4 * (1 - np.exp(-(x - 0.6) / 0.4)), x)
+    encoded = np.where(x <= 0.0031308, 12.92 * x, 1.055 * np.maximum(x, 1e-9) ** (1 / 2.4) - 0.055)
+    assert develop(linear).tolist() == np.floor(255 * encoded + 0.5).astype(int).tolist()
+    assert develop(linear.astype(np.float32)).tolist() == develop(linear).tolist()
+    thresholds = level_thresholds()
+    assert len(thresholds) == 255
+    assert (np.diff(thresholds) > 0).all()
+    assert develop(thresholds).tolist() == list(range(1, 256))
+    assert develop(np.nextafter(thresholds, 0)).tolist() == list(range(255))
+
+
+@pytest.mark.parametrize("suite", BLIND_OBSERVERS)
+def test_no_radiance_lies_where_processors_could_disagree(
+    suite: str, sets_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Radiances differ by some 1e-15 between processors. One within 1e-11 of a threshold might change its level."""
+    thresholds, margins = level_thresholds(), []
+
+    def developed(linear: np.ndarray) -> np.ndarray:
+        above = np.searchsorted(thresholds, linear).clip(1, 254)
+        near = np.minimum(np.abs(linear - thresholds[above]), np.abs(linear - thresholds[above - 1]))
+        margins.append((near / np.maximum(linear, thresholds[0])).min())
+        return develop(linear)
+
+    monkeypatch.setattr(toy, "develop", developed)
+    recipes = read_image_recipes(small_set(suite, sets_folder).root).values()
+    for recipe in filter(is_image, recipes):
+        spec = from_json(canonical(json.loads(recipe)["spec"]))
+        toy_picture(spec.scene, spec.camera)
+    assert len(margins) >= 20
+    assert min(margins) > 1e-11

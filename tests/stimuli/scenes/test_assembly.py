@@ -6,7 +6,8 @@ from snellen.core.errors import SnellenError
 from snellen.stimuli.scenes import SHAPES, Appearance, Composite, Scene, chain, composite_scene, joints, turn
 from snellen.stimuli.scenes.assembly import FLOOR_GAP_M, contact_direction
 from snellen.stimuli.scenes.model import Shape
-from snellen.stimuli.scenes.shapes import Array, bounds, place_mesh, unit_mesh
+from snellen.stimuli.scenes.shapes import bounds, place_mesh, unit_mesh
+from snellen.stimuli.scenes.vectors import Array
 
 Joint = tuple[Shape, str, Shape, str]
 JOINTS: list[Joint] = list(joints())

@@ -18,7 +18,8 @@ from snellen.stimuli.scenes import (
     truth,
 )
 from snellen.stimuli.scenes.raster import frame, project
-from snellen.stimuli.scenes.shapes import Array, place_mesh, unit_mesh
+from snellen.stimuli.scenes.shapes import place_mesh, unit_mesh
+from snellen.stimuli.scenes.vectors import Array
 
 
 def test_two_thousand_cameras_see_the_object_and_the_floor_and_nothing_else() -> None:

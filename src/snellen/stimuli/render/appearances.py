@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snellen.stimuli.scenes.model import Colour, Dome, Shape, Vec3
-from snellen.stimuli.scenes.shapes import Array, patches
+from snellen.stimuli.scenes.shapes import patches
+from snellen.stimuli.scenes.vectors import Array
 
 RUBBER_RGB: dict[Colour, Vec3] = {
     "red": (0.62, 0.035, 0.03),
@@ -113,9 +114,21 @@ def _step(inside_deg: Array) -> Array:
     return np.asarray(1 / (1 + np.exp(-np.clip(inside_deg * 4 / 3, -50, 50))))
 
 
+@functools.cache
+def level_thresholds() -> Array:
+    """The linear radiances (255,) from which an 8-bit sRGB level is 1, 2, … 255; ascending.
+
+    The tone curve is sRGB (IEC 61966-2-1), linear to 0.6, then an exponential shoulder that never clips. Twelve
+    significant digits are kept: what a library rounds otherwise does not show.
+    """
+    encoded = (np.arange(1, 256) - 0.5) / 255
+    linear = np.where(encoded <= 0.04045, encoded / 12.92, ((encoded + 0.055) / 1.055) ** 2.4)
+    over = (np.maximum(linear, _SHOULDER) - _SHOULDER) / (1 - _SHOULDER)
+    return np.array(
+        [float(f"{level:.12g}") for level in np.where(over > 0, _SHOULDER - (1 - _SHOULDER) * np.log1p(-over), linear)]
+    )
+
+
 def develop(linear: NDArray[np.floating]) -> NDArray[np.uint8]:
-    """Linear radiance (h, w, 3) as 8-bit sRGB: linear to 0.6, then an exponential shoulder that never clips."""
-    x = np.maximum(np.nan_to_num(np.asarray(linear, np.float32)), 0)
-    x = np.where(x > _SHOULDER, _SHOULDER + (1 - _SHOULDER) * -np.expm1((_SHOULDER - x) / (1 - _SHOULDER)), x)
-    encoded = np.where(x <= 0.0031308, 12.92 * x, 1.055 * np.maximum(x, 1e-8) ** (1 / 2.4) - 0.055)
-    return np.asarray(np.clip(encoded, 0, 1) * 255 + 0.5).astype(np.uint8)
+    """Linear radiance (h, w, 3) as 8-bit sRGB. Values are compared, not computed, so that all processors agree."""
+    return np.asarray(np.searchsorted(level_thresholds(), np.nan_to_num(linear), side="right"), np.uint8)

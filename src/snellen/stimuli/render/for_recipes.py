@@ -2,28 +2,51 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from snellen.compute import Progress
+from snellen.core.hashing import canonical
 from snellen.core.home import home
 from snellen.core.suite import SIZE_PX, BuildOptions
 from snellen.stimuli.render.engine import RenderSettings, renderer_info
 from snellen.stimuli.render.picture_cache import render_pictures
-from snellen.stimuli.scenes.model import RenderSpec
+from snellen.stimuli.scenes.model import RenderSpec, to_json
 
 
-def render_for_recipe(specs: Sequence[RenderSpec], options: BuildOptions) -> tuple[list[Path], Mapping[str, Any]]:
-    """The file of every spec, in order, and what the card of a set says of how they were drawn.
+class Render(NamedTuple):
+    """The file of a rendered image, and its recipe as JSON text (`image_recipe`)."""
+
+    path: Path
+    recipe: str
+
+
+def render_settings(options: BuildOptions) -> RenderSettings:
+    """How the images of a build are rendered. Raises SnellenError for a renderer or a quality that is not known."""
+    return RenderSettings(renderer=options.renderer, quality=options.quality)  # type: ignore[arg-type]  # checked by RenderSettings itself
+
+
+def image_recipe(spec: RenderSpec, settings: RenderSettings) -> str:
+    """What an image is rendered from, as JSON text: spec and settings, without what differs between machines."""
+    chosen = dataclasses.asdict(settings) if settings.renderer == "mitsuba" else {"renderer": settings.renderer}
+    chosen.pop("variant", None)
+    return canonical({"settings": chosen, "spec": json.loads(to_json(spec))})
+
+
+def render_for_recipe(specs: Sequence[RenderSpec], options: BuildOptions) -> tuple[list[Render], Mapping[str, Any]]:
+    """The image of every spec, in order, and what the card of a set says of how they were drawn.
 
     Only what the home folder lacks is drawn. Raises SnellenError for a renderer that is not known or not there.
     """
-    settings = RenderSettings(renderer=options.renderer, quality=options.quality)  # type: ignore[arg-type]  # checked by RenderSettings itself
+    settings = render_settings(options)
     with Progress("rendering", unit="pictures", visible=options.show_progress) as progress:
         paths = render_pictures(specs, settings, home() / "renders", workers=options.workers, progress=progress)
-    return paths, {"render": renderer_info(settings)}
+    recipes = (image_recipe(spec, settings) for spec in specs)
+    return list(map(Render, paths, recipes)), {"render": renderer_info(settings)}
 
 
 def picture_seconds(by_quality: Mapping[str, float], options: BuildOptions) -> float:

@@ -37,7 +37,8 @@ from snellen.stimuli.scenes.model import (
     Solid,
     Vec3,
 )
-from snellen.stimuli.scenes.shapes import Array, Mesh, join_meshes, place_mesh, unit_mesh
+from snellen.stimuli.scenes.shapes import Mesh, join_meshes, place_mesh, unit_mesh
+from snellen.stimuli.scenes.vectors import Array
 
 _PATH = {"type": "path", "max_depth": 8, "rr_depth": 3}
 _AUXILIARY = {"type": "aov", "aovs": "albedo:albedo,normal:sh_normal"}

@@ -9,10 +9,11 @@ from snellen.stimuli.render.appearances import METAL_RGB, RUBBER_RGB, develop
 from snellen.stimuli.scenes.floor_patterns import PLAIN, pattern_factor
 from snellen.stimuli.scenes.model import Camera, Scene, Solid
 from snellen.stimuli.scenes.raster import frame, rasterise, ray_lengths, rays
-from snellen.stimuli.scenes.shapes import Array, lengths, place_mesh, unit_mesh
+from snellen.stimuli.scenes.shapes import place_mesh, unit_mesh
+from snellen.stimuli.scenes.vectors import Array, dot, lengths, unit_vector
 
-TOY_VERSION = "1"
-_LIGHT = np.array([0.55, -0.40, 0.73]) / np.linalg.norm([0.55, -0.40, 0.73])
+TOY_VERSION = "2"
+_LIGHT = unit_vector([0.55, -0.40, 0.73])
 
 
 def toy_picture(scene: Scene, camera: Camera) -> NDArray[np.uint8]:
@@ -22,7 +23,7 @@ def toy_picture(scene: Scene, camera: Camera) -> NDArray[np.uint8]:
     direction = direction.reshape(-1, 3)
     nearest = np.full(len(picture), np.inf)
     towards = frame(camera).position
-    far_to_near = sorted(scene.solids, key=lambda solid: -float(np.linalg.norm(solid.pose.position_m - towards)))
+    far_to_near = sorted(scene.solids, key=lambda solid: -float(lengths(solid.pose.position_m - towards)))
     for solid in sorted(far_to_near, key=lambda solid: solid.material.kind == "glass"):
         mesh = unit_mesh(solid.shape, 1)
         world = place_mesh(mesh, solid.pose)
@@ -65,12 +66,12 @@ def _ground(scene: Scene, direction: Array, camera: Camera) -> Array:
 def _shaded(solid: Solid, normal: Array, local: Array, view: Array, behind: Array) -> Array:
     """Linear RGB (n, 3) of surface points from unit normals, own coordinates, view directions and what is behind."""
     kind, colour = solid.material.kind, solid.material.colour
-    facing = np.clip(normal @ _LIGHT, 0, 1)[:, None]
+    facing = np.clip(dot(normal, _LIGHT), 0, 1)[:, None]
     if kind == "rubber" and colour is not None:
         return np.asarray(np.array(RUBBER_RGB[colour]) * (0.30 + 0.85 * facing))
-    along = (view[:, 0] * normal[:, 0] + view[:, 1] * normal[:, 1] + view[:, 2] * normal[:, 2])[:, None]
+    along = dot(view, normal)[:, None]
     mirrored = view - 2 * along * normal
-    glint = np.clip(mirrored @ _LIGHT, 0, 1)[:, None]
+    glint = np.clip(dot(mirrored, _LIGHT), 0, 1)[:, None]
     if kind == "metal" and colour is not None:
         bands = 0.35 + 0.65 * (np.sin(6 * mirrored[:, 2:]) > 0)
         return np.asarray(np.array(METAL_RGB[colour]) * bands * (0.5 + 0.5 * facing) + 0.9 * glint**24)

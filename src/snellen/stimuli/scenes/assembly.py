@@ -28,7 +28,8 @@ from snellen.stimuli.scenes.model import (
     Solid,
     Vec3,
 )
-from snellen.stimuli.scenes.shapes import UNIT, Array, Round, bounds, support
+from snellen.stimuli.scenes.shapes import UNIT, Round, bounds, support
+from snellen.stimuli.scenes.vectors import Array, apply_matrix, dot, lengths, unit_vector
 
 SECONDARY_SCALE = 0.58
 FLAT_GAP_M = 0.004
@@ -62,17 +63,17 @@ _FLAT = {"face", "base", "small base", "large base"}
 @functools.lru_cache(maxsize=64)
 def turn(axis: Vec3, angle_deg: float) -> Matrix3:
     """Rotation by `angle_deg` about `axis` (right-handed), as rows."""
-    x, y, z = np.array(axis, float) / np.linalg.norm(axis)
+    x, y, z = unit_vector(axis)
     angle = math.radians(angle_deg)
     cross = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
-    return _rows(np.eye(3) + math.sin(angle) * cross + (1 - math.cos(angle)) * cross @ cross)
+    return _rows(np.eye(3) + math.sin(angle) * cross + (1 - math.cos(angle)) * apply_matrix(cross.T, cross))
 
 
 def chain(*rotations: Matrix3) -> Matrix3:
     """The product of rotations: the last one is applied first."""
     product = np.eye(3)
     for rotation in rotations:
-        product = product @ np.array(rotation)
+        product = apply_matrix(np.transpose(rotation), product)  # the rows of the product
     return _rows(product)
 
 
@@ -106,15 +107,15 @@ def contact_direction(shape: Shape, contact_point: str) -> Array:
     if (shape, contact_point) not in directions:
         raise SnellenError(f"a {shape} has no contact point {contact_point!r}")
     direction = np.array(directions[shape, contact_point], float)
-    return np.asarray(direction / np.linalg.norm(direction))
+    return unit_vector(direction)
 
 
 def _facing(direction: Array, goal: Array) -> Matrix3:
     """The smallest rotation that takes one unit direction to another; half a turn goes about x."""
-    axis = np.cross(direction, goal)
-    if np.linalg.norm(axis) < 1e-9:
-        return IDENTITY if direction @ goal > 0 else turn((1.0, 0.0, 0.0), 180.0)
-    return turn(tuple_of(axis), math.degrees(math.atan2(float(np.linalg.norm(axis)), float(direction @ goal))))
+    axis, cosine = np.cross(direction, goal), float(dot(direction, goal))
+    if lengths(axis) < 1e-9:
+        return IDENTITY if cosine > 0 else turn((1.0, 0.0, 0.0), 180.0)
+    return turn(tuple_of(axis), math.degrees(math.atan2(float(lengths(axis)), cosine)))
 
 
 def _solid(name: str, appearance: Appearance, pose: Pose) -> Solid:
@@ -124,7 +125,7 @@ def _solid(name: str, appearance: Appearance, pose: Pose) -> Solid:
 def move(solid: Solid, rotation: Matrix3 = IDENTITY, shift_m: Vec3 = (0.0, 0.0, 0.0)) -> Solid:
     """The solid turned about the world's origin, then shifted."""
     pose = solid.pose
-    position = np.array(rotation) @ np.array(pose.position_m) + np.array(shift_m)
+    position = apply_matrix(rotation, pose.position_m) + np.array(shift_m)
     new = dataclasses.replace(pose, position_m=tuple_of(position), rotation=chain(rotation, pose.rotation))
     return dataclasses.replace(solid, pose=new)
 
@@ -139,7 +140,7 @@ def join_composite(blocks: Composite) -> tuple[tuple[Solid, Solid], Vec3]:
     contact = support(blocks.primary.shape, outward)
     inward = contact_direction(blocks.secondary.shape, blocks.pivot)
     rotation = _facing(inward, -outward)
-    pivot = SECONDARY_SCALE * np.array(rotation) @ support(blocks.secondary.shape, inward)
+    pivot = SECONDARY_SCALE * apply_matrix(rotation, support(blocks.secondary.shape, inward))
     flat = blocks.anchor in _FLAT and blocks.pivot in _FLAT
     position = contact - pivot + (FLAT_GAP_M if flat else -SINK_M) * outward
     second = _solid("secondary", blocks.secondary, Pose(tuple_of(position), rotation, SECONDARY_SCALE))
@@ -160,7 +161,7 @@ def composite_scene(blocks: Composite, *, rotation: Matrix3 | None = None) -> Sc
     turned = tuple(move(solid, orientation) for solid in solids)
     low, high = bounds(turned)
     shift = tuple_of(np.array([-(low[0] + high[0]) / 2, -(low[1] + high[1]) / 2, FLOOR_GAP_M - low[2]]))
-    point = tuple_of(np.array(orientation) @ np.array(contact) + np.array(shift))
+    point = tuple_of(apply_matrix(orientation, contact) + np.array(shift))
     return studio(tuple(move(solid, shift_m=shift) for solid in turned), (NamedPoint("contact", point),))
 
 

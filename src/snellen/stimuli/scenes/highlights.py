@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from snellen.stimuli.scenes.model import Camera, Scene, Solid
 from snellen.stimuli.scenes.raster import project
-from snellen.stimuli.scenes.shapes import Array, place_mesh, unit_mesh
+from snellen.stimuli.scenes.shapes import place_mesh, unit_mesh
 from snellen.stimuli.scenes.truth import truth
+from snellen.stimuli.scenes.vectors import Array
 
 SPREAD_DEG = 6.0
 """How far a rough metal spreads what it mirrors: farther off a highlight is too faint to be noticed."""

@@ -29,7 +29,7 @@ MATERIALS: tuple[MaterialKind, ...] = typing.get_args(MaterialKind)
 COLOURS: tuple[Colour, ...] = typing.get_args(Colour)
 COLOURED: tuple[MaterialKind, ...] = ("rubber", "metal")
 IDENTITY: Matrix3 = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
-SCENE_VERSION = "1"
+SCENE_VERSION = "2"
 """Moves when the same scene data would give a different picture (meshes, materials, tone curve)."""
 
 

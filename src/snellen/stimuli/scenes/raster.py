@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snellen.stimuli.scenes.model import Camera
-from snellen.stimuli.scenes.shapes import Array, Mesh, lengths
+from snellen.stimuli.scenes.shapes import Mesh
+from snellen.stimuli.scenes.vectors import Array, dot, lengths, unit_vector
 
 _NEAR_M = 1e-3
 
@@ -43,10 +44,8 @@ class Hits:
 def frame(camera: Camera) -> Frame:
     """The axes of a camera; square pixels, the picture's centre on the axis."""
     position = np.array(camera.position_m)
-    forward = np.array(camera.target_m) - position
-    forward /= np.linalg.norm(forward)
-    right = np.cross(forward, np.array(camera.up))
-    right /= np.linalg.norm(right)
+    forward = unit_vector(np.array(camera.target_m) - position)
+    right = unit_vector(np.cross(forward, np.array(camera.up)))
     focal = camera.width_px / 2 / np.tan(np.radians(camera.horizontal_fov_deg) / 2)
     return Frame(position, right, np.cross(right, forward), forward, float(focal))
 
@@ -59,11 +58,11 @@ def project(camera: Camera, points: Array) -> tuple[Array, Array]:
     """
     axes = frame(camera)
     relative = np.asarray(points, float) - axes.position
-    depth = relative @ axes.forward
+    depth = dot(relative, axes.forward)
     safe = np.where(np.abs(depth) < 1e-12, 1e-12, depth)
     pixels = np.empty((len(depth), 2))
-    pixels[:, 0] = camera.width_px / 2 + axes.focal_px * (relative @ axes.right) / safe
-    pixels[:, 1] = camera.height_px / 2 - axes.focal_px * (relative @ axes.up) / safe
+    pixels[:, 0] = camera.width_px / 2 + axes.focal_px * dot(relative, axes.right) / safe
+    pixels[:, 1] = camera.height_px / 2 - axes.focal_px * dot(relative, axes.up) / safe
     return pixels, depth
 
 

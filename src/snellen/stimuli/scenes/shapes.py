@@ -11,14 +11,14 @@ import functools
 import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from snellen.stimuli.scenes.model import Pose, Shape, Solid
+from snellen.stimuli.scenes.vectors import Array, apply_matrix, dot, lengths, unit_vector
 
-Array: TypeAlias = NDArray[np.float64]
 Surface = Callable[[Array, Array], tuple[Array, Array]]
 
 
@@ -90,8 +90,7 @@ def support(shape: Shape, direction: Array) -> Array:
 
     Where a whole face, edge or line is equally far, its middle.
     """
-    d = np.asarray(direction, float)
-    d = d / np.linalg.norm(d)
+    d = unit_vector(direction)
     unit = UNIT[shape]
     if isinstance(unit, Ball):
         return np.asarray(unit.radius_m * d)
@@ -102,7 +101,7 @@ def support(shape: Shape, direction: Array) -> Array:
     across = math.hypot(d[0], d[1])
     outward = d[:2] / across if across > 1e-9 else np.zeros(2)
     ends = [np.array([*(radius * outward), z]) for radius, z in unit.core()]
-    reach = [float(end @ d) for end in ends]
+    reach = [float(dot(end, d)) for end in ends]
     if abs(reach[0] - reach[1]) < 1e-9:
         return np.asarray((ends[0] + ends[1]) / 2 + rho * d)
     return np.asarray(ends[int(reach[1] > reach[0])] + rho * d)
@@ -110,13 +109,12 @@ def support(shape: Shape, direction: Array) -> Array:
 
 def reach(solid: Solid, direction: Array) -> float:
     """How far a placed solid extends along a world `direction` (3,), metres from the world's origin."""
-    d = np.asarray(direction, float)
-    return _reach(solid.shape, *affine(solid.pose), d / np.linalg.norm(d))
+    return _reach(solid.shape, *affine(solid.pose), unit_vector(direction))
 
 
 def _reach(shape: Shape, matrix: Array, position: Array, direction: Array) -> float:
-    local = matrix.T @ direction
-    return float(support(shape, local) @ local + position @ direction)
+    local = apply_matrix(matrix.T, direction)
+    return float(dot(support(shape, local), local) + dot(position, direction))
 
 
 @functools.lru_cache(maxsize=256)  # every camera about a scene asks for the same box
@@ -141,12 +139,6 @@ def radius_about(solids: tuple[Solid, ...], point: Array) -> float:
     """Radius in metres of the smallest ball about a point (3,) that holds all solids."""
     clouds = [place_points(unit_mesh(solid.shape, 1).vertices, solid.pose) for solid in solids]
     return max(float(lengths(cloud - point).max()) for cloud in clouds)
-
-
-def lengths(vectors: Array) -> Array:
-    """Lengths (...) of vectors (..., 3): to the bit what `numpy.linalg.norm` says, which is slow along short axes."""
-    x, y, z = vectors[..., 0], vectors[..., 1], vectors[..., 2]
-    return np.asarray(np.sqrt(x * x + y * y + z * z))
 
 
 def affine(pose: Pose) -> tuple[Array, Array]:
@@ -183,8 +175,8 @@ class Mesh:
 
 def place_mesh(mesh: Mesh, pose: Pose) -> Mesh:
     """The mesh in world coordinates."""
-    matrix, _ = affine(pose)
-    normals = mesh.normals @ np.linalg.inv(matrix)
+    # Normals go by the inverse transpose, which of a rotation after a stretch needs no inverse of a matrix.
+    normals = apply_matrix(pose.rotation, mesh.normals / np.array(pose.stretch))
     normals /= lengths(normals)[:, None]
     return Mesh(place_points(mesh.vertices, pose), normals, mesh.uv, mesh.faces)
 
@@ -192,7 +184,7 @@ def place_mesh(mesh: Mesh, pose: Pose) -> Mesh:
 def place_points(points: Array, pose: Pose) -> Array:
     """Points (n, 3) of a primitive in world coordinates."""
     matrix, shift = affine(pose)
-    return np.asarray(points @ matrix.T + shift)
+    return np.asarray(apply_matrix(matrix, points) + shift)
 
 
 @functools.cache
@@ -200,7 +192,7 @@ def outer_points(shape: Shape) -> Array:
     """The vertices (n, 3) of a unit primitive that lie farthest out in the 26 directions of a cube's neighbours."""
     vertices = unit_mesh(shape, 1).vertices
     directions = np.array([direction for direction in itertools.product((-1, 0, 1), repeat=3) if any(direction)])
-    return np.asarray(vertices[np.unique((vertices @ directions.T).argmax(axis=0))])
+    return np.asarray(vertices[np.unique(dot(vertices[:, None], directions).argmax(axis=0))])
 
 
 @functools.cache

@@ -16,6 +16,7 @@ from snellen.core.errors import SnellenError
 from snellen.stimuli.scenes.model import Camera, Scene
 from snellen.stimuli.scenes.raster import distances, project
 from snellen.stimuli.scenes.shapes import place_points, unit_mesh
+from snellen.stimuli.scenes.vectors import lengths
 
 Box = tuple[float, float, float, float]
 
@@ -117,7 +118,7 @@ def _solid_truth(
         amodal_mask=_mask(pixel, camera),
         visible_fraction=len(rows) / len(pixel) if len(pixel) else 0.0,
         nearest_m=float(distance[is_seen].min()) if is_visible else None,
-        centre_m=float(np.linalg.norm(np.subtract(solid.pose.position_m, camera.position_m))),
+        centre_m=float(lengths(np.subtract(solid.pose.position_m, camera.position_m))),
         centre_px=_pixel(camera, solid.pose.position_m),
     )
 

@@ -72,5 +72,5 @@ def _chances(item: Item, answers: Sequence[Any]) -> dict[str, float]:
             each = [
                 metric.worst if prediction is None else metric.score(item, prediction) for prediction in predictions
             ]
-            chances[measured(metric.name, name)] = sum(each) / len(each)
+            chances[measured(metric.name, name)] = round(sum(each) / len(each), 9)  # as every processor rounds it
     return chances

@@ -194,7 +194,8 @@ def _pair_at(
 
 @lru_cache(maxsize=1 << 14)  # of the draws for a full set a third come again, for sets of several sizes most
 def _distance(features: Features, rule: Rule, other_rule: Rule) -> float:
-    return separation(features.values, rule.mask(), other_rule.mask())
+    """To six decimals: eigenvalues differ from processor to processor in the last digits."""
+    return round(separation(features.values, rule.mask(), other_rule.mask()), 6)
 
 
 def contrast(difference: str, rng: np.random.Generator) -> tuple[Rule, Rule]:

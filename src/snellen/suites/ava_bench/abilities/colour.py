@@ -17,6 +17,7 @@ from snellen.core.colour import srgb_to_lab
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
 from snellen.core.item import Item
+from snellen.core.item_rows import FROM_PIXELS
 from snellen.curation.draws import grouped
 from snellen.datasets.sample import Sample
 from snellen.suites.ava_bench.abilities.ability import Ability, ReleasedForm
@@ -123,6 +124,8 @@ def _ask_tabletop(table: TabletopTruth, slot: int, item_source: ItemSource, rng:
         if box is not None and uncovered(solid.mask, box) < MIN_UNCOVERED:
             box = None
     box = _floor_patch(table, rng) if box is None else box
+    measured = {FROM_PIXELS: ["answer", "regions", "measures", "latent"]}
+    item_source = replace(item_source, provenance={**item_source.provenance, **measured})
     return colour_item(item_source, box, patch_colour(table.pixels, box))
 
 

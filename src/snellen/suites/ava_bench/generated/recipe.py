@@ -172,8 +172,8 @@ class Generated:
             display.close_ups[slot] for (_, display), shown in zip(displays, slots, strict=True) for slot in shown
         ]
         shots = [*(table.shot for _, table in tables), *(display.shot for _, display in displays), *close_ups]
-        paths, drawn_by = render_for_recipe(shots, options)
-        pictures = [media.add_file(path) for path in paths]
+        renders, drawn_by = render_for_recipe(shots, options)
+        pictures = [media.add_file(*render) for render in renders]
         split_at = len(tables), len(tables) + len(displays)
         unnumbered_items = [
             *_table_items(design, options, tables, pictures[: split_at[0]], media),
@@ -195,6 +195,7 @@ class Generated:
                 *least_px_notes(items),
                 *imbalance(items),
             ],
+            image_recipes=media.recipes,
         )
 
 

@@ -16,8 +16,9 @@ import numpy as np
 from snellen.stimuli.scenes import AreaLight, Camera, Floor, Material, Pose, Scene, Solid, studio
 from snellen.stimuli.scenes.model import IDENTITY, Matrix3, Shape, Vec3
 from snellen.stimuli.scenes.raster import project
-from snellen.stimuli.scenes.shapes import UNIT, Array, Ball, place_points, unit_mesh
+from snellen.stimuli.scenes.shapes import UNIT, Ball, place_points, unit_mesh
 from snellen.stimuli.scenes.shapes import Box as Cube
+from snellen.stimuli.scenes.vectors import Array
 from snellen.suites.ava_bench.items import box_area
 
 T = TypeVar("T")

@@ -21,7 +21,8 @@ from snellen.stimuli.scenes import COLOURS, Camera, Material, RenderSpec, Solid,
 from snellen.stimuli.scenes.assembly import FLOOR_GAP_M
 from snellen.stimuli.scenes.model import Shape, Vec3
 from snellen.stimuli.scenes.raster import project
-from snellen.stimuli.scenes.shapes import Array, outer_points
+from snellen.stimuli.scenes.shapes import outer_points
+from snellen.stimuli.scenes.vectors import Array, apply_matrix
 from snellen.suites.ava_bench.items import SUITE, VERSION
 from snellen.suites.ava_bench.scenes.materials import TABLE_MATERIALS, group_materials
 from snellen.suites.ava_bench.scenes.scenes import (
@@ -433,8 +434,8 @@ def _may_fit(
     across, along = zip(*corners, strict=True)
     if min(max(across) - min(across), max(along) - min(along)) + _SLACK_PX < min_side * camera.width_px:
         return False
-    rotation = np.array([[cosine, sine, 0.0], [-sine, cosine, 0.0], [0.0, 0.0, 1.0]])
-    pixels, _ = project(camera, scale * (_surface(kind) @ rotation) + np.array(centre))
+    rotation = np.array([[cosine, -sine, 0.0], [sine, cosine, 0.0], [0.0, 0.0, 1.0]])
+    pixels, _ = project(camera, scale * apply_matrix(rotation, _surface(kind)) + np.array(centre))
     x1, y1, x2, y2 = box_round(pixels)
     return _fits((x1 + _SLACK_PX, y1 + _SLACK_PX, x2 - _SLACK_PX, y2 - _SLACK_PX), boxes, camera)
 

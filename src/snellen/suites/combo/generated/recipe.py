@@ -25,7 +25,15 @@ from snellen.core.least_px import least_px_notes, with_least_px
 from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
 from snellen.core.suite import BuildOptions, Settings
-from snellen.stimuli.render import RenderSettings, picture_seconds, render_pictures, renderer_info, size_share
+from snellen.stimuli.render import (
+    RenderSettings,
+    image_recipe,
+    picture_seconds,
+    render_pictures,
+    render_settings,
+    renderer_info,
+    size_share,
+)
 from snellen.stimuli.scenes import RenderSpec, all_composites
 from snellen.stimuli.scenes.extents import least_extent_px
 from snellen.suites.combo import alignment, categories, perception
@@ -265,7 +273,7 @@ class Generated:
         refuse_unknown(options.inputs, INPUTS, f"{SUITE} --from generated: no --input")
         plan = design(options)
         media = MediaFolder(options.out / "media")
-        settings = RenderSettings(renderer=options.renderer, quality=options.quality)  # type: ignore[arg-type]  # checked by RenderSettings itself
+        settings = render_settings(options)
         features = features_of(options)
         difficulty = _about_pairs(plan.pairs, features)
         renders, extents = _render(plan, options, settings, media)
@@ -277,6 +285,7 @@ class Generated:
             recipe=self.parameters(options),
             provenance={"render": renderer_info(settings), "difficulty": difficulty},
             notes=[*_notes(plan, difficulty), *least_px_notes(items), *options.size_notes()],
+            image_recipes=media.recipes,
         )
 
 
@@ -309,7 +318,10 @@ def _render(
                 batch = range(start, min(start + OBJECTS_A_BATCH, len(all_composites())))
                 views = [object_spec(index, view, options.seed, size) for index in batch for view in range(VIEWS)]
                 render_pictures(views, settings, renders, workers=options.workers, progress=progress)
-    renders_by_key = {key: (media.add_file(path), appearances[key]) for key, path in zip(specs, paths, strict=True)}
+    renders_by_key = {
+        key: (media.add_file(path, image_recipe(spec, settings)), appearances[key])
+        for (key, spec), path in zip(specs.items(), paths, strict=True)
+    }
     extents = {renders_by_key[key][0].sha256: least_extent_px(spec) for key, spec in specs.items()}
     return renders_by_key, extents
 

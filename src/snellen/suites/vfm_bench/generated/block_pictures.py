@@ -37,6 +37,7 @@ from snellen.stimuli.scenes.assembly import FLOOR_GAP_M, SECONDARY_SCALE, tuple_
 from snellen.stimuli.scenes.model import Colour
 from snellen.stimuli.scenes.raster import project
 from snellen.stimuli.scenes.shapes import UNIT, Ball, bounds, place_points, reach, unit_mesh
+from snellen.stimuli.scenes.vectors import apply_matrix, dot, unit_vector
 from snellen.suites.vfm_bench.generated.concepts import Region
 from snellen.suites.vfm_bench.items import SUITE, VERSION
 
@@ -194,7 +195,7 @@ def _clear(scene: Scene, camera: Camera) -> bool:
     """
     first, second = (np.array(solid.pose.position_m) for solid in scene.solids[:2])
     axis, sight = second - first, np.subtract(camera.position_m, camera.target_m)
-    if abs(axis @ sight) > END_ON * np.linalg.norm(axis) * np.linalg.norm(sight):
+    if abs(dot(unit_vector(axis), unit_vector(sight))) > END_ON:
         return False
     small = replace(camera, width_px=max(camera.width_px // 4, 1), height_px=max(camera.height_px // 4, 1))
     visible = truth(replace(scene, solids=scene.solids[:2]), small, detail=1)
@@ -246,8 +247,7 @@ def _tilted(camera: Camera, tilt: str) -> Camera:
     """The camera rolled so that upright things lean to the given side."""
     degrees = {"level": 0.0, "left": TILT_DEG, "right": -TILT_DEG}[tilt]
     ahead = np.subtract(camera.target_m, camera.position_m)
-    up = np.array(turn(tuple_of(ahead), degrees)) @ np.array(camera.up)
-    return replace(camera, up=tuple_of(up))
+    return replace(camera, up=tuple_of(apply_matrix(turn(tuple_of(ahead), degrees), camera.up)))
 
 
 _SOLIDS: Mapping[Region, tuple[str, ...]] = {

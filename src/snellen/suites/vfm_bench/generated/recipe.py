@@ -275,8 +275,8 @@ class Generated:
         specs = [
             block_pictures.picture_spec(draft, k, options.seed, options.size_px) for k, draft in enumerate(plan.drafts)
         ]
-        paths, provenance = render_for_recipe(specs, options)
-        pictures = [media.add_file(path) for path in paths]
+        renders, provenance = render_for_recipe(specs, options)
+        pictures = [media.add_file(*render) for render in renders]
         items = with_mean_regions(list(episode_items(plan, specs, pictures, options.seed)))
         return write_itemset(
             options.out,
@@ -289,6 +289,7 @@ class Generated:
                 *options.size_notes(),
                 *least_px_notes(items),
             ],
+            image_recipes=media.recipes,
         )
 
 

@@ -19,13 +19,15 @@ import numpy as np
 from PIL import Image
 
 from snellen.core.errors import SnellenError
+from snellen.core.hashing import canonical
 from snellen.core.item import Item, Media
+from snellen.core.item_rows import recipe_name
 from snellen.core.itemset import ItemSet, refuse_existing, write_itemset
 from snellen.core.least_px import least_px_notes, with_least_px
 from snellen.core.media import MediaFolder
 from snellen.core.seeds import seed_of, stream
 from snellen.core.suite import BuildOptions
-from snellen.stimuli.render import picture_seconds, render_for_recipe, size_share
+from snellen.stimuli.render import Render, picture_seconds, render_for_recipe, size_share
 from snellen.stimuli.scenes import Camera, RenderSpec, box_around, truth
 from snellen.stimuli.scenes.extents import least_extent_px
 from snellen.stimuli.scenes.floor_patterns import PATTERNS
@@ -220,11 +222,11 @@ class Generated:
         cameras = [_cameras(room, options) for room in plan.rooms]
         specs = [*_room_specs(plan, options, cameras), *_object_specs(plan, options), *_clip_specs(plan, options)]
         rendered, provenance = render_for_recipe(specs, options)
-        paths = iter(rendered)
+        renders = iter(rendered)
         items = [
-            *_rooms(plan, options, cameras, paths, media),
-            *_sequences(plan, options, paths, media),
-            *_videos(plan, options, paths, media),
+            *_rooms(plan, options, cameras, renders, media),
+            *_sequences(plan, options, renders, media),
+            *_videos(plan, options, renders, media),
         ]
         return write_itemset(
             options.out,
@@ -237,6 +239,7 @@ class Generated:
                 *least_px_notes(items),
                 *options.size_notes(),
             ],
+            image_recipes=media.recipes,
         )
 
 
@@ -279,10 +282,10 @@ def _clip_specs(plan: Design, options: BuildOptions) -> Iterator[RenderSpec]:
 
 
 def _rooms(
-    plan: Design, options: BuildOptions, cameras: Sequence[CameraPair], paths: Iterator[Path], media: MediaFolder
+    plan: Design, options: BuildOptions, cameras: Sequence[CameraPair], renders: Iterator[Render], media: MediaFolder
 ) -> Iterator[Item]:
     for edited, pair in zip(plan.rooms, cameras, strict=True):
-        pictures = media.add_file(next(paths)), media.add_file(next(paths))
+        pictures = media.add_file(*next(renders)), media.add_file(*next(renders))
         cues = "cues" if edited.stream_name == "room" else f"{edited.stream_name} cues"
         rng = stream(SUITE, VERSION, options.seed, cues, edited.number)
         provenance = {"seed": options.seed, "room": edited.number}
@@ -290,11 +293,11 @@ def _rooms(
         yield from room_items(edited.handle, edited.change, pictures, rng, provenance, edited.tasks, acuity)
 
 
-def _sequences(plan: Design, options: BuildOptions, paths: Iterator[Path], media: MediaFolder) -> Iterator[Item]:
+def _sequences(plan: Design, options: BuildOptions, renders: Iterator[Render], media: MediaFolder) -> Iterator[Item]:
     """Items about sequences, task by task."""
     families = (*plan.families, *plan.calibration)
     stored = [
-        _Family(number, family, numbers, media, paths, options)
+        _Family(number, family, numbers, media, renders, options)
         for number, (family, numbers) in enumerate(zip(families, plan.picture_numbers(), strict=True))
     ]
     extents = {sha256: extent for family in stored for sha256, extent in family.extents.items()}
@@ -320,11 +323,11 @@ class _Family:
         family: objects.Family,
         numbers: Sequence[int],
         media: MediaFolder,
-        paths: Iterator[Path],
+        renders: Iterator[Render],
         options: BuildOptions,
     ) -> None:
         self.number, self.family = number, family
-        self.pictures = {picture: media.add_file(next(paths)) for picture in numbers}
+        self.pictures = {picture: media.add_file(*next(renders)) for picture in numbers}
         self.appearances, self.extents, self.boxes = {}, {}, {}
         for picture, stored in self.pictures.items():
             index = family.all()[picture]
@@ -361,7 +364,7 @@ def _box(spec: RenderSpec) -> list[float]:
     return box_around([(2 * x1, 2 * y1, 2 * x2, 2 * y2) for x1, y1, x2, y2 in boxes], MARGIN, spec.camera)
 
 
-def _videos(plan: Design, options: BuildOptions, paths: Iterator[Path], media: MediaFolder) -> Iterator[Item]:
+def _videos(plan: Design, options: BuildOptions, renders: Iterator[Render], media: MediaFolder) -> Iterator[Item]:
     """Of every pair of clips: either object first, in two parts or in three. Numbered in a random order.
 
     Pairs take turns, and each begins at another of its videos, so that few videos are of all four kinds.
@@ -371,7 +374,7 @@ def _videos(plan: Design, options: BuildOptions, paths: Iterator[Path], media: M
     video_count = [len(range(turn, plan.videos(), len(plan.clips))) for turn in range(len(plan.clips))]
     video_number = 0
     for turn, pair in enumerate(plan.clips):
-        frames = {index: [_pixels(next(paths)) for _ in range(count)] for index in (pair.first, pair.second)}
+        frames = {index: [_frame(*next(renders)) for _ in range(count)] for index in (pair.first, pair.second)}
         patterns: tuple[Pattern, ...] = ("PQ", "PQP")
         kinds = [(order, pattern) for order in (1, -1) for pattern in patterns]
         for place in range(video_count[turn]):
@@ -399,13 +402,20 @@ def _video(
     )
 
 
-def _join(clip_frames: Sequence[Sequence[Pixels]], rate: int, media: MediaFolder) -> Media:
+Frame: TypeAlias = tuple[Pixels, str]
+"""A frame of a clip, and the name of its recipe."""
+
+
+def _join(clip_frames: Sequence[Sequence[Frame]], rate: int, media: MediaFolder) -> Media:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "video.mp4"
-        join_clips(clip_frames, path, fps=rate)
-        return add_video(media, path)
+        join_clips([[pixels for pixels, _ in frames] for frames in clip_frames], path, fps=rate)
+        video = add_video(media, path)
+    names = [name for frames in clip_frames for _, name in frames]
+    media.recipes[video.sha256] = canonical({"frames": names, "frames_per_second": rate})
+    return video
 
 
-def _pixels(path: Path) -> Pixels:
-    with Image.open(path) as picture:
-        return np.asarray(picture.convert("RGB"))
+def _frame(path: Path, recipe: str) -> Frame:
+    with Image.open(path) as image:
+        return np.asarray(image.convert("RGB")), recipe_name(recipe)

@@ -35,6 +35,7 @@ from snellen.stimuli.scenes import (
 from snellen.stimuli.scenes.assembly import tuple_of
 from snellen.stimuli.scenes.floor_patterns import PATTERNS, PLAIN, STRIPE_M
 from snellen.stimuli.scenes.shapes import lowest_m
+from snellen.stimuli.scenes.vectors import apply_matrix, dot, lengths, unit_vector
 from snellen.suites.vlm2_bench.items import Edit
 
 EDITS: tuple[Edit, ...] = ("add", "swap", "attribute", "remove", "environment")
@@ -342,7 +343,7 @@ def acuity(change: Change, cameras: tuple[Camera, Camera]) -> dict[str, float]:
     across the floor's middle as the camera sees it, and of another edit of the surroundings the whole picture.
     """
     first, second = (np.subtract(camera.position_m, camera.target_m) for camera in cameras)
-    cosine = float(first @ second / (np.linalg.norm(first) * np.linalg.norm(second)))
+    cosine = float(dot(unit_vector(first), unit_vector(second)))
     areas = [float(cameras[0].width_px * cameras[0].height_px)]
     if change.part == "pattern":
         stripes_m = change.before.stripe_m, change.after.stripe_m
@@ -360,7 +361,7 @@ def acuity(change: Change, cameras: tuple[Camera, Camera]) -> dict[str, float]:
 def _stripe_px(stripe_m: float, camera: Camera) -> float:
     """How wide a stripe of the floor is at the middle of the picture, where it runs across and is seen slantwise."""
     away = np.subtract(camera.position_m, camera.target_m)
-    distance = float(np.linalg.norm(away))
+    distance = float(lengths(away))
     focal_px = camera.width_px / 2 / math.tan(math.radians(camera.horizontal_fov_deg) / 2)
     return focal_px * stripe_m / distance * float(away[2]) / distance
 
@@ -376,7 +377,7 @@ def _seen_px(room: Room, camera: Camera, position_m: tuple[float, float]) -> flo
 def _moved_round(camera: Camera, degrees: float) -> Camera:
     """The camera gone round the vertical through what it looks at."""
     away = np.subtract(camera.position_m, camera.target_m)
-    return replace(camera, position_m=tuple_of(np.array(camera.target_m) + np.array(turn(UP, degrees)) @ away))
+    return replace(camera, position_m=tuple_of(np.array(camera.target_m) + apply_matrix(turn(UP, degrees), away)))
 
 
 def _sees_all(scene: Scene, camera: Camera) -> bool:

@@ -1,0 +1,58 @@
+"""`snellen verify`: whether an item set, or the set and the record of a run, are whole."""
+
+from __future__ import annotations
+
+from snellen.core import files
+from snellen.core.errors import SnellenError
+from snellen.core.item_rows import read_image_recipes, rows_hash
+from snellen.core.itemset import ItemSet, is_itemset
+from snellen.core.parts import read_exchanges
+from snellen.core.runfolder import is_run
+from snellen.core.seeds import stream
+from snellen.remote import address_of, fetched
+from snellen.runs.gate import open_items, open_run_items
+
+
+def verify(address: str, rebuild: int) -> None:
+    """Read every byte again and check it against the hashes; render so many images again and compare them."""
+    path = fetched(address)
+    if is_run(path) and not is_itemset(path):
+        card, items, _ = open_run_items(path)
+        open_items(items.root, remember=False)
+        count = sum(1 for _ in read_exchanges(path))
+        print(f"{address}: whole; {count} exchanges of {len(card.arms)} arms about {address_of(items.root)}")
+    else:
+        items = open_items(path, remember=False)
+        print(f"{address}: whole; {items.card.items} items of {items.card.suite} version {items.card.version}")
+    recipes = read_image_recipes(items.root)
+    if recipes or items.card.source != "generated":
+        _check_rows_hash(items, recipes)
+    else:
+        print("rows_hash cannot be checked: the set came without image_recipes.parquet")
+    if rebuild:
+        _rebuild(items, recipes, rebuild)
+
+
+def _check_rows_hash(items: ItemSet, recipes: dict[str, str]) -> None:
+    stored = files.rows_of(files.read_table(items.root / "items.parquet"))
+    if items.card.rows_hash and rows_hash(stored, recipes) != items.card.rows_hash:
+        raise SnellenError(
+            f"{items.root}: the rows and the recipes of the images are not those the card was written for "
+            "(rows_hash); build or copy the item set again"
+        )
+
+
+def _rebuild(items: ItemSet, recipes: dict[str, str], count: int) -> None:
+    from snellen.stimuli.render import rebuild
+
+    shown = {media.sha256: media for item in items.items for media in item.media()}
+    images = [sha256 for sha256 in sorted(recipes) if rebuild.is_image(recipes[sha256])]
+    if not images:
+        raise SnellenError(f"{items.root}: --rebuild needs images that Snellen rendered, and the set holds none")
+    order = stream("verify", items.card.rows_hash).permutation(len(images))[:count]
+    chosen = [images[int(n)] for n in order]
+    largest = rebuild.rebuild({items.media.find(shown[sha256]): recipes[sha256] for sha256 in chosen})
+    print(
+        f"{len(chosen)} of {len(images)} rendered images were rendered again: blocks of {rebuild.BLOCK_PX} x "
+        f"{rebuild.BLOCK_PX} pixels differ by at most {largest:.1f} of 255 levels"
+    )

@@ -1,0 +1,20 @@
+"""Which machine code the libraries run on this processor: the last digits of their results depend on it."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+
+def dispatch() -> str:
+    """Numpy's fastest set of instructions in use and the kernel of each BLAS, e.g. `numpy X86_V4, openblas Haswell`."""
+    numpy_build = import_module("numpy._core._multiarray_umath")  # what numpy.show_runtime() prints
+    from threadpoolctl import threadpool_info
+
+    names = (*numpy_build.__cpu_baseline__, *numpy_build.__cpu_dispatch__)
+    enabled = [name for name in names if numpy_build.__cpu_features__[name]]
+    kernels = dict.fromkeys(
+        f"{library['internal_api']} {library.get('architecture', 'of unknown kernel')}"
+        for library in threadpool_info()
+        if library["user_api"] == "blas"
+    )
+    return ", ".join([f"numpy {enabled[-1] if enabled else 'without vectors'}", *kernels])

@@ -1,0 +1,66 @@
+"""Images that are rendered again are compared: what noise does is let pass, another scene is not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from snellen.core.errors import SnellenError
+from snellen.core.seeds import stream
+from snellen.stimuli.render import RenderSettings, image_recipe, render_pictures
+from snellen.stimuli.render.rebuild import MAX_DIFFERENCE, block_difference, is_image, rebuild
+from snellen.stimuli.scenes import RenderSpec, composite, composite_scene, random_camera
+
+TOY, MITSUBA = RenderSettings(renderer="toy"), RenderSettings(samples_per_pixel=4, variant="scalar_rgb")
+
+
+def spec(number: int) -> RenderSpec:
+    scene = composite_scene(composite(number))
+    return RenderSpec(scene, random_camera(scene, stream(number), width_px=100, height_px=75))
+
+
+def test_an_image_is_what_its_recipe_renders(tmp_path: Path) -> None:
+    specs = [spec(11), spec(4000)]
+    recipes = [image_recipe(one, TOY) for one in specs]
+    paths = render_pictures(specs, TOY, tmp_path)
+    assert all(map(is_image, recipes))
+    assert not is_image('{"frames":[],"frames_per_second":8}')
+    assert rebuild(dict(zip(paths, recipes, strict=True))) == 0.0
+
+
+def test_one_changed_level_of_the_flat_renderer_is_found(tmp_path: Path) -> None:
+    (path,) = render_pictures([spec(11)], TOY, tmp_path)
+    pixels = np.array(Image.open(path))
+    pixels[3, 5, 1] ^= 1
+    Image.fromarray(pixels).save(path)
+    with pytest.raises(SnellenError, match="not what its recipe renders"):
+        rebuild({path: image_recipe(spec(11), TOY)})
+
+
+def test_another_object_is_found_among_ray_traced_images(tmp_path: Path) -> None:
+    pytest.importorskip("mitsuba")
+    (path,) = render_pictures([spec(11)], MITSUBA, tmp_path)
+    assert rebuild({path: image_recipe(spec(11), MITSUBA)}) <= MAX_DIFFERENCE
+    with pytest.raises(SnellenError, match="not what its recipe renders"):
+        rebuild({path: image_recipe(spec(12), MITSUBA)})
+
+
+def test_blocks_are_compared_by_their_means() -> None:
+    dark = np.zeros((40, 33, 3), np.uint8)
+    noise = dark.copy()
+    noise[::2, ::2] = 4
+    assert block_difference(dark, noise) == pytest.approx(4 * (8 / 16))  # the last column alone: 8 of 16 rows
+    corner = dark.copy()
+    corner[32:, 32:, 2] = 100
+    assert block_difference(dark, corner) == block_difference(corner, dark) == 100
+    assert block_difference(dark, dark[:-1]) == 255
+
+
+def test_a_recipe_does_not_name_the_machine() -> None:
+    fast = RenderSettings(quality="fast", variant="llvm_ad_rgb")
+    assert image_recipe(spec(1), fast) == image_recipe(spec(1), RenderSettings(quality="fast", variant="scalar_rgb"))
+    assert image_recipe(spec(1), fast) != image_recipe(spec(1), RenderSettings(quality="good"))
+    assert image_recipe(spec(1), fast) != image_recipe(spec(2), fast)
