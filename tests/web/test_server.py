@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,7 @@ from snellen.core.errors import SnellenError
 from snellen.web.guard import MAX_BODY_BYTES
 from snellen.web.plan import RecordRow, StudyPlan
 from snellen.web.server import app_of, make_app, open_service
-from snellen.web.store import read_results
+from snellen.web.store import Slot, Store, keep_row, read_results
 from tests.helpers.studies import ANSWERS, PICTURE, PICTURE_PATH, TIME, rows_of_form, write_study
 
 
@@ -237,6 +239,83 @@ def test_a_row_that_the_form_cannot_have_led_to_is_refused(visitor: Visitor, fie
     response = visitor.client.post(f"{visitor.link}api/records", content=json.dumps(row), headers=headers)
     refused(response, 422)
     assert visitor.kept() == {}
+
+
+HALF = "smile \ud83d"
+"""What a page sends of an emoji that was cut in two."""
+HALVES: list[tuple[int, dict[str, Any]]] = [
+    (0, {"agent": HALF}),
+    (0, {"parameters": {"lab": HALF}}),
+    (0, {"parameters": {HALF: "north"}}),
+    (0, {HALF: 1}),
+    (2, {"reasons": {"item-choice": HALF}}),
+    (2, {"answers": {HALF: "A"}}),
+    (2 + list(ANSWERS).index("text"), {"answers": {"item-text": HALF}}),
+]
+
+
+@pytest.mark.parametrize(("number", "fields"), HALVES, ids=range(len(HALVES)))
+def test_half_a_character_is_refused_and_the_study_goes_on(
+    visitor: Visitor, number: int, fields: dict[str, Any]
+) -> None:
+    secret = visitor.open().json()["secret"]
+    row = rows_of_form(visitor.plan, "p01", 0)[number].plain()
+    row["record"] |= fields
+    headers = {"X-Snellen-Secret": secret, "Content-Type": "application/json"}
+    response = visitor.client.post(f"{visitor.link}api/records", content=json.dumps(row), headers=headers)
+    refused(response, 422)
+    assert "half a character" in response.json()["detail"]
+    opening = json.dumps({"parameters": {"lab": HALF}})
+    refused(visitor.client.post(f"{visitor.link}api/open", content=opening, headers=headers), 422)
+    assert visitor.open().json()["participant"] == "p02"
+    assert visitor.send(rows_of_form(visitor.plan, "p01", 0)[0], secret).status_code == 200
+
+
+def test_a_request_that_fails_ends_nothing(
+    visitor: Visitor, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    secret = visitor.open().json()["secret"]
+    first, second = rows_of_form(visitor.plan, "p01", 0)[:2]
+
+    def keep_half(connection: sqlite3.Connection, slot: Slot, record_row: RecordRow) -> None:
+        keep_row(connection, slot, record_row)
+        raise KeyError("form")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("snellen.web.store.keep_row", keep_half)
+        refused(visitor.send(first, secret), 500)
+    assert [record.getMessage() for record in caplog.records] == ["a request failed and was not kept: KeyError('form')"]
+    assert visitor.kept() == {}, "what the failed request wrote is taken back"
+    assert visitor.send(first, secret).status_code == visitor.send(second, secret).status_code == 200
+    assert visitor.kept() == {"p01": [first, second]}
+
+
+def test_jobs_committed_together_fail_alone(tmp_path: Path) -> None:
+    """A batch waits behind a job that is held up: one of its jobs fails, the others are kept."""
+    database = Store(tmp_path / "results.sqlite", "hash")
+    go_on = threading.Event()
+    held = database.submit(lambda connection: go_on.wait(10))
+
+    def write(name: str, error: type[Exception] | None, connection: sqlite3.Connection) -> str:
+        connection.execute("INSERT INTO facts VALUES (?, '')", (name,))
+        if error:
+            raise error(name)
+        return name
+
+    errors: list[type[Exception] | None] = [None, ValueError, None, UnicodeError, None]
+    futures = [database.submit(partial(write, f"fact {n}", error)) for n, error in enumerate(errors)]
+    go_on.set()
+    assert held.result(10)
+    for n, (future, error) in enumerate(zip(futures, errors, strict=True)):
+        if error is None:
+            assert future.result(10) == f"fact {n}"
+        else:
+            with pytest.raises(error):
+                future.result(10)
+    database.close()
+    with closing(sqlite3.connect(tmp_path / "results.sqlite")) as connection:
+        names = {name for (name,) in connection.execute("SELECT name FROM facts WHERE name LIKE 'fact %'")}
+    assert names == {"fact 0", "fact 2", "fact 4"}
 
 
 @pytest.mark.parametrize("sequence", [-1, 10_000, 1.5, "one", None, 10**40])

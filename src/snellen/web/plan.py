@@ -6,10 +6,11 @@ of practice items are the only ones in a bundle. `design/people.md` describes bo
 
 from __future__ import annotations
 
+import json
 from datetime import datetime
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from snellen.core.item import AnswerKind, MediaKind
 
@@ -114,6 +115,17 @@ class StudyPlan(_Frozen):
 # Records: what a transport appends, one JSON object each
 
 
+def refuse_broken_text(cells: Any) -> Any:
+    """JSON data as they came in. Raises ValueError for half a character (a lone surrogate), which nothing can store."""
+    try:
+        json.dumps(cells, ensure_ascii=False, default=repr).encode()
+    except UnicodeEncodeError:
+        raise ValueError("a text holds half a character; type it again") from None
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    return cells
+
+
 class Start(_Frozen):
     """A participant began, or came back. `parameters` are those of the address (`PROLIFIC_PID` …)."""
 
@@ -164,6 +176,8 @@ StudyRecord: TypeAlias = Annotated[Start | Consent | PageAnswers | End, Field(di
 
 class RecordRow(_Frozen):
     """A record with its `sequence` number among a participant's records, from 0: what is sent, stored and read back."""
+
+    _texts = model_validator(mode="before")(refuse_broken_text)
 
     sequence: int
     record: StudyRecord

@@ -8,6 +8,7 @@ that the bundle has, and paths of requests never touch the disk.
 from __future__ import annotations
 
 import asyncio
+import logging
 import secrets
 import socket
 import sqlite3
@@ -22,16 +23,17 @@ import uvicorn
 from fastapi import FastAPI, Header, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 from starlette.exceptions import HTTPException
 
 from snellen.core.errors import Interrupted, SnellenError
+from snellen.core.plain_text import short_reason
 from snellen.web import store
 from snellen.web.admission import row_problem
 from snellen.web.bundle import INDEX, MEDIA_TYPES, bundle_files
 from snellen.web.guard import HEADERS, MAX_BODY_BYTES, Guard, sentence
 from snellen.web.page import index_page
-from snellen.web.plan import RecordRow, Start, StudyPlan
+from snellen.web.plan import RecordRow, Start, StudyPlan, refuse_broken_text
 from snellen.web.store import Job, Link, Refusal, Store
 from snellen.web.study import BUNDLE, RESULTS, read_plan, read_study
 
@@ -39,6 +41,10 @@ SECRET_HEADER = "X-Snellen-Secret"
 PARAMETERS = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
 """Names of the address that are recorded, beside those that the design names."""
 NO_PAGE = "There is no such page."
+FAILURE = "The server failed and kept nothing of this request."
+STOP_SECONDS = 2
+"""How long requests may take to end once the server is told to."""
+_LOGGER = logging.getLogger(__name__)
 REFUSALS: dict[int | str, dict[str, Any]] = {
     400: {"description": "The body is no JSON."},
     403: {"description": "Sent by another site, or a secret that is not of this link."},
@@ -59,6 +65,7 @@ class Opening(BaseModel):
     """Somebody begins, or comes back with a secret. Of `parameters`, those of the study are kept."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+    _texts = model_validator(mode="before")(refuse_broken_text)
 
     parameters: dict[Word, Annotated[str, Field(max_length=1000)]] = Field(default_factory=dict, max_length=50)
     participant: Word | None = None
@@ -102,8 +109,13 @@ class StudyService:
         """What the job gives, once it is committed."""
         try:
             return await asyncio.wrap_future(self.database.submit(job))
+        except Refusal:
+            raise
         except sqlite3.Error as error:
             raise Refusal(503, f"The answer could not be kept ({error}); it is sent again.") from error
+        except Exception as error:
+            _LOGGER.error("a request failed and was not kept: %s", short_reason(repr(error)))
+            raise Refusal(500, FAILURE) from error
 
     async def open(self, link: Link, opening: Opening) -> Opened:
         """Begin or come back."""
@@ -236,13 +248,20 @@ async def _on_invalid(request: Request, error: Exception) -> Response:
 
 async def _on_failure(request: Request, error: Exception) -> Response:
     # Answered outside the guard, which adds headers elsewhere.
-    return sentence(500, "The server failed and kept nothing of this request.", HEADERS)
+    return sentence(500, FAILURE, HEADERS)
 
 
 def http_server(service: StudyService) -> uvicorn.Server:
     """The server of an open study; it logs no requests, since their addresses hold the links."""
     return uvicorn.Server(
-        uvicorn.Config(app_of(service), log_level="warning", access_log=False, server_header=False, proxy_headers=False)
+        uvicorn.Config(
+            app_of(service),
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            timeout_graceful_shutdown=STOP_SECONDS,
+        )
     )
 
 

@@ -37,6 +37,7 @@ CREATE TABLE IF NOT EXISTS rows (
 PROLIFIC = "PROLIFIC_PID"
 MAX_BATCH = 256
 BUSY_SECONDS = 30.0
+CLOSE_SECONDS = 2.0
 
 
 class Refusal(Exception):
@@ -95,32 +96,31 @@ class Store:
         self._thread.start()
 
     def submit(self, job: Job) -> Future[Any]:
-        """What the job gives, after the commit. Raises Refusal, or sqlite3.Error where nothing was kept."""
+        """What the job gives, after the commit. Raises what the job raised, or sqlite3.Error; then nothing was kept."""
         future: Future[Any] = Future()
         self._queue.put((job, future))
         return future
 
     def close(self) -> None:
-        """Finish what was handed in."""
+        """Finish what was handed in; what takes longer than `CLOSE_SECONDS` was never acknowledged."""
         self._queue.put(None)
-        self._thread.join()
+        self._thread.join(CLOSE_SECONDS)
 
     def _write(self) -> None:
-        connection = _connect(self._path)
+        connection: sqlite3.Connection | None = None
         while batch := self._next_batch():
-            outcomes: list[tuple[Future[Any], Any]] = []
             try:
-                connection.execute("BEGIN IMMEDIATE")
-                for job, future in batch:
-                    outcomes.append((future, _attempt(job, connection)))
-                connection.execute("COMMIT")
-            except (sqlite3.Error, OSError) as error:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-                outcomes = [(future, error) for _, future in batch]
-            for future, outcome in outcomes:
+                connection = connection or _connect(self._path)
+                outcomes = _commit(batch, connection)
+            except Exception as error:  # noqa: BLE001  # whatever it is, those who wait are told, and the thread goes on
+                outcomes = [error] * len(batch)
+                if connection is not None and connection.in_transaction:
+                    with contextlib.suppress(sqlite3.Error):
+                        connection.execute("ROLLBACK")
+            for (_, future), outcome in zip(batch, outcomes, strict=True):
                 _resolve(future, outcome)
-        connection.close()
+        if connection is not None:
+            connection.close()
 
     def _next_batch(self) -> list[tuple[Job, Future[Any]]]:
         """What waits, at least one job; empty when the store is closed."""
@@ -147,11 +147,25 @@ def _connect(path: Path) -> sqlite3.Connection:
     return connection
 
 
+def _commit(batch: Sequence[tuple[Job, Future[Any]]], connection: sqlite3.Connection) -> list[Any]:
+    """Do the jobs in one transaction. What a job gives, or the exception that it alone ends with, for each."""
+    connection.execute("BEGIN IMMEDIATE")
+    outcomes = [_attempt(job, connection) for job, _ in batch]
+    connection.execute("COMMIT")
+    return outcomes
+
+
 def _attempt(job: Job, connection: sqlite3.Connection) -> Any:
+    connection.execute("SAVEPOINT job")
     try:
-        return job(connection)
-    except Refusal as refusal:
-        return refusal
+        outcome = job(connection)
+    except (sqlite3.Error, OSError):  # the disk: nothing of this batch is kept
+        raise
+    except Exception as error:  # noqa: BLE001  # a fault of this job's: the others are kept
+        connection.execute("ROLLBACK TO job")
+        outcome = error
+    connection.execute("RELEASE job")
+    return outcome
 
 
 def _resolve(future: Future[Any], outcome: Any) -> None:
