@@ -56,6 +56,8 @@ def walk(opened: Tab, *, touch: bool) -> None:
     write("number", " 3,50 ")
     wait_for(opened, "text")
     opened.fill("[data-field=reason]", "in large letters")
+    half = "field => { field.value += String.fromCharCode(0xd83d) }"  # of an emoji, which a paste may cut in two
+    opened.locator("[data-field=reason]").evaluate(half)
     write("text", "OPEN")
     write("description", "A square.\nA disc.")
     wait_for(opened, "colour")
@@ -87,7 +89,9 @@ def check_kinds(rows: list[RecordRow]) -> None:
     assert [row.sequence for row in rows] == list(range(len(KINDS) + 2))
     assert [record.page_id for record in pages_of(rows)] == list(KINDS)
     assert [record.position for record in pages_of(rows)] == list(range(len(KINDS)))
-    assert next(record for record in pages_of(rows) if record.page_id == "text").reasons == {"text": "in large letters"}
+    assert next(record for record in pages_of(rows) if record.page_id == "text").reasons == {
+        "text": "in large letters\ufffd"
+    }
 
 
 STYLES = """image => {

@@ -1,7 +1,8 @@
 """Loading what a checkpoint of transformers holds: configuration, tokenizer, image processor, weights.
 
 `who` is the subject as written, for messages. Pictures go through the image processor's Pillow form, never the
-torchvision one: the two resize differently, and answers must not hang on what else is installed.
+torchvision one: the two resize differently, and answers must not hang on what else is installed. Every call says
+`trust_remote_code=False`: without it, transformers asks on a terminal whether to run the code of a checkpoint.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ def read_config(who: str, path: str) -> Any:
     """The configuration. Raises SnellenError where there is no such model."""
     transformers = import_extra("transformers", who)
     try:
-        return transformers.AutoConfig.from_pretrained(path)
+        return transformers.AutoConfig.from_pretrained(path, trust_remote_code=False)
     except (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:  # of any JSON
         raise SnellenError(f"{who}: no such model ({first_line(error)}); give a folder or a hub id") from error
 
@@ -34,7 +35,7 @@ def read_config(who: str, path: str) -> Any:
 def read_tokenizer(who: str, path: str) -> Any:
     """The tokenizer. Raises SnellenError where there is none."""
     try:
-        return import_extra("transformers", who).AutoTokenizer.from_pretrained(path)
+        return import_extra("transformers", who).AutoTokenizer.from_pretrained(path, trust_remote_code=False)
     except (OSError, ValueError) as error:
         raise SnellenError(f"{who}: no tokenizer ({first_line(error)}); save the model's own beside it") from error
 
@@ -43,7 +44,8 @@ def read_tokenizer(who: str, path: str) -> Any:
 def read_image_processor(who: str, path: str) -> Any:
     """The image processor in its Pillow form. Raises SnellenError where it exists for torchvision only."""
     try:
-        processor = import_extra("transformers", who).AutoImageProcessor.from_pretrained(path, backend="pil")
+        transformers = import_extra("transformers", who)
+        processor = transformers.AutoImageProcessor.from_pretrained(path, backend="pil", trust_remote_code=False)
     except (OSError, ValueError, ImportError) as error:
         raise _no_processor(who, first_line(error)) from error
     if any("Torchvision" in base.__name__ for base in type(processor).__mro__):
@@ -82,7 +84,7 @@ def load_weights(who: str, kind: str, path: str, dtype: str, **settings: Any) ->
     try:
         with quiet_transformers(who) as transformers:
             model, report = getattr(transformers, kind).from_pretrained(
-                path, dtype=torch_dtype, output_loading_info=True, **settings
+                path, dtype=torch_dtype, output_loading_info=True, trust_remote_code=False, **settings
             )
     except pickle.UnpicklingError as error:
         raise SnellenError(

@@ -119,7 +119,8 @@ def _assemble_processor(who: str, path: str) -> Any:
     """The processor, made of its parts: asked for as a whole, it would want torchvision for videos."""
     transformers = import_extra("transformers", who, "models")
     pictures = read_image_processor(who, path)
-    tokenizer = transformers.AutoTokenizer.from_pretrained(path)  # not the shared one: processors add tokens to theirs
+    # Not the shared one: processors add tokens to theirs.
+    tokenizer = transformers.AutoTokenizer.from_pretrained(path, trust_remote_code=False)
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
     processor_dict, _ = transformers.ProcessorMixin.get_processor_dict(path)

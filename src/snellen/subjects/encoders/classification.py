@@ -138,7 +138,8 @@ def load_start(name: str, classes: int, seed: int) -> Start:
             config = transformers.AutoConfig.for_model(**configuration, num_labels=classes)
             side = TINY_SIDE if prefix == "tiny" else FULL_SIDE
             processor = transformers.ViTImageProcessorPil(size={"height": side, "width": side}, **IMAGENET)
-            return Start(transformers.AutoModelForImageClassification.from_config(config), processor, f"random {seed}")
+            model = transformers.AutoModelForImageClassification.from_config(config, trust_remote_code=False)
+            return Start(model, processor, f"random {seed}")
         path, who = HUB.get(name, name), f"model {name}"
         processor = read_image_processor(who, path)
         model, missing = load_weights(
@@ -151,7 +152,7 @@ def load_start(name: str, classes: int, seed: int) -> Start:
 
 def layer_setting(folder: Path) -> str:
     """What `encoder:hf/FOLDER` needs behind it to give the features that were classified: of a ViT its class token."""
-    config = import_extra("transformers", str(folder)).AutoConfig.from_pretrained(folder)
+    config = import_extra("transformers", str(folder)).AutoConfig.from_pretrained(folder, trust_remote_code=False)
     return "?layer=cls" if config.model_type == "vit" else ""
 
 

@@ -144,8 +144,10 @@ def _folder() -> Path:
 @once
 def _minilm(device: str) -> tuple[Any, Any]:
     """Tokenizer and model, read from the package's own folder: the hub is never asked."""
-    options = {"local_files_only": True}
+    local: dict[str, Any] = {"local_files_only": True}
     with quiet_transformers("encoder:conse") as transformers:
-        tokenizer = transformers.AutoTokenizer.from_pretrained(str(_folder()), **options)
-        model = transformers.AutoModel.from_pretrained(str(_folder()), use_safetensors=True, **options)
+        tokenizer = transformers.AutoTokenizer.from_pretrained(str(_folder()), trust_remote_code=False, **local)
+        model = transformers.AutoModel.from_pretrained(
+            str(_folder()), use_safetensors=True, trust_remote_code=False, **local
+        )
     return tokenizer, for_inference("encoder:conse", model, device)

