@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import itertools
 import json
+import os
 import shutil
 import struct
 import zlib
@@ -20,6 +21,7 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image, ImageFile
 
+from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest, sha256
 from snellen.core.itemset import read_itemset, write_itemset
 from snellen.core.media import MediaFolder
@@ -237,3 +239,65 @@ def test_a_good_set_passes_everywhere_and_its_pictures_are_decoded_once(
         ("report", tmp_path / "run", "--out", tmp_path / "report"),
     ):
         assert snellen(*words)[0] == 0
+
+
+def pipe(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+def endless(path: Path) -> None:
+    path.unlink()
+    path.symlink_to("/dev/zero")
+
+
+def huge(path: Path) -> None:
+    """A few bytes on the disk, and 300 MB to whoever reads it."""
+    with path.open("r+b") as file:
+        file.truncate(300_000_000)
+
+
+def folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+NO_FILES: dict[str, tuple[Callable[[Path], None], str]] = {
+    "a pipe": (pipe, "not a file"),
+    "a device without an end": (endless, "not a file"),
+    "a folder": (folder, "not a file"),
+    "a file of holes": (huge, "file of more than 200 MB"),
+}
+
+
+@pytest.mark.parametrize("name", NO_FILES)
+def test_what_is_no_file_in_place_of_an_image_is_not_read(
+    snellen: Command, good: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    replace, message = NO_FILES[name]
+    shutil.copytree(good, tmp_path / "set")
+    monkeypatch.setenv("SNELLEN_HOME", str(tmp_path / "home"))
+    run_of(tmp_path / "set", tmp_path / "run")
+    (image,) = (tmp_path / "set" / "media").rglob("*.png")
+    replace(image)
+    for words in (("verify", tmp_path / "set"), *(make(tmp_path) for make in COMMANDS.values())):
+        code, out, told = snellen(*words)
+        assert (code, out, told.count("\n")) == (2, "", 1), (words, told)
+        assert message in told
+    with pytest.raises(SnellenError, match=message):
+        MediaFolder(tmp_path / "set" / "media").read(read_itemset(good).items[0].query[0])
+    with pytest.raises(SnellenError, match=message):
+        MediaFolder(tmp_path / "own").add_file(image)
+
+
+@pytest.mark.parametrize("card", ["set/itemset.json", "run/run.json", "run/parts/0000.jsonl", "set/blind.json"])
+def test_cards_and_parts_that_are_too_large_are_not_read(
+    snellen: Command, good: Path, tmp_path: Path, card: str
+) -> None:
+    shutil.copytree(good, tmp_path / "set")
+    assert snellen("run", tmp_path / "set", "-s", "fake:chance", "--out", tmp_path / "run")[0] == 0
+    with (tmp_path / card).open("ab") as file:
+        file.truncate(3_000_000_000)
+    code, _, told = snellen("verify", tmp_path / card.split("/")[0])
+    assert (code, told.count("\n")) == (2, 1)
+    assert "more than" in told

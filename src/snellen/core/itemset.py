@@ -25,6 +25,7 @@ from snellen.core.item_rows import JSON_FIELDS, rounded, rows_hash, write_image_
 from snellen.core.media import MediaFolder
 from snellen.core.plain_text import printable
 from snellen.core.schemas import Card, parse_card, present_table
+from snellen.core.user_files import MAX_CARD_BYTES, read_text
 
 _TEXT, _INT, _FLOAT = pa.string(), pa.int32(), pa.float64()
 _MEDIA = pa.list_(
@@ -189,8 +190,8 @@ def read_blind(root: Path) -> BlindCard | None:
     if not path.is_file():
         return None
     try:
-        return parse_card(BlindCard, path, path.read_text("utf-8"))
-    except (ValidationError, UnicodeDecodeError) as error:
+        return parse_card(BlindCard, path, read_text(path, limit=MAX_CARD_BYTES))
+    except (ValidationError, UnicodeDecodeError, OSError) as error:
         raise SnellenError(f"{path}: {_first(error)}; measure again with `snellen blind {root}`") from error
 
 
@@ -294,13 +295,13 @@ def read_card(root: Path) -> ItemSetCard:
     if not path.is_file():
         raise SnellenError(f"{root}: no item set (no itemset.json); build one with `snellen build SUITE --out {root}`")
     try:
-        return parse_card(ItemSetCard, path, path.read_text("utf-8"))
-    except (ValidationError, UnicodeDecodeError) as error:
+        return parse_card(ItemSetCard, path, read_text(path, limit=MAX_CARD_BYTES))
+    except (ValidationError, UnicodeDecodeError, OSError) as error:
         raise SnellenError(f"{path}: {_first(error)}; build the item set again") from error
 
 
-def _first(error: ValidationError | UnicodeDecodeError) -> str:
-    if isinstance(error, UnicodeDecodeError):
+def _first(error: ValidationError | UnicodeDecodeError | OSError) -> str:
+    if not isinstance(error, ValidationError):
         return str(error)
     problem = error.errors()[0]
     return f"{'.'.join(map(str, problem['loc'])) or 'file'}: {problem['msg']}"

@@ -18,6 +18,7 @@ from snellen.core.hashing import digest, sha256
 from snellen.core.home import home
 from snellen.core.item import Affine, Media, MediaKind
 from snellen.core.item_checks import size_fault
+from snellen.core.user_files import read_file
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -108,7 +109,7 @@ class MediaFolder:
         from PIL import Image, UnidentifiedImageError
 
         try:
-            raw = path.read_bytes()
+            raw = read_file(path)
             with Image.open(io.BytesIO(raw)) as picture:
                 size, format = picture.size, (picture.format or "").lower()
         except (OSError, UnidentifiedImageError) as error:
@@ -130,7 +131,10 @@ class MediaFolder:
     def read(self, media: Media) -> bytes:
         """The bytes; those not yet checked in this process are held against their name."""
         path = self.find(media)
-        raw = path.read_bytes()
+        try:
+            raw = read_file(path)
+        except OSError as error:
+            raise SnellenError(f"{path}: cannot be read ({error.strerror}); build the item set again") from error
         if media.sha256 not in self._verified:
             if sha256(raw) != media.sha256:
                 raise SnellenError(f"{path}: the bytes were altered; build or copy the item set again")
@@ -217,7 +221,7 @@ def _refuse_damage(
 def _file_fault(path: Path, media: Media, video_fault: Callable[[bytes, Media], str | None] | None) -> str | None:
     """Why a file is not the one that a card describes, or None."""
     try:
-        raw = path.read_bytes()
+        raw = read_file(path)
     except OSError as error:
         return f"cannot be read ({error.strerror})"
     if sha256(raw) != media.sha256:

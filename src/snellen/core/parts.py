@@ -16,6 +16,7 @@ from snellen.core.plain_text import short_reason
 from snellen.core.prompt import Reply
 from snellen.core.response import Exchange
 from snellen.core.schemas import present_line
+from snellen.core.user_files import MAX_LIST_BYTES, read_file
 
 _DEFAULTS = asdict(Reply(""))
 _FIELDS = {"key", "digest", "reply", "error"}
@@ -30,7 +31,7 @@ def read_exchanges(root: Path) -> Iterator[Exchange]:
     present = present_line(root / "run.json")
     for part in part_files(root):
         try:
-            *lines, _ = part.read_bytes().split(b"\n")
+            *lines, _ = read_file(part, MAX_LIST_BYTES).split(b"\n")
         except OSError as error:
             raise SnellenError(
                 f"{part}: cannot be read ({error.strerror}); restore it, or choose another --out"

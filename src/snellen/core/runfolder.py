@@ -29,6 +29,7 @@ from snellen.core.parts import bounded, line_of, part_sizes, read_exchanges
 from snellen.core.prompt import Reply
 from snellen.core.response import Exchange, Response
 from snellen.core.schemas import Card, parse_card, present_table, refuse_older
+from snellen.core.user_files import MAX_CARD_BYTES, read_text
 
 _ARROW = {"int": pa.int64(), "float": pa.float64(), "tuple[float, ...]": pa.list_(pa.float64())}
 _REPLY = {f.name: _ARROW.get(str(f.type), pa.string()) for f in fields(Reply)}
@@ -259,8 +260,8 @@ def read_run_card(root: Path) -> RunCard:
             f"{root}: no run (no run.json); make one with `snellen run ITEMSET --subject S --out {root}`"
         )
     try:
-        return parse_card(RunCard, path, path.read_text("utf-8"))
-    except (ValidationError, UnicodeDecodeError) as error:
+        return parse_card(RunCard, path, read_text(path, limit=MAX_CARD_BYTES))
+    except (ValidationError, UnicodeDecodeError, OSError) as error:
         raise SnellenError(
             f"{path}: malformed ({str(error).splitlines()[0]}); the parts are whole: run again with another --out"
         ) from error

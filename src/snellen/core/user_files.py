@@ -4,12 +4,35 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 from pathlib import Path
 
 MAX_LIST_BYTES = 2_000_000_000
 """Of a list of records as datasets and other tools write them: LLaVA's own has 1.03 GB."""
+MAX_MEDIA_BYTES = 200_000_000
+"""Of an image or a video."""
+MAX_CARD_BYTES = 100_000_000
+"""Of what a folder says of itself."""
 MAX_YAML_BYTES = 2_000_000
 """Of a file written by hand; reading so much takes half a minute."""
+
+
+def file_fault(path: Path, limit: int = MAX_MEDIA_BYTES) -> str:
+    """Why a file is not read whole; empty where it may be. It is not opened: a pipe would wait, a device never end."""
+    try:
+        status = path.stat()
+    except (OSError, ValueError):
+        return "there is no such file"
+    if not stat.S_ISREG(status.st_mode):
+        return "not a file"
+    return f"file of more than {limit // 1_000_000} MB" if status.st_size > limit else ""
+
+
+def read_file(path: Path, limit: int = MAX_MEDIA_BYTES) -> bytes:
+    """The bytes of a file proper. Raises OSError with the reason of `file_fault`."""
+    if fault := file_fault(path, limit):
+        raise OSError(errno.EINVAL, fault, str(path))
+    return path.read_bytes()
 
 
 def read_bytes(path: Path, limit: int = MAX_LIST_BYTES) -> bytes:

@@ -13,7 +13,7 @@ from yaml import YAMLError
 
 from snellen.core.errors import SnellenError
 from snellen.core.item import Box
-from snellen.core.user_files import MAX_YAML_BYTES, read_text
+from snellen.core.user_files import MAX_YAML_BYTES, file_fault, read_text
 from snellen.core.user_yaml import read_yaml
 from snellen.datasets.fitting import annotated_file
 from snellen.datasets.formats.coco_json import CocoFile, CocoJson
@@ -26,7 +26,6 @@ from snellen.datasets.own_pictures import (
     OWN,
     PATH_COLUMNS,
     clean_label,
-    file_fault,
     find_column,
     path_within,
     read_csv,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import os
-import stat
 import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import Any
 from snellen.core import files
 from snellen.core.errors import SnellenError
 from snellen.core.plain_text import control_character, printable
-from snellen.core.user_files import read_text
+from snellen.core.user_files import file_fault, read_text
 from snellen.datasets.formats.class_folders import SPLITS
 from snellen.datasets.formats.file_tree import SUFFIXES
 from snellen.datasets.hub_tables import Shard, ShardReader, TableRow, find_shards, open_shard
@@ -26,8 +25,6 @@ OWN = "own"
 """What the source of such pictures is called."""
 MAX_LABEL, MAX_LABELS = 200, 10_000
 """Characters of a class, and classes: more are ids, taken for classes."""
-MAX_FILE_BYTES = 200_000_000
-"""Of a picture's file."""
 PATH_COLUMNS = ("path", "file", "filename", "file_name", "image")
 CLASS_COLUMNS = ("class", "label", "category")
 """Columns of a CSV file, whatever their capitals: the first of each that is there counts."""
@@ -132,17 +129,6 @@ def _is_text(text: str) -> bool:
 def shown_name(name: str) -> str:
     """A path as a message may hold it, at most 200 characters."""
     return printable(name.encode("utf-8", "backslashreplace").decode("utf-8"))[-200:]
-
-
-def file_fault(path: Path) -> str:
-    """Why a file is not read as a picture; empty where it may be one. It is not opened."""
-    try:
-        status = path.stat()
-    except (OSError, ValueError):
-        return "there is no such file"
-    if not stat.S_ISREG(status.st_mode):
-        return "not a file"
-    return f"file of more than {MAX_FILE_BYTES // 1_000_000} MB" if status.st_size > MAX_FILE_BYTES else ""
 
 
 def _class_folders(root: Path) -> Iterator[Sample | Note]:

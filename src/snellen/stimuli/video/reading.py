@@ -15,6 +15,7 @@ from PIL import Image
 from snellen.core.errors import SnellenError
 from snellen.core.item import Media
 from snellen.core.media import MediaFolder
+from snellen.core.user_files import read_file
 from snellen.stimuli.video.opening import ROUNDING_S, convert_frame, open_video
 from snellen.stimuli.video.timeline import Timeline, decoded_timeline, timeline
 
@@ -46,7 +47,7 @@ def add_video(media: MediaFolder, path: Path) -> Media:
     has no video stream or no frame, or is none of mp4, mov, avi, webm and mkv.
     """
     try:
-        raw = path.read_bytes()
+        raw = read_file(path)
     except OSError as error:
         raise SnellenError(f"{path}: cannot be read ({error.strerror}); mend or leave out the file") from error
     with open_video(raw, str(path)) as (container, stream):
