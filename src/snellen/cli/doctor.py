@@ -1,24 +1,49 @@
-"""`snellen doctor`: what works here, in words."""
+"""`snellen doctor`: what works on this machine, and the command that brings what is missing."""
 
 from __future__ import annotations
 
+import json
+import os
+import platform
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, distribution, version
+from pathlib import Path
 
 import typer
+from packaging.requirements import Requirement
 
-from snellen.cli.machine import Library, Machine, Trial, examine_machine, library_problems
 from snellen.cli.output import print_json
+from snellen.compute.dispatch import dispatch
+from snellen.core.errors import SnellenError
+from snellen.core.extras import install_command
+from snellen.core.home import home
+from snellen.core.plain_text import short_reason
+from snellen.web.chromium import find_chromium
+from snellen.web.lock import present_parts
 
-WIDTH = 80
-LABEL = 12
+WIDTH, LABEL = 80, 12
 GB = 10**9
+IMPORT_CORE = "import numpy, pandas, pyarrow.parquet, pydantic, PIL.Image"
+"""The libraries with compiled code that every command reads items by."""
+LIST_GPUS = (
+    "import json, torch; c = torch.cuda; print(json.dumps([c.get_device_name(n) for n in range(c.device_count())]))"
+)
+RENDER = "from snellen.cli.doctor import render_one_image; render_one_image()"
+TRIAL_SECONDS, RENDER_SECONDS = 60, 180
+"""How long a child may take; several libLLVM may be tried one after another, each compiling first."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One line: `ok`, `--` (not there, and nothing but some commands needs it) or `NO`; a command that mends it."""
+    """One line: `ok`, `--` (missing, and only some commands need it) or `NO`; a command that brings what is missing."""
 
     mark: str
     label: str
@@ -35,56 +60,178 @@ class Finding:
         return f"{text}\n{margin}{self.command}" if self.command else text
 
 
+@dataclass(frozen=True)
+class Trial:
+    """What a child process did: whether it ended well, and what it printed last, or why it failed."""
+
+    works: bool
+    text: str
+
+
 def doctor(trials: bool, as_json: bool) -> None:
-    """Print it; exit code 1 where the core does not work."""
-    machine = examine_machine(trials=trials)
+    """Print the findings; exit code 1 where the core does not work. `trials` start children that import and render."""
+    lines = list(findings(trials))
+    works = all(finding.mark != "NO" for finding in lines)
     if as_json:
-        print_json({"works": machine.works} | asdict(machine))
+        print_json({"works": works, "findings": [asdict(finding) for finding in lines]})
     else:
-        print(f"snellen {machine.snellen}, Python {machine.python}, {machine.system}\n")
-        for finding in findings(machine):
-            print(finding)
-        print(f"\n{verdict(machine)}")
-    if not machine.works:
+        print(f"snellen {version('snellen')}, Python {platform.python_version()}, {platform.system()}\n")
+        print(*lines, sep="\n")
+        print("\nThe core works." if works else "\nThe core does not work: see NO above.")
+    if not works:
         raise typer.Exit(1)
 
 
-def verdict(machine: Machine) -> str:
-    """The last line: whether the core works, and what is wrong with it."""
-    if machine.works:
-        return "The core works."
-    return "\n".join(["The core does not work:", *(f"  {problem}" for problem in machine.core_problems)])
-
-
-def findings(machine: Machine) -> Iterator[Finding]:
-    """Core and disk first, then extras, then what they stand on."""
-    yield Finding("NO" if library_problems(machine.core) else "ok", "core", _versions(machine.core))
-    place = machine.home
-    space = f"{place.path}: {place.free_bytes / GB:.1f} GB free, {place.problem or 'can be written to'}"
-    yield Finding("NO" if place.problem else "ok", "home", space)
-    for name, extra in machine.extras.items():
-        if extra.installed:
-            yield Finding("ok", name, _versions(extra.libraries))
-        else:
-            yield Finding("--", name, "; ".join(library_problems(extra.libraries)), extra.install)
-    yield _tried("renderer", machine.renderer, "not tried; --renderer toy needs nothing")
-    yield _tried("GPU", machine.gpu, "not tried")
-    yield Finding("ok" if machine.browser else "--", "browser", machine.browser or "no Chromium (Debian: chromium)")
-    parts = machine.web_parts
-    yield Finding(
-        "ok" if parts else "--", "web parts", parts or "not fetched yet", "" if parts else "python -m snellen.web.lock"
+def findings(trials: bool) -> Iterator[Finding]:
+    """Core and home folder first, then extras, then what they need."""
+    libraries = wanted_libraries()
+    problems = library_problems(core := libraries.pop(""))
+    if trials and not problems and not (imports := try_child(IMPORT_CORE, TRIAL_SECONDS)).works:
+        problems = [f"the libraries do not load: {imports.text}"]
+    yield Finding("NO" if problems else "ok", "core", "; ".join(problems) or _versions(core))
+    yield _home()
+    for extra, part in libraries.items():
+        problems = library_problems(part)
+        command = install_command(extra) if problems else ""
+        yield Finding("--" if problems else "ok", extra, "; ".join(problems) or _versions(part), command)
+    can_render = trials and not library_problems(libraries.get("render", ()))
+    not_tried = Trial(False, "not tried; --renderer toy needs nothing")
+    yield _tried("renderer", try_child(RENDER, RENDER_SECONDS) if can_render else not_tried)
+    yield _tried("GPU", gpus() if trials else Trial(False, "not tried"))
+    browser, parts = find_chromium(), present_parts()
+    yield Finding("ok" if browser else "--", "browser", browser or "no Chromium (Debian: chromium)")
+    yield (
+        Finding("ok", "web parts", str(parts))
+        if parts
+        else Finding("--", "web parts", "not fetched yet", "python -m snellen.web.lock")
     )
-    names = f"{', '.join(machine.keys)} (not tried)" if machine.keys else "no variable *_API_KEY or HF_TOKEN is set"
-    yield Finding("ok" if machine.keys else "--", "keys", names)
-    size = f"{machine.cores} cores, {machine.memory_bytes / GB:.1f} GB of memory"
-    yield Finding("ok", "machine", f"{size}; {machine.dispatch}")
+    names = key_names(os.environ)
+    shown = f"{', '.join(names)} (not tried)" if names else "no variable *_API_KEY or HF_TOKEN is set"
+    yield Finding("ok" if names else "--", "keys", shown)
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / GB
+    yield Finding("ok", "machine", f"{platform.machine()}, {cores} cores, {memory:.1f} GB of memory; {dispatch()}")
 
 
-def _tried(label: str, trial: Trial | None, otherwise: str) -> Finding:
-    if trial is None:
-        return Finding("--", label, otherwise)
+def _tried(label: str, trial: Trial) -> Finding:
     return Finding("ok" if trial.works else "--", label, trial.text)
 
 
-def _versions(libraries: Sequence[Library]) -> str:
-    return ", ".join(f"{library.name}\N{NO-BREAK SPACE}{library.version or 'missing'}" for library in libraries)
+def _versions(libraries: Sequence[Requirement]) -> str:
+    return ", ".join(f"{library.name}\N{NO-BREAK SPACE}{_installed(library.name)}" for library in libraries)
+
+
+def wanted_libraries() -> dict[str, list[Requirement]]:
+    """What the installed package needs, by extra; `""` is the core. `all`, which names the others, is left out."""
+    try:
+        package = distribution("snellen")
+    except PackageNotFoundError:
+        raise SnellenError(
+            "snellen is imported from a folder and was never installed, so nobody knows what it needs; "
+            "in its checkout: pip install -e ."
+        ) from None
+    wanted = [Requirement(line) for line in package.requires or ()]
+    extras = sorted(set(package.metadata.get_all("Provides-Extra") or ()) - {"all"})
+    core = [library for library in wanted if _is_for(library, "")]
+    return {"": core} | {
+        extra: [library for library in wanted if _is_for(library, extra) and library not in core] for extra in extras
+    }
+
+
+def _is_for(library: Requirement, extra: str) -> bool:
+    return library.marker is None or library.marker.evaluate({"extra": extra})
+
+
+def _installed(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def library_problems(libraries: Sequence[Requirement]) -> list[str]:
+    """What is missing, and what is installed in another version than wanted."""
+    versions = {library.name: _installed(library.name) for library in libraries}
+    missing = [name for name, installed in versions.items() if installed is None]
+    others = [
+        f"{library.name} is {installed}, wanted {library.specifier}"
+        for library in libraries
+        if (installed := versions[library.name]) and not library.specifier.contains(installed, prereleases=True)
+    ]
+    return [*([f"missing: {', '.join(missing)}"] if missing else []), *others]
+
+
+def key_names(environment: Mapping[str, str]) -> list[str]:
+    """Names of variables that hold keys of services; their values go nowhere."""
+    ends = ("_API_KEY", "_ACCESS_KEY")
+    return sorted(name for name, key in environment.items() if key and (name.endswith(ends) or name == "HF_TOKEN"))
+
+
+def _home() -> Finding:
+    """The home folder as it is, or the nearest folder above it that exists, tried by a file that leaves no name."""
+    folder = home()
+    nearest = next(place for place in (folder, *folder.parents) if place.exists())
+    try:
+        with tempfile.TemporaryFile(dir=nearest) as file:
+            file.write(bytes(4096))
+            file.flush()
+    except OSError as error:
+        problem = f"{folder}: cannot be written to ({error.strerror}); set SNELLEN_HOME to a folder that can"
+        return Finding("NO", "home", problem)
+    free = shutil.disk_usage(nearest).free / GB
+    return Finding("ok", "home", f"{folder}: {free:.1f} GB free, can be written to")
+
+
+def gpus() -> Trial:
+    """GPUs that torch sees, listed by a child; a torch for processors alone is not imported."""
+    torch = _installed("torch")
+    if torch is None or torch.endswith("+cpu"):
+        return Trial(False, f"torch {torch} is built for processors alone" if torch else "torch is not installed")
+    trial = try_child(LIST_GPUS, TRIAL_SECONDS)
+    names: list[str] = json.loads(trial.text) if trial.works else []
+    if trial.works and not names:
+        return Trial(False, f"torch {torch} sees none")
+    return Trial(trial.works, f"torch {torch}: {', '.join(names)}" if names else trial.text)
+
+
+def try_child(code: str, seconds: float) -> Trial:
+    """Run Python code in a process group of its own: it may abort, hang or start others, and cannot take us along."""
+    with subprocess.Popen(
+        [sys.executable, "-P", "-c", code], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        text=True, errors="replace", start_new_session=True,
+    ) as child:  # fmt: skip
+        try:
+            printed, messages = child.communicate(timeout=seconds)
+        except BaseException as stop:
+            with suppress(ProcessLookupError):
+                os.killpg(child.pid, signal.SIGKILL)
+            if isinstance(stop, subprocess.TimeoutExpired):
+                return Trial(False, f"no answer in {seconds:g} seconds")
+            raise
+    if child.returncode < 0:
+        return Trial(False, f"the process was ended by {signal.Signals(-child.returncode).name}")
+    last = next((line for line in reversed((messages if child.returncode else printed).splitlines()) if line), "")
+    return Trial(child.returncode == 0, short_reason(last) or f"ended with exit code {child.returncode}")
+
+
+def render_one_image() -> None:
+    """Render a red cube as item sets are rendered, and print by which variant. For a child: libLLVM may abort it."""
+    import numpy as np
+    from PIL import Image
+
+    from snellen.stimuli.render import RenderSettings, render_pictures
+    from snellen.stimuli.render.engine import find_engine
+    from snellen.stimuli.scenes import Camera, Material, Pose, RenderSpec, Scene, Solid
+
+    cube = Solid("cube", "cube", Material("rubber", "red"), Pose((0.0, 0.0, 0.5)))
+    camera = Camera((3.0, -3.0, 2.0), (0.0, 0.0, 0.5), width_px=64, height_px=48)
+    settings = RenderSettings(quality="fast")
+    with tempfile.TemporaryDirectory() as folder:
+        (path,) = render_pictures([RenderSpec(Scene((cube,)), camera)], settings, folder)
+        red, green, _ = np.asarray(Image.open(path), np.float64)[24, 32]
+    if not red > 2 * green:
+        raise SnellenError(f"the red cube came out with red {red:.0f} and green {green:.0f}; reinstall mitsuba")
+    engine = find_engine(settings)
+    slow = ", 3 to 4 times slower than with libLLVM 17 or newer (DRJIT_LIBLLVM_PATH)"
+    libllvm = f" with {Path(engine.libllvm).name}" if engine.libllvm else slow
+    sys.stdout.write(f"mitsuba {dict(engine.versions)['mitsuba']}, variant {engine.variant}{libllvm}\n")

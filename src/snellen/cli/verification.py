@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from snellen.core import files
 from snellen.core.errors import SnellenError
 from snellen.core.item_rows import read_image_recipes, rows_hash
@@ -25,32 +27,26 @@ def verify(address: str, rebuild: int) -> None:
         items = open_items(path, remember=False)
         print(f"{address}: whole; {items.card.items} items of {items.card.suite} version {items.card.version}")
     recipes = read_image_recipes(items.root)
-    if recipes or items.card.source != "generated":
-        _check_rows_hash(items, recipes)
-    else:
+    rows = files.rows_of(files.read_table(items.root / "items.parquet"))
+    if items.card.source == "generated" and not recipes:
         print("rows_hash cannot be checked: the set came without image_recipes.parquet")
-    if rebuild:
-        _rebuild(items, recipes, rebuild)
-
-
-def _check_rows_hash(items: ItemSet, recipes: dict[str, str]) -> None:
-    stored = files.rows_of(files.read_table(items.root / "items.parquet"))
-    if items.card.rows_hash and rows_hash(stored, recipes) != items.card.rows_hash:
+    elif items.card.rows_hash not in ("", rows_hash(rows, recipes)):
         raise SnellenError(
             f"{items.root}: the rows and the recipes of the images are not those the card was written for "
             "(rows_hash); build or copy the item set again"
         )
+    if rebuild:
+        _rebuild(items, recipes, rebuild)
 
 
 def _rebuild(items: ItemSet, recipes: dict[str, str], count: int) -> None:
     from snellen.stimuli.render import rebuild
 
     shown = {media.sha256: media for item in items.items for media in item.media()}
-    images = [sha256 for sha256 in sorted(recipes) if rebuild.is_image(recipes[sha256])]
+    images = sorted(sha256 for sha256, recipe in recipes.items() if "spec" in json.loads(recipe))
     if not images:
         raise SnellenError(f"{items.root}: --rebuild needs images that Snellen rendered, and the set holds none")
-    order = stream("verify", items.card.rows_hash).permutation(len(images))[:count]
-    chosen = [images[int(n)] for n in order]
+    chosen = [images[int(n)] for n in stream("verify", items.card.rows_hash).permutation(len(images))[:count]]
     largest = rebuild.rebuild({items.media.find(shown[sha256]): recipes[sha256] for sha256 in chosen})
     print(
         f"{len(chosen)} of {len(images)} rendered images were rendered again: blocks of {rebuild.BLOCK_PX} x "

@@ -8,7 +8,7 @@ leaves out what an item says was measured in pixels (`FROM_PIXELS`).
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -32,15 +32,7 @@ _SCHEMA = pa.schema({"sha256": pa.string(), "recipe": pa.string()})
 def rounded(item: Item) -> Item:
     """The item as it is written: every float of answer, measures, regions and latent to twelve significant digits."""
     names = ("answer", "measures", "regions", "latent")
-    return replace(item, **{name: _significant(getattr(item, name)) for name in names})
-
-
-def _significant(value: Any) -> Any:
-    if isinstance(value, float):
-        return float(f"{value:.{DIGITS}g}")
-    if isinstance(value, Mapping):
-        return {key: _significant(part) for key, part in value.items()}
-    return type(value)(map(_significant, value)) if type(value) in (list, tuple) else value
+    return replace(item, **{name: _changed(getattr(item, name), _significant) for name in names})
 
 
 def rows_hash(rows: Iterable[Mapping[str, Any]], image_recipes: Mapping[str, str]) -> str:
@@ -50,29 +42,31 @@ def rows_hash(rows: Iterable[Mapping[str, Any]], image_recipes: Mapping[str, str
     for row in rows:
         cells = {name: json.loads(cell) if name in JSON_FIELDS else cell for name, cell in row.items()}
         measured = cells["provenance"].get(FROM_PIXELS, ())
-        rows_digest.add(_renamed({name: cell for name, cell in cells.items() if name not in measured}, names))
+        decided = {name: cell for name, cell in cells.items() if name not in measured}
+        rows_digest.add(_changed(decided, lambda text: names.get(text, text) if isinstance(text, str) else text))
     return rows_digest.digest()
 
 
 def recipe_name(recipe: str) -> str:
     """The digest of a recipe (JSON text), 64 hexadecimal digits; its floats count to nine decimals."""
-    return digest(_with_decimals(json.loads(recipe)))
+    return digest(_changed(json.loads(recipe), _decimal))
 
 
-def _with_decimals(value: Any) -> Any:
-    if isinstance(value, float):
-        return round(value, DECIMALS) + 0.0  # no -0.0
-    if isinstance(value, dict):
-        return {key: _with_decimals(part) for key, part in value.items()}
-    return [_with_decimals(part) for part in value] if isinstance(value, list) else value
+def _significant(value: Any) -> Any:
+    return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
 
 
-def _renamed(value: Any, names: Mapping[str, str]) -> Any:
-    if isinstance(value, dict):
-        return {names.get(key, key): _renamed(part, names) for key, part in value.items()}
-    if isinstance(value, list):
-        return [_renamed(part, names) for part in value]
-    return names.get(value, value) if isinstance(value, str) else value
+def _decimal(value: Any) -> Any:
+    return round(value, DECIMALS) + 0.0 if isinstance(value, float) else value  # no -0.0
+
+
+def _changed(value: Any, change: Callable[[Any], Any]) -> Any:
+    """Data with `change` done to every name and every value that holds no others."""
+    if isinstance(value, Mapping):
+        return {change(key): _changed(part, change) for key, part in value.items()}
+    if type(value) in (list, tuple):
+        return type(value)(_changed(part, change) for part in value)
+    return change(value)
 
 
 def write_image_recipes(root: Path, items: Iterable[Item], image_recipes: Mapping[str, str]) -> None:
@@ -84,10 +78,6 @@ def write_image_recipes(root: Path, items: Iterable[Item], image_recipes: Mappin
 
 
 def read_image_recipes(root: Path) -> dict[str, str]:
-    """The recipes of a set's rendered images, as JSON text by SHA-256; none where it holds no rendered images.
-
-    Raises SnellenError for a file that cannot be read.
-    """
-    if not (root / _FILE).is_file():
-        return {}
-    return {str(row["sha256"]): str(row["recipe"]) for row in files.rows_of(files.read_table(root / _FILE))}
+    """The recipes of a set's rendered images, as JSON text by SHA-256; none where there is no file of them."""
+    table = files.read_table(root / _FILE) if (root / _FILE).is_file() else _SCHEMA.empty_table()
+    return {str(row["sha256"]): str(row["recipe"]) for row in files.rows_of(table)}

@@ -24,25 +24,19 @@ Measured on 10 scenes: with other threads 0.0, with Mitsuba's other variant or a
 """
 
 
-def is_image(recipe: str) -> bool:
-    """Whether a recipe (JSON text) is of an image; those of videos name frames."""
-    return "spec" in json.loads(recipe)
-
-
 def rebuild(paths: Mapping[Path, str]) -> float:
-    """Render images again, and return the largest difference found (`block_difference`).
+    """Render images again, taking nothing from a cache; the largest difference (`block_difference`).
 
-    `paths` leads from stored files to recipes (`image_recipe`). Nothing is taken from a cache. Raises SnellenError for
-    an image that differs by more than `MAX_DIFFERENCE`, or at all where no ray is traced, and for a renderer that is
-    not there.
+    `paths` leads from stored files to recipes. Raises SnellenError for an image that differs by more than
+    `MAX_DIFFERENCE`, or at all where no ray is traced, and for a renderer that is not there.
     """
     largest = 0.0
-    for path, text in paths.items():
-        recipe = json.loads(text)
-        settings = RenderSettings(**recipe["settings"])
+    for path, recipe in paths.items():
+        cells = json.loads(recipe)
+        settings, spec = RenderSettings(**cells["settings"]), from_json(canonical(cells["spec"]))
         with TemporaryDirectory() as folder:
-            (again,) = render_pictures([from_json(canonical(recipe["spec"]))], settings, folder)
-            stored, rendered = _pixels(path), _pixels(again)
+            (again,) = render_pictures([spec], settings, folder)
+            stored, rendered = (np.asarray(Image.open(file).convert("RGB")) for file in (path, again))
         difference = block_difference(stored, rendered)
         if difference > MAX_DIFFERENCE or (settings.renderer != "mitsuba" and (stored != rendered).any()):
             raise SnellenError(
@@ -56,17 +50,12 @@ def rebuild(paths: Mapping[Path, str]) -> float:
 def block_difference(first: NDArray[np.uint8], second: NDArray[np.uint8]) -> float:
     """The largest difference, 0 to 255, between mean levels of a block of 16 x 16 pixels in a channel.
 
-    Both images are (height, width, 3); blocks at the right and lower edge may be smaller. 255 for two sizes.
+    Images are (height, width, 3); what does not fill a block at the right or lower edge joins its neighbour. 255 for
+    two sizes.
     """
     if first.shape != second.shape:
         return 255.0
-    starts = [np.arange(0, side, BLOCK_PX) for side in first.shape[:2]]
-    counts = np.outer(*(np.diff([*start, side]) for start, side in zip(starts, first.shape[:2], strict=True)))
-    difference = first.astype(float) - second
-    sums = np.add.reduceat(np.add.reduceat(difference, starts[0], axis=0), starts[1], axis=1)
-    return float(np.abs(sums / counts[..., None]).max())
-
-
-def _pixels(path: Path) -> NDArray[np.uint8]:
-    with Image.open(path) as image:
-        return np.asarray(image.convert("RGB"))
+    strips = [np.arange(0, max(side - BLOCK_PX, 0) + 1, BLOCK_PX) for side in first.shape[:2]]
+    sums = np.add.reduceat(np.add.reduceat(first.astype(float) - second, strips[0]), strips[1], axis=1)
+    heights, widths = (np.diff([*strip, side]) for strip, side in zip(strips, first.shape[:2], strict=True))
+    return float(np.abs(sums / (heights[:, None] * widths)[..., None]).max())
