@@ -12,12 +12,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from snellen.core.errors import SnellenError
-from snellen.core.item import Demo, Media, Option, ReplySpec, View
-from snellen.core.media import MediaFolder
-from snellen.core.prompt import Prompt, Turn
-from snellen.subjects.chat import TransformersChat, attention, make_chat
-from snellen.subjects.chat.attention import (
+from examples.attention import rollout
+from examples.attention.rollout import (
     Rollout,
     attention_of,
     role_shares,
@@ -25,8 +21,13 @@ from snellen.subjects.chat.attention import (
     top_tokens,
     visual_shares,
 )
-from snellen.subjects.chat.attention_files import heat, overlay, write_attention
-from snellen.subjects.chat.spans import Span, Tile
+from examples.attention.rollout_files import heat, overlay, write_attention
+from examples.attention.spans import Span, Tile
+from snellen.core.errors import SnellenError
+from snellen.core.item import Demo, Media, Option, ReplySpec, View
+from snellen.core.media import MediaFolder
+from snellen.core.prompt import Prompt, Turn
+from snellen.subjects.chat import TransformersChat, make_chat
 from tests.subjects.chat import tiny_models
 
 torch, transformers = tiny_models.torch, tiny_models.transformers
@@ -290,7 +291,7 @@ def test_what_cannot_be_rolled_out(
     template.write_text(template.read_text().replace("block['text']", "block['text'] | trim"))
     told = attention_of(chat(trimming), Prompt((" is it? ",), ()), media)
     assert [words(told, span) for span in told.spans if span.kind == "text"] == ["is it?"]
-    monkeypatch.setattr(attention, "_attention", lambda layer: layer.mlp)
+    monkeypatch.setattr(rollout, "_attention", lambda layer: layer.mlp)
     with pytest.raises(SnellenError, match="no attention matrix over the whole prompt"):
         attention_of(who, episode(media), media)
     assert not any(layer.mlp._forward_hooks for layer in who.checkpoint.model.get_decoder().layers)

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from examples.attention.spans import Span, find_spans
 from snellen.core.errors import SnellenError
 from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt
-from snellen.subjects.chat.spans import Span, find_spans
 from snellen.subjects.chat.transformers_model import TransformersChat, apply_template, encode_prompts, generate
 from snellen.subjects.loading import import_extra
 

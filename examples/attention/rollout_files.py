@@ -9,10 +9,10 @@ import pandas as pd
 from numpy.typing import NDArray
 from PIL import Image
 
+from examples.attention.rollout import TOP, Rollout, span_shares, top_tokens, visual_shares
+from examples.attention.spans import Span
 from snellen.core import files
 from snellen.core.media import MediaFolder
-from snellen.subjects.chat.attention import TOP, Rollout, span_shares, top_tokens, visual_shares
-from snellen.subjects.chat.spans import Span
 
 OPACITY = 0.6
 """Of the heat over a picture."""
