@@ -121,7 +121,7 @@ def test_a_home_that_cannot_be_written_to_is_a_fault_of_the_core(
     monkeypatch.setenv("SNELLEN_HOME", str(tmp_path / "file" / "home"))
     code, out, _ = snellen("doctor", "--no-trials")
     assert code == 1
-    assert "file/home: cannot be written to (Not a directory); set SNELLEN_HOME" in out.replace("\n", "")
+    assert "file/home: cannot be written to (Not a directory); set SNELLEN_HOME" in " ".join(out.split())
 
 
 @pytest.mark.usefixtures("installed")

@@ -11,8 +11,6 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from rapidfuzz.distance import Levenshtein
-
 from snellen.core.colour import srgb_to_lab
 from snellen.core.item import Box
 
@@ -140,7 +138,31 @@ def anls(answer: str, prediction: str) -> float:
     """
     same, other = (" ".join(text.lower().split()) for text in (answer, prediction))
     longest = max(len(same), len(other))
-    return 1.0 - Levenshtein.distance(same, other) / longest if longest else 1.0
+    return 1.0 - levenshtein(same, other) / longest if longest else 1.0
+
+
+def levenshtein(text: str, other: str) -> int:
+    """How many characters must be inserted, deleted or replaced to make one text the other: 0 to the longer length.
+
+    A column of the table of distances is a pair of bit rows, where it rises by one and where it falls: every character
+    of the shorter text costs some operations on integers (Myers 1999, as Hyyrö 2003 writes it, figure 3).
+    """
+    text, other = sorted((text, other), key=len)
+    if not text:
+        return len(other)
+    places: dict[str, int] = {}
+    for place, char in enumerate(other):
+        places[char] = places.get(char, 0) | 1 << place
+    every, last = (1 << len(other)) - 1, 1 << len(other) - 1
+    rises, falls, distance = every, 0, len(other)
+    for char in text:
+        same = places.get(char, 0)
+        level = (((same & rises) + rises) ^ rises) | same | falls
+        rises_across, falls_across = falls | ~(level | rises), level & rises
+        distance += bool(rises_across & last) - bool(falls_across & last)
+        rises_across, falls_across = rises_across << 1 | 1, falls_across << 1
+        rises, falls = (falls_across | ~(level | rises_across)) & every, rises_across & level & every
+    return distance
 
 
 def anls_05(answer: str, prediction: str) -> float:
