@@ -1,7 +1,7 @@
 """How fast chat models are asked, beside the practical limit.
 
-    python bench/ask_loop.py            2,000 one-picture questions; 10,000 of nine pictures for memory; the command
-    python bench/ask_loop.py --command  only the command `snellen run` on 2,000 and 10,000 one-picture questions
+    python bench/ask_loop.py            2,000 one-image questions; 10,000 of nine images for memory; the command
+    python bench/ask_loop.py --command  only the command `snellen run` on 2,000 and 10,000 one-image questions
     python bench/ask_loop.py --quick    a tenth of all
 
 A server in its own process answers after 50 ms. Each way of asking runs in a process of its own, 100 calls at once:
@@ -31,15 +31,15 @@ from PIL import Image
 
 HERE = Path(__file__).resolve()
 MAX_CONCURRENCY = 100
-QUESTION = "Which option matches the picture?\nA. red\nB. green\nC. blue\nD. none\nAnswer with one letter."
+QUESTION = "Which option matches the image?\nA. red\nB. green\nC. blue\nD. none\nAnswer with one letter."
 ROUNDS = 2
 WAYS = ("bare client", "chat subject", "snellen run")
 COMMAND = "command"
 WANTED = "wanted: at most 1.5 of the bare client's CPU, 0.5 s and 1 s; at least 0.55 of its pace at 10,000"
-NINE = "snellen run, nine pictures"
+NINE = "snellen run, nine images"
 
 
-def make_pictures(folder: Path, count: int) -> list[Path]:
+def make_images(folder: Path, count: int) -> list[Path]:
     """Photo-like JPEGs of 320x240, about 19 kB each: coarse colour patches under fine noise."""
     folder.mkdir()
     rng, paths = np.random.default_rng(0), []
@@ -63,9 +63,9 @@ def bare_client(paths: Sequence[Path], url: str) -> dict[str, Any]:
 
         async def one(path: Path) -> str | None:
             async with gate:
-                picture = "data:image/jpeg;base64," + base64.b64encode(path.read_bytes()).decode()
+                image = "data:image/jpeg;base64," + base64.b64encode(path.read_bytes()).decode()
                 content: Any = [
-                    {"type": "image_url", "image_url": {"url": picture}},
+                    {"type": "image_url", "image_url": {"url": image}},
                     {"type": "text", "text": QUESTION},
                 ]
                 told = await client.chat.completions.create(
@@ -100,7 +100,7 @@ def chat_subject(paths: Sequence[Path], url: str) -> dict[str, Any]:
     return timed(lambda: asyncio.run(ask(subject)))
 
 
-def snellen_run(paths: Sequence[Path], url: str, items: int, pictures: int) -> dict[str, Any]:
+def snellen_run(paths: Sequence[Path], url: str, items: int, images: int) -> dict[str, Any]:
     """A run as users start it: write-ahead record, responses and tables on disk."""
     from snellen.core.condition import Condition
     from snellen.core.item import Item, Option
@@ -118,7 +118,7 @@ def snellen_run(paths: Sequence[Path], url: str, items: int, pictures: int) -> d
     options = tuple(Option(key, key) for key in ("red", "green", "blue", "none"))
 
     def item(n: int) -> Item:
-        shown = tuple(media[(n * pictures + k) % len(media)] for k in range(pictures))
+        shown = tuple(media[(n * images + k) % len(media)] for k in range(images))
         return Item(
             f"i{n}", "bench", "look", QUESTION, shown, "red", "choice", f"s{n}", f"g{n}", f"c{n}", options=options
         )
@@ -144,10 +144,9 @@ def write_questions(folder: Path, items: int) -> Path:
     if root.exists():
         return root
     media = MediaFolder(root / "media")
-    pictures = [media.add_file(path) for path in sorted((folder / "pictures").iterdir())]
+    images = [media.add_file(path) for path in sorted((folder / "images").iterdir())]
     sources = (
-        ItemSource(handle=str(n), picture=pictures[n % len(pictures)], cluster=str(n), dataset="made")
-        for n in range(items)
+        ItemSource(handle=str(n), image=images[n % len(images)], cluster=str(n), dataset="made") for n in range(items)
     )
     options = ("banded", "blotchy", "veined", "woven")
     write_itemset(root, (texture_item(source, "banded", options) for source in sources), source="made", recipe={})
@@ -228,7 +227,7 @@ def _cpu(whose: int = resource.RUSAGE_SELF) -> float:
 
 
 def _work(way: str, folder: Path, url: str, items: int) -> dict[str, Any]:
-    paths = sorted((folder / "pictures").iterdir())
+    paths = sorted((folder / "images").iterdir())
     if way == "bare client":
         return bare_client((paths * (items // len(paths) + 1))[:items], url)
     if way == COMMAND:
@@ -323,7 +322,7 @@ def main() -> None:
         assert stub.stdout is not None
         url = f"http://127.0.0.1:{int(stub.stdout.readline())}/v1"
         with tempfile.TemporaryDirectory() as temp:
-            make_pictures(Path(temp) / "pictures", one)
+            make_images(Path(temp) / "images", one)
             if not options.command:
                 _print(_measure(Path(temp), url, one, nine))
             measure_command(Path(temp), url, (one, one, nine))

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from ask_loop import MAX_CONCURRENCY, QUESTION, bare_client, make_pictures, timed
+from ask_loop import MAX_CONCURRENCY, QUESTION, bare_client, make_images, timed
 
 from snellen.core.condition import Axis, parse_conditions
 from snellen.core.item import Item, Option
@@ -50,10 +50,10 @@ def suite() -> Suite:
     return Suite(card, (axis,), tasks, {}, lambda condition, card: {})
 
 
-def item_set(root: Path, pictures: list[Path], count: int) -> ItemSet:
-    """So many items a task, each with a picture."""
+def item_set(root: Path, images: list[Path], count: int) -> ItemSet:
+    """So many items a task, each with an image."""
     media = MediaFolder(root / "media")
-    files = [media.add_file(path) for path in pictures]
+    files = [media.add_file(path) for path in images]
     items = [
         Item(
             name, "bench", task, QUESTION, (files[n % len(files)],), "red", "choice", name, name, name, options=OPTIONS
@@ -103,14 +103,14 @@ def main() -> None:
         assert server.stdout is not None
         url = f"http://127.0.0.1:{int(server.stdout.readline())}/v1"
         with tempfile.TemporaryDirectory() as temp:
-            make_pictures(Path(temp) / "pictures", 40)
-            pictures = sorted((Path(temp) / "pictures").iterdir())
-            items = item_set(Path(temp) / "set", pictures, count)
+            make_images(Path(temp) / "images", 40)
+            images = sorted((Path(temp) / "images").iterdir())
+            items = item_set(Path(temp) / "set", images, count)
             arms = plan(items, url)
             run = timed(lambda: [response.text for response in ask(Path(temp) / "run", arms)])
             run |= {"most": most_at_once(url)}
             calls = SUBJECTS * CONDITIONS * TASKS * count
-            bare = bare_client((pictures * calls)[:calls], url)
+            bare = bare_client((images * calls)[:calls], url)
             print_rows(run, bare | {"most": most_at_once(url)})
     finally:
         server.terminate()

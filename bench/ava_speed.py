@@ -3,18 +3,18 @@
     python bench/ava_speed.py            two photographs in 40 cuts of 640 x 480, and 44,500 replies
     python bench/ava_speed.py --quick    eight cuts and 4,450 replies
 
-All are processor seconds of one process, the best of three rounds for pictures. Replies are as many a task as the paper
+All are processor seconds of one process, the best of three rounds for images. Replies are as many a task as the paper
 tests (`suite.yaml`), right, wrong, in sentences, marked up, as JSON, after thoughts, torn, declined and empty.
 
 Predicted, and found (the processors had other work too):
 
-Regions. SLIC of a whole picture 0.15 to 0.25 s, of a quarter of its pixels 50 ms; half the rounds there 20 ms, and 10
+Regions. SLIC of a whole image 0.15 to 0.25 s, of a quarter of its pixels 50 ms; half the rounds there 20 ms, and 10
 to 20 ms for everything else: 25 to 30 a second. Found: 0.2 to 0.3 s, 35 to 60 ms, 18 to 30 ms: too near the bound. So
 regions are found in a copy of 160 x 120, with all ten rounds: 20 ms in all, 50 a second.
 
 Boxes. A PNG by Pillow at level 3 takes 15 to 20 ms: 50 a second. Found: 27 to 33 ms (34 a second, 14 with padding), of
 which choosing filters takes 10. One filter for all rows and runs alone: predicted 6 to 9 ms, found 8, and no larger.
-No way of compressing took below 5 ms, which would be 200 a second. So pictures made for a run are stored as they are,
+No way of compressing took below 5 ms, which would be 200 a second. So images made for a run are stored as they are,
 for twice the room: predicted 1.2 ms, found 1.9, 540 a second. From the stored JPEG to the bytes that a subject reads it
 takes 4 ms (30 before), or 4.5 with padding (71 before).
 
@@ -92,10 +92,10 @@ def photographs(count: int) -> list[np.ndarray[Any, np.dtype[np.uint8]]]:
 # Regions
 
 
-def regions_a_second(pictures: Sequence[np.ndarray[Any, np.dtype[np.uint8]]]) -> float:
-    """Pictures by the second of processor time, the best of three rounds."""
-    best_region(pictures[0])
-    return max(_pace(len(pictures), lambda: [best_region(pixels) for pixels in pictures]) for _ in range(3))
+def regions_a_second(images: Sequence[np.ndarray[Any, np.dtype[np.uint8]]]) -> float:
+    """Images by the second of processor time, the best of three rounds."""
+    best_region(images[0])
+    return max(_pace(len(images), lambda: [best_region(pixels) for pixels in images]) for _ in range(3))
 
 
 def _pace(count: int, work: Any) -> float:
@@ -108,13 +108,13 @@ def _pace(count: int, work: Any) -> float:
 
 
 def shown_a_second(jpegs: Sequence[bytes], task: str, root: Path) -> tuple[float, float]:
-    """(pictures by the second of processor time, kB each) as a run shows a task to a subject that reads the files.
+    """(images by the second of processor time, kB each) as a run shows a task to a subject that reads the files.
 
     Reads and decodes the stored JPEG, pads and draws, encodes, hashes, keeps, and reads the file again.
     """
     stored = MediaFolder(root / "set")
-    pictures = [stored.add(raw, "picture", "jpg", (WIDTH, HEIGHT)) for raw in jpegs]
-    items = [_boxed(task, ItemSource(str(n), one, str(n), "made")) for n, one in enumerate(pictures)]
+    images = [stored.add(raw, "image", "jpg", (WIDTH, HEIGHT)) for raw in jpegs]
+    items = [_boxed(task, ItemSource(str(n), one, str(n), "made")) for n, one in enumerate(images)]
     settled, rng = settle(PLAIN, SUITE, SubjectCard("own:x")), stream("bench.ava")
     sizes: list[int] = []
 
@@ -135,9 +135,9 @@ def _boxed(task: str, source: ItemSource) -> Item:
     return colour_item(source, BOX, (1, 2, 3)) if task == "colour" else object_item(source, "a", BOX, ("a", "b"))
 
 
-def drawn_a_second(pictures: Sequence[np.ndarray[Any, np.dtype[np.uint8]]]) -> float:
-    """Drawing and encoding alone: from a decoded picture to the bytes of one with a box."""
-    decoded = [Image.fromarray(pixels) for pixels in pictures]
+def drawn_a_second(images: Sequence[np.ndarray[Any, np.dtype[np.uint8]]]) -> float:
+    """Drawing and encoding alone: from a decoded image to the bytes of one with a box."""
+    decoded = [Image.fromarray(pixels) for pixels in images]
     work = lambda: [png.encode(draw_boxes(one, {"red": BOX}), quick=True) for one in decoded]  # noqa: E731
     return max(_pace(len(decoded), work) for _ in range(3))
 
@@ -154,7 +154,7 @@ def tested_items(counts: Mapping[str, int], share: int) -> Iterator[Item]:
     offered = {"object": 70, "scene": 30, "action": 100, "texture": 47, "fine-grained": 50}
     for task in atomic():
         for n in range(counts[task] // share):
-            source = ItemSource(f"{task}{n}", Media(f"{n:064x}", "picture", "png", WIDTH, WIDTH), str(n), "made")
+            source = ItemSource(f"{task}{n}", Media(f"{n:064x}", "image", "png", WIDTH, WIDTH), str(n), "made")
             drawn = ()
             if task in pools:
                 drawn = tuple(names[task][k] for k in rng.permutation(pools[task])[: offered[task]])
@@ -208,9 +208,9 @@ def replies(right: str, wrong: str, n: int) -> str:
         f"**{said}**",
         json.dumps({"answer": said}),
         f"<think>It might be {wrong}, or rather {right}.</think>\n{said}",
-        f"Looking at the picture, I see several things. {wrong} does not fit.\n\nAnswer: {said}",
+        f"Looking at the image, I see several things. {wrong} does not fit.\n\nAnswer: {said}",
         said[: len(said) // 2],
-        "I'm sorry, but I cannot tell this from the picture.",
+        "I'm sorry, but I cannot tell this from the image.",
         "",
         f"It could be {right} or {wrong}, with 1, 2 or 3 others " * 4,
     )[n % 10]
@@ -254,15 +254,15 @@ def main() -> None:
     quick = parser.parse_args().quick
     share = 10 if quick else 1
     most_scoring_s = MAX_SCORING_S / share * (2 if quick else 1)  # names of options are put in plain form once
-    pictures = photographs(max(8, 40 // share))
+    images = photographs(max(8, 40 // share))
     jpegs = []
-    for pixels in pictures:
+    for pixels in images:
         Image.fromarray(pixels).save(held := io.BytesIO(), "JPEG", quality=90)
         jpegs.append(held.getvalue())
-    print("| pictures of 640 x 480 | a second and core | at least | kB each |\n|---|---|---|---|")
-    regions = regions_a_second(pictures)
+    print("| images of 640 x 480 | a second and core | at least | kB each |\n|---|---|---|---|")
+    regions = regions_a_second(images)
     print(f"| regions of one colour | {regions:.0f} | {MIN_REGIONS_S} | |")
-    drawn = drawn_a_second(pictures)
+    drawn = drawn_a_second(images)
     print(f"| box drawn and encoded | {drawn:.0f} | {MIN_BOXES_S} | |")
     with tempfile.TemporaryDirectory() as folder:
         for task, what in (("colour", "box"), ("object", "padding and box")):

@@ -18,7 +18,7 @@ from PIL import Image
 
 from snellen.core.home import home
 from snellen.core.seeds import stream
-from snellen.stimuli.render import RenderSettings, render_pictures
+from snellen.stimuli.render import RenderSettings, render_images
 from snellen.stimuli.scenes import ANCHORS, all_composites
 from snellen.subjects.encoders import load_encoder
 from snellen.suites.combo.alignment import DISTRACTORS, label_distractors, names_for, natural_categories
@@ -83,13 +83,13 @@ def spread(shares: Sequence[float]) -> str:
 def features_of(names: Sequence[str], indices: Sequence[int]) -> dict[str, Floats]:
     """Features by reader, shape (9504, d), zero for objects that are not rendered; those of the package are of all."""
     specs = [object_spec(index, 0, 0, SIZE_PX) for index in indices]
-    paths = render_pictures(specs, RenderSettings(quality="good"), home() / "renders")
-    pictures = [Image.open(path).convert("RGB") for path in paths]
-    pixels = [np.asarray(picture, float).reshape(-1, 3) for picture in pictures]
+    paths = render_images(specs, RenderSettings(quality="good"), home() / "renders")
+    images = [Image.open(path).convert("RGB") for path in paths]
+    pixels = [np.asarray(image, float).reshape(-1, 3) for image in images]
     rows = {"brightness and its spread": np.array([[*p.mean(axis=0), *p.std(axis=0)] for p in pixels])}
     for name in names:
         encoder = load_encoder(name)
-        batches = [encoder.features(pictures[n : n + 32]) for n in range(0, len(pictures), 32)]
+        batches = [encoder.features(images[n : n + 32]) for n in range(0, len(images), 32)]
         rows[name] = np.concatenate([np.asarray(batch, float) for batch in batches])
     packaged = packaged_features()
     features = {packaged.encoder: packaged.values}

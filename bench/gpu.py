@@ -1,11 +1,11 @@
-"""Heads and towers on a GPU, of full size with random weights: pictures, conversations and replies a second.
+"""Heads and towers on a GPU, of full size with random weights: images, conversations and replies a second.
 
     python bench/gpu.py                                   SigLIP, DINOv2-L and CLIP-L before Qwen2-0.5B's shape
     python bench/gpu.py --towers clip-l --parts fit       one of them, one table
     python bench/gpu.py --device cpu --tiny               a trial of the script itself, whose numbers say nothing
 
 Where there is no CUDA it says so in a line. Operations are counted on a device without memory (`costs`). A step is
-timed from the end of the one before, so that reading pictures counts; the first two are left out.
+timed from the end of the one before, so that reading images counts; the first two are left out.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ SIDE = 8192
 
 @dataclass(frozen=True)
 class Bench:
-    """What is measured on what: a device, a language model, conversations about pictures of a folder."""
+    """What is measured on what: a device, a language model, conversations about images of a folder."""
 
     device: str
     language: str
@@ -67,7 +67,7 @@ class Bench:
     def head(self, tower: str, stage: Stage) -> Head:
         """A head that has learned nothing."""
         spec, language = find_tower(tower), language_model(self.language, self.device)
-        wording = Wording(language.tokenizer, language.picture_id, spec.tokens, stage.template)
+        wording = Wording(language.tokenizer, language.image_id, spec.tokens, stage.template)
         return Head(compose(spec, language), wording)
 
     @property
@@ -129,23 +129,23 @@ def language_model(name: str, device: str) -> LanguageModel:
     return LanguageModel(model, fast, QWEN2_05B["vocab_size"] - 1)
 
 
-def conversations(media: MediaFolder, pictures: int, count: int) -> list[Conversation]:
-    """Questions of some 90 tokens about pictures of 640 x 480, no two pictures alike."""
+def conversations(media: MediaFolder, images: int, count: int) -> list[Conversation]:
+    """Questions of some 90 tokens about images of 640 x 480, no two images alike."""
     rng = np.random.default_rng(0)
     kept: list[Media] = []
-    for _ in range(pictures):
+    for _ in range(images):
         coarse = Image.fromarray(rng.integers(0, 256, (12, 16, 3), dtype=np.uint8))
-        kept.append(media.add_picture(coarse.resize((640, 480), Image.Resampling.BICUBIC)))
-    return [Conversation(str(n), (Turn((kept[n % pictures], QUESTION * 3), ANSWER),)) for n in range(count)]
+        kept.append(media.add_image(coarse.resize((640, 480), Image.Resampling.BICUBIC)))
+    return [Conversation(str(n), (Turn((kept[n % images], QUESTION * 3), ANSWER),)) for n in range(count)]
 
 
 def print_towers(bench: Bench, tower: str, dtype: torch.dtype, batches: Sequence[int]) -> None:
-    """Pictures a second through a tower, from pixels on the device and from files."""
+    """Images a second through a tower, from pixels on the device and from files."""
     reader = TowerReader(tower, opener(bench.media), bench.device, dtype)
-    pictures = [picture for talk in bench.talks[: max(batches)] for picture in talk.pictures]
+    images = [image for talk in bench.talks[: max(batches)] for image in talk.images]
     flops = tower_flops(find_tower(tower))
     for batch in batches:
-        chunk = pictures[:batch]
+        chunk = images[:batch]
         fixed = replace_pixels(reader, reader.pixels(chunk).to(bench.device))
         with bench.memory() as memory:
             whole = bench.seconds(partial(fixed, chunk))
@@ -159,10 +159,10 @@ def replace_pixels(reader: TowerReader, pixels: torch.Tensor) -> Callable[[Seque
     """The reader's tokens, of pixels that are there already."""
 
     class Ready(TowerReader):
-        def pixels(self, pictures: Sequence[Any]) -> torch.Tensor:
+        def pixels(self, images: Sequence[Any]) -> torch.Tensor:
             return pixels
 
-    return Ready(reader.tower, reader.open_picture, reader.device, reader.dtype).tokens
+    return Ready(reader.tower, reader.open_image, reader.device, reader.dtype).tokens
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,7 @@ def print_training(bench: Bench, tower: str, job: Job, steps: int) -> None:
     reader = TowerReader(tower, opener(bench.media), bench.device, bench.dtype)
     cache = TokenCache(reader)
     if source == "cached":
-        cache.prepare([picture for talk in bench.talks for picture in talk.pictures])
+        cache.prepare([image for talk in bench.talks for image in talk.images])
     head = bench.head(tower, stage)
     talks, times = bench.talks[: stage.batch], list[float]()
     load_tower(tower, bench.device)
@@ -243,7 +243,7 @@ def run(bench: Bench, towers: Sequence[str], parts: Sequence[str], tiny: bool) -
     """Print the tables asked for."""
     batches = (2,) if tiny else (1, 8, 32)
     if "towers" in parts:
-        print("\n| tower | products | at a time | pictures/s on the device | of the peak | from files | GB |")
+        print("\n| tower | products | at a time | images/s on the device | of the peak | from files | GB |")
         print("|---|---|---|---|---|---|---|")
         for tower in towers:
             for dtype in dict.fromkeys((bench.dtype, torch.float32)):

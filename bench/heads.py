@@ -46,7 +46,7 @@ QUESTION = "Which of the things on the table is nearest to the camera, and what 
 
 
 def write_vit(folder: Path, width: int, layers: int) -> str:
-    """A folder of transformers with a random ViT, patches of 14 pixels, pictures of 224."""
+    """A folder of transformers with a random ViT, patches of 14 pixels, images of 224."""
     from transformers import Dinov2Config, Dinov2Model
     from transformers.utils.logging import disable_progress_bar
 
@@ -68,14 +68,11 @@ def write_vit(folder: Path, width: int, layers: int) -> str:
 
 
 def conversations(media: MediaFolder, count: int) -> list[Conversation]:
-    """Questions about pictures of noise, all different."""
+    """Questions about images of noise, all different."""
     rng = np.random.default_rng(0)
     pixels = rng.integers(0, 256, (count, 224, 224, 3), dtype=np.uint8)
-    pictures = [media.add_picture(Image.fromarray(picture)) for picture in pixels]
-    return [
-        Conversation(str(n), (Turn((picture, QUESTION), "the red cube, I think"),))
-        for n, picture in enumerate(pictures)
-    ]
+    images = [media.add_image(Image.fromarray(image)) for image in pixels]
+    return [Conversation(str(n), (Turn((image, QUESTION), "the red cube, I think"),)) for n, image in enumerate(images)]
 
 
 def processor_seconds(work: Callable[[], Any], rounds: int) -> float:
@@ -104,7 +101,7 @@ def step(head: Head, read: Callable[[Sequence[Any]], torch.Tensor], talks: Seque
 def all_logits_loss(model: Any, batch: Batch) -> torch.Tensor:
     """The loss as transformers has it: the vocabulary scored at every place."""
     loss: torch.Tensor = model(
-        input_ids=batch.ids, attention_mask=batch.mask, pixel_values=batch.pictures, labels=batch.labels
+        input_ids=batch.ids, attention_mask=batch.mask, pixel_values=batch.images, labels=batch.labels
     ).loss
     return loss
 
@@ -118,7 +115,7 @@ def print_steps(
     talks: Sequence[Conversation],
     rounds: int,
 ) -> None:
-    """A step whose pictures go through the tower, against one that reads kept tokens."""
+    """A step whose images go through the tower, against one that reads kept tokens."""
     live = processor_seconds(lambda: step(head, reader.pixels, talks), rounds)
     cached = processor_seconds(lambda: step(head, cache.read, talks), rounds)
     words = len(head.wording.tokens(talks[0]).ids) - find_tower(tower).tokens
@@ -165,13 +162,13 @@ def main() -> None:
 
         reader = TowerReader(name, opener(media))
         cache = TokenCache(reader)
-        cache.prepare([picture for talk in talks for picture in talk.pictures])
+        cache.prepare([image for talk in talks for image in talk.images])
         print_steps(head, name, LANGUAGE, reader, cache, talks, rounds)
         wider = fresh_head(name, WIDER_LANGUAGE, None, STAGE)
         prepare(wider.model, STAGE)
         print_steps(wider, name, WIDER_LANGUAGE, reader, cache, talks, rounds)
         print_logits(head, cache, talks, rounds)
-        print_generation(fresh_head(SMALL_TOWER, LANGUAGE, None, STAGE), "16 picture tokens", media, talks, rounds)
+        print_generation(fresh_head(SMALL_TOWER, LANGUAGE, None, STAGE), "16 image tokens", media, talks, rounds)
         print_generation(head, "256, whose tower costs the same both ways", media, talks, rounds)
 
 

@@ -1,7 +1,7 @@
 """A run over the paper's number of episodes, each of the largest size, in one process: how much memory it takes.
 
 VFM Bench has 4,200 episodes; the largest generated ones have ten ways and five shots, the released ones up to eleven
-ways. Here every one of 4,200 has 11 ways and 6 shots and so 66 demo pictures, drawn from 2,000 small ones. A simulated
+ways. Here every one of 4,200 has 11 ways and 6 shots and so 66 demo images, drawn from 2,000 small ones. A simulated
 observer answers, so that what is measured is the loop, the tables and the items.
 
 Predicted: the items hold 277,200 references to 2,000 media (shared objects, 8 bytes each, and a Demo of about 150
@@ -25,17 +25,15 @@ from snellen.core.seeds import stream
 from snellen.exam import run
 from snellen.suites.vfm_bench.items import Episode, EpisodeClass, episode_item
 
-EPISODES, WAYS, SHOTS, PICTURES = 4200, 11, 6, 2000
+EPISODES, WAYS, SHOTS, IMAGES = 4200, 11, 6, 2000
 
 
 def build(root: Path) -> None:
     media, rng = MediaFolder(root / "media"), stream("bench", "episodes")
-    pool = [
-        media.add_picture(Image.fromarray(rng.integers(0, 256, (8, 8, 3), dtype=np.uint8))) for _ in range(PICTURES)
-    ]
+    pool = [media.add_image(Image.fromarray(rng.integers(0, 256, (8, 8, 3), dtype=np.uint8))) for _ in range(IMAGES)]
     items = []
     for n in range(EPISODES):
-        picked = [pool[int(k)] for k in rng.choice(PICTURES, WAYS * SHOTS + 1, replace=False)]
+        picked = [pool[int(k)] for k in rng.choice(IMAGES, WAYS * SHOTS + 1, replace=False)]
         classes = tuple(EpisodeClass(f"class {c}", tuple(picked[c * SHOTS : (c + 1) * SHOTS])) for c in range(WAYS))
         truth = int(rng.integers(WAYS))
         items.append(

@@ -1,6 +1,6 @@
 """What a difference of pixels is worth in Mat and Trk of VLM2-Bench: `python bench/pixel_difference.py [--n 75]`.
 
-The attacker knows no shape and no scene. It subtracts the second picture from the first, takes the place where they
+The attacker knows no shape and no scene. It subtracts the second image from the first, takes the place where they
 differ most, names the colour there, and answers what the statement says of that colour. Of the surroundings it says by
 brightness whether the light changed. Of a pattern of the floor it says by how much edge there is which way it went, in
 the order of the three patterns that is best in rooms of other seeds. Rooms are rendered: flat ones (`--renderer toy`)
@@ -53,7 +53,7 @@ def colour_name(rgb: Floats) -> str:
 
 
 def changed_colours(before: Floats, after: Floats) -> tuple[str, str, float]:
-    """The colours before and after where the pictures differ most, and how much brighter the second picture is."""
+    """The colours before and after where the images differ most, and how much brighter the second image is."""
     difference = uniform_filter(np.abs(after - before).mean(axis=2), BLUR_PX)
     regions, _ = label(difference > difference.max() / 2)
     region = regions == regions[np.unravel_index(np.argmax(difference), difference.shape)]
@@ -61,9 +61,9 @@ def changed_colours(before: Floats, after: Floats) -> tuple[str, str, float]:
     return colour_name(before[region].mean(axis=0)), colour_name(after[region].mean(axis=0)), brightness
 
 
-def edge(picture: Floats) -> float:
+def edge(image: Floats) -> float:
     """How much edge there is: the mean step from a pixel to the next, as a share of the mean brightness."""
-    grey = picture.mean(axis=2)
+    grey = image.mean(axis=2)
     return float(sum(np.abs(np.diff(grey, axis=axis)).mean() for axis in (0, 1)) / grey.mean())
 
 
@@ -90,7 +90,7 @@ def pairs_right(items: ItemSet, order: Order) -> Hits:
     by_pair: dict[str, list[bool]] = defaultdict(list)
     keys = {}
     for item in items.items:
-        first, second = (np.asarray(items.media.open(picture).convert("RGB"), float) for picture in item.query)
+        first, second = (np.asarray(items.media.open(image).convert("RGB"), float) for image in item.query)
         by_pair[item.group_id].append(says_true(item, first, second, order) == (item.answer == "true"))
         keys[item.group_id] = item.task, item.factors["edit"]
     right: dict[tuple[str, str], list[bool]] = defaultdict(list)

@@ -4,7 +4,7 @@
     python bench/probe.py --quick    20 of both, a tenth of the steps
 
 Patches are noise of the shape of EfficientNet-Lite0's (14 x 14 x 592), since numbers decide no time; every ability is
-asked about the same pictures. What is counted: reading features, fitting, and answering one by one, in this process.
+asked about the same images. What is counted: reading features, fitting, and answering one by one, in this process.
 """
 
 from __future__ import annotations
@@ -58,12 +58,12 @@ class Noise(Hog):
     def patch_settings(self) -> dict[str, Any]:
         return {"encoder": self.NAME}
 
-    def patches(self, pictures: Sequence[Image.Image]) -> Floats:
-        seeds = [int(np.asarray(picture).astype(int).sum()) for picture in pictures]
+    def patches(self, images: Sequence[Image.Image]) -> Floats:
+        seeds = [int(np.asarray(image).astype(int).sum()) for image in images]
         return np.stack([np.random.default_rng(seed).normal(size=SHAPE).astype(np.float32) for seed in seeds])
 
 
-def examples_of(kind: Any, pictures: Sequence[Media], rng: np.random.Generator) -> list[TrainingExample]:
+def examples_of(kind: Any, images: Sequence[Media], rng: np.random.Generator) -> list[TrainingExample]:
     keys = CLASSES if kind == "choice" else ()
     options = tuple(Option(key, key) for key in keys)
     answers: dict[str, Any] = {
@@ -76,8 +76,8 @@ def examples_of(kind: Any, pictures: Sequence[Media], rng: np.random.Generator) 
     }
     spec = ReplySpec(kind, tuple((key, key) for key in keys))
     return [
-        TrainingExample(View(f"{n}", f"{n}", "task", "What is it?", (picture,), spec, options), answers[kind]())
-        for n, picture in enumerate(pictures)
+        TrainingExample(View(f"{n}", f"{n}", "task", "What is it?", (image,), spec, options), answers[kind]())
+        for n, image in enumerate(images)
     ]
 
 
@@ -98,14 +98,14 @@ def main() -> None:
         os.environ["SNELLEN_HOME"] = f"{folder}/home"
         media, rng = MediaFolder(Path(folder) / "media"), np.random.default_rng(0)
         pixels = rng.integers(0, 256, (2 * count, 8, 8, 3), dtype=np.uint8)
-        pictures = [media.add_picture(Image.fromarray(picture)) for picture in pixels]
+        images = [media.add_image(Image.fromarray(image)) for image in pixels]
         probe = AttentiveProbe(PatchCache(Noise()), SubjectCard("encoder:noise", reads="views"), settings)
-        probe.prepare(pictures, media)
+        probe.prepare(images, media)
         print(f"{count} training and {count} test items each\n\n| ability | s | processor s |\n|---|---|---|")
         whole = 0.0
         for ability, kind in ABILITIES.items():
-            train = examples_of(kind, pictures[:count], rng)
-            test = [example.view for example in examples_of(kind, pictures[count:], rng)]
+            train = examples_of(kind, images[:count], rng)
+            test = [example.view for example in examples_of(kind, images[count:], rng)]
             clock, processor = time.perf_counter(), time.process_time()
             asyncio.run(one(probe, train, test, media))
             seconds = time.perf_counter() - clock

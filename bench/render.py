@@ -1,4 +1,4 @@
-"""Cost and quality of pictures: CPU seconds by kind of object, PSNR against many samples, one worker against two.
+"""Cost and quality of images: CPU seconds by kind of object, PSNR against many samples, one worker against two.
 
     python bench/render.py [--quick] [--samples N ...] [--reference N] [--only TEXT]
     python bench/render.py --qualities [--reference N] [--only TEXT]
@@ -7,10 +7,10 @@
 
 With --qualities: CPU seconds of the three qualities of a warm view in one process, as shares of `reference`, and PSNR;
 objects, a room of VLM2-Bench, a table and a display of AVA-Bench. With --sheet: the six objects in `reference`, `good`
-and `fast` from left to right, cut at the sides. With --suites: CPU seconds of the first pictures of each generated set
-at its own size, from building the scene to the stored PNG, for `SECONDS_A_PICTURE` of its recipe.
+and `fast` from left to right, cut at the sides. With --suites: CPU seconds of the first images of each generated set
+at its own size, from building the scene to the stored PNG, for `SECONDS_A_IMAGE` of its recipe.
 
-PSNR is taken on developed pictures in [0, 1] as -10 log10 mean((x - r1) (x - r2)) with two independent halves r1, r2
+PSNR is taken on developed images in [0, 1] as -10 log10 mean((x - r1) (x - r2)) with two independent halves r1, r2
 of the reference, so that the reference's own noise drops out. CPU seconds are user + system of all threads, from
 building the scene to the stored PNG, kernels warm; the load is printed, because a busy machine makes seconds longer.
 """
@@ -34,11 +34,11 @@ from PIL import Image
 
 from snellen.core.seeds import stream
 from snellen.core.suite import BuildOptions
-from snellen.stimuli.render import RenderSettings, render_pictures, renderer_info
+from snellen.stimuli.render import RenderSettings, render_images, renderer_info
 from snellen.stimuli.render.appearances import develop
 from snellen.stimuli.render.engine import Quality, find_engine, threads_per_worker
-from snellen.stimuli.render.mitsuba_pictures import Studio
-from snellen.stimuli.render.picture_cache import store
+from snellen.stimuli.render.image_cache import store
+from snellen.stimuli.render.mitsuba_images import Studio
 from snellen.stimuli.scenes import (
     Appearance,
     Camera,
@@ -52,7 +52,7 @@ from snellen.stimuli.scenes import (
 from snellen.suites.ava_bench.generated import recipe as ava
 from snellen.suites.combo.generated.objects import object_spec
 from snellen.suites.vfm_bench.generated import recipe as vfm
-from snellen.suites.vfm_bench.generated.block_pictures import picture_spec
+from snellen.suites.vfm_bench.generated.block_images import image_spec
 from snellen.suites.vlm2_bench.generated import recipe as vlm2
 
 OBJECTS = {
@@ -101,23 +101,23 @@ def views_of(name: str, scene: Scene, count: int, size: tuple[int, int]) -> list
 
 
 def halves(scene: Scene, camera: Camera, samples: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Two independent undenoised pictures in [0, 1] that share `samples` between them."""
+    """Two independent undenoised images in [0, 1] that share `samples` between them."""
     settings = RenderSettings(samples_per_pixel=CHUNK, glass_samples_per_pixel=CHUNK, denoise=False)
     studio = Studio(scene, settings, find_engine(settings), threads_per_worker(1))
     chunks = max(samples // CHUNK // 2, 1)
     seeds = [range(1000 + half * chunks, 1000 + (half + 1) * chunks) for half in (0, 1)]
     sums = [sum(studio.radiance(camera, seed).astype(float) for seed in part) for part in seeds]
-    first, second = (_picture(np.asarray(total) / chunks) for total in sums)
+    first, second = (_image(np.asarray(total) / chunks) for total in sums)
     return first, second
 
 
-def _picture(radiance: NDArray[np.floating]) -> NDArray[np.float64]:
+def _image(radiance: NDArray[np.floating]) -> NDArray[np.float64]:
     return develop(radiance).astype(float) / 255
 
 
-def psnr_db(picture: NDArray[np.float64], reference: tuple[NDArray[np.float64], NDArray[np.float64]]) -> float:
+def psnr_db(image: NDArray[np.float64], reference: tuple[NDArray[np.float64], NDArray[np.float64]]) -> float:
     """See the module's docstring; 99 where the estimate is at or below zero."""
-    error = float(np.mean((picture - reference[0]) * (picture - reference[1])))
+    error = float(np.mean((image - reference[0]) * (image - reference[1])))
     return 99.0 if error <= 0 else -10 * float(np.log10(error))
 
 
@@ -135,14 +135,14 @@ def measure(samples: list[int], reference: int, only: str, *, quick: bool) -> li
             for number in samples:
                 settings = RenderSettings(samples_per_pixel=number, glass_samples_per_pixel=number)
                 engine = find_engine(settings)
-                Studio(scene, settings, engine, threads_per_worker(1)).picture(cameras[0], 0)
+                Studio(scene, settings, engine, threads_per_worker(1)).image(cameras[0], 0)
                 start = cpu_s()
                 studio = Studio(scene, settings, engine, threads_per_worker(1))
-                pictures = [studio.picture(camera, seed) for seed, camera in enumerate(cameras)]
-                for place, picture in enumerate(pictures):
-                    store(picture, Path(folder) / f"{place}.png")
+                images = [studio.image(camera, seed) for seed, camera in enumerate(cameras)]
+                for place, image in enumerate(images):
+                    store(image, Path(folder) / f"{place}.png")
                 spent = (cpu_s() - start) / count
-                quality = [psnr_db(p / 255.0, r) for p, r in zip(pictures, references, strict=True)]
+                quality = [psnr_db(p / 255.0, r) for p, r in zip(images, references, strict=True)]
                 rows.append(Row(name, number, spent, quality))
                 print(rows[-1], flush=True)
     return rows
@@ -175,12 +175,12 @@ def measure_qualities(reference: int, only: str) -> None:
             radiances = [studio.radiance(camera, seed) for seed in (1, 2)]
             spent = (cpu_s() - start) / 2
             whole = whole or spent
-            quality_db = statistics.mean(psnr_db(_picture(radiance), references) for radiance in radiances)
+            quality_db = statistics.mean(psnr_db(_image(radiance), references) for radiance in radiances)
             print(f"| {name} | {quality} | {spent:.2f} | {spent / whole:.2f} | {quality_db:.1f} |", flush=True)
 
 
 def draw_sheet(path: Path) -> None:
-    """Write the six objects in three qualities as one picture, a row an object."""
+    """Write the six objects in three qualities as one image, a row an object."""
     rows = []
     for name, blocks in OBJECTS.items():
         scene = composite_scene(blocks)
@@ -188,8 +188,8 @@ def draw_sheet(path: Path) -> None:
         row = []
         for quality in QUALITIES:
             settings = RenderSettings(quality=quality)
-            picture = Studio(scene, settings, find_engine(settings), threads_per_worker(1)).picture(camera, 1)
-            row.append(picture[:, 60:420])
+            image = Studio(scene, settings, find_engine(settings), threads_per_worker(1)).image(camera, 1)
+            row.append(image[:, 60:420])
         rows.append(np.hstack(row))
     Image.fromarray(np.vstack(rows)).save(path, quality=90)
 
@@ -201,14 +201,14 @@ def room_specs(options: BuildOptions) -> Iterator[RenderSpec]:
 
 
 def suite_specs(count: int) -> dict[str, list[RenderSpec]]:
-    """The first pictures of each generated set, by kind."""
+    """The first images of each generated set, by kind."""
     options = BuildOptions(Path(), n=4)
     one = ava.Design({}, {"test": count}, {"test": count})
     plan = vlm2.design(options)
     drafts = vfm.design(options).drafts[:count]
     return {
         "combo": [object_spec(1 + 9503 * n // count, 0, 0) for n in range(count)],
-        "vfm-bench": [picture_spec(draft, n, 0, options.size_px) for n, draft in enumerate(drafts)],
+        "vfm-bench": [image_spec(draft, n, 0, options.size_px) for n, draft in enumerate(drafts)],
         "ava-bench, tables": [table.shot for _, table in ava.draw_tables(one, options)],
         "ava-bench, displays": [display.shot for _, display in ava.draw_displays(one, options)],
         "vlm2-bench, rooms": list(itertools.islice(room_specs(options), count)),
@@ -218,28 +218,28 @@ def suite_specs(count: int) -> dict[str, list[RenderSpec]]:
 
 
 def measure_suites(count: int = 3) -> None:
-    """Print CPU seconds a picture by suite and quality; of the first object too, by which machines can be compared."""
+    """Print CPU seconds an image by suite and quality; of the first object too, by which machines can be compared."""
     scene = composite_scene(next(iter(OBJECTS.values())))
     (camera,) = views_of(next(iter(OBJECTS)), scene, 1, (480, 360))
-    print(f"| pictures | {' | '.join(QUALITIES)} |\n|---|{'---|' * len(QUALITIES)}")
+    print(f"| images | {' | '.join(QUALITIES)} |\n|---|{'---|' * len(QUALITIES)}")
     for name, specs in {"first object": [RenderSpec(scene, camera, 0)] * count, **suite_specs(count)}.items():
         cells = []
         for quality in QUALITIES:
             settings = RenderSettings(quality=quality)
             engine, threads = find_engine(settings), threads_per_worker(1)
-            Studio(specs[0].scene, settings, engine, threads).picture(specs[0].camera, 0)
+            Studio(specs[0].scene, settings, engine, threads).image(specs[0].camera, 0)
             start = cpu_s()
             with tempfile.TemporaryDirectory() as folder:
                 for spec in specs:
                     # One scene at a time, as recipes do: beside another one its kernels are other ones.
-                    picture = Studio(spec.scene, settings, engine, threads).picture(spec.camera, spec.seed)
-                    store(picture, Path(folder) / "picture.png")
+                    image = Studio(spec.scene, settings, engine, threads).image(spec.camera, spec.seed)
+                    store(image, Path(folder) / "image.png")
             cells.append(f"{(cpu_s() - start) / len(specs):.2f}")
         print(f"| {name} | {' | '.join(cells)} |", flush=True)
 
 
 def workers_table(*, quick: bool) -> list[tuple[int, float, int]]:
-    """(workers, wall seconds, pictures) for the same new pictures, start of processes included."""
+    """(workers, wall seconds, images) for the same new images, start of processes included."""
     count, size = (4, (120, 90)) if quick else (24, (480, 360))
     rng = stream("bench render", "workers")
     scenes = [composite_scene(composite(int(rng.integers(9504)))) for _ in range(count)]
@@ -248,7 +248,7 @@ def workers_table(*, quick: bool) -> list[tuple[int, float, int]]:
     for workers in (1, 2):
         with tempfile.TemporaryDirectory() as folder:
             start = time.perf_counter()
-            render_pictures(specs, RenderSettings(), folder, workers=workers)
+            render_images(specs, RenderSettings(), folder, workers=workers)
             rows.append((workers, time.perf_counter() - start, len(specs)))
     return rows
 
@@ -256,13 +256,13 @@ def workers_table(*, quick: bool) -> list[tuple[int, float, int]]:
 def main() -> None:
     """Measure and print a Markdown table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="small pictures, few samples: does it run at all")
+    parser.add_argument("--quick", action="store_true", help="small images, few samples: does it run at all")
     parser.add_argument("--samples", type=int, nargs="+", default=[16], help="samples per pixel to try")
     parser.add_argument("--reference", type=int, default=1024, help="samples per pixel of the reference")
     parser.add_argument("--only", default="", help="objects whose name holds this text")
     parser.add_argument("--qualities", action="store_true", help="the three qualities beside each other")
-    parser.add_argument("--sheet", type=Path, help="picture file of six objects in three qualities to write")
-    parser.add_argument("--suites", action="store_true", help="CPU seconds of pictures of the generated sets")
+    parser.add_argument("--sheet", type=Path, help="image file of six objects in three qualities to write")
+    parser.add_argument("--suites", action="store_true", help="CPU seconds of images of the generated sets")
     arguments = parser.parse_args()
     if arguments.qualities:
         measure_qualities(arguments.reference, arguments.only)
@@ -279,13 +279,13 @@ def main() -> None:
     print(f"{info['variant']}, {versions}, {info['llvm']}, {info['threads_per_worker']} threads")
     print(f"load {os.getloadavg()[0]:.1f} at the start\n")
     rows = measure(arguments.samples, reference, arguments.only, quick=arguments.quick)
-    print("\n| object | samples | CPU s a picture | PSNR dB, mean (least) |\n|---|---|---|---|")
+    print("\n| object | samples | CPU s an image | PSNR dB, mean (least) |\n|---|---|---|---|")
     for row in rows:
         mean = statistics.mean(row.psnr_db)
         print(f"| {row.name} | {row.samples} | {row.cpu_s:.2f} | {mean:.1f} ({min(row.psnr_db):.1f}) |")
-    print("\n| workers | pictures | wall s | pictures a minute |\n|---|---|---|---|")
-    for workers, wall, pictures in workers_table(quick=arguments.quick):
-        print(f"| {workers} | {pictures} | {wall:.1f} | {60 * pictures / wall:.0f} |")
+    print("\n| workers | images | wall s | images a minute |\n|---|---|---|---|")
+    for workers, wall, images in workers_table(quick=arguments.quick):
+        print(f"| {workers} | {images} | {wall:.1f} | {60 * images / wall:.0f} |")
 
 
 if __name__ == "__main__":

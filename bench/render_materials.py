@@ -1,4 +1,4 @@
-"""Is the material of an object answered alike on pictures of every quality? By features of a packaged encoder.
+"""Is the material of an object answered alike on images of every quality? By features of a packaged encoder.
 
     python bench/render_materials.py [--objects N] [--encoder NAME]
 
@@ -18,7 +18,7 @@ from PIL import Image
 
 from snellen.core.home import home
 from snellen.core.seeds import stream
-from snellen.stimuli.render import RenderSettings, render_pictures
+from snellen.stimuli.render import RenderSettings, render_images
 from snellen.stimuli.render.engine import Quality
 from snellen.stimuli.scenes import MATERIALS, RenderSpec, all_composites, composite_scene, random_camera
 from snellen.subjects.encoders import load_encoder
@@ -75,9 +75,9 @@ def main() -> None:
     objects, encoder = draw_objects(arguments.objects), load_encoder(arguments.encoder)
     materials = np.array([all_composites()[index].primary.material for index in objects])
     first: dict[str, NDArray[np.str_]] = {}
-    print("| pictures | nearest right | as on reference | probe right | as on reference |\n|---|---|---|---|---|")
+    print("| images | nearest right | as on reference | probe right | as on reference |\n|---|---|---|---|---|")
     for name, quality, noise in ROWS:
-        paths = render_pictures(specs_of(objects, noise), RenderSettings(quality=quality), home() / "renders")
+        paths = render_images(specs_of(objects, noise), RenderSettings(quality=quality), home() / "renders")
         features = unit(encoder.features([Image.open(path) for path in paths]))
         cells = []
         for way, answer in (("nearest", nearest), ("probe", probe)):

@@ -4,7 +4,7 @@
     python bench/scale.py 1000 200000        as many as are given
     python bench/scale.py 50000 --keep DIR   leave item set, run and report in DIR
 
-Items of five tasks of AVA-Bench over 2,000 distinct pictures of 8 x 8 pixels, answered by five fakes (oracle, chance,
+Items of five tasks of AVA-Bench over 2,000 distinct images of 8 x 8 pixels, answered by five fakes (oracle, chance,
 first-option and two constants): five responses an item. Every step is a command in a process of its own. "again" is the
 command that made the run, given once more: it has nothing to ask.
 """
@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-PICTURES = 2000
+IMAGES = 2000
 SIZES = (1_000, 10_000)
 SUBJECTS = ("fake:oracle", "fake:chance", "fake:first-option", "fake:constant=A", "fake:constant=B")
 COLUMNS = ("items", "responses", "step", "CPU s", "of run", "CPU ms a response", "peak MB", "kB a response")
@@ -31,7 +31,7 @@ COMMAND = (sys.executable, "-c", "from snellen.cli import main; main()")
 
 
 def write_set(root: Path, count: int) -> None:
-    """`count` test items of five tasks in turn, pictures used again and again."""
+    """`count` test items of five tasks in turn, images used again and again."""
     from snellen.core.item import Item
     from snellen.core.itemset import write_itemset
     from snellen.core.media import MediaFolder
@@ -51,12 +51,10 @@ def write_set(root: Path, count: int) -> None:
         lambda source, n: orientation_item(source, "toy bus", ORIENTATIONS[n % len(ORIENTATIONS)]),
     )
     media, rng = MediaFolder(root / "media"), np.random.default_rng(0)
-    pictures = [
-        media.add_picture(Image.fromarray(rng.integers(0, 256, (8, 8, 3), dtype=np.uint8))) for _ in range(PICTURES)
-    ]
+    images = [media.add_image(Image.fromarray(rng.integers(0, 256, (8, 8, 3), dtype=np.uint8))) for _ in range(IMAGES)]
     sources = (
-        ItemSource(f"{n:07d}", picture, f"cluster {n % PICTURES}", "bench")
-        for n, picture in enumerate(islice(cycle(pictures), count))
+        ItemSource(f"{n:07d}", image, f"cluster {n % IMAGES}", "bench")
+        for n, image in enumerate(islice(cycle(images), count))
     )
     items = (makers[n % 5](source, n // 5) for n, source in enumerate(sources))
     write_itemset(root, items, source="bench", recipe={"items": count})

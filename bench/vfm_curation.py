@@ -1,4 +1,4 @@
-"""How long the curation of VFM Bench takes at the paper's size, without the pictures themselves.
+"""How long the curation of VFM Bench takes at the paper's size, without the images themselves.
 
     python bench/vfm_curation.py            30,000 records of 512 classes, 4,200 queries
     python bench/vfm_curation.py --quick    a tenth of both
@@ -7,7 +7,7 @@ Prediction, made before the first run: drawing 30,000 records takes 0.1 s, an ep
 of its three classes and as much for the item and its six smaller views, so 4,200 of them 3 to 4 s; the bound is 30 s.
 k-means with 1,050 clusters of 7,500 points in 512 dimensions takes 4 s an industry for its first centres and 1 s after
 that, two industries at a time: 10 s; the bound is 20 s. Writing a set of 30,000 candidates with their demos (no bytes
-of pictures) has no bound; 30 s and 2 GB are expected, most of it for rows as plain data.
+of images) has no bound; 30 s and 2 GB are expected, most of it for rows as plain data.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from snellen.core.itemset import write_itemset
 from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
 from snellen.curation.ledger import Ledger
-from snellen.datasets.picture_files import PictureFile
+from snellen.datasets.image_files import ImageFile
 from snellen.datasets.sample import Annotation, Sample
 from snellen.suites.vfm_bench.curated.datasets import Industry
 from snellen.suites.vfm_bench.curated.diversity import Floats, choose
 from snellen.suites.vfm_bench.curated.episodes import episode_items
-from snellen.suites.vfm_bench.curated.pictures import (
+from snellen.suites.vfm_bench.curated.images import (
     Concept,
     ConceptTask,
     Draws,
-    Picture,
+    SourceImage,
     draw_records,
     keep_classes,
 )
@@ -47,30 +47,30 @@ TASKS_AN_INDUSTRY, CLASSES_A_TASK, DIMENSIONS = 43, 3, 512
 EPISODES_S, KMEANS_S = 30.0, 20.0
 
 
-def records(pictures: int) -> list[Sample]:
+def records(images: int) -> list[Sample]:
     """As many records as the paper has, of 516 classes in 172 tasks."""
     return [
         Sample(
             source="made",
             licence="none",
             record_id=f"{task}/{label}/{k}.png",
-            picture=PictureFile(Path("none")),
+            image=ImageFile(Path("none")),
             annotations=(Annotation(f"class {label}", (1.0, 1.0, 5.0, 5.0)),),
             object=f"thing {task}",
         )
         for task in range(len(INDUSTRIES) * TASKS_AN_INDUSTRY)
         for label in range(CLASSES_A_TASK)
-        for k in range(pictures)
+        for k in range(images)
     ]
 
 
 def tasks(draws: Draws) -> list[ConceptTask]:
-    """What reading the pictures would make of the records."""
+    """What reading the images would make of the records."""
 
     def concept(label: str, samples: Sequence[Sample]) -> Concept:
-        pictures = (Media(sample.record_id, "picture", "png", 640, 480) for sample in samples)
+        images = (Media(sample.record_id, "image", "png", 640, 480) for sample in samples)
         return Concept(
-            label, tuple(Picture(media, "made", media.sha256, "none", (1.0, 1.0, 5.0, 5.0)) for media in pictures)
+            label, tuple(SourceImage(media, "made", media.sha256, "none", (1.0, 1.0, 5.0, 5.0)) for media in images)
         )
 
     return [
@@ -86,7 +86,7 @@ def tasks(draws: Draws) -> list[ConceptTask]:
 
 
 def features(items: Sequence[Item]) -> Floats:
-    """Points as pictures of concepts lie: a centre and 20 directions of its own a class, and a little noise."""
+    """Points as images of concepts lie: a centre and 20 directions of its own a class, and a little noise."""
     rng = np.random.default_rng(0)
     clusters = {name: k for k, name in enumerate(dict.fromkeys(item.cluster_id for item in items))}
     centres = rng.normal(size=(len(clusters), DIMENSIONS))
@@ -103,8 +103,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true")
     quick = parser.parse_args().quick
-    pictures, queries, an_industry = (6, 420, 105) if quick else (59, 4200, 1050)
-    known = records(pictures)
+    images, queries, an_industry = (6, 420, 105) if quick else (59, 4200, 1050)
+    known = records(images)
     media = MediaFolder(Path("none"))
     rng = stream("bench")
 

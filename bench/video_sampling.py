@@ -3,7 +3,7 @@
     python bench/video_sampling.py            60 s of 640 x 360 at 30 frames a second
     python bench/video_sampling.py --quick    12 s
 
-Both ways end in the same pictures, which is checked. CPU seconds of all threads, the least of five rounds in turn;
+Both ways end in the same images, which is checked. CPU seconds of all threads, the least of five rounds in turn;
 opening the file and reading its table of packets is part of our way.
 
 Predicted before it was run: with a key frame every 30 frames each wanted frame is one, so that 60 of 1,800 are decoded
@@ -34,7 +34,7 @@ PREDICTED = {30: 0.22, 250: 1.0}
 
 
 def panning(seconds: int) -> Iterator[Pixels]:
-    """A camera that wanders over a large picture of soft patches and fine grain."""
+    """A camera that wanders over a large image of soft patches and fine grain."""
     width, height = SIZE
     rng = stream("bench.video")
     patches = Image.fromarray(rng.integers(0, 256, (24, 40, 3), dtype=np.uint8))
@@ -46,7 +46,7 @@ def panning(seconds: int) -> Iterator[Pixels]:
 
 
 def every_frame(path: Path, seconds: int) -> list[bytes]:
-    """The plain way: decode all, make a picture of the first frame of each second."""
+    """The plain way: decode all, make an image of the first frame of each second."""
     with av.open(str(path)) as file:
         frames = [
             convert_frame(frame, "rgb24").to_ndarray().tobytes()
@@ -59,7 +59,7 @@ def every_frame(path: Path, seconds: int) -> list[bytes]:
 
 def a_frame_a_second(path: Path, seconds: int) -> list[bytes]:
     """Our way."""
-    return [picture.tobytes() for _, picture in frames_at(path, rate_times(seconds, 1))]
+    return [image.tobytes() for _, image in frames_at(path, rate_times(seconds, 1))]
 
 
 def measured(path: Path, seconds: int) -> tuple[float, float]:
@@ -73,7 +73,7 @@ def measured(path: Path, seconds: int) -> tuple[float, float]:
             told.append(way(path, seconds))
             least[place] = min(least[place], time.process_time() - start)
         if told[0] != told[1]:
-            raise SystemExit("the two ways show different pictures")
+            raise SystemExit("the two ways show different images")
     return least[0], least[1]
 
 

@@ -1,9 +1,9 @@
-"""How long the sequences of VLM2-Bench take to build from one's own pictures: 320 of objects, 120 of people.
+"""How long the sequences of VLM2-Bench take to build from one's own images: 320 of objects, 120 of people.
 
     python bench/vlm2_sequences.py            440 JPEGs of 320 x 240 pixels, every question of OC and PC
     python bench/vlm2_sequences.py --quick    a fifth of the objects and people
 
-Prediction, made before the first run: with each file read, hashed and copied once and no pixel decoded, a picture costs
+Prediction, made before the first run: with each file read, hashed and copied once and no pixel decoded, an image costs
 about 2 ms and an item about 1 ms (most of it for making the table), so that the 1,900 items of both builds, with the
 120 look-alike questions of 116 examples each, take about 4 s; the bound is 20 s. Answering the look-alikes is a
 subject's time, not the recipe's, and is not counted.
@@ -31,18 +31,18 @@ TYPES, OBJECTS, GROUPS, PEOPLE = 8, 5, 6, 5
 
 
 def object_files(types: int, objects: int) -> Iterator[str]:
-    """Four pictures of each main object, and four distractors of one picture each."""
+    """Four images of each main object, and four distractors of one image each."""
     for one in (f"type{t}/thing{o}" for t in range(types) for o in range(objects)):
         yield from (f"{one}/main/{k}.jpg" for k in range(4))
         yield from (f"{one}/distractors/other{k}/photo.jpg" for k in range(4))
 
 
 def people_files(groups: int, people: int) -> Iterator[str]:
-    """Four pictures of each person."""
+    """Four images of each person."""
     return (f"group{g}/somebody{p}/{k}.jpg" for g in range(groups) for p in range(people) for k in range(4))
 
 
-def make_pictures(root: Path, names: Iterator[str], rng: np.random.Generator) -> int:
+def make_images(root: Path, names: Iterator[str], rng: np.random.Generator) -> int:
     """Photo-like JPEGs of 320 x 240: coarse colour patches under fine noise."""
     count = 0
     for name in names:
@@ -75,21 +75,21 @@ def main() -> None:
     rng = np.random.default_rng(0)
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
-        objects = make_pictures(root / "objects", object_files(TYPES, OBJECTS * share // 5), rng)
-        people = make_pictures(root / "people", people_files(GROUPS, PEOPLE * share // 5), rng)
+        objects = make_images(root / "objects", object_files(TYPES, OBJECTS * share // 5), rng)
+        people = make_images(root / "people", people_files(GROUPS, PEOPLE * share // 5), rng)
         oc, oc_s = timed("oc", root / "oc", root / "objects", {})
         work, work_s = timed("pc-look-alikes", root / "work", root / "people", {})
         run(work, ["fake:first-option"], root / "run", show_progress=False)
         pc, pc_s = timed("pc", root / "pc", root / "people", {"look-alikes": root / "run"})
-    print("| build | pictures | items | s |\n|---|---|---|---|")
-    for name, pictures, made, seconds in (
+    print("| build | images | items | s |\n|---|---|---|---|")
+    for name, images, made, seconds in (
         ("oc", objects, oc, oc_s),
         ("pc-look-alikes", people, work, work_s),
         ("pc", people, pc, pc_s),
     ):
-        print(f"| {name} | {pictures} | {made.card.items} | {seconds:.2f} |")
+        print(f"| {name} | {images} | {made.card.items} | {seconds:.2f} |")
     total = oc_s + work_s + pc_s
-    print(f"\nall {objects + people} pictures: {total:.2f} s (at most {MAX_S:.0f})")
+    print(f"\nall {objects + people} images: {total:.2f} s (at most {MAX_S:.0f})")
     if total > MAX_S:
         raise SystemExit("slower than it may be")
 

@@ -2,8 +2,8 @@
 
     python examples/checkpoint_exam.py [FOLDER]
 
-It needs `pip install 'snellen[models]'` (torch), no renderer and no download: pictures are drawn flat. The exam asks
-`img2text` of ComBo: which of four names the object in the picture resembles most. The model learns from pictures of
+It needs `pip install 'snellen[models]'` (torch), no renderer and no download: images are drawn flat. The exam asks
+`img2text` of ComBo: which of four names the object in the image resembles most. The model learns from images of
 another seed, so that it never saw those it is examined on.
 """
 
@@ -23,14 +23,14 @@ from snellen.suites import SUITES
 SIDE = 24
 
 
-def pixels(picture):
-    """A picture as the model sees it: (3, 24, 24), 0 to 1."""
-    small = picture.convert("RGB").resize((SIDE, SIDE))
+def pixels(image):
+    """An image as the model sees it: (3, 24, 24), 0 to 1."""
+    small = image.convert("RGB").resize((SIDE, SIDE))
     return torch.from_numpy(np.asarray(small, np.float32) / 255).permute(2, 0, 1)
 
 
-def training_pictures(folder):
-    """Pictures and names to learn from: a set of another seed."""
+def training_images(folder):
+    """Images and names to learn from: a set of another seed."""
     options = BuildOptions(
         folder, n=160, seed=1, tasks=("img2text",), renderer="toy", size=(120, 90),
         show_progress=False,
@@ -38,25 +38,25 @@ def training_pictures(folder):
     items = build(SUITES.get("combo"), "generated", options)
     pairs = [(pixels(items.media.open(item.query[0])), item.answer) for item in items.items]
     names = sorted({name for _, name in pairs})
-    return torch.stack([picture for picture, _ in pairs]), torch.tensor([names.index(n) for _, n in pairs]), names
+    return torch.stack([image for image, _ in pairs]), torch.tensor([names.index(n) for _, n in pairs]), names
 
 
 def main(folder):
     """Train for 120 steps, with an exam every 60."""
     torch.manual_seed(0)
-    pictures, labels, names = training_pictures(folder / "training")
+    images, labels, names = training_images(folder / "training")
     model = nn.Sequential(
         nn.Conv2d(3, 16, 5, stride=2), nn.ReLU(), nn.Dropout2d(0.1), nn.Conv2d(16, 32, 3, stride=2), nn.ReLU(),
         nn.Flatten(), nn.LazyLinear(len(names)),
     )  # fmt: skip
-    model(pictures[:1])
+    model(images[:1])
     optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
 
     def answer(parts):
         """From the parts of a prompt to the letter of the name that the model finds likeliest."""
-        picture = next(part for part in parts if not isinstance(part, str))
+        image = next(part for part in parts if not isinstance(part, str))
         options = re.findall(r"^([A-D])\. (.+)$", parts[-1], flags=re.MULTILINE)
-        scores = model(pixels(picture)[None])[0]
+        scores = model(pixels(image)[None])[0]
         return max(options, key=lambda option: scores[names.index(option[1])] if option[1] in names else -9.0)[0]
 
     for step in range(121):
@@ -68,7 +68,7 @@ def main(folder):
                 )
             )  # fmt: skip
         chosen = torch.randint(len(labels), (32,))
-        loss = nn.functional.cross_entropy(model(pictures[chosen]), labels[chosen])
+        loss = nn.functional.cross_entropy(model(images[chosen]), labels[chosen])
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()

@@ -123,7 +123,7 @@ def main() -> None:
         fetch("--everything" in sys.argv[1:])
     except (RuntimeError, OSError, struct.error, subprocess.CalledProcessError) as error:
         shutil.rmtree(TARGET, ignore_errors=True)
-        print(f"libLLVM 19 could not be fetched ({error}): pictures will be rendered by the slow variant")
+        print(f"libLLVM 19 could not be fetched ({error}): images will be rendered by the slow variant")
     else:
         print(f"libLLVM 19: {LIBRARY}")
 

@@ -23,7 +23,7 @@ PAGES = [
 FIELDS = {
     "itemset.json": set(ItemSetCard.model_fields),
     "items.parquet": set(SCHEMA.names),
-    "Media": set(Media.__dataclass_fields__) - {"from_stored", "origin"},  # of shown pictures only
+    "Media": set(Media.__dataclass_fields__) - {"from_stored", "origin"},  # of shown images only
     "run.json": set(RunCard.model_fields) | set(ArmCard.model_fields),
     "exchanges.parquet": set(EXCHANGES.names),
     "responses.parquet": set(RESPONSES.names),

@@ -21,7 +21,7 @@ PAGES = [
     *sorted((ROOT / "docs").glob("*.md")),
     *sorted(ROOT.glob("src/snellen/suites/*/README.md")),
 ]
-TUTORIALS = ("first-report", "own-model", "ci-guard", "own-pictures")
+TUTORIALS = ("first-report", "own-model", "ci-guard", "own-images")
 NOT_RUN = "# not run by a test: "
 BLOCK = re.compile(r"^```(sh|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 

@@ -21,7 +21,7 @@ def test_a_suite_in_one_folder_is_built_asked_and_reported(monkeypatch: pytest.M
     monkeypatch.setitem(SUITES.__dict__, "_entry_points", {"landolt": EntryPoint("landolt", "landolt:SUITE", "")})
     items = build(SUITES.get("landolt"), "generated", BuildOptions(tmp_path / "items", n=48, show_progress=False))
     subjects = ["fake:oracle", "fake:blind-to=gap"]
-    examination = run(items, subjects, tmp_path / "run", conditions=["vanilla", "pictures=none"], show_progress=False)
+    examination = run(items, subjects, tmp_path / "run", conditions=["vanilla", "images=none"], show_progress=False)
     rows = examination.results()
     score_by_arm = {
         (row["subject"], row["condition"]): row["value"] for row in rows[rows.factor == ""].to_dict("records")

@@ -35,7 +35,7 @@ def command_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_calls_tokens_and_money_of_a_service(combo: ItemSet) -> None:
     subjects = ["chat:openai/gpt-4o?max_concurrency=4", "vllm/none?price_in=1&price_out=2"]
     service = Service(3.0, 2.5, 10.0)
-    plan = plan_study([str(combo.root)], subjects, ["vanilla", "pictures=none"], OPTIONS, ONE, service)
+    plan = plan_study([str(combo.root)], subjects, ["vanilla", "images=none"], OPTIONS, ONE, service)
     first, second = plan.steps
     calls = first.count
     tests = [item for item in combo.items if item.split == "test"]
@@ -48,9 +48,7 @@ def test_calls_tokens_and_money_of_a_service(combo: ItemSet) -> None:
     assert second.money == pytest.approx((second.tokens_in * 1 + calls * REPLY_TOKENS * 2) / 1e6)
     assert first.wall_s == pytest.approx(calls * 3.0 / 4)
     assert first.cpu_s == pytest.approx(calls * CALL_CPU_S)
-    twice = plan_study(
-        [str(combo.root)], subjects, ["vanilla", "pictures=none"], OPTIONS, replace(ONE, count=2), service
-    )
+    twice = plan_study([str(combo.root)], subjects, ["vanilla", "images=none"], OPTIONS, replace(ONE, count=2), service)
     assert twice.steps[0].wall_s == pytest.approx(first.wall_s / 2)
     unpriced = plan_study([str(combo.root)], subjects[:1], ["vanilla"], OPTIONS, ONE, Service())
     assert unpriced.total()["money"] is None
@@ -112,7 +110,7 @@ def test_drawing_is_reckoned_by_scenes_and_views(monkeypatch: pytest.MonkeyPatch
 
 
 def test_totals_follow_from_steps() -> None:
-    steps = (Step("draw", "a", 3, "pictures", 4.0, 2.0, 10), Step("ask", "b", 1, "calls", 1.0, 9.0, 0, 5, 0.5))
+    steps = (Step("draw", "a", 3, "images", 4.0, 2.0, 10), Step("ask", "b", 1, "calls", 1.0, 9.0, 0, 5, 0.5))
     plan = StudyPlan(steps, ())
     assert plan.total() == {"cpu_s": 5.0, "wall_s": 11.0, "bytes": 10, "money": 0.5}
     assert plan.bottleneck is steps[1]

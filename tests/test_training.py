@@ -35,7 +35,7 @@ N = 16
 
 @pytest.fixture(scope="module")
 def items(tmp_path_factory: pytest.TempPathFactory) -> ItemSet:
-    """One task of ComBo, whose answers a test can look up by its picture."""
+    """One task of ComBo, whose answers a test can look up by its image."""
     out = tmp_path_factory.mktemp("set") / "items"
     options = BuildOptions(out, n=N, tasks=("img2text",), renderer="blank", size=(120, 90), show_progress=False)
     return SUITES.get("combo").recipes["generated"].build(options)
@@ -154,7 +154,7 @@ def test_what_goes_wrong_is_a_verdict(items: ItemSet, tmp_path: Path, capsys: py
     assert late.state == "failed"
     assert late.abilities[0].failure_rate == 1.0
     assert "no weights" in late.error
-    assert exam(knows(items), items, tmp_path / "odd", step=1, pictures=3).error.startswith("pictures: ")
+    assert exam(knows(items), items, tmp_path / "odd", step=1, images=3).error.startswith("images: ")
     assert "the exam failed" in capsys.readouterr().err
     for mistake, words in (("comboo", "neither a folder nor a suite"), ("combo/img2txt", "did you mean 'img2text'")):
         with pytest.raises(snellen.SnellenError, match=words):

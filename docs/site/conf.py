@@ -26,7 +26,7 @@ html_extra_path = ["root"]
 html_copy_source = False
 
 CHAPTERS = {
-    "Begin": ("first-report", "installing", "own-model", "own-pictures", "own-suite", "ci-guard"),
+    "Begin": ("first-report", "installing", "own-model", "own-images", "own-suite", "ci-guard"),
     "Examine": (
         "subjects",
         "chat",

@@ -44,14 +44,14 @@ class Rollout:
     spans: tuple[Span, ...]
 
     @property
-    def pictures(self) -> tuple[Span, ...]:
-        """The spans of pictures, in order."""
-        return tuple(span for span in self.spans if span.kind == "picture")
+    def images(self) -> tuple[Span, ...]:
+        """The spans of images, in order."""
+        return tuple(span for span in self.spans if span.kind == "image")
 
     @property
     def visual(self) -> NDArray[np.intp]:
         """The positions of all visual tokens, (v,)."""
-        return np.array([token for span in self.pictures for token in span.visual_tokens], dtype=np.intp)
+        return np.array([token for span in self.images for token in span.visual_tokens], dtype=np.intp)
 
 
 def attention_of(
@@ -68,14 +68,14 @@ def attention_of(
     The reply is what the model says at temperature 0, or `reply`, as if it had said that (one of a run, say).
 
     Raises SnellenError for a prompt that the subject declines, a token that the reply does not hold, a model whose
-    layers have no attention matrix over the whole prompt, and a processor that does not tell where pictures went.
+    layers have no attention matrix over the whole prompt, and a processor that does not tell where images went.
     """
     if reason := chat.declines(prompt):
         raise SnellenError(f"{chat.card.name} declines this prompt: {reason}")
     checkpoint = chat.checkpoint
     processor, model = checkpoint.processor, checkpoint.model
     templated = apply_template(processor, prompt, media)
-    # The configuration's, not the processor's: that one may name the mark which opens a picture (Gemma 3).
+    # The configuration's, not the processor's: that one may name the mark which opens an image (Gemma 3).
     spans = find_spans(processor, getattr(checkpoint.config, "image_token_id", None), prompt, media, templated)
     with checkpoint.lock:
         if reply is None:
@@ -189,14 +189,14 @@ def span_shares(rollout: Rollout) -> NDArray[np.float32]:
 
 
 def visual_shares(rollout: Rollout) -> NDArray[np.float32]:
-    """The share of each picture in what all visual tokens have together, (layers, pictures); a layer adds up to 1."""
-    sums = np.stack([rollout.rows[:, list(span.visual_tokens)].sum(1) for span in rollout.pictures], 1)
+    """The share of each image in what all visual tokens have together, (layers, images); a layer adds up to 1."""
+    sums = np.stack([rollout.rows[:, list(span.visual_tokens)].sum(1) for span in rollout.images], 1)
     return np.asarray(sums / sums.sum(1, keepdims=True), dtype=np.float32)
 
 
 def role_shares(rollout: Rollout, role: str) -> NDArray[np.float32]:
-    """The share of the pictures of a role (`query`, `first demo`, …) in that of all visual tokens, (layers,)."""
-    has_role = [span.role == role for span in rollout.pictures]
+    """The share of the images of a role (`query`, `first demo`, …) in that of all visual tokens, (layers,)."""
+    has_role = [span.role == role for span in rollout.images]
     return np.asarray(visual_shares(rollout)[:, has_role].sum(1), dtype=np.float32)
 
 

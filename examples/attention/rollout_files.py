@@ -15,14 +15,14 @@ from snellen.core import files
 from snellen.core.media import MediaFolder
 
 OPACITY = 0.6
-"""Of the heat over a picture."""
+"""Of the heat over an image."""
 
 
 def heat(rollout: Rollout, span: Span, layer: int = -1) -> NDArray[np.float64]:
-    """The attention on a picture after a layer, by pixel of the picture shown, (height, width).
+    """The attention on an image after a layer, by pixel of the image shown, (height, width).
 
-    A visual token's share is spread evenly over the pixels it stands for; where a picture is seen both in tiles and as
-    a whole, both are added. What the model did not see is 0. ValueError where the layout of the picture's tokens is not
+    A visual token's share is spread evenly over the pixels it stands for; where an image is seen both in tiles and as
+    a whole, both are added. What the model did not see is 0. ValueError where the layout of the image's tokens is not
     known (no `tiles`).
     """
     if not span.tiles or span.media is None:
@@ -40,19 +40,19 @@ def heat(rollout: Rollout, span: Span, layer: int = -1) -> NDArray[np.float64]:
     return map
 
 
-def overlay(picture: Image.Image, map: NDArray[np.float64]) -> Image.Image:
-    """The picture, grey, with a heat map of its size over it; the hottest pixel is brightest, whatever its value."""
+def overlay(image: Image.Image, map: NDArray[np.float64]) -> Image.Image:
+    """The image, grey, with a heat map of its size over it; the hottest pixel is brightest, whatever its value."""
     from matplotlib import colormaps
 
     scaled = map / (map.max() or 1.0)
     colours = Image.fromarray((colormaps["inferno"](scaled)[..., :3] * 255).astype(np.uint8))
-    return Image.blend(picture.convert("L").convert("RGB"), colours, OPACITY)
+    return Image.blend(image.convert("L").convert("RGB"), colours, OPACITY)
 
 
 def share_table(rollout: Rollout) -> pd.DataFrame:
-    """One row a layer and span: layer, span, kind, role, tokens, share, share_of_visual (pictures alone)."""
-    shares, pictures = span_shares(rollout), list(rollout.pictures)
-    visual = visual_shares(rollout) if pictures else None
+    """One row a layer and span: layer, span, kind, role, tokens, share, share_of_visual (images alone)."""
+    shares, images = span_shares(rollout), list(rollout.images)
+    visual = visual_shares(rollout) if images else None
     return pd.DataFrame(
         {
             "layer": layer,
@@ -62,9 +62,7 @@ def share_table(rollout: Rollout) -> pd.DataFrame:
             "first_token": span.start,
             "tokens": span.stop - span.start,
             "share": shares[layer, index],
-            "share_of_visual": None
-            if visual is None or not span.visual_tokens
-            else visual[layer, pictures.index(span)],
+            "share_of_visual": None if visual is None or not span.visual_tokens else visual[layer, images.index(span)],
         }
         for layer in range(len(shares))
         for index, span in enumerate(rollout.spans)
@@ -93,7 +91,7 @@ def top_table(rollout: Rollout, count: int = TOP) -> pd.DataFrame:
 
 
 def write_attention(rollout: Rollout, media: MediaFolder, folder: Path, layer: int = -1) -> tuple[Path, ...]:
-    """Write `shares.csv`, `top.csv`, and `picture-N.png` for each picture whose layout is known; returns the paths.
+    """Write `shares.csv`, `top.csv`, and `image-N.png` for each image whose layout is known; returns the paths.
 
     `layer` is the one whose heat maps are drawn.
     """
@@ -102,7 +100,7 @@ def write_attention(rollout: Rollout, media: MediaFolder, folder: Path, layer: i
     for name, table in (("shares.csv", share_table(rollout)), ("top.csv", top_table(rollout))):
         written.append(folder / name)
         files.write_csv(written[-1], table)
-    for span in rollout.pictures:
+    for span in rollout.images:
         if span.tiles and span.media is not None:
             written.append(folder / f"{span.name.replace(' ', '-')}.png")
             overlay(media.open(span.media), heat(rollout, span, layer)).save(written[-1])

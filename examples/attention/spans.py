@@ -1,4 +1,4 @@
-"""Where the parts of a prompt lie among the tokens of a model, and which of a picture's pixels each token stands for.
+"""Where the parts of a prompt lie among the tokens of a model, and which of an image's pixels each token stands for.
 
 The processor says where its image marks went and what it put in their place; what the chat template added is found by
 writing it once more with marks in place of the words.
@@ -19,16 +19,16 @@ from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt
 from snellen.subjects.chat.transformers_model import TemplatedPrompt, apply_template, encode_prompts
 
-SpanKind: TypeAlias = Literal["picture", "text", "template", "reply"]
+SpanKind: TypeAlias = Literal["image", "text", "template", "reply"]
 _MARK = "\ue000{}\ue001"  # of the private use area: no template writes it
 _TILE = re.compile(r"<row_(\d+)_col_(\d+)>|<global-img>")
 
 
 @dataclass(frozen=True)
 class Tile:
-    """A grid of visual tokens over a box of a picture, row by row.
+    """A grid of visual tokens over a box of an image, row by row.
 
-    `first` counts from the picture's first visual token; `box` is in pixels of the picture shown, and may reach beyond
+    `first` counts from the image's first visual token; `box` is in pixels of the image shown, and may reach beyond
     it where the processor pads.
     """
 
@@ -43,8 +43,8 @@ class Span:
     """Tokens `start` to `stop` (left out) of a prompt, and what they are.
 
     `part` is the place among all parts and replies, earlier turns first; None for what the template adds and for the
-    reply. `visual_tokens` are the visual tokens of a picture, `tiles` the pixels they stand for (none where the
-    processor's layout is not known). `role` of a picture: `query`, `first demo`, `demo`, `option`, or empty.
+    reply. `visual_tokens` are the visual tokens of an image, `tiles` the pixels they stand for (none where the
+    processor's layout is not known). `role` of an image: `query`, `first demo`, `demo`, `option`, or empty.
     """
 
     kind: SpanKind
@@ -58,7 +58,7 @@ class Span:
 
     @property
     def name(self) -> str:
-        """Its name in tables and files: `picture 3`, `text 0`, `template`, `reply`."""
+        """Its name in tables and files: `image 3`, `text 0`, `template`, `reply`."""
         return self.kind if self.part is None else f"{self.kind} {self.part}"
 
 
@@ -76,13 +76,13 @@ def find_spans(
         replaced = [*(encoding.get("text_replacement_offsets") or [()])[0]]
         offsets, ids = encoding["offset_mapping"][0], encoding["input_ids"][0]
     except (KeyError, NotImplementedError, TypeError, ValueError) as error:
-        raise SnellenError(f"{type(processor).__name__} does not tell where pictures lie among its tokens") from error
-    if len(replaced) != len(templated.pictures) or (templated.pictures and visual is None):
-        raise SnellenError(f"{type(processor).__name__} does not tell where pictures lie among its tokens")
+        raise SnellenError(f"{type(processor).__name__} does not tell where images lie among its tokens") from error
+    if len(replaced) != len(templated.images) or (templated.images and visual is None):
+        raise SnellenError(f"{type(processor).__name__} does not tell where images lie among its tokens")
     places = [*_places(processor, prompt, media, templated, replaced)]
     owner = [_owner(begin, end, places) for begin, end in offsets]
     flat, roles = _flat(prompt), _roles(prompt)
-    grids = encode_prompts(processor, [templated], return_tensors="pt") if templated.pictures else {}
+    grids = encode_prompts(processor, [templated], return_tensors="pt") if templated.images else {}
     spans: list[Span] = []
     count = 0
     for part, run in groupby(range(len(ids)), key=lambda token: owner[token]):
@@ -92,11 +92,11 @@ def find_spans(
             spans.append(Span("template" if content is None else "text", start, stop, part))
             continue
         visual_tokens = tuple(token for token in tokens if ids[token] == visual)
-        size = templated.pictures[count].size
+        size = templated.images[count].size
         tiles = _tiles(
-            processor, grids, count, len(templated.pictures), size, len(visual_tokens), replaced[count]["replacement"]
+            processor, grids, count, len(templated.images), size, len(visual_tokens), replaced[count]["replacement"]
         )
-        spans.append(Span("picture", start, stop, part, content, roles[part], visual_tokens, tiles))
+        spans.append(Span("image", start, stop, part, content, roles[part], visual_tokens, tiles))
         count += 1
     return tuple(spans)
 
@@ -107,11 +107,11 @@ def _flat(prompt: Prompt) -> list[Part]:
 
 
 def _roles(prompt: Prompt) -> list[str]:
-    """What each part is to the views, by the picture's hash; a picture shown twice is the first demo first."""
+    """What each part is to the views, by the image's hash; an image shown twice is the first demo first."""
     views = prompt.views
-    demos = [picture.sha256 for view in views for demo in view.support for picture in demo.media]
-    role_of = {picture.sha256: "option" for view in views for option in view.options for picture in option.media}
-    role_of |= dict.fromkeys(demos, "demo") | {picture.sha256: "query" for view in views for picture in view.query}
+    demos = [image.sha256 for view in views for demo in view.support for image in demo.media]
+    role_of = {image.sha256: "option" for view in views for option in view.options for image in option.media}
+    role_of |= dict.fromkeys(demos, "demo") | {image.sha256: "query" for view in views for image in view.query}
     roles: list[str] = []
     for part in _flat(prompt):
         role = role_of.get(part.sha256, "") if isinstance(part, Media) else ""
@@ -133,7 +133,7 @@ def _places(
 
     history = tuple(replace(turn, parts=marked(turn.parts), reply=_MARK.format(next(marks))) for turn in prompt.history)
     skeleton = apply_template(processor, Prompt(marked(prompt.parts), (), history), media).text
-    pictures = iter(zip([n for n, part in enumerate(flat) if isinstance(part, Media)], replaced, strict=True))
+    images = iter(zip([n for n, part in enumerate(flat) if isinstance(part, Media)], replaced, strict=True))
     image = re.escape(replaced[0]["text"]) if replaced else r"(?!)"
     written, position = "", 0  # the text as told so far, and how far it is as expanded
     for piece in re.split(f"(\ue000\\d+\ue001|{image})", skeleton):
@@ -145,7 +145,7 @@ def _places(
             written, position = written + words, position + len(words)
             yield begin, position, index
         elif replaced and piece == replaced[0]["text"]:
-            index, replacement = next(pictures)
+            index, replacement = next(images)
             written, position = written + piece, position + len(replacement["replacement"])
             yield begin, position, index
         else:
@@ -160,12 +160,12 @@ def _owner(begin: int, end: int, places: Sequence[tuple[int, int, int]]) -> int 
 
 
 def _tiles(
-    processor: Any, grids: Any, index: int, picture_count: int, size: tuple[int, int], visual_count: int, written: str
+    processor: Any, grids: Any, index: int, image_count: int, size: tuple[int, int], visual_count: int, written: str
 ) -> tuple[Tile, ...]:
-    """The pixels behind a picture's visual tokens, for the layouts that are known; otherwise none.
+    """The pixels behind an image's visual tokens, for the layouts that are known; otherwise none.
 
-    Known are grids that the processor tells (Qwen), tiles marked in words beside the whole picture (Idefics 3), and
-    one square grid a picture (LLaVA, Gemma 3).
+    Known are grids that the processor tells (Qwen), tiles marked in words beside the whole image (Idefics 3), and
+    one square grid an image (LLaVA, Gemma 3).
     """
     full_box = (0.0, 0.0, float(size[0]), float(size[1]))
     if "image_grid_thw" in grids:
@@ -179,7 +179,7 @@ def _tiles(
         tiles = tuple(Tile(n * side**2, side, side, box) for n, box in enumerate(boxes))
         return tiles if side**2 * len(matches) == visual_count else ()
     side, pixels = math.isqrt(visual_count), grids["pixel_values"]
-    if side**2 != visual_count or pixels.ndim != 4 or len(pixels) != picture_count:
+    if side**2 != visual_count or pixels.ndim != 4 or len(pixels) != image_count:
         return ()
     return (Tile(0, side, side, _looked_at(processor.image_processor, size)),)
 
@@ -191,7 +191,7 @@ def _cut(size: tuple[int, int], row: str, column: str, row_count: int, column_co
 
 
 def _looked_at(maker: Any, size: tuple[int, int]) -> Box:
-    """The box of a picture that reaches a model which looks at one square: cut from the middle, padded, or all."""
+    """The box of an image that reaches a model which looks at one square: cut from the middle, padded, or all."""
     width, height = size
     edge = getattr(maker.size, "shortest_edge", None)
     if getattr(maker, "do_center_crop", False) and edge:

@@ -38,7 +38,7 @@ CHECKUP_SUBJECTS = (
 
 @dataclass(frozen=True)
 class Checkup:
-    """What the main job made: examinations, the report, the seconds it took, and what to know of its pictures."""
+    """What the main job made: examinations, the report, the seconds it took, and what to know of its images."""
 
     examinations: Sequence[Examination]
     report: Report

@@ -105,11 +105,11 @@ def with_blind(items: ItemSet, card: BlindCard) -> ItemSet:
 
 
 def blind_subject(items: ItemSet, card: BlindCard, subject: str | Subject, root: Path, **how: Any) -> BlindCard:
-    """The scores of a card, each at least as good as what the subject gets without pictures (`pictures=none`)."""
+    """The scores of a card, each at least as good as what the subject gets without images (`images=none`)."""
     from snellen.analysis.results import metric_of
 
     suite = SUITES.get(items.card.suite)
-    rows = run(items, [subject], root, conditions=["pictures=none"], **how).results()
+    rows = run(items, [subject], root, conditions=["images=none"], **how).results()
     scores: dict[tuple[str, ...], BlindScore] = {score.key: score for score in card.scores}
     for row in rows[rows["value"].notna()].to_dict("records"):
         task, protocol, metric_name, *_ = key = tuple(str(row[name]) for name in BLIND_KEY)
@@ -118,7 +118,7 @@ def blind_subject(items: ItemSet, card: BlindCard, subject: str | Subject, root:
             update = {"value": round(row["value"], 4), "n": row["n"], "attack": row["subject"]}
             scores[key] = scores[key].model_copy(update=update)
     name = subject if isinstance(subject, str) else subject.card.name
-    return BlindCard(method=f"{card.method}; {name} without pictures", scores=tuple(scores.values()))
+    return BlindCard(method=f"{card.method}; {name} without images", scores=tuple(scores.values()))
 
 
 def find_items(

@@ -1,6 +1,6 @@
 """What a study would take (time, money, disk, and what it waits for), before anything of it is rendered or asked.
 
-A small pilot is built with blank pictures and asked of subjects of this machine; a few pictures are drawn. The rest is
+A small pilot is built with blank images and asked of subjects of this machine; a few images are drawn. The rest is
 arithmetic, and each assumption is said.
 """
 
@@ -32,7 +32,7 @@ from snellen.runs.preview import CALL_CPU_S, REPLY_TOKENS, Estimate, estimates
 from snellen.runs.selection import select_items
 from snellen.stimuli.render import RenderSettings
 from snellen.stimuli.render.costs import drawing_cost
-from snellen.stimuli.render.picture_cache import wanted_specs
+from snellen.stimuli.render.image_cache import wanted_specs
 from snellen.subjects.registry import make_subject, split_spec
 
 T = TypeVar("T")
@@ -64,7 +64,7 @@ class Service:
 
 @dataclass(frozen=True)
 class Step:
-    """One part of a study: pictures, items or calls, and what they take; `money` None where there is no price.
+    """One part of a study: images, items or calls, and what they take; `money` None where there is no price.
 
     `wall_s` is on all machines together.
     """
@@ -115,7 +115,7 @@ def plan_study(
 ) -> StudyPlan:
     """What building generated sets and asking subjects under conditions takes.
 
-    `itemsets` are suites, or folders with sets, which need no building. With `stated` no picture is drawn: the rates of
+    `itemsets` are suites, or folders with sets, which need no building. With `stated` no image is drawn: the rates of
     the recipes' own plans are used, and subjects of this machine are not timed.
     """
     if not itemsets:
@@ -190,14 +190,14 @@ def _cpu_seconds() -> float:
 
 @dataclass
 class _Build:
-    """The generated set of a suite, and smaller ones with blank pictures by which it is reckoned."""
+    """The generated set of a suite, and smaller ones with blank images by which it is reckoned."""
 
     suite: Suite
     options: BuildOptions
     machines: Machines
     root: Path
     costs: list[tuple[float, float]] = field(default_factory=list)
-    """Of each pilot its pictures, and CPU seconds but for drawing them."""
+    """Of each pilot its images, and CPU seconds but for drawing them."""
 
     def pilot(self) -> ItemSet:
         """Build the pilots; the larger one is what subjects are asked."""
@@ -216,32 +216,32 @@ class _Build:
     def stated(self) -> Step:
         """Drawing by the rates of the recipe's own plan."""
         plan = find_recipe(self.suite, "generated").plan(replace(self.options, workers=1))
-        return self._draw_step(_pictures(plan), float(plan["seconds"]), 2 * int(plan["bytes"]), uses_all_cores=True)
+        return self._draw_step(_images(plan), float(plan["seconds"]), 2 * int(plan["bytes"]), uses_all_cores=True)
 
     def measured(self, start: float) -> Step:
-        """Drawing by pictures of the pilot that are drawn here; each of several workers takes `start` seconds."""
+        """Drawing by images of the pilot that are drawn here; each of several workers takes `start` seconds."""
         plan, machines = self._planned(), self.machines
         settings = RenderSettings(renderer=self.options.renderer, quality=self.options.quality)  # type: ignore[arg-type]  # which it checks
         cost = drawing_cost(self._specs, settings, machines.workers)
-        scale = _pictures(plan) / max(_pictures(self._pilot_plan), 1)
+        scale = _images(plan) / max(_images(self._pilot_plan), 1)
         each = cost.start_s + (start if machines.workers > 1 else 0.0)
         cpu = cost.cpu_s * scale + each * machines.count * machines.workers
         size = 2 * round(cost.bytes * scale)
-        return self._draw_step(_pictures(plan), cpu, size, uses_all_cores=cost.uses_all_cores)
+        return self._draw_step(_images(plan), cpu, size, uses_all_cores=cost.uses_all_cores)
 
     def _draw_step(self, count: int, cpu: float, size: int, *, uses_all_cores: bool) -> Step:
         cores = self.machines.cores
         parallel = cores if uses_all_cores and self.machines.workers == 1 else min(self.machines.workers, cores)
         wall = cpu / (parallel * self.machines.count)
-        return Step("draw", self.suite.name, count, "pictures", cpu, wall, size)
+        return Step("draw", self.suite.name, count, "images", cpu, wall, size)
 
     def other(self, start: float) -> Step:
-        """Everything but drawing: `start` seconds, and by the pilots a fixed cost, and one a picture."""
+        """Everything but drawing: `start` seconds, and by the pilots a fixed cost, and one an image."""
         (small, first), (large, last) = self.costs[0], self.costs[-1]
         each = last / max(large, 1)
         fixed = max(0.0, first - each * small) if len(self.costs) > 1 else 0.0
         plan = self._planned()
-        cpu, count = start + fixed + each * _pictures(plan), sum(plan["items"].values())
+        cpu, count = start + fixed + each * _images(plan), sum(plan["items"].values())
         return Step("build", self.suite.name, count, "items", cpu, cpu)
 
     def _items_a_task(self) -> int:
@@ -261,12 +261,12 @@ class _Build:
             items, cpu, _ = _timed(lambda: recipe.build(options))
         self._specs, self._pilot_plan = list(wanted), recipe.plan(options)
         drawn = drawing_cost(self._specs, RenderSettings(renderer=renderer), 1).cpu_s  # type: ignore[arg-type]  # a suite's own
-        self.costs.append((_pictures(self._pilot_plan), max(0.0, cpu - drawn)))
+        self.costs.append((_images(self._pilot_plan), max(0.0, cpu - drawn)))
         return items
 
 
-def _pictures(plan: Mapping[str, Any]) -> int:
-    return int(plan["pictures"]) + int(plan.get("frames", 0))
+def _images(plan: Mapping[str, Any]) -> int:
+    return int(plan["images"]) + int(plan.get("frames", 0))
 
 
 @dataclass(frozen=True)
@@ -299,7 +299,7 @@ class _Asking:
             self.service.price_out if prices[1] is None else prices[1],
         )
         card = SubjectCard(
-            f"chat:{name}", accepts=settings.accepts or frozenset({"picture"}), max_pictures=settings.max_pictures,
+            f"chat:{name}", accepts=settings.accepts or frozenset({"image"}), max_images=settings.max_images,
             attributes={"provider": name.split("/", 1)[0]}, is_remote=True,
         )  # fmt: skip
         estimate = self._estimate(card)
@@ -352,9 +352,9 @@ class _Unasked(Base):
 
 def _assumptions(steps: Sequence[Step], machines: Machines, service: Service, *, stated: bool) -> Iterator[str]:
     if any(step.kind == "draw" for step in steps):
-        rates = "by the rates that recipes state" if stated else "by a few of the pilot's pictures, drawn here"
-        yield f"pictures {rates}; none is in the cache yet; each lies in the cache and in the set"
-        yield "what is not drawing takes one core, and grows with the pictures"
+        rates = "by the rates that recipes state" if stated else "by a few of the pilot's images, drawn here"
+        yield f"images {rates}; none is in the cache yet; each lies in the cache and in the set"
+        yield "what is not drawing takes one core, and grows with the images"
     yield f"{machines.count} x {machines.cores} cores like this machine's, with nothing else running"
     yield "steps follow each other; drawing and asking are spread evenly over machines"
     if any(step.unit == "calls" for step in steps):
@@ -363,7 +363,7 @@ def _assumptions(steps: Sequence[Step], machines: Machines, service: Service, *,
             f"subject's max_concurrency; talks of several steps come out low"
         )
     if any(step.unit == "items" and step.kind == "ask" for step in steps):
-        yield "subjects of this machine by asking them a pilot with blank pictures, on this machine"
+        yield "subjects of this machine by asking them a pilot with blank images, on this machine"
     yield "reports, judges and failed calls are not counted"
 
 

@@ -1,4 +1,4 @@
-"""Conversations that a model before pictures learns from, as LLaVA's files have them: descriptions and questions.
+"""Conversations that a model before images learns from, as LLaVA's files have them: descriptions and questions.
 
 Questions are worded as their suite shows them, and answered as it reads them.
 """
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from snellen.subjects.heads.llava_files import Record
     from snellen.suites.combo.references.training_items import ObjectView, Renders
 
-CAPTIONS, QUESTIONS, PICTURES, CARD = "captions.json", "questions.json", "pictures", "conversations.json"
+CAPTIONS, QUESTIONS, IMAGES, CARD = "captions.json", "questions.json", "images", "conversations.json"
 
 
 class ConversationCard(Card):
@@ -38,14 +38,14 @@ class ConversationCard(Card):
     captions: int
     questions: dict[str, int]
     objects: int
-    pictures: int
+    images: int
     rendering: dict[str, Any]
 
 
 def question_records(items: Sequence[Item], suite: Suite, condition: str, media: MediaFolder) -> list[Record]:
     """A conversation of one turn an item; what is shown is kept in `media`, whose paths the records have.
 
-    Items are of one task. Raises SnellenError for a question that does not show exactly one picture in one call.
+    Items are of one task. Raises SnellenError for a question that does not show exactly one image in one call.
     """
     from snellen.subjects.heads.llava_files import question_record
 
@@ -55,21 +55,21 @@ def question_records(items: Sequence[Item], suite: Suite, condition: str, media:
     records = []
     for item, example in zip(items, solved_examples(items, task, settled, items, media), strict=True):
         parts = example.prompt.parts if example.prompt is not None else ()
-        pictures = [part for part in parts if isinstance(part, Media)]
-        if len(pictures) != 1 or pictures[0].kind != "picture":
-            raise SnellenError(f"{item.item_id}: shows {len(pictures)} pictures in a call; LLaVA's files hold one each")
+        images = [part for part in parts if isinstance(part, Media)]
+        if len(images) != 1 or images[0].kind != "image":
+            raise SnellenError(f"{item.item_id}: shows {len(images)} images in a call; LLaVA's files hold one each")
         words = "\n".join(part for part in parts if isinstance(part, str))
-        records.append(question_record(item.item_id, pictures[0].path, words, example.target))
+        records.append(question_record(item.item_id, images[0].path, words, example.target))
     return records
 
 
 def write_conversations(
     items: ItemSet, captions: int, questions: int, out: Path, *, seed: int = 0, workers: int = 1
 ) -> ConversationCard:
-    """Descriptions and questions about ComBo's objects that the set does not test, in pictures drawn like the set's.
+    """Descriptions and questions about ComBo's objects that the set does not test, in images drawn like the set's.
 
-    Writes `captions.json`, `questions.json` (half on patterns, half on categories), `pictures/`, and the card last.
-    Raises SnellenError where a card lies already, and for more pictures than there are.
+    Writes `captions.json`, `questions.json` (half on patterns, half on categories), `images/`, and the card last.
+    Raises SnellenError where a card lies already, and for more images than there are.
     """
     from snellen.subjects.heads.llava_files import write_llava
     from snellen.suites.combo.references import training_items as training
@@ -79,7 +79,7 @@ def write_conversations(
         raise SnellenError(f"{out}: conversations lie there already; take another --out")
     suite, exclusion, rendering = SUITES.get(items.card.suite), exclusion_of(items), rendering_of(items, workers)
     counts = training.Counts(captions, questions - questions // 2, questions // 2)
-    plan, media = training.design(items, counts, exclusion, seed), MediaFolder(out / PICTURES)
+    plan, media = training.design(items, counts, exclusion, seed), MediaFolder(out / IMAGES)
     renders = training.render_design(plan, exclusion, seed, rendering, media)
     by_task = training.training_items(plan, counts, renders, seed)
     records = [
@@ -96,7 +96,7 @@ def write_conversations(
         captions=captions,
         questions={task: len(learnt) for task, learnt in by_task.items()},
         objects=len({index for index, _ in renders}),
-        pictures=len(renders),
+        images=len(renders),
         rendering=rendering.about(),
     )
     write_text(out / CARD, card.model_dump_json(indent=2) + "\n")
@@ -104,14 +104,14 @@ def write_conversations(
 
 
 def _caption_records(views: Sequence[ObjectView], renders: Renders, seed: int) -> list[Record]:
-    """A description of each picture, asked for as ComBo does."""
+    """A description of each image, asked for as ComBo does."""
     from snellen.subjects.heads.llava_files import question_record
     from snellen.suites.combo.prompts import CAPTION
     from snellen.suites.combo.references.descriptions import description
 
     records = []
     for index, view in views:
-        picture, appearance = renders[index, view]
+        image, appearance = renders[index, view]
         text = description(appearance, stream("references", seed, "caption", index, view))
-        records.append(question_record(f"object-{index:04d}-{view:02d}", picture.path, CAPTION, text))
+        records.append(question_record(f"object-{index:04d}-{view:02d}", image.path, CAPTION, text))
     return records

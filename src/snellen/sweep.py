@@ -56,14 +56,14 @@ def _condition(items: ItemSet) -> Condition:
 
 
 def training_examples(items: ItemSet, ability: str, media: MediaFolder, seed: int = 0) -> list[TrainingExample]:
-    """The training items of an ability as a head is shown them in the main condition; pictures made go to `media`."""
+    """The training items of an ability as a head is shown them in the main condition; images made go to `media`."""
     return examples_of(items, ability, train_items(items, ability), media, seed)
 
 
 def examples_of(
     items: ItemSet, ability: str, learnt: Sequence[Item], media: MediaFolder, seed: int = 0
 ) -> list[TrainingExample]:
-    """Some items of an ability, solved, as a head is shown them; pictures made go to `media`."""
+    """Some items of an ability, solved, as a head is shown them; images made go to `media`."""
     task, condition = ability_task(items, ability), _condition(items)
     return solved_examples(learnt, task, condition, items.task(ability), media, seed)
 
@@ -160,7 +160,7 @@ def folder_name(tower: str) -> str:
 
 
 def sweep_cost(items: ItemSet, jobs: Sequence[SweepJob]) -> Cost:
-    """What all jobs that are not done cost together; features of a picture are kept once a tower."""
+    """What all jobs that are not done cost together; features of an image are kept once a tower."""
     from snellen.subjects.heads.costs import Cost, job_cost
     from snellen.subjects.heads.files import is_head
 

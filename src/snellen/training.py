@@ -235,10 +235,8 @@ def prepare_exam(**settings: Any) -> list[ItemSet]:
 def _generated_set(suite: Suite, options: BuildOptions) -> ItemSet:
     """The generated set of a suite; a line on stderr where it must be built first."""
     if read_blind(generated_folder(suite, options)) is None:
-        pictures = find_recipe(suite, "generated").plan(options)["pictures"]
-        _print(
-            f"snellen: building {suite.name} for exams, once: {pictures} pictures by {options.renderer}; maybe minutes"
-        )
+        images = find_recipe(suite, "generated").plan(options)["images"]
+        _print(f"snellen: building {suite.name} for exams, once: {images} images by {options.renderer}; maybe minutes")
     return find_generated(suite, options)
 
 

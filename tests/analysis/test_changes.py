@@ -36,7 +36,7 @@ def items(tmp_path_factory: pytest.TempPathFactory) -> ItemSet:
 
 def run_of(items: ItemSet, score: Score, *, tasks: tuple[str, ...] = ("naming", "finding", "building"),
            conditions: Mapping[str, str] | None = None, outcome: Outcome = "failed") -> Run:  # fmt: skip
-    """A run of one subject with these scores, `outcome` for none; conditions with their value of `pictures`."""
+    """A run of one subject with these scores, `outcome` for none; conditions with their value of `images`."""
     conditions = conditions or {"vanilla": "original"}
     rows = [
         {
@@ -51,8 +51,8 @@ def run_of(items: ItemSet, score: Score, *, tasks: tuple[str, ...] = ("naming", 
     ]  # fmt: skip
     arms = [
         ArmCard(subject="chat:model", fingerprint="f", settings={}, attributes={}, condition=condition,
-                columns={"pictures": pictures}, repeat=0)
-        for condition, pictures in conditions.items()
+                columns={"images": images}, repeat=0)
+        for condition, images in conditions.items()
     ]  # fmt: skip
     card = RunCard(suite="shapes", version="1", itemset="", recipe_hash="r", content_hash=items.card.content_hash,
                    seed=0, limit=None, arms=arms)  # fmt: skip
@@ -176,7 +176,7 @@ def test_too_few_items_are_no_verdict(items: ItemSet) -> None:
 
 
 def test_conditions_are_paired_with_themselves_and_controls_left_out(items: ItemSet) -> None:
-    blind = {"vanilla": "original", "pictures=none": "none"}
+    blind = {"vanilla": "original", "images=none": "none"}
     first, second = run_of(items, right, conditions=blind), run_of(items, right, conditions=blind)
     assert set(changes(first, second).table["condition"]) == {"vanilla"}
     with pytest.raises(SnellenError, match=r"no item has a score in both .* samples=1 and vanilla"):

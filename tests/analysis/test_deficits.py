@@ -15,7 +15,7 @@ from snellen.analysis.deficits import (
     Findings,
     Property,
     Share,
-    deciding_pictures,
+    deciding_images,
     find_deficits,
     least_difference,
     properties_of,
@@ -149,19 +149,19 @@ def test_differences_are_newcombe_s() -> None:
     assert math.isnan(least_difference(first, Share(0.8, 0.8, math.nan, math.nan, 1)))
 
 
-def test_a_picture_decides_where_the_answer_is_open_without_it() -> None:
+def test_an_image_decides_where_the_answer_is_open_without_it() -> None:
     """All the same (AAA) or not, of three: of AAB the first two are the same, so that the third decides."""
     patterns = {"AAA": "true", "AAB": "false", "ABA": "false", "ABB": "false", "ABC": "false"}
 
     def decides(order: str) -> list[bool]:
-        pictures: Any = (None,) * 3
+        images: Any = (None,) * 3
         question = item(
-            0, answer="true", answer_kind="true_false", latent={"partitions": patterns, "order": order}, query=pictures
+            0, answer="true", answer_kind="true_false", latent={"partitions": patterns, "order": order}, query=images
         )
-        return [is_open for _, is_open in deciding_pictures(question)]
+        return [is_open for _, is_open in deciding_images(question)]
 
     assert decides("AAA") == [True, True, True]
     assert decides("AAB") == [False, False, True]
     assert decides("ABB") == [True, False, False]
     assert decides("ABC") == [False, False, False]
-    assert list(deciding_pictures(item(0, answer="true", answer_kind="true_false"))) == []
+    assert list(deciding_images(item(0, answer="true", answer_kind="true_false"))) == []

@@ -24,7 +24,7 @@ def test_an_encoder_learns_and_answers(snellen: Command, sets_folder: Path, tmp_
     items, out = small_set("combo", sets_folder).root, tmp_path / "encoder"
     code, output, _ = snellen("tower", "auxiliary", *FEW, "--items", items, "--out", out)
     assert code == 0
-    assert "classification of 6 composite objects, 12 pictures" in output
+    assert "classification of 6 composite objects, 12 images" in output
     assert "LEAK" not in output
     subject = f"encoder:hf/{out}?layer=cls"
     assert output.endswith(f"Ask it: snellen run {items} --subject '{subject}'\n")
@@ -47,7 +47,7 @@ def test_a_leak_is_printed(snellen: Command, sets_folder: Path, tmp_path: Path) 
     assert "LEAK: 6 objects and " in output
     card = json.loads((tmp_path / "leaky" / "classifier.json").read_text())
     assert card["leak"] is True
-    assert card["source"]["shared"]["pictures"] >= 1
+    assert card["source"]["shared"]["images"] >= 1
     code, _, err = snellen("tower", "auxiliary", *FEW, "--items", items, "--out", tmp_path / "leaky")
     assert code == 2
     assert "something else lies there" in err

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pytest
 
 from snellen.core import files
+from snellen.core.schemas import SCHEMA
 from snellen.suites import SUITES
 from tests.helpers.sets import small_set
 from tests.helpers.stub_server import StubServer
@@ -82,6 +83,22 @@ def test_images_are_rendered_again_and_compared(snellen: Command, built: Path, t
     code, _, err = snellen("verify", tmp_path / "other", "--rebuild", 3)
     assert code == 2
     assert "holds none" in err
+
+
+def test_folders_of_an_earlier_version_are_one_line(snellen: Command, built: Path, tmp_path: Path) -> None:
+    shutil.copytree(built, tmp_path / "set")
+    assert snellen("run", built, "-s", "fake:chance", "--limit", 1, "--out", tmp_path / "run")[0] == 0
+    for card in (tmp_path / "set" / "itemset.json", tmp_path / "run" / "run.json"):
+        card.write_text(card.read_text().replace(f'"schema_version": {SCHEMA}', '"schema_version": 1'))
+    for words in (
+        ("verify", tmp_path / "set"),
+        ("run", tmp_path / "set", "-s", "fake:chance", "--out", tmp_path / "new"),
+        ("report", tmp_path / "run", "--out", tmp_path / "report"),
+        ("score", tmp_path / "run"),
+    ):
+        code, out, told = snellen(*words)
+        assert (code, out, told.count("\n")) == (2, "", 1), words
+        assert "written by an earlier Snellen" in told
 
 
 def test_the_shell_completes_commands() -> None:
@@ -176,12 +193,12 @@ def test_unknown_subjects(snellen: Command, built: Path, tmp_path: Path, subject
 
 
 @pytest.mark.parametrize("command", ["run", "show", "score"])
-def test_altered_pictures_are_refused(snellen: Command, built: Path, tmp_path: Path, command: str) -> None:
+def test_altered_images_are_refused(snellen: Command, built: Path, tmp_path: Path, command: str) -> None:
     items, run = tmp_path / "items", tmp_path / "run"
     shutil.copytree(built, items)
     assert snellen("run", items, "--subject", "fake:chance", "--out", run)[0] == 0
-    picture = next((items / "media").rglob("*.png"))
-    picture.write_bytes(picture.read_bytes() + b"\n")
+    image = next((items / "media").rglob("*.png"))
+    image.write_bytes(image.read_bytes() + b"\n")
     words = {
         "run": ("run", items, "--subject", "fake:chance", "--out", run),
         "show": ("show", items),
@@ -189,7 +206,7 @@ def test_altered_pictures_are_refused(snellen: Command, built: Path, tmp_path: P
     }
     code, _, err = snellen(*words[command])
     assert code == 2
-    assert picture.name in err
+    assert image.name in err
 
 
 def test_show_tells_what_is_sent(snellen: Command, built: Path, tmp_path: Path) -> None:
@@ -197,7 +214,7 @@ def test_show_tells_what_is_sent(snellen: Command, built: Path, tmp_path: Path) 
     code, out, _ = snellen("show", built, "--condition", "sheet=single,prompt=short", "--html", page)
     assert code == 0
     assert out.count("=== ") == 4
-    assert page.read_text().count("<img ") == 4, "one laid-out picture a call"
+    assert page.read_text().count("<img ") == 4, "one laid-out image a call"
     code, out, _ = snellen("show", built, "img2text-0000")
     assert code == 0
     assert out.count("=== ") == 1

@@ -19,7 +19,7 @@ from snellen.core.media import MediaFolder  # noqa: E402
 from snellen.references import (  # noqa: E402
     CAPTIONS,
     CARD,
-    PICTURES,
+    IMAGES,
     QUESTIONS,
     question_records,
     write_conversations,
@@ -51,16 +51,16 @@ def learned(items: ItemSet, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_files_are_llava_s_and_heads_learn_from_them(
     snellen: Command, items: ItemSet, learned: Path, tmp_path: Path
 ) -> None:
-    captions, questions = (read_llava(learned / name, learned / PICTURES) for name in (CAPTIONS, QUESTIONS))
+    captions, questions = (read_llava(learned / name, learned / IMAGES) for name in (CAPTIONS, QUESTIONS))
     assert (len(captions.conversations), len(questions.conversations)) == (4, 8)
     every = [*captions.conversations, *questions.conversations]
-    assert all(len(each.pictures) == 1 and len(each.turns) == 1 for each in every)
+    assert all(len(each.images) == 1 and len(each.turns) == 1 for each in every)
     assert all(each.turns[0].parts[1] == prompts.CAPTION for each in captions.conversations)
     assert {each.turns[0].reply for each in questions.conversations[4:]} == {"A", "B"}
     tested = {path.relative_to(items.media.root) for path in items.media.root.glob("??/*.png")}
     assert tested
-    assert not tested & {path.relative_to(learned / PICTURES) for path in (learned / PICTURES).glob("??/*.png")}
-    stage, first, second = ("--images", learned / PICTURES, *HEAD), tmp_path / "first", tmp_path / "second"
+    assert not tested & {path.relative_to(learned / IMAGES) for path in (learned / IMAGES).glob("??/*.png")}
+    stage, first, second = ("--images", learned / IMAGES, *HEAD), tmp_path / "first", tmp_path / "second"
     assert snellen("tower", "pretrain", "--data", learned / CAPTIONS, *stage, "--out", first)[0] == 0
     tuned = ("--data", learned / QUESTIONS, "--base", first, "--scope", "lora", "--out", second)
     assert snellen("tower", "tune", *stage, *tuned)[0] == 0
@@ -78,7 +78,7 @@ def test_the_same_command_gives_the_same_files(snellen: Command, items: ItemSet,
     folders = (learned, tmp_path / "again")
     for name in (CAPTIONS, QUESTIONS, CARD):
         assert (learned / name).read_bytes() == (tmp_path / "again" / name).read_bytes()
-    first, second = (sorted(path.name for path in (folder / PICTURES).glob("??/*")) for folder in folders)
+    first, second = (sorted(path.name for path in (folder / IMAGES).glob("??/*")) for folder in folders)
     assert first == second
     code, _, err = snellen(*words)
     assert code == 2
@@ -95,7 +95,7 @@ def test_questions_are_worded_as_tested(items: ItemSet, learned: Path, tmp_path:
     of_any_shape = {text for text in patterns if "attached?" not in text}  # contact points are those of the shape
     assert of_any_shape
     assert of_any_shape <= tested_words
-    sheets = question_records(items.task("category-building"), suite, "sheet=single,layout=pictures-first", media)
+    sheets = question_records(items.task("category-building"), suite, "sheet=single,layout=images-first", media)
     assert {words(record) for record in sheets} == building
 
 
@@ -113,8 +113,8 @@ def test_answers_are_written_as_they_are_read(items: ItemSet, tmp_path: Path) ->
     assert replies == {item.item_id: item.view().reply.write(item.answer) for item in test_items}
 
 
-def test_what_shows_several_pictures_is_refused(items: ItemSet, tmp_path: Path) -> None:
-    with pytest.raises(SnellenError, match="shows 3 pictures in a call"):
+def test_what_shows_several_images_is_refused(items: ItemSet, tmp_path: Path) -> None:
+    with pytest.raises(SnellenError, match="shows 3 images in a call"):
         question_records(
             items.task("category-building"), SUITES.get("combo"), "sheet=separate", MediaFolder(tmp_path, items.media)
         )

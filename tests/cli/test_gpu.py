@@ -49,7 +49,7 @@ FIT = replace(STAGES["fit"], epochs=3, lora_rank=4, lora_alpha=8)
 
 @pytest.fixture(scope="module")
 def items(tmp_path_factory: pytest.TempPathFactory) -> ItemSet:
-    """A few generated pictures to count in and tell colours of."""
+    """A few generated images to count in and tell colours of."""
     folder = tmp_path_factory.mktemp("gpu") / "items"
     options = BuildOptions(folder, n=8, quick=True, tasks=("counting", "colour"), renderer="toy", show_progress=False)
     return build(SUITES.get("ava-bench"), "generated", options)
@@ -67,7 +67,7 @@ def whole_memory() -> Iterator[None]:
     torch.cuda.set_per_process_memory_fraction(1.0)
 
 
-def pictures(items: ItemSet, count: int) -> list[Image.Image]:
+def images(items: ItemSet, count: int) -> list[Image.Image]:
     media = items.media
     return [media.open(item.query[0]) for item in items.task("counting")[:count]]
 
@@ -95,7 +95,7 @@ def test_tokens_are_those_of_a_processor(name: str, items: ItemSet) -> None:
 
 
 def test_features_of_encoders_are_those_of_a_processor(items: ItemSet) -> None:
-    shown = pictures(items, 6)
+    shown = images(items, 6)
     here, there = (load_encoder("efficientnet-lite0", {"device": device}) for device in ("cpu", "cuda"))
     assert error(there.features(shown), here.features(shown)) < 5e-3
     assert isinstance(here, PatchEncoder)

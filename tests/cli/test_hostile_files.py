@@ -170,9 +170,9 @@ FILES: dict[str, Callable[[Path], Words]] = {
     "a .mat of cells in cells": lambda root: source(root, "IIIT5K", {"traindata.mat": nested_cells(3000)}),
     "a .mat that unpacks to 210 MB": lambda root: source(root, "IIIT5K", {"traindata.mat": zlib_bomb()}),
     "a .mat of 3 GB": lambda root: vast(root, source(root, "IIIT5K", {}), "IIIT5K/traindata.mat"),
-    "an HDF5 of 10^12 pictures": lambda root: source(
+    "an HDF5 of 10^12 images": lambda root: source(
         root, "NYU-Depth-V2", {"nyu_depth_v2_labeled.mat": hdf5(names=(1, 1), images=(10**12, 3, 8, 6))}),
-    "an HDF5 of a picture of 10^12 bytes": lambda root: source(
+    "an HDF5 of an image of 10^12 bytes": lambda root: source(
         root, "NYU-Depth-V2", {"nyu_depth_v2_labeled.mat": hdf5(names=(1, 10**12), images=(1, 3, 10**6, 10**6))}),
     "paths in 3 GB": lambda root: vast(root, ("sources", "check", "--root", root), "sources.yaml"),
     "a script of 3 GB": lambda root: vast(root, script(root, b""), "script.json"),

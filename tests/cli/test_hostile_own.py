@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Command
-from tests.helpers.own_pictures import class_folders, draw_picture
+from tests.helpers.own_images import class_folders, draw_image
 from tests.helpers.shards import IMAGE, cell, class_label, labelled_shard, write_shard
 
 Words = tuple[object, ...]
@@ -19,7 +19,7 @@ Words = tuple[object, ...]
 
 def vfm(path: Path) -> Words:
     """The command that makes episodes of a folder or table."""
-    return "build", "vfm-bench", "--from", "own", "--source", f"pictures={path}", "--out", path.parent / "set"
+    return "build", "vfm-bench", "--from", "own", "--source", f"images={path}", "--out", path.parent / "set"
 
 
 def table(root: Path, raw: bytes) -> Words:
@@ -28,7 +28,7 @@ def table(root: Path, raw: bytes) -> Words:
 
 
 def folder(root: Path, add: Callable[[Path], object]) -> Words:
-    """A class of five pictures, and what is added to it: still too few, unless something bad counts as a picture."""
+    """A class of five images, and what is added to it: still too few, unless something bad counts as an image."""
     class_folders(root / "own", 6, "a")
     add(class_folders(root / "own", 5, "b") / "b")
     return vfm(root / "own")
@@ -54,17 +54,15 @@ def outside(root: Path) -> Words:
     return vfm(root / "in" / "own.csv")
 
 
-def shard(
-    root: Path, pictures: Sequence[object], labels: Sequence[object], names: tuple[str, ...] = ("a", "b")
-) -> Words:
+def shard(root: Path, images: Sequence[object], labels: Sequence[object], names: tuple[str, ...] = ("a", "b")) -> Words:
     """The command on a dataset folder of these cells."""
-    columns = {"image": pictures, "label": labels}
+    columns = {"image": images, "label": labels}
     write_shard(root / "own" / "data" / "train.parquet", columns, {"image": IMAGE, "label": class_label(*names)})
     return vfm(root / "own")
 
 
 def bad_cells(root: Path, raw: bytes | None, path: str | None = None) -> Words:
-    """A class of six pictures, and one of five with a bad cell."""
+    """A class of six images, and one of five with a bad cell."""
     good = [cell("a", k) for k in range(11)]
     return shard(root, [*good, {"bytes": raw, "path": path}], [0] * 6 + [1] * 6)
 
@@ -99,9 +97,9 @@ SHARDS: dict[str, Callable[[Path], Words]] = {
     "cells that are a page": lambda root: bad_cells(root, b"<html>"),
     "cells that are empty": lambda root: bad_cells(root, None),
     "cells of paths that lead outside": lambda root: bad_cells(root, None, "../../../etc/passwd"),
-    "cells of paths that are there": lambda root: bad_cells(root, None, str(draw_picture(root / "there.png", 1))),
+    "cells of paths that are there": lambda root: bad_cells(root, None, str(draw_image(root / "there.png", 1))),
     "cells that are bombs": lambda root: bad_cells(root, bomb_bytes(root / "b")),
-    "no column of pictures": lambda root: vfm(write_shard(
+    "no column of images": lambda root: vfm(write_shard(
         root / "own" / "a.parquet", {"text": ["a\x1b[2J"], "label": ["a"]}, {}).parent),
     "no column of classes": lambda root: vfm(write_shard(
         root / "own" / "a.parquet", {"image": [cell("a", 0)], "id": ["a"]}, {"image": IMAGE}).parent),
@@ -125,8 +123,8 @@ SHARDS: dict[str, Callable[[Path], Words]] = {
 CASES: dict[str, Callable[[Path], Words]] = {
     "no such folder": lambda root: vfm(root / "none"),
     "an empty folder": lambda root: folder(root, lambda _: None),
-    "pictures without classes": lambda root: vfm(draw_picture(root / "own" / "a.png", 1).parent),
-    "a file that is no table": lambda root: vfm(draw_picture(root / "own.png", 1)),
+    "images without classes": lambda root: vfm(draw_image(root / "own" / "a.png", 1).parent),
+    "a file that is no table": lambda root: vfm(draw_image(root / "own.png", 1)),
     "a table of no text": lambda root: table(root, b"path,class\n\xff\xfe,\x00"),
     "a table without rows": lambda root: table(root, b"path,class\n"),
     "a table without anything": lambda root: table(root, b""),
@@ -137,9 +135,9 @@ CASES: dict[str, Callable[[Path], Words]] = {
     "a table of 3 GB": lambda root: vfm(sparse(root / "own.csv")),
     "a table that leaves its folder": outside,
     "a pipe": lambda root: folder(root, lambda b: os.mkfifo(b / "pipe.png")),
-    "a picture of 3 GB": lambda root: folder(root, lambda b: sparse(b / "vast.png")),
-    "a picture that is a page": lambda root: folder(root, lambda b: (b / "page.png").write_text("<html>")),
-    "a picture of 3.6 thousand million pixels": lambda root: folder(root, lambda b: bomb(b / "bomb.png")),
+    "an image of 3 GB": lambda root: folder(root, lambda b: sparse(b / "vast.png")),
+    "an image that is a page": lambda root: folder(root, lambda b: (b / "page.png").write_text("<html>")),
+    "an image of 3.6 thousand million pixels": lambda root: folder(root, lambda b: bomb(b / "bomb.png")),
     "a link to a folder outside": lambda root: folder(
         root, lambda b: (b / "out").symlink_to(class_folders(root / "other", 6, "c"), target_is_directory=True)),
     "a folder that holds itself": lambda root: folder(
@@ -182,8 +180,8 @@ def test_boxes_of_datasets_are_refused_in_a_line(snellen: Command, tmp_path: Pat
 
 
 def ava(root: Path, boxes: Path) -> Words:
-    """The command that makes items of boxes about one picture."""
-    draw_picture(root / "images" / "a.png", 1)
+    """The command that makes items of boxes about one image."""
+    draw_image(root / "images" / "a.png", 1)
     sources = ("--source", f"images={root / 'images'}", "--source", f"boxes={boxes}")
     return "build", "ava-bench/localization", "--from", "own", *sources, "--out", root / "set"
 

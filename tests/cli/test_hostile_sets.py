@@ -36,7 +36,7 @@ Change = Callable[[Row, Path], object]
 
 @pytest.fixture(scope="session")
 def good(sets_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Six questions about one picture."""
+    """Six questions about one image."""
     whole, root = small_set("combo", sets_folder), tmp_path_factory.mktemp("good") / "set"
     items = [item for item in whole.task("pattern-perception") if item.split == "test"][:6]
     copy_media(items, whole.media, MediaFolder(root / "media"))
@@ -66,8 +66,8 @@ def media(**fields: Any) -> Change:
     return lambda row, root: row["query"][0].update(fields)
 
 
-def raw_picture(make: Callable[[bytes], bytes], format: str = "png", **fields: Any) -> Change:
-    """Other bytes in the place of the picture, under their own hash."""
+def raw_image(make: Callable[[bytes], bytes], format: str = "png", **fields: Any) -> Change:
+    """Other bytes in the place of the image, under their own hash."""
 
     def change(row: Row, root: Path) -> None:
         cell = row["query"][0]
@@ -103,24 +103,24 @@ SVG = b'<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)" width="9" heig
 HOSTILE: dict[str, tuple[Change, str]] = {
     "a card of 50,000 x 50,000": (size(50_000, 50_000), "larger than"),
     "a card of 10^8 x 10^8": (size(10**8, 10**8), "larger than"),
-    "a thin picture": (size(10**6, 1), "larger than"),
+    "a thin image": (size(10**6, 1), "larger than"),
     "another size than the card's": (size(7, 9), "pixels, not 7 x 9"),
     "a negative size": (size(-5, 5), "is none"),
     "no width": (media(width=None), "nothing, or something else"),
-    "words as a picture": (raw_picture(lambda raw: b"hello"), "not a picture that can be decoded"),
-    "a drawing as a picture": (raw_picture(lambda raw: SVG, "svg"), "not a picture that can be decoded"),
-    "a program as a picture": (
-        raw_picture(lambda raw: b"%!PS-Adobe-3.0 EPSF-3.0\n", "eps"),
-        "not a picture that can be decoded",
+    "words as an image": (raw_image(lambda raw: b"hello"), "not an image that can be decoded"),
+    "a drawing as an image": (raw_image(lambda raw: SVG, "svg"), "not an image that can be decoded"),
+    "a program as an image": (
+        raw_image(lambda raw: b"%!PS-Adobe-3.0 EPSF-3.0\n", "eps"),
+        "not an image that can be decoded",
     ),
-    "half a picture": (raw_picture(lambda raw: raw[: len(raw) // 2]), "not a picture that can be decoded"),
-    "a bomb": (raw_picture(bomb), "BombError"),
-    "another format than its name's": (raw_picture(as_gif), "a GIF file by the name of a png"),
-    "words as a video": (raw_picture(lambda raw: b"hello", "mp4", kind="video"), "not a readable video"),
+    "half an image": (raw_image(lambda raw: raw[: len(raw) // 2]), "not an image that can be decoded"),
+    "a bomb": (raw_image(bomb), "BombError"),
+    "another format than its name's": (raw_image(as_gif), "a GIF file by the name of a png"),
+    "words as a video": (raw_image(lambda raw: b"hello", "mp4", kind="video"), "not a readable video"),
     "a path for a hash": (media(sha256="../../../../etc/passwd"), "not 64 hexadecimal digits"),
     "a path for a format": (media(format="png/../../x"), "not 64 hexadecimal digits"),
-    "neither picture nor video": (media(kind="program"), "neither picture nor video"),
-    "no picture": (cells(query=[]), "shows no picture"),
+    "neither image nor video": (media(kind="program"), "neither image nor video"),
+    "no image": (cells(query=[]), "shows no image"),
     "no options": (cells(options=[]), "choice without options"),
     "an option that is nothing": (options(lambda rows: rows.insert(0, None)), "nothing, or something else"),
     "an answer that is not offered": (cells(answer='"of another world"'), "not among the options"),
@@ -215,15 +215,15 @@ def test_a_question_of_nobody_s_is_one_line(snellen: Command, good: Path, tmp_pa
         assert "has no question 'What is the meaning of all this?'" in told
 
 
-def test_a_good_set_passes_everywhere_and_its_pictures_are_decoded_once(
+def test_a_good_set_passes_everywhere_and_its_images_are_decoded_once(
     snellen: Command, good: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     decoded: list[object] = []
     real = ImageFile.ImageFile.load
 
-    def load(picture: ImageFile.ImageFile) -> Any:
-        decoded.append(picture)
-        return real(picture)
+    def load(image: ImageFile.ImageFile) -> Any:
+        decoded.append(image)
+        return real(image)
 
     shutil.copytree(good, tmp_path / "set")
     monkeypatch.setattr(ImageFile.ImageFile, "load", load)

@@ -68,7 +68,7 @@ def test_a_run_shows_what_a_detector_found(snellen: Command, tmp_path: Path) -> 
     assert snellen("run", items, "--subject", "fake:oracle", *how, "--out", tmp_path / "run")[0] == 0
     code, out, _ = snellen("show", items, *how)
     assert code == 0
-    assert "384x288" not in out, "crops are smaller than the stored pictures"
+    assert "384x288" not in out, "crops are smaller than the stored images"
     other = tmp_path / "other"
     assert snellen("build", "vlm2-bench/oc-cpr", *made[:-1], other, "--seed", 1)[0] == 0
     code, _, err = snellen("run", other, "--subject", "fake:oracle", *how, "--out", tmp_path / "wrong")

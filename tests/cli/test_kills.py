@@ -126,13 +126,13 @@ def test_a_build_ended_three_times_makes_the_same_set(tmp_path: Path, number: in
     assert whole.communicate(timeout=PATIENCE)[0]
     home, out = tmp_path / "home", tmp_path / "items"
 
-    def pictures() -> int:
+    def images() -> int:
         return sum(1 for folder in (home, out) for path in folder.rglob("*") if path.is_file())
 
     made = sum(1 for folder in (tmp_path / "home-whole", tmp_path / "whole") for p in folder.rglob("*") if p.is_file())
     for life in range(3):
         process, enough = start([*build, "--out", out], home), (life + 1) * made // 8
-        wait_until(lambda enough=enough: pictures() >= enough)  # type: ignore[misc]
+        wait_until(lambda enough=enough: images() >= enough)  # type: ignore[misc]
         code, errors = end(process, number)
         assert code == (-number if number == signal.SIGKILL else 128 + number), errors
         assert "Traceback" not in errors

@@ -24,7 +24,7 @@ def test_a_suite_is_planned_and_nothing_stays(snellen: Any, snellen_home: Path, 
     recipe = SUITES.get("vfm-bench").recipes["generated"]
     planned = recipe.plan(BuildOptions(Path(), n=12, size=(120, 90), renderer="toy"))
     assert code == 0
-    assert (steps["draw"]["count"], steps["build"]["count"]) == (planned["pictures"], 12)
+    assert (steps["draw"]["count"], steps["build"]["count"]) == (planned["images"], 12)
     assert set(steps) == ({"draw", "build"} if stated else {"draw", "build", "ask"})
     if stated:
         assert steps["draw"]["cpu_s"] == pytest.approx(planned["seconds"], abs=1)

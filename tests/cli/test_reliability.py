@@ -39,8 +39,8 @@ def test_a_sweep_that_is_killed_comes_to_the_same(tmp_path: Path) -> None:
 def test_damage_is_said_or_does_no_harm(tmp_path: Path) -> None:
     relative_run_given(tmp_path / "given")
     tallies = trials.corruption(tmp_path / "given", 120, SEED)
-    assert {"pictures", "parts", "tables"} <= set(tallies)
-    assert [trouble for file in ("pictures", "parts", "tables") for trouble in tallies[file].troubles] == []
+    assert {"images", "parts", "tables"} <= set(tallies)
+    assert [trouble for file in ("images", "parts", "tables") for trouble in tallies[file].troubles] == []
 
 
 @pytest.mark.parametrize("count", [40, pytest.param(10_000, marks=pytest.mark.slow)])

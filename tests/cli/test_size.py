@@ -1,4 +1,4 @@
-"""`--size`: how large generated pictures are."""
+"""`--size`: how large generated images are."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_what_is_no_size_is_refused(text: str, reason: str) -> None:
         size_of(text, "generated")
 
 
-def test_a_size_is_for_pictures_that_are_drawn() -> None:
+def test_a_size_is_for_images_that_are_drawn() -> None:
     assert size_of("854x480", "generated") == (854, 480)
     with pytest.raises(SnellenError, match="--from generated"):
         size_of("640x480", "curated")
@@ -48,7 +48,7 @@ def test_every_recipe_takes_a_size_and_names_a_small_one(suite: str) -> None:
     assert "120x90" in note
 
 
-def test_quick_pictures_are_smaller_and_the_card_says_so(sets_folder: Path) -> None:
+def test_quick_images_are_smaller_and_the_card_says_so(sets_folder: Path) -> None:
     card = small_set("vfm-bench", sets_folder).card
     assert card.recipe["size_px"] == [240, 180]
     assert any("240x180" in note for note in card.notes)

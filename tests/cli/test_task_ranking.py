@@ -14,7 +14,7 @@ Command = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture(scope="module")
 def examined(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two observers of a few generated pictures: one is always right, one always says 7."""
+    """Two observers of a few generated images: one is always right, one always says 7."""
     from snellen.core.suite import BuildOptions
     from snellen.exam import build, run
     from snellen.suites import SUITES

@@ -41,7 +41,7 @@ TRIAL = ("--language-model", SMALL, "--epochs", 1)
 
 @pytest.fixture(scope="module")
 def items(tmp_path_factory: pytest.TempPathFactory) -> ItemSet:
-    """A few generated pictures to count in and tell colours of."""
+    """A few generated images to count in and tell colours of."""
     folder = tmp_path_factory.mktemp("towers") / "items"
     options = BuildOptions(folder, n=4, quick=True, tasks=("counting", "colour"), renderer="toy", show_progress=False)
     return build(SUITES.get("ava-bench"), "generated", options)
@@ -194,7 +194,7 @@ def test_settings_of_table_3_stand_in_rows_and_what_diverges_is_unstable(
 
 
 def llava_file(folder: Path) -> Path:
-    """A caption, two turns, words alone, and a picture that is missing."""
+    """A caption, two turns, words alone, and an image that is missing."""
     for name in ("a", "b"):
         Image.new("RGB", (20, 20), "red").save(folder / f"{name}.png")
     talk = [{"from": side, "value": text} for side, text in (("human", "<image>\nWhat?"), ("gpt", "Red."))]
@@ -217,7 +217,7 @@ def test_llava_files_are_read(tmp_path: Path) -> None:
     first, second, third = file.conversations
     assert first.turns[0].parts == (tmp_path / "a.png", "What?")
     assert [(turn.parts[-1], turn.reply) for turn in second.turns] == [("What?", "Red."), ("Sure?", "Yes.")]
-    assert third.pictures == ()
+    assert third.images == ()
 
 
 def test_stages_from_the_command_line(snellen: Command, items: ItemSet, tmp_path: Path) -> None:
@@ -225,11 +225,11 @@ def test_stages_from_the_command_line(snellen: Command, items: ItemSet, tmp_path
     source = ("--data", path, "--images", tmp_path, "--tower", "tiny/siglip-1", "--language-model", SMALL)
     code, _, err = snellen("tower", "pretrain", *source, "--out", tmp_path / "first")
     assert code == 2
-    assert "1 of pictures missing under" in err
+    assert "1 of images missing under" in err
     assert "lost/c.png" in err
     code, output, _ = snellen("tower", "pretrain", *source, "--out", tmp_path / "first", "--skip-missing")
     assert code == 0
-    assert "left out for want of their pictures: 1" in output
+    assert "left out for want of their images: 1" in output
     tuned = ("--base", tmp_path / "first", "--out", tmp_path / "second", "--skip-missing")
     assert snellen("tower", "tune", *source, *tuned)[0] == 0
     fit = ("tower", "fit", "counting", "--items", items.root, "--tower", "tiny/siglip-1", *TRIAL)

@@ -132,7 +132,7 @@ def test_workers_give_the_run_that_is_given_here(
     items = small_set("ava-bench", sets_folder)
     chosen = replace(items, items=tuple(item for item in items.items if item.task in ("texture", "ocr")))
     subjects = ["fake:chance", "encoder:colour-histogram"]
-    ask = partial(run, chosen, subjects, conditions=["vanilla", "pictures=grey"], show_progress=False)
+    ask = partial(run, chosen, subjects, conditions=["vanilla", "images=grey"], show_progress=False)
     ask(root=tmp_path / "here")
     cluster = Backwards()
     monkeypatch.setattr("snellen.compute.executor._clusters", [cluster])

@@ -68,11 +68,11 @@ def test_lines_come_where_there_is_no_terminal(monkeypatch: pytest.MonkeyPatch) 
     log = Log()
     monkeypatch.setattr(progress, "LINE_SECONDS", 0.01)
     monkeypatch.setattr("sys.stderr", log)
-    with Progress("rendering", unit="pictures") as counter:
+    with Progress("rendering", unit="images") as counter:
         counter.expect(8)
         counter.advance(2)
         came.wait()
-    assert "rendering: 2 of 8 pictures" in log.getvalue()
+    assert "rendering: 2 of 8 images" in log.getvalue()
 
 
 def test_silence_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -96,7 +96,7 @@ def test_a_build_survives_killed_workers(tmp_path: Path) -> None:
     _, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, errors
     assert "snellen: shards done again elsewhere, since their worker died: " in errors
-    assert "(picture " in errors
+    assert "(image " in errors
     assert read_card(tmp_path / "there") == read_card(tmp_path / "here")
     assert not list(home.glob(".snellen-*"))
 
@@ -122,10 +122,10 @@ def test_ctrl_c_ends_the_cluster_and_the_same_command_goes_on(tmp_path: Path) ->
     _, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130, errors
     wait_until(lambda: not any(processes(tmp_path / "home")))
-    pictures = set((tmp_path / "home").rglob("renders/*/*.png"))
-    assert pictures
+    images = set((tmp_path / "home").rglob("renders/*/*.png"))
+    assert images
     finish((*words, "--out", tmp_path / "items"), tmp_path / "home")
-    assert pictures <= set((tmp_path / "home").rglob("renders/*/*.png"))
+    assert images <= set((tmp_path / "home").rglob("renders/*/*.png"))
 
 
 def test_encoders_probes_and_heads_give_the_same_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,7 +140,7 @@ def test_encoders_probes_and_heads_give_the_same_tables(tmp_path: Path, monkeypa
     for name, more in {"here": (), "there": ("--executor", "ray")}.items():
         (folder := tmp_path / name).mkdir()
         monkeypatch.chdir(folder)  # heads are called by their folder
-        conditions = ("--condition", "vanilla", "--condition", "pictures=grey")
+        conditions = ("--condition", "vanilla", "--condition", "images=grey")
         finish(("run", items, *subjects, *conditions, "--out", "run", *more), folder / "home")
         finish(("report", "run", "--out", "report"), folder / "home")
         finish((*sweep, "--items", items, "--out", "sweep", *more), folder / "home")

@@ -51,8 +51,8 @@ def _check_card(card: SubjectCard, twin: SubjectCard) -> None:
     assert name
     assert card.max_concurrency >= 1
     assert card.reads in ("parts", "views")
-    assert card.accepts <= {"picture", "video"}
-    assert card.max_pictures is None or card.max_pictures >= 0
+    assert card.accepts <= {"image", "video"}
+    assert card.max_images is None or card.max_images >= 0
     assert all(isinstance(text, str) for text in (*card.attributes, *card.attributes.values()))
     assert len(card.fingerprint()) == 12
     assert card.fingerprint() == twin.fingerprint(), "two of the same are the same"
@@ -98,7 +98,7 @@ class _Guarded(MediaFolder):
 
 
 def _check_is_asked_what_is_shown(subject: Subject, view: View, media: MediaFolder) -> None:
-    """With another picture behind the same ids and without any, it opens nothing that it is not shown."""
+    """With another image behind the same ids and without any, it opens nothing that it is not shown."""
     for shown in (view, replace(view, query=(), options=tuple(replace(o, media=()) for o in view.options), support=())):
         prompt = Prompt(plain(shown), (shown,))
         reason = subject.declines(prompt)

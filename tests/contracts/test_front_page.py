@@ -27,14 +27,14 @@ from tests.reports.exam import leave_out_figures
 NAMED: Mapping[str, str] = {
     "fake:blind-to=colour": "where colour decides",
     "fake:counts-to=4": "counts only to four",
-    "fake:misses-picture=3": "the third picture",
+    "fake:misses-image=3": "the third image",
     "fake:prefers-option=A": "prefers option A (the first)",
     "fake:says-yes": "says yes",
 }
 INNOCENT = ("fake:oracle", "fake:chance")
 SEEDS = (0, 1, 2)
 LINKING = ("oc-cpr", "oc-cnt", "oc-grp")
-"""Questions that link pictures. At 100 a task they have 15 clusters, in which the third picture cannot be told."""
+"""Questions that link images. At 100 a task they have 15 clusters, in which the third image cannot be told."""
 LINKED = 300
 GUESSERS = 20
 

@@ -49,18 +49,18 @@ LETTERED = ("img2text", "text2img", "category-building", "oc-grp", "spatial", "a
 
 
 def _oc_order(item: Item) -> str:
-    """What each picture shows, by first appearance: `ABA`."""
+    """What each image shows, by first appearance: `ABA`."""
     return str(item.latent.get("order", ""))
 
 
 def _needs_third(item: Item) -> bool:
-    """Whether the third picture decides.
+    """Whether the third image decides.
 
     Groups and counts of three or four always hang on it (of AAB? the fourth may be new). Whether all are the same does
-    not where two of the others differ. Of four pictures to choose from, the right one must not be the third.
+    not where two of the others differ. Of four images to choose from, the right one must not be the third.
     """
     if item.task == "text2img":
-        return bool(item.answer != "picture-3")
+        return bool(item.answer != "image-3")
     order = _oc_order(item)
     if len(order) < 3:
         return False
@@ -70,7 +70,7 @@ def _needs_third(item: Item) -> bool:
 TOUCHES: Mapping[str, Callable[[Item], bool]] = {
     "blind-to=colour": lambda item: any(name.split("/")[0] == "colour" for name in item.requires),
     "counts-to=4": lambda item: item.answer_kind == "integer" and int(item.answer) > 4,
-    "misses-picture=3": _needs_third,
+    "misses-image=3": _needs_third,
     "prefers-option=A": lambda item: item.task in LETTERED and bool(item.options[0].key != item.answer),
     "says-yes": lambda item: item.answer_kind == "true_false" and bool(item.answer == "false"),
 }
@@ -85,8 +85,8 @@ DIFFICULTIES = frozenset({"easy", "medium", "hard", "expert"})
 NONE: frozenset[str] = frozenset()
 TOUCHED: Mapping[tuple[str, str], Mapping[str, frozenset[str]]] = {
     ("counts-to=4", "ava-bench"): dict.fromkeys(AVA_COUNTS, frozenset({"1-5", "6-10", "11-20", "21-40"})),
-    ("misses-picture=3", "combo"): {"text2img": NONE},
-    ("misses-picture=3", "vlm2-bench"): {
+    ("misses-image=3", "combo"): {"text2img": NONE},
+    ("misses-image=3", "vlm2-bench"): {
         "oc-cpr": frozenset({"AAA", "AAAA", "AAB", "AAAB"}),
         "oc-cnt": MANY,
         "oc-grp": GROUPED,

@@ -30,10 +30,10 @@ def media(tmp_path: Path) -> MediaFolder:
 @pytest.fixture
 def items(media: MediaFolder) -> list[Item]:
     looks = {name: patch(media, rgb) for name, rgb in RGB.items()}
-    shows = {picture.sha256: {"colour": name} for name, picture in looks.items()}
+    shows = {image.sha256: {"colour": name} for name, image in looks.items()}
     latent = {"shows": shows, "claims": {name: {"colour": [name]} for name in RGB}}
-    support = tuple(Demo((picture,), name, 0) for name, picture in looks.items())
-    pictured = tuple(Option(name, "", (picture,)) for name, picture in looks.items())
+    support = tuple(Demo((image,), name, 0) for name, image in looks.items())
+    imaged = tuple(Option(name, "", (image,)) for name, image in looks.items())
     about = {
         **latent,
         "about": "option",
@@ -43,7 +43,7 @@ def items(media: MediaFolder) -> list[Item]:
     return [
         item("choice", [red], "red", "choice", options=NAMED, latent=latent),
         item("shots", [looks["blue"]], "blue", "choice", options=NAMED, support=support, latent=latent),
-        item("pictures", [], "red", "choice", options=pictured, latent=about),
+        item("images", [], "red", "choice", options=imaged, latent=about),
         item("true", [red, looks["green"]], "false", "true_false", latent={"shows": shows}),
         item("count", [red], 3, "integer", latent={"shows": shows}),
         item("box", [red], (1.0, 2.0, 3.0, 4.0), "box", latent={"shows": shows}),
@@ -132,11 +132,11 @@ class Fickle(Good):
 
 @dataclass(frozen=True)
 class Peeks(Good):
-    pictures: tuple[Media, ...] = ()
+    images: tuple[Media, ...] = ()
 
     async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
-        for picture in self.pictures:
-            media.read(picture)
+        for image in self.images:
+            media.read(image)
         return Reply("red")
 
 
@@ -158,7 +158,7 @@ CARD = SubjectCard("own:good")
 FAULTS: dict[str, Callable[[Sequence[View]], Subject]] = {
     "fickle": lambda views: Fickle(CARD),
     "opens what it is not shown": lambda views: Peeks(
-        CARD, pictures=tuple(one for view in views for one in view.media())
+        CARD, images=tuple(one for view in views for one in view.media())
     ),
     "learns in place": lambda views: LearnsInPlace(CARD),
     "declines without words": lambda views: Mute(CARD),

@@ -34,7 +34,7 @@ REPEATS, NEAR_CHANCE = 8, 0.4
 Over five items eight times a guess of one in four has a standard error of 7 points, of which 30 are 0.4 of the way.
 """
 ROUNDED = 1e-4
-"""What a perfect score may lose where answers are written with few decimals: of boxes in shares of the picture."""
+"""What a perfect score may lose where answers are written with few decimals: of boxes in shares of the image."""
 
 
 @pytest.fixture(scope="module", params=NAMES)
@@ -75,7 +75,7 @@ def _place(keys: list[str], key: str) -> int:
 def test_the_declaration_is_whole(suite: Suite) -> None:
     names = [axis.name for axis in suite.axes]
     assert len(set(names)) == len(names)
-    assert {"pictures", "prompt"} <= set(names)
+    assert {"images", "prompt"} <= set(names)
     for task in suite.tasks.values():
         assert "strict" in task.protocols
         assert set(task.axes) <= set(names)
@@ -134,7 +134,7 @@ def test_plans_are_plain(suite: Suite, tmp_path: Path) -> None:
 def test_seeing_is_perfect_and_blindness_is_not(suite: Suite, built: ItemSet, tmp_path: Path) -> None:
     done = run(built, ["fake:oracle"], tmp_path / "run", conditions=["vanilla", "prompt=minimal"], show_progress=False)
     guesses = run(
-        built, ["fake:oracle"], tmp_path / "blind", conditions=["pictures=none"], repeats=REPEATS, show_progress=False
+        built, ["fake:oracle"], tmp_path / "blind", conditions=["images=none"], repeats=REPEATS, show_progress=False
     )
     seeing, blind = (_whole(suite, one.results()) for one in (done, guesses))
     assert ((seeing.value - seeing.best).abs() < ROUNDED).all()
@@ -202,22 +202,20 @@ def test_the_target_of_a_training_example_is_a_right_reply(suite: Suite, built: 
     assert learned == trained
 
 
-def test_no_mark_is_the_answer_and_none_outlives_its_picture(suite: Suite, built: ItemSet, tmp_path: Path) -> None:
+def test_no_mark_is_the_answer_and_none_outlives_its_image(suite: Suite, built: ItemSet, tmp_path: Path) -> None:
     media = MediaFolder(tmp_path / "media", built.media)
     has_marks = "marks" in {axis.name for axis in suite.axes}
-    controls = [f"marks=queries,pictures={how}" for how in ("none", "grey", "shuffled")]
+    controls = [f"marks=queries,images={how}" for how in ("none", "grey", "shuffled")]
     marked = set()
-    for text, condition, task, items in _questions(suite, built, ["marks=queries,look=picture", *controls] * has_marks):
+    for text, condition, task, items in _questions(suite, built, ["marks=queries,look=image", *controls] * has_marks):
         for view in show_items(items[:3], ViewContext(condition, items), task, 0, media).values():
             if view.marks:
                 marked.add((task.id, text))
-                assert "pictures" not in text, "drawn in another picture than the one shown"
-                (picture,), answer = view.query, built.by_id[view.item_id].answer
+                assert "images" not in text, "drawn in another image than the one shown"
+                (image,), answer = view.query, built.by_id[view.item_id].answer
                 corners = [mark.box for mark in view.marks]
-                assert all(
-                    0 <= x1 < x2 <= picture.width and 0 <= y1 < y2 <= picture.height for x1, y1, x2, y2 in corners
-                )
-                assert view.reply.kind != "box" or picture.from_stored.box(answer) not in corners
+                assert all(0 <= x1 < x2 <= image.width and 0 <= y1 < y2 <= image.height for x1, y1, x2, y2 in corners)
+                assert view.reply.kind != "box" or image.from_stored.box(answer) not in corners
     assert all("marks=queries" in text for _, text in marked)
     assert bool(marked) == has_marks
 

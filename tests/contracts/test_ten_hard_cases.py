@@ -25,7 +25,7 @@ from snellen.core.score import Metric
 from snellen.core.sheet import write_sheet
 from snellen.core.subject import Base, Subject, SubjectCard, TrainingExample, with_examples
 from snellen.core.suite import Transform, Trial, ViewContext
-from snellen.presentation.controls import PICTURES, control
+from snellen.presentation.controls import IMAGES, control
 from snellen.presentation.methods import OneByOne, PerceiveThenClassify, Sheet
 from snellen.scoring.answers import read_answer
 from snellen.scoring.metrics import iou
@@ -48,11 +48,11 @@ def oracle(items: Sequence[Item]) -> Subject:
 
 def test_1_ten_samples_times_seven_questions_on_one_sheet(tmp_path: Path, media: MediaFolder) -> None:
     names = (["red", "green", "blue"] * 7)[:20]
-    pictures = [patch(media, COLOURS[name], mark=n) for n, name in enumerate(names)]
+    images = [patch(media, COLOURS[name], mark=n) for n, name in enumerate(names)]
     items = [
         item(
             f"{n}-{q}",
-            [picture],
+            [image],
             name,
             "choice",
             question=f"question {q}",
@@ -60,7 +60,7 @@ def test_1_ten_samples_times_seven_questions_on_one_sheet(tmp_path: Path, media:
             stimulus_id=str(n),
             group_id=str(n),
         )
-        for n, (picture, name) in enumerate(zip(pictures, names, strict=True))
+        for n, (image, name) in enumerate(zip(images, names, strict=True))
         for q in range(7)
     ]
     truth = {one.item_id: one.answer for one in items}
@@ -178,7 +178,7 @@ def test_3_a_group_of_four_records_that_share_an_id(tmp_path: Path, media: Media
 
 @dataclass(frozen=True)
 class Frames:
-    """Every video as `count` pictures, evenly spaced, first and last frame included."""
+    """Every video as `count` images, evenly spaced, first and last frame included."""
 
     count: int
     version: int = 1
@@ -227,7 +227,7 @@ def test_4_a_native_video_and_the_same_as_frames(tmp_path: Path, media: MediaFol
             return Reply(min(COLOURS, key=lambda name: float(np.abs(np.subtract(COLOURS[name], colour)).sum())))
 
     suite = suite_of(Axis("frames", ("native", 2, 4)), transforms=transforms)
-    cards = [SubjectCard("own:any"), SubjectCard("own:pictures-only", accepts=frozenset({"picture"}))]
+    cards = [SubjectCard("own:any"), SubjectCard("own:images-only", accepts=frozenset({"image"}))]
     arms = [arm(Watches(card), suite, condition) for card in cards for condition in ("vanilla", "frames=2")]
     done = journey(tmp_path, items, suite, arms, dies_at=3)
     strict = done.table[done.table["protocol"] == "strict"]
@@ -313,8 +313,8 @@ class FabricatedLabels:
 
 def test_6_a_thirteen_way_five_shot_episode_and_its_two_shot_prefix(tmp_path: Path, media: MediaFolder) -> None:
     ways = [f"class {n}" for n in range(13)]
-    pictures = [patch(media, (10 * way, 40 * shot, 90), mark=1) for shot in range(5) for way in range(13)]
-    support = tuple(Demo((picture,), ways[n % 13], n // 13) for n, picture in enumerate(pictures))
+    images = [patch(media, (10 * way, 40 * shot, 90), mark=1) for shot in range(5) for way in range(13)]
+    support = tuple(Demo((image,), ways[n % 13], n // 13) for n, image in enumerate(images))
     options = tuple(Option(name, name) for name in ways)
     queries = [patch(media, (10 * n, 0, 200)) for n in range(3)]
     items = [
@@ -336,7 +336,7 @@ def test_6_a_thirteen_way_five_shot_episode_and_its_two_shot_prefix(tmp_path: Pa
     arms = [arm(subject, suite, c) for c in ("shots=5", "shots=2", "labels=fabricated", "labels=fabricated,shots=2")]
     done = journey(tmp_path, items, suite, arms, dies_at=5)
     shown = [[part for part in parts if isinstance(part, Media)] for parts in seen[:12]]
-    assert [len(pictures) for pictures in shown] == [66] * 3 + [27] * 3 + [66] * 3 + [27] * 3
+    assert [len(images) for images in shown] == [66] * 3 + [27] * 3 + [66] * 3 + [27] * 3
     assert shown[3] == [*shown[0][:26], shown[0][-1]]
     assert done.table["value"].eq(1).all()
     assert set(done.table["condition"]) == {"vanilla", "shots=2", "labels=fabricated", "shots=2,labels=fabricated"}
@@ -348,50 +348,48 @@ def test_6_a_thirteen_way_five_shot_episode_and_its_two_shot_prefix(tmp_path: Pa
 
 @dataclass(frozen=True)
 class PadToSquare:
-    """Pad every query picture right and left, or above and below."""
+    """Pad every query image right and left, or above and below."""
 
     version: int = 1
 
     def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
-        return replace(view, query=tuple(self._padded(picture, media) for picture in view.query))
+        return replace(view, query=tuple(self._padded(image, media) for image in view.query))
 
-    def _padded(self, picture: Media, media: MediaFolder) -> Media:
-        side = max(picture.width, picture.height)
-        moved = Affine(c=(side - picture.width) // 2, f=(side - picture.height) // 2)
-        what = ["pad to square", self.version, picture.sha256]
-        return media.derive(
-            what, lambda: ImageOps.pad(media.open(picture).convert("RGB"), (side, side)), picture, moved
-        )
+    def _padded(self, image: Media, media: MediaFolder) -> Media:
+        side = max(image.width, image.height)
+        moved = Affine(c=(side - image.width) // 2, f=(side - image.height) // 2)
+        what = ["pad to square", self.version, image.sha256]
+        return media.derive(what, lambda: ImageOps.pad(media.open(image).convert("RGB"), (side, side)), image, moved)
 
 
 @dataclass(frozen=True)
 class Crop:
-    """The query picture within a box in pixels of the stored picture."""
+    """The query image within a box in pixels of the stored image."""
 
     box: Box
     version: int = 1
 
     def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
-        (picture,) = view.query
-        x1, y1, x2, y2 = map(round, picture.from_stored.box(self.box))
+        (image,) = view.query
+        x1, y1, x2, y2 = map(round, image.from_stored.box(self.box))
         moved = Affine(c=-x1, f=-y1)
-        what = ["crop", self.version, picture.sha256, x1, y1, x2, y2]
+        what = ["crop", self.version, image.sha256, x1, y1, x2, y2]
         return replace(
-            view, query=(media.derive(what, lambda: media.open(picture).crop((x1, y1, x2, y2)), picture, moved),)
+            view, query=(media.derive(what, lambda: media.open(image).crop((x1, y1, x2, y2)), image, moved),)
         )
 
 
 @dataclass(frozen=True)
 class AskBoxes:
-    """Ask for boxes in pixels of the query picture as shown (`span` 0), or so that a whole side counts `span`."""
+    """Ask for boxes in pixels of the query image as shown (`span` 0), or so that a whole side counts `span`."""
 
     span: int
     version: int = 1
 
     def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
-        (picture,) = view.query
-        scale = Affine(a=self.span / picture.width, e=self.span / picture.height) if self.span else Affine()
-        return replace(view, reply=replace(view.reply, frame=picture.from_stored.then(scale)))
+        (image,) = view.query
+        scale = Affine(a=self.span / image.width, e=self.span / image.height) if self.span else Affine()
+        return replace(view, reply=replace(view.reply, frame=image.from_stored.then(scale)))
 
 
 def test_7_a_box_in_unit_coordinates_of_the_padded_square(tmp_path: Path, media: MediaFolder) -> None:
@@ -402,17 +400,17 @@ def test_7_a_box_in_unit_coordinates_of_the_padded_square(tmp_path: Path, media:
     ]
 
     def transforms(item: Item, context: ViewContext) -> tuple[Transform, ...]:
-        picture, units = context.condition["picture"], context.condition["units"]
-        zoom = (Crop(item.regions["near"]),) if picture == "zoomed" else ()
-        pad = (PadToSquare(),) if picture != "stored" else ()
-        return (*zoom, *pad, AskBoxes(int(units)), *control(context.condition["pictures"], context))
+        image, units = context.condition["image"], context.condition["units"]
+        zoom = (Crop(item.regions["near"]),) if image == "zoomed" else ()
+        pad = (PadToSquare(),) if image != "stored" else ()
+        return (*zoom, *pad, AskBoxes(int(units)), *control(context.condition["images"], context))
 
     overlap = Metric("iou", lambda item, box: iou(item.answer, box))
     found = Metric("found", lambda item, box: float(iou(item.answer, box) > 0.5))
     suite = suite_of(
-        Axis("picture", ("padded", "stored", "zoomed")),
+        Axis("image", ("padded", "stored", "zoomed")),
         Axis("units", (1, 0, 1000)),
-        PICTURES,
+        IMAGES,
         kind="box",
         transforms=transforms,
         protocols={
@@ -421,10 +419,10 @@ def test_7_a_box_in_unit_coordinates_of_the_padded_square(tmp_path: Path, media:
         },
     )
     by_hand = says("own:by-hand", "The box is [0.2, 0.35, 0.6, 0.75].")
-    shown = ("vanilla", "units=1000", "picture=stored,units=0", "picture=zoomed")
+    shown = ("vanilla", "units=1000", "image=stored,units=0", "image=zoomed")
     arms = [
         *(arm(oracle(items), suite, c) for c in shown),
-        *(arm(by_hand, suite, c) for c in ("vanilla", "pictures=none")),
+        *(arm(by_hand, suite, c) for c in ("vanilla", "images=none")),
     ]
     done = journey(tmp_path, items, suite, arms, dies_at=3)
     # 100 x 50 padded to 100 x 100 moves y by 25: (20, 35, 60, 75) of 100.
@@ -437,17 +435,17 @@ def test_7_a_box_in_unit_coordinates_of_the_padded_square(tmp_path: Path, media:
     assert json.loads(done.responses[6].text or "") == pytest.approx([10 / 60, 13 / 60, 50 / 60, 53 / 60], abs=1e-5)
     assert read_answer(done.responses[8].text or "", done.responses[8].reply_spec) == pytest.approx(truth)
     assert np.allclose(done.table[done.table["subject"] == "fake:oracle"]["value"], 1.0, atol=1e-5)
-    # Right where it is wide; without pictures it is read in the same frame.
+    # Right where it is wide; without images it is read in the same frame.
     hand = done.table[(done.table["subject"] == "own:by-hand") & (done.table["metric"] == "found")]
-    assert hand.set_index("condition")["value"].to_dict() == {"vanilla": 0.5, "pictures=none": 0.5}
+    assert hand.set_index("condition")["value"].to_dict() == {"vanilla": 0.5, "images=none": 0.5}
 
 
 Numbers = npt.NDArray[np.float64]
 
 
-def mean_colour(picture: Media, media: MediaFolder) -> Numbers:
+def mean_colour(image: Media, media: MediaFolder) -> Numbers:
     """Mean over pixels, three numbers 0 to 255."""
-    return np.asarray(np.asarray(media.open(picture).convert("RGB")).mean(axis=(0, 1)), np.float64)
+    return np.asarray(np.asarray(media.open(image).convert("RGB")).mean(axis=(0, 1)), np.float64)
 
 
 @dataclass(frozen=True)
@@ -473,31 +471,31 @@ class ColourProbe(Base):
 
 def test_8_a_probe_fitted_on_train_and_tested_on_test(tmp_path: Path, media: MediaFolder) -> None:
     def colour_item(n: int, name: str, split: str, shift: int = 0) -> Item:
-        picture = patch(media, [level + shift for level in COLOURS[name]], mark=n)
-        return item(f"{split}-{n}-{name}", [picture], name, "choice", options=OPTIONS, split=split)
+        image = patch(media, [level + shift for level in COLOURS[name]], mark=n)
+        return item(f"{split}-{n}-{name}", [image], name, "choice", options=OPTIONS, split=split)
 
     items = [colour_item(n, name, "train") for n in range(4) for name in COLOURS]
     items += [colour_item(n, name, "test", 12) for n in range(3) for name in COLOURS]
 
     def transforms(item: Item, context: ViewContext) -> tuple[Transform, ...]:
-        return control(context.condition["pictures"], context)
+        return control(context.condition["images"], context)
 
     probe = ColourProbe(SubjectCard("encoder:mean-colour", reads="views"))
-    suite = suite_of(PICTURES, train_split="train", transforms=transforms)
-    arms = [arm(probe, suite, condition) for condition in ("vanilla", "pictures=grey")]
+    suite = suite_of(IMAGES, train_split="train", transforms=transforms)
+    arms = [arm(probe, suite, condition) for condition in ("vanilla", "images=grey")]
     done = journey(tmp_path, items, suite, arms, dies_at=11)
     assert set(probe.fitted_ids) == {one.item_id for one in items if one.split == "train"}
     assert [r.item_id for r in done.responses[:9]] == [one.item_id for one in items if one.split == "test"]
     assert set(done.table["split"]) == {"test"}
     assert value(done.table, condition="vanilla", protocol="strict") == 1.0
-    assert value(done.table, condition="pictures=grey", protocol="strict") == pytest.approx(1 / 3)
+    assert value(done.table, condition="images=grey", protocol="strict") == pytest.approx(1 / 3)
     prints = {r.condition: r.fingerprint for r in done.responses}
     assert len({*prints.values(), probe.card.fingerprint()}) == 3, "what was learned is in the fingerprint"
 
 
 @dataclass(frozen=True)
 class ColourThreshold(Base):
-    """Calls two pictures the same where their colours lie nearer than halfway between the calibration means."""
+    """Calls two images the same where their colours lie nearer than halfway between the calibration means."""
 
     limit: float = 0.0
 
@@ -513,14 +511,14 @@ class ColourThreshold(Base):
         return Reply(view.reply.write("true" if gap < self.limit else "false"), numbers=(gap,))
 
     def _apart(self, view: View, media: MediaFolder) -> float:
-        first, second = (mean_colour(picture, media) for picture in view.query)
+        first, second = (mean_colour(image, media) for image in view.query)
         return float(np.abs(first - second).sum())
 
 
 def test_9_a_similarity_threshold_fitted_on_calibration(tmp_path: Path, media: MediaFolder) -> None:
     def pair(n: int, split: str, same: bool) -> Item:
-        pictures = [patch(media, (20, 90, n)), patch(media, (20 + (40 if same else 160), 90, n))]
-        return item(f"{split}-{n}-{same}", pictures, str(same).lower(), "true_false", split=split)
+        images = [patch(media, (20, 90, n)), patch(media, (20 + (40 if same else 160), 90, n))]
+        return item(f"{split}-{n}-{same}", images, str(same).lower(), "true_false", split=split)
 
     items = [pair(n, split, same) for split in ("calibration", "test") for n in range(3) for same in (True, False)]
     suite = suite_of(kind="true_false", train_split="calibration")
@@ -534,10 +532,10 @@ def test_9_a_similarity_threshold_fitted_on_calibration(tmp_path: Path, media: M
 
 
 def test_10_three_people_with_a_gap_each_and_a_schedule_that_stops(tmp_path: Path, media: MediaFolder) -> None:
-    pictures = [patch(media, COLOURS["red"], mark=n) for n in range(12)]
+    images = [patch(media, COLOURS["red"], mark=n) for n in range(12)]
     items = [
-        item(f"{n:02}", [picture], "red", "choice", options=OPTIONS, measures={"level": float(n)})
-        for n, picture in enumerate(pictures)
+        item(f"{n:02}", [image], "red", "choice", options=OPTIONS, measures={"level": float(n)})
+        for n, image in enumerate(images)
     ]
     suite = suite_of(Axis("shots", (0, 1, 3)))
 

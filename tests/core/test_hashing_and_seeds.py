@@ -12,9 +12,9 @@ from snellen.core.item import Affine, Media, Option, ReplySpec, View
 from snellen.core.prompt import Prompt, Turn
 from snellen.core.seeds import seed_of, stream
 
-PICTURE = Media("ab" * 32, "picture", "png", 8, 6)
+IMAGE = Media("ab" * 32, "image", "png", 8, 6)
 REPLY = ReplySpec("choice", (("A", "red"), ("B", "blue")))
-VIEW = View("i", "s", "t", "which?", (PICTURE,), REPLY, (Option("red", "red"), Option("blue", "blue")))
+VIEW = View("i", "s", "t", "which?", (IMAGE,), REPLY, (Option("red", "red"), Option("blue", "blue")))
 
 
 def test_digests_stay_what_they_are() -> None:
@@ -23,7 +23,7 @@ def test_digests_stay_what_they_are() -> None:
     assert digest(value) == "7aaab26badf203ed9c7df17c68041a48c2502ec2efc4ca3760b3cf2c605b63a6"
     assert digest(dict(reversed(value.items())), 12) == "7aaab26badf2"
     golden = "f7a878cac585e3f3477de9d28abb52936b12c9fe5664eb875b40bd6419a6b2c1"
-    assert Prompt(("which?", PICTURE), (VIEW,)).digest() == golden
+    assert Prompt(("which?", IMAGE), (VIEW,)).digest() == golden
 
 
 @pytest.mark.parametrize("elements", [[], [1], [{"b": 1, "a": "é"}, None, [2.5]]], ids=len)
@@ -36,22 +36,22 @@ def test_a_list_may_be_digested_element_by_element(elements: list[object]) -> No
 
 
 def test_a_prompt_digest_knows_all_that_is_sent() -> None:
-    base = Prompt(("which?", PICTURE), (VIEW,))
-    other = Media("cd" * 32, "picture", "png", 8, 6)
+    base = Prompt(("which?", IMAGE), (VIEW,))
+    other = Media("cd" * 32, "image", "png", 8, 6)
     prompts = [
         base,
-        Prompt(("which one?", PICTURE), (VIEW,)),
+        Prompt(("which one?", IMAGE), (VIEW,)),
         Prompt(("which?", other), (VIEW,)),
-        Prompt((PICTURE, "which?"), (VIEW,)),
+        Prompt((IMAGE, "which?"), (VIEW,)),
         Prompt(base.parts, base.views, (Turn(("hello",), "hi"),)),
         Prompt(base.parts, base.views, (Turn(("hello",), "ho"),)),
         *(
             Prompt(base.parts, (View("i", "s", "t", "which?", query, reply, options),))
             for query, reply, options in [
                 ((other,), REPLY, VIEW.options),
-                ((PICTURE,), ReplySpec("choice", REPLY.keys[::-1]), VIEW.options),
-                ((PICTURE,), ReplySpec("choice", REPLY.keys, Affine(c=1)), VIEW.options),
-                ((PICTURE,), REPLY, VIEW.options[::-1]),
+                ((IMAGE,), ReplySpec("choice", REPLY.keys[::-1]), VIEW.options),
+                ((IMAGE,), ReplySpec("choice", REPLY.keys, Affine(c=1)), VIEW.options),
+                ((IMAGE,), REPLY, VIEW.options[::-1]),
             ]
         ),
     ]

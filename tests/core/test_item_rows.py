@@ -19,7 +19,7 @@ RECIPE = {"settings": {"renderer": "mitsuba"}, "spec": SPEC}
 def write(root: Path, raw: bytes, recipe: dict[str, Any], **changes: Any) -> ItemSet:
     """A set of one item about one image with these bytes, rendered from this recipe."""
     media = MediaFolder(root / "media")
-    image = media.add(raw, "picture", "png", (2, 2))
+    image = media.add(raw, "image", "png", (2, 2))
     media.recipes[image.sha256] = canonical(recipe)
     item = Item(
         item_id="item-0", suite="shapes", task="naming", question="Which?", query=(image,), answer="1",
@@ -30,7 +30,7 @@ def write(root: Path, raw: bytes, recipe: dict[str, Any], **changes: Any) -> Ite
 
 
 def test_floats_are_kept_to_twelve_digits_wherever_they_stand() -> None:
-    image = Media("0" * 64, "picture", "png", 1, 1)
+    image = Media("0" * 64, "image", "png", 1, 1)
     item = Item(
         item_id="i", suite="s", task="t", question="", query=(image,), answer=(0.1 + 0.2, 1.0), answer_kind="box",
         stimulus_id="s", group_id="g", cluster_id="c", measures={"depth_m": 2 / 3, "count": 7},

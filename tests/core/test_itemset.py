@@ -140,7 +140,7 @@ def cut_short(root: Path) -> None:
     (root / "items.parquet").write_bytes(raw[: len(raw) // 2])
 
 
-def picture(root: Path) -> Path:
+def image(root: Path) -> Path:
     return sorted(root.rglob("*.png"))[0]
 
 
@@ -154,9 +154,9 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str, str]] = {
     "rows altered": (altered_rows, "items.parquet", "content_hash"),
     "field unknown": (another_field, "items.parquet", "hint"),
     "field retyped": (another_type, "items.parquet", "question"),
-    "media missing": (lambda root: picture(root).unlink(), ".png", r"missing \(used by .*items.parquet row \d\)"),
+    "media missing": (lambda root: image(root).unlink(), ".png", r"missing \(used by .*items.parquet row \d\)"),
     "media altered": (
-        lambda root: picture(root).write_bytes(b"?"),
+        lambda root: image(root).write_bytes(b"?"),
         ".png",
         r"altered \(used by .*items.parquet row \d\)",
     ),
@@ -178,7 +178,7 @@ def test_damage_is_one_clear_line(root: Path, name: str) -> None:
 
 def test_what_was_found_whole_is_remembered_by_size_and_time(root: Path) -> None:
     read_itemset(root)
-    path = picture(root)
+    path = image(root)
     raw, stat = path.read_bytes(), path.stat()
     path.write_bytes(bytes([raw[0] ^ 1]) + raw[1:])
     os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
@@ -192,7 +192,7 @@ def test_what_was_found_whole_is_remembered_by_size_and_time(root: Path) -> None
     read_itemset(root)
 
 
-def test_a_second_look_reads_no_picture(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_second_look_reads_no_image(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[Path] = []
     real = Path.read_bytes
 
@@ -217,12 +217,12 @@ def test_a_home_that_is_lost_or_damaged_costs_only_time(
     (root.parent / "file").write_text("in the way")
     monkeypatch.setenv("SNELLEN_HOME", str(root.parent / "file"))
     read_itemset(root)
-    picture(root).write_bytes(b"?")
+    image(root).write_bytes(b"?")
     with pytest.raises(SnellenError, match="altered"):
         read_itemset(root)
 
 
-def test_a_picture_altered_after_the_check_is_still_refused(root: Path) -> None:
+def test_an_image_altered_after_the_check_is_still_refused(root: Path) -> None:
     built = read_itemset(root, verify=False)
     (shown,) = built.items[0].query
     (root / "media" / shown.path).write_bytes(b"?")

@@ -20,7 +20,7 @@ def test_files_are_kept_byte_for_byte(tmp_path: Path) -> None:
     assert media.find(kept).read_bytes() == (tmp_path / "a.jpeg").read_bytes()
     assert media.find(kept).name == f"{kept.sha256}.jpg"
     (tmp_path / "b.png").write_text("<html>not found</html>")
-    with pytest.raises(SnellenError, match=r"b\.png: not a readable picture"):
+    with pytest.raises(SnellenError, match=r"b\.png: not a readable image"):
         media.add_file(tmp_path / "b.png")
 
 
@@ -34,7 +34,7 @@ def test_what_is_not_here_is_looked_for_behind(tmp_path: Path) -> None:
         run.open(stray)
 
 
-def test_a_picture_is_made_once_and_known_by_its_origin(tmp_path: Path) -> None:
+def test_an_image_is_made_once_and_known_by_its_origin(tmp_path: Path) -> None:
     made: list[int] = []
 
     def make() -> Image.Image:
@@ -76,11 +76,11 @@ def test_an_index_torn_by_a_kill_is_mended(tmp_path: Path, torn: str) -> None:
     ("sizes", "fits"), [([(31_990, 9)], False), ([(7_900, 100)], True), ([(20_000, 9), (9, 20_000)], False)]
 )
 def test_a_sheet_has_a_limit_of_pixels(tmp_path: Path, sizes: list[tuple[int, int]], fits: bool) -> None:
-    """A wide and a high picture, each within the limit, make cells that are both: 20,000 x 20,000."""
+    """A wide and a high image, each within the limit, make cells that are both: 20,000 x 20,000."""
     media = MediaFolder(tmp_path)
-    pictures = tuple(media.add_picture(Image.new("L", size)) for size in sizes)
+    images = tuple(media.add_image(Image.new("L", size)) for size in sizes)
     if fits:
-        assert lay_out(Montage(pictures, 1), media).height == 116
+        assert lay_out(Montage(images, 1), media).height == 116
     else:
-        with pytest.raises(SnellenError, match=r"on one sheet: a picture of .* pixels is larger than"):
-            lay_out(Montage(pictures, 1), media)
+        with pytest.raises(SnellenError, match=r"on one sheet: an image of .* pixels is larger than"):
+            lay_out(Montage(images, 1), media)

@@ -16,9 +16,9 @@ from snellen.core import png
 
 def read(raw: bytes) -> Image.Image:
     Image.open(io.BytesIO(raw)).verify()  # every checksum of a chunk
-    picture = Image.open(io.BytesIO(raw))
-    picture.load()
-    return picture
+    image = Image.open(io.BytesIO(raw))
+    image.load()
+    return image
 
 
 def noise(mode: str, width: int, height: int) -> Image.Image:
@@ -30,11 +30,11 @@ def noise(mode: str, width: int, height: int) -> Image.Image:
 @given(st.sampled_from(["L", "RGB", "RGBA"]), st.integers(1, 60), st.integers(1, 60), st.booleans(), st.booleans())
 @settings(max_examples=60, deadline=None)
 def test_nothing_is_lost(mode: str, width: int, height: int, quick: bool, flat: bool) -> None:
-    picture = Image.new(mode, (width, height), 77) if flat else noise(mode, width, height)
-    assert picture.mode == mode
-    read_again = read(png.encode(picture, quick=quick))
-    assert (read_again.mode, read_again.size) == (mode, picture.size)
-    assert read_again.tobytes() == picture.tobytes()
+    image = Image.new(mode, (width, height), 77) if flat else noise(mode, width, height)
+    assert image.mode == mode
+    read_again = read(png.encode(image, quick=quick))
+    assert (read_again.mode, read_again.size) == (mode, image.size)
+    assert read_again.tobytes() == image.tobytes()
 
 
 @pytest.mark.parametrize("size", [(21845, 1), (21844, 1), (300, 400), (640, 480)])
@@ -58,10 +58,10 @@ def test_quick_files_are_compressed_where_it_saves_much() -> None:
 
 
 def test_palettes_depths_and_profiles_are_kept() -> None:
-    for picture in (noise("RGB", 9, 7).quantize(5), Image.new("1", (9, 7), 1), Image.new("I;16", (9, 7), 40_000)):
-        again = read(png.encode(picture, quick=True))
-        assert again.mode in (picture.mode, "I;16")
-        assert again.convert("RGB").tobytes() == picture.convert("RGB").tobytes()
+    for image in (noise("RGB", 9, 7).quantize(5), Image.new("1", (9, 7), 1), Image.new("I;16", (9, 7), 40_000)):
+        again = read(png.encode(image, quick=True))
+        assert again.mode in (image.mode, "I;16")
+        assert again.convert("RGB").tobytes() == image.convert("RGB").tobytes()
     tagged = noise("RGB", 9, 7)
     tagged.info["icc_profile"] = b"a profile"
     assert read(png.encode(tagged)).info["icc_profile"] == b"a profile"

@@ -407,7 +407,7 @@ def test_what_replaces_a_file_is_on_the_disk_before(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(Path, "replace", replace_file)
     files.write_text(tmp_path / "run.json", "{}")
     assert steps == [".half", "replace", "folder"]
-    files.write_bytes(tmp_path / "picture.png", b"x", durable=False)
+    files.write_bytes(tmp_path / "image.png", b"x", durable=False)
     assert steps == [".half", "replace", "folder", "replace"]
 
 

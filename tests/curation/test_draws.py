@@ -50,12 +50,12 @@ def test_equal_shares_leave_the_rest_to_the_first() -> None:
     assert equal_shares((), 8) == {}
 
 
-def test_pictures_used_least_come_first() -> None:
+def test_images_used_least_come_first() -> None:
     used = Counter[Hashable]({"a": 1, "b": 3})
     samples = [("a", 1), ("a", 2), ("b", 1), ("c", 1), ("c", 2)]
     chosen = least_used(samples, 4, lambda sample: sample[0], used, stream("t"))
     # c would be used once, then a and c twice, a three times, b four times.
-    assert [picture for picture, _ in chosen] in (["c", "a", "c", "a"], ["c", "c", "a", "a"])
+    assert [image for image, _ in chosen] in (["c", "a", "c", "a"], ["c", "c", "a", "a"])
     assert used == {"a": 3, "b": 3, "c": 2}
 
 

@@ -1,4 +1,4 @@
-"""The same photograph encoded, sized or cut anew is found; other pictures, and those of a fixed camera, are not."""
+"""The same photograph encoded, sized or cut anew is found; other images, and those of a fixed camera, are not."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ def photograph(*key: str | int) -> Image.Image:
     return Image.fromarray(np.clip(soft, 0, 255).astype(np.uint8))
 
 
-def encoded(picture: Image.Image, quality: int, **settings: Image.Exif) -> Image.Image:
+def encoded(image: Image.Image, quality: int, **settings: Image.Exif) -> Image.Image:
     buffer = io.BytesIO()
-    picture.save(buffer, "JPEG", quality=quality, **settings)
+    image.save(buffer, "JPEG", quality=quality, **settings)
     return Image.open(io.BytesIO(buffer.getvalue()))
 
 
-def test_copies_are_found_and_other_pictures_are_not() -> None:
+def test_copies_are_found_and_other_images_are_not() -> None:
     original = photograph("a")
     copies = [
         encoded(original, 50),
@@ -41,7 +41,7 @@ def test_copies_are_found_and_other_pictures_are_not() -> None:
     for copy in copies:
         assert near_pairs([thumbnail(original), thumbnail(copy)]) == [(0, 1)]
     others = [photograph("b", k) for k in range(8)]
-    assert near_pairs([thumbnail(picture) for picture in (original, *others)]) == []
+    assert near_pairs([thumbnail(image) for image in (original, *others)]) == []
     mirrored = original.transpose(Image.Transpose.FLIP_LEFT_RIGHT)
     assert near_pairs([thumbnail(original), thumbnail(mirrored)]) == []
     plain = thumbnail(Image.new("RGB", (50, 50), "grey"))
@@ -50,16 +50,16 @@ def test_copies_are_found_and_other_pictures_are_not() -> None:
 
 def product(box: tuple[int, int, int, int]) -> Image.Image:
     """A dark ellipse before a pale wall."""
-    picture = Image.new("RGB", (SIDE, SIDE), (190, 190, 190))
-    ImageDraw.Draw(picture).ellipse(box, fill=(60, 60, 60))
-    return picture
+    image = Image.new("RGB", (SIDE, SIDE), (190, 190, 190))
+    ImageDraw.Draw(image).ellipse(box, fill=(60, 60, 60))
+    return image
 
 
 def test_things_of_other_forms_before_one_wall_are_not_copies() -> None:
     ball = product((50, 50, 150, 150))
     others = [product((60, 40, 140, 160)), product((50, 50, 120, 120)), product((90, 50, 190, 150)), photograph("a")]
     others += [ImageOps.invert(ball), ImageOps.invert(photograph("a"))]
-    assert near_pairs([thumbnail(picture) for picture in (ball, *others)]) == []
+    assert near_pairs([thumbnail(image) for image in (ball, *others)]) == []
     mug = ball.copy()
     ImageDraw.Draw(mug).rectangle((140, 80, 170, 120), fill=(60, 60, 60))
     assert near_pairs([thumbnail(ball), thumbnail(mug)]) == []
@@ -77,16 +77,16 @@ def test_a_turned_copy_is_the_same() -> None:
 
 
 def test_groups_say_what_is_a_copy_and_what_is_named() -> None:
-    pictures = [thumbnail(photograph("a", k)) for k in range(8)]
+    images = [thumbnail(photograph("a", k)) for k in range(8)]
     copy = thumbnail(encoded(photograph("a", 1), 60))
-    near = find_near_copies([*pictures, copy, copy], ["x"] * 8 + ["x", "y"])
+    near = find_near_copies([*images, copy, copy], ["x"] * 8 + ["x", "y"])
     assert near.copies == {8: 1}
     assert near.across == ((1, 9), (8, 9))
     assert near.alike == {}
     (note,) = near_copy_notes(near, list("abcdefghij"), "class", keep=False)
-    assert note == "2 pairs of pictures of two of them (class) look the same and stay: j like b, j like i"
-    # Of three pictures two look like the first: that is a fixed camera, and nothing is dropped.
-    fixed = find_near_copies([pictures[0], pictures[0], pictures[0]], ["x"] * 3)
+    assert note == "2 pairs of images of two of them (class) look the same and stay: j like b, j like i"
+    # Of three images two look like the first: that is a fixed camera, and nothing is dropped.
+    fixed = find_near_copies([images[0], images[0], images[0]], ["x"] * 3)
     assert fixed.copies == {}
     assert fixed.alike == {"x": 2}
 

@@ -17,10 +17,10 @@ from snellen.curation.rules import LOOSEST_CAPS, OURS, Caps, bound, changed_rule
 class Rules:
     """A few thresholds of every form."""
 
-    least: Annotated[int, Field(ge=1)] = field(default=5, metadata=bound("pictures a class", OURS, loosest=1))
+    least: Annotated[int, Field(ge=1)] = field(default=5, metadata=bound("images a class", OURS, loosest=1))
     area: tuple[float, float] = field(default=(0.1, 0.5), metadata=bound("share", OURS, loosest=(0.0, 1.0)))
-    counts: Caps = field(default=Caps(15, 30, 5), metadata=bound("pictures a count", OURS, loosest=LOOSEST_CAPS))
-    most: int = field(default=700, metadata=bound("pictures of a category at most", OURS))
+    counts: Caps = field(default=Caps(15, 30, 5), metadata=bound("images a count", OURS, loosest=LOOSEST_CAPS))
+    most: int = field(default=700, metadata=bound("images of a category at most", OURS))
 
 
 def rules_from(tmp_path: Path, text: str) -> Rules:
@@ -67,7 +67,7 @@ def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
 
 
 def kept(rules: Rules, shares: tuple[float, ...], bins: tuple[int, ...]) -> int:
-    """Things of these shares, if there are `least`; and bins of so many pictures, if `counts` lets enough of them."""
+    """Things of these shares, if there are `least`; and bins of so many images, if `counts` lets enough of them."""
     things = sum(rules.area[0] <= share <= rules.area[1] for share in shares)
     full = [number for number in bins if number >= rules.counts.minimum]
     return (things if things >= rules.least else 0) * (sum(full) if len(full) >= rules.counts.min_bins else 0)

@@ -1,4 +1,4 @@
-"""Train and test: shares, supports, and pictures that serve several items."""
+"""Train and test: shares, supports, and images that serve several items."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from snellen.suites.ava_bench.items import ItemSource
     # and the next two go one to each side; 8 lack 6.4 and 1.6, of which two test; 7 lack 5.6 and 1.4, one tests.
     [(2, 0), (3, 1), (5, 1), (7, 1), (8, 2), (10, 2), (700, 140)],
 )
-def test_pictures_of_one_item_each_are_split_to_the_nearest_whole(count: int, tests: int) -> None:
+def test_images_of_one_item_each_are_split_to_the_nearest_whole(count: int, tests: int) -> None:
     side = assign_sides({n: ["a"] for n in range(count)}, 0.2, stream("t"))
     assert Counter(side.values())["test"] == tests
 
@@ -35,7 +35,7 @@ def test_every_class_and_bin_gets_its_own_share() -> None:
 
 
 @given(st.lists(st.lists(st.integers(0, 4), min_size=1, max_size=4), min_size=40, max_size=80), st.integers(0, 99))
-def test_pictures_of_several_items_stay_near_the_share(units: list[list[int]], seed: int) -> None:
+def test_images_of_several_items_stay_near_the_share(units: list[list[int]], seed: int) -> None:
     side = assign_sides(dict(enumerate(units)), 0.2, stream("t", seed))
     assert set(side) == set(range(len(units)))
     counts: Counter[tuple[int, str]] = Counter(
@@ -48,10 +48,10 @@ def test_pictures_of_several_items_stay_near_the_share(units: list[list[int]], s
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_where_every_picture_serves_many_strata_all_are_on_both_sides_and_near_the_share(seed: int) -> None:
+def test_where_every_image_serves_many_strata_all_are_on_both_sides_and_near_the_share(seed: int) -> None:
     rng = stream("t", seed)
     units: dict[int, list[int]] = {}
-    for stratum in range(80):  # of ten items each, in a hundred pictures: eight strata a picture
+    for stratum in range(80):  # of ten items each, in a hundred images: eight strata an image
         for _ in range(10):
             units.setdefault(int(rng.integers(100)), []).append(stratum)
     side = assign_sides(units, 0.2, stream("t"))
@@ -71,18 +71,18 @@ def test_balance_tells_the_shares_of_the_worst_classes() -> None:
     assert (card.strata, card.train, card.test, card.lowest, card.highest) == (2, 6, 3, 0.2, 0.5)
 
 
-def test_what_must_not_be_divided_is_one_unit_with_all_that_shares_a_picture() -> None:
+def test_what_must_not_be_divided_is_one_unit_with_all_that_shares_an_image() -> None:
     of_videos = [("a", "first"), ("b", "first"), ("d", "second"), ("e", "second"), ("f", "third"), ("e", "third")]
     unit = bind_units([*of_videos, ("c", ""), ("c", "")])
     assert unit["a"] == unit["b"]
-    assert unit["d"] == unit["e"] == unit["f"]  # a picture of the second video is in the third, too
+    assert unit["d"] == unit["e"] == unit["f"]  # an image of the second video is in the third, too
     assert len({unit[name] for name in "acd"}) == 3
     assert unit["c"] == "c"
 
 
-def test_a_picture_on_both_sides_is_refused() -> None:
-    picture = Media("a" * 64, "picture", "png", 100, 80)
-    sources = ItemSource("h", picture, "c", "LVIS", split="train"), ItemSource("i", picture, "c", "LVIS")
+def test_an_image_on_both_sides_is_refused() -> None:
+    image = Media("a" * 64, "image", "png", 100, 80)
+    sources = ItemSource("h", image, "c", "LVIS", split="train"), ItemSource("i", image, "c", "LVIS")
     items = [counting_item(source, "apples", 3) for source in sources]
     check_splits(items[:1] * 2)
     with pytest.raises(SnellenError, match="both training and testing"):

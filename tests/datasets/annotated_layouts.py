@@ -1,4 +1,4 @@
-"""A few pixels in the layout of every dataset of annotated pictures, as path -> bytes; beside each, its origin."""
+"""A few pixels in the layout of every dataset of annotated images, as path -> bytes; beside each, its origin."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 import scipy.io
 from PIL import Image
 
-from tests.datasets.layouts import Files, pictures
+from tests.datasets.layouts import Files, image_files
 
 
 def plain(value: Any) -> bytes:
@@ -20,7 +20,7 @@ def plain(value: Any) -> bytes:
 
 
 def lvis() -> Files:
-    # lvisdataset.org, "Data format": no file_name, pictures by coco_url; val holds pictures of train2017 too
+    # lvisdataset.org, "Data format": no file_name, images by coco_url; val holds images of train2017 too
     def image(number: int, folder: str, absent: list[int], unsure: list[int]) -> dict[str, Any]:
         return {"id": number, "width": 8, "height": 6, "license": 1, "flickr_url": "", "date_captured": "",
                 "coco_url": f"http://images.cocodataset.org/{folder}/{number:012}.jpg",
@@ -47,7 +47,7 @@ def lvis() -> Files:
     }
     val = {"images": [image(40, "train2017", [], [])], "annotations": [], "categories": kinds}
     return {
-        **pictures(*(f"train2017/{number:012}.jpg" for number in (20, 30, 40))),
+        **image_files(*(f"train2017/{number:012}.jpg" for number in (20, 30, 40))),
         "annotations/lvis_v1_train.json": plain(train),
         "annotations/lvis_v1_val.json": plain(val),
     }
@@ -65,7 +65,7 @@ def objects365() -> Files:
         return plain({"images": [image], "annotations": annotations, "categories": kinds, "licenses": []})
 
     return {
-        **pictures("train/patch0/objects365_v1_00000005.jpg", "val/patch16/objects365_v2_00908726.jpg"),
+        **image_files("train/patch0/objects365_v1_00000005.jpg", "val/patch16/objects365_v2_00908726.jpg"),
         "zhiyuan_objv2_train.json": file("images/v1/patch0/objects365_v1_00000005.jpg"),
         "zhiyuan_objv2_val.json": file("images/v2/patch16/objects365_v2_00908726.jpg"),
     }
@@ -85,7 +85,7 @@ def inaturalist() -> Files:
                       "annotations": [{"id": 1, "image_id": 9, "category_id": 4084}], "licenses": []})  # fmt: skip
 
     other = name.replace("train", "val")
-    return {**pictures(name, other), "train.json": file(name), "val.json": file(other)}
+    return {**image_files(name, other), "train.json": file(name), "val.json": file(other)}
 
 
 def inaturalist_2017() -> Files:
@@ -98,7 +98,7 @@ def inaturalist_2017() -> Files:
 
     names = [f"train_val_images/Aves/Corvus corax/{letter}.jpg" for letter in "ab"]
     files = {f"{split}_2017_bboxes.json": file(name) for split, name in zip(("train", "val"), names, strict=True)}
-    return {**pictures(*names), **files}
+    return {**image_files(*names), **files}
 
 
 DIOR_XML = """<annotation><filename>{name}.jpg</filename><size><width>8</width><height>6</height></size>
@@ -109,7 +109,7 @@ DIOR_XML = """<annotation><filename>{name}.jpg</filename><size><width>8</width><
 
 def dior() -> Files:
     # DIOR as unpacked: Annotations/Horizontal Bounding Boxes beside Oriented ones; pixels from 1
-    files = pictures("JPEGImages-trainval/00001.jpg", "JPEGImages-test/11726.jpg")
+    files = image_files("JPEGImages-trainval/00001.jpg", "JPEGImages-test/11726.jpg")
     for name in ("00001", "11726"):
         files[f"Annotations/Horizontal Bounding Boxes/{name}.xml"] = DIOR_XML.format(name=name).encode()
     return files
@@ -118,13 +118,13 @@ def dior() -> Files:
 def carpk() -> Files:
     # CARPK_devkit/data: lines x1 y1 x2 y2 class (readme of the devkit)
     base = "CARPK_devkit/data"
-    files = pictures(*(f"{base}/Images/2016_GF_{n}.png" for n in "12"))
+    files = image_files(*(f"{base}/Images/2016_GF_{n}.png" for n in "12"))
     files |= {f"{base}/Annotations/2016_GF_{n}.txt": b"1 1 3 4 1\n4 0 8 2 1\n" for n in "12"}
     return files | {f"{base}/ImageSets/train.txt": b"2016_GF_1\n"}
 
 
 def crowd_human() -> Files:
-    # crowdhuman.org/download.html: odgt lines; ID with a comma; fbox may reach beyond the picture
+    # crowdhuman.org/download.html: odgt lines; ID with a comma; fbox may reach beyond the image
     def line(name: str) -> bytes:
         boxes = [
             {"tag": "person", "hbox": [1, 1, 1, 1], "head_attr": {"ignore": 0, "occ": 0, "unsure": 0},
@@ -135,7 +135,7 @@ def crowd_human() -> Files:
         return plain({"ID": name, "gtboxes": boxes}) + b"\n"
 
     return {
-        **pictures("Images/273271,c9db000d5146c15.jpg", "Images/273278,a.jpg"),
+        **image_files("Images/273271,c9db000d5146c15.jpg", "Images/273278,a.jpg"),
         "annotation_train.odgt": line("273271,c9db000d5146c15"),
         "annotation_val.odgt": line("273278,a"),
     }
@@ -144,7 +144,7 @@ def crowd_human() -> Files:
 def vs_crowd() -> Files:
     # README of HopLee6/VSCrowd-Dataset (frames of four digits); files of six digits by users of it
     return {
-        **pictures(*(f"videos/{name}.jpg" for name in ("train_001/000001", "train_001/000010", "test_001/000001"))),
+        **image_files(*(f"videos/{name}.jpg" for name in ("train_001/000001", "train_001/000010", "test_001/000001"))),
         "annotations/train_001.txt": b"0001 68 1.5 0.25 3.5 2.75 2.5 1.5 52 5 1 7 3 6 2\n0010 68 2 1 4 3 3 2\n",
         "annotations/test_001.txt": b"000001 3 1 1 3 3 2 2\n",
     }
@@ -155,7 +155,7 @@ def fsc_147() -> Files:
     about = {"H": 6, "W": 8, "box_examples_coordinates": [[[0, 0], [0, 2], [2, 2], [2, 0]]], "ratio_h": 1.0,
              "points": [[1.5, 2.25], [4.0, 5.0], [7.0, 1.0]]}  # fmt: skip
     return {
-        **pictures("images_384_VarV2/2.jpg", "images_384_VarV2/3.jpg"),
+        **image_files("images_384_VarV2/2.jpg", "images_384_VarV2/3.jpg"),
         "annotation_FSC147_384.json": plain({"2.jpg": about, "3.jpg": {**about, "points": [[1, 2]]}}),
         "ImageClasses_FSC147.txt": b"2.jpg\tsea shells\n3.jpg\thot air balloons\n",
         "Train_Test_Val_FSC_147.json": plain({"train": ["2.jpg"], "val": ["3.jpg"], "test": []}),
@@ -175,7 +175,7 @@ def kitti() -> Files:
         "DontCare -1 -1 -10 0.00 0.00 1.00 1.00 -1 -1 -1 -1000 -1000 -1000 -10\n"
     )
     return {
-        **pictures("training/image_2/000000.png", "training/image_2/000001.png"),
+        **image_files("training/image_2/000000.png", "training/image_2/000001.png"),
         "training/label_2/000000.txt": lines.encode(),
         "training/label_2/000001.txt": lines.encode(),
         "mapping/train_rand.txt": b"2,1\n",
@@ -210,7 +210,7 @@ def nyu() -> Files:
 
 def vqa() -> Files:
     # visualqa.org/download: questions and annotations apart, ten answers each
-    files = pictures(*(f"{split}2014/COCO_{split}2014_000000000042.jpg" for split in ("train", "val")))
+    files = image_files(*(f"{split}2014/COCO_{split}2014_000000000042.jpg" for split in ("train", "val")))
     for split in ("train", "val"):
         questions = [{"image_id": 42, "question": "How many dogs?", "question_id": 42000}]
         answers = [{"answer": answer, "answer_confidence": "yes", "answer_id": n + 1}
@@ -236,30 +236,30 @@ def coco_text() -> Files:
         "imgToAnns": {"217925": [45346]},
         "info": {},
     }
-    return {**pictures(f"train2014/{name}"), "cocotext.v2.json": plain(file)}
+    return {**image_files(f"train2014/{name}"), "cocotext.v2.json": plain(file)}
 
 
 def iiit5k() -> Files:
     # README of the archive: struct arrays traindata and testdata
-    files = pictures("IIIT5K/train/1009_2.png", "IIIT5K/test/1002_1.png")
-    for name, picture, word in (("traindata", "train/1009_2.png", "YOU"), ("testdata", "test/1002_1.png", "PRIVATE")):
+    files = image_files("IIIT5K/train/1009_2.png", "IIIT5K/test/1002_1.png")
+    for name, image, word in (("traindata", "train/1009_2.png", "YOU"), ("testdata", "test/1002_1.png", "PRIVATE")):
         buffer = io.BytesIO()
         fields = [(field, object) for field in ("ImgName", "GroundTruth", "smallLexi")]
-        rows = np.array([[(np.array([picture]), np.array([word]), np.array(["A"]))]], dtype=fields)
+        rows = np.array([[(np.array([image]), np.array([word]), np.array(["A"]))]], dtype=fields)
         scipy.io.savemat(buffer, {name: rows})  # type: ignore[arg-type]  # it takes open files too
         files[f"IIIT5K/{name}.mat"] = buffer.getvalue()
     return files
 
 
 def text_vqa() -> Files:
-    # textvqa.org/dataset: data of questions, and of words with boxes in shares of the picture
+    # textvqa.org/dataset: data of questions, and of words with boxes in shares of the image
     files = Files()
     for split, image in (("train", "0054c91397f2fe05"), ("val", "003a8ae2ef43b901")):
         questions = {"question": "what brand?", "image_id": image, "image_width": 1024, "image_height": 768,
                  "question_id": 7, "answers": ["nokia", "other", *("nokia",) * 8], "set_name": split}  # fmt: skip
         box = {"top_left_x": 0.25, "top_left_y": 0.5, "width": 0.5, "height": 0.25, "rotation": 0.0, "yaw": 0.0}
         words = {"image_id": image, "ocr_tokens": ["NOKIA"], "ocr_info": [{"word": "NOKIA", "bounding_box": box}]}
-        files |= pictures(f"train_images/{image}.jpg")
+        files |= image_files(f"train_images/{image}.jpg")
         files[f"TextVQA_0.5.1_{split}.json"] = plain({"dataset_type": split, "data": [questions]})
         files[f"TextVQA_Rosetta_OCR_v0.2_{split}.json"] = plain({"data": [words]})
     return files
@@ -274,14 +274,14 @@ def ego_orient() -> Files:
         for kind, label in (("general_complex", "front right"), ("general_binary", "yes"))
     ]  # fmt: skip
     base = "all_data/EgocentricDataset"
-    return {**pictures(f"{base}/{name}"), f"{base}/train_benchmark/benchmark.json": plain(questions)}
+    return {**image_files(f"{base}/{name}"), f"{base}/train_benchmark/benchmark.json": plain(questions)}
 
 
 def places() -> Files:
     # filelist_places365-standard.tar, and the filelist of the 69 further classes
     return {
-        **pictures("data_256_standard/a/arch/00000001.jpg", "val_256/Places365_val_00000001.jpg"),
-        **pictures("data_256_extra/c/cabin/outdoor/00000001.jpg"),
+        **image_files("data_256_standard/a/arch/00000001.jpg", "val_256/Places365_val_00000001.jpg"),
+        **image_files("data_256_extra/c/cabin/outdoor/00000001.jpg"),
         "places365_train_standard.txt": b"/a/arch/00000001.jpg 1\n",
         "places365_val.txt": b"Places365_val_00000001.jpg 0\n",
         "categories_places365.txt": b"/a/airfield 0\n/a/arch 1\n",
@@ -294,7 +294,7 @@ def cub() -> Files:
     # README of CUB_200_2011
     names = ("001.Black_footed_Albatross/a_0046_18.jpg", "002.Laysan_Albatross/b_1.jpg")
     kinds = [name.split("/")[0] for name in names]
-    files = pictures(*(f"CUB_200_2011/images/{name}" for name in names))
+    files = image_files(*(f"CUB_200_2011/images/{name}" for name in names))
     for table, lines in (
         ("images", names), ("image_class_labels", "12"), ("classes", kinds), ("train_test_split", "01"),
         ("bounding_boxes", ("1.0 2.0 3.0 4.0", "0.0 0.0 8.0 6.0")),
@@ -307,7 +307,7 @@ def cub() -> Files:
 def aircraft() -> Files:
     # README of fgvc-aircraft-2013b: variants may hold spaces, boxes count from 1
     base = "fgvc-aircraft-2013b/data"
-    files = pictures(*(f"{base}/images/003430{n}.jpg" for n in (7, 8, 9)))
+    files = image_files(*(f"{base}/images/003430{n}.jpg" for n in (7, 8, 9)))
     files[f"{base}/images_box.txt"] = b"0034307 1 2 8 5\n0034308 1 1 4 4\n0034309 3 1 4 4\n"
     for split, line in (("train", "0034307 Boeing 717"), ("val", "0034308 707-320"), ("test", "0034309 DH-82")):
         files[f"{base}/images_variant_{split}.txt"] = f"{line}\n".encode()
@@ -327,7 +327,7 @@ def moments() -> Files:
 def expw() -> Files:
     # HazyResearch/meerkat, datasets/expw: name, face, top, left, right, bottom, confidence, emotion
     return {
-        **pictures("data/image/origin/angry_a.jpg", "data/image/origin/b.jpg"),
+        **image_files("data/image/origin/angry_a.jpg", "data/image/origin/b.jpg"),
         "data/label/label.lst": b"angry_a.jpg 0 1 2 5 6 98.5 0\nangry_a.jpg 1 0 6 8 3 50 6\nb.jpg 0 0 0 3 3 60 3\n",
     }
 
@@ -336,7 +336,7 @@ def raf_db() -> Files:
     # EmoLabel/list_patition_label.txt and Annotation/boundingbox as loaders read them
     names, files = ("train_00001", "test_0001"), Files()
     for number, name in enumerate(names):
-        files |= pictures(f"basic/Image/original/{name}.jpg")
+        files |= image_files(f"basic/Image/original/{name}.jpg")
         files[f"basic/Annotation/boundingbox/{name}_boundingbox.txt"] = f"{number + 1}.0 1.5 5 6\n".encode()
     return {**files, "basic/EmoLabel/list_patition_label.txt": b"train_00001.jpg 5\ntest_0001.jpg 1\n"}
 
@@ -359,18 +359,18 @@ ANNOTATED_LAYOUTS: Mapping[str, Callable[[], Files]] = {
     "TextVQA": text_vqa,
     "EgoOrientBench": ego_orient,
     # github.com/olivesgatech/mini-CURE-OR, File Name Format
-    "CURE-OR": lambda: pictures("01_no_challenge/white/1_1_3_092_01_0.jpg", "2_5_5_007_05_3.jpg"),
+    "CURE-OR": lambda: image_files("01_no_challenge/white/1_1_3_092_01_0.jpg", "2_5_5_007_05_3.jpg"),
     # homepage of DTD
-    "DTD": lambda: pictures("dtd/images/banded/banded_0002.jpg", "dtd/images/zigzagged/zigzagged_0001.jpg"),
+    "DTD": lambda: image_files("dtd/images/banded/banded_0002.jpg", "dtd/images/zigzagged/zigzagged_0001.jpg"),
     # one archive a texture, and one of all
-    "Kylberg": lambda: pictures("blanket1-flat/blanket1-a-p001.png", "withoutRotateAll/canvas1-a-p001.png"),
+    "Kylberg": lambda: image_files("blanket1-flat/blanket1-a-p001.png", "withoutRotateAll/canvas1-a-p001.png"),
     # homepage of KTH-TIPS
-    "KTH-TIPS": lambda: pictures("KTH_TIPS/aluminium_foil/15-scale_1_im_1_col.png", "KTH_TIPS/cork/16-scale_1.png"),
-    "KTH-TIPS2-b": lambda: pictures(
+    "KTH-TIPS": lambda: image_files("KTH_TIPS/aluminium_foil/15-scale_1_im_1_col.png", "KTH_TIPS/cork/16-scale_1.png"),
+    "KTH-TIPS2-b": lambda: image_files(
         "KTH-TIPS2-b/cork/sample_a/16a-scale_10_im_1_col.png", "KTH-TIPS2-b/wool/sample_b/22b-scale_2_im_1_col.png"
     ),
     # homepage of AID
-    "AID": lambda: pictures("AID/Airport/airport_1.jpg", "AID/Viaduct/viaduct_1.jpg"),
+    "AID": lambda: image_files("AID/Airport/airport_1.jpg", "AID/Viaduct/viaduct_1.jpg"),
     "Places434": places,
     "RAF-DB": raf_db,
     "ExpW": expw,

@@ -1,4 +1,4 @@
-"""A few pixels in the layout of every dataset of labelled pictures, as path -> bytes; beside each, its origin."""
+"""A few pixels in the layout of every dataset of labelled images, as path -> bytes; beside each, its origin."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ Files = dict[str, bytes]
 SIZE = (8, 6)
 
 
-def picture(name: str, size: tuple[int, int] = SIZE) -> bytes:
-    """A picture in the format that its name tells, different for every name."""
+def image(name: str, size: tuple[int, int] = SIZE) -> bytes:
+    """An image in the format that its name tells, different for every name."""
     rng = np.random.default_rng(int(hashlib.sha256(name.encode()).hexdigest()[:8], 16))
     buffer = io.BytesIO()
     Image.fromarray(rng.integers(0, 256, (size[1], size[0], 3), dtype=np.uint8)).save(buffer, kind(name))
@@ -50,8 +50,8 @@ def write(root: Path, files: Mapping[str, bytes], *, backwards: bool = False) ->
     return root
 
 
-def pictures(*names: str) -> Files:
-    return {name: picture(name) for name in names}
+def image_files(*names: str) -> Files:
+    return {name: image(name) for name in names}
 
 
 def mvtec_ad() -> Files:
@@ -59,7 +59,7 @@ def mvtec_ad() -> Files:
     files = Files()
     for name in surface_defects.MVTEC_AD.card.objects:
         base = f"mvtec_anomaly_detection/{name}"
-        files |= pictures(f"{base}/train/good/000.png", f"{base}/test/good/000.png", f"{base}/test/hole/000.png")
+        files |= image_files(f"{base}/train/good/000.png", f"{base}/test/good/000.png", f"{base}/test/hole/000.png")
         files[f"{base}/ground_truth/hole/000_mask.png"] = mask(1, 2, 4, 5)
     return files
 
@@ -69,7 +69,7 @@ def mvtec_ad_2() -> Files:
     files = Files()
     for name in surface_defects.MVTEC_AD_2.card.objects:
         base = f"mvtec_ad_2/{name}"
-        files |= pictures(
+        files |= image_files(
             f"{base}/train/good/000_regular.png",
             f"{base}/validation/good/001_regular.png",
             f"{base}/test_public/good/000_regular.png",
@@ -81,12 +81,12 @@ def mvtec_ad_2() -> Files:
 
 
 def mvtec_loco() -> Files:
-    # Bergmann et al. 2022 and readme.txt of the archive: a folder of masks a picture, one a defect
+    # Bergmann et al. 2022 and readme.txt of the archive: a folder of masks an image, one a defect
     files = Files()
     for name in surface_defects.MVTEC_LOCO.card.objects:
         test, truth = f"{name}/test", f"{name}/ground_truth"
-        files |= pictures(f"{name}/train/good/000.png", f"{name}/validation/good/000.png", f"{test}/good/000.png")
-        files |= pictures(f"{test}/logical_anomalies/000.png", f"{test}/structural_anomalies/000.png")
+        files |= image_files(f"{name}/train/good/000.png", f"{name}/validation/good/000.png", f"{test}/good/000.png")
+        files |= image_files(f"{test}/logical_anomalies/000.png", f"{test}/structural_anomalies/000.png")
         files[f"{truth}/logical_anomalies/000/000.png"] = mask(1, 1, 2, 2, value=247)
         files[f"{truth}/logical_anomalies/000/001.png"] = mask(5, 3, 7, 6, value=248)
         files[f"{truth}/structural_anomalies/000/000.png"] = mask(0, 0, 1, 1)
@@ -98,7 +98,7 @@ def mvtec_3d() -> Files:
     files = Files()
     for name in surface_defects.MVTEC_3D.card.objects:
         for inner in ("train/good", "validation/good", "test/good", "test/crack"):
-            files |= pictures(f"{name}/{inner}/rgb/000.png")
+            files |= image_files(f"{name}/{inner}/rgb/000.png")
             files[f"{name}/{inner}/xyz/000.tiff"] = b"depth"
         files[f"{name}/test/good/gt/000.png"] = mask()
         files[f"{name}/test/crack/gt/000.png"] = mask(2, 2, 3, 3)
@@ -110,8 +110,8 @@ def visa() -> Files:
     files: Files = {"split_csv/1cls.csv": b"object,split,label,image,mask\n"}
     for name in surface_defects.VISA.card.objects:
         base = f"{name}/Data"
-        files |= pictures(*(f"{base}/Images/Normal/{n}.JPG" for n in ("0000", "0001")))
-        files |= pictures(f"{base}/Images/Anomaly/000.JPG")
+        files |= image_files(*(f"{base}/Images/Normal/{n}.JPG" for n in ("0000", "0001")))
+        files |= image_files(f"{base}/Images/Anomaly/000.JPG")
         files[f"{base}/Masks/Anomaly/000.png"] = mask(3, 1, 5, 2, value=2)
         files[f"{name}/image_anno.csv"] = b"image,label,mask\n"
     return files
@@ -122,7 +122,7 @@ def btad() -> Files:
     files = Files()
     for name, suffix in (("01", "bmp"), ("02", "png"), ("03", "bmp")):
         base = f"BTech_Dataset_transformed/{name}"
-        files |= pictures(*(f"{base}/{inner}/0000.{suffix}" for inner in ("train/ok", "test/ok", "test/ko")))
+        files |= image_files(*(f"{base}/{inner}/0000.{suffix}" for inner in ("train/ok", "test/ok", "test/ko")))
         files[f"{base}/ground_truth/ko/0000.png"] = mask(1, 1, 3, 3)
     return files
 
@@ -130,7 +130,7 @@ def btad() -> Files:
 def like_mvtec(objects: tuple[str, ...], suffix: str, truth: str) -> Files:
     files = Files()
     for name in objects:
-        files |= pictures(*(f"{name}/{inner}/000.{suffix}" for inner in ("train/good", "test/good", "test/opened")))
+        files |= image_files(*(f"{name}/{inner}/000.{suffix}" for inner in ("train/good", "test/good", "test/opened")))
         if truth:
             files[f"{name}/ground_truth/opened/{truth}"] = mask(1, 1, 3, 3)
     return files
@@ -140,7 +140,9 @@ def itd() -> Files:
     # github.com/SimonThomine/IndustrialTextileDataset, section "Utilisation": no masks
     files = Files()
     for name in surface_defects.ITD.card.objects:
-        files |= pictures(f"{name}/train/good/img1.png", f"{name}/test/good/img1.png", f"{name}/test/anomaly/img1.png")
+        files |= image_files(
+            f"{name}/train/good/img1.png", f"{name}/test/good/img1.png", f"{name}/test/anomaly/img1.png"
+        )
     return files
 
 
@@ -153,14 +155,14 @@ def neu_det() -> Files:
     # IMAGES and ANNOTATIONS as in NEU-DET.zip of the authors' page; Pascal VOC, Everingham et al. 2010
     files = Files()
     for label in surface_defects.NEU_DET.card.labels:
-        files |= pictures(f"NEU-DET/IMAGES/{label}_1.jpg")
+        files |= image_files(f"NEU-DET/IMAGES/{label}_1.jpg")
         files[f"NEU-DET/ANNOTATIONS/{label}_1.xml"] = VOC.format(name=f"{label}_1", label=label).encode()
     return files
 
 
 def aitex() -> Files:
     # aitex.es/afid: nnnn_ddd_ff.png and nnnn_ddd_ff_mask.png; some masks come in two files
-    files = pictures("Defect_images/0001_002_00.png", *(f"NODefect_images/2306881-210020u/{n}.png" for n in "12"))
+    files = image_files("Defect_images/0001_002_00.png", *(f"NODefect_images/2306881-210020u/{n}.png" for n in "12"))
     files["Mask_images/0001_002_00_mask1.png"] = mask(0, 0, 1, 1)
     files["Mask_images/0001_002_00_mask2.png"] = mask(6, 4, 8, 6)
     return files
@@ -175,7 +177,7 @@ def product1m() -> Files:
     single = [line(n, f"牌子 product {n}", f"牌子 product {n}") for n in range(50)]
     several = line(50, "牌子 product 1", "牌子 product 2")
     return {
-        **pictures(*(f"images/{n}.jpg" for n in range(52))),
+        **image_files(*(f"images/{n}.jpg" for n in range(52))),
         "product1m_dev_ossurl_v2.txt": "\n".join([*single, several]).encode(),
         "product1m_test_ossurl_v2.txt": f"{line(51, '牌子 product 1')}\n".encode(),
     }
@@ -185,31 +187,31 @@ def products_10k() -> Files:
     # train.csv and test_kaggletest.csv of the release (arXiv 2008.10545): name,class,group
     rows = "\n".join(f"{n}.jpg,{n},{n // 48}" for n in range(49))
     return {
-        **pictures(*(f"train/{n}.jpg" for n in range(49)), "test/0.jpg"),
+        **image_files(*(f"train/{n}.jpg" for n in range(49)), "test/0.jpg"),
         "train.csv": f"name,class,group\n{rows}\n".encode(),
         "test_kaggletest.csv": b"name,class,group\n0.jpg,0,0\n",
     }
 
 
 def folders(*names: str) -> Files:
-    """Two pictures in each folder but the last, which has one."""
-    return pictures(*(f"{name}/{n}.jpg" for name in names for n in "12"[: 1 if name == names[-1] else 2]))
+    """Two images in each folder but the last, which has one."""
+    return image_files(*(f"{name}/{n}.jpg" for name in names for n in "12"[: 1 if name == names[-1] else 2]))
 
 
 def fabrics() -> Files:
-    # Kampouris et al. 2016, section 3: of each sample pictures under several lights
-    return pictures(*(f"Fabrics/{name}/{n}/im_{n}.png" for name, n in (("Cotton", 1), ("Cotton", 2), ("Wool", 1))))
+    # Kampouris et al. 2016, section 3: of each sample images under several lights
+    return image_files(*(f"Fabrics/{name}/{n}/im_{n}.png" for name, n in (("Cotton", 1), ("Cotton", 2), ("Wool", 1))))
 
 
 def exposures() -> Files:
     # SICE: Dataset_Part1/SCENE/1.JPG … and Dataset_Part1/Label/SCENE.JPG (Cai et al. 2018)
-    files = pictures(*(f"Dataset_Part1/1/{n}.JPG" for n in range(1, 6)), "Dataset_Part1/Label/1.JPG")
-    return files | pictures(*(f"Dataset_Part2/10/{n}.PNG" for n in range(1, 11)), "Dataset_Part2/Label/10.PNG")
+    files = image_files(*(f"Dataset_Part1/1/{n}.JPG" for n in range(1, 6)), "Dataset_Part1/Label/1.JPG")
+    return files | image_files(*(f"Dataset_Part2/10/{n}.PNG" for n in range(1, 11)), "Dataset_Part2/Label/10.PNG")
 
 
 def clothing() -> Files:
     # 26 files ATTRIBUTE_GT.mat, each with a column GT (Chen et al. 2012; loaders of the release)
-    files = pictures(*(f"images/00000{n}.jpg" for n in (1, 2, 3)))
+    files = image_files(*(f"images/00000{n}.jpg" for n in (1, 2, 3)))
     colours, patterns = ("black", "blue", "white"), ("pattern_solid", "pattern_spot")
     for attribute in goods.CLOTHING_ATTRIBUTES.reader.attributes:  # type: ignore[attr-defined]
         for name in attribute.files:
@@ -224,15 +226,15 @@ def clothing() -> Files:
 
 def gmai_rows() -> list[dict[str, str]]:
     """Columns of GMAI-MMBench_VAL.tsv as its readme and VLMEvalKit name them."""
-    image = [base64.b64encode(picture(f"{n}.png")).decode() for n in range(3)]
+    cells = [base64.b64encode(image(f"{n}.png")).decode() for n in range(3)]
     about = {"category": "Disease Diagnosis", "clinical VQA task": "Disease Diagnosis", "department": "Dermatology",
              "perceptual granularity": "Image Level", "modality": "Dermoscopy"}  # fmt: skip
     options = {"A": "nevus", "B": "melanoma", "C": "keratosis", "D": "", "E": ""}
     return [
-        {"index": "0", "image": image[0], "question": 'What is\n"this"?', **options, "answer": "B", **about},
-        {"index": "1", "image": image[1], "question": "And this?", **options, "answer": "A", **about},
+        {"index": "0", "image": cells[0], "question": 'What is\n"this"?', **options, "answer": "B", **about},
+        {"index": "1", "image": cells[1], "question": "And this?", **options, "answer": "A", **about},
         {"index": "2", "image": "0", "question": "Again?", **options, "answer": "B", **about},
-        {"index": "3", "image": image[2], "question": "Who knows?", **options, "answer": "", **about},
+        {"index": "3", "image": cells[2], "question": "Who knows?", **options, "answer": "", **about},
     ]
 
 
@@ -289,7 +291,7 @@ def spleen() -> Files:
 
 
 def camouflage(images: str, truth: str, *names: str) -> Files:
-    files = pictures(*(f"{images}/{name}.jpg" for name in names))
+    files = image_files(*(f"{images}/{name}.jpg" for name in names))
     return files | {f"{truth}/{name}.png": mask(2, 1, 6, 4) for name in names if "NonCAM" not in name}
 
 

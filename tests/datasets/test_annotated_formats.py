@@ -14,10 +14,10 @@ from PIL import Image
 
 from snellen.core.errors import SnellenError
 from snellen.datasets import DATASETS
-from snellen.datasets.picture_files import VideoFrame
+from snellen.datasets.image_files import VideoFrame
 from snellen.datasets.sample import Sample
 from tests.datasets.annotated_layouts import ANNOTATED_LAYOUTS, plain
-from tests.datasets.layouts import pictures, write
+from tests.datasets.layouts import image_files, write
 
 
 def samples_of(name: str, root: Path) -> dict[str, Sample]:
@@ -77,7 +77,7 @@ def test_heads_of_vs_crowd(tmp_path: Path) -> None:
 
 def test_lines_of_no_use_in_vs_crowd_are_told(tmp_path: Path) -> None:
     root = write(
-        tmp_path, ANNOTATED_LAYOUTS["VSCrowd"]() | pictures("videos/train_001/11.jpg", "videos/train_002/1.jpg")
+        tmp_path, ANNOTATED_LAYOUTS["VSCrowd"]() | image_files("videos/train_001/11.jpg", "videos/train_002/1.jpg")
     )
     lines = ["1 68 1 1 3 3 2 2 68 4 1 6 3 5 2 9 7 7 5 5 6 6", "01 68 1 1 3 3 2 2", "10 68 1 1 3 3 2",
              "3 68 1 1 x 3 2 2", "../test_001/1 7 1 1 3 3 2 2", "4"]  # fmt: skip
@@ -89,8 +89,8 @@ def test_lines_of_no_use_in_vs_crowd_are_told(tmp_path: Path) -> None:
         "odd: frame twice; the first counts": (f"{line} 2",),
         "unreadable: line that is not seven numbers a head": (f"{line} 3", f"{line} 4"),
         "unreadable: line without the number of a frame": (f"{line} 5",),
-        "missing: picture of an annotation": ("videos/train_001/4.jpg",),
-        "odd: picture without annotation": ("videos/train_001/11.jpg",),
+        "missing: image of an annotation": ("videos/train_001/4.jpg",),
+        "odd: image without annotation": ("videos/train_001/11.jpg",),
         "odd: video without annotations": ("videos/train_002",),
     }
     [_, frame] = DATASETS.get("VSCrowd").samples(root)
@@ -113,7 +113,7 @@ def test_kitti_distances(tmp_path: Path) -> None:
     assert car.extra["nearest_m"] == pytest.approx(20 - 1.6 / 2)
     assert walker.extra["nearest_m"] == pytest.approx(8.41 - 1.2 / 2, abs=1e-6)
     assert car.extra["at_m"] == (1, 1.7, 20)
-    depth = first.read_depth()  # picture 0 is line 2 of the mapping: frame 5
+    depth = first.read_depth()  # image 0 is line 2 of the mapping: frame 5
     assert depth is not None
     assert depth[3, 2] == 12.5
     assert np.isnan(depth).sum() == 47
@@ -134,7 +134,7 @@ def test_nyu_turns_its_arrays_around(tmp_path: Path) -> None:
     assert depth is not None
     assert (depth.shape, depth[3, 2]) == ((6, 8), 1.25)
     assert np.isnan(depth[5, 3])
-    pixels = np.asarray(Image.open(io.BytesIO(office.read_picture()[0])))
+    pixels = np.asarray(Image.open(io.BytesIO(office.read_image()[0])))
     with h5py.File(tmp_path / "nyu_depth_v2_labeled.mat") as file:
         assert pixels[4, 1].tolist() == file["images"][0, :, 1, 4].tolist()
 
@@ -180,7 +180,7 @@ def test_a_thing_of_imagenet_is_one_thing_whichever_of_its_names_a_question_has(
                                       ("general_binary", "no", "bullfrog"))
     ]  # fmt: skip
     base = "EgoOrientBench/all_data/EgocentricDataset"
-    files = {**pictures(f"{base}/{name}"), f"{base}/additional_data/benchmark_imagenet.json": plain(questions)}
+    files = {**image_files(f"{base}/{name}"), f"{base}/additional_data/benchmark_imagenet.json": plain(questions)}
     [frog] = DATASETS.get("EgoOrientBench").samples(write(tmp_path, files))
     assert [(annotation.label, annotation.extra) for annotation in frog.annotations] == [
         ("bullfrog", {"orientation": "back right"})
@@ -196,7 +196,7 @@ def test_boxes_of_faces_may_be_missing_or_broken(tmp_path: Path) -> None:
     faces = [sample.annotations[0] for sample in DATASETS.get("RAF-DB").samples(root)]
     assert [face.box for face in faces] == [None, None]
     notes = notes_of("RAF-DB", root)
-    assert notes["missing: box of a picture"] == ("basic/Annotation/boundingbox/test_0001_boundingbox.txt",)
+    assert notes["missing: box of an image"] == ("basic/Annotation/boundingbox/test_0001_boundingbox.txt",)
     assert "unreadable: box that is no four numbers" in notes
     (boxes / "train_00001_boundingbox.txt").unlink()
     boxes.rmdir()
@@ -234,16 +234,16 @@ def test_names_of_cure_or(tmp_path: Path) -> None:
     assert dirty.annotations[0].extra == {"orientation": "top"}
     assert plain_.attributes == {"background": "white", "device": "iPhone 6s", "challenge": 1, "level": 0}
     (tmp_path / "9_1_1_001_01_0.jpg").write_bytes(b"x")
-    assert notes_of("CURE-OR", tmp_path) == {"odd: picture whose name is of another form": ("9_1_1_001_01_0.jpg",)}
+    assert notes_of("CURE-OR", tmp_path) == {"odd: image whose name is of another form": ("9_1_1_001_01_0.jpg",)}
 
 
 def test_a_texture_is_told_by_the_name_of_its_patch(tmp_path: Path) -> None:
     assert [sample.label for sample in samples_of("Kylberg", tmp_path).values()] == ["blanket1", "canvas1"]
-    write(tmp_path, pictures("all/rug1-a-p001-r30.png", "all/rug1-a.png", "all/rug1.png"))
+    write(tmp_path, image_files("all/rug1-a-p001-r30.png", "all/rug1-a.png", "all/rug1.png"))
     assert notes_of("Kylberg", tmp_path) == {
         "left out: turned patch": ("all/rug1-a-p001-r30.png",),
         "left out: uncut photograph": ("all/rug1-a.png",),
-        "odd: picture whose name is of another form": ("all/rug1.png",),
+        "odd: image whose name is of another form": ("all/rug1.png",),
     }
 
 
@@ -286,7 +286,7 @@ def test_classes_in_lists(tmp_path: Path) -> None:
 
 def test_the_middle_of_a_moment(tmp_path: Path) -> None:
     clap, box = samples_of("Moments-in-Time", tmp_path).values()
-    assert clap.picture == VideoFrame(tmp_path / "training/clapping/yt-1_2.mp4", 0.5)
+    assert clap.image == VideoFrame(tmp_path / "training/clapping/yt-1_2.mp4", 0.5)
     assert (clap.label, box.label, box.attributes["split"]) == (
         "clapping",
         "boxing",
@@ -304,7 +304,7 @@ def test_lines_of_no_use_are_told(tmp_path: Path) -> None:
         "unreadable: box that is no four numbers": ("label/label.lst line 3",),
         "unreadable: class without a name": ("label/label.lst line 4",),
         "unreadable: line of too few columns": ("label/label.lst line 5",),
-        "odd: picture outside the folder": ("label/label.lst line 6",),
+        "odd: image outside the folder": ("label/label.lst line 6",),
     }
     [sample] = DATASETS.get("ExpW").samples(root)
     assert ([annotation.label for annotation in sample.annotations], sample.lost) == (["happy"], 3)

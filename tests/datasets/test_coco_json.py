@@ -16,7 +16,7 @@ from snellen.datasets.formats import json_stream
 from snellen.datasets.formats.json_stream import stream_json
 from snellen.datasets.sample import Sample
 from tests.datasets.annotated_layouts import ANNOTATED_LAYOUTS, plain
-from tests.datasets.layouts import pictures, write
+from tests.datasets.layouts import image_files, write
 
 ANNOTATION = {"id": 1, "image_id": 5, "category_id": 1, "bbox": [1.0, 1.0, 2.0, 2.0], "area": 4.0}
 IMAGE = {"id": 5, "width": 8, "height": 6, "file_name": "images/v1/patch0/a.jpg"}
@@ -28,7 +28,7 @@ def samples_of(name: str, root: Path) -> dict[str, Sample]:
 
 def objects(root: Path, *annotations: dict[str, Any], images: tuple[dict[str, Any], ...] = (IMAGE,)) -> Path:
     file = {"images": images, "annotations": annotations, "categories": [{"id": 1, "name": "Person"}]}
-    write(root, {**pictures("train/patch0/a.jpg"), "zhiyuan_objv2_train.json": plain(file)})
+    write(root, {**image_files("train/patch0/a.jpg"), "zhiyuan_objv2_train.json": plain(file)})
     return root
 
 
@@ -74,8 +74,8 @@ def test_inaturalist_has_names_and_no_boxes(tmp_path: Path) -> None:
     [
         ([3.0, 3.0, -2.0, 2.0], "odd: inverted box"),
         ([3.0, 3.0, 0.0, 2.0], "odd: box without area"),
-        ([8.0, 1.0, 3.0, 2.0], "odd: box outside its picture"),
-        ([-5.0, 1.0, 3.0, 2.0], "odd: box outside its picture"),
+        ([8.0, 1.0, 3.0, 2.0], "odd: box outside its image"),
+        ([-5.0, 1.0, 3.0, 2.0], "odd: box outside its image"),
         ([float("nan"), 1.0, 3.0, 2.0], "odd: box that is no four numbers"),
         ([1.0, 1.0, float("inf"), 2.0], "odd: box that is no four numbers"),
         ([1.0, 1.0, 2.0], "unreadable: element of annotations in another form"),
@@ -92,7 +92,7 @@ def test_boxes_of_no_use_are_told_and_counted_as_lost(box: Any, message: str, tm
 
 def test_a_box_beyond_the_edge_is_cut_and_told_from_one_pixel_on(tmp_path: Path) -> None:
     root = objects(tmp_path / "far", {**ANNOTATION, "bbox": [5.0, 1.0, 5.0, 2.0]})
-    assert list(notes_of(root)) == ["odd: box reaches beyond its picture, and is cut at the edge"]
+    assert list(notes_of(root)) == ["odd: box reaches beyond its image, and is cut at the edge"]
     [sample] = DATASETS.get("Objects365").samples(root)
     assert ([annotation.box for annotation in sample.annotations], sample.lost) == ([(5.0, 1.0, 8.0, 3.0)], 0)
     assert notes_of(objects(tmp_path / "near", {**ANNOTATION, "bbox": [5.0, 1.0, 4.0, 2.0]})) == {}
@@ -112,10 +112,10 @@ def test_ids_that_lead_nowhere_or_stand_twice(tmp_path: Path) -> None:
         "odd: two annotations of one id; the first counts": ("zhiyuan_objv2_train.json: annotation 1",),
         "odd: annotation of an image that is not listed": ("zhiyuan_objv2_train.json: annotation 3",),
         "odd: annotation of a class that is not listed": ("zhiyuan_objv2_train.json: annotation 2",),
-        "odd: picture outside the folder": ("patch0/../../c.jpg",),
+        "odd: image outside the folder": ("patch0/../../c.jpg",),
     }
     [sample] = DATASETS.get("Objects365").samples(root)
-    # Lost: a thing of a used id, one of no class, and whatever the second picture of the id shows.
+    # Lost: a thing of a used id, one of no class, and whatever the second image of the id shows.
     assert ([annotation.box for annotation in sample.annotations], sample.lost) == ([(1.0, 1.0, 3.0, 3.0)], 3)
 
 
@@ -136,9 +136,9 @@ def test_a_file_without_categories_is_told(tmp_path: Path) -> None:
     assert (sample.annotations, sample.lost) == ((), 1)
 
 
-def test_a_picture_of_another_size_is_told(tmp_path: Path) -> None:
+def test_an_image_of_another_size_is_told(tmp_path: Path) -> None:
     root = objects(tmp_path, ANNOTATION, images=({**IMAGE, "width": 9},))
-    assert list(notes_of(root)) == ["odd: picture is not of the size the annotations tell"]
+    assert list(notes_of(root)) == ["odd: image is not of the size the annotations tell"]
 
 
 json_values = st.recursive(

@@ -73,7 +73,7 @@ def test_check_names_what_is_broken(sources: Command, tmp_path: Path) -> None:
     code, out, _ = sources("check", "--root", tmp_path, "NC4K")
     assert code == 2
     assert "NC4K: broken; 0 records" in out
-    assert "unreadable: not a readable picture (1): NC4K/Imgs/10.jpg" in out
+    assert "unreadable: not a readable image (1): NC4K/Imgs/10.jpg" in out
 
 
 def test_sources_yaml_says_where_else_a_dataset_lies(sources: Command, tmp_path: Path) -> None:

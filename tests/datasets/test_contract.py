@@ -16,9 +16,9 @@ from snellen.datasets import DATASETS
 from snellen.datasets.dataset import Dataset
 from snellen.datasets.evidence import verification_fault
 from snellen.datasets.folders import find_folders
-from snellen.datasets.formats.hdf5 import Hdf5Picture
+from snellen.datasets.formats.hdf5 import Hdf5Image
 from snellen.datasets.formats.tables import TableCell
-from snellen.datasets.picture_files import PictureFile, VideoFrame
+from snellen.datasets.image_files import ImageFile, VideoFrame
 from snellen.datasets.sample import Sample
 from tests.datasets import sources_page
 from tests.datasets.annotated_layouts import ANNOTATED_LAYOUTS
@@ -26,7 +26,7 @@ from tests.datasets.layouts import LAYOUTS, write
 
 NAMES, LABELLED, ANNOTATED = list(DATASETS), list(LAYOUTS), list(ANNOTATED_LAYOUTS)
 WITHOUT_LISTS = ("AID", "CURE-OR", "DTD", "KTH-TIPS", "KTH-TIPS2-b", "Kylberg")
-"""Folders of pictures: of one that is gone nobody can know that it was there."""
+"""Folders of images: of one that is gone nobody can know that it was there."""
 
 
 @pytest.fixture
@@ -73,38 +73,38 @@ def test_samples(name: str, dataset: Dataset, root: Path) -> None:
         assert (sample.source, sample.licence) == (name, dataset.card.licence)
         assert sample.lost == 0
         assert not Path(sample.record_id).is_absolute()
-        if not isinstance(sample.picture, TableCell) or sample.picture.path.suffix != ".tsv":
-            assert sample.picture.path.relative_to(root).as_posix() == sample.record_id.partition("#")[0]
-        if isinstance(sample.picture, VideoFrame):
-            assert 0 <= sample.picture.share <= 1
+        if not isinstance(sample.image, TableCell) or sample.image.path.suffix != ".tsv":
+            assert sample.image.path.relative_to(root).as_posix() == sample.record_id.partition("#")[0]
+        if isinstance(sample.image, VideoFrame):
+            assert 0 <= sample.image.share <= 1
             with pytest.raises(SnellenError, match="is a frame of a video"):
-                sample.read_picture()
+                sample.read_image()
         else:
-            assert_picture_and_depth(sample)
+            assert_image_and_depth(sample)
 
 
-def assert_picture_and_depth(sample: Sample) -> None:
-    raw, format = sample.read_picture()
-    with Image.open(io.BytesIO(raw)) as picture:
-        assert (picture.format or "").lower() == {"jpg": "jpeg"}.get(format, format)
-        assert picture.width > 1
-        assert sample.size in (None, picture.size)
-        size = picture.size
-    if isinstance(sample.picture, PictureFile):
-        assert raw == sample.picture.path.read_bytes()
-    assert (raw, format) == sample.read_picture()
+def assert_image_and_depth(sample: Sample) -> None:
+    raw, format = sample.read_image()
+    with Image.open(io.BytesIO(raw)) as image:
+        assert (image.format or "").lower() == {"jpg": "jpeg"}.get(format, format)
+        assert image.width > 1
+        assert sample.size in (None, image.size)
+        size = image.size
+    if isinstance(sample.image, ImageFile):
+        assert raw == sample.image.path.read_bytes()
+    assert (raw, format) == sample.read_image()
     depth = sample.read_depth()
     assert depth is None or (depth.shape == size[::-1] and np.nanmin(depth) > 0)
     for annotation in sample.annotations:
         mask = annotation.read_mask()
         if mask is not None:
-            with Image.open(io.BytesIO(mask)) as picture:
-                assert picture.size == size
-                assert set(picture.tobytes()) <= {0, 255}
+            with Image.open(io.BytesIO(mask)) as image:
+                assert image.size == size
+                assert set(image.tobytes()) <= {0, 255}
 
 
 @pytest.mark.parametrize("name", LABELLED)
-def test_labelled_pictures(name: str, dataset: Dataset, root: Path) -> None:
+def test_labelled_images(name: str, dataset: Dataset, root: Path) -> None:
     competing = set[tuple[str, str]]()
     for sample in dataset.samples(root):
         assert len(sample.annotations) == 1
@@ -120,9 +120,9 @@ def test_labelled_pictures(name: str, dataset: Dataset, root: Path) -> None:
 def test_annotations_lie_inside(name: str, dataset: Dataset, root: Path) -> None:
     for sample in dataset.samples(root):
         size = sample.size
-        if not isinstance(sample.picture, VideoFrame):
-            with Image.open(io.BytesIO(sample.read_picture()[0])) as picture:
-                size = picture.size
+        if not isinstance(sample.image, VideoFrame):
+            with Image.open(io.BytesIO(sample.read_image()[0])) as image:
+                size = image.size
         for annotation in sample.annotations:
             assert annotation.label.strip() == annotation.label != ""
             if annotation.box is not None:
@@ -157,23 +157,23 @@ def test_order_does_not_hang_on_how_the_files_came(name: str, dataset: Dataset, 
 
 
 @pytest.mark.parametrize("name", LABELLED)
-def test_a_removed_labelled_picture_is_noted(name: str, dataset: Dataset, root: Path) -> None:
+def test_a_removed_labelled_image_is_noted(name: str, dataset: Dataset, root: Path) -> None:
     before = dataset.check(root)
     samples = list(dataset.samples(root))
     labels = [(sample.object, sample.label) for sample in samples]
-    # The last picture that is alone in its class: of folders without lists nobody can know that there was another one.
+    # The last image that is alone in its class: of folders without lists nobody can know that there was another one.
     alone = [sample for sample in samples if labels.count((sample.object, sample.label)) == 1] or samples
-    # That a sequence's last picture is gone nobody sees.
-    alone[0 if name == "ImageExposures" else -1].picture.path.unlink()
+    # That a sequence's last image is gone nobody sees.
+    alone[0 if name == "ImageExposures" else -1].image.path.unlink()
     after = dataset.check(root)
     assert [note for note in set(after.notes) - set(before.notes) if note.kind in ("missing", "odd")]
     assert after.samples < before.samples
 
 
 @pytest.mark.parametrize("name", ANNOTATED)
-def test_a_removed_annotated_picture_is_noted(name: str, dataset: Dataset, root: Path) -> None:
+def test_a_removed_annotated_image_is_noted(name: str, dataset: Dataset, root: Path) -> None:
     before = dataset.check(root)
-    list(dataset.samples(root))[-1].picture.path.unlink()
+    list(dataset.samples(root))[-1].image.path.unlink()
     after = dataset.check(root)
     assert after.samples < before.samples
     if name not in WITHOUT_LISTS:
@@ -182,32 +182,32 @@ def test_a_removed_annotated_picture_is_noted(name: str, dataset: Dataset, root:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_broken_file_is_noted(name: str, dataset: Dataset, root: Path) -> None:
-    picture = next(iter(dataset.samples(root))).picture
-    if isinstance(picture, VideoFrame):
+    image = next(iter(dataset.samples(root))).image
+    if isinstance(image, VideoFrame):
         pytest.skip("videos are not opened")
-    picture.path.write_bytes(b"broken")
+    image.path.write_bytes(b"broken")
     after = dataset.check(root)
     assert after.state == "broken"
-    assert any(picture.path.name in location for note in after.notes for location in note.locations)
+    assert any(image.path.name in location for note in after.notes for location in note.locations)
 
 
 @pytest.mark.parametrize("name", ANNOTATED)
-def test_a_cut_picture_is_noted(name: str, dataset: Dataset, root: Path) -> None:
-    picture = next(iter(dataset.samples(root))).picture
-    if isinstance(picture, VideoFrame | Hdf5Picture):
-        pytest.skip("no picture file")
-    raw = picture.path.read_bytes()
-    picture.path.write_bytes(raw[: len(raw) - 20])
+def test_a_cut_image_is_noted(name: str, dataset: Dataset, root: Path) -> None:
+    image = next(iter(dataset.samples(root))).image
+    if isinstance(image, VideoFrame | Hdf5Image):
+        pytest.skip("no image file")
+    raw = image.path.read_bytes()
+    image.path.write_bytes(raw[: len(raw) - 20])
     after = dataset.check(root)
     assert ("unreadable", 1) in [(note.kind, note.count) for note in after.notes]
 
 
 @pytest.mark.parametrize("name", ANNOTATED)
 def test_broken_annotations_are_noted(name: str, dataset: Dataset, root: Path) -> None:
-    """Every file beside the pictures, emptied, filled with rubbish and cut: never an exception."""
+    """Every file beside the images, emptied, filled with rubbish and cut: never an exception."""
     intact = dataset.check(root)
-    pictures = {sample.picture.path for sample in dataset.samples(root)}
-    for path in sorted(path for path in root.rglob("*") if path.is_file() and path not in pictures):
+    images = {sample.image.path for sample in dataset.samples(root)}
+    for path in sorted(path for path in root.rglob("*") if path.is_file() and path not in images):
         raw = path.read_bytes()
         for broken in (b"", b"\x00\xff rubbish [1, {}\n", raw[: len(raw) * 3 // 5]):
             path.write_bytes(broken)

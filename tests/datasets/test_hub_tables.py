@@ -15,16 +15,16 @@ from snellen.datasets import hub_boxes, hub_tables
 from snellen.datasets.hub_boxes import read_hub_boxes
 from snellen.datasets.hub_tables import ShardReader, find_shards, open_shard
 from snellen.datasets.inventory import Note
-from snellen.datasets.own_pictures import read_own_pictures
+from snellen.datasets.own_images import read_own_images
 from snellen.datasets.sample import RawSample, Sample
 from tests.helpers.shards import IMAGE, cell, class_label, labelled_shard, write_shard
 
 
 def samples(path: Path, **fields: Any) -> list[Sample]:
-    return [record for record in read_own_pictures(path, **fields) if isinstance(record, Sample)]
+    return [record for record in read_own_images(path, **fields) if isinstance(record, Sample)]
 
 
-def test_both_layouts_give_the_same_pictures(tmp_path: Path) -> None:
+def test_both_layouts_give_the_same_images(tmp_path: Path) -> None:
     labelled_shard(tmp_path / "hub" / "data" / "train-00000-of-00001.parquet", 3, "a", "b")
     labelled_shard(tmp_path / "saved" / "train" / "data-00000-of-00001.arrow", 3, "a", "b")
     labelled_shard(tmp_path / "saved" / "train" / "cache-0123.arrow", 9, "x")
@@ -34,7 +34,7 @@ def test_both_layouts_give_the_same_pictures(tmp_path: Path) -> None:
             (f"{name}#{n}", label) for n, label in enumerate("ababab")
         ]
         for n, record in enumerate(records):
-            assert record.read_picture() == (cell(record.label, n // 2)["bytes"], "png")
+            assert record.read_image() == (cell(record.label, n // 2)["bytes"], "png")
     assert len(samples(tmp_path / "hub" / "data" / "train-00000-of-00001.parquet")) == 6
 
 
@@ -70,16 +70,16 @@ def test_rows_in_order_cost_one_pass_and_any_order_gives_the_same(
 
 
 def test_classes_may_be_text_and_ids_only_where_things_are_meant(tmp_path: Path) -> None:
-    pictures = {"img": [cell("a", k) for k in range(3)]}
-    text = write_shard(tmp_path / "t.parquet", {**pictures, "Category": ["x", None, "y"]}, {"img": IMAGE})
+    images = {"img": [cell("a", k) for k in range(3)]}
+    text = write_shard(tmp_path / "t.parquet", {**images, "Category": ["x", None, "y"]}, {"img": IMAGE})
     assert [record.label for record in samples(text)] == ["x", "y"]
-    assert sum(isinstance(record, Note) for record in read_own_pictures(text)) == 1
-    ids = write_shard(tmp_path / "i.parquet", {**pictures, "label": [7, 7, 8]}, {"img": IMAGE})
+    assert sum(isinstance(record, Note) for record in read_own_images(text)) == 1
+    ids = write_shard(tmp_path / "i.parquet", {**images, "label": [7, 7, 8]}, {"img": IMAGE})
     with pytest.raises(SnellenError, match="'label' holds int64 without names of classes; cast it to ClassLabel"):
         samples(ids)
     assert [record.label for record in samples(ids, ids=True)] == ["7", "7", "8"]
     named = {"img": IMAGE, "breed": class_label("x", "y")}
-    breeds = write_shard(tmp_path / "b.parquet", {**pictures, "breed": [1, -1, 0]}, named)
+    breeds = write_shard(tmp_path / "b.parquet", {**images, "breed": [1, -1, 0]}, named)
     assert [record.label for record in samples(breeds)] == ["y", "x"]
 
 
@@ -112,8 +112,8 @@ def test_objects_that_are_none_are_counted_as_lost(tmp_path: Path, monkeypatch: 
     cat = {"bbox": [1.0, 2.0, 3.0, 4.0], "category": "cat"}
     rows = [[cat, None], None, [cat, cat, cat]]
     records = boxed(tmp_path / "r.parquet", rows, {"dtype": "string", "_type": "Value"})
-    pictures = [record for record in records if isinstance(record, RawSample)]
-    assert [(len(picture.annotations), picture.lost) for picture in pictures] == [(1, 1), (0, 1), (2, 1)]
+    images = [record for record in records if isinstance(record, RawSample)]
+    assert [(len(image.annotations), image.lost) for image in images] == [(1, 1), (0, 1), (2, 1)]
     assert len(records) == 6
 
 
@@ -129,4 +129,4 @@ def test_what_the_library_writes_is_read(tmp_path: Path) -> None:
         records = samples(tmp_path / root)
         assert len(records) == count
         assert {record.label for record in records} == {"a", "b"}
-        assert records[-1].read_picture() == (cell("a", 5)["bytes"], "png")
+        assert records[-1].read_image() == (cell("a", 5)["bytes"], "png")

@@ -1,4 +1,4 @@
-"""What each reader of labelled pictures makes of its layout, worked out by hand."""
+"""What each reader of labelled images makes of its layout, worked out by hand."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from snellen.datasets.dataset import Reader
 from snellen.datasets.formats.class_folders import ClassFolders
 from snellen.datasets.formats.nifti import LabelledVolumes, VolumeSlice
 from snellen.datasets.formats.product_lists import ProductList
+from snellen.datasets.image_files import ImageFile
 from snellen.datasets.inventory import Note
-from snellen.datasets.picture_files import PictureFile
-from snellen.datasets.sample import Annotation, Picture, RawSample, Sample
+from snellen.datasets.sample import Annotation, RawSample, Sample, SourceImage
 from tests.datasets import layouts
-from tests.datasets.layouts import LAYOUTS, mask, picture, volume, write
+from tests.datasets.layouts import LAYOUTS, image, mask, volume, write
 
 
 def samples_of(name: str, root: Path) -> dict[str, Sample]:
@@ -45,7 +45,7 @@ def notes_of(name: str, root: Path) -> dict[tuple[str, str], tuple[str, ...]]:
     return {(note.kind, note.message): note.locations for note in DATASETS.get(name).check(root).notes}
 
 
-def test_mvtec_masks_belong_to_their_pictures(tmp_path: Path) -> None:
+def test_mvtec_masks_belong_to_their_images(tmp_path: Path) -> None:
     by_id = samples_of("MVTec-AD", tmp_path)
     hole = by_id["mvtec_anomaly_detection/bottle/test/hole/000.png"]
     assert (hole.object, hole.label, hole.annotations[0].find_box()) == ("bottle", "hole", (1.0, 2.0, 4.0, 5.0))
@@ -93,26 +93,24 @@ def test_odd_masks(tmp_path: Path) -> None:
     (truth / "000_mask.png").write_bytes(mask(0, 0, 1, 1, size=(3, 3)))
     (root / "mvtec_anomaly_detection" / "tile" / "ground_truth" / "hole" / "000_mask.png").write_bytes(b"broken")
     notes = notes_of("MVTec-AD", root)
-    assert notes["missing", "picture of this mask"] == (
-        "mvtec_anomaly_detection/bottle/ground_truth/hole/007_mask.png",
-    )
-    assert "(8, 6) and (3, 3)" in notes["odd", "mask and picture differ in size"][0]
+    assert notes["missing", "image of this mask"] == ("mvtec_anomaly_detection/bottle/ground_truth/hole/007_mask.png",)
+    assert "(8, 6) and (3, 3)" in notes["odd", "mask and image differ in size"][0]
     assert notes["unreadable", "not a readable mask"][0].endswith("tile/ground_truth/hole/000_mask.png")
 
 
-def test_good_pictures_are_not_marked_though_a_black_mask_lies_there(tmp_path: Path) -> None:
+def test_good_images_are_not_marked_though_a_black_mask_lies_there(tmp_path: Path) -> None:
     assert samples_of("MVTec-3D", tmp_path)["rope/test/good/rgb/000.png"].annotations[0].mask is None
 
 
-def test_a_picture_whose_pixels_are_damaged_is_told(tmp_path: Path) -> None:
+def test_an_image_whose_pixels_are_damaged_is_told(tmp_path: Path) -> None:
     root = write(tmp_path, layouts.itd())
     path = root / "type1cam1" / "train" / "good" / "img1.png"
     raw = path.read_bytes()
     path.write_bytes(raw[:60] + bytes([raw[60] ^ 255]) + raw[61:])
-    assert "type1cam1/train/good/img1.png" in notes_of("ITD", root)["unreadable", "not a readable picture"][0]
+    assert "type1cam1/train/good/img1.png" in notes_of("ITD", root)["unreadable", "not a readable image"][0]
 
 
-def test_defects_of_two_kinds_in_one_picture_have_no_class(tmp_path: Path) -> None:
+def test_defects_of_two_kinds_in_one_image_have_no_class(tmp_path: Path) -> None:
     files = layouts.neu_det()
     name = "NEU-DET/ANNOTATIONS/patches_1.xml"
     files[name] = files[name].replace(b"<name>patches", b"<name>scratches", 1)
@@ -123,18 +121,18 @@ def test_defects_of_two_kinds_in_one_picture_have_no_class(tmp_path: Path) -> No
 
 def test_an_object_that_every_copy_holds_is_missed(tmp_path: Path) -> None:
     files = {name: raw for name, raw in layouts.btad().items() if "/02/" not in name}
-    assert notes_of("BTAD", write(tmp_path, files))["missing", "no picture of this object"] == ("02",)
+    assert notes_of("BTAD", write(tmp_path, files))["missing", "no image of this object"] == ("02",)
 
 
-def test_pictures_outside_classes_and_empty_classes(tmp_path: Path) -> None:
-    write(tmp_path, {"train/1.jpg": picture("1.jpg"), "train/oak/2.jpg": picture("2.jpg"), "notes/readme.txt": b""})
+def test_images_outside_classes_and_empty_classes(tmp_path: Path) -> None:
+    write(tmp_path, {"train/1.jpg": image("1.jpg"), "train/oak/2.jpg": image("2.jpg"), "notes/readme.txt": b""})
     (tmp_path / "train" / "elm").mkdir()
     samples, notes = scan(ClassFolders("tree"), tmp_path)
     assert [sample.label for sample in samples] == ["oak"]
     assert {note.location for note in notes} == {"train/1.jpg", "train/elm"}
 
 
-def test_pictures_that_a_copy_holds_twice_are_read_once(tmp_path: Path) -> None:
+def test_images_that_a_copy_holds_twice_are_read_once(tmp_path: Path) -> None:
     once = samples_of("V2-Plant-Seedlings", tmp_path)
     write(tmp_path, {f"nonsegmentedv2/{name}": raw for name, raw in LAYOUTS["V2-Plant-Seedlings"]().items()})
     twice = {sample.record_id: sample for sample in DATASETS.get("V2-Plant-Seedlings").samples(tmp_path)}
@@ -158,16 +156,16 @@ def test_lists_offer_as_many_classes_as_the_paper_asks(tmp_path: Path) -> None:
 
 
 def test_what_a_list_says_wrongly(tmp_path: Path) -> None:
-    reader = ProductList("thing", (("list.csv", "pictures"),), name="name", label="class")
+    reader = ProductList("thing", (("list.csv", "images"),), name="name", label="class")
     lines = "name,class\na.jpg,x\na.jpg,x\n../secret.jpg,x\n/etc/x.jpg,x\ngone.jpg,x\nshort\nb.jpg,\n"
-    write(tmp_path, {"list.csv": lines.encode(), "pictures/a.jpg": picture("a.jpg"), "secret.jpg": b""})
+    write(tmp_path, {"list.csv": lines.encode(), "images/a.jpg": image("a.jpg"), "secret.jpg": b""})
     samples, notes = scan(reader, tmp_path)
-    assert [sample.record_id for sample in samples] == ["pictures/a.jpg"]
+    assert [sample.record_id for sample in samples] == ["images/a.jpg"]
     assert [(note.kind, note.location) for note in notes] == [
         ("odd", "list.csv line 3"),
         ("odd", "list.csv line 4"),
         ("odd", "list.csv line 5"),
-        ("missing", "pictures/gone.jpg"),
+        ("missing", "images/gone.jpg"),
         ("unreadable", "list.csv line 7"),
         ("left out", "list.csv line 8"),
     ]
@@ -194,7 +192,7 @@ def test_a_matlab_file_of_version_7_3_says_how_to_mend_it(tmp_path: Path) -> Non
     ]
 
 
-def test_a_picture_too_few_stops_all_labels_behind_it(tmp_path: Path) -> None:
+def test_an_image_too_few_stops_all_labels_behind_it(tmp_path: Path) -> None:
     root = write(tmp_path, layouts.clothing())
     (root / "images" / "000001.jpg").unlink()
     assert list(DATASETS.get("ClothingAttributesDataset").samples(root)) == []
@@ -212,7 +210,7 @@ def test_exposures_take_the_ends_and_the_reference(tmp_path: Path) -> None:
     }
 
 
-def test_table_rows_lead_to_their_pictures(tmp_path: Path) -> None:
+def test_table_rows_lead_to_their_images(tmp_path: Path) -> None:
     by_id = samples_of("GMAI-MMBench", tmp_path / "tsv")
     assert {id.split("#")[1]: sample.label for id, sample in by_id.items()} == {
         "0": "melanoma",
@@ -220,8 +218,8 @@ def test_table_rows_lead_to_their_pictures(tmp_path: Path) -> None:
         "2": "melanoma",
     }
     assert {sample.object for sample in by_id.values()} == {"Dermoscopy / Disease Diagnosis"}
-    read_pictures = [sample.read_picture() for sample in by_id.values()]
-    assert read_pictures == [(picture(f"{n}.png"), "png") for n in (0, 1, 0)], "row 2 names the picture of row 0"
+    read_images = [sample.read_image() for sample in by_id.values()]
+    assert read_images == [(image(f"{n}.png"), "png") for n in (0, 1, 0)], "row 2 names the image of row 0"
 
 
 def test_parquet_says_the_same_as_tsv(tmp_path: Path) -> None:
@@ -233,7 +231,7 @@ def test_parquet_says_the_same_as_tsv(tmp_path: Path) -> None:
     other = list(DATASETS.get("GMAI-MMBench").samples(tmp_path / "parquet"))
     assert [sample.record_id for sample in other] == ["val.parquet#0", "val.parquet#1"]
     both = list(zip(list(by_id.values())[:2], other, strict=True))
-    assert [a.read_picture() for a, _ in both] == [b.read_picture() for _, b in both]
+    assert [a.read_image() for a, _ in both] == [b.read_image() for _, b in both]
     assert [(a.label, a.object) for a, _ in both] == [(b.label, b.object) for _, b in both]
 
 
@@ -251,7 +249,7 @@ def test_each_label_of_a_volume_is_shown_where_most_of_it_is(tmp_path: Path) -> 
         ("2", "non-enhancing tumor"),  # 21 voxels beside 4 of edema
         ("4", "enhancing tumour"),
     ]
-    # Labels 2:8 (right), 3:9 (front) of 12 x 10 voxels: the picture's columns count from the patient's right.
+    # Labels 2:8 (right), 3:9 (front) of 12 x 10 voxels: the image's columns count from the patient's right.
     assert by_id[0].annotations[0].find_box() == (12 - 8, 10 - 9, 12 - 2, 10 - 3)
 
 
@@ -266,11 +264,11 @@ def test_window_and_orientation_of_a_slice(tmp_path: Path) -> None:
     values[1, 1, 0] = 1000
     path = tmp_path / "v.nii.gz"
     path.write_bytes(volume(values))
-    grey = pixels(_record(VolumeSlice(path, 0, window=(-160, 240))).read_picture()[0])
+    grey = pixels(_record(VolumeSlice(path, 0, window=(-160, 240))).read_image()[0])
     assert grey.tolist() == [[255, 255, 102], [102, 128, 0]]  # front row: right, middle, left; 0 is at 40 %
     flipped = tmp_path / "flipped.nii.gz"
     flipped.write_bytes(volume(values[::-1].copy(), np.diag([-1.0, 1.0, 1.0, 1.0])))
-    assert pixels(_record(VolumeSlice(flipped, 0, window=(-160, 240))).read_picture()[0]).tolist() == grey.tolist()
+    assert pixels(_record(VolumeSlice(flipped, 0, window=(-160, 240))).read_image()[0]).tolist() == grey.tolist()
 
 
 def test_percentiles_leave_out_the_background(tmp_path: Path) -> None:
@@ -278,7 +276,7 @@ def test_percentiles_leave_out_the_background(tmp_path: Path) -> None:
     values[:10, :, 0] = np.arange(1, 201).reshape(10, 20)
     path = tmp_path / "v.nii.gz"
     path.write_bytes(volume(values))
-    grey = pixels(_record(VolumeSlice(path, 0)).read_picture()[0])
+    grey = pixels(_record(VolumeSlice(path, 0)).read_image()[0])
     low, high = np.percentile(np.arange(1, 201), (0.5, 99.5))
     assert grey[-1, -1] == 0
     assert grey[9, 14] == round((values[5, 10, 0] - low) / (high - low) * 255)
@@ -296,9 +294,7 @@ def test_volumes_and_labels_may_store_their_axes_in_different_order(tmp_path: Pa
     [sample], notes = scan(LabelledVolumes("x", ("y",), window=(0, 100)), write(tmp_path, files))
     assert (notes, sample.record_id) == ([], "imagesTr/a.nii.gz#3")
     record = Sample(source="s", licence="none", **vars(sample))
-    assert (
-        (pixels(record.read_picture()[0]) == 255) == (pixels(record.annotations[0].read_mask() or b"") == 255)
-    ).all()
+    assert ((pixels(record.read_image()[0]) == 255) == (pixels(record.annotations[0].read_mask() or b"") == 255)).all()
 
 
 def test_volumes_that_do_not_fit_their_labels(tmp_path: Path) -> None:
@@ -328,14 +324,14 @@ def test_without_nibabel_the_way_out_is_told(tmp_path: Path, monkeypatch: pytest
     assert "[sources]'" in notes_of("MSD-Spleen", root)["missing", "what the reader needs"][0]
 
 
-def test_pictures_that_cannot_be_read_are_errors_that_name_them(tmp_path: Path) -> None:
-    (tmp_path / "x.png").write_bytes(b"no picture")
-    with pytest.raises(SnellenError, match="s/r: not a readable picture"):
-        _record(PictureFile(tmp_path / "x.png")).read_picture()
+def test_images_that_cannot_be_read_are_errors_that_name_them(tmp_path: Path) -> None:
+    (tmp_path / "x.png").write_bytes(b"no image")
+    with pytest.raises(SnellenError, match="s/r: not a readable image"):
+        _record(ImageFile(tmp_path / "x.png")).read_image()
     with pytest.raises(SnellenError, match=r"gone.png: cannot be read"):
-        _record(PictureFile(tmp_path / "gone.png")).read_picture()
+        _record(ImageFile(tmp_path / "gone.png")).read_image()
 
 
-def _record(picture: Picture) -> Sample:
+def _record(image: SourceImage) -> Sample:
     annotations = (Annotation("label"),)
-    return Sample(source="s", licence="none", record_id="r", picture=picture, annotations=annotations, object="object")
+    return Sample(source="s", licence="none", record_id="r", image=image, annotations=annotations, object="object")

@@ -58,7 +58,7 @@ def chat(folder: Path) -> TransformersChat:
 
 def noise(media: MediaFolder, mark: int, width: int = 40, height: int = 20) -> Media:
     pixels = np.random.default_rng(mark).integers(0, 256, (height, width, 3), dtype=np.uint8)
-    return media.add_picture(Image.fromarray(pixels))
+    return media.add_image(Image.fromarray(pixels))
 
 
 def episode(media: MediaFolder) -> Prompt:
@@ -83,8 +83,8 @@ def plain_product(who: TransformersChat, prompt: Prompt, media: MediaFolder, rep
         for role, text in (("user", str(turn.parts[0])), ("assistant", turn.reply))
     ]
     text = processor.apply_chat_template([*history, {"role": "user", "content": blocks}], add_generation_prompt=True)
-    pictures = [[block["image"] for block in blocks if "image" in block]]
-    inputs = processor(text=[text + reply], images=pictures, return_tensors="pt", add_special_tokens=False)
+    images = [[block["image"] for block in blocks if "image" in block]]
+    inputs = processor(text=[text + reply], images=images, return_tensors="pt", add_special_tokens=False)
     path = who.checkpoint.path
     model = transformers.AutoModelForImageTextToText.from_pretrained(path, attn_implementation="eager").eval()
     with torch.inference_mode():
@@ -155,11 +155,11 @@ def test_spans_of_a_whole_prompt(models: dict[str, TransformersChat], media: Med
         ("template", "", "<end>[assistant]"),
         ("text 1", "", "s"),
         ("template", "", "<end>[user]"),
-        ("picture 2", "first demo", image),
+        ("image 2", "first demo", image),
         ("text 3", "", "good"),
-        ("picture 4", "demo", image),
+        ("image 4", "demo", image),
         ("text 5", "", "bad"),
-        ("picture 6", "query", image),
+        ("image 6", "query", image),
         ("text 7", "", " Which? "),
         ("template", "", "<end>[assistant]"),
         ("reply", "", "ab"),
@@ -189,7 +189,7 @@ def test_which_pixels_tokens_stand_for(
     models: dict[str, TransformersChat], media: MediaFolder, family: str, tokens: int, tiles: Sequence[Tile]
 ) -> None:
     told = attention_of(models[family], Prompt((noise(media, 1), "What?"), ()), media, reply="A")
-    (span,) = told.pictures
+    (span,) = told.images
     assert span.stop - span.start == tokens
     assert span.tiles == tuple(tiles)
     assert len(span.visual_tokens) == sum(tile.rows * tile.columns for tile in tiles)
@@ -200,13 +200,13 @@ def test_which_pixels_tokens_stand_for(
 
 
 def rollout_by_hand(media: MediaFolder) -> Rollout:
-    """By hand: one layer, a picture of four tokens, a word, a picture of one token."""
+    """By hand: one layer, an image of four tokens, a word, an image of one token."""
     one, two = noise(media, 1, 6, 4), noise(media, 2, 2, 2)
     box = (1.0, 0.0, 5.0, 4.0)
     spans = (
-        Span("picture", 0, 5, 0, one, "first demo", (0, 1, 2, 3), (Tile(0, 2, 2, box),)),
+        Span("image", 0, 5, 0, one, "first demo", (0, 1, 2, 3), (Tile(0, 2, 2, box),)),
         Span("text", 5, 6, 1),
-        Span("picture", 6, 7, 2, two, "query", (6,)),
+        Span("image", 6, 7, 2, two, "query", (6,)),
     )
     rows = np.array([[0.1, 0.2, 0.0, 0.1, 0.05, 0.35, 0.2]], dtype=np.float32)
     return Rollout("A", "A", rows, tuple("abcdefg"), spans)
@@ -224,13 +224,13 @@ def test_shares_and_tops(media: MediaFolder) -> None:
 
 def test_heat_lies_on_the_pixels_that_were_seen(media: MediaFolder) -> None:
     told = rollout_by_hand(media)
-    span = told.pictures[0]
+    span = told.images[0]
     expected = np.array([[0, 1, 1, 2, 2, 0], [0, 1, 1, 2, 2, 0], [0, 0, 0, 1, 1, 0], [0, 0, 0, 1, 1, 0]]) / 40
     assert np.allclose(heat(told, span), expected)
     twice = replace(span, tiles=(Tile(0, 1, 2, (0, 0, 6, 4)), Tile(2, 1, 2, (0, 0, 6, 4))))  # shares 0.1 0.2, 0.0 0.1
     assert np.allclose(heat(told, twice), np.tile([0.1 / 12] * 3 + [0.3 / 12] * 3, (4, 1)))
-    with pytest.raises(ValueError, match="picture 2: which pixels"):
-        heat(told, told.pictures[1])
+    with pytest.raises(ValueError, match="image 2: which pixels"):
+        heat(told, told.images[1])
     lit = np.asarray(overlay(Image.new("RGB", (6, 4), "grey"), heat(told, span))).sum(2)
     assert lit[0, 3] > lit[0, 1] > lit[0, 0]
 
@@ -238,7 +238,7 @@ def test_heat_lies_on_the_pixels_that_were_seen(media: MediaFolder) -> None:
 def test_files(models: dict[str, TransformersChat], media: MediaFolder, tmp_path: Path) -> None:
     told = attention_of(models["idefics3"], episode(media), media)
     paths = write_attention(told, media, tmp_path / "out")
-    names = ["shares.csv", "top.csv", "picture-2.png", "picture-4.png", "picture-6.png"]
+    names = ["shares.csv", "top.csv", "image-2.png", "image-4.png", "image-6.png"]
     assert [path.name for path in paths] == names
     assert Image.open(paths[4]).size == (16, 24)
     shares = [*csv.DictReader(paths[0].open())]

@@ -148,11 +148,11 @@ def _text_cell(row: dict[str, Any], rng: Rng) -> str:
 
 
 def _media_cell(row: dict[str, Any], rng: Rng) -> str:
-    pictures = [media for media in row["query"] or [] if media]
-    if not pictures:
+    images = [media for media in row["query"] or [] if media]
+    if not images:
         return _text_cell(row, rng)
     name = str(rng.choice(["sha256", "kind", "format", "width", "height", "seconds"]))
-    media = pictures[int(rng.integers(len(pictures)))]
+    media = images[int(rng.integers(len(images)))]
     if name in ("width", "height"):
         media[name] = HOSTILE_SIZES[int(rng.integers(len(HOSTILE_SIZES)))]
     elif name == "seconds":
@@ -200,7 +200,7 @@ CHANGES: Sequence[Callable[[dict[str, Any], Rng], str]] = (
 def make_hostile(good: Path, root: Path, seed: int, number: int) -> str:
     """A copy of a set with one to three things wrong, mostly under a hash that is right. Returns what was done.
 
-    Rows, bytes of pictures under their own hash, columns, the card's cells, or the bytes of any file.
+    Rows, bytes of images under their own hash, columns, the card's cells, or the bytes of any file.
     """
     rng = stream("hostile sets", seed, number)
     shutil.copytree(good, root)
@@ -215,7 +215,7 @@ def make_hostile(good: Path, root: Path, seed: int, number: int) -> str:
     if form == 1:
         return _card(root, rng)
     if form == 2:
-        done.append(_picture(rows, root, rng))
+        done.append(_image(rows, root, rng))
     for _ in range(int(rng.integers(1, 4))) if form > 2 else ():
         change = CHANGES[int(rng.integers(len(CHANGES)))]
         done.append(change(rows[int(rng.integers(len(rows)))], rng))
@@ -237,8 +237,8 @@ def _card(root: Path, rng: Rng) -> str:
     return f"card {name}"
 
 
-def _picture(rows: list[dict[str, Any]], root: Path, rng: Rng) -> str:
-    """Other bytes in the place of a picture, under their own hash, in every row that shows it."""
+def _image(rows: list[dict[str, Any]], root: Path, rng: Rng) -> str:
+    """Other bytes in the place of an image, under their own hash, in every row that shows it."""
     media = rows[int(rng.integers(len(rows)))]["query"][0]
     former, format = media["sha256"], str(rng.choice(["png", "jpg", "gif", "svg", "tiff", "mp4", "webp"]))
     path = root / "media" / former[:2] / f"{former}.{media['format']}"
@@ -251,4 +251,4 @@ def _picture(rows: list[dict[str, Any]], root: Path, rng: Rng) -> str:
                 copy = root / "media" / cell["sha256"][:2] / f"{cell['sha256']}.{cell['format']}"
                 copy.parent.mkdir(exist_ok=True)
                 copy.write_bytes(raw)
-    return f"picture: {kind}"
+    return f"image: {kind}"

@@ -109,7 +109,7 @@ def _whole(text: str) -> str:
 
 
 def good_sets(folder: Path, sets_folder: Path) -> list[Path]:
-    """Two small sets with every kind of answer: questions of ComBo about one picture, and one of each of AVA-Bench."""
+    """Two small sets with every kind of answer: questions of ComBo about one image, and one of each of AVA-Bench."""
     roots = [folder / "combo", folder / "ava-bench"]
     for root in roots:
         whole = small_set(root.name, sets_folder)

@@ -73,10 +73,10 @@ class Watched:
 
 
 def patch(media: MediaFolder, rgb: Sequence[int], size: tuple[int, int] = (8, 6), mark: int = 0) -> Media:
-    """A flat picture; `mark` makes another file of the same colour."""
+    """A flat image; `mark` makes another file of the same colour."""
     pixels = np.full((size[1], size[0], 3), rgb, np.uint8)
     pixels[0, 0, 0] = (int(pixels[0, 0, 0]) + mark) % 256
-    return media.add_picture(Image.fromarray(pixels))
+    return media.add_image(Image.fromarray(pixels))
 
 
 def item(item_id: str, query: Sequence[Media], answer: Any, kind: AnswerKind, **fields: Any) -> Item:
@@ -218,7 +218,7 @@ NAMED = tuple(Option(name, name) for name in RGB)
 
 
 def colour_set(root: Path, n: int = 4, **fields: Any) -> ItemSet:
-    """A set of `n` items, each a flat picture with its colour to be named."""
+    """A set of `n` items, each a flat image with its colour to be named."""
     media = MediaFolder(root / "media")
     names = [list(RGB)[k % 3] for k in range(n)]
     items = [

@@ -10,7 +10,7 @@ import pytest
 from snellen.core.response import Response
 
 EDGE_PX = 1 / 384
-"""Edges of boxes are drawn: as exact as a pixel of a picture of 384, in shares."""
+"""Edges of boxes are drawn: as exact as a pixel of an image of 384, in shares."""
 
 
 def assert_same_replies(imported: Iterable[Response], own: Iterable[Response]) -> None:

@@ -33,7 +33,7 @@ def small_set(suite: str, folder: Path, *, seed: int = SEED, test_items: int = T
 def undrawn_set(suite: Suite, folder: Path, *, seed: int, test_items: int, tasks: tuple[str, ...] = ()) -> ItemSet:
     """A generated set for subjects that look at no pixels, without blind scores; made once.
 
-    Pictures are blank, unless the suite reads truths off pixels.
+    Images are blank, unless the suite reads truths off pixels.
     """
     name = f"{suite.name}-{test_items}-seed{seed}-undrawn"
     folder.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Dataset folders as the Hugging Face libraries lay them out, a few pixels a picture.
+"""Dataset folders as the Hugging Face libraries lay them out, a few pixels an image.
 
 Layouts: `Dataset.save_to_disk` of datasets 5.2 (Arrow streams `data-00000-of-00001.arrow`, `state.json`; a folder a
 split below `dataset_dict.json`), and Parquet shards `data/SPLIT-00000-of-00001.parquet` of `push_to_hub`; features
@@ -18,10 +18,10 @@ import pyarrow.parquet as pq
 from PIL import Image
 
 from snellen.core.seeds import stream
-from tests.helpers.own_pictures import SIZE
+from tests.helpers.own_images import SIZE
 
 IMAGE = {"_type": "Image"}
-PICTURE_TYPE = pa.struct({"bytes": pa.binary(), "path": pa.string()})
+IMAGE_TYPE = pa.struct({"bytes": pa.binary(), "path": pa.string()})
 
 
 def class_label(*names: str) -> dict[str, Any]:
@@ -30,7 +30,7 @@ def class_label(*names: str) -> dict[str, Any]:
 
 
 def cell(*key: str | int, size: tuple[int, int] = SIZE) -> dict[str, Any]:
-    """A picture of noise that its key decides, as `datasets` stores it."""
+    """An image of noise that its key decides, as `datasets` stores it."""
     buffer = io.BytesIO()
     pixels = stream("own picture", *key).integers(0, 256, (size[1], size[0], 3), dtype="uint8")
     Image.fromarray(pixels).save(buffer, "PNG")
@@ -39,7 +39,7 @@ def cell(*key: str | int, size: tuple[int, int] = SIZE) -> dict[str, Any]:
 
 def write_shard(path: Path, columns: Mapping[str, Sequence[Any]], features: Mapping[str, Any], group: int = 4) -> Path:
     """A shard, Parquet or Arrow by its suffix; so many rows a group."""
-    types = {name: PICTURE_TYPE if feature == IMAGE else None for name, feature in features.items()}
+    types = {name: IMAGE_TYPE if feature == IMAGE else None for name, feature in features.items()}
     arrays = {name: pa.array(cells, types.get(name)) for name, cells in columns.items()}
     table = pa.table(arrays).replace_schema_metadata({"huggingface": json.dumps({"info": {"features": features}})})
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -52,7 +52,7 @@ def write_shard(path: Path, columns: Mapping[str, Sequence[Any]], features: Mapp
 
 
 def labelled_shard(path: Path, count: int, *labels: str) -> Path:
-    """So many pictures of each class, classes in turn, as a ClassLabel."""
+    """So many images of each class, classes in turn, as a ClassLabel."""
     keys = [(label, k) for k in range(count) for label in labels]
     columns: dict[str, list[Any]] = {
         "image": [cell(*key) for key in keys],

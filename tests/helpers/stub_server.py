@@ -51,7 +51,7 @@ class ServedRequest:
         return found
 
     @property
-    def pictures(self) -> list[bytes]:
+    def images(self) -> list[bytes]:
         return [part for part in self.parts if isinstance(part, bytes)]
 
 

@@ -30,8 +30,8 @@ from snellen.web.stand_ins import StandIn
 from snellen.web.study import BUNDLE, PLAN, PageSource, StudyCard, write_card
 
 PLAN_HASH = "0123456789abcdef"
-PICTURE = b"\x89PNG not a real picture"
-PICTURE_PATH = f"media/{hashlib.sha256(PICTURE).hexdigest()[:2]}/{hashlib.sha256(PICTURE).hexdigest()}.png"
+IMAGE = b"\x89PNG not a real image"
+IMAGE_PATH = f"media/{hashlib.sha256(IMAGE).hexdigest()[:2]}/{hashlib.sha256(IMAGE).hexdigest()}.png"
 TIME = "2026-11-22T10:00:00Z"
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
 ANSWERS: dict[AnswerKind, Entry] = {
@@ -49,18 +49,18 @@ CHOICES: dict[AnswerKind, str] = {"choice": "ABC", "true_false": "TF"}
 
 
 def make_page(kind: AnswerKind, seconds: float | None = None) -> Page:
-    picture = MediaPart(path=PICTURE_PATH, kind="picture", width=40, height=50)
+    image = MediaPart(path=IMAGE_PATH, kind="image", width=40, height=50)
     question = Question(
         item_id=f"item-{kind}",
         kind=kind,
         choices=tuple(Choice(name=name) for name in CHOICES.get(kind, "")),
-        picture=0 if kind == "box" else None,
+        image=0 if kind == "box" else None,
         reason=True,
     )
     return Page(
         page_id=f"q-{kind}",
         kind="question",
-        parts=(picture, TextPart(text=f"A question of {kind}?")),
+        parts=(image, TextPart(text=f"A question of {kind}?")),
         questions=(question,),
         seconds=seconds,
     )
@@ -93,7 +93,7 @@ def write_study(root: Path, reviewers: Sequence[str] = ()) -> StudyPlan:
         "page/study.js": "'use strict';",
         "vendor/jspsych/css/jspsych.css": "body{}",
         "vendor/jspsych/LICENSE": "as you like",
-        PICTURE_PATH: PICTURE,
+        IMAGE_PATH: IMAGE,
     }
     for path, content in files.items():
         target = bundle / path

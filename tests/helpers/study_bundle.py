@@ -15,8 +15,8 @@ from snellen.web.page import Transport, copy_page, index_page
 from snellen.web.plan import Choice, Entry, MediaPart, Page, PageBlock, Question, StudyPlan, TextPart, Texts
 from snellen.web.study import as_script
 
-PICTURE = MediaPart(path="media/scene.png", kind="picture", width=600, height=400)
-TILES = tuple(MediaPart(path=f"media/tile{n}.png", kind="picture", width=160, height=160) for n in range(4))
+IMAGE = MediaPart(path="media/scene.png", kind="image", width=600, height=400)
+TILES = tuple(MediaPart(path=f"media/tile{n}.png", kind="image", width=160, height=160) for n in range(4))
 COLOURS = ("#b3400a", "#0067a5", "#1b7a50", "#d9c400")
 
 
@@ -25,9 +25,9 @@ def question(kind: AnswerKind, name: str = "", **options: object) -> Question:
     return Question.model_validate({"item_id": name or kind, "kind": kind, **options})
 
 
-def page(name: str, *questions: Question, text: str = "", picture: bool = True, **options: object) -> Page:
-    """A page with a text, the picture and its questions."""
-    parts = (*([TextPart(text=text)] if text else []), *([PICTURE] if picture else []))
+def page(name: str, *questions: Question, text: str = "", image: bool = True, **options: object) -> Page:
+    """A page with a text, the image and its questions."""
+    parts = (*([TextPart(text=text)] if text else []), *([IMAGE] if image else []))
     fields = {"page_id": name, "kind": "question", "parts": parts, "questions": questions, **options}
     return Page.model_validate(fields)
 
@@ -49,15 +49,15 @@ PAGES = (
         "sets",
         question("choice", "sets", choices=[Choice(name="1", media=TILES), Choice(name="2", media=TILES[::-1])]),
         text="Which set is better ordered?",
-        picture=False,
+        image=False,
     ),
     page("truth", question("true_false", choices=[Choice(name="T", text="True"), Choice(name="F", text="False")])),
     page("integer", question("integer"), text="How many shapes are there?"),
     page("number", question("number"), text="How long is the side, in metres?"),
     page("text", question("text", reason=True), text="What is written?"),
-    page("description", question("description"), text="Describe the picture."),
+    page("description", question("description"), text="Describe the image."),
     page("colour", question("colour"), text="Set the colour of the square."),
-    page("box", question("box", picture=0), text="Draw a box around the disc."),
+    page("box", question("box", image=0), text="Draw a box around the disc."),
     page(
         "several",
         question("integer", "count", text="How many discs are there?"),
@@ -85,7 +85,7 @@ def plan(*page_ids: str, texts: Texts | None = None, changes: tuple[Page, ...] =
 
 def practice_of(kind: AnswerKind, right: Entry) -> Page:
     """A practice page of a kind, named after it, with its right answer."""
-    return page(kind, question(kind, picture=0), kind="practice", feedback={kind: right})
+    return page(kind, question(kind, image=0), kind="practice", feedback={kind: right})
 
 
 def vendor_folder() -> Path:
@@ -114,7 +114,7 @@ def write_bundle(folder: Path, study: StudyPlan, transport: Transport = "folder"
 
 def _draw(folder: Path) -> None:
     folder.mkdir(exist_ok=True)
-    scene = Image.new("RGB", (PICTURE.width, PICTURE.height), "#c9c3b6")
+    scene = Image.new("RGB", (IMAGE.width, IMAGE.height), "#c9c3b6")
     pen = ImageDraw.Draw(scene)
     pen.rectangle((60, 120, 220, 280), fill=COLOURS[0])
     pen.ellipse((340, 100, 520, 280), fill=COLOURS[1])

@@ -81,7 +81,7 @@ def answers_of(rows: list[RecordRow]) -> dict[str, Entry]:
 
 
 def drag(opened: Tab, corners: tuple[float, float, float, float], *, touch: bool = False) -> None:
-    """Draws a box at corners in pixels of the stored picture, which is 600 wide."""
+    """Draws a box at corners in pixels of the stored image, which is 600 wide."""
     image = opened.locator(".surface img")
     image.scroll_into_view_if_needed()
     frame = image.bounding_box()

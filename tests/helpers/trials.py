@@ -208,4 +208,4 @@ def corruption(given: Path, trials: int, seed: int) -> dict[str, Tally]:
 def _kind(path: str) -> str:
     if Path(path).name in CARDS:
         return "cards"
-    return "pictures" if "/media/" in path else "parts" if path.endswith(".jsonl") else "tables"
+    return "images" if "/media/" in path else "parts" if path.endswith(".jsonl") else "tables"

@@ -29,11 +29,11 @@ from tests.helpers.sets import small_set
 
 @dataclass(frozen=True)
 class Row:
-    """What a reader finds: the key and options as written, and SHA-256 of each picture's bytes."""
+    """What a reader finds: the key and options as written, and SHA-256 of each image's bytes."""
 
     key: str
     options: list[str]
-    pictures: list[str]
+    images: list[str]
     prompt: str
 
 
@@ -104,7 +104,7 @@ def read_evalscope(folder: Path) -> dict[str, Row]:
 
 
 def read_lmms_eval(folder: Path) -> dict[str, Row]:
-    """Texts and pictures in the order of `parts`, as `doc_to_messages` sends them."""
+    """Texts and images in the order of `parts`, as `doc_to_messages` sends them."""
     rows = {}
     for path in folder.glob("*.parquet"):
         for row in pq.read_table(path).to_pylist():
@@ -151,7 +151,7 @@ def accounts(items: ItemSet, tmp_path_factory: pytest.TempPathFactory) -> dict[s
 
 
 @pytest.mark.parametrize("name", READERS)
-def test_keys_options_and_pictures_come_back(
+def test_keys_options_and_images_come_back(
     name: str, items: ItemSet, accounts: dict[str, tuple[Path, ExportAccount]]
 ) -> None:
     folder, account = accounts[name]
@@ -163,10 +163,10 @@ def test_keys_options_and_pictures_come_back(
     calls = {call.item_ids: call.prompt for call in first_calls(items, suite, vanilla, SubjectCard("x"), media)}
     for item_id, row in rows.items():
         item, prompt = items.by_id[item_id], calls[(item_id,)]
-        assert row.pictures == [picture.sha256 for picture in prompt.media()]
-        assert row.pictures
+        assert row.images == [image.sha256 for image in prompt.media()]
+        assert row.images
         texts = [part for part in prompt.parts if isinstance(part, str)]
-        if name != "vlmevalkit":  # which has pictures first, and their places numbered
+        if name != "vlmevalkit":  # which has images first, and their places numbered
             assert re.sub(r"<image( \d+)?>\n?", "", row.prompt) == "\n".join(texts)
         view = prompt.views[0]
         protocol = suite.tasks[item.task].protocols["strict"]
@@ -205,7 +205,7 @@ def test_datasets_reads_the_folder(sets_folder: Path, tmp_path: Path, monkeypatc
     monkeypatch.setenv("HF_DATASETS_OFFLINE", "1")
     rows = datasets.load_dataset(str(folder), split="test", cache_dir=str(tmp_path / "cache"))
     assert rows.num_rows == sum(account.exported.values())
-    assert {picture.format for picture in rows[0]["images"]} == {"PNG"}
+    assert {image.format for image in rows[0]["images"]} == {"PNG"}
 
 
 def test_a_condition_changes_what_is_written(sets_folder: Path, tmp_path: Path) -> None:
@@ -215,10 +215,10 @@ def test_a_condition_changes_what_is_written(sets_folder: Path, tmp_path: Path) 
     vanilla = export(items.root, "jsonl", tmp_path / "vanilla")
     sheets = vanilla.left_out["asked with others in one call"]
     assert account.exported == {"pattern-perception": sheets}
-    grey = export(items.root, "jsonl", tmp_path / "grey", "pictures=grey")
+    grey = export(items.root, "jsonl", tmp_path / "grey", "images=grey")
     assert grey.exported == vanilla.exported
     before, after = (read_jsonl(tmp_path / name) for name in ("vanilla", "grey"))
-    assert all(before[item_id].pictures != after[item_id].pictures for item_id in before)
+    assert all(before[item_id].images != after[item_id].images for item_id in before)
     assert all(before[item_id].key == after[item_id].key for item_id in before)
 
 
@@ -244,9 +244,9 @@ def test_refusals_are_one_line(sets_folder: Path, tmp_path: Path) -> None:
     for arguments, reason in (
         ((items.root, "hff", tmp_path / "a"), "did you mean 'hf'"),
         ((items.root, "csv", tmp_path / "full"), "not empty"),
-        ((items.root, "csv", tmp_path / "a", "pictures=none,prompt=full,prompt=short"), "given twice"),
-        ((items.root, "csv", tmp_path / "a", "pictures=nonee"), "did you mean 'none'"),
-        ((items.root, "vlmevalkit", tmp_path / "a", "pictures=none"), "nothing can be exported"),
+        ((items.root, "csv", tmp_path / "a", "images=none,prompt=full,prompt=short"), "given twice"),
+        ((items.root, "csv", tmp_path / "a", "images=nonee"), "did you mean 'none'"),
+        ((items.root, "vlmevalkit", tmp_path / "a", "images=none"), "nothing can be exported"),
         ((tmp_path, "csv", tmp_path / "a"), "no item set"),
     ):
         with pytest.raises(SnellenError, match=reason):

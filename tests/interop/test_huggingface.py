@@ -26,10 +26,10 @@ def _jpeg(colour: str) -> bytes:
 
 @pytest.fixture
 def made(tmp_path: Path) -> ItemSet:
-    """Every nested field filled once; splits interleaved; pictures shared; a video."""
+    """Every nested field filled once; splits interleaved; images shared; a video."""
     media = MediaFolder(tmp_path / "set" / "media")
-    red, blue = (media.add(_jpeg(colour), "picture", "jpg", (16, 12)) for colour in ("red", "blue"))
-    green = media.add_picture(Image.new("RGB", (5, 4), "green"))
+    red, blue = (media.add(_jpeg(colour), "image", "jpg", (16, 12)) for colour in ("red", "blue"))
+    green = media.add_image(Image.new("RGB", (5, 4), "green"))
     clip = media.add(b"moving", "video", "mp4", (16, 12), 2.5)
     one = Item("a", "toy", "look", "Which? ü", (red, green), "k1", "choice", "s", "g", "c", requires=("colour",))
     one = replace(
@@ -63,39 +63,37 @@ def test_round_trip_is_bit_equal(made: ItemSet, tmp_path: Path) -> None:
 def test_columns_are_our_fields(made: ItemSet, tmp_path: Path) -> None:
     to_datasets(made.root, tmp_path)
     table = pq.read_table(tmp_path / "test.parquet")
-    assert table.column_names == [*SCHEMA.names, "position", "pictures", "videos"]
+    assert table.column_names == [*SCHEMA.names, "position", "images", "videos"]
     assert table["position"].to_pylist() == [1, 3]
-    first, second = table["pictures"].to_pylist()
+    first, second = table["images"].to_pylist()
     assert [one["path"] for one in first] == [media.path for media in made.by_id["a"].query]
     assert second == []
     assert table["videos"].to_pylist()[1][0]["bytes"] == b"moving"
 
 
-def test_datasets_reads_it_and_shows_the_pictures(
-    made: ItemSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_datasets_reads_it_and_shows_the_images(made: ItemSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     datasets = pytest.importorskip("datasets", reason="the extra 'hub' is not installed")
     monkeypatch.setenv("HF_DATASETS_OFFLINE", "1")
     written = {path.stem: str(path) for path in to_datasets(made.root, tmp_path / "hub")}
     held = datasets.load_dataset("parquet", data_files=written, cache_dir=str(tmp_path / "cache"))
     assert {split: rows.num_rows for split, rows in held.items()} == {"train": 1, "test": 2, "calibration": 1}
     row = held["test"][0]
-    assert [picture.size for picture in row["pictures"]] == [(16, 12), (5, 4)]
+    assert [image.size for image in row["images"]] == [(16, 12), (5, 4)]
     assert row["question"] == "Which? ü"
     assert row["options"][0]["media"][0]["sha256"] == made.by_id["a"].query[0].sha256
-    raw = held["test"].cast_column("pictures", datasets.List(datasets.Image(decode=False)))[0]["pictures"]
+    raw = held["test"].cast_column("images", datasets.List(datasets.Image(decode=False)))[0]["images"]
     assert [one["bytes"] for one in raw] == [made.media.read(media) for media in made.by_id["a"].query]
     by_folder = datasets.load_dataset(str(tmp_path / "hub"), cache_dir=str(tmp_path / "cache2"))
     assert set(by_folder) == {"train", "test", "calibration"}
 
 
-def test_shared_pictures_are_stored_once(tmp_path: Path) -> None:
+def test_shared_images_are_stored_once(tmp_path: Path) -> None:
     media = MediaFolder(tmp_path / "set" / "media")
-    picture = media.add_picture(Image.effect_noise((400, 400), 100))
-    item = Item("0", "toy", "look", "?", (picture,), "a", "text", "s", "g", "c")
+    image = media.add_image(Image.effect_noise((400, 400), 100))
+    item = Item("0", "toy", "look", "?", (image,), "a", "text", "s", "g", "c")
     write_itemset(tmp_path / "set", [replace(item, item_id=str(n)) for n in range(20)], source="generated", recipe={})
     (path,) = to_datasets(tmp_path / "set", tmp_path / "hub")
-    assert path.stat().st_size < 1.5 * media.find(picture).stat().st_size
+    assert path.stat().st_size < 1.5 * media.find(image).stat().st_size
 
 
 def test_damage_is_one_clear_line(made: ItemSet, tmp_path: Path) -> None:
@@ -107,10 +105,10 @@ def test_damage_is_one_clear_line(made: ItemSet, tmp_path: Path) -> None:
         from_datasets(hub, made.root)
     whole = pq.read_table(hub / "test.parquet")
 
-    pictures = whole["pictures"].to_pylist()
-    pictures[0][1]["bytes"] += b"x"
-    at = whole.schema.get_field_index("pictures")
-    altered = whole.set_column(at, whole.schema.field(at), pa.array(pictures, whole.schema.field(at).type))
+    images = whole["images"].to_pylist()
+    images[0][1]["bytes"] += b"x"
+    at = whole.schema.get_field_index("images")
+    altered = whole.set_column(at, whole.schema.field(at), pa.array(images, whole.schema.field(at).type))
     for name, table, told in (
         ("altered", altered, r"test.parquet position 1: .*missing or altered"),
         ("fields", whole.drop_columns(["query"]), "fields or the card"),

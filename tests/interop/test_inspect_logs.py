@@ -139,12 +139,12 @@ HOSTILE: dict[str, tuple[Change, str]] = {
     "id of another task": (lambda h, s: s.update(id="oc-cnt-test-0001"), "no question of this item set"),
     "number as id": (lambda h, s: s.update(id=7), "not written by a task of Snellen (id"),
     "other set": (lambda h, s: s["metadata"]["snellen"].update(content_hash="0" * 64), "another item set"),
-    "other picture": (lambda h, s: s["metadata"]["snellen"].update(media=["0" * 64]), "showed other pictures"),
-    "altered picture": (
+    "other image": (lambda h, s: s["metadata"]["snellen"].update(media=["0" * 64]), "showed other images"),
+    "altered image": (
         lambda h, s: s["input"][0]["content"][0].update(image="data:image/png;base64,AAAA"),
-        "showed other pictures",
+        "showed other images",
     ),
-    "no picture": (
+    "no image": (
         lambda h, s: s["input"][0]["content"][0].update(image="data:image/png;base64,?"),
         "only logs of our own tasks",
     ),
@@ -156,7 +156,7 @@ HOSTILE: dict[str, tuple[Change, str]] = {
     ),
     "foreign sample": (lambda h, s: s.update(metadata={}), "metadata.snellen"),
     "other words": (lambda h, s: s["input"][0]["content"][-1].update(text="Say T."), "in other words"),
-    "pictures moved": (lambda h, s: s["input"][0]["content"].reverse(), "in other words"),
+    "images moved": (lambda h, s: s["input"][0]["content"].reverse(), "in other words"),
     "two turns": (lambda h, s: s.update(input=[*s["input"], *s["input"]]), "not one message of a user"),
     "a video": (lambda h, s: s["input"][0]["content"][0].update(type="video"), "holds 'video'"),
     "epoch 0": (lambda h, s: s.update(epoch=0), "epoch"),

@@ -183,7 +183,7 @@ def _module(path: Path) -> ModuleType:
     return module
 
 
-def test_messages_hold_pictures_in_their_places(folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_messages_hold_images_in_their_places(folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "path", list(sys.path))
     utils = _module(folders["lmms-eval"] / "utils.py")
     parts = [
@@ -192,7 +192,7 @@ def test_messages_hold_pictures_in_their_places(folders: dict[str, Path], monkey
         {"type": "text", "text": "between"},
         {"type": "image"},
     ]
-    doc = {"images": ["first", "second"], "parts": json.dumps(parts), "prompt": "Before [picture 1]"}
+    doc = {"images": ["first", "second"], "parts": json.dumps(parts), "prompt": "Before [image 1]"}
     assert utils.doc_to_messages(doc) == [
         {
             "role": "user",
@@ -205,7 +205,7 @@ def test_messages_hold_pictures_in_their_places(folders: dict[str, Path], monkey
         }
     ]
     assert utils.doc_to_visual(doc) == ["first", "second"]
-    assert utils.doc_to_text(doc) == "Before [picture 1]"
+    assert utils.doc_to_text(doc) == "Before [image 1]"
 
 
 # In the frameworks themselves

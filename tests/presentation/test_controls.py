@@ -12,7 +12,7 @@ from snellen.core.item import Affine, Demo, Item, Media, Option, View
 from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
 from snellen.core.suite import ViewContext
-from snellen.presentation.controls import PICTURES, Lettered, control, order_transforms
+from snellen.presentation.controls import IMAGES, Lettered, control, order_transforms
 from snellen.presentation.presenters import plain
 from snellen.runs.views import transform_stream
 from snellen.scoring.answers import read_answer
@@ -26,22 +26,22 @@ def media(tmp_path: Path) -> MediaFolder:
 
 @pytest.fixture
 def items(media: MediaFolder) -> list[Item]:
-    """Twelve stimuli with two questions each; one question has pictures as options, both have a support."""
+    """Twelve stimuli with two questions each; one question has images as options, both have a support."""
     shared = patch(media, (9, 9, 9))
     made = []
     for n in range(12):
         query, *rest = (patch(media, (20 * n, 10 * k, 77), size=(8 + n, 6)) for k in range(5))
         support = (Demo((rest[0],), "a", 0), Demo((rest[1], shared), "b", 1))
-        pictured = (Option("a", "", (rest[2],)), Option("b", "", (rest[3],)))
+        imaged = (Option("a", "", (rest[2],)), Option("b", "", (rest[3],)))
         worded = (Option("a", "round"), Option("b", "square"))
-        for name, options in (("pictured", pictured), ("worded", worded)):
+        for name, options in (("imaged", imaged), ("worded", worded)):
             told = {"options": options, "support": support, "stimulus_id": str(n)}
             made.append(item(f"{n}-{name}", [query], "a", "choice", **told))
     return made
 
 
 def context_with(items: list[Item], value: str) -> ViewContext:
-    (condition,) = parse_conditions([PICTURES], f"pictures={value}")
+    (condition,) = parse_conditions([IMAGES], f"images={value}")
     return ViewContext(condition, items)
 
 
@@ -50,7 +50,7 @@ def transform_view(
 ) -> View:
     there = context_with(items, value)
     view = view or item.view()
-    for transform in control(there.condition["pictures"], there):
+    for transform in control(there.condition["images"], there):
         view = transform(view, media, transform_stream(seed, item, transform))
     return view
 
@@ -58,7 +58,7 @@ def transform_view(
 def swaps(before: View, after: View) -> dict[str, str]:
     pairs = list(zip(before.media(), after.media(), strict=True))
     told = {old.stored_sha256: new.sha256 for old, new in pairs}
-    assert all(told[old.stored_sha256] == new.sha256 for old, new in pairs), "one picture, one replacement"
+    assert all(told[old.stored_sha256] == new.sha256 for old, new in pairs), "one image, one replacement"
     return told
 
 
@@ -66,7 +66,7 @@ def test_originals_are_left_alone(items: list[Item], media: MediaFolder) -> None
     assert transform_view(items, items[0], "original", media) == items[0].view()
 
 
-def test_none_takes_every_picture_and_nothing_else(items: list[Item], media: MediaFolder) -> None:
+def test_none_takes_every_image_and_nothing_else(items: list[Item], media: MediaFolder) -> None:
     before, after = items[0].view(), transform_view(items, items[0], "none", media)
     assert not list(after.media())
     assert [demo.answer for demo in after.support] == ["a", "b"]
@@ -88,12 +88,12 @@ def test_grey_keeps_size_and_frame_and_tells_no_origin(items: list[Item], media:
     assert len({m.sha256 for m in after.media()}) == 2, "one grey a size: 11 x 6, and the shared 8 x 6"
 
 
-def test_shuffled_never_shows_a_stimulus_its_own_pictures(items: list[Item], media: MediaFolder) -> None:
+def test_shuffled_never_shows_a_stimulus_its_own_images(items: list[Item], media: MediaFolder) -> None:
     for one in items:
         own = {m.sha256 for other in items if other.stimulus_id == one.stimulus_id for m in other.media()}
         after = swaps(one.view(), transform_view(items, one, "shuffled", media))
         assert not own & set(after.values())
-        assert len(set(after.values())) == len(after), "different pictures stay different"
+        assert len(set(after.values())) == len(after), "different images stay different"
 
 
 def test_shuffled_is_equal_for_all_questions_arms_and_transforms(items: list[Item], media: MediaFolder) -> None:
@@ -115,7 +115,7 @@ def test_shuffled_hangs_on_the_seed_and_spreads(items: list[Item], media: MediaF
     drawn = [transform_view(items, one, "shuffled", media, seed).query[0].sha256 for seed in range(300)]
     assert drawn == [transform_view(items, one, "shuffled", media, seed).query[0].sha256 for seed in range(300)]
     count = Counter(drawn)
-    assert len(count) >= 50, "all 55 pictures of others may come"
+    assert len(count) >= 50, "all 55 images of others may come"
     assert max(count.values()) < 20
 
 
@@ -197,7 +197,7 @@ def test_letters_end() -> None:
         lettered(*(f"option {n}" for n in range(27)))
 
 
-def test_plain_shows_pictures_of_options_by_name(media: MediaFolder) -> None:
+def test_plain_shows_images_of_options_by_name(media: MediaFolder) -> None:
     red, blue, query = (patch(media, rgb) for rgb in ((255, 0, 0), (0, 0, 255), (0, 255, 0)))
     options = (Option("r", "first", (red,)), Option("b", "second", (blue,)))
     support = (Demo((red,), "r", 0), Demo((), "b", 1, "a caption"))

@@ -12,12 +12,12 @@ from snellen.core.suite import Method
 from snellen.presentation.methods import OneByOne, PerceiveThenClassify, Sheet
 
 
-def picture(name: str) -> Media:
-    return Media(name * 64, "picture", "png", 8, 6)
+def image(name: str) -> Media:
+    return Media(name * 64, "image", "png", 8, 6)
 
 
 VIEWS = [
-    View(f"{s}-{q}", s, "task", q, (picture(s),), ReplySpec("text"))
+    View(f"{s}-{q}", s, "task", q, (image(s),), ReplySpec("text"))
     for s in ("a", "b", "c")
     for q in ("colour?", "shape?")
 ]
@@ -48,7 +48,7 @@ def test_one_by_one() -> None:
     assert ids(OneByOne().group(VIEWS)) == [[view.item_id] for view in VIEWS]
     rounds, said = run_method(OneByOne(), (VIEWS[0],), ("red",))
     assert said == {"a-colour?": "red"}
-    assert rounds == [(Prompt((picture("a"), "colour?"), (VIEWS[0],)),)]
+    assert rounds == [(Prompt((image("a"), "colour?"), (VIEWS[0],)),)]
 
 
 def test_sheets_hold_samples_with_all_their_questions_or_one() -> None:
@@ -90,12 +90,12 @@ CHAIN = PerceiveThenClassify(
 )
 
 
-def test_every_picture_is_described_alone_before_the_question() -> None:
-    support = (Demo((picture("1"), picture("2")), "yes", 0), Demo((picture("3"),), "no", 0))
-    view = replace(VIEWS[0], support=support, query=(picture("4"), picture("5")))
+def test_every_image_is_described_alone_before_the_question() -> None:
+    support = (Demo((image("1"), image("2")), "yes", 0), Demo((image("3"),), "no", 0))
+    view = replace(VIEWS[0], support=support, query=(image("4"), image("5")))
     rounds, said = run_method(CHAIN, (view,), ("one", "two", "three", "four", "five"), ("yes",))
     looks, (last,) = rounds
-    assert [prompt.parts for prompt in looks] == [(picture(n),) for n in "12345"]
+    assert [prompt.parts for prompt in looks] == [(image(n),) for n in "12345"]
     assert {prompt.views[0].question for prompt in looks} == {"Describe."}
     assert {prompt.views[0].reply.kind for prompt in looks} == {"description"}
     assert last.parts == ("one\ntwo", "three", "four\nfive")
@@ -105,6 +105,6 @@ def test_every_picture_is_described_alone_before_the_question() -> None:
     assert said == {"a-colour?": "yes"}
 
 
-def test_without_pictures_there_is_nothing_to_describe() -> None:
+def test_without_images_there_is_nothing_to_describe() -> None:
     rounds, said = run_method(CHAIN, (replace(VIEWS[0], query=()),), ("red",))
     assert (len(rounds), said) == (1, {"a-colour?": "red"})

@@ -26,8 +26,8 @@ def media(tmp_path: Path) -> MediaFolder:
     return MediaFolder(tmp_path / "media")
 
 
-def pixels(media: MediaFolder, picture: Media) -> npt.NDArray[np.uint8]:
-    return np.asarray(media.open(picture).convert("RGB"))
+def pixels(media: MediaFolder, image: Media) -> npt.NDArray[np.uint8]:
+    return np.asarray(media.open(image).convert("RGB"))
 
 
 def box_of_colour(page: npt.NDArray[np.uint8], rgb: tuple[int, int, int]) -> tuple[int, int, int, int]:
@@ -38,9 +38,9 @@ def box_of_colour(page: npt.NDArray[np.uint8], rgb: tuple[int, int, int]) -> tup
     return int(x1), int(y1), int(x2), int(y2)
 
 
-def test_pictures_stand_in_reading_order_eight_pixels_apart(media: MediaFolder) -> None:
-    pictures = tuple(patch(media, rgb, size) for rgb, size in ((RED, (40, 30)), (GREEN, (20, 30)), (BLUE, (40, 10))))
-    made = lay_out(Montage(pictures, 2), media)
+def test_images_stand_in_reading_order_eight_pixels_apart(media: MediaFolder) -> None:
+    images = tuple(patch(media, rgb, size) for rgb, size in ((RED, (40, 30)), (GREEN, (20, 30)), (BLUE, (40, 10))))
+    made = lay_out(Montage(images, 2), media)
     page = pixels(media, made)
     assert (made.width, made.height) == (2 * 48 + 8, 2 * 38 + 8)
     assert page.shape == (made.height, made.width, 3)
@@ -51,8 +51,8 @@ def test_pictures_stand_in_reading_order_eight_pixels_apart(media: MediaFolder) 
 
 
 def test_labels_stand_above_and_the_title_on_top(media: MediaFolder) -> None:
-    pictures = (patch(media, RED, (40, 30)), patch(media, GREEN, (40, 30)))
-    page = pixels(media, lay_out(Montage(pictures, 1, ("A", "B"), "A title"), media))
+    images = (patch(media, RED, (40, 30)), patch(media, GREEN, (40, 30)))
+    page = pixels(media, lay_out(Montage(images, 1, ("A", "B"), "A title"), media))
     assert box_of_colour(page, RED) == (8, 28 + 8 + 28, 48, 28 + 8 + 28 + 30)
     assert box_of_colour(page, GREEN) == (8, 130, 48, 160)
     ink = page.max(axis=2) < 100
@@ -61,9 +61,9 @@ def test_labels_stand_above_and_the_title_on_top(media: MediaFolder) -> None:
     assert not ink[64:94].any()
 
 
-def test_cells_shrink_pictures_and_never_enlarge_them(media: MediaFolder) -> None:
-    pictures = (patch(media, RED, (200, 100)), patch(media, GREEN, (30, 20)))
-    page = pixels(media, lay_out(Montage(pictures, 2, cell_px=(60, 60)), media))
+def test_cells_shrink_images_and_never_enlarge_them(media: MediaFolder) -> None:
+    images = (patch(media, RED, (200, 100)), patch(media, GREEN, (30, 20)))
+    page = pixels(media, lay_out(Montage(images, 2, cell_px=(60, 60)), media))
     assert box_of_colour(page, RED) == (8, 8, 68, 38)
     assert box_of_colour(page, GREEN) == (76, 8, 106, 28)
 
@@ -74,9 +74,9 @@ def test_a_montage_is_made_once_and_depends_on_all_it_holds(
     drawn: list[Montage] = []
     real = module._draw
 
-    def counted(montage: Montage, pictures: list[Image.Image]) -> Image.Image:
+    def counted(montage: Montage, images: list[Image.Image]) -> Image.Image:
         drawn.append(montage)
-        return real(montage, pictures)
+        return real(montage, images)
 
     monkeypatch.setattr(module, "_draw", counted)
     red, green = patch(media, RED), patch(media, GREEN)
@@ -94,7 +94,7 @@ def test_a_montage_is_made_once_and_depends_on_all_it_holds(
     assert len({made.sha256 for made in first}) == len(kinds)
 
 
-def test_who_reads_views_is_sent_no_montage_and_who_reads_parts_gets_one_picture(tmp_path: Path) -> None:
+def test_who_reads_views_is_sent_no_montage_and_who_reads_parts_gets_one_image(tmp_path: Path) -> None:
     built = colour_set(tmp_path / "set")
     suite = suite_of(method=lambda c: OneByOne(lambda view: (Montage((*view.query, *view.query), 2), "colour?")))
     seen: dict[str, list[Prompt]] = {"parts": [], "views": []}
@@ -108,7 +108,7 @@ def test_who_reads_views_is_sent_no_montage_and_who_reads_parts_gets_one_picture
     ask(tmp_path / "views", Plan(built, suite, [arm(views, suite)]))
     assert all(isinstance(prompt.parts[0], Montage) for prompt in seen["views"])
     assert not (tmp_path / "views" / "media").exists()
-    parts = Recorder(SubjectCard("own:parts", max_pictures=1))
+    parts = Recorder(SubjectCard("own:parts", max_images=1))
     ask(tmp_path / "parts", Plan(built, suite, [arm(parts, suite)]))
     laid = [prompt.parts[0] for prompt in seen["parts"]]
     assert all(isinstance(part, Media) and (part.width, part.height) == (40, 22) for part in laid)

@@ -15,8 +15,8 @@ from snellen.remote.store import Store
 
 CARDS = ["run.json"]
 PART = "parts/0000.jsonl"
-PICTURE = f"media/ab/ab{'0' * 62}.png"
-RUN = {PART: b'{"n":1}\n', "responses.parquet": b"table", PICTURE: b"pixels", "run.json": b"{}", "stamp.json": b"s"}
+IMAGE = f"media/ab/ab{'0' * 62}.png"
+RUN = {PART: b'{"n":1}\n', "responses.parquet": b"table", IMAGE: b"pixels", "run.json": b"{}", "stamp.json": b"s"}
 
 
 def write(root: Path, contents: Mapping[str, bytes]) -> None:
@@ -115,7 +115,7 @@ def test_an_upload_that_breaks_off_shows_nothing_and_goes_on(
     assert uploads == ["items.parquet", "itemset.json"]
 
 
-def test_pictures_that_went_up_unnoticed_are_known_by_name_and_size(url: str, uploads: list[str]) -> None:
+def test_images_that_went_up_unnoticed_are_known_by_name_and_size(url: str, uploads: list[str]) -> None:
     mirror = Mirror(url)
     write(mirror.root, RUN)
     mirror.push()
@@ -123,7 +123,7 @@ def test_pictures_that_went_up_unnoticed_are_known_by_name_and_size(url: str, up
     uploads.clear()
     mirror.reconcile()
     mirror.push()
-    assert PICTURE not in uploads
+    assert IMAGE not in uploads
     assert PART in uploads
 
 
@@ -185,10 +185,10 @@ def test_deleted_files_are_deleted_on_the_other_side_where_nothing_is_lost(url: 
     (mirror.root / "old.html").unlink()
     mirror.push()
     assert {"old.html", "stranger.txt"} & set(store.list()) == {"stranger.txt"}
-    store.delete([PICTURE, "changed.html"])
+    store.delete([IMAGE, "changed.html"])
     write(mirror.root, {"changed.html": b"22"})
     mirror.pull(CARDS)
-    assert not (mirror.root / PICTURE).exists()
+    assert not (mirror.root / IMAGE).exists()
     assert (mirror.root / "changed.html").read_bytes() == b"22"
 
 

@@ -24,7 +24,7 @@ from snellen.core.seeds import stream
 from snellen.core.sheet import answer_views
 from snellen.core.subject import Base, Subject, SubjectCard
 from snellen.core.suite import Ceiling, Suite, SuiteCard, Task, Transform, ViewContext
-from snellen.presentation.controls import PICTURES, control
+from snellen.presentation.controls import IMAGES, control
 from snellen.presentation.methods import OneByOne
 from snellen.runs.ask import ask
 from snellen.runs.plan import Arm, Plan
@@ -38,7 +38,7 @@ SAMPLES = Axis("samples", (10, 1), "a column of whole numbers")
 SHEET = Axis("sheet", ("auto", 4, "none"), "a column of words and numbers")
 
 
-def picture(shape: str, colour: str, size: tuple[int, int] = (320, 240)) -> Image.Image:
+def image(shape: str, colour: str, size: tuple[int, int] = (320, 240)) -> Image.Image:
     """One shape on a grey floor."""
     held = Image.new("RGB", size, "#b9bec2")
     pen, (w, h) = ImageDraw.Draw(held), size
@@ -55,14 +55,14 @@ def picture(shape: str, colour: str, size: tuple[int, int] = (320, 240)) -> Imag
 
 
 class Album:
-    """Pictures by what they show; a little noise, the same along a row, makes every one its own."""
+    """Images by what they show; a little noise, the same along a row, makes every one its own."""
 
     def __init__(self, media: MediaFolder, seed: int) -> None:
         self.media, self.rng, self.shows = media, stream("album", seed), dict[str, dict[str, str]]()
 
     def shot(self, shape: str, colour: str) -> Media:
-        pixels = np.asarray(picture(shape, colour)).astype(int) + self.rng.integers(-6, 7, (240, 1, 1))
-        media = self.media.add_picture(Image.fromarray(np.clip(pixels, 0, 255).astype(np.uint8)))
+        pixels = np.asarray(image(shape, colour)).astype(int) + self.rng.integers(-6, 7, (240, 1, 1))
+        media = self.media.add_image(Image.fromarray(np.clip(pixels, 0, 255).astype(np.uint8)))
         self.shows[media.sha256] = {"shape": shape, "colour": colour}
         return media
 
@@ -83,7 +83,7 @@ def _common(task: str, number: int, **cells: Any) -> dict[str, Any]:
 
 
 def naming(album: Album, n: int) -> list[Item]:
-    """Name the shape or the colour of one picture; two questions a picture."""
+    """Name the shape or the colour of one image; two questions an image."""
     items = []
     for number, (shape, colour) in enumerate(itertools.islice(itertools.cycle(itertools.product(SHAPES, COLOURS)), n)):
         shot = album.shot(shape, colour)
@@ -92,7 +92,7 @@ def naming(album: Album, n: int) -> list[Item]:
         key = f"o{names.index(answer)}"
         claims = {option.key: {asked: [option.text]} for option in options}
         cells = _common(
-            "naming", number, cluster_id=f"picture-{number // 2}", options=options, answer=key, answer_kind="choice"
+            "naming", number, cluster_id=f"image-{number // 2}", options=options, answer=key, answer_kind="choice"
         )
         made = {"construction_subjects": ["encoder:sharp"]} if number % 5 == 0 else {}
         items.append(
@@ -110,7 +110,7 @@ def naming(album: Album, n: int) -> list[Item]:
 
 
 def finding(album: Album, n: int) -> list[Item]:
-    """Find the picture that fits some words among three."""
+    """Find the image that fits some words among three."""
     items, rng = [], stream("finding", n)
     for number in range(n):
         drawn = rng.permutation([f"{s} {c}" for s in SHAPES for c in COLOURS])[:3]
@@ -121,7 +121,7 @@ def finding(album: Album, n: int) -> list[Item]:
         claims = {key: {"shape": [shape], "colour": [colour]} for key in "xyz"}
         cells = _common("finding", number, options=options, answer=answer, answer_kind="choice")
         latent = album.latent(shots, claims, about="option")
-        items.append(Item(question=f"Which picture shows a {colour} {shape}?", query=(), latent=latent, **cells))
+        items.append(Item(question=f"Which image shows a {colour} {shape}?", query=(), latent=latent, **cells))
     return items
 
 
@@ -164,7 +164,7 @@ def _error(item: Item, said: Any) -> float:
 
 
 def _shown(item: Item, context: ViewContext) -> tuple[Transform, ...]:
-    return control(context.condition["pictures"], context)
+    return control(context.condition["images"], context)
 
 
 def _task(
@@ -172,7 +172,7 @@ def _task(
 ) -> Task:
     rough = Metric("accuracy_rough", metric.score, chance=metric.chance)
     protocols = {"strict": strict(metric, *([rough] if metric is ACCURACY else [])), "published": strict(metric)}
-    names = tuple(axis.name for axis in (PICTURES, *axes))
+    names = tuple(axis.name for axis in (IMAGES, *axes))
     return Task(name, kind, names, _shown, lambda condition: OneByOne(), protocols, split_by=split_by)
 
 
@@ -203,14 +203,14 @@ def make_suite(version: str = "1", card: Mapping[str, str] = MappingProxyType({}
         _task("building", SHEET, split_by=("difficulty",)),
         _task("sizing", metric=error, kind="number"),
     ]
-    kept = tuple(axis for axis in (PICTURES, SAMPLES, SHEET) if not axes or axis.name in axes)
+    kept = tuple(axis for axis in (IMAGES, SAMPLES, SHEET) if not axes or axis.name in axes)
     return Suite(held, kept, {task.id: task for task in tasks}, {}, _resolve, published)
 
 
 def _resolve(condition: Condition, card: SubjectCard) -> Mapping[str, Value]:
     if condition.columns().get("sheet") != "auto":
         return {}
-    return {"sheet": 4 if card.max_pictures == 1 else "none"}
+    return {"sheet": 4 if card.max_images == 1 else "none"}
 
 
 SUITE = make_suite()
@@ -253,7 +253,7 @@ class Able(Base):
 
     def declines(self, prompt: Prompt) -> str | None:
         if self.refuses in {view.task for view in prompt.views}:
-            return "has no words to compare pictures with"
+            return "has no words to compare images with"
         return super().declines(prompt)
 
     async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:

@@ -22,7 +22,7 @@ SHEET = 688
 """Pixels between the margins of an A4 sheet, 182 mm."""
 
 
-def test_pages_have_a_policy_landmarks_scopes_and_words_for_pictures(report: Report) -> None:
+def test_pages_have_a_policy_landmarks_scopes_and_words_for_images(report: Report) -> None:
     for path in report.pages:
         text = path.read_text("utf-8")
         tags = Tags(text).seen
@@ -80,8 +80,8 @@ def test_a_browser_finds_room_keeps_the_policy_and_prints_everything(report: Rep
             phone.goto(path.as_uri())
             assert phone.evaluate("document.documentElement.scrollWidth") == 390, path.name
             assert complaints == []
-            pictures = "[...document.images].every(picture => picture.naturalWidth > 0)"
-            assert phone.evaluate(pictures), "the policy lets pictures through"
+            images = "[...document.images].every(image => image.naturalWidth > 0)"
+            assert phone.evaluate(images), "the policy lets images through"
             assert phone.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 25, 29)"
             phone.keyboard.press("Tab")
             assert phone.evaluate("document.activeElement.className") == "skip"

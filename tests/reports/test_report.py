@@ -78,7 +78,7 @@ def test_results_are_those_of_the_analysis(report: Report, loaded: Run) -> None:
         "factor",
         "level",
         "interval",
-        "pictures",
+        "images",
         "sheet",
     ):
         assert list(table[name]) == [str(told) for told in found[name]]
@@ -125,7 +125,7 @@ def test_what_was_declined_is_a_dash_with_its_reason(report: Report) -> None:
     assert (row["n"], row["not_applicable"]) == (0, 16)
     assert pd.isna(row["value"])
     text = page(report).text
-    assert "declined: has no words to compare pictures with" in text
+    assert "declined: has no words to compare images with" in text
     main = pd.read_csv(report.root / "tables" / "shapes-main.csv", keep_default_na=False).set_index("subject")
     assert main.loc["encoder:dull", "finding"] == "– (declined)"
     assert main.loc["(chance)", "finding"] == "33 %"
@@ -212,7 +212,7 @@ def test_two_sets_of_one_suite_stay_apart(naming_root: Path, tmp_path: Path) -> 
 
 @pytest.mark.usefixtures("without_figures")
 def test_two_suites_have_a_section_each(naming_root: Path, tmp_path: Path) -> None:
-    flat = make_suite(card={"name": "flat", "title": "Flat"}, axes=("pictures", "samples"))
+    flat = make_suite(card={"name": "flat", "title": "Flat"}, axes=("images", "samples"))
     items = write_items(tmp_path / "items", 6, suite="flat", tasks=("naming",))
     other = write_run(tmp_path / "other", items, subjects(items)[:2], suite=flat, tasks=("naming",))
     both = write_report([naming_root, other], tmp_path / "report", suite_of={"shapes": SUITE, "flat": flat}.__getitem__)
@@ -232,11 +232,11 @@ def test_two_versions_are_refused(small_root: Path, tmp_path: Path) -> None:
 
 def test_conditions_have_rows_of_their_own(tmp_path: Path) -> None:
     items = write_items(tmp_path / "items", 6)
-    blind = parse_conditions(SUITE.axes, "pictures=none,sheet=4")
+    blind = parse_conditions(SUITE.axes, "images=none,sheet=4")
     root = write_run(tmp_path / "run", items, subjects(items)[:1], conditions=blind)
     made = write_report([root], tmp_path / "report", suite_of=suite_of)
     main = pd.read_csv(made.root / "tables" / "shapes-main.csv", keep_default_na=False).set_index("task")
-    line = main["chat:openai/gpt-4o [pictures=none,sheet=4]"]
+    line = main["chat:openai/gpt-4o [images=none,sheet=4]"]
     assert line["naming"] != ""
     assert line["finding"] == ""  # this task has no axis `sheet`
     assert set(made.results["sheet"]) == {"none", 4}

@@ -241,7 +241,7 @@ def test_auto_is_settled_by_the_subject_and_written_apart(tmp_path: Path, built:
     seen: list[int | str] = []
 
     def resolve(condition: object, card: SubjectCard) -> dict[str, str]:
-        return {"sheet": "single" if card.max_pictures == 1 else "separate"}
+        return {"sheet": "single" if card.max_images == 1 else "separate"}
 
     axis = Axis("sheet", ("auto", "single", "separate"))
 
@@ -250,7 +250,7 @@ def test_auto_is_settled_by_the_subject_and_written_apart(tmp_path: Path, built:
         return ()
 
     suite = suite_of(axis, resolve=resolve, transforms=transforms)
-    arms = [arm(looker(built, "own:many"), suite), arm(looker(built, "own:one", max_pictures=1), suite)]
+    arms = [arm(looker(built, "own:many"), suite), arm(looker(built, "own:one", max_images=1), suite)]
     responses = ask(tmp_path / "run", Plan(built, suite, arms))
     assert {r.condition for r in responses} == {"vanilla"}
     assert [a.columns for a in read_run_card(tmp_path / "run").arms] == [{"sheet": "separate"}, {"sheet": "single"}]
@@ -317,7 +317,7 @@ def test_an_unknown_protocol_is_answered_with_the_nearest(tmp_path: Path, built:
         read_scores(tmp_path / "run")
 
 
-def test_an_altered_picture_stops_whoever_opens_it(tmp_path: Path, built: ItemSet) -> None:
+def test_an_altered_image_stops_whoever_opens_it(tmp_path: Path, built: ItemSet) -> None:
     @dataclass(frozen=True)
     class Opens(Base):
         async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:

@@ -70,8 +70,8 @@ class Patient(Base):
 @pytest.fixture
 def built(tmp_path: Path) -> ItemSet:
     media = MediaFolder(tmp_path / "set" / "media")
-    picture = patch(media, (200, 0, 0))
-    items = [item(f"{name} {n}", [picture], "red", "text", task=name) for name in TASKS for n in range(COUNT)]
+    image = patch(media, (200, 0, 0))
+    items = [item(f"{name} {n}", [image], "red", "text", task=name) for name in TASKS for n in range(COUNT)]
     write_itemset(tmp_path / "set", items, source="generated", recipe={"seed": 0})
     return read_itemset(tmp_path / "set")
 

@@ -88,7 +88,7 @@ def test_whoever_gets_what_blind_answers_get_is_not_above(combo: ItemSet, tmp_pa
     assert standing(row._replace(value=0.1, low=0.05, high=0.2), metric) == "below"
 
 
-def test_a_subject_without_pictures_joins(combo: ItemSet, tmp_path: Path) -> None:
+def test_a_subject_without_images_joins(combo: ItemSet, tmp_path: Path) -> None:
     """Where it is better than all attackers its score stands in the place of theirs."""
     assert combo.blind is not None
     bare = BlindCard(method="none", scores=tuple(s.model_copy(update={"value": 0.0}) for s in combo.blind.scores))
@@ -97,7 +97,7 @@ def test_a_subject_without_pictures_joins(combo: ItemSet, tmp_path: Path) -> Non
     score = by_key["text2img", "strict", "accuracy", "", ""]
     assert score.attack == ("fake:first-option" if score.value else combo.blind.scores[0].attack)
     assert any(score.attack == "fake:first-option" for score in card.scores)
-    assert "fake:first-option without pictures" in card.method
+    assert "fake:first-option without images" in card.method
 
 
 def test_a_recipe_is_measured_on_sets_that_nobody_draws(tmp_path: Path) -> None:

@@ -81,9 +81,9 @@ def alter_table(path: Path) -> None:
     pd.read_parquet(path).iloc[::-1].to_parquet(path)
 
 
-def touch_picture(work: Path) -> None:
-    picture = next((work / "items" / "media").rglob("*.png"))
-    picture.write_bytes(picture.read_bytes())
+def touch_image(work: Path) -> None:
+    image = next((work / "items" / "media").rglob("*.png"))
+    image.write_bytes(image.read_bytes())
 
 
 ALTERATIONS: dict[str, Callable[[Path], Any]] = {
@@ -96,7 +96,7 @@ ALTERATIONS: dict[str, Callable[[Path], Any]] = {
     "no scores": lambda work: (work / "run" / "scores.strict.parquet").unlink(),
     "judgements": lambda work: files.write_text(work / "run" / "judgements" / "x", ""),
     "blind scores": lambda work: (work / "items" / "blind.json").write_text('{"method": "none"}'),
-    "a picture": touch_picture,
+    "an image": touch_image,
     "stamp": lambda work: (work / "run" / "stamp.json").write_text("{"),
 }
 
@@ -111,7 +111,7 @@ def test_what_was_altered_is_not_believed(work: Path, askings: list[Path], alter
     assert len(askings) == 1, "what was asked again is stamped again"
 
 
-@pytest.mark.parametrize("options", [{"conditions": ["vanilla", "pictures=none"]}, {"repeats": 2}], ids=str)
+@pytest.mark.parametrize("options", [{"conditions": ["vanilla", "images=none"]}, {"repeats": 2}], ids=str)
 def test_what_is_wanted_counts(work: Path, askings: list[Path], options: dict[str, Any]) -> None:
     again(work, **options)
     assert len(askings) == 1

@@ -84,7 +84,7 @@ def test_the_prompt_to_learn_from_is_the_one_that_would_be_sent(tmp_path: Path) 
     assert [example.answer for example in pupil.examples] == ["red", "green", "blue", "red"]
 
 
-def test_who_reads_views_is_sent_no_pictures_to_learn_from_either(tmp_path: Path) -> None:
+def test_who_reads_views_is_sent_no_images_to_learn_from_either(tmp_path: Path) -> None:
     pupil = asked_twice(tmp_path, SUITE, "views")
     assert all(example.prompt and isinstance(example.prompt.parts[0], Montage) for example in pupil.examples)
     assert [example.target for example in pupil.examples] == ["red", "green", "blue", "red"]
@@ -100,8 +100,8 @@ def test_what_takes_several_calls_has_a_target_and_no_prompt(tmp_path: Path) -> 
 
 
 def test_a_target_is_in_the_terms_of_its_reply(tmp_path: Path) -> None:
-    picture = patch(MediaFolder(tmp_path), RGB["red"], size=(40, 20))
-    # A picture of 40 x 20: x in shares is x / 40, y is y / 20.
+    image = patch(MediaFolder(tmp_path), RGB["red"], size=(40, 20))
+    # An image of 40 x 20: x in shares is x / 40, y is y / 20.
     shares = ReplySpec("box", frame=Affine(1 / 40, 0, 0, 0, 1 / 20, 0))
     targets: list[tuple[ReplySpec, object, str]] = [
         (shares, [10, 5, 30, 20], "[0.25, 0.25, 0.75, 1.0]"),
@@ -110,5 +110,5 @@ def test_a_target_is_in_the_terms_of_its_reply(tmp_path: Path) -> None:
         (ReplySpec("text"), "Snellen", "Snellen"),
     ]
     for spec, answer, target in targets:
-        example = training_example(View("1", "1", "task", "?", (picture,), spec), answer, OneByOne())
+        example = training_example(View("1", "1", "task", "?", (image,), spec), answer, OneByOne())
         assert (example.answer, example.target) == (answer, target)

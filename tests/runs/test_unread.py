@@ -81,7 +81,7 @@ def test_only_unread_replies_are_asked_about_in_fixed_words(run_root: Path, item
     asked = questions(run_root)
     assert len(asked) == 3
     assert all(
-        VAGUE in text and text.startswith("Somebody was asked a question about pictures") for text in asked.values()
+        VAGUE in text and text.startswith("Somebody was asked a question about images") for text in asked.values()
     )
     counting = next(text for key, text in asked.items() if "oc-cnt" in key)
     assert "The answer is a whole number." in counting

@@ -16,7 +16,7 @@ from snellen.core.item import Item, Media, View
 from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
 from snellen.core.suite import Transform, ViewContext
-from snellen.presentation.controls import PICTURES, Grey, Without, control
+from snellen.presentation.controls import IMAGES, Grey, Without, control
 from snellen.runs.views import transform_stream
 from snellen.stimuli.transforms import frames as module
 from snellen.stimuli.transforms.frames import Frames
@@ -56,9 +56,9 @@ def transform_view(view: View, media: MediaFolder, *transforms: Transform) -> Vi
     return view
 
 
-def levels(pictures: tuple[Media, ...], media: MediaFolder) -> list[int]:
-    assert all((one.kind, one.format, one.seconds) == ("picture", "png", 0.0) for one in pictures)
-    return [round(float(np.asarray(media.open(one)).mean())) for one in pictures]
+def levels(images: tuple[Media, ...], media: MediaFolder) -> list[int]:
+    assert all((one.kind, one.format, one.seconds) == ("image", "png", 0.0) for one in images)
+    return [round(float(np.asarray(media.open(one)).mean())) for one in images]
 
 
 def near(got: list[int], expected: list[int]) -> bool:
@@ -98,7 +98,7 @@ def test_a_short_video_shows_a_frame_again(media: MediaFolder) -> None:
     assert near(got, [40, 40, 40, 41, 41, 42, 42, 42])
 
 
-def test_pictures_stay_and_every_video_is_taken(items: list[Item], media: MediaFolder) -> None:
+def test_images_stay_and_every_video_is_taken(items: list[Item], media: MediaFolder) -> None:
     still = patch(media, (250, 250, 250))
     view = replace(items[0].view(), query=(*items[0].query, still, *items[2].query))
     after = transform_view(view, media, Frames("2"))
@@ -157,7 +157,7 @@ def test_grey_videos_and_grey_frames(items: list[Item], media: MediaFolder) -> N
 
 
 def shuffled(items: list[Item], item: Item, media: MediaFolder, *pixels: Transform, seed: int = 0) -> View:
-    (condition,) = parse_conditions([PICTURES], "pictures=shuffled")
+    (condition,) = parse_conditions([IMAGES], "images=shuffled")
     (swap,) = control("shuffled", ViewContext(condition, items))
     return swap(transform_view(item.view(), media, *pixels), media, transform_stream(seed, item, swap))
 
@@ -196,12 +196,12 @@ def test_two_videos_of_one_item_get_their_own_frames(items: list[Item], media: M
 
 
 def test_kinds_are_not_mixed(items: list[Item], media: MediaFolder) -> None:
-    """A picture gives way to a picture only, a video to a video; without one of its kind nothing is shown."""
+    """An image gives way to an image only, a video to a video; without one of its kind nothing is shown."""
     still = patch(media, (250, 250, 250))
     mixed = item("mixed", [*items[0].query, still], "", "description", stimulus_id="mixed")
     for seed in range(10):
         (new,) = shuffled([mixed, *items[2:]], mixed, media, seed=seed).query
         assert new.kind == "video"
     lone = patch(media, (9, 9, 9))
-    pictured = item("p", [lone], "", "description", stimulus_id="p")
-    assert shuffled([mixed, pictured], mixed, media, Frames("4")).query == (lone,)
+    imaged = item("p", [lone], "", "description", stimulus_id="p")
+    assert shuffled([mixed, imaged], mixed, media, Frames("4")).query == (lone,)

@@ -51,10 +51,10 @@ def still(number: int, size: tuple[int, int] = SIZE) -> Pixels:
     return frame
 
 
-def number_of(picture: Image.Image) -> int:
+def number_of(image: Image.Image) -> int:
     """The number that `still` wrote."""
-    bars = np.asarray(picture.convert("L"))[: picture.height // 2 - 4].mean(axis=0)
-    middles = [round((bit + 0.5) * picture.width / 10) for bit in range(10)]
+    bars = np.asarray(image.convert("L"))[: image.height // 2 - 4].mean(axis=0)
+    middles = [round((bit + 0.5) * image.width / 10) for bit in range(10)]
     return sum(1 << bit for bit, x in enumerate(middles) if bars[x - 1 : x + 1].mean() > 128)
 
 
@@ -178,16 +178,16 @@ def test_frames_are_those_of_decoding_everything(name: str, clip: bytes, monkeyp
         shown = [max((k for k, start in enumerate(starts) if start <= t + 1e-9), default=0) for t in times]
         got = frames_at(clip, times)
         assert [at for at, _ in got] == [starts[k] for k in shown], way
-        assert all(picture.tobytes() == oracle[k][1] for (_, picture), k in zip(got, shown, strict=True)), way
+        assert all(image.tobytes() == oracle[k][1] for (_, image), k in zip(got, shown, strict=True)), way
     assert bool(fell_back) == (name in IN_ORDER)
 
 
 @pytest.mark.parametrize("clip", ["gop 250", "uneven", "starts late", "old avi", "webm"], indirect=True)
 def test_a_frame_is_the_one_that_was_put_there(clip: bytes) -> None:
-    """The oracle above and the code share a decoder; the numbers in the pictures do not hang on it."""
+    """The oracle above and the code share a decoder; the numbers in the images do not hang on it."""
     starts = [start for start, _ in everything(clip)]
     for number in (0, 1, 17, 39):
-        assert [number_of(picture) for _, picture in frames_at(clip, [starts[number]])] == [number]
+        assert [number_of(image) for _, image in frames_at(clip, [starts[number]])] == [number]
 
 
 @pytest.mark.parametrize("clip", ["gop 12", "mov", "mkv", "webm", "fragments"], indirect=True)
@@ -203,8 +203,8 @@ def test_only_what_leads_to_the_frame_is_decoded(clip: bytes) -> None:
     for packet in (*told[2:first], *told[after:]):  # the first two packets are looked at when a file is opened
         where = clip.index(bytes(packet), packet.pos)
         broken[where + 8 : where + packet.size] = bytes(packet.size - 8)
-    ((at, picture),) = frames_at(bytes(broken), [oracle[wanted][0]])
-    assert (at, picture.tobytes()) == oracle[wanted]
+    ((at, image),) = frames_at(bytes(broken), [oracle[wanted][0]])
+    assert (at, image.tobytes()) == oracle[wanted]
 
 
 def test_a_file_that_calls_frames_key_frames_is_not_believed() -> None:
@@ -220,8 +220,8 @@ def test_a_file_that_calls_frames_key_frames_is_not_believed() -> None:
     oracle = everything(held.getvalue())
     assert len(oracle) == 70
     for number in (15, 19, 20, 29, 30, 31):
-        ((at, picture),) = frames_at(held.getvalue(), [oracle[number][0]])
-        assert (at, picture.tobytes()) == oracle[number]
+        ((at, image),) = frames_at(held.getvalue(), [oracle[number][0]])
+        assert (at, image.tobytes()) == oracle[number]
 
 
 def test_nothing_wanted_nothing_decoded() -> None:
@@ -317,7 +317,7 @@ def empty(tmp_path: Path) -> bytes:
     return held.getvalue()
 
 
-def picture(tmp_path: Path) -> bytes:
+def image(tmp_path: Path) -> bytes:
     held = io.BytesIO()
     Image.fromarray(still(0)).save(held, "GIF", save_all=True, append_images=[Image.fromarray(still(9))])
     return held.getvalue()
@@ -365,7 +365,7 @@ def test_a_video_is_decoded_once_and_by_the_gate_alone(tmp_path: Path) -> None:
         (faststart, "damaged or cut short"),
         (sound, "no video stream"),
         (empty, "no frames"),
-        (picture, "format gif"),
+        (image, "format gif"),
     ],
 )
 def test_what_is_no_video_is_refused(make: Any, message: str, tmp_path: Path) -> None:
@@ -438,14 +438,14 @@ def test_written_frames_come_back(tmp_path: Path) -> None:
     assert (media.format, media.width, media.height, media.seconds) == ("mp4", 96, 64, 2.0)
     read = frames_at(path, [n / 25 for n in range(50)])
     assert [at for at, _ in read] == [n / 25 for n in range(50)]
-    assert [number_of(picture) for _, picture in read] == list(range(50))
+    assert [number_of(image) for _, image in read] == list(range(50))
     differ = [np.abs(np.asarray(p, int) - w).mean() for (_, p), w in zip(read, written, strict=True)]
     assert max(differ) < 4
     with av.open(str(path)) as file:
         (track,) = file.streams.video
         keys = [place for place, packet in enumerate(file.demux(track)) if packet.is_keyframe]
         assert (track.codec_context.name, track.codec_context.pix_fmt) == ("h264", "yuv420p")
-    assert keys == [0, 10, 20, 30, 40], "every tenth, and none in between where the picture jumps"
+    assert keys == [0, 10, 20, 30, 40], "every tenth, and none in between where the image jumps"
 
 
 @pytest.mark.parametrize("colour", [(200, 40, 90), (10, 200, 30), (0, 0, 255), (255, 255, 255), (0, 0, 0)])
@@ -500,7 +500,7 @@ def walks(tmp_path: Path) -> tuple[Path, Path]:
 
 def numbers(path: Path, fps: int) -> list[int]:
     seconds = add_video(MediaFolder(path.parent / "media"), path).seconds
-    return [number_of(picture) for _, picture in frames_at(path, rate_times(seconds, fps))]
+    return [number_of(image) for _, image in frames_at(path, rate_times(seconds, fps))]
 
 
 def test_clips_are_joined_in_equal_parts(walks: tuple[Path, Path], tmp_path: Path) -> None:

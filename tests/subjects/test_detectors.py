@@ -44,8 +44,8 @@ def media(tmp_path: Path) -> MediaFolder:
     return MediaFolder(tmp_path / "media")
 
 
-def asks(picture: Media, question: str = "cat", item_id: str = "one", **more: Any) -> View:
-    return View(item_id, item_id, "boxes", question, (picture,), ReplySpec("text"), **more)
+def asks(image: Media, question: str = "cat", item_id: str = "one", **more: Any) -> View:
+    return View(item_id, item_id, "boxes", question, (image,), ReplySpec("text"), **more)
 
 
 def ask(who: Subject, media: MediaFolder, *views: View) -> Reply:
@@ -78,12 +78,12 @@ class FixedDetector:
     def refuses(self, question: str) -> str | None:
         return None if question else "everything is too much"
 
-    def find(self, picture: Image.Image, question: str) -> Sequence[Detection]:
-        self.modes_and_sizes.append((picture.mode, picture.size))
+    def find(self, image: Image.Image, question: str) -> Sequence[Detection]:
+        self.modes_and_sizes.append((image.mode, image.size))
         return self.detections
 
 
-CARD = SubjectCard("detector:fixed", accepts=frozenset({"picture"}), reads="views", max_concurrency=1)
+CARD = SubjectCard("detector:fixed", accepts=frozenset({"image"}), reads="views", max_concurrency=1)
 
 
 def fixed(*detections: Detection) -> DetectorSubject:
@@ -113,7 +113,7 @@ def test_nothing_found_is_an_answer(media: MediaFolder) -> None:
     assert read_answer(reply.text, ReplySpec("text")) == reply.text
 
 
-def test_boxes_are_led_back_to_the_stored_picture(media: MediaFolder) -> None:
+def test_boxes_are_led_back_to_the_stored_image(media: MediaFolder) -> None:
     stored = patch(media, (1, 2, 3))
     # Turned by a quarter to the right, twice as large, then moved by (30, 40): (x, y) -> (30 + 2 (6 - y), 40 + 2 x).
     turned = Affine(0, -2, 42, 2, 0, 40)
@@ -131,13 +131,13 @@ def test_several_views_are_one_sheet(media: MediaFolder) -> None:
 
 
 def test_what_asks_for_no_boxes_is_declined(media: MediaFolder) -> None:
-    picture = patch(media, (1, 2, 3))
-    view = asks(picture)
-    film = replace(picture, kind="video", format="mp4")
+    image = patch(media, (1, 2, 3))
+    view = asks(image)
+    film = replace(image, kind="video", format="mp4")
     wrong = {
         "writes its boxes as text": replace(view, reply=ReplySpec("box")),
-        "exactly one picture, in the query, not at 0": replace(view, query=()),
-        "not at 2": replace(view, query=(picture, picture)),
+        "exactly one image, in the query, not at 0": replace(view, query=()),
+        "not at 2": replace(view, query=(image, image)),
         "cannot be shown a video": replace(view, query=(film,)),
         "everything is too much": replace(view, question=""),
     }
@@ -150,7 +150,7 @@ def test_what_asks_for_no_boxes_is_declined(media: MediaFolder) -> None:
 
 
 def photograph(media: MediaFolder, name: str) -> Media:
-    return media.add_picture(Image.fromarray(getattr(data, name)()))
+    return media.add_image(Image.fromarray(getattr(data, name)()))
 
 
 def test_the_cascade_finds_the_one_face(media: MediaFolder) -> None:
@@ -171,11 +171,11 @@ def test_the_cascade_finds_no_face_where_there_is_none(name: str, media: MediaFo
 
 
 def test_the_cascade_on_labelled_crops(media: MediaFolder) -> None:
-    """Ten faces and ten others of LFW, enlarged: the pictures that come with the labels."""
+    """Ten faces and ten others of LFW, enlarged: the images that come with the labels."""
     crops = data.lfw_subset()[[*range(0, 100, 10), *range(100, 200, 10)]]
     large = [Image.fromarray(np.pad((transform.resize(one, (96, 96)) * 255).astype("uint8"), 16)) for one in crops]
     who = make_subject("detector:face?smallest=0.3")
-    found = [len(rows(ask(who, media, asks(media.add_picture(one), "face")))) for one in large]
+    found = [len(rows(ask(who, media, asks(media.add_image(one), "face")))) for one in large]
     assert sum(count == 1 for count in found[:10]) >= 8
     assert sum(found[10:]) <= 1
 
@@ -192,10 +192,10 @@ def test_the_cascade_settings_do_what_they_say(media: MediaFolder) -> None:
 
 
 def test_face_detectors_look_for_nothing_else(media: MediaFolder) -> None:
-    who, picture = make_subject("detector:face"), patch(media, (1, 2, 3))
-    assert who.declines(Prompt((), (asks(picture, "A face"),))) is None
-    assert who.declines(Prompt((), (asks(picture, "pet"),))) == "finds faces alone, not 'pet'"
-    assert who.declines(Prompt((), (asks(picture, ""),))) == "finds faces alone, not everything"
+    who, image = make_subject("detector:face"), patch(media, (1, 2, 3))
+    assert who.declines(Prompt((), (asks(image, "A face"),))) is None
+    assert who.declines(Prompt((), (asks(image, "pet"),))) == "finds faces alone, not 'pet'"
+    assert who.declines(Prompt((), (asks(image, ""),))) == "finds faces alone, not everything"
 
 
 def test_mediapipe_is_asked_for_only_where_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -271,9 +271,9 @@ def owl(folder: Path, kind: str = "Owlv2") -> Path:
     parts = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
     texts = {"vocab_size": len(words), "max_position_embeddings": 16, "pad_token_id": 0}
     texts |= {"bos_token_id": len(words) - 2, "eos_token_id": len(words) - 1}
-    pictures = {"image_size": 32, "patch_size": 8}
+    images = {"image_size": 32, "patch_size": 8}
     config = getattr(transformers, f"{kind}Config")(
-        text_config={**parts, **texts}, vision_config={**parts, **pictures}, projection_dim=16
+        text_config={**parts, **texts}, vision_config={**parts, **images}, projection_dim=16
     )
     model = getattr(transformers, f"{kind}ForObjectDetection")(config)
     return save(folder, model, f"{kind}ImageProcessor", size={"height": 32, "width": 32})
@@ -287,18 +287,18 @@ MAKERS: dict[str, Callable[[Path], Path]] = {
 
 
 def wide(media: MediaFolder) -> Media:
-    return media.add_picture(Image.fromarray(data.coffee()[:150, :300]))
+    return media.add_image(Image.fromarray(data.coffee()[:150, :300]))
 
 
 @pytest.mark.parametrize("family", MAKERS)
 def test_zero_shot_detectors_pass_the_battery(family: str, tmp_path: Path, media: MediaFolder) -> None:
-    folder, picture = MAKERS[family](tmp_path / family), wide(media)
+    folder, image = MAKERS[family](tmp_path / family), wide(media)
     before = set(sys.modules)
 
     def make(threshold: str = "0") -> Subject:
         return make_subject(f"detector:hf/{folder}?threshold={threshold}")
 
-    replies = check_subject(make, [asks(picture, "a cat")], media, change=lambda: make("0.5"))
+    replies = check_subject(make, [asks(image, "a cat")], media, change=lambda: make("0.5"))
     found = rows(replies[0])
     assert found
     for one in found:
@@ -311,12 +311,12 @@ def test_zero_shot_detectors_pass_the_battery(family: str, tmp_path: Path, media
 
 @pytest.mark.parametrize("family", MAKERS)
 def test_boxes_and_scores_are_those_of_transformers(family: str, tmp_path: Path, media: MediaFolder) -> None:
-    """Against the library's own post-processing, which we do not use, on a picture twice as wide as high."""
-    folder, picture = MAKERS[family](tmp_path / family), wide(media)
+    """Against the library's own post-processing, which we do not use, on an image twice as wide as high."""
+    folder, image = MAKERS[family](tmp_path / family), wide(media)
     import torch
     import transformers
 
-    ours = rows(ask(make_subject(f"detector:hf/{folder}?threshold=0.3"), media, asks(picture, "a cat")))
+    ours = rows(ask(make_subject(f"detector:hf/{folder}?threshold=0.3"), media, asks(image, "a cat")))
     words: Any = transformers.AutoTokenizer.from_pretrained(folder)
     library: Any = transformers
     looks: Any = library.AutoImageProcessor.from_pretrained(folder, backend="pil")
@@ -329,7 +329,7 @@ def test_boxes_and_scores_are_those_of_transformers(family: str, tmp_path: Path,
     )
     names = ("input_ids", "attention_mask", *(("token_type_ids",) if grounded else ()))
     with torch.inference_mode():
-        out = model(**looks([media.open(picture)], return_tensors="pt"), **{name: told[name] for name in names})
+        out = model(**looks([media.open(image)], return_tensors="pt"), **{name: told[name] for name in names})
     if grounded:
         both = library.GroundingDinoProcessor(looks, words)
         (known,) = both.post_process_grounded_object_detection(out, told["input_ids"], 0.3, 0.25, [(150, 300)])
@@ -371,7 +371,7 @@ class FindsTheRed:
 
 @pytest.mark.parametrize("size", [(320, 160), (96, 288)])
 @pytest.mark.parametrize("family", MAKERS)
-def test_a_patch_in_the_processed_picture_is_led_back_to_where_it_lies(
+def test_a_patch_in_the_processed_image_is_led_back_to_where_it_lies(
     family: str, size: tuple[int, int], tmp_path: Path, media: MediaFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The real processors resize and pad; the box that comes back must be where the patch was painted."""
@@ -383,13 +383,13 @@ def test_a_patch_in_the_processed_picture_is_led_back_to_where_it_lies(
     painted = (width // 4, height // 2, width // 2, height * 3 // 4)
     canvas = Image.new("RGB", size, (20, 60, 160))
     canvas.paste((255, 0, 0), painted)
-    stored = media.add_picture(canvas)
+    stored = media.add_image(canvas)
     monkeypatch.setattr(zero_shot, "load_model", lambda *args: FindsTheRed(12 if family == "grounding-dino" else 1))
     who = make_subject(f"detector:hf/{folder}")
     (found,) = rows(ask(who, media, asks(stored, "cat")))
     assert np.allclose(found["box"], painted, atol=2.5), "two processed pixels at most"
     assert (found["label"], found["score"]) == ("cat", pytest.approx(1 / (1 + np.exp(-3)), abs=1e-6))
-    # The same picture on a larger sheet of paper: the boxes stay those of the stored picture.
+    # The same image on a larger sheet of paper: the boxes stay those of the stored image.
     paper = Image.new("RGB", (width + 70, height + 30), (20, 60, 160))
     paper.paste(canvas, (50, 10))
     shown = media.derive(["paper"], lambda: paper, stored, Affine(c=50, f=10))
@@ -400,7 +400,7 @@ def test_a_patch_in_the_processed_picture_is_led_back_to_where_it_lies(
 def test_labels_of_grounding_dino_are_words_of_the_best_phrase(
     tmp_path: Path, media: MediaFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder, picture = grounding_dino(tmp_path / "dino"), wide(media)
+    folder, image = grounding_dino(tmp_path / "dino"), wide(media)
     # [CLS] red cup ##s . a coffee cup . [SEP]
     scores = {
         "cups": [0.1, 0.1, 0.7, 0.6, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1],
@@ -410,14 +410,14 @@ def test_labels_of_grounding_dino_are_words_of_the_best_phrase(
     }
     table = np.pad(np.array(list(scores.values())), ((0, 0), (0, 2)))
     boxes = np.tile([0.5, 0.5, 0.2, 0.2], (4, 1))
-    monkeypatch.setattr(zero_shot.ZeroShotDetector, "_infer", lambda self, picture, tokens: (table, boxes))
-    found = make_subject(f"detector:hf/{folder}").detector.find(media.open(picture), "Red  cups.a coffee cup")  # type: ignore[attr-defined]
+    monkeypatch.setattr(zero_shot.ZeroShotDetector, "_infer", lambda self, image, tokens: (table, boxes))
+    found = make_subject(f"detector:hf/{folder}").detector.find(media.open(image), "Red  cups.a coffee cup")  # type: ignore[attr-defined]
     assert [one.label for one in found] == list(scores)
     assert [one.score for one in found] == [0.7, 0.69, 0.9, 0.9]
 
 
 def test_a_vocabulary_stands_in_for_everything(tmp_path: Path, media: MediaFolder) -> None:
-    folder, picture = grounding_dino(tmp_path / "dino"), wide(media)
+    folder, image = grounding_dino(tmp_path / "dino"), wide(media)
     names = ["Coffee cup", "cat", "", "dog", "cat", "pet", "red face"]
     (tmp_path / "names.txt").write_text("\n".join(names))
 
@@ -425,28 +425,26 @@ def test_a_vocabulary_stands_in_for_everything(tmp_path: Path, media: MediaFolde
         return make_subject(f"detector:hf/{folder}?threshold={threshold}{settings}")
 
     everything = make(f"&vocabulary={tmp_path / 'names.txt'}")
-    view = asks(picture, "")
+    view = asks(image, "")
     assert "vocabulary=FILE" in str(make().declines(Prompt((), (view,))))
     found = rows(ask(everything, media, view))
     # Twelve tokens at once: the first chunk holds four names, the second one.
-    chunks = [ask(make(), media, asks(picture, text)) for text in ("coffee cup. cat. dog. pet.", "red face")]
+    chunks = [ask(make(), media, asks(image, text)) for text in ("coffee cup. cat. dog. pet.", "red face")]
     assert sorted(one["score"] for one in found) == sorted(score for reply in chunks for score in reply.numbers)
     assert {one["label"] for one in found} <= {"coffee cup", "cat", "dog", "pet", "red face"}
     (tmp_path / "names.txt").write_text("cat\ndog")
     assert make(f"&vocabulary={tmp_path / 'names.txt'}").card.fingerprint() != everything.card.fingerprint()
-    assert rows(ask(everything, media, asks(picture, "red face"))) == rows(
-        ask(make(), media, asks(picture, "red face"))
-    )
+    assert rows(ask(everything, media, asks(image, "red face"))) == rows(ask(make(), media, asks(image, "red face")))
 
 
 def test_what_a_model_cannot_read_at_once_is_declined(tmp_path: Path, media: MediaFolder) -> None:
-    picture, long = wide(media), " ".join(["cat"] * 12)
+    image, long = wide(media), " ".join(["cat"] * 12)
     dino = make_subject(f"detector:hf/{grounding_dino(tmp_path / 'dino')}")
-    assert "at most 12 tokens" in str(dino.declines(Prompt((), (asks(picture, f"dog. {long}"),))))
-    assert dino.declines(Prompt((), (asks(picture, "dog. " * 20),))) is None, "short phrases go in several prompts"
+    assert "at most 12 tokens" in str(dino.declines(Prompt((), (asks(image, f"dog. {long}"),))))
+    assert dino.declines(Prompt((), (asks(image, "dog. " * 20),))) is None, "short phrases go in several prompts"
     reader = make_subject(f"detector:hf/{owl(tmp_path / 'owl')}")
-    assert reader.declines(Prompt((), (asks(picture, "f" * 14),))) is None
-    assert "at most 16 tokens" in str(reader.declines(Prompt((), (asks(picture, "f" * 15),))))
+    assert reader.declines(Prompt((), (asks(image, "f" * 14),))) is None
+    assert "at most 16 tokens" in str(reader.declines(Prompt((), (asks(image, "f" * 15),))))
 
 
 def test_the_fingerprint_follows_weights_and_settings(tmp_path: Path) -> None:
@@ -518,7 +516,7 @@ def boxed(media: MediaFolder, item_id: str, rgb: Sequence[int], boxes: list[Any]
     return replace(made, question=question)
 
 
-def test_the_ideal_detector_knows_the_picture_it_is_shown(media: MediaFolder) -> None:
+def test_the_ideal_detector_knows_the_image_it_is_shown(media: MediaFolder) -> None:
     cat = boxed(media, "cat", (255, 0, 0), [{"box": [1, 2, 3, 4], "label": "cat"}, {"box": [0, 0, 5, 5]}])
     none = boxed(media, "none", (0, 255, 0), [])
     face = boxed(media, "face", (255, 0, 0), [{"box": [2, 2, 4, 3], "label": "face"}], "face")
@@ -540,8 +538,8 @@ def test_the_ideal_detector_knows_the_picture_it_is_shown(media: MediaFolder) ->
     assert rows(replies[2])[0]["box"] == [2.0, 2.0, 4.0, 3.0]
     moved = replace(cat.query[0], sha256="f" * 64, origin=cat.query[0].sha256, from_stored=Affine(a=2, e=2))
     for shown, told in (
-        (moved, replies[0].text),  # the same picture, enlarged: boxes are those of the stored one
-        (none.query[0], '{"boxes": []}'),  # another picture: what is in that one
+        (moved, replies[0].text),  # the same image, enlarged: boxes are those of the stored one
+        (none.query[0], '{"boxes": []}'),  # another image: what is in that one
         (patch(media, (9, 9, 9)), '{"boxes": []}'),  # grey: nothing is known
     ):
         assert ask(make(), media, replace(views["cat"], query=(shown,))).text == told
@@ -553,5 +551,5 @@ def test_the_ideal_detector_refuses_what_contradicts_itself(media: MediaFolder) 
     one, other = (boxed(media, name, (1, 2, 3), [{"box": [n, 0, 5, 5]}]) for n, name in enumerate(("one", "other")))
     with pytest.raises(SnellenError, match="item other: another item has other boxes"):
         make_subject("fake:exact-boxes", [one, other])
-    with pytest.raises(SnellenError, match="item two: boxes of 2 pictures"):
+    with pytest.raises(SnellenError, match="item two: boxes of 2 images"):
         make_subject("fake:exact-boxes", [replace(one, item_id="two", query=one.query * 2)])

@@ -38,7 +38,7 @@ def reply_text(function: Callable[[Any], Any], prompt: Prompt, media: MediaFolde
     return asyncio.run(wrap(function).answer(prompt, media, stream("own"))).text
 
 
-def test_a_function_gets_texts_and_opened_pictures_in_order(tmp_path: Path) -> None:
+def test_a_function_gets_texts_and_opened_images_in_order(tmp_path: Path) -> None:
     media = MediaFolder(tmp_path)
     red, blue = patch(media, (255, 0, 0)), patch(media, (0, 0, 255))
     seen: list[Any] = []
@@ -94,7 +94,7 @@ def test_what_is_no_text_is_a_failed_call(tmp_path: Path, function: Callable[[An
     assert message in str(caught.value)
 
 
-def test_an_altered_picture_is_no_failed_call(tmp_path: Path) -> None:
+def test_an_altered_image_is_no_failed_call(tmp_path: Path) -> None:
     made = patch(MediaFolder(tmp_path), (1, 2, 3))
     (tmp_path / made.path).write_bytes(b"?")
     with pytest.raises(SnellenError, match="altered"):

@@ -178,11 +178,11 @@ def test_half_precision_is_near_and_another_number(tmp_path: Path) -> None:
     assert 1e-6 < abs(float(exact.text) - float(rough.text)) < 0.2
 
 
-def wrong_views(picture: Media) -> Mapping[str, View]:
+def wrong_views(image: Media) -> Mapping[str, View]:
     view = asks()
     return {
         "a log-probability is a number": replace(view, reply=ReplySpec("text")),
-        "reads text alone": replace(view, query=(picture,)),
+        "reads text alone": replace(view, query=(image,)),
         "exactly one option, with the key 'continuation'": replace(view, options=(Option("A", EDIT),)),
         "needs exactly one option": replace(view, options=view.options * 2),
         "needs a context": replace(view, question=""),

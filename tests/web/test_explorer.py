@@ -61,7 +61,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
         able("chat:a", items, {"naming": 1.0, "building": -1.0}, HOSTILE + " The answer is {}."),
         able(f"chat:{HOSTILE}", items, {"naming": 1.0, "building": 1.0}, "The answer is {}."),
     ]
-    unsighted = Condition(SUITE.axes, (("pictures", "none"),))
+    unsighted = Condition(SUITE.axes, (("images", "none"),))
     run = write_run(root / "run", items, subjects, [unsighted], tasks=("naming", "building"))
     with pytest.MonkeyPatch.context() as patch:
         leave_out_figures(patch)
@@ -109,10 +109,10 @@ def test_two_clicks_lead_from_the_report_to_the_flips(browser: Browser, report: 
         assert first.locator("img").count() >= 9
         assert first.locator(".reply .mark-wrong").count() >= 1
         assert first.locator(".reply .mark-right").count() >= 1
-        assert first.get_by_text("Without pictures: ").count() == 2
+        assert first.get_by_text("Without images: ").count() == 2
         assert first.get_by_text("Without looking: a guess").count() == 1
-        pictures = "#cards article:first-child img"
-        loaded = f"[...document.querySelectorAll('{pictures}')].every((i) => i.complete && i.naturalWidth)"
+        images = "#cards article:first-child img"
+        loaded = f"[...document.querySelectorAll('{images}')].every((i) => i.complete && i.naturalWidth)"
         opened.wait_for_function(loaded)
 
 
@@ -228,14 +228,12 @@ def test_an_explorer_of_former_runs_does_not_stay(report: Report, tmp_path: Path
     assert "explore.html" not in page.read_text("utf-8")
 
 
-def test_many_pictures_are_shown_where_they_lie(
-    report: Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_many_images_are_shown_where_they_lie(report: Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(explorer_content, "MAX_THUMBS", 3)
     exams: list[Exam] = gather([load_run(report.root.parent / "run", suite_of)])
     (tmp_path / "out" / "report").mkdir(parents=True)
     content = explorer_content.explorer_content(exams, tmp_path / "out" / "report")
-    paths = [path for path, *_ in content["pictures"]]
+    paths = [path for path, *_ in content["images"]]
     assert paths
     assert all((tmp_path / "out" / "report" / path).is_file() for path in paths)
     assert not (tmp_path / "out" / "report" / "thumbs").exists()

@@ -21,7 +21,7 @@ from snellen.web.jatos import read_archive, read_folder, write_jzip
 from snellen.web.plan import RecordRow, StudyPlan
 from snellen.web.server import app_of, open_service
 from snellen.web.store import read_results
-from tests.helpers.studies import PICTURE, PICTURE_PATH, PLAN_HASH, make_plan, rows_of_form, write_study
+from tests.helpers.studies import IMAGE, IMAGE_PATH, PLAN_HASH, make_plan, rows_of_form, write_study
 
 
 def as_text(rows: Sequence[RecordRow]) -> str:
@@ -83,7 +83,7 @@ def test_a_study_archive_has_the_documented_layout(tmp_path: Path) -> None:
         folder = jas["data"]["dirName"]
         assert "/" not in properties
         assert {name.split("/")[0] for name in names if "/" in name} == {folder}
-        assert archive.read(f"{folder}/{PICTURE_PATH}") == PICTURE
+        assert archive.read(f"{folder}/{IMAGE_PATH}") == IMAGE
         assert json.loads(archive.read(f"{folder}/plan.json")) == json.loads(plan.model_dump_json())
         page = archive.read(f"{folder}/index.html").decode()
         assert f"{folder}/vendor/jspsych/LICENSE" in names

@@ -99,7 +99,7 @@ STYLES = """image => {
   for (let one = image; one; one = one.parentElement) styles.push(getComputedStyle(one));
   return styles.map((style) => `${style.filter} ${style.opacity}`);
 }"""
-"""Filter and opacity of a picture and of all that it lies in."""
+"""Filter and opacity of an image and of all that it lies in."""
 
 
 def test_every_kind_by_mouse_from_a_file(browser: Browser, tmp_path: Path) -> None:
@@ -107,8 +107,8 @@ def test_every_kind_by_mouse_from_a_file(browser: Browser, tmp_path: Path) -> No
     with tab(browser) as opened:
         begin(opened, f"{index.as_uri()}?participant=p07&form=1&source=hall")
         wait_for(opened, "choice")
-        opened.hover(".picture")
-        assert set(opened.locator(".picture img").evaluate(STYLES)) == {"none 1"}
+        opened.hover(".image")
+        assert set(opened.locator(".image img").evaluate(STYLES)) == {"none 1"}
         with opened.expect_download() as download:
             walk(opened, touch=False)
         rows = stored(opened)
@@ -193,7 +193,7 @@ def test_keys_alone_are_enough(browser: Browser, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_box_is_adjusted_and_stays_in_the_picture(browser: Browser, tmp_path: Path) -> None:
+def test_a_box_is_adjusted_and_stays_in_the_image(browser: Browser, tmp_path: Path) -> None:
     index = write_bundle(tmp_path, plan("box"))
     with tab(browser) as opened:
         begin(opened, index.as_uri())
@@ -358,7 +358,7 @@ def test_a_pause_covers_the_question_and_is_not_counted(browser: Browser, tmp_pa
     assert record.seconds < 1000 <= record.hidden
 
 
-def test_the_clock_starts_when_all_pictures_are_painted(browser: Browser, tmp_path: Path) -> None:
+def test_the_clock_starts_when_all_images_are_painted(browser: Browser, tmp_path: Path) -> None:
     write_bundle(tmp_path, plan("choice"))
     waiting = list[Any]()
     with tab(browser) as opened:

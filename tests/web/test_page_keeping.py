@@ -86,7 +86,7 @@ def test_a_second_window_loses_nothing(browser: Browser, tmp_path: Path) -> None
 
 
 @pytest.mark.slow
-def test_a_picture_that_fails_is_tried_again(browser: Browser, tmp_path: Path) -> None:
+def test_an_image_that_fails_is_tried_again(browser: Browser, tmp_path: Path) -> None:
     write_bundle(tmp_path, plan("choice"))
     with tab(browser) as opened:
         serve(opened, tmp_path)

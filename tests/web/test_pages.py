@@ -23,10 +23,10 @@ from snellen.web.pages import PERSON, as_page, as_recorded, media_path, page_tri
 from snellen.web.plan import MediaPart, Page, TextPart
 from tests.helpers.sets import small_set
 
-PICTURE = Media("a" * 64, "picture", "png", 40, 30)
+IMAGE = Media("a" * 64, "image", "png", 40, 30)
 
 
-def view_of(spec: ReplySpec, options: tuple[Option, ...] = (), query: tuple[Media, ...] = (PICTURE,)) -> View:
+def view_of(spec: ReplySpec, options: tuple[Option, ...] = (), query: tuple[Media, ...] = (IMAGE,)) -> View:
     return View("item-1", "stimulus-1", "task", "What is it?", query, spec, options)
 
 
@@ -104,13 +104,13 @@ def test_methods_of_several_calls_are_refused(sets_folder: Path, tmp_path: Path)
         page_trials(items, suite, task, point, media)
 
 
-def test_sets_of_pictures_stand_on_the_choices() -> None:
-    """Options of several pictures are compared side by side; the names above them leave the text."""
-    others = [Media(letter * 64, "picture", "png", 40, 30) for letter in "bcde"]
+def test_sets_of_images_stand_on_the_choices() -> None:
+    """Options of several images are compared side by side; the names above them leave the text."""
+    others = [Media(letter * 64, "image", "png", 40, 30) for letter in "bcde"]
     options = (Option("one", "", tuple(others[:2])), Option("two", "", tuple(others[2:])))
     view = view_of(ReplySpec("choice", (("A", "one"), ("B", "two"))), options)
-    parts: list[Part] = [PICTURE, "Which pair?", "A:", *others[:2], "B:", *others[2:], "Answer with the letter."]
-    assert without_sets(parts, view) == [PICTURE, "Which pair?", "Answer with the letter."]
+    parts: list[Part] = [IMAGE, "Which pair?", "A:", *others[:2], "B:", *others[2:], "Answer with the letter."]
+    assert without_sets(parts, view) == [IMAGE, "Which pair?", "Answer with the letter."]
 
 
 # Answers
@@ -136,12 +136,12 @@ def test_what_is_recorded_is_read_back_as_the_answer(spec: ReplySpec, answer: An
 
 
 def test_a_box_is_drawn_in_shown_pixels_and_written_in_the_frame_of_the_reply() -> None:
-    """A stored picture of 100 x 50 px shown at half size: stored (20, 10, 60, 30) is drawn as (10, 5, 30, 15).
+    """A stored image of 100 x 50 px shown at half size: stored (20, 10, 60, 30) is drawn as (10, 5, 30, 15).
 
-    The reply wants shares of the stored picture: (20/100, 10/50, 60/100, 30/50) = (.2, .2, .6, .6).
+    The reply wants shares of the stored image: (20/100, 10/50, 60/100, 30/50) = (.2, .2, .6, .6).
     """
     half = Affine(a=0.5, e=0.5)
-    shown = Media("b" * 64, "picture", "png", 50, 25, from_stored=half, origin="c" * 64)
+    shown = Media("b" * 64, "image", "png", 50, 25, from_stored=half, origin="c" * 64)
     spec = ReplySpec("box", frame=Affine(a=1 / 100, e=1 / 50))
     view = view_of(spec, query=(shown,))
     assert as_recorded(view, (20, 10, 60, 30)) == [10, 5, 30, 15]
@@ -157,7 +157,7 @@ def test_a_box_is_drawn_in_shown_pixels_and_written_in_the_frame_of_the_reply() 
 def test_boxes_come_back_through_any_scale_shift_and_frame(box: Box, scale: float, shift: float, share: float) -> None:
     x1, x2 = sorted((box[0], box[2]))
     y1, y2 = sorted((box[1], box[3]))
-    shown = Media("b" * 64, "picture", "png", 50, 25, from_stored=Affine(a=scale, c=shift, e=scale, f=-shift))
+    shown = Media("b" * 64, "image", "png", 50, 25, from_stored=Affine(a=scale, c=shift, e=scale, f=-shift))
     view = view_of(ReplySpec("box", frame=Affine(a=share, e=share)), query=(shown,))
     drawn = as_recorded(view, (x1, y1, x2, y2))
     numbers = json.loads(written(view, drawn))
@@ -185,6 +185,6 @@ def test_who_ran_out_of_time_gave_no_answer() -> None:
     assert read_answer("", spec) is None
 
 
-def test_people_are_shown_pictures_apart() -> None:
-    assert PERSON.max_pictures is None
-    assert MediaPart(path="x", kind="picture", width=1, height=1).seconds == 0
+def test_people_are_shown_images_apart() -> None:
+    assert PERSON.max_images is None
+    assert MediaPart(path="x", kind="image", width=1, height=1).seconds == 0

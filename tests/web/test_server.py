@@ -22,7 +22,7 @@ from snellen.web.guard import MAX_BODY_BYTES
 from snellen.web.plan import RecordRow, StudyPlan
 from snellen.web.server import app_of, make_app, open_service
 from snellen.web.store import Slot, Store, keep_row, read_results
-from tests.helpers.studies import ANSWERS, PICTURE, PICTURE_PATH, TIME, rows_of_form, write_study
+from tests.helpers.studies import ANSWERS, IMAGE, IMAGE_PATH, TIME, rows_of_form, write_study
 
 
 @dataclass(frozen=True)
@@ -381,10 +381,10 @@ def test_the_bundle_s_files_are_served(visitor: Visitor) -> None:
     assert get("page/study.js").text == "'use strict';"
     assert get("vendor/jspsych/css/jspsych.css").headers["content-type"].startswith("text/css")
     assert get("vendor/jspsych/LICENSE").headers["content-type"].startswith("text/plain")
-    picture = get(PICTURE_PATH)
-    assert picture.content == PICTURE
-    assert picture.headers["content-type"] == "image/png"
-    assert "immutable" in picture.headers["cache-control"]
+    image = get(IMAGE_PATH)
+    assert image.content == IMAGE
+    assert image.headers["content-type"] == "image/png"
+    assert "immutable" in image.headers["cache-control"]
     assert get("").headers["cache-control"] == "no-store"
     without_slash = visitor.client.get(visitor.link.rstrip("/"), follow_redirects=False)
     assert without_slash.status_code == 307
@@ -465,7 +465,7 @@ def test_nothing_can_be_uploaded(visitor: Visitor, method: str) -> None:
 def test_every_answer_has_the_headers(visitor: Visitor) -> None:
     responses = [
         visitor.client.get(visitor.link),
-        visitor.client.get(visitor.link + PICTURE_PATH),
+        visitor.client.get(visitor.link + IMAGE_PATH),
         visitor.client.get("/nothing"),
         visitor.open(),
         visitor.open(extra=1),

@@ -55,9 +55,9 @@ def study_of_all_kinds(folder: Path, root: Path) -> StudyCard:
 
 
 def review_of_captions(folder: Path, root: Path) -> StudyCard:
-    """A queue of four decisions, each with a picture and a reason that may be given."""
-    pictures = [item.query[0] for item in small_set("combo", folder).items if item.task == "img2text"][:4]
-    items = [step_item("screening", f"s{n}", "keep or drop?", [picture], "text") for n, picture in enumerate(pictures)]
+    """A queue of four decisions, each with an image and a reason that may be given."""
+    images = [item.query[0] for item in small_set("combo", folder).items if item.task == "img2text"][:4]
+    items = [step_item("screening", f"s{n}", "keep or drop?", [image], "text") for n, image in enumerate(images)]
     source = small_set("combo", folder)
     copy_media(items, source.media, MediaFolder(root / "queue" / "media"))
     queue: ItemSet = write_itemset(root / "queue", items, source="trial", recipe={"seed": 0})

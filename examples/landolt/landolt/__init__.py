@@ -16,46 +16,46 @@ from snellen.core.itemset import ItemSet, refuse_existing, write_itemset
 from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
 from snellen.core.suite import BuildOptions, Suite, Task, Transform, ViewContext, read_suite_card
-from snellen.presentation.controls import ORDER, PICTURES, control, order_transforms
+from snellen.presentation.controls import IMAGES, ORDER, control, order_transforms
 from snellen.presentation.methods import OneByOne
 from snellen.scoring.protocols import strict
 
 CARD = read_suite_card(__name__)
 TASK = "gap"
-QUESTION = "The picture shows a ring with a gap. Where is the gap? Answer with one of: {names}."
+QUESTION = "The image shows a ring with a gap. Where is the gap? Answer with one of: {names}."
 ANGLES = {"right": 0, "bottom": 90, "left": 180, "top": 270}
 """Degrees, clockwise from the right, as Pillow counts them."""
 GAPS_PX = (1, 2, 3, 4, 6, 8)
 TRAIN_ITEMS = 96
 """Solved ones, for subjects that know no words: encoders learn from them what the sides are called."""
 SIDE_PX, FINER = 96, 8
-"""Side of a picture; how many times finer it is drawn, so that edges have greys and not steps."""
+"""Side of an image; how many times finer it is drawn, so that edges have greys and not steps."""
 
 
 def draw_ring(gap_px: int, side: str, rng: np.random.Generator) -> Image.Image:
     """A ring at a place of its own, so that no pixel tells the side alone: (96, 96), black on white."""
     fine = gap_px * FINER
-    picture = Image.new("L", (SIDE_PX * FINER, SIDE_PX * FINER), 255)
+    image = Image.new("L", (SIDE_PX * FINER, SIDE_PX * FINER), 255)
     left, top = (int(x) for x in rng.integers(fine, SIDE_PX * FINER - 6 * fine, 2))
     ring = Image.new("L", (5 * fine, 5 * fine), 255)
     pen = ImageDraw.Draw(ring)
     pen.ellipse((0, 0, 5 * fine - 1, 5 * fine - 1), fill=0)
     pen.ellipse((fine, fine, 4 * fine - 1, 4 * fine - 1), fill=255)
     pen.rectangle((2.5 * fine, 2 * fine, 5 * fine, 3 * fine - 1), fill=255)
-    picture.paste(ring.rotate(-ANGLES[side]), (left, top))
-    return picture.reduce(FINER).convert("RGB")
+    image.paste(ring.rotate(-ANGLES[side]), (left, top))
+    return image.reduce(FINER).convert("RGB")
 
 
 def ring_item(split: Split, number: int, gap_px: int, side: str, media: MediaFolder, seed: int) -> Item:
-    """One question. `latent` is what ideal observers know: what the picture shows, and what each option claims."""
-    picture = media.add_picture(draw_ring(gap_px, side, stream("landolt", CARD.version, seed, split, number)))
+    """One question. `latent` is what ideal observers know: what the image shows, and what each option claims."""
+    image = media.add_image(draw_ring(gap_px, side, stream("landolt", CARD.version, seed, split, number)))
     handle = f"{TASK}-{split}-{number:04d}"
     return Item(
         item_id=handle,
         suite=CARD.name,
         task=TASK,
         question=QUESTION,
-        query=(picture,),
+        query=(image,),
         answer=side,
         answer_kind="choice",
         stimulus_id=handle,
@@ -67,7 +67,7 @@ def ring_item(split: Split, number: int, gap_px: int, side: str, media: MediaFol
         factors={"gap_px": str(gap_px)},
         measures={"gap_px": float(gap_px)},
         requires=("gap",),
-        latent={"shows": {picture.sha256: {"gap": side}}, "claims": {name: {"gap": [name]} for name in ANGLES}},
+        latent={"shows": {image.sha256: {"gap": side}}, "claims": {name: {"gap": [name]} for name in ANGLES}},
     )
 
 
@@ -106,13 +106,13 @@ class Generated:
 
 
 def present(view: View) -> tuple[Part, ...]:
-    """The picture, then the question with the sides in the order in which this view offers them."""
+    """The image, then the question with the sides in the order in which this view offers them."""
     return (*view.query, view.question.format(names=", ".join(option.text for option in view.options)))
 
 
 def transforms(item: Item, context: ViewContext) -> tuple[Transform, ...]:
-    """What a condition changes: the order of options, then the pictures."""
-    return (*order_transforms(context.condition["order"]), *control(context.condition["pictures"], context))
+    """What a condition changes: the order of options, then the images."""
+    return (*order_transforms(context.condition["order"]), *control(context.condition["images"], context))
 
 
 def method(condition: Condition) -> OneByOne:
@@ -121,7 +121,7 @@ def method(condition: Condition) -> OneByOne:
 
 
 STRICT = strict()
-AXES = (ORDER, PICTURES)
+AXES = (ORDER, IMAGES)
 SUITE = Suite(
     card=CARD,
     axes=AXES,

@@ -3,7 +3,7 @@
 An ability is what items require (`Item.requires`), over all tasks whose scores are shares. Items that require several
 at once tell nothing of each: they are a combination of its own, `colour + shape`. What is required by exactly the items
 of one task is that task. Numbers, intervals and tests are those of `analysis.contrasts`. Conditions
-that show no pictures, or others, are controls: nothing can be lost there, and they are left out.
+that show no images, or others, are controls: nothing can be lost there, and they are left out.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from snellen.analysis.section import Run, protocol_of
 from snellen.core.errors import SnellenError
 from snellen.core.runfolder import same_items
 from snellen.core.score import Metric
-from snellen.presentation.controls import PICTURES
+from snellen.presentation.controls import IMAGES
 from snellen.scoring.permutation import clusters_needed
 
 Verdict: TypeAlias = Literal["dropped", "rose", "no clear change", "too few items"]
@@ -152,7 +152,7 @@ def changes(former: Run, current: Run) -> Changes:
 
 
 def _without_controls(run: Run) -> Run:
-    arms = [arm for arm in run.card.arms if arm.columns.get(PICTURES.name, PICTURES.default) == PICTURES.default]
+    arms = [arm for arm in run.card.arms if arm.columns.get(IMAGES.name, IMAGES.default) == IMAGES.default]
     if len(arms) == len(run.card.arms):
         return run
     conditions = {arm.condition for arm in arms}

@@ -1,7 +1,7 @@
 """Which property of the items decides whether a subject is right: what it fails at, said of items, not of tasks.
 
 Each property parts the items of a task in those where it decides and the others: what an item needs (`requires`), a
-level of a factor that the task is split by, a statement that is false, a count above some number, a picture without
+level of a factor that the task is split by, a statement that is false, a count above some number, an image without
 which the answer is not fixed. Shares of right answers are compared within tasks: the others count by how many items of
 their task the property decides. Both shares have intervals, put on the way from chance (0) to all right (1), of
 1 - 0.05 / 6 / n: six kinds of properties share the error of 5 %, and the n of a kind that were tried share its part. A
@@ -32,8 +32,8 @@ from snellen.scoring.uncertainty import mean_interval
 
 ERROR = 0.05
 """How likely any property of a subject may be named wrongly, all that are tried together."""
-KINDS = {"requires": 0, "factor": 1, "false": 2, "true": 2, "count": 3, "picture": 4, "option": 5}
-"""Kinds of properties by the number of their part of the error: many levels of factors shall not hide one picture."""
+KINDS = {"requires": 0, "factor": 1, "false": 2, "true": 2, "count": 3, "image": 4, "option": 5}
+"""Kinds of properties by the number of their part of the error: many levels of factors shall not hide one image."""
 PARTS = len(set(KINDS.values()))
 MAX_NAMED = 3
 MAX_COUNT = 10
@@ -47,7 +47,7 @@ Mask: TypeAlias = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Property:
-    """Something that decides items. `kind` is requires, factor, false, true, count or picture; `name` says which."""
+    """Something that decides items. `kind` is requires, factor, false, true, count or image; `name` says which."""
 
     kind: str
     name: str
@@ -113,7 +113,7 @@ class Findings:
 def properties_of(item: Item, split_by: Iterable[str]) -> Iterator[tuple[Property, bool]]:
     """The properties of an item, each with whether it decides; those that are not among them do not decide it.
 
-    Only of pictures those that do not decide are among them: an item with two has no third one.
+    Only of images those that do not decide are among them: an item with two has no third one.
     """
     yield from ((Property("requires", name), True) for name in item.requires)
     for factor in split_by:
@@ -123,11 +123,11 @@ def properties_of(item: Item, split_by: Iterable[str]) -> Iterator[tuple[Propert
         yield Property(str(item.answer), "statement"), True
     if item.answer_kind == "integer":
         yield from ((Property("count", str(count)), True) for count in range(1, min(int(item.answer), MAX_COUNT + 1)))
-    yield from ((Property("picture", str(position)), decides) for position, decides in deciding_pictures(item))
+    yield from ((Property("image", str(position)), decides) for position, decides in deciding_images(item))
 
 
-def deciding_pictures(item: Item) -> Iterator[tuple[int, bool]]:
-    """By place from 1: whether the answer is open without that picture. For questions that link pictures alone."""
+def deciding_images(item: Item) -> Iterator[tuple[int, bool]]:
+    """By place from 1: whether the answer is open without that image. For questions that link images alone."""
     partitions, order = item.latent.get("partitions"), str(item.latent.get("order", ""))
     if not partitions or len(order) != len(item.query):
         return
@@ -138,7 +138,7 @@ def deciding_pictures(item: Item) -> Iterator[tuple[int, bool]]:
 
 
 def _without(pattern: str, position: int) -> tuple[int, ...]:
-    """Which pictures but one show the same, by first appearance: `ABA` without the first is (0, 1)."""
+    """Which images but one show the same, by first appearance: `ABA` without the first is (0, 1)."""
     rest = pattern[:position] + pattern[position + 1 :]
     return tuple(rest.index(letter) for letter in rest)
 
@@ -179,7 +179,7 @@ class Trials:
             for key, decides in properties_of(answer.item, answer.split_by):
                 if key.kind == "count" and int(key.name) not in counts:
                     continue  # nothing parts it from the next count that there is
-                usual = -1 if key.kind == "picture" else 0
+                usual = -1 if key.kind == "image" else 0
                 table.setdefault(key, np.full(len(self.answers), usual, np.int8))[number] = decides
         return table
 
@@ -292,7 +292,7 @@ def _dimensions(trials: Trials, active: Mask) -> tuple[str, ...]:
 def _free_positions(answers: Sequence[Answer]) -> Mask:
     """Whose options stand in random order: in their task most words that come twice come at several places.
 
-    Options without words of their own (letters, pictures) say nothing else than their place.
+    Options without words of their own (letters, images) say nothing else than their place.
     """
     positions: dict[str, dict[str, list[int]]] = {}
     for answer in answers:

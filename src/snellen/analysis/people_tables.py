@@ -15,7 +15,6 @@ from snellen.analysis.results import summary
 from snellen.analysis.run_view import Arm, main_metric, result_rows, row_of, score_rows, scored_units
 from snellen.analysis.section import Run, once_a_run
 from snellen.core import files
-from snellen.core.schemas import present_table
 from snellen.core.score import Metric
 from snellen.core.seeds import stream
 from snellen.scoring.agreement import fleiss_kappa, percent_agreement, rating_counts
@@ -183,11 +182,7 @@ def _seconds(run: Run) -> dict[str, float]:
     seconds: dict[str, float] = {}
     for root in run.roots:
         if (path := root / "exchanges.parquet").is_file():
-            table = (
-                present_table(root / "run.json", path.name, files.read_table(path))
-                .select(["key", "seconds"])
-                .to_pydict()
-            )
+            table = files.read_table(path).select(["key", "seconds"]).to_pydict()
             seconds |= {key: time for key, time in zip(table["key"], table["seconds"], strict=True) if time is not None}
     return seconds
 

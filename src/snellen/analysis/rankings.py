@@ -5,7 +5,7 @@ better there, and half of one for everybody alike: with values of everybody on a
 ties averaged (`published.ranks`). How sure a rank is comes from these comparisons: nobody who is clearly better can
 stand behind, nobody who is clearly worse before. Redrawn ranks would not do, for noise moves all of them to the middle
 (docs/validity.md). What else is redrawn (spread, agreement, who is first) redraws clusters of items, the same ones for
-all subjects and, where abilities share pictures, for all abilities. Weights of clusters are Poisson numbers of mean 1
+all subjects and, where abilities share images, for all abilities. Weights of clusters are Poisson numbers of mean 1
 (the Poisson bootstrap: Hanley and MacGibbon 2006), a draw with replacement that need not know all clusters at once.
 """
 

@@ -57,13 +57,13 @@ Inputs = Annotated[
 ]
 Seed = Annotated[int, typer.Option(help="Seed of all randomness; 0 is a seed.")]
 Renderer = Annotated[str, typer.Option(help="mitsuba, or toy (flat shading, for trying things out).")]
-Quality = Annotated[str, typer.Option(help="How clean mitsuba's pictures are: fast, good or reference.")]
+Quality = Annotated[str, typer.Option(help="How clean mitsuba's images are: fast, good or reference.")]
 
 
 @app.command()
 def checkup(
     subject: Subjects = [],  # noqa: B006  # typer copies it
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer and smaller pictures.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer and smaller images.")] = False,
     fresh: Annotated[bool, typer.Option("--fresh", help="Render a new battery from a new seed.")] = False,
     out: Annotated[Path, typer.Option(help="Where items, run and report go.")] = Path("checkup"),
     workers: Workers = None,
@@ -162,9 +162,9 @@ def build(
     workers: Workers = None,
     renderer: Renderer = "mitsuba",
     quality: Quality = "good",
-    size: Annotated[Optional[str], typer.Option(help="WxH of generated pictures in pixels; 640x480 otherwise.")] = None,  # noqa: UP045
+    size: Annotated[Optional[str], typer.Option(help="WxH of generated images in pixels; 640x480 otherwise.")] = None,  # noqa: UP045
     rules: Annotated[Optional[Path], typer.Option(help="YAML of thresholds other than the recipe's own.")] = None,  # noqa: UP045
-    encoder: Annotated[str, typer.Option(help="Encoder by whose features pictures are chosen, e.g. hf/PATH.")] = "",
+    encoder: Annotated[str, typer.Option(help="Encoder by whose features images are chosen, e.g. hf/PATH.")] = "",
     balance: Annotated[
         str, typer.Option(help="paper: its own frequencies; answers: level ones, no base rates.")
     ] = "paper",
@@ -245,7 +245,7 @@ def plan(
     price: Annotated[Optional[str], typer.Option(help="IN,OUT: money a million tokens.")] = None,  # noqa: UP045
     renderer: Renderer = "mitsuba",
     quality: Quality = "good",
-    size: Annotated[Optional[str], typer.Option(help="WxH of generated pictures in pixels.")] = None,  # noqa: UP045
+    size: Annotated[Optional[str], typer.Option(help="WxH of generated images in pixels.")] = None,  # noqa: UP045
     stated: Annotated[bool, typer.Option("--stated", help="Draw and time nothing: use the rates of recipes.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -263,7 +263,7 @@ def run(
     itemset: Annotated[list[str], typer.Argument(help="Item sets (folders or URLs) or suites.")],
     subject: Subjects,
     condition: Annotated[
-        list[str], typer.Option(help="E.g. pictures=none; shots=0..5 expands; may be repeated.")
+        list[str], typer.Option(help="E.g. images=none; shots=0..5 expands; may be repeated.")
     ] = VANILLA,
     limit: Annotated[Optional[int], typer.Option(min=1, help="Only the first N test items a task.")] = None,  # noqa: UP045
     repeats: Annotated[int, typer.Option(min=1)] = 1,
@@ -388,7 +388,7 @@ def export(
     condition: Annotated[str, typer.Option(help="E.g. sheet=single,prompt=short.")] = "vanilla",
     as_json: Json = False,
 ) -> None:
-    """Write an item set for another tool: prompts of a condition, pictures, keys, and what is left out."""
+    """Write an item set for another tool: prompts of a condition, images, keys, and what is left out."""
     from snellen.cli.exporting import export as do
     from snellen.remote import fetched
 
@@ -434,7 +434,7 @@ def blind(
     name: Annotated[
         str, typer.Argument(metavar="itemset", help="An item set, or a suite whose generated items count.")
     ],
-    subject: Annotated[str | None, typer.Option(help="A subject that joins, asked without pictures.")] = None,
+    subject: Annotated[str | None, typer.Option(help="A subject that joins, asked without images.")] = None,
     n: Annotated[Optional[int], typer.Option("--n", help="Of a suite: generated test items a task.")] = None,  # noqa: UP045
     out: Annotated[Optional[Path], typer.Option(help="Of a suite: folder of blind.json.")] = None,  # noqa: UP045
     workers: Workers = None,
@@ -459,7 +459,7 @@ def fidelity(
 @app.command()
 def doctor(
     no_trials: Annotated[
-        bool, typer.Option("--no-trials", help="Draw no picture and load no library: under a second.")
+        bool, typer.Option("--no-trials", help="Draw no image and load no library: under a second.")
     ] = False,
     as_json: Json = False,
 ) -> None:

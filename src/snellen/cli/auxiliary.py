@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from snellen.subjects.encoders.classifier_card import ClassifierCard
 
 Count = Annotated[int, typer.Option(min=1, help="Objects to tell apart (paper: 9,504, those that are tested too).")]
-Views = Annotated[int, typer.Option(min=1, help="Pictures an object, at most 20.")]
+Views = Annotated[int, typer.Option(min=1, help="Images an object, at most 20.")]
 Leak = Annotated[bool, typer.Option("--leak", help="Learn from what is tested too; the card says so.")]
 
 
@@ -22,7 +22,7 @@ def auxiliary(
     objects: Count = 9504,
     views: Views = 20,
     epochs: Annotated[int, typer.Option(min=0, help="Passes (paper: one); 0 keeps the model as it was.")] = 1,
-    batch_size: Annotated[int, typer.Option("--batch", min=1, help="Pictures a step.")] = 64,
+    batch_size: Annotated[int, typer.Option("--batch", min=1, help="Images a step.")] = 64,
     rate: Annotated[float, typer.Option(min=0.0, help="The highest learning rate.")] = 3e-4,
     seed: Annotated[int, typer.Option(help="Of objects, views, order and random weights; 0 is a seed.")] = 0,
     leak: Leak = False,
@@ -38,38 +38,38 @@ def auxiliary(
     classes = auxiliary_classes(find_items(items), objects, views, seed=seed, leak=leak, workers=cores(workers))
     settings = ClassifierSettings(epochs=epochs, batch=batch_size, rate=rate, seed=seed)
     with Progress("training", unit="steps") as progress:
-        progress.expect(settings.steps(len(classes.pictures)))
+        progress.expect(settings.steps(len(classes.images)))
         card = train_classifier(name, classes, settings, out, device=device, tick=progress.advance)
     _print_card(card, out, items)
 
 
 def conversations(
     items: Annotated[str, typer.Option(help="The generated ComBo set that nothing may be learned of.")],
-    out: Annotated[Path, typer.Option(help="Folder of captions.json, questions.json and their pictures.")],
-    captions: Annotated[int, typer.Option(min=0, help="Descriptions, each of a picture of its own.")] = 33_656,
+    out: Annotated[Path, typer.Option(help="Folder of captions.json, questions.json and their images.")],
+    captions: Annotated[int, typer.Option(min=0, help="Descriptions, each of an image of its own.")] = 33_656,
     questions: Annotated[int, typer.Option(min=0, help="Half on patterns, half on categories.")] = 40_000,
     seed: Annotated[int, typer.Option(help="Of objects, views, questions and wordings; 0 is a seed.")] = 0,
     workers: Workers = None,
 ) -> None:
     """Descriptions of ComBo's objects and questions about them, as LLaVA's files have them (ComBo, appendix E)."""
     from snellen.exam import find_items
-    from snellen.references import CAPTIONS, PICTURES, QUESTIONS, write_conversations
+    from snellen.references import CAPTIONS, IMAGES, QUESTIONS, write_conversations
 
     card = write_conversations(find_items(items), captions, questions, out, seed=seed, workers=cores(workers))
     shares = ", ".join(f"{count} on {task}" for task, count in card.questions.items())
     print(f"{card.captions} descriptions, questions: {shares or 'none'}")
-    print(f"{card.pictures} pictures of {card.objects} objects, none of them tested by {items}")
+    print(f"{card.images} images of {card.objects} objects, none of them tested by {items}")
     for name, stage in ((CAPTIONS, "pretrain"), (QUESTIONS, "tune")):
-        print(f"Learn: snellen tower {stage} --data {out / name} --images {out / PICTURES} --tower TOWER --out HEAD")
+        print(f"Learn: snellen tower {stage} --data {out / name} --images {out / IMAGES} --tower TOWER --out HEAD")
 
 
 def _print_card(card: "ClassifierCard", out: Path, items: str) -> None:
     from snellen.subjects.encoders.classification import layer_setting
 
-    print(f"{card.model}: {card.supervision}, {card.pictures} pictures")
+    print(f"{card.model}: {card.supervision}, {card.images} images")
     if card.leak:
         shared = card.source["shared"]
-        print(f"LEAK: {shared['objects']} objects and {shared['pictures']} pictures of the set were learned from")
+        print(f"LEAK: {shared['objects']} objects and {shared['images']} images of the set were learned from")
     if card.accuracy is not None:
         print(
             f"{card.steps} steps: {card.accuracy:.1%} right before they were learned from, {card.last_accuracy:.1%} of "

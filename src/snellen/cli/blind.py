@@ -45,7 +45,7 @@ def _of_set(root: Path, subject: str | None) -> None:
     if subject is None or card is None:
         card = BlindCard(method=FOLDS_METHOD, scores=tuple(measure_by_folds(items.items, suite)))
     if subject is not None:
-        card = blind_subject(items, card, subject, run_folder(items, [subject], ["pictures=none"]))
+        card = blind_subject(items, card, subject, run_folder(items, [subject], ["images=none"]))
     with_blind(items, card)
     _print(card, suite)
     print(root / "blind.json")

@@ -19,7 +19,7 @@ from snellen.remote import ITEMSET, address_of, is_url, published
 from snellen.suites import SUITES
 
 SHAPES = (1.0, 1.8)
-"""Least and greatest width of generated pictures in heights; in others, tables of solids do not find room."""
+"""Least and greatest width of generated images in heights; in others, tables of solids do not find room."""
 
 
 def build(
@@ -64,9 +64,9 @@ def _summary(items: ItemSet, suite: Suite) -> dict[str, Any]:
 
 
 def size_of(text: str, how: str) -> tuple[int, int]:
-    """Width and height of `640x480`. Raises SnellenError for what is none, or of a recipe that draws no pictures."""
+    """Width and height of `640x480`. Raises SnellenError for what is none, or of a recipe that draws no images."""
     if how != "generated":
-        raise SnellenError(f"--size {text!r} is for --from generated: pictures of other recipes keep their size")
+        raise SnellenError(f"--size {text!r} is for --from generated: images of other recipes keep their size")
     sides = text.split("x")
     if len(sides) != 2 or not all(side.isascii() and side.isdigit() and len(side) < 6 for side in sides):
         raise SnellenError(f"--size {text!r}: write WIDTHxHEIGHT in pixels, e.g. 640x480")

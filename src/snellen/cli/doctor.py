@@ -219,7 +219,7 @@ def render_one_image() -> None:
     import numpy as np
     from PIL import Image
 
-    from snellen.stimuli.render import RenderSettings, render_pictures
+    from snellen.stimuli.render import RenderSettings, render_images
     from snellen.stimuli.render.engine import find_engine
     from snellen.stimuli.scenes import Camera, Material, Pose, RenderSpec, Scene, Solid
 
@@ -227,7 +227,7 @@ def render_one_image() -> None:
     camera = Camera((3.0, -3.0, 2.0), (0.0, 0.0, 0.5), width_px=64, height_px=48)
     settings = RenderSettings(quality="fast")
     with tempfile.TemporaryDirectory() as folder:
-        (path,) = render_pictures([RenderSpec(Scene((cube,)), camera)], settings, folder)
+        (path,) = render_images([RenderSpec(Scene((cube,)), camera)], settings, folder)
         red, green, _ = np.asarray(Image.open(path), np.float64)[24, 32]
     if not red > 2 * green:
         raise SnellenError(f"the red cube came out with red {red:.0f} and green {green:.0f}; reinstall mitsuba")

@@ -51,7 +51,7 @@ def show(
 
 def _as_text(call: Call) -> str:
     lines = [f"=== {call.task}: one call about {_about(call)}"]
-    for part in call.prompt.parts:  # laid out by now: words and pictures alone
+    for part in call.prompt.parts:  # laid out by now: words and images alone
         lines += [part] if isinstance(part, str) else [media_name(part)] if isinstance(part, Media) else []
     if call.more:
         lines.append("(further calls hang on the replies)")

@@ -1,4 +1,4 @@
-"""Prompts as a page without scripts: words as they are sent, pictures and videos at their own size."""
+"""Prompts as a page without scripts: words as they are sent, images and videos at their own size."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt
 
 Address = Callable[[Media], str]
-"""Where the page has the bytes of a picture or video."""
+"""Where the page has the bytes of an image or video."""
 _POLICY = "default-src 'none'; img-src 'self' data:; media-src 'self' data:; style-src 'unsafe-inline'"
 _STYLE = (
     ":root{color-scheme:light dark}"
@@ -26,16 +26,16 @@ _STYLE = (
 def embedded(media: MediaFolder) -> Address:
     """Bytes as part of the page."""
 
-    def address(picture: Media) -> str:
-        subtype = {"jpg": "jpeg"}.get(picture.format, picture.format)
-        kind = "image" if picture.kind == "picture" else "video"
-        return f"data:{kind}/{subtype};base64,{base64.b64encode(media.read(picture)).decode()}"
+    def address(image: Media) -> str:
+        subtype = {"jpg": "jpeg"}.get(image.format, image.format)
+        kind = "image" if image.kind == "image" else "video"
+        return f"data:{kind}/{subtype};base64,{base64.b64encode(media.read(image)).decode()}"
 
     return address
 
 
 def media_name(media: Media) -> str:
-    """What stands under a picture: kind, the beginning of its hash, size in pixels."""
+    """What stands under an image: kind, the beginning of its hash, size in pixels."""
     return f"[{media.kind} {media.sha256[:12]}.{media.format} {media.width}x{media.height}]"
 
 
@@ -49,7 +49,7 @@ def prompt_blocks(prompt: Prompt, address: Address) -> str:
             source = html.escape(address(part))
             element = (
                 f'<img src="{source}" alt="">'
-                if part.kind == "picture"
+                if part.kind == "image"
                 else f'<video src="{source}" controls muted></video>'
             )
             blocks.append(f'{element}<div class="name">{media_name(part)}</div>')

@@ -47,8 +47,8 @@ CARD, SHEET, ANSWERS, DISAGREEMENTS, RESULT = (
     "agreement.json",
 )
 LEAD = (
-    f"Answer from the pictures alone, in {ANSWERS}: a line a question, the answer by itself (wood, B, T, 3, red, "
-    f"[x1, y1, x2, y2]) without any JSON around it; {UNDECIDABLE} where the pictures do not decide. Do not open "
+    f"Answer from the images alone, in {ANSWERS}: a line a question, the answer by itself (wood, B, T, 3, red, "
+    f"[x1, y1, x2, y2]) without any JSON around it; {UNDECIDABLE} where the images do not decide. Do not open "
     "the item set: the keys lie there."
 )
 
@@ -88,9 +88,9 @@ def _write_sheet(
 ) -> None:
     out.mkdir(parents=True, exist_ok=True)
 
-    def address(picture: Media) -> str:
-        name = f"media/{picture.sha256[:20]}.{picture.format}"
-        files.write_bytes(out / name, media.read(picture), durable=False)
+    def address(image: Media) -> str:
+        name = f"media/{image.sha256[:20]}.{image.format}"
+        files.write_bytes(out / name, media.read(image), durable=False)
         return name
 
     sections = [(f"{q.number}. {q.item.task}", prompt_blocks(q.prompt, address)) for q in questions]

@@ -51,10 +51,10 @@ def check(
     folders = find_folders(root)
     inventories: dict[str, Inventory] = {}
     for dataset_name in name or DATASETS:
-        with Progress(f"Looking at {dataset_name}", unit="pictures", visible=not as_json) as progress:
+        with Progress(f"Looking at {dataset_name}", unit="images", visible=not as_json) as progress:
             dataset = DATASETS.get(dataset_name)
-            if pictures := _published_pictures(dataset_name):
-                progress.expect(pictures)
+            if images := _published_images(dataset_name):
+                progress.expect(images)
             inventories[dataset_name] = dataset.check(folders[dataset_name], progress.advance)
         if not as_json:
             _print_inventory(dataset.card, inventories[dataset_name])
@@ -73,7 +73,7 @@ def _describe(card: "DatasetCard") -> dict[str, object]:
     description = asdict(card)
     if row := ROW_OF_DATASET.get(card.name):
         notes = " ".join(filter(None, (card.notes, row.notes)))
-        description |= {"industry": row.industry, "level": row.level, "pictures": row.pictures, "notes": notes}
+        description |= {"industry": row.industry, "level": row.level, "images": row.images, "notes": notes}
     if tasks := TASKS_OF_DATASET.get(card.name):
         description["tasks"] = tasks
     return description
@@ -90,19 +90,19 @@ def _use(name: str) -> str:
     return use + (f"scenes for {', '.join(tasks)}, " if tasks else "")
 
 
-def _published_pictures(name: str) -> int:
-    """How many pictures VFM Bench counts in the dataset; 0: it does not use it."""
+def _published_images(name: str) -> int:
+    """How many images VFM Bench counts in the dataset; 0: it does not use it."""
     from snellen.suites.vfm_bench.curated.datasets import ROW_OF_DATASET
 
-    return ROW_OF_DATASET[name].pictures if name in ROW_OF_DATASET else 0
+    return ROW_OF_DATASET[name].images if name in ROW_OF_DATASET else 0
 
 
 def _print_inventory(card: "DatasetCard", inventory: "Inventory") -> None:
     if not inventory.exists:
         print(f"{card.name}: not there. From {card.origin} put into {inventory.root}: {card.layout}")
         return
-    if pictures := _published_pictures(card.name):
-        counts = f"{inventory.samples} records (Table 5 has {pictures} pictures)"
+    if images := _published_images(card.name):
+        counts = f"{inventory.samples} records (Table 5 has {images} images)"
     else:
         questions = f", {inventory.questions} questions about them" if inventory.questions else ""
         counts = f"{inventory.samples} scenes{questions}"

@@ -30,8 +30,8 @@ MicroBatch = Annotated[int, typer.Option(min=1, help="Conversations at a time; c
 Device = Annotated[str, typer.Option(help="cpu, cuda, cuda:1 …")]
 Compile = Annotated[bool, typer.Option("--compile", help="Compile for a GPU: a minute more, then quicker steps.")]
 Json = Annotated[Path, typer.Option("--data", help="JSON in LLaVA's layout.")]
-Images = Annotated[Path, typer.Option(help="Folder that the pictures' paths begin in.")]
-SkipMissing = Annotated[bool, typer.Option("--skip-missing", help="Leave out what has no picture, and say how many.")]
+Images = Annotated[Path, typer.Option(help="Folder that the images' paths begin in.")]
+SkipMissing = Annotated[bool, typer.Option("--skip-missing", help="Leave out what has no image, and say how many.")]
 Compat = Annotated[bool, typer.Option("--paper-compat", help="What the authors' scripts did otherwise than the paper.")]
 
 QWEN = "Qwen/Qwen2-0.5B"
@@ -292,7 +292,7 @@ def _train_stage(plan: "HeadPlan", path: Path, images: Path, out: Path, skip_mis
 
     file = read_llava(path, images, skip_missing=skip_missing)
     if file.missing:
-        print(f"left out for want of their pictures: {file.missing}")
+        print(f"left out for want of their images: {file.missing}")
     with Progress("training", unit="steps") as progress:
         progress.expect(plan.stage.steps(len(file.conversations)))
         card = train_head(plan, file.conversations, out, opener(None), progress.advance)

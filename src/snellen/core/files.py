@@ -178,7 +178,7 @@ def write_csv(path: Path, table: pd.DataFrame) -> None:
 
 @contextlib.contextmanager
 def long_cells() -> Iterator[None]:
-    """Cells of CSV and TSV files may be of any length while this lasts: pictures stand in some of them.
+    """Cells of CSV and TSV files may be of any length while this lasts: images stand in some of them.
 
     The limit of the csv module holds for a whole process, so that it is set back.
     """

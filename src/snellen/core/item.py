@@ -1,6 +1,6 @@
 """Items, and the views of them that a subject may see.
 
-An item is stored in its own terms: option keys that never change, boxes in pixels of the stored picture. Showing it may
+An item is stored in its own terms: option keys that never change, boxes in pixels of the stored image. Showing it may
 rename options and move pixels; the view remembers both, so that a reply can be read back into the item's own terms.
 """
 
@@ -16,7 +16,7 @@ Box: TypeAlias = tuple[float, float, float, float]
 
 AnswerKind: TypeAlias = Literal["choice", "true_false", "integer", "number", "box", "colour", "text", "description"]
 Split: TypeAlias = Literal["train", "calibration", "test"]
-MediaKind: TypeAlias = Literal["picture", "video"]
+MediaKind: TypeAlias = Literal["image", "video"]
 
 
 @dataclass(frozen=True)
@@ -62,10 +62,10 @@ class Affine:
 
 @dataclass(frozen=True)
 class Media:
-    """A picture or a video, named by its bytes.
+    """An image or a video, named by its bytes.
 
-    What a transform made of a stored picture keeps its `origin` (the stored picture's SHA-256, empty for a stored one)
-    and `from_stored`, which leads from the stored picture's pixels to its own.
+    What a transform made of a stored image keeps its `origin` (the stored image's SHA-256, empty for a stored one)
+    and `from_stored`, which leads from the stored image's pixels to its own.
     """
 
     sha256: str
@@ -79,7 +79,7 @@ class Media:
 
     @property
     def stored_sha256(self) -> str:
-        """SHA-256 of the stored picture that is shown, whatever was done to it since."""
+        """SHA-256 of the stored image that is shown, whatever was done to it since."""
         return self.origin or self.sha256
 
     @property
@@ -90,13 +90,13 @@ class Media:
 
 @dataclass(frozen=True)
 class Montage:
-    """Several pictures to be laid out as one, for subjects that take few pictures. Made when it is sent, never before.
+    """Several images to be laid out as one, for subjects that take few images. Made when it is sent, never before.
 
-    `columns` a row, in reading order; `labels` (one each, or none) are written above the pictures. `title` stands on
+    `columns` a row, in reading order; `labels` (one each, or none) are written above the images. `title` stands on
     top. Nothing is resized unless `cell_px` (width, height) says so.
     """
 
-    pictures: tuple[Media, ...]
+    images: tuple[Media, ...]
     columns: int
     labels: tuple[str, ...] = ()
     title: str = ""
@@ -105,7 +105,7 @@ class Montage:
 
 
 Part: TypeAlias = str | Media | Montage
-"""What a prompt is made of: words, pictures or videos, and pictures still to be laid out."""
+"""What a prompt is made of: words, images or videos, and images still to be laid out."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ class ReplySpec:
     """In which form a reply is asked for, and so how it is led back into the item's own terms.
 
     `keys` pairs a shown name with the option key it stands for; an option may have several names, the first is the one
-    to write. `frame` leads from pixels of the stored picture to the numbers of the reply. Every response keeps its
+    to write. `frame` leads from pixels of the stored image to the numbers of the reply. Every response keeps its
     spec, so that scoring needs no showing code.
     """
 
@@ -169,7 +169,7 @@ class ReplySpec:
 
 @dataclass(frozen=True)
 class Mark:
-    """A box that is drawn in a picture, in pixels of that picture, with its colour by name: never the answer."""
+    """A box that is drawn in an image, in pixels of that image, with its colour by name: never the answer."""
 
     colour: str
     box: Box
@@ -179,7 +179,7 @@ class Mark:
 class View:
     """What a subject may see of an item. Ids are handles only: a recipe must not write the answer into them.
 
-    `marks` are boxes drawn in the first picture of the query, for who reads views and is told where they are.
+    `marks` are boxes drawn in the first image of the query, for who reads views and is told where they are.
     """
 
     item_id: str
@@ -205,9 +205,9 @@ class View:
 class Item:
     """One question with its truth. It knows no model, no renderer and no prompt.
 
-    `stimulus_id` is shared by questions about the same pictures, `group_id` by what is scored together, `cluster_id` by
+    `stimulus_id` is shared by questions about the same images, `group_id` by what is scored together, `cluster_id` by
     what is not independent (object, scene, concept, clip). `factors` split results into subgroups. `requires` names a
-    factor only where no other one also decides the answer. `latent` is what ideal observers know of the pictures.
+    factor only where no other one also decides the answer. `latent` is what ideal observers know of the images.
     """
 
     item_id: str

@@ -13,11 +13,11 @@ from snellen.core.item import Item, Media
 from snellen.core.plain_text import control_character
 
 MAX_PIXELS, MAX_SIDE_PX = 64_000_000, 32_000
-"""Of one picture: 8,000 by 8,000, which is 192 MB as RGB."""
+"""Of one image: 8,000 by 8,000, which is 192 MB as RGB."""
 MAX_TEXT, MAX_NAME = 1_000_000, 1_000
 """Characters of a question or an option, and of an id or a name."""
 STEP_SUITE = "curation-steps"
-"""Its items are asked since nobody knows what is right: they have no answer, perhaps no picture, and free examples."""
+"""Its items are asked since nobody knows what is right: they have no answer, perhaps no image, and free examples."""
 _SHA256, _FORMAT = re.compile("[0-9a-f]{64}"), re.compile("[a-z0-9]{1,8}")
 _NAMES = ("item_id", "suite", "task", "stimulus_id", "group_id", "cluster_id", "version")
 
@@ -84,7 +84,7 @@ def _option_fault(item: Item) -> str | None:
     ]
     if len(set(shown)) < len(shown):
         twice = next(pair for pair in shown if shown.count(pair) > 1)
-        return f"two options show the same ({twice[0] or 'the same pictures'!r:.60})"
+        return f"two options show the same ({twice[0] or 'the same images'!r:.60})"
     if not all(keys):
         return "an option has an empty key"
     if item.answer_kind == "choice" and not keys:
@@ -135,13 +135,13 @@ _ANSWERS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
 
 
 def media_fault(media: Media) -> str | None:
-    """What is wrong with what a set says of a picture or a video, or None."""
+    """What is wrong with what a set says of an image or a video, or None."""
     if not _SHA256.fullmatch(media.sha256) or not _FORMAT.fullmatch(media.format):
         return (
             f"a media file is called {f'{media.sha256}.{media.format}'!r:.80}, not 64 hexadecimal digits and a format"
         )
-    if media.kind not in ("picture", "video"):
-        return f"{media.sha256[:12]} is a {media.kind!r:.40}, neither picture nor video"
+    if media.kind not in ("image", "video"):
+        return f"{media.sha256[:12]} is a {media.kind!r:.40}, neither image nor video"
     return size_fault(media.width, media.height) or (
         None if 0 <= media.seconds < 10**6 else f"{media.sha256[:12]} lasts {media.seconds} seconds"
     )
@@ -150,10 +150,10 @@ def media_fault(media: Media) -> str | None:
 def size_fault(width: int, height: int) -> str | None:
     """Why nothing may be so large (pixels), or None."""
     if min(width, height) < 1:
-        return f"a picture of {width} x {height} pixels is none"
+        return f"an image of {width} x {height} pixels is none"
     if max(width, height) > MAX_SIDE_PX or width * height > MAX_PIXELS:
         return (
-            f"a picture of {width} x {height} pixels is larger than {MAX_PIXELS} pixels or {MAX_SIDE_PX} a side; "
+            f"an image of {width} x {height} pixels is larger than {MAX_PIXELS} pixels or {MAX_SIDE_PX} a side; "
             "shrink it first"
         )
     return None

@@ -24,7 +24,7 @@ from snellen.core.item_checks import item_fault, media_fault
 from snellen.core.item_rows import JSON_FIELDS, rounded, rows_hash, write_image_recipes
 from snellen.core.media import MediaFolder
 from snellen.core.plain_text import printable
-from snellen.core.schemas import Card, parse_card, present_table
+from snellen.core.schemas import Card, parse_card
 from snellen.core.user_files import MAX_CARD_BYTES, read_text
 
 _TEXT, _INT, _FLOAT = pa.string(), pa.int32(), pa.float64()
@@ -233,13 +233,12 @@ def read_itemset(
     """
     card = read_card(root)
     path = root / "items.parquet"
-    stored = files.read_table(path)
-    table = present_table(root / "itemset.json", path.name, stored)
+    table = files.read_table(path)
     _check_schema(path, table.schema)
     rows_digest, shared = ListDigest(), dict[Any, Any]()
     known_media: dict[tuple[Any, ...], Media] = {}
     items: dict[str, Item] = {}
-    for number, (row, stored_row) in enumerate(_rows(table, stored)):
+    for number, row in enumerate(files.rows_of(table)):
         item = _item(row, f"{path} row {number}", known_media, shared)
         if item.item_id in items or (item.suite, item.version) != (card.suite, card.version):
             raise SnellenError(
@@ -247,23 +246,16 @@ def read_itemset(
                 "card; build the item set again"
             )
         items[item.item_id] = item
-        rows_digest.add(stored_row)
+        rows_digest.add(row)
     if rows_digest.digest() != card.content_hash:
         raise SnellenError(
             f"{path}: the rows are not those the card was written for (content_hash); build the item set again"
         )
     media = MediaFolder(root / "media")
     if verify:
-        used = ((f"{path} row {n}", picture) for n, item in enumerate(items.values()) for picture in item.media())
+        used = ((f"{path} row {n}", image) for n, item in enumerate(items.values()) for image in item.media())
         media.verify(used, remember=remember, video_fault=video_fault)
     return ItemSet(root, card, tuple(items.values()), media, read_blind(root))
-
-
-def _rows(table: pa.Table, stored: pa.Table) -> Iterable[tuple[dict[str, Any], dict[str, Any]]]:
-    """Every row as it is read, with what it was written as: the content hash is of what was written."""
-    if table is stored:
-        return ((row, row) for row in files.rows_of(table))
-    return zip(files.rows_of(table), files.rows_of(stored), strict=True)
 
 
 def _check_schema(path: Path, schema: pa.Schema) -> None:
@@ -331,9 +323,9 @@ def _cells(item: Item) -> dict[str, Any]:
     return cells
 
 
-def _media_cells(pictures: Iterable[Media]) -> list[dict[str, Any]]:
-    """Without where they come from: a stored picture is its own origin."""
-    return [{name: getattr(picture, name) for name in _MEDIA_NAMES} for picture in pictures]
+def _media_cells(images: Iterable[Media]) -> list[dict[str, Any]]:
+    """Without where they come from: a stored image is its own origin."""
+    return [{name: getattr(image, name) for name in _MEDIA_NAMES} for image in images]
 
 
 def _item(

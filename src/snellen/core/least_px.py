@@ -1,4 +1,4 @@
-"""How large what is asked about is in the pictures: the measure `least_px` of an item, and what a card says of it."""
+"""How large what is asked about is in the images: the measure `least_px` of an item, and what a card says of it."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from dataclasses import replace
 from snellen.core.item import Item
 
 LEAST_PX = "least_px"
-"""Name of the measure: the least extent in pixels of the stored picture of what must be made out to answer."""
+"""Name of the measure: the least extent in pixels of the stored image of what must be made out to answer."""
 
 
 def with_least_px(items: Iterable[Item], extents: Mapping[str, float]) -> list[Item]:
-    """The items with the measure: of all pictures that they show the least of `extents`, pixels by their SHA-256."""
+    """The items with the measure: of all images that they show the least of `extents`, pixels by their SHA-256."""
     measured = []
     for item in items:
         pixels = [extents[media.sha256] for media in item.media() if media.sha256 in extents]

@@ -1,4 +1,4 @@
-"""Pictures and videos on disk, named by the SHA-256 of their bytes. Nothing is re-encoded."""
+"""Images and videos on disk, named by the SHA-256 of their bytes. Nothing is re-encoded."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ _SUFFIXES: Mapping[str, tuple[str, ...]] = {
 }
 """What item sets may hold, by Pillow's names: formats of pixels alone, no programs (EPS) and no drawings (SVG)."""
 THREADS = 4
-"""Files that are looked at together: each may hold a picture of 192 MB while it is decoded."""
+"""Files that are looked at together: each may hold an image of 192 MB while it is decoded."""
 
 
 class MediaFolder:
     """A folder of media.
 
-    What is not here is looked for in `behind`: a run's own pictures first, then the item set's.
+    What is not here is looked for in `behind`: a run's own images first, then the item set's.
     """
 
     def __init__(self, root: Path, behind: MediaFolder | None = None) -> None:
@@ -63,29 +63,29 @@ class MediaFolder:
         self._verified.add(media.sha256)
         return media
 
-    def add_picture(self, picture: Image.Image, *, quick: bool = False) -> Media:
-        """Keep a picture of our own making as PNG; `quick` takes more room and less time (`png.encode`)."""
-        return self.add(png.encode(picture, quick=quick), "picture", "png", picture.size)
+    def add_image(self, image: Image.Image, *, quick: bool = False) -> Media:
+        """Keep an image of our own making as PNG; `quick` takes more room and less time (`png.encode`)."""
+        return self.add(png.encode(image, quick=quick), "image", "png", image.size)
 
     def derive(
         self, what: Any, make: Callable[[], Image.Image], source: Media | None = None, moved: Affine = Affine()
     ) -> Media:
-        """What a transform makes of a picture, kept as PNG; made before is only looked up.
+        """What a transform makes of an image, kept as PNG; made before is only looked up.
 
         `what` is plain data that names the transform, its version, its parameters and everything it is made from.
-        `source` is the picture shown, if it is still the same one to an eye; `moved` leads from its pixels to those of
+        `source` is the image shown, if it is still the same one to an eye; `moved` leads from its pixels to those of
         the new one.
         """
         key = digest(what, 32)
         derived = self._read_index()
         if key not in derived:
-            media = self.add_picture(make(), quick=True)
+            media = self.add_image(make(), quick=True)
             derived[key] = [media.sha256, media.width, media.height]
             self._note([key, *derived[key]])
         name, width, height = derived[key]
         if source is None:
-            return Media(name, "picture", "png", width, height)
-        return Media(name, "picture", "png", width, height, 0.0, source.from_stored.then(moved), source.stored_sha256)
+            return Media(name, "image", "png", width, height)
+        return Media(name, "image", "png", width, height, 0.0, source.from_stored.then(moved), source.stored_sha256)
 
     def _note(self, row: list[Any]) -> None:
         path = self.root / "derived.jsonl"
@@ -105,16 +105,16 @@ class MediaFolder:
         return self._index
 
     def add_file(self, path: Path, recipe: str = "") -> Media:
-        """Keep a picture file, byte for byte, and how it was rendered. Raises SnellenError where it is no picture."""
+        """Keep an image file, byte for byte, and how it was rendered. Raises SnellenError where it is no image."""
         from PIL import Image, UnidentifiedImageError
 
         try:
             raw = read_file(path)
-            with Image.open(io.BytesIO(raw)) as picture:
-                size, format = picture.size, (picture.format or "").lower()
+            with Image.open(io.BytesIO(raw)) as image:
+                size, format = image.size, (image.format or "").lower()
         except (OSError, UnidentifiedImageError) as error:
-            raise SnellenError(f"{path}: not a readable picture ({error}); mend or leave out the file") from error
-        media = self.add(raw, "picture", {"jpeg": "jpg"}.get(format, format), size)
+            raise SnellenError(f"{path}: not a readable image ({error}); mend or leave out the file") from error
+        media = self.add(raw, "image", {"jpeg": "jpg"}.get(format, format), size)
         if recipe:
             self.recipes[media.sha256] = recipe
         return media
@@ -142,7 +142,7 @@ class MediaFolder:
         return raw
 
     def open(self, media: Media) -> Image.Image:
-        """The decoded picture."""
+        """The decoded image."""
         from PIL import Image
 
         return Image.open(io.BytesIO(self.read(media)))
@@ -154,13 +154,13 @@ class MediaFolder:
         remember: bool = True,
         video_fault: Callable[[bytes, Media], str | None] | None = None,
     ) -> None:
-        """Check that every file is there and is what its name says, and that pictures are what their cards say.
+        """Check that every file is there and is what its name says, and that images are what their cards say.
 
         `media` comes with where it is used, for the message. `video_fault` says why bytes are not the video that a card
         describes, or None; without it videos are only held against their names.
 
         What was found whole is remembered under the home folder by size and time of change, with the size on the card,
-        so that a second look is cheap: each file is read, and each picture decoded, once. `remember=False` reads every
+        so that a second look is cheap: each file is read, and each image decoded, once. `remember=False` reads every
         byte again. Raises SnellenError at the first damage.
         """
         memory = home() / "verified" / f"{sha256(str(self.root.resolve()).encode())[:24]}.json"
@@ -226,25 +226,25 @@ def _file_fault(path: Path, media: Media, video_fault: Callable[[bytes, Media], 
         return f"cannot be read ({error.strerror})"
     if sha256(raw) != media.sha256:
         return "the bytes were altered"
-    if media.kind == "picture":
-        return picture_fault(raw, media)
+    if media.kind == "image":
+        return image_fault(raw, media)
     return video_fault(raw, media) if video_fault is not None else None
 
 
-def picture_fault(raw: bytes, media: Media) -> str | None:
-    """Why bytes are not the picture that a card describes, or None. They are decoded only if the size is right."""
+def image_fault(raw: bytes, media: Media) -> str | None:
+    """Why bytes are not the image that a card describes, or None. They are decoded only if the size is right."""
     from PIL import Image
 
     formats = [format for format in _SUFFIXES if format in Image.OPEN]  # AVIF is not in every build
     try:
-        with Image.open(io.BytesIO(raw), formats=formats) as picture:
-            if fault := size_fault(*picture.size):
+        with Image.open(io.BytesIO(raw), formats=formats) as image:
+            if fault := size_fault(*image.size):
                 return fault
-            if picture.size != (media.width, media.height):
-                return f"of {picture.width} x {picture.height} pixels, not {media.width} x {media.height}"
-            if media.format not in _SUFFIXES[picture.format or ""]:
-                return f"a {picture.format} file by the name of a {media.format}"
-            picture.load()
+            if image.size != (media.width, media.height):
+                return f"of {image.width} x {image.height} pixels, not {media.width} x {media.height}"
+            if media.format not in _SUFFIXES[image.format or ""]:
+                return f"a {image.format} file by the name of a {media.format}"
+            image.load()
     except Exception as error:  # noqa: BLE001  # decoders raise whatever a broken file leads them to
-        return f"not a picture that can be decoded ({type(error).__name__})"
+        return f"not an image that can be decoded ({type(error).__name__})"
     return None

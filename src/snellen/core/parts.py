@@ -15,7 +15,6 @@ from snellen.core.errors import SnellenError
 from snellen.core.plain_text import short_reason
 from snellen.core.prompt import Reply
 from snellen.core.response import Exchange
-from snellen.core.schemas import present_line
 from snellen.core.user_files import MAX_LIST_BYTES, read_file
 
 _DEFAULTS = asdict(Reply(""))
@@ -28,7 +27,6 @@ def read_exchanges(root: Path) -> Iterator[Exchange]:
 
     Raises SnellenError naming file and line for a broken line elsewhere.
     """
-    present = present_line(root / "run.json")
     for part in part_files(root):
         try:
             *lines, _ = read_file(part, MAX_LIST_BYTES).split(b"\n")
@@ -38,7 +36,7 @@ def read_exchanges(root: Path) -> Iterator[Exchange]:
             ) from error
         for number, line in enumerate(lines, 1):
             try:
-                cells = present(json.loads(_checked(line)))
+                cells = json.loads(_checked(line))
                 if unknown := cells.keys() - _FIELDS:
                     raise ValueError(f"unknown field {min(unknown)!r:.40}")
                 reply_cells = cells["reply"]

@@ -1,6 +1,6 @@
-"""Pictures of our own making as PNG: no pixel is changed, and little time is spent.
+"""Images of our own making as PNG: no pixel is changed, and little time is spent.
 
-Pillow weighs five filters for every row, which alone takes longer than everything else that is done to a picture. Here
+Pillow weighs five filters for every row, which alone takes longer than everything else that is done to an image. Here
 all rows have one filter, and deflate looks for runs alone: files as large as Pillow's at level 3, in a third of the
 time. Quick files are not compressed at all where that would save little.
 """
@@ -27,18 +27,18 @@ _AS_IT_IS, _LESS_THE_ROW_ABOVE = 0, 2
 _SAMPLED, _LONGEST_BLOCK = 16, 0xFFFF
 
 
-def encode(picture: Image.Image, *, quick: bool = False) -> bytes:
-    """The file of a picture, which decodes to the same mode and pixels.
+def encode(image: Image.Image, *, quick: bool = False) -> bytes:
+    """The file of an image, which decodes to the same mode and pixels.
 
-    `quick` may take twice the room for a quarter of the time. Pictures with more to them than 8 bits of grey, RGB or
+    `quick` may take twice the room for a quarter of the time. Images with more to them than 8 bits of grey, RGB or
     RGBA (palettes, 16 bits, colour profiles) are encoded by Pillow.
     """
-    if picture.mode not in _COLOUR_TYPES or not _EXTRAS.isdisjoint(picture.info) or not all(picture.size):
+    if image.mode not in _COLOUR_TYPES or not _EXTRAS.isdisjoint(image.info) or not all(image.size):
         buffer = io.BytesIO()
-        picture.save(buffer, "PNG", compress_level=3)
+        image.save(buffer, "PNG", compress_level=3)
         return buffer.getvalue()
-    pixels = np.asarray(picture).reshape(picture.height, -1)
-    header = struct.pack(">IIBBBBB", picture.width, picture.height, 8, _COLOUR_TYPES[picture.mode], 0, 0, 0)
+    pixels = np.asarray(image).reshape(image.height, -1)
+    header = struct.pack(">IIBBBBB", image.width, image.height, 8, _COLOUR_TYPES[image.mode], 0, 0, 0)
     data = _stored(pixels) if quick and not _worth_compressing(pixels) else [_deflated(_differences(pixels))]
     chunks = *_chunk(b"IHDR", [header]), *_chunk(b"IDAT", data), *_chunk(b"IEND", [])
     return b"".join((b"\x89PNG\r\n\x1a\n", *chunks))

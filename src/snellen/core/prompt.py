@@ -29,12 +29,12 @@ class Prompt:
     history: tuple[Turn, ...] = ()
 
     def media(self) -> Iterator[Media]:
-        """Every picture and video among the parts, laid-out ones included, earlier turns first."""
+        """Every image and video among the parts, laid-out ones included, earlier turns first."""
         for part in (*(part for turn in self.history for part in turn.parts), *self.parts):
             if isinstance(part, Media):
                 yield part
             elif not isinstance(part, str):
-                yield from part.pictures
+                yield from part.images
 
     def digest(self) -> str:
         """SHA-256 of everything a subject is given, media by their own digests, 64 hexadecimal digits."""
@@ -110,7 +110,7 @@ def _plain(part: Part) -> Any:
         return part
     if isinstance(part, Media):
         return {"media": part.path.split("/")[1]}
-    names = [picture.path.split("/")[1] for picture in part.pictures]
+    names = [image.path.split("/")[1] for image in part.images]
     layout = {"columns": part.columns, "labels": part.labels, "title": part.title, "cell_px": part.cell_px}
     return {"montage": names, "version": part.version, **layout}
 
@@ -123,8 +123,8 @@ def _plain_view(view: View) -> list[Any]:
         view.item_id,
         view.question,
         [view.reply.kind, view.reply.keys, frame],
-        [picture.sha256 for picture in view.query],
-        [[option.key, option.text, [picture.sha256 for picture in option.media]] for option in view.options],
-        [[demo.answer, demo.shot, demo.caption, [picture.sha256 for picture in demo.media]] for demo in view.support],
+        [image.sha256 for image in view.query],
+        [[option.key, option.text, [image.sha256 for image in option.media]] for option in view.options],
+        [[demo.answer, demo.shot, demo.caption, [image.sha256 for image in demo.media]] for demo in view.support],
         *marks,
     ]

@@ -28,7 +28,7 @@ from snellen.core.media import MediaFolder
 from snellen.core.parts import bounded, line_of, part_sizes, read_exchanges
 from snellen.core.prompt import Reply
 from snellen.core.response import Exchange, Response
-from snellen.core.schemas import Card, parse_card, present_table, refuse_older
+from snellen.core.schemas import Card, parse_card
 from snellen.core.user_files import MAX_CARD_BYTES, read_text
 
 _ARROW = {"int": pa.int64(), "float": pa.float64(), "tuple[float, ...]": pa.list_(pa.float64())}
@@ -202,7 +202,6 @@ def open_run(root: Path, card: RunCard, behind: MediaFolder) -> Iterator[RunFold
         raise files.cannot_write(root, error) from error
     with files.kernel_lock(root / "lock", root):
         if is_run(root):
-            refuse_older(root / "run.json")
             card = _merge_cards(root, read_run_card(root), card)
         files.write_text(root / "run.json", card.model_dump_json(indent=1) + "\n")
         run = RunFolder(root, MediaFolder(root / "media", behind))
@@ -293,7 +292,7 @@ def read_responses(root: Path) -> list[Response]:
         raise SnellenError(
             f"{root}: the run was cut off before its end; give the same `snellen run` command again to finish it"
         )
-    table = present_table(root / "run.json", path.name, files.read_table(path, mend=_MEND))
+    table = files.read_table(path, mend=_MEND)
     specs, shared = dict[str, ReplySpec](), dict[Any, Any]()
     try:
         return [_response(row, specs, shared) for row in files.rows_of(table)]

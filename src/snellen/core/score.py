@@ -31,7 +31,7 @@ class Metric:
     """A pure function of an item and what was read.
 
     `worst` is the score of an unreadable reply under `strict`. `chance` is the expected score of a guesser who knows
-    the form of the answer and nothing of the pictures. `summary` puts units together. `share` says that the score is a
+    the form of the answer and nothing of the images. `summary` puts units together. `share` says that the score is a
     fraction from 0 to 1, which people read in percent; without it, it is read in its own unit, with `decimals` in
     tables of subjects. `binary` says that an item's score is 0 or 1: right or wrong, and nothing between. `bounds` are
     the least and the greatest score there can be, None where there is no end: intervals are made by them. `is_defined`

@@ -31,17 +31,17 @@ class SubjectCard:
     """What a subject is.
 
     `settings` is everything that may change its answers, and makes the fingerprint. `accepts` are the kinds of media
-    it can be shown, `max_pictures` how many at most (None: any number). `attributes` describe it for comparisons
+    it can be shown, `max_images` how many at most (None: any number). `attributes` describe it for comparisons
     (family, open or closed, reasoning, supervision, parameters). `max_concurrency` is how many calls may be under
     way. Of `is_local` subjects, models in this process, one task of one subject is asked at a time. An `is_remote` one
     is asked a first question before items are rendered for it. Who reads `views` (encoders, fakes) is sent no laid-out
-    pictures.
+    images.
     """
 
     name: str
     settings: Mapping[str, Any] = field(default_factory=dict)
-    accepts: frozenset[str] = frozenset({"picture", "video"})
-    max_pictures: int | None = None
+    accepts: frozenset[str] = frozenset({"image", "video"})
+    max_images: int | None = None
     attributes: Mapping[str, str] = field(default_factory=dict)
     max_concurrency: int = 16
     is_local: bool = False
@@ -94,10 +94,10 @@ class Subject(typing.Protocol):
 
 @typing.runtime_checkable
 class Prepares(typing.Protocol):
-    """A subject that wants to be told which pictures will be shown, to look at them in batches."""
+    """A subject that wants to be told which images will be shown, to look at them in batches."""
 
     def prepare(self, media: Iterable[Media], folder: MediaFolder) -> None:
-        """Look at all of these pictures and remember what matters."""
+        """Look at all of these images and remember what matters."""
         ...
 
 
@@ -112,13 +112,13 @@ class Base:
     card: SubjectCard
 
     def declines(self, prompt: Prompt) -> str | None:
-        """Decline kinds of media the card does not accept, and more pictures than it takes."""
+        """Decline kinds of media the card does not accept, and more images than it takes."""
         kinds = {part.kind for part in prompt.parts if isinstance(part, Media)}
         if refused := kinds - self.card.accepts:
             return f"cannot be shown a {min(refused)}"
         count = sum(not isinstance(part, str) for part in prompt.parts)
-        if self.card.max_pictures is not None and count > self.card.max_pictures:
-            return f"takes {self.card.max_pictures} pictures at once, not {count}"
+        if self.card.max_images is not None and count > self.card.max_images:
+            return f"takes {self.card.max_images} images at once, not {count}"
         return None
 
     async def fit(self, examples: Sequence[TrainingExample], media: MediaFolder) -> Subject:

@@ -27,9 +27,9 @@ from snellen.core.score import Protocol
 from snellen.core.subject import SubjectCard
 
 SIZE_PX, QUICK_SIZE_PX, CHECKUP_SIZE_PX = (640, 480), (240, 180), (384, 288)
-"""Width and height of generated pictures: of a build, of a quick one, and of the checkup."""
+"""Width and height of generated images: of a build, of a quick one, and of the checkup."""
 MIN_SIDE_PX, MAX_SIDE_PX = 90, 4096
-"""What generated pictures may measure across and along."""
+"""What generated images may measure across and along."""
 
 Dialogue: TypeAlias = Generator[tuple[Prompt, ...], tuple[Reply, ...], dict[str, str | None]]
 """Yields prompts that may go at once, is sent their replies in order, returns each item's answering text, or None."""
@@ -74,7 +74,7 @@ class ViewContext:
     @cached_property
     def pool(self) -> tuple[Media, ...]:
         """Everything the items show, each once."""
-        return tuple(dict.fromkeys(picture for media in self.by_stimulus.values() for picture in media))
+        return tuple(dict.fromkeys(image for media in self.by_stimulus.values() for image in media))
 
 
 @dataclass(frozen=True)
@@ -176,7 +176,7 @@ class BuildOptions:
     `n` is the number of test items a task, None for the checkup size; `tasks` empty means all. `balance` says whose
     frequencies answers have: the paper's own, or level ones (`answers`), so that no base rate helps who does not look.
     `rules` is a file of thresholds that differ from the recipe's own, `encoder` the one by whose features it chooses.
-    `settings` are those that the recipe declares (`Recipe.settings`). `size` is width and height of generated pictures,
+    `settings` are those that the recipe declares (`Recipe.settings`). `size` is width and height of generated images,
     None for the usual ones (`size_px`).
     """
 
@@ -212,16 +212,16 @@ class BuildOptions:
 
     @property
     def size_px(self) -> tuple[int, int]:
-        """Width and height of generated pictures."""
+        """Width and height of generated images."""
         return self.size or (QUICK_SIZE_PX if self.quick else SIZE_PX)
 
     def size_notes(self) -> list[str]:
-        """What the card says of pictures that are smaller than usual ones."""
+        """What the card says of images that are smaller than usual ones."""
         (width, height), (usual_width, usual_height) = self.size_px, SIZE_PX
         if width * height >= usual_width * usual_height:
             return []
         return [
-            f"pictures of {width}x{height} pixels, smaller than the usual {usual_width}x{usual_height}: small things "
+            f"images of {width}x{height} pixels, smaller than the usual {usual_width}x{usual_height}: small things "
             "are harder to see in them"
         ]
 
@@ -238,7 +238,7 @@ class BuildOptions:
         return {"settings": changed} if changed else {}
 
     def rendering(self) -> dict[str, Any]:
-        """What decides how pictures are rendered, as the card of a recipe `generated` keeps it."""
+        """What decides how images are rendered, as the card of a recipe `generated` keeps it."""
         return {
             "seed": self.seed,
             "full": self.full,
@@ -297,7 +297,7 @@ class Suite:
     """Tasks over common axes. `resolve` settles axes left at `auto` by the subject's card, on top of nothing else.
 
     `recipes` are called generated, curated and released where they lead to the suite's own items. `report_inputs` names
-    what `snellen report --input NAME=…` may hand to the sections. `blind_renderer` makes the pictures of sets that
+    what `snellen report --input NAME=…` may hand to the sections. `blind_renderer` makes the images of sets that
     blind scores are measured on: blank, unless truths are read off pixels. `derived_numbers` are the paper's printed
     numbers that others decide, each computed again, and those that nothing printed decides.
     """
@@ -323,7 +323,7 @@ class Suite:
 
 
 def check_items(items: ItemSet, suite: Suite) -> None:
-    """Raise SnellenError, naming the row, for an item of no task of the suite, without an answer, or without a picture.
+    """Raise SnellenError, naming the row, for an item of no task of the suite, without an answer, or without an image.
 
     Items of curation steps may lack both: they are asked since nobody knows what is right, some about words alone.
     """
@@ -334,7 +334,7 @@ def check_items(items: ItemSet, suite: Suite) -> None:
         if task is None:
             raise SnellenError(f"{location}: {suite.name} has no task {item.task!r:.60}; build the item set again")
         if suite.name != STEP_SUITE and next(item.media(), None) is None:
-            raise SnellenError(f"{location}: {item.item_id!r} shows no picture; build the item set again")
+            raise SnellenError(f"{location}: {item.item_id!r} shows no image; build the item set again")
         if suite.name != STEP_SUITE and item.answer is None and item.answer_kind != "description":
             raise SnellenError(f"{location}: {item.item_id!r} has no answer; build the item set again")
         if item.answer is not None and (metric := _undefined(item, task)):

@@ -78,25 +78,25 @@ def proportional_shares(available: Mapping[K, int], total: int) -> dict[K, int]:
 def least_used(
     samples: Sequence[T],
     count: int,
-    picture_key: Callable[[T], Hashable],
+    image_key: Callable[[T], Hashable],
     used: Counter[Hashable],
     rng: np.random.Generator,
 ) -> list[T]:
-    """At most `count`, of pictures used least so far; of pictures used as often any. Enters them into `used`.
+    """At most `count`, of images used least so far; of images used as often any. Enters them into `used`.
 
-    A picture is on one side of a split with all that is asked about it: the fewer questions share one, the nearer
+    An image is on one side of a split with all that is asked about it: the fewer questions share one, the nearer
     every class and bin comes to its share.
     """
     ahead = Counter[Hashable]()
     ranked: list[tuple[int, int, T]] = []
     for n, sample in enumerate(shuffled(samples, rng)):
-        # A picture's second sample counts as used once more than its first: so all pictures have their turn before any
+        # An image's second sample counts as used once more than its first: so all images have their turn before any
         # has a second one.
-        ranked.append((used[picture_key(sample)] + ahead[picture_key(sample)], n, sample))
-        ahead[picture_key(sample)] += 1
+        ranked.append((used[image_key(sample)] + ahead[image_key(sample)], n, sample))
+        ahead[image_key(sample)] += 1
     ranked.sort(key=lambda rank: rank[:2])
     chosen = [sample for _, _, sample in ranked[:count]]
-    used.update(picture_key(sample) for sample in chosen)
+    used.update(image_key(sample) for sample in chosen)
     return chosen
 
 

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 SIDE_PX, COARSE_PX, EDGE_PX = 32, 16, 3
 """Of a small copy, of what candidates are looked for with, and what is not compared at its edge."""
 MIN_CORRELATION, NEIGHBOURS = 0.75, 3
-"""A candidate correlates so much at the coarse size; so many candidates of each picture are compared."""
+"""A candidate correlates so much at the coarse size; so many candidates of each image are compared."""
 MAX_RESIDUAL = 0.2
-"""What is left of the difference, as a share of the picture's own contrast (both standard deviations)."""
+"""What is left of the difference, as a share of the image's own contrast (both standard deviations)."""
 STEPS = 3
 MAX_MOVE_PX, MIN_GAIN = 4.0, 0.2
 """So far a small copy may be moved and stretched, and what is left of its contrast: further off it is another one."""
 MAX_SHARE = 1 / 3
-"""Where more of a group look like another one, pictures were taken alike, and none is a copy."""
+"""Where more of a group look like another one, images were taken alike, and none is a copy."""
 MIN_CONTRAST = 2.0
 """Grey levels: what has less is plain, and nothing is said of it."""
 Grey = NDArray[np.float32]
@@ -44,21 +44,21 @@ class NearCopies:
     alike: Mapping[str, int]
 
 
-def thumbnail(picture: Image.Image) -> bytes:
+def thumbnail(image: Image.Image) -> bytes:
     """A small copy, `SIDE_PX` squared grey levels, upright where a note in the header (EXIF) says how."""
     from PIL import Image, ImageOps
 
-    small = picture.convert("L").resize((SIDE_PX, SIDE_PX), Image.Resampling.BILINEAR)
+    small = image.convert("L").resize((SIDE_PX, SIDE_PX), Image.Resampling.BILINEAR)
     return ImageOps.exif_transpose(small).tobytes()
 
 
-def is_turned(picture: Image.Image) -> bool:
-    """Whether a note in the header (EXIF) says that the picture is to be turned or mirrored before it is shown."""
-    return picture.getexif().get(0x0112, 1) not in (0, 1)
+def is_turned(image: Image.Image) -> bool:
+    """Whether a note in the header (EXIF) says that the image is to be turned or mirrored before it is shown."""
+    return image.getexif().get(0x0112, 1) not in (0, 1)
 
 
 def find_near_copies(thumbnails: Sequence[bytes], labels: Sequence[str]) -> NearCopies:
-    """Pictures that look like an earlier one, by `thumbnail`; `labels` says of each which class or thing it is of."""
+    """Images that look like an earlier one, by `thumbnail`; `labels` says of each which class or thing it is of."""
     copies: dict[int, int] = {}
     across: list[tuple[int, int]] = []
     for earlier, later in near_pairs(thumbnails):
@@ -72,16 +72,16 @@ def find_near_copies(thumbnails: Sequence[bytes], labels: Sequence[str]) -> Near
 
 
 def near_copy_notes(near_copies: NearCopies, names: Sequence[str], group: str, keep: bool) -> list[str]:
-    """What the card says of what stays, each in a line; `group` is what the pictures are of (class, thing)."""
+    """What the card says of what stays, each in a line; `group` is what the images are of (class, thing)."""
     notes = []
     if keep and near_copies.copies:
         pairs = [f"{names[later]} like {names[earlier]}" for later, earlier in near_copies.copies.items()]
-        notes.append(f"{len(pairs)} pictures look like another one of their {group} and stay: {listed(pairs)}")
+        notes.append(f"{len(pairs)} images look like another one of their {group} and stay: {listed(pairs)}")
     if near_copies.across:
         pairs = [f"{names[later]} like {names[earlier]}" for earlier, later in near_copies.across]
-        notes.append(f"{len(pairs)} pairs of pictures of two of them ({group}) look the same and stay: {listed(pairs)}")
+        notes.append(f"{len(pairs)} pairs of images of two of them ({group}) look the same and stay: {listed(pairs)}")
     notes += [
-        f"{count} pictures of the {group} {name!r} look like others of it, as from one fixed camera, and stay"
+        f"{count} images of the {group} {name!r} look like others of it, as from one fixed camera, and stay"
         for name, count in near_copies.alike.items()
     ]
     return notes

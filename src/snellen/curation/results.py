@@ -193,7 +193,7 @@ def read_table(name: str, path: Path, items: ItemSet) -> Annotations:
 
 
 def make_table(name: str, path: Path, result: StepResult, items: ItemSet) -> Annotations:
-    """The answers of a run in `path` as a table: by the item they are for and the picture they are about.
+    """The answers of a run in `path` as a table: by the item they are for and the image they are about.
 
     Step items keep both in their provenance (`steps.table_provenance`). What failed or was declined is an error: a
     table with holes would change what is shown without a word.
@@ -205,7 +205,7 @@ def make_table(name: str, path: Path, result: StepResult, items: ItemSet) -> Ann
             why = result.responses[item.item_id].reason if item.item_id in result.responses else "never asked"
             raise SnellenError(f"{path}: nothing was answered for {item.item_id} ({why or 'no text'}); run it again")
         for item_id in item.provenance["items"]:
-            rows.setdefault(item_id, {})[str(item.provenance["picture"])] = text
+            rows.setdefault(item_id, {})[str(item.provenance["image"])] = text
     return Annotations(name, result.author, items.card.content_hash, rows)
 
 

@@ -26,7 +26,7 @@ HALVINGS = 30
 
 @dataclass(frozen=True)
 class Caps:
-    """How many pictures a bin of a class needs and keeps at most, and how many such bins the class needs."""
+    """How many images a bin of a class needs and keeps at most, and how many such bins the class needs."""
 
     minimum: int
     maximum: int
@@ -148,7 +148,7 @@ def _thresholds(rules: Any) -> dict[_Threshold, float]:
         if loosest is None:
             continue
         if is_dataclass(loosest):
-            # Bins first: rather a class of all its bins with few pictures each than of one bin.
+            # Bins first: rather a class of all its bins with few images each than of one bin.
             parts: list[str | int | None] = [part.name for part in reversed(fields(loosest))]
         else:
             parts = list(range(len(loosest))) if isinstance(loosest, tuple) else [None]

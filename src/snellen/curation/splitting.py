@@ -1,9 +1,9 @@
-"""Train and test: 80 to 20 within every class and bin, no picture on both sides, nor any video of frames.
+"""Train and test: 80 to 20 within every class and bin, no image on both sides, nor any video of frames.
 
-A picture may serve several strata, and several abilities: then no exact 80 to 20 need exist. Iterative stratification
-comes near it (Sechidis, Tsoumakas, Vlahavas, On the Stratification of Multi-label Data, ECML PKDD 2011): pictures of
-the stratum that has fewest left are dealt first, each to the side that lacks most. Then pictures are moved to the other
-side as long as that helps: where every picture serves many strata, dealing alone leaves shares far from 20 percent.
+An image may serve several strata, and several abilities: then no exact 80 to 20 need exist. Iterative stratification
+comes near it (Sechidis, Tsoumakas, Vlahavas, On the Stratification of Multi-label Data, ECML PKDD 2011): images of
+the stratum that has fewest left are dealt first, each to the side that lacks most. Then images are moved to the other
+side as long as that helps: where every image serves many strata, dealing alone leaves shares far from 20 percent.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ U = TypeVar("U", bound=Hashable)
 S = TypeVar("S", bound=Hashable)
 SIDES: tuple[Split, Split] = ("train", "test")
 MAX_ROUNDS = 20
-"""How often all pictures are looked at again, at most; few rounds are needed as a rule."""
+"""How often all images are looked at again, at most; few rounds are needed as a rule."""
 MAX_PARTNERS = 50
 """Largest stratum of which all members are tried in place of one that moves."""
 MIN_GAIN = 1e-9
-"""What moving a picture must gain, so that no rounding moves any."""
+"""What moving an image must gain, so that no rounding moves any."""
 
 
 def bind_units(names_and_groups: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """The unit of every picture: its own name, or that of all that must be on one side with it.
+    """The unit of every image: its own name, or that of all that must be on one side with it.
 
-    Each picture comes with the name of what must not be divided, a video, or "". Videos that share a picture are one
+    Each image comes with the name of what must not be divided, a video, or "". Videos that share an image are one
     unit.
     """
     leads: dict[str, str] = {}
@@ -43,13 +43,13 @@ def bind_units(names_and_groups: Iterable[tuple[str, str]]) -> dict[str, str]:
             name = lead
         return name
 
-    for picture, undivided in names_and_groups:
-        leads[first(picture)] = first(undivided or picture)
+    for image, undivided in names_and_groups:
+        leads[first(image)] = first(undivided or image)
     return {name: first(name) for name in leads}
 
 
 def assign_sides(units: Mapping[U, Sequence[S]], test_share: float, rng: np.random.Generator) -> dict[U, Split]:
-    """The side of every unit (a picture), whose strata are named once for every item it serves.
+    """The side of every unit (an image), whose strata are named once for every item it serves.
 
     Of every stratum about `test_share` of the items are for testing; where units have one item each it is the nearest
     whole number.
@@ -204,13 +204,13 @@ def balance(strata: Sequence[Hashable], sides: Sequence[Split]) -> Balance:
 
 
 def check_splits(items: Sequence[Item]) -> None:
-    """Raise SnellenError where a picture is on both sides."""
+    """Raise SnellenError where an image is on both sides."""
     sides: dict[str, tuple[Split, str]] = {}
     for item in items:
         for media in item.query:
             side, first = sides.setdefault(media.sha256, (item.split, item.item_id))
             if side != item.split:
                 raise SnellenError(
-                    f"{item.suite}: picture {media.sha256[:12]} is for both training and testing ({first}, "
+                    f"{item.suite}: image {media.sha256[:12]} is for both training and testing ({first}, "
                     f"{item.item_id}); the build must keep it on one side"
                 )

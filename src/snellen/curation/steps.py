@@ -3,7 +3,7 @@
 No recipe calls a model. A step writes items of the suite `curation-steps` (captions, boxes, decisions, look-alikes),
 whoever can do it answers them in a run, and the run is given to the next build. Step items are made again from the same
 sources and inputs whenever their answers are read, and must be the very items that were asked: so answers never stray
-to other pictures.
+to other images.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ class Stage:
 class Step(Stage, Generic[S, R]):
     """A stage whose items are of the suite `curation-steps`.
 
-    `make_items` makes them of what they are about (pairs of pictures, an item set …), and `read` says what follows from
+    `make_items` makes them of what they are about (pairs of images, an item set …), and `read` says what follows from
     the answers.
     """
 
@@ -117,7 +117,7 @@ class Step(Stage, Generic[S, R]):
         return read_step_result(self.result_path(options, target))
 
     def check(self, items: Iterable[Item], result: StepResult) -> None:
-        """Raise SnellenError unless exactly these items were asked, wording, pictures and all."""
+        """Raise SnellenError unless exactly these items were asked, wording, images and all."""
         expected = {item.item_id: _without_provenance(item) for item in items}
         in_result = {item.item_id: _without_provenance(item) for item in result.items.items}
         if odd := next((key for key in {**expected, **in_result} if expected.get(key) != in_result.get(key)), None):
@@ -155,12 +155,12 @@ def step_item(
     )
 
 
-def table_provenance(items: ItemSet, ids: Iterable[str], picture_hash: str) -> dict[str, Any]:
+def table_provenance(items: ItemSet, ids: Iterable[str], image_hash: str) -> dict[str, Any]:
     """What makes the answer to a step item a row of an annotation table: `--input NAME=RUN` leads it back to `items`.
 
-    `picture_hash` is the stored SHA-256 of what it is about, or a word where it is about no picture.
+    `image_hash` is the stored SHA-256 of what it is about, or a word where it is about no image.
     """
-    return {"about": items.card.content_hash, "items": list(dict.fromkeys(ids)), "picture": picture_hash}
+    return {"about": items.card.content_hash, "items": list(dict.fromkeys(ids)), "image": image_hash}
 
 
 def copy_media(items: Iterable[Item], source_folder: MediaFolder, target: MediaFolder) -> None:
@@ -187,7 +187,7 @@ def read_about(stage: Stage, options: BuildOptions) -> ItemSet:
 
 
 def write_step(step: Step[ItemSet, Any], about: ItemSet, out: Path, notes: Sequence[str] = ()) -> ItemSet:
-    """Write the items of a step about a finished set, with the pictures they show."""
+    """Write the items of a step about a finished set, with the images they show."""
     items = step.make_items(about)
     copy_media(items, about.media, MediaFolder(out / "media"))
     recipe = {"about": about.card.content_hash, "step": step.name}

@@ -69,4 +69,4 @@ DATASETS: Registry[Dataset] = Registry(
         "Moments-in-Time": f"{_DECLARATIONS}.classification:MOMENTS",
     },
 )
-"""Every dataset that is read, by name: datasets of labelled pictures first, then those with more annotations."""
+"""Every dataset that is read, by name: datasets of labelled images first, then those with more annotations."""

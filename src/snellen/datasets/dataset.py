@@ -81,7 +81,7 @@ class Dataset:
                 yield Sample(source=self.card.name, licence=self.card.licence, **vars(raw))
 
     def check(self, root: Path, on_sample: typing.Callable[[], None] = lambda: None) -> Inventory:
-        """Read all annotations, and look at every picture as its format lets (`Picture.inspect`).
+        """Read all annotations, and look at every image as its format lets (`Image.inspect`).
 
         Files are opened and their headers read, tables and volumes are read whole, videos are not opened. `on_sample`
         is called once a sample. Damage is counted, never raised.
@@ -97,8 +97,8 @@ class Dataset:
                 counts = labels.setdefault(raw.object, {})
                 counts[annotation.label] = counts.get(annotation.label, 0) + 1
             on_sample()
-        notes.expect(card.objects, labels, "no picture of this object")
-        notes.expect(card.labels, set[str]().union(*labels.values()), "no picture of this class")
+        notes.expect(card.objects, labels, "no image of this object")
+        notes.expect(card.labels, set[str]().union(*labels.values()), "no image of this class")
         return Inventory(card.name, str(root), samples, questions, labels, notes.counts())
 
     def _inspected(self, root: Path) -> Iterator[RawSample | Note]:
@@ -115,12 +115,12 @@ class Dataset:
 
     def _inspect(self, raw: RawSample) -> Iterator[RawSample | Note]:
         try:
-            size = raw.picture.inspect(f"{self.card.name}/{raw.record_id}")
+            size = raw.image.inspect(f"{self.card.name}/{raw.record_id}")
         except SnellenError as error:
-            yield Note("unreadable", "not a readable picture", f"{raw.record_id}: {error}")
+            yield Note("unreadable", "not a readable image", f"{raw.record_id}: {error}")
             return
         if raw.size is not None and size is not None and size != raw.size:
-            yield Note("odd", "picture is not of the size the annotations tell", f"{raw.record_id}: {size}")
+            yield Note("odd", "image is not of the size the annotations tell", f"{raw.record_id}: {size}")
         if raw.depth is not None:
             try:
                 raw.depth.inspect()
@@ -139,4 +139,4 @@ def _compare_mask(record_id: str, size: tuple[int, int], mask: Mask | None) -> I
         yield Note("unreadable", "not a readable mask", str(error))
         return
     if mask_size is not None and mask_size != size:
-        yield Note("odd", "mask and picture differ in size", f"{record_id}: {size} and {mask_size}")
+        yield Note("odd", "mask and image differ in size", f"{record_id}: {size} and {mask_size}")

@@ -1,4 +1,4 @@
-"""Annotations brought inside their picture, and the sample of a picture file that has them."""
+"""Annotations brought inside their image, and the sample of an image file that has them."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from dataclasses import replace
 from pathlib import Path
 
 from snellen.core.item import Box
+from snellen.datasets.image_files import ImageFile, image_size
 from snellen.datasets.inventory import Note
-from snellen.datasets.picture_files import PictureFile, picture_size
 from snellen.datasets.sample import Annotation, RawSample
 
 SLACK_PX = 1.0
-"""So far a box may reach beyond its picture and be cut without a word: datasets round differently."""
+"""So far a box may reach beyond its image and be cut without a word: datasets round differently."""
 
 
 def fit_box(corners: Iterable[float], size: tuple[float, float]) -> tuple[Box | None, str]:
-    """The box within a picture of this width and height, and what is wrong with it ("" for nothing).
+    """The box within an image of this width and height, and what is wrong with it ("" for nothing).
 
     None as box: it is inverted, without area, outside, or no four finite numbers.
     """
@@ -31,9 +31,9 @@ def fit_box(corners: Iterable[float], size: tuple[float, float]) -> tuple[Box | 
     width, height = size
     box = (max(x1, 0.0), max(y1, 0.0), min(x2, width), min(y2, height))
     if box[2] <= box[0] or box[3] <= box[1]:
-        return None, "box outside its picture"
+        return None, "box outside its image"
     beyond = max(-x1, -y1, x2 - width, y2 - height)
-    return box, "box reaches beyond its picture, and is cut at the edge" if beyond > SLACK_PX else ""
+    return box, "box reaches beyond its image, and is cut at the edge" if beyond > SLACK_PX else ""
 
 
 def fit_annotations(
@@ -67,21 +67,21 @@ def annotated_file(
     lost: int = 0,
     **fields: typing.Any,
 ) -> Iterator[RawSample | Note]:
-    """The sample of a picture file, boxes fitted, with notes of those that do not fit; a note if there is no file.
+    """The sample of an image file, boxes fitted, with notes of those that do not fit; a note if there is no file.
 
-    Without `size` the picture's own header is read where there is a box. `lost` counts annotations that were of no use
+    Without `size` the image's own header is read where there is a box. `lost` counts annotations that were of no use
     before; those that do not fit are added. `fields` are further fields of `RawSample`.
     """
     if not path.is_file():
-        yield Note("missing", "picture of an annotation", record_id)
+        yield Note("missing", "image of an annotation", record_id)
         return
     annotations = tuple(annotations)
     if size is None and any(annotation.box is not None for annotation in annotations):
-        size = picture_size(path)
+        size = image_size(path)
         if size is None:
-            yield Note("unreadable", "not a readable picture", f"{record_id}: copy the file again, or leave it out")
+            yield Note("unreadable", "not a readable image", f"{record_id}: copy the file again, or leave it out")
             return
     fitted, notes = fit_annotations(annotations, size or (0, 0), record_id)
     yield from notes
     lost += len(annotations) - len(fitted)
-    yield RawSample(record_id=record_id, picture=PictureFile(path), annotations=fitted, size=size, lost=lost, **fields)
+    yield RawSample(record_id=record_id, image=ImageFile(path), annotations=fitted, size=size, lost=lost, **fields)

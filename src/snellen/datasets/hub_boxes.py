@@ -1,4 +1,4 @@
-"""Boxes in dataset folders of the Hugging Face libraries: a column `objects` of bbox and category a picture."""
+"""Boxes in dataset folders of the Hugging Face libraries: a column `objects` of bbox and category an image."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from snellen.core.errors import SnellenError
 from snellen.datasets.fitting import fit_annotations
 from snellen.datasets.hub_tables import Shard, ShardReader, TableRow, class_names, open_shard
 from snellen.datasets.inventory import Note
-from snellen.datasets.own_pictures import CLASS_COLUMNS, clean_label, label_text, shard_name, shown_name
+from snellen.datasets.own_images import CLASS_COLUMNS, clean_label, label_text, shard_name, shown_name
 from snellen.datasets.sample import Annotation, RawSample
 
 OBJECT_COLUMNS = ("objects", "annotations", "boxes")
 BOX_FIELDS, CATEGORY_FIELDS = ("bbox", "box"), ("category", *CLASS_COLUMNS)
 MAX_OBJECTS = 10_000
-"""Of a picture."""
+"""Of an image."""
 
 
 def read_hub_boxes(root: Path, shards: Sequence[Path]) -> Iterator[RawSample | Note]:
     """One sample a row. Boxes are [x, y, width, height] in pixels, as in COCO.
 
-    Further fields of an object are those of a CSV file of boxes (`own_boxes`), as text in `extra`. Of every picture the
+    Further fields of an object are those of a CSV file of boxes (`own_boxes`), as text in `extra`. Of every image the
     header is read. Raises SnellenError for shards without such columns.
     """
     reader = ShardReader()
     for shard in map(open_shard, shards):
-        picture_column, object_column = shard.picture_column(), shard.find_column(OBJECT_COLUMNS)
+        image_column, object_column = shard.image_column(), shard.find_column(OBJECT_COLUMNS)
         if not object_column:
             raise SnellenError(f"{shard.path}: no column 'objects' of bbox and category; there are: {shard.columns()}")
         names = _category_names(shard, object_column)
         for number, row in enumerate(shard.rows([object_column])):
             record = f"{shown_name(shard_name(root, shard.path))}#{number}"
-            picture = TableRow(reader, shard, picture_column, number)
-            yield from _sample(record, picture, row[object_column], names)
+            image = TableRow(reader, shard, image_column, number)
+            yield from _sample(record, image, row[object_column], names)
 
 
 def _category_names(shard: Shard, column: str) -> tuple[str, ...] | None:
@@ -57,8 +57,8 @@ def _sample(record: str, table_row: TableRow, cell: Any, names: tuple[str, ...] 
         raw, _ = table_row.read(record)
         with Image.open(io.BytesIO(raw)) as header:
             size = header.size
-    except Exception:  # noqa: BLE001  # a damaged picture raises whatever its decoder meets
-        yield Note("unreadable", "not a readable picture", shown_name(record))
+    except Exception:  # noqa: BLE001  # a damaged image raises whatever its decoder meets
+        yield Note("unreadable", "not a readable image", shown_name(record))
         return
     entries = _entries(cell)
     annotations, lost = [], max(0, len(entries) - MAX_OBJECTS)
@@ -74,7 +74,7 @@ def _sample(record: str, table_row: TableRow, cell: Any, names: tuple[str, ...] 
     fitted, notes = fit_annotations(annotations, size, shown_name(record))
     yield from notes
     lost += len(annotations) - len(fitted)
-    yield RawSample(record_id=record, picture=table_row, annotations=fitted, size=size, lost=lost)
+    yield RawSample(record_id=record, image=table_row, annotations=fitted, size=size, lost=lost)
 
 
 def _entries(cell: Any) -> list[Mapping[str, Any]]:

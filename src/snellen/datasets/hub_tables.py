@@ -1,6 +1,6 @@
 """Dataset folders as the Hugging Face libraries write them: Arrow shards of `save_to_disk`, Parquet ones of the hub.
 
-pyarrow reads them. What a column holds stands as JSON in a shard's schema, under `huggingface`. A picture is the bytes
+pyarrow reads them. What a column holds stands as JSON in a shard's schema, under `huggingface`. An image is the bytes
 in its cell: paths that cells name are never followed.
 """
 
@@ -18,19 +18,19 @@ from typing import TYPE_CHECKING, Any
 
 from snellen.core.errors import SnellenError
 from snellen.core.plain_text import printable
-from snellen.datasets.picture_files import picture_format
+from snellen.datasets.image_files import image_format
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 SUFFIXES = (".parquet", ".arrow")
-PICTURE_BATCH, TEXT_BATCH = 8, 10_000
-"""Rows read together: a picture may have some megabytes."""
-MAX_PICTURE_BYTES, MAX_FEATURES_BYTES = 200_000_000, 64_000_000
+IMAGE_BATCH, TEXT_BATCH = 8, 10_000
+"""Rows read together: an image may have some megabytes."""
+MAX_IMAGE_BYTES, MAX_FEATURES_BYTES = 200_000_000, 64_000_000
 """Of a cell, and of what a shard says of its columns."""
 MAX_DEPTH = 2
 """Folders down to shards: a configuration or split, and `data`."""
-PICTURE_COLUMNS = ("image", "img", "picture", "photo")
+IMAGE_COLUMNS = ("image", "img", "image", "photo")
 
 
 def find_shards(root: Path) -> list[Path]:
@@ -76,16 +76,16 @@ class Shard:
         by_name = {column.casefold(): column for column in reversed(self.schema.names)}
         return next((by_name[name] for name in names if name in by_name), "")
 
-    def picture_column(self) -> str:
-        """The column of pictures. Raises SnellenError where there is none, or several with no usual name."""
+    def image_column(self) -> str:
+        """The column of images. Raises SnellenError where there is none, or several with no usual name."""
         of_features = [name for name, feature in self.features.items() if _kind(feature) == "Image"]
         columns = [name for name in of_features if name in self.schema.names] or [
             column.name for column in self.schema if _holds_bytes(column.type)
         ]
-        usual = self.find_column([name for name in PICTURE_COLUMNS if name in map(str.casefold, columns)])
+        usual = self.find_column([name for name in IMAGE_COLUMNS if name in map(str.casefold, columns)])
         if usual or len(columns) == 1:
             return usual or columns[0]
-        what = f"several columns of pictures ({_listed(columns)}); call one" if columns else "no column of pictures"
+        what = f"several columns of images ({_listed(columns)}); call one" if columns else "no column of images"
         raise SnellenError(f"{self.path}: {what} 'image'{'' if columns else f'; there are: {self.columns()}'}")
 
     def label_column(self, names: Sequence[str]) -> str:
@@ -191,7 +191,7 @@ def _batches(path: Path, columns: Sequence[str], group: int | None, rows: int) -
 
 
 class ShardReader:
-    """Reads pictures forward: one row group is open, and a few of its rows are in memory.
+    """Reads images forward: one row group is open, and a few of its rows are in memory.
 
     Who asks for rows as they stand has every row group read once; who goes back has it read from its beginning. Threads
     take turns.
@@ -217,7 +217,7 @@ class ShardReader:
         group = max(bisect_right(shard.group_starts, row) - 1, 0)
         position = (shard.path, column, group)
         if position != self._position or row < self._start:
-            self._batches, self._batch = _batches(shard.path, [column], group, PICTURE_BATCH), None
+            self._batches, self._batch = _batches(shard.path, [column], group, IMAGE_BATCH), None
             self._position, self._start = position, shard.group_starts[group]
         while self._batch is None or row >= self._start + len(self._batch):
             self._start += 0 if self._batch is None else len(self._batch)
@@ -229,7 +229,7 @@ class ShardReader:
 
 @dataclass(frozen=True)
 class TableRow:
-    """A picture in a row of a shard; those of one dataset share a reader (`ShardReader`)."""
+    """An image in a row of a shard; those of one dataset share a reader (`ShardReader`)."""
 
     reader: ShardReader = field(compare=False, repr=False)
     shard: Shard
@@ -238,22 +238,22 @@ class TableRow:
 
     @property
     def path(self) -> Path:
-        """See `Picture`."""
+        """See `Image`."""
         return self.shard.path
 
     def read(self, location: str) -> tuple[bytes, str]:
-        """See `Picture`. The cell holds bytes, or the {bytes, path} of `datasets`."""
+        """See `Image`. The cell holds bytes, or the {bytes, path} of `datasets`."""
         cell = self.reader.read(self.shard, self.column, self.row)
         raw = cell.get("bytes") if isinstance(cell, Mapping) else cell
-        if not isinstance(raw, bytes) or not raw or len(raw) > MAX_PICTURE_BYTES:
-            raise SnellenError(f"{location}: a cell without a picture's bytes; save the dataset with its pictures")
-        return raw, picture_format(raw, location)
+        if not isinstance(raw, bytes) or not raw or len(raw) > MAX_IMAGE_BYTES:
+            raise SnellenError(f"{location}: a cell without an image's bytes; save the dataset with its images")
+        return raw, image_format(raw, location)
 
     def inspect(self, location: str) -> None:
-        """See `Picture`. The cell is read."""
+        """See `Image`. The cell is read."""
         self.read(location)
 
 
-def reading_order(picture: object) -> tuple[str, int]:
+def reading_order(image: object) -> tuple[str, int]:
     """By this order rows of shards are best read; what lies in files of its own is equal."""
-    return (str(picture.path), picture.row) if isinstance(picture, TableRow) else ("", 0)
+    return (str(image.path), image.row) if isinstance(image, TableRow) else ("", 0)

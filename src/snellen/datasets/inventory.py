@@ -21,7 +21,7 @@ class Note:
     """Something a person should know of a folder.
 
     `missing`: what the layout or a list of the dataset promises; `unreadable`: a file that is damaged; `odd`: what has
-    no use here; `left out`: good pictures that a rule of the reader drops. `location` names the file, line or object.
+    no use here; `left out`: good images that a rule of the reader drops. `location` names the file, line or object.
     """
 
     kind: Kind

@@ -20,8 +20,9 @@ from snellen.datasets.formats.coco_json import CocoFile, CocoJson
 from snellen.datasets.formats.file_tree import SUFFIXES
 from snellen.datasets.hub_boxes import read_hub_boxes
 from snellen.datasets.hub_tables import find_shards
+from snellen.datasets.image_files import ImageFile, image_size
 from snellen.datasets.inventory import Note
-from snellen.datasets.own_pictures import (
+from snellen.datasets.own_images import (
     CLASS_COLUMNS,
     OWN,
     PATH_COLUMNS,
@@ -32,7 +33,6 @@ from snellen.datasets.own_pictures import (
     refuse_many_labels,
     shown_name,
 )
-from snellen.datasets.picture_files import PictureFile, picture_size
 from snellen.datasets.sample import NOT_EXHAUSTIVE_FIELD, Annotation, AttributeValue, RawSample, Sample
 
 CORNERS, EXTENTS = (("x1", "y1", "x2", "y2"), ("xmin", "ymin", "xmax", "ymax")), ("x", "y", "width", "height")
@@ -44,10 +44,10 @@ EXIF_ORIENTATION = 274
 
 @dataclass(frozen=True)
 class OwnBoxes:
-    """Where pictures and boxes lie; `exhaustive` says that every thing of a named class is marked, None as usual.
+    """Where images and boxes lie; `exhaustive` says that every thing of a named class is marked, None as usual.
 
     Usual are all things in COCO, YOLO, VOC and datasets, and not in CSV files, unless their column `exhaustive` says
-    yes. Without `boxes` they stand beside the pictures of a dataset folder.
+    yes. Without `boxes` they stand beside the images of a dataset folder.
     """
 
     images: Path
@@ -55,15 +55,15 @@ class OwnBoxes:
     exhaustive: bool | None = None
 
     def samples(self) -> Iterator[Sample | Note]:
-        """One sample a picture with all its boxes; notes on the rest. Raises SnellenError for no such file or folder.
+        """One sample an image with all its boxes; notes on the rest. Raises SnellenError for no such file or folder.
 
-        Of pictures the headers are read.
+        Of images the headers are read.
         """
         labels: set[str] = set()
         for raw in self._scan():
             if isinstance(raw, Note):
                 yield replace(raw, location=shown_name(raw.location))
-            elif fault := _picture_fault(raw):
+            elif fault := _image_fault(raw):
                 yield Note("unreadable", fault, shown_name(raw.record_id))
             else:
                 sample = Sample(source=OWN, licence="", **vars(raw))
@@ -75,7 +75,7 @@ class OwnBoxes:
         if self.boxes is None:
             return _shard_boxes(self.images)
         if not self.images.is_dir():
-            raise SnellenError(f"{self.images}: no folder of pictures; give --source images=DIR")
+            raise SnellenError(f"{self.images}: no folder of images; give --source images=DIR")
         suffix = self.boxes.suffix.lower()
         if self.boxes.is_dir():
             files = sorted(path for path in self.boxes.rglob("*") if path.suffix.lower() in (".xml", ".txt"))
@@ -112,21 +112,21 @@ class OwnBoxes:
         yield replace(sample, annotations=tuple(annotations), lost=lost, attributes=attributes)
 
 
-def _picture_fault(raw: RawSample) -> str:
+def _image_fault(raw: RawSample) -> str:
     from PIL import Image
 
-    is_file = isinstance(raw.picture, PictureFile)
-    if is_file and (fault := file_fault(raw.picture.path)):
+    is_file = isinstance(raw.image, ImageFile)
+    if is_file and (fault := file_fault(raw.image.path)):
         return fault
     try:
-        with Image.open(raw.picture.path if is_file else io.BytesIO(raw.picture.read("")[0])) as picture:
-            return TURNED if picture.getexif().get(EXIF_ORIENTATION, 1) not in (0, 1) else ""
-    except Exception:  # noqa: BLE001  # a damaged picture raises whatever its decoder meets
-        return "not a readable picture"
+        with Image.open(raw.image.path if is_file else io.BytesIO(raw.image.read("")[0])) as image:
+            return TURNED if image.getexif().get(EXIF_ORIENTATION, 1) not in (0, 1) else ""
+    except Exception:  # noqa: BLE001  # a damaged image raises whatever its decoder meets
+        return "not a readable image"
 
 
 def _shard_boxes(images: Path) -> Iterator[RawSample | Note]:
-    """Boxes beside the pictures, with what a CSV file's columns would say of a thing."""
+    """Boxes beside the images, with what a CSV file's columns would say of a thing."""
     shards = find_shards(images) if images.exists() else []
     if not shards:
         raise SnellenError(f"{images}: no Hugging Face dataset; give --source boxes=PATH too, {FORMS}")
@@ -139,7 +139,7 @@ def _shard_boxes(images: Path) -> Iterator[RawSample | Note]:
 
 
 def _coco(images: Path, path: Path) -> Iterator[RawSample | Note]:
-    """Pictures below the folder by `file_name`, or by its last part alone where none is there."""
+    """Images below the folder by `file_name`, or by its last part alone where none is there."""
     raw_samples: list[RawSample | Note] = []
     for tail in (0, 1):
         reader = CocoJson((CocoFile("", (path.name,), tail=tail),), image_fields=(NOT_EXHAUSTIVE_FIELD,))
@@ -161,9 +161,9 @@ def _table(images: Path, path: Path) -> Iterator[RawSample | Note]:
     for number, row in enumerate(rows, 2):
         record = path_within(images, row[path_column])
         if not record:
-            yield Note("odd", "picture outside the folder", f"{path.name} row {number}")
+            yield Note("odd", "image outside the folder", f"{path.name} row {number}")
             continue
-        of_picture = annotations.setdefault(record, [])
+        of_image = annotations.setdefault(record, [])
         box = _numbers(row[name] for name in corners)
         label = row[class_column] or ("text" if row.get("text") else "")
         if row.get("exhaustive", "").casefold() not in ("1", "yes", "true"):
@@ -174,10 +174,10 @@ def _table(images: Path, path: Path) -> Iterator[RawSample | Note]:
             continue
         if corners == EXTENTS:
             box = (box[0], box[1], box[0] + box[2], box[1] + box[3])
-        of_picture.append(Annotation(label, box, extra=_extra(row)))
-    for record, of_picture in annotations.items():
+        of_image.append(Annotation(label, box, extra=_extra(row)))
+    for record, of_image in annotations.items():
         attributes = {NOT_EXHAUSTIVE_FIELD: tuple(sorted(open_labels.get(record, ())))}
-        yield from annotated_file(record, images / record, of_picture, lost=lost.get(record, 0), attributes=attributes)
+        yield from annotated_file(record, images / record, of_image, lost=lost.get(record, 0), attributes=attributes)
 
 
 def _numbers(cells: Iterable[str]) -> Box | None:
@@ -213,8 +213,8 @@ def read_colour(text: str) -> tuple[float, ...] | None:
     return rgb if len(rgb) == 3 and all(0 <= level <= 255 for level in rgb) else None
 
 
-def _pictures_by_name(images: Path) -> dict[str, Path]:
-    """Pictures by their path without suffix, and by their stem."""
+def _images_by_name(images: Path) -> dict[str, Path]:
+    """Images by their path without suffix, and by their stem."""
     by_name: dict[str, Path] = {}
     for path in sorted(path for path in images.rglob("*") if path.suffix.lower() in SUFFIXES):
         by_name.setdefault(path.stem, path)
@@ -224,15 +224,15 @@ def _pictures_by_name(images: Path) -> dict[str, Path]:
 
 def _yolo(images: Path, folder: Path, paths: Iterable[Path]) -> Iterator[RawSample | Note]:
     """A line a thing: number of the class, then middle and extent of the box, or an outline, as shares."""
-    names, pictures = _yolo_names(folder), _pictures_by_name(images)
+    names, path_by_name = _yolo_names(folder), _images_by_name(images)
     for path in paths:
         below = path.relative_to(folder).with_suffix("")
-        picture = pictures.get(below.as_posix()) or pictures.get(path.stem)
-        if picture is None:
+        image_path = path_by_name.get(below.as_posix()) or path_by_name.get(path.stem)
+        if image_path is None:
             if path.name not in ("classes.txt", "names.txt"):
-                yield Note("missing", "picture of these labels", path.name)
+                yield Note("missing", "image of these labels", path.name)
             continue
-        size = picture_size(picture)
+        size = image_size(image_path)
         annotations, lost = [], 0
         for line in _lines(path):
             annotation = None if size is None else _yolo_annotation(line, size, names)
@@ -240,8 +240,8 @@ def _yolo(images: Path, folder: Path, paths: Iterable[Path]) -> Iterator[RawSamp
             if annotation is None:
                 lost += 1
                 yield Note("odd", "line that is no class and box", path.name)
-        record = picture.relative_to(images).as_posix()
-        yield from annotated_file(record, picture, annotations, size=size, lost=lost)
+        record = image_path.relative_to(images).as_posix()
+        yield from annotated_file(record, image_path, annotations, size=size, lost=lost)
 
 
 def _lines(path: Path) -> list[str]:
@@ -291,12 +291,12 @@ def _yolo_annotation(line: str, size: tuple[int, int], names: Mapping[str, str])
 
 
 def _voc(images: Path, paths: Iterable[Path]) -> Iterator[RawSample | Note]:
-    """An XML file a picture of the same name. VOC counts pixels from 1 and includes the last one."""
-    pictures = _pictures_by_name(images)
+    """An XML file an image of the same name. VOC counts pixels from 1 and includes the last one."""
+    path_by_name = _images_by_name(images)
     for path in paths:
-        picture = pictures.get(path.stem)
-        if picture is None:
-            yield Note("missing", "picture of this annotation", path.name)
+        image_path = path_by_name.get(path.stem)
+        if image_path is None:
+            yield Note("missing", "image of this annotation", path.name)
             continue
         try:
             objects = ET.fromstring(read_text(path, "utf-8-sig", MAX_YAML_BYTES)).findall("object")
@@ -312,4 +312,4 @@ def _voc(images: Path, paths: Iterable[Path]) -> Iterator[RawSample | Note]:
             else:
                 label = (tag.findtext("name") or "").strip()
                 annotations.append(Annotation(label, (max(box[0] - 1, 0.0), max(box[1] - 1, 0.0), box[2], box[3])))
-        yield from annotated_file(picture.relative_to(images).as_posix(), picture, annotations, lost=lost)
+        yield from annotated_file(image_path.relative_to(images).as_posix(), image_path, annotations, lost=lost)

@@ -1,4 +1,4 @@
-"""One picture of a dataset with all that the dataset says of it; pixels are read only when wanted."""
+"""One image of a dataset with all that the dataset says of it; pixels are read only when wanted."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
 AttributeValue: TypeAlias = str | float | bool | tuple[str, ...] | tuple[float, ...]
 Attributes: TypeAlias = Mapping[str, AttributeValue]
 NOT_EXHAUSTIVE_FIELD = "not_exhaustive_category_ids"
-"""The attribute of a picture that names classes of which not all things are marked, as LVIS calls it."""
+"""The attribute of an image that names classes of which not all things are marked, as LVIS calls it."""
 
 
-class Picture(typing.Protocol):
-    """Where a picture lies, and how it is read: a frozen dataclass beside the reader of its format."""
+class SourceImage(typing.Protocol):
+    """Where an image lies, and how it is read: a frozen dataclass beside the reader of its format."""
 
     @property
     def path(self) -> Path:
-        """The file that holds the picture."""
+        """The file that holds the image."""
         ...
 
     def read(self, location: str) -> tuple[bytes, str]:
-        """The picture's bytes and their format (`png`, `jpg`, `bmp` …), the same at every call.
+        """The image's bytes and their format (`png`, `jpg`, `bmp` …), the same at every call.
 
-        Raises SnellenError where the file is missing, or, naming `location`, where it holds no picture.
+        Raises SnellenError where the file is missing, or, naming `location`, where it holds no image.
         """
         ...
 
@@ -49,7 +49,7 @@ class Mask(typing.Protocol):
     """Where the mask of an annotation lies, and how it is read."""
 
     def open(self) -> Image.Image:
-        """A grey picture, 255 where something is marked and 0 elsewhere. Raises SnellenError where there is none."""
+        """A grey image, 255 where something is marked and 0 elsewhere. Raises SnellenError where there is none."""
         ...
 
     def inspect(self) -> tuple[int, int] | None:
@@ -71,10 +71,10 @@ class Depth(typing.Protocol):
 
 @dataclass(frozen=True)
 class Annotation:
-    """One object that the dataset names in a picture, or the one class of the whole picture (then `box` is None).
+    """One object that the dataset names in an image, or the one class of the whole image (then `box` is None).
 
     `label` is the name as the dataset writes it (of a word: the word). `box` is [x1, y1, x2, y2] in pixels of the
-    picture, x2 and y2 the far edges, never empty, and never outside a picture whose size was looked at
+    image, x2 and y2 the far edges, never empty, and never outside an image whose size was looked at
     (`fitting.annotated_file`). `area` is in square pixels: of the object's mask where the dataset has masks, else of
     the box, None without either. `extra` holds what else it says of the object; the dataset's card explains the keys.
     """
@@ -99,7 +99,7 @@ class Annotation:
 
 @dataclass(frozen=True)
 class Question:
-    """A question about the picture, with the answers people gave, the usual one first."""
+    """A question about the image, with the answers people gave, the usual one first."""
 
     id: str
     question: str
@@ -109,10 +109,10 @@ class Question:
 
 @dataclass(frozen=True, kw_only=True)
 class RawSample:
-    """A picture as the reader of a layout gives it: a `Sample` before its dataset is named."""
+    """An image as the reader of a layout gives it: a `Sample` before its dataset is named."""
 
     record_id: str
-    picture: Picture
+    image: SourceImage
     annotations: tuple[Annotation, ...] = ()
     object: str = ""
     questions: tuple[Question, ...] = ()
@@ -123,45 +123,43 @@ class RawSample:
 
     @property
     def label(self) -> str:
-        """The class of the picture: the label of its first annotation, "" where it has none."""
+        """The class of the image: the label of its first annotation, "" where it has none."""
         return self.annotations[0].label if self.annotations else ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sample(RawSample):
-    """One picture of a dataset with all its annotations; what a dataset does not have is empty.
+    """One image of a dataset with all its annotations; what a dataset does not have is empty.
 
     `record_id` is unique within the dataset and stable: the path below the dataset's folder in POSIX form, with the
-    row, slice or attribute behind `#` where a file holds several. It may tell the answer: never show it. A picture of
+    row, slice or attribute behind `#` where a file holds several. It may tell the answer: never show it. An image of
     one class has one annotation without a box; then `object` is that within which the classes compete (MVTec: bottle),
     so that one task is one (dataset, object). `size` is width and height where the annotations tell it. `lost` counts
     annotations that were of no use (`Dataset.check` says which and why): where it is not 0, the objects annotated are
-    not all there are. `attributes` hold what the dataset says of the whole picture, its split among them.
+    not all there are. `attributes` hold what the dataset says of the whole image, its split among them.
     """
 
     source: str
     licence: str
 
-    def read_picture(self) -> tuple[bytes, str]:
-        """See `Picture.read`."""
-        return self.picture.read(f"{self.source}/{self.record_id}")
+    def read_image(self) -> tuple[bytes, str]:
+        """See `Image.read`."""
+        return self.image.read(f"{self.source}/{self.record_id}")
 
     def read_depth(self) -> NDArray[np.float32] | None:
-        """See `Depth.read`. None: the dataset has no depth of this picture."""
+        """See `Depth.read`. None: the dataset has no depth of this image."""
         return None if self.depth is None else self.depth.read()
 
 
-def labelled_picture(
-    record_id: str, picture: Picture, label: str, object: str, mask: Mask | None = None, box: Box | None = None
+def labelled_image(
+    record_id: str, image: SourceImage, label: str, object: str, mask: Mask | None = None, box: Box | None = None
 ) -> RawSample:
-    """A picture of one class among those of `object`, with the mask or box of what shows the class."""
-    return RawSample(
-        record_id=record_id, picture=picture, annotations=(Annotation(label, box, mask=mask),), object=object
-    )
+    """An image of one class among those of `object`, with the mask or box of what shows the class."""
+    return RawSample(record_id=record_id, image=image, annotations=(Annotation(label, box, mask=mask),), object=object)
 
 
-def encode_png(picture: Image.Image) -> bytes:
-    """The picture as PNG, the same bytes at every call."""
+def encode_png(image: Image.Image) -> bytes:
+    """The image as PNG, the same bytes at every call."""
     buffer = io.BytesIO()
-    picture.save(buffer, "PNG", compress_level=3)
+    image.save(buffer, "PNG", compress_level=3)
     return buffer.getvalue()

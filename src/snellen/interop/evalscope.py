@@ -11,16 +11,16 @@ from pathlib import Path
 from typing import Any
 
 from snellen.core import files
-from snellen.interop.formats import LETTERS, ExportFormat, export_name, not_a_choice, picture_name, write_pictures
+from snellen.interop.formats import LETTERS, ExportFormat, export_name, image_name, not_a_choice, write_images
 from snellen.interop.questions import Question, Selection
 
-MAX_PICTURES = 100
+MAX_IMAGES = 100
 """Columns `image_1` to `image_100` of a question are read."""
 
 
-def too_many_pictures(question: Question) -> str | None:
+def too_many_images(question: Question) -> str | None:
     """Why a question does not fit, or None."""
-    return None if len(question.pictures) <= MAX_PICTURES else f"shows more than {MAX_PICTURES} pictures"
+    return None if len(question.images) <= MAX_IMAGES else f"shows more than {MAX_IMAGES} images"
 
 
 def write_folders(selection: Selection, out: Path) -> None:
@@ -30,7 +30,7 @@ def write_folders(selection: Selection, out: Path) -> None:
     if choices:
         _write_lines(out / "mcq" / f"{name}.jsonl", [_choice_row(question) for question in choices])
     _write_lines(out / "vqa" / f"{name}.jsonl", [_open_row(question) for question in selection.questions])
-    write_pictures(selection, out)
+    write_images(selection, out)
 
 
 def _write_lines(path: Path, rows: Sequence[dict[str, Any]]) -> None:
@@ -38,12 +38,12 @@ def _write_lines(path: Path, rows: Sequence[dict[str, Any]]) -> None:
 
 
 def _choice_row(question: Question) -> dict[str, Any]:
-    pictures = {f"image_{n}": picture_name(picture) for n, picture in enumerate(question.pictures, 1)}
+    images = {f"image_{n}": image_name(image) for n, image in enumerate(question.images, 1)}
     answer = LETTERS[question.answer_index]
     return {
         "question": question.text(),
         "options": list(question.option_texts),
-        **pictures,
+        **images,
         "answer": answer,
         **_ids(question),
     }
@@ -53,7 +53,7 @@ def _open_row(question: Question) -> dict[str, Any]:
     content = [
         {"type": "text", "text": part}
         if isinstance(part, str)
-        else {"type": "image_url", "image_url": {"url": picture_name(part)}}
+        else {"type": "image_url", "image_url": {"url": image_name(part)}}
         for part in question.parts
     ]
     return {"messages": [{"role": "user", "content": content}], "answer": question.key, **_ids(question)}
@@ -67,10 +67,10 @@ EVALSCOPE = ExportFormat(
     "evalscope",
     "JSON lines for general_vmcq and general_vqa of EvalScope",
     write_folders,
-    "In this folder, since pictures are named relative to it:\n\n"
+    "In this folder, since images are named relative to it:\n\n"
     "```sh\nevalscope eval --model MODEL --api-url URL --eval-type openai_api --datasets general_vqa \\\n"
     '  --dataset-args \'{"general_vqa": {"local_path": "vqa", "subset_list": ["{name}"]}}\'\n```\n\n'
     'or `general_vmcq` with `"local_path": "mcq"`. `general_vqa` sends our prompt word for word and scores it by BLEU '
     "and Rouge; `general_vmcq` adds its own words, lists the options once more, and reads `ANSWER: B`.",
-    fault=too_many_pictures,
+    fault=too_many_images,
 )

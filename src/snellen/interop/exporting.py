@@ -94,7 +94,7 @@ def _readme(selection: Selection, export_format: ExportFormat, account: ExportAc
         f"# {card.suite} {card.version} ({card.source}), {account.condition}\n\n"
         f"{suite.title}. {suite.measures}\n\n"
         f"Questions of an item set of Snellen, as its presenters write them under the condition `{account.condition}`; "
-        f"pictures byte for byte. Content hash `{card.content_hash}`, recipe hash `{card.recipe_hash}`. "
+        f"images byte for byte. Content hash `{card.content_hash}`, recipe hash `{card.recipe_hash}`. "
         f"Paper: {suite.paper}\n\n"
         f"{export_format.usage.replace('{name}', name)}\n\n"
         f"| task | questions | metric |\n|---|---|---|\n{counts}\n"

@@ -65,16 +65,16 @@ def task_names(selection: Selection) -> dict[str, str]:
     return names
 
 
-def picture_name(picture: Media) -> str:
-    """`images/SHA256.FORMAT`: where an export keeps a picture, relative to its folder."""
-    return f"images/{picture.sha256}.{picture.format}"
+def image_name(image: Media) -> str:
+    """`images/SHA256.FORMAT`: where an export keeps an image, relative to its folder."""
+    return f"images/{image.sha256}.{image.format}"
 
 
-def write_pictures(selection: Selection, out: Path) -> None:
-    """Every picture of the questions once, byte for byte as it would be sent."""
-    pictures = {picture.sha256: picture for question in selection.questions for picture in question.pictures}
-    for picture in pictures.values():
-        files.write_bytes(out / picture_name(picture), selection.media.read(picture), durable=False)
+def write_images(selection: Selection, out: Path) -> None:
+    """Every image of the questions once, byte for byte as it would be sent."""
+    images = {image.sha256: image for question in selection.questions for image in question.images}
+    for image in images.values():
+        files.write_bytes(out / image_name(image), selection.media.read(image), durable=False)
 
 
 def fields(question: Question) -> dict[str, Any]:

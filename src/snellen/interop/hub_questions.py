@@ -1,4 +1,4 @@
-"""Questions as a Hugging Face dataset: `test.parquet` with its pictures, and the card of a dataset."""
+"""Questions as a Hugging Face dataset: `test.parquet` with its images, and the card of a dataset."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LISTS = ("option_names", "options")
 def write_parquet(selection: Selection, out: Path) -> None:
     """`test.parquet`: `prompt` with `<image 2>` where the second of `images` stands; `factors` is a JSON object.
 
-    `datasets.load_dataset(out)` shows the pictures. Needs pyarrow only.
+    `datasets.load_dataset(out)` shows the images. Needs pyarrow only.
     """
     write_rows(selection.questions, lambda question: _row(question, selection), _TEXTS, out / "test.parquet")
 
@@ -58,8 +58,8 @@ def _row(question: Question, selection: Selection) -> dict[str, Any]:
 
 
 def images(question: Question, selection: Selection) -> list[dict[str, Any]]:
-    """The pictures of a question as `datasets` keeps them."""
-    return [{"bytes": selection.media.read(picture), "path": picture.path} for picture in question.pictures]
+    """The images of a question as `datasets` keeps them."""
+    return [{"bytes": selection.media.read(image), "path": image.path} for image in question.images]
 
 
 def _schema(texts: Sequence[str]) -> pa.Schema:
@@ -81,11 +81,11 @@ def _schema(texts: Sequence[str]) -> pa.Schema:
 
 HF = ExportFormat(
     "hf",
-    "Parquet with pictures and a dataset card, for the Hugging Face library `datasets`",
+    "Parquet with images and a dataset card, for the Hugging Face library `datasets`",
     write_parquet,
     "```python\nfrom datasets import load_dataset\n\n"
     'questions = load_dataset("PATH OF THIS FOLDER", split="test")\n```\n\n'
-    "`images` are the pictures, `<image 2>` in `prompt` stands where the second is shown.",
+    "`images` are the images, `<image 2>` in `prompt` stands where the second is shown.",
     header=(
         "---\npretty_name: {name}\ntask_categories:\n- visual-question-answering\nlanguage:\n- en\ntags:\n- snellen\n"
         "configs:\n- config_name: default\n  data_files:\n  - split: test\n    path: test.parquet\n---\n\n"

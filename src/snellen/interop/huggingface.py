@@ -1,7 +1,7 @@
 """Item sets as Parquet files that the Hugging Face `datasets` library reads, and back, bit for bit.
 
-One file a split. Columns: the fields of an item as `docs/data-schema.md` tells them, `position` in the set, `pictures`
-(the bytes of all pictures shown, each once, in order of appearance) and, where there are any, `videos`. The card of the
+One file a split. Columns: the fields of an item as `docs/data-schema.md` tells them, `position` in the set, `images`
+(the bytes of all images shown, each once, in order of appearance) and, where there are any, `videos`. The card of the
 set stands in the metadata of every file.
 """
 
@@ -25,7 +25,7 @@ from snellen.core.media import MediaFolder
 from snellen.core.schemas import parse_card
 
 _FILES = pa.list_(pa.struct({"bytes": pa.binary(), "path": pa.string()}))
-_COLUMNS = {"picture": "pictures", "video": "videos"}
+_COLUMNS = {"image": "images", "video": "videos"}
 _GROUP_ROWS, _GROUP_BYTES = 500, 64 << 20
 """A row group ends at so many rows or so many bytes of media."""
 
@@ -33,7 +33,7 @@ _GROUP_ROWS, _GROUP_BYTES = 500, 64 << 20
 def to_datasets(itemset_root: Path, out_dir: Path) -> list[Path]:
     """Write `train.parquet`, `calibration.parquet` and `test.parquet`, as far as there are such items, and a README.
 
-    `datasets.load_dataset("parquet", data_files=…)` and `load_dataset(out_dir)` show the pictures. Needs pyarrow only.
+    `datasets.load_dataset("parquet", data_files=…)` and `load_dataset(out_dir)` show the images. Needs pyarrow only.
     Raises SnellenError for a damaged set, or where `out_dir` cannot be written.
     """
     itemset = read_itemset(itemset_root)
@@ -78,11 +78,11 @@ def from_datasets(in_dir: Path, root: Path) -> ItemSet:
 
 
 def _schema(itemset: ItemSet) -> pa.Schema:
-    kinds = {media.kind for item in itemset.items for media in item.media()} | {"picture"}
+    kinds = {media.kind for item in itemset.items for media in item.media()} | {"image"}
     media = {column: _FILES for kind, column in _COLUMNS.items() if kind in kinds}
     columns = {field.name: field.type for field in SCHEMA} | {"position": pa.int32()} | media
     features = {name: _feature(kind) for name, kind in columns.items()}
-    features["pictures"] = {"feature": {"_type": "Image"}, "_type": "List"}
+    features["images"] = {"feature": {"_type": "Image"}, "_type": "List"}
     metadata = {
         "huggingface": json.dumps({"info": {"features": features}}),
         "snellen": itemset.card.model_dump_json(indent=1),
@@ -124,7 +124,7 @@ def _table(itemset: ItemSet, rows: pa.Table, places: Sequence[int], schema: pa.S
                 [media for media in _distinct_media(itemset.items[index]) if media.kind == kind] for index in places
             ]
             cells = [
-                [{"bytes": itemset.media.read(picture), "path": picture.path} for picture in media]
+                [{"bytes": itemset.media.read(image), "path": image.path} for image in media]
                 for media in media_of_items
             ]
             columns[column] = pa.array(cells, _FILES)
@@ -133,7 +133,7 @@ def _table(itemset: ItemSet, rows: pa.Table, places: Sequence[int], schema: pa.S
 
 @contextmanager
 def _writing(path: Path, schema: pa.Schema) -> Iterator[pq.ParquetWriter]:
-    """All of the file or nothing. The dictionary may hold a whole group, so that shared pictures are stored once."""
+    """All of the file or nothing. The dictionary may hold a whole group, so that shared images are stored once."""
     with (
         files.all_or_nothing(path) as half,
         pq.ParquetWriter(half, schema, compression="zstd", dictionary_pagesize_limit=4 * _GROUP_BYTES) as writer,
@@ -155,7 +155,7 @@ def _reading(path: Path) -> Iterator[pq.ParquetFile]:
 def _card_of(path: Path, opened: pq.ParquetFile) -> str:
     card = (opened.schema_arrow.metadata or {}).get(b"snellen")
     kinds = {field.name: field.type for field in opened.schema_arrow}
-    expected = {field.name: field.type for field in SCHEMA} | {"position": pa.int32(), "pictures": _FILES}
+    expected = {field.name: field.type for field in SCHEMA} | {"position": pa.int32(), "images": _FILES}
     if card is None or any(kinds.get(name) != kind for name, kind in expected.items()):
         raise SnellenError(f"{path}: not written by to_datasets; fields or the card of the item set are missing")
     return str(card, "utf-8")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from snellen.core import files
-from snellen.interop.formats import ExportFormat, plain_name, task_names, write_pictures
+from snellen.interop.formats import ExportFormat, plain_name, task_names, write_images
 from snellen.interop.packing import write_standalone
 from snellen.interop.questions import Question, Selection
 from snellen.interop.scoring_fields import not_scored_alone, scoring_fields, units
@@ -28,7 +28,7 @@ def sample_metadata(question: Question, selection: Selection, unit_of: Mapping[s
         "content_hash": selection.items.card.content_hash,
         "condition": str(selection.condition),
         "task": item.task,
-        "media": [picture.sha256 for picture in question.pictures],
+        "media": [image.sha256 for image in question.images],
         "unit": unit,
         "unit_size": size,
     }
@@ -52,7 +52,7 @@ def write_inspect_folder(selection: Selection, out: Path) -> None:
             if question.item.task == task
         ]
         files.write_text(out / "questions" / f"{name}.jsonl", "".join(f"{json.dumps(row)}\n" for row in rows))
-    write_pictures(selection, out)
+    write_images(selection, out)
     suite = plain_name(selection.suite.name)
     functions = "".join(
         f'\n\n@task\ndef {suite}_{name}() -> Task:\n    """The questions of {name}."""\n'

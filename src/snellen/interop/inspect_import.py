@@ -116,7 +116,7 @@ class _LoggedArms:
 
 @dataclass
 class _ItemQuestions:
-    """The questions that a set's tasks ask, selected as logs need them; pictures go into `folder`."""
+    """The questions that a set's tasks ask, selected as logs need them; images go into `folder`."""
 
     items: ItemSet
     suite: Suite
@@ -149,7 +149,7 @@ def import_logs(paths: Sequence[Path], itemset: Path, out: Path) -> LogImport:
     """Write a run of logs of our Inspect tasks about an item set; run again with more of them, it goes on.
 
     Epochs are repeats. Samples with an error are failures. Raises SnellenError, before anything is written, for logs
-    that are damaged, about another set, or in which other words or pictures were shown.
+    that are damaged, about another set, or in which other words or images were shown.
     """
     items = open_items(itemset)
     suite = SUITES.get(items.card.suite)
@@ -205,21 +205,21 @@ def subject_name(log: InspectLog) -> str:
 
 
 def _check_sample(sample: LogSample, question: Question, log: InspectLog) -> None:
-    """Raise SnellenError unless the sample was asked in our words, with our pictures in their places."""
-    digests = [picture.sha256 for picture in question.pictures]
+    """Raise SnellenError unless the sample was asked in our words, with our images in their places."""
+    digests = [image.sha256 for image in question.images]
     try:
-        parts, logged_digests = sample.parts(), sample.picture_digests()
+        parts, logged_digests = sample.parts(), sample.image_digests()
     except ValueError as error:
         raise SnellenError(f"{_location(sample, log)}: {error}; only logs of our own tasks can be imported") from error
     if parts != [part if isinstance(part, str) else None for part in question.parts]:
         raise SnellenError(
-            f"{_location(sample, log)} was asked in other words, or with pictures elsewhere; import it with the "
+            f"{_location(sample, log)} was asked in other words, or with images elsewhere; import it with the "
             f"version of Snellen that asked"
         )
     alike = all(logged in (None, digest) for logged, digest in zip(logged_digests, digests, strict=True))
     if sample.metadata.snellen.media != digests or not alike:
         raise SnellenError(
-            f"{_location(sample, log)} showed other pictures than the item set has; give the set that was asked"
+            f"{_location(sample, log)} showed other images than the item set has; give the set that was asked"
         )
 
 

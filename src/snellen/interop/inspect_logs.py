@@ -27,7 +27,7 @@ from snellen.core.user_files import read_bytes
 
 MAX_MEMBERS = 1_000_000
 MAX_MEMBER_BYTES = 128 * 2**20
-"""Of a sample with its pictures and events; a header has a few kilobytes."""
+"""Of a sample with its images and events; a header has a few kilobytes."""
 MAX_TOTAL_BYTES = 16 * 2**30
 MAX_JSON_LOG_BYTES = 512 * 2**20
 MAX_EPOCHS = 1000
@@ -77,7 +77,7 @@ class LogHeader(_Read):
 
 
 class Content(_Read):
-    """A part of a message: text, picture or reasoning."""
+    """A part of a message: text, image or reasoning."""
 
     type: _Name
     text: str = ""
@@ -178,7 +178,7 @@ class LogSample(_Read):
     attachments: dict[str, str] = {}
 
     def parts(self) -> list[str | None]:
-        """Texts and pictures (None) of the question, in their order. Raises ValueError for another form of input."""
+        """Texts and images (None) of the question, in their order. Raises ValueError for another form of input."""
         if len(self.input) != 1 or self.input[0].role != "user":
             raise ValueError("the input is not one message of a user")
         content = self.input[0].content
@@ -189,10 +189,10 @@ class LogSample(_Read):
             raise ValueError(f"the input holds {min(kinds)!r:.40}")
         return [self._text(part.text) if part.type == "text" else None for part in content]
 
-    def picture_digests(self) -> list[str | None]:
-        """SHA-256 of each picture of the question that the log holds, None for one it does not hold.
+    def image_digests(self) -> list[str | None]:
+        """SHA-256 of each image of the question that the log holds, None for one it does not hold.
 
-        Raises ValueError for a picture that is no base64.
+        Raises ValueError for an image that is no base64.
         """
         content = self.input[0].content if self.input else []
         urls = [self._text(part.image) for part in content if isinstance(part, Content) and part.type == "image"]
@@ -281,7 +281,7 @@ def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path) -> by
                 if len(raw) > MAX_MEMBER_BYTES:
                     raise SnellenError(
                         f"{path}: {short_reason(member.filename, 100)} has more than {MAX_MEMBER_BYTES} bytes; log "
-                        f"without pictures (--no-log-images)"
+                        f"without images (--no-log-images)"
                     )
     except SnellenError:
         raise

@@ -57,7 +57,7 @@ def _row(question: Question, selection: Selection, unit_of: Mapping[str, tuple[s
         "options": list(question.option_texts) if question.option_names else [],
         "key": question.key,
         "metric": question.metric,
-        "prompt": question.text_after_pictures(),
+        "prompt": question.text_after_images(),
         "parts": json.dumps(parts),
         "scoring": json.dumps(scoring_fields(question)),
         "unit": unit,
@@ -103,8 +103,8 @@ LMMS_EVAL = ExportFormat(
     write_task_folder,
     "```sh\nlmms-eval eval --model MODEL --tasks {name} --include_path PATH_OF_THIS_FOLDER --output_path OUT "
     "--log_samples\n```\n\n"
-    "Every task stands for itself too (`{name}_TASK`). Chat models are sent texts and pictures in their order; simple "
-    "models all pictures first. `utils.py` reads replies by the parser of Snellen, which lies beside it, and needs "
+    "Every task stands for itself too (`{name}_TASK`). Chat models are sent texts and images in their order; simple "
+    "models all images first. `utils.py` reads replies by the parser of Snellen, which lies beside it, and needs "
     "nothing else; `no_answer` and `failed` are shares of questions, and a failed call is no score.",
     fault=not_scored_alone,
     has_parser=True,

@@ -47,8 +47,8 @@ class Question:
         return self.protocol.metrics[0].name
 
     @cached_property
-    def pictures(self) -> tuple[Media, ...]:
-        """The pictures among the parts, each as often as it is shown."""
+    def images(self) -> tuple[Media, ...]:
+        """The images among the parts, each as often as it is shown."""
         return tuple(part for part in self.parts if not isinstance(part, str))
 
     @property
@@ -70,13 +70,13 @@ class Question:
         return self.view.reply.offered.index(str(self.item.answer))
 
     def text(self, mark: str = "<image {}>") -> str:
-        """The parts as one text, with a numbered mark where each picture stands."""
-        numbers = iter(range(1, len(self.pictures) + 1))
+        """The parts as one text, with a numbered mark where each image stands."""
+        numbers = iter(range(1, len(self.images) + 1))
         return "\n".join(part if isinstance(part, str) else mark.format(next(numbers)) for part in self.parts)
 
-    def text_after_pictures(self) -> str:
-        """The words for whoever is sent all pictures first: `[picture 2]` where the second of several stood."""
-        return "\n".join(part for part in apply_layout(self.parts, "pictures-first") if isinstance(part, str))
+    def text_after_images(self) -> str:
+        """The words for whoever is sent all images first: `[image 2]` where the second of several stood."""
+        return "\n".join(part for part in apply_layout(self.parts, "images-first") if isinstance(part, str))
 
     def score(self, reply: str) -> tuple[str, float]:
         """(`answered` or `no_answer`, the main metric) of a reply, read by the one parser."""
@@ -118,7 +118,7 @@ class Selection:
 
 
 def select_questions(items: ItemSet, suite: Suite, condition: Condition, folder: Path, seed: int = 0) -> Selection:
-    """Every item as one call, or counted with a reason; what the condition makes of pictures goes into `folder`."""
+    """Every item as one call, or counted with a reason; what the condition makes of images goes into `folder`."""
     media, questions, left_out = MediaFolder(folder, items.media), list[Question](), Counter[tuple[str, str]]()
     settled = settle(condition, suite, SubjectCard("someone"))
     for task in suite.tasks.values():

@@ -33,7 +33,7 @@ def scoring_fields(question: Question) -> dict[str, Any]:
         "worst": metric.worst,
         "higher_is_better": metric.higher_is_better,
         "option_scores": option_scores,
-        "query_pictures": len(item.query),
+        "query_images": len(item.query),
         "on_sheet": isinstance(question.method, Sheet),
     }
 

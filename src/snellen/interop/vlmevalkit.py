@@ -1,7 +1,7 @@
-"""Questions as TSV files of VLMEvalKit, pictures as base64 in the cell `image`.
+"""Questions as TSV files of VLMEvalKit, images as base64 in the cell `image`.
 
 Columns: https://github.com/open-compass/VLMEvalKit/blob/main/docs/en/Development.md. A file with columns A and B is
-multiple choice, any other has open questions (`build_dataset` in vlmeval/dataset/__init__.py); of several pictures
+multiple choice, any other has open questions (`build_dataset` in vlmeval/dataset/__init__.py); of several images
 `image` and `image_path` are lists, written as Python writes them (`toliststr` in vlmeval/smp).
 """
 
@@ -15,16 +15,16 @@ from typing import Any
 import pandas as pd
 
 from snellen.core import files
-from snellen.interop.formats import LETTERS, ExportFormat, export_name, not_a_choice, picture_name
+from snellen.interop.formats import LETTERS, ExportFormat, export_name, image_name, not_a_choice
 from snellen.interop.questions import Question, Selection
 
 _MISSING = re.compile(r"|#N/A|#N/A N/A|#NA|-?1\.#(IND|QNAN)|-?(NaN|nan)|<NA>|N/A|n/a|NA|NULL|null|None")
 """What `pandas.read_csv`, by which the kit reads, takes for an empty cell: an option `None` would be dropped."""
 
 
-def no_picture(question: Question) -> str | None:
-    """Why the kit would drop a question: rows without a picture are skipped."""
-    return None if question.pictures else "shows no picture"
+def no_image(question: Question) -> str | None:
+    """Why the kit would drop a question: rows without an image are skipped."""
+    return None if question.images else "shows no image"
 
 
 def write_tsv(selection: Selection, out: Path) -> None:
@@ -39,15 +39,15 @@ def write_tsv(selection: Selection, out: Path) -> None:
 
 
 def _row(number: int, question: Question, selection: Selection) -> dict[str, Any]:
-    pictures = [str(base64.b64encode(selection.media.read(picture)), "ascii") for picture in question.pictures]
-    names = [picture_name(picture).removeprefix("images/") for picture in question.pictures]
+    images = [str(base64.b64encode(selection.media.read(image)), "ascii") for image in question.images]
+    names = [image_name(image).removeprefix("images/") for image in question.images]
     is_choice = not_a_choice(question) is None
     options = zip(LETTERS, question.option_texts, strict=False) if is_choice else ()
     return {
         "index": number,
-        "image": pictures[0] if len(pictures) == 1 else str(pictures),
+        "image": images[0] if len(images) == 1 else str(images),
         "image_path": names[0] if len(names) == 1 else str(names),
-        "question": question.text_after_pictures(),
+        "question": question.text_after_images(),
         **{letter: _legible(text) for letter, text in options},
         "answer": LETTERS[question.answer_index] if is_choice else _legible(question.key),
         "category": question.item.task,
@@ -64,11 +64,11 @@ def _legible(text: str) -> str:
 
 VLMEVALKIT = ExportFormat(
     "vlmevalkit",
-    "TSV of VLMEvalKit, pictures as base64",
+    "TSV of VLMEvalKit, images as base64",
     write_tsv,
     "Copy the files into `$LMUData` (`~/LMUData`) and give their names without `.tsv`: "
-    "`python run.py --data {name} --model MODEL`. The kit sends all pictures first, writes its own list of options "
-    "after the prompt, and sends pictures to services as JPEG. It has no scores for `{name}_openended`: it stops after "
+    "`python run.py --data {name} --model MODEL`. The kit sends all images first, writes its own list of options "
+    "after the prompt, and sends images to services as JPEG. It has no scores for `{name}_openended`: it stops after "
     "the answers. An option or key that pandas would take for an empty cell (`None`) has a space after it.",
-    fault=no_picture,
+    fault=no_image,
 )

@@ -19,17 +19,17 @@ from snellen.core.subject import SubjectCard
 from snellen.core.suite import Transform, ViewContext
 from snellen.stimuli.transforms.frames import Frames
 
-PICTURES = Axis("pictures", ("original", "none", "grey", "shuffled"), "what is shown in place of the pictures")
+IMAGES = Axis("images", ("original", "none", "grey", "shuffled"), "what is shown in place of the images")
 PROMPT = Axis("prompt", ("full", "short", "minimal"), "how much of the wording is said")
-LAYOUT = Axis("layout", ("interleaved", "pictures-first"), "pictures where they are spoken of, or all before the words")
+LAYOUT = Axis("layout", ("interleaved", "images-first"), "images where they are spoken of, or all before the words")
 ORDER = Axis("order", ("stored", "shuffled"), "the order of options and solved examples")
 SHEET = Axis(
-    "sheet", ("auto", "separate", "single"), "pictures apart, or laid out as one for subjects that take one picture"
+    "sheet", ("auto", "separate", "single"), "images apart, or laid out as one for subjects that take one image"
 )
 
 
 def control(value: Value, context: ViewContext) -> tuple[Transform, ...]:
-    """The transforms of one value of the axis `pictures`. They come last, after pixels and reply frame."""
+    """The transforms of one value of the axis `images`. They come last, after pixels and reply frame."""
     if value == "none":
         return (Without(),)
     if value == "grey":
@@ -40,14 +40,14 @@ def control(value: Value, context: ViewContext) -> tuple[Transform, ...]:
 
 
 def resolve_sheet(condition: Condition, card: SubjectCard) -> Mapping[str, Value]:
-    """`sheet=auto` means one laid-out picture for subjects that take only one."""
+    """`sheet=auto` means one laid-out image for subjects that take only one."""
     if condition["sheet"] != "auto":
         return {}
-    return {"sheet": "single" if card.max_pictures == 1 else "separate"}
+    return {"sheet": "single" if card.max_images == 1 else "separate"}
 
 
-def map_pictures(view: View, change: Callable[[Media], Sequence[Media]]) -> View:
-    """The view with every picture replaced by what `change` gives for it; nothing is drawn in the new ones."""
+def map_images(view: View, change: Callable[[Media], Sequence[Media]]) -> View:
+    """The view with every image replaced by what `change` gives for it; nothing is drawn in the new ones."""
 
     def changed(media: tuple[Media, ...]) -> tuple[Media, ...]:
         return tuple(new for old in media for new in change(old))
@@ -63,39 +63,39 @@ def map_pictures(view: View, change: Callable[[Media], Sequence[Media]]) -> View
 
 @dataclass(frozen=True)
 class Without:
-    """No pictures at all: what is scored now is scored blind."""
+    """No images at all: what is scored now is scored blind."""
 
     version: int = 1
 
     def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
-        """The view without pictures."""
-        return map_pictures(view, lambda picture: ())
+        """The view without images."""
+        return map_images(view, lambda image: ())
 
 
 @dataclass(frozen=True)
 class Grey:
-    """Every picture, and every video, as one even grey picture (128, 128, 128) of its size."""
+    """Every image, and every video, as one even grey image (128, 128, 128) of its size."""
 
     version: int = 1
 
     def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
         """The view in grey."""
 
-        def grey(picture: Media) -> tuple[Media, ...]:
-            size = picture.width, picture.height
-            grey_picture = media.derive(["grey", self.version, size], lambda: Image.new("RGB", size, (128, 128, 128)))
-            return (replace(grey_picture, from_stored=picture.from_stored),)
+        def grey(image: Media) -> tuple[Media, ...]:
+            size = image.width, image.height
+            grey_image = media.derive(["grey", self.version, size], lambda: Image.new("RGB", size, (128, 128, 128)))
+            return (replace(grey_image, from_stored=image.from_stored),)
 
-        return map_pictures(view, grey)
+        return map_images(view, grey)
 
 
 @dataclass(frozen=True)
 class Shuffled:
-    """Every picture replaced by one that its stimulus does not show; the same picture of a stimulus by the same one.
+    """Every image replaced by one that its stimulus does not show; the same image of a stimulus by the same one.
 
     Drawn for all that the stimulus ever shows, so that neither the question nor the number of shots moves the draw.
     Where the task shows nothing else there is nothing to show. A video gives way to another video. Frames made of a
-    video give way to as many of another one, from the middles of equal parts: the number of pictures stays the same,
+    video give way to as many of another one, from the middles of equal parts: the number of images stays the same,
     which at so many frames a second it would not.
     """
 
@@ -104,15 +104,15 @@ class Shuffled:
     version: int = 1
 
     def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
-        """The view of somebody else's pictures."""
-        kind_of = {picture.sha256: picture.kind for picture in self.by_stimulus.get(view.stimulus_id, ())}
-        for picture in view.media():
-            kind_of.setdefault(picture.stored_sha256, picture.kind)
+        """The view of somebody else's images."""
+        kind_of = {image.sha256: image.kind for image in self.by_stimulus.get(view.stimulus_id, ())}
+        for image in view.media():
+            kind_of.setdefault(image.stored_sha256, image.kind)
         order, swap = rng.permutation(len(self.pool)), dict[str, Media]()
         for kind in sorted(set(kind_of.values())):
             names = [name for name, what in kind_of.items() if what == kind]
             candidates = (self.pool[int(n)] for n in order)
-            strange = (picture for picture in candidates if picture.kind == kind and picture.sha256 not in kind_of)
+            strange = (image for image in candidates if image.kind == kind and image.sha256 not in kind_of)
             swap.update(zip(names, cycle(list(islice(strange, len(names)))), strict=False))
         stills = self._stills(view, swap, media)
 
@@ -121,11 +121,11 @@ class Shuffled:
                 return ()
             return (new,) if new.kind == old.kind else (next(stills[old.stored_sha256]),)
 
-        return map_pictures(view, swapped)
+        return map_images(view, swapped)
 
     def _stills(self, view: View, swap: Mapping[str, Media], media: MediaFolder) -> dict[str, Iterator[Media]]:
         """What stands in for the frames of a video, by that video: as many frames of another one."""
-        count = Counter(picture.stored_sha256 for picture in view.media() if picture.kind == "picture")
+        count = Counter(image.stored_sha256 for image in view.media() if image.kind == "image")
         videos = {name: new for name, new in swap.items() if new.kind == "video" and name in count}
         return {name: iter(Frames(str(count[name])).extract(video, media)) for name, video in videos.items()}
 

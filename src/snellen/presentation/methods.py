@@ -70,9 +70,9 @@ class Sheet:
 
 @dataclass(frozen=True)
 class PerceiveThenClassify:
-    """Describe every picture of support and query on its own, then answer from the words and the query picture.
+    """Describe every image of support and query on its own, then answer from the words and the query image.
 
-    `perceive` presents one picture; `classify` presents the view, whose demos hold captions in place of pictures, and
+    `perceive` presents one image; `classify` presents the view, whose demos hold captions in place of images, and
     is given the description of the query.
     """
 
@@ -87,12 +87,12 @@ class PerceiveThenClassify:
         return one_view_each(views)
 
     def run(self, views: tuple[View, ...]) -> Dialogue:
-        """One call a picture, all at once, then one more."""
+        """One call an image, all at once, then one more."""
         (view,) = views
-        pictures = [*(picture for demo in view.support for picture in demo.media), *view.query]
+        images = [*(image for demo in view.support for image in demo.media), *view.query]
         spec = ReplySpec("description")
-        picture_views = [View(view.item_id, p.sha256, view.task, self.question, (p,), spec) for p in pictures]
-        prompts = tuple(Prompt(self.perceive(picture_view), (picture_view,)) for picture_view in picture_views)
+        image_views = [View(view.item_id, p.sha256, view.task, self.question, (p,), spec) for p in images]
+        prompts = tuple(Prompt(self.perceive(image_view), (image_view,)) for image_view in image_views)
         replies = iter((yield prompts) if prompts else ())
         support = tuple(
             replace(demo, media=(), caption="\n".join(next(replies).text for _ in demo.media)) for demo in view.support

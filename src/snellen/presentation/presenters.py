@@ -22,15 +22,15 @@ def option_lines(view: View) -> str:
 
 
 def apply_layout(parts: Sequence[Part], layout: Value) -> tuple[Part, ...]:
-    """Parts as the axis `layout` wants them: as they are, or pictures first and `[picture 1]` where each one stood."""
+    """Parts as the axis `layout` wants them: as they are, or images first and `[image 1]` where each one stood."""
     if layout == "interleaved":
         return tuple(parts)
-    pictures = [part for part in parts if not isinstance(part, str)]
-    if len(pictures) == 1:
-        return (*pictures, *(part for part in parts if isinstance(part, str)))
-    numbers = iter(range(1, len(pictures) + 1))
-    words = [part if isinstance(part, str) else f"[picture {next(numbers)}]" for part in parts]
-    return (*pictures, "\n".join(words))
+    images = [part for part in parts if not isinstance(part, str)]
+    if len(images) == 1:
+        return (*images, *(part for part in parts if isinstance(part, str)))
+    numbers = iter(range(1, len(images) + 1))
+    words = [part if isinstance(part, str) else f"[image {next(numbers)}]" for part in parts]
+    return (*images, "\n".join(words))
 
 
 def with_layout(present: Callable[..., tuple[Part, ...]], layout: Value) -> Callable[..., tuple[Part, ...]]:
@@ -44,9 +44,9 @@ def plain(view: View) -> tuple[Part, ...]:
     solved: list[Part] = []
     for demo in view.support:
         solved += [*demo.media, demo.caption or names.get(demo.answer, demo.answer)]
-    with_pictures = any(option.media for option in view.options)
+    with_images = any(option.media for option in view.options)
     choices: list[Part] = []
-    for option in view.options if with_pictures else ():
+    for option in view.options if with_images else ():
         choices += [f"{names[option.key]}:", *option.media]
-    listed = [option_lines(view)] if view.options and not with_pictures else []
+    listed = [option_lines(view)] if view.options and not with_images else []
     return (*solved, *view.query, view.question, *choices, *listed)

@@ -1,6 +1,6 @@
 """The page of `snellen diff`: what changed between two subjects, and the items whose scores flipped, side by side.
 
-One file without scripts: pictures are data URIs, and the policy allows nothing else.
+One file without scripts: images are data URIs, and the policy allows nothing else.
 """
 
 from __future__ import annotations

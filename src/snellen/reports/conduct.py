@@ -16,7 +16,6 @@ from snellen.analysis.section import Run
 from snellen.core import files
 from snellen.core.itemset import ItemSetCard
 from snellen.core.runfolder import ArmCard
-from snellen.core.schemas import present_table
 from snellen.remote import name_of
 from snellen.reports.loading import Exam
 from snellen.reports.words import foreign
@@ -132,7 +131,7 @@ def _reasons(run: Run) -> Iterator[tuple[str, str, str, int]]:
 
 
 def _table(run: Run, name: str) -> pa.Table:
-    return present_table(run.root / "run.json", name, files.read_table(run.root / name))
+    return files.read_table(run.root / name)
 
 
 def _sent(run: Run, calls: pd.DataFrame) -> Iterator[tuple[str, str]]:
@@ -159,9 +158,9 @@ def _prompt(parts: list[Any]) -> str:
         elif "reply" in part:
             lines.append(f"[earlier reply] {part['reply']}")
         elif "montage" in part:
-            lines.append(f"[{len(part['montage'])} pictures laid out as one]")
+            lines.append(f"[{len(part['montage'])} images laid out as one]")
         else:
-            lines.append("[video]" if str(part.get("media", "")).endswith(".mp4") else "[picture]")
+            lines.append("[video]" if str(part.get("media", "")).endswith(".mp4") else "[image]")
     return foreign("\n".join(lines), 6000)
 
 

@@ -30,9 +30,9 @@ def _deficit(deficit: Deficit) -> str:
         word = "yes" if key.kind == "false" else "no"
         says = f"says {word}" if fails else f"tends to say {word}"
         return f"{says}: {verb} where a statement is {key.kind}"
-    if key.kind == "picture":
+    if key.kind == "image":
         place = PLACES[int(key.name) - 1]
-        return f"{'ignores' if fails else 'makes little of'} the {place} picture: {verb} where it decides"
+        return f"{'ignores' if fails else 'makes little of'} the {place} image: {verb} where it decides"
     return f"{verb} where {_decider(key, deficit)}"
 
 

@@ -26,12 +26,12 @@ from snellen.reports.words import amount, answer_words, foreign
 
 THUMB_WIDTH = 240
 """Pixels; no thumbnail is wider."""
-MAX_PICTURES, MAX_ARMS = 24, 16
+MAX_IMAGES, MAX_ARMS = 24, 16
 
 
 @dataclass(frozen=True)
 class Shot:
-    """A picture on the page: a thumbnail's path relative to it, or a note where there is none to show."""
+    """An image on the page: a thumbnail's path relative to it, or a note where there is none to show."""
 
     thumb: str
     note: str
@@ -61,7 +61,7 @@ class Prediction:
 
 @dataclass(frozen=True)
 class Example:
-    """One item with everything that was said about it. Support comes by answer: (answer, pictures, captions)."""
+    """One item with everything that was said about it. Support comes by answer: (answer, images, captions)."""
 
     item_id: str
     question: str
@@ -74,23 +74,23 @@ class Example:
 
 
 class Thumbs:
-    """Downscaled copies of stored pictures in `out/thumbs`, each made once."""
+    """Downscaled copies of stored images in `out/thumbs`, each made once."""
 
     def __init__(self, run: Run, out: Path) -> None:
         self.media, self.out = run.items.media, out
         self._files: dict[str, Shot] = {}
 
     def shot(self, media: Media) -> Shot:
-        """A picture's thumbnail; of a video a note."""
+        """An image's thumbnail; of a video a note."""
         if media.sha256 not in self._files:
             self._files[media.sha256] = self._make(media)
         return self._files[media.sha256]
 
     def shots(self, media: tuple[Media, ...]) -> tuple[Shot, ...]:
-        """Thumbnails of the first pictures, and a note that says how many more there are."""
-        rest = len(media) - MAX_PICTURES
+        """Thumbnails of the first images, and a note that says how many more there are."""
+        rest = len(media) - MAX_IMAGES
         more = (Shot("", f"and {rest} more", 0, 0),) if rest > 0 else ()
-        return (*(self.shot(picture) for picture in media[:MAX_PICTURES]), *more)
+        return (*(self.shot(image) for image in media[:MAX_IMAGES]), *more)
 
     def _make(self, media: Media) -> Shot:
         if media.kind == "video":
@@ -115,11 +115,11 @@ class InlineThumbs(Thumbs):
 
 
 def thumbnail(folder: MediaFolder, media: Media, max_width: int = THUMB_WIDTH) -> tuple[bytes, tuple[int, int]]:
-    """A picture as a JPEG of at most that width, and its width and height in pixels."""
-    with folder.open(media) as picture:
-        width = min(max_width, picture.width)
-        size = width, max(1, round(picture.height * width / picture.width))
-        small = picture.convert("RGB").resize(size, reducing_gap=2.0)
+    """An image as a JPEG of at most that width, and its width and height in pixels."""
+    with folder.open(media) as image:
+        width = min(max_width, image.width)
+        size = width, max(1, round(image.height * width / image.width))
+        small = image.convert("RGB").resize(size, reducing_gap=2.0)
     buffer = io.BytesIO()
     small.save(buffer, "JPEG", quality=85)
     return buffer.getvalue(), size
@@ -224,7 +224,7 @@ def example(item: Item, predictions: tuple[Prediction, ...], thumbs: Thumbs) -> 
     captions: dict[str, list[str]] = {}
     for demo in item.support:
         groups.setdefault(demo.answer, []).extend(demo.media)
-        alone = demo.caption and not demo.media  # beside pictures a caption is shown under some conditions only
+        alone = demo.caption and not demo.media  # beside images a caption is shown under some conditions only
         captions.setdefault(demo.answer, []).extend([foreign(demo.caption, 120)] if alone else [])
     support = tuple(
         (answer_words(item, answer), thumbs.shots(tuple(arms)), tuple(captions[answer][:6]))

@@ -82,7 +82,7 @@ class Check:
 
 
 def checks(run: Run) -> list[Check]:
-    """What the simulated observers prove, where they were examined: solvable from the pictures, and nothing leaks."""
+    """What the simulated observers prove, where they were examined: solvable from the images, and nothing leaks."""
     rows = whole_tasks_of(run)
     parts = subgroups_of(run)
     every_check = []

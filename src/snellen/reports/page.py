@@ -52,6 +52,6 @@ def _environment() -> Environment:
 
 
 def content_policy(css: str) -> str:
-    """What a page may load: pictures beside it, and this style sheet, by its hash. No script, frame, font or form."""
+    """What a page may load: images beside it, and this style sheet, by its hash. No script, frame, font or form."""
     digest = base64.b64encode(hashlib.sha256(css.encode()).digest()).decode()
     return f"default-src 'none'; img-src 'self' file:; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"

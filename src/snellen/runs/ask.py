@@ -228,7 +228,7 @@ class _ArmRunner:
                 return
 
     def as_sent(self, prompt: Prompt) -> Prompt:
-        """Who reads parts is sent pictures, made once and then looked up; who reads views needs none."""
+        """Who reads parts is sent images, made once and then looked up; who reads views needs none."""
         return lay_out_montages(prompt, self.run.media) if self.arm.subject.card.reads == "parts" else prompt
 
     def _check_budget(self) -> None:
@@ -292,8 +292,8 @@ async def _begin_task(runner: _ArmRunner, task: Task) -> _TrialBatches:
     ]
     if isinstance(arm.subject, Prepares):
         prepare = arm.subject.prepare
-        pictures = [picture for view in views.by_item.values() for picture in view.media()]
-        await runner.shared.stop.bounded(lambda: asyncio.to_thread(prepare, pictures, media))
+        images = [image for view in views.by_item.values() for image in view.media()]
+        await runner.shared.stop.bounded(lambda: asyncio.to_thread(prepare, images, media))
     subject = await runner.shared.stop.bounded(lambda: arm.subject.fit(examples, media))
     trials = [Trial(group) for group in method.group([views.by_item[item.item_id] for item in views.tested])]
     schedule = arm.schedule(trials)

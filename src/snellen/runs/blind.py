@@ -1,7 +1,7 @@
 """How much of an item set is had without looking, and where that is kept (`analysis.blind` says how it is attacked).
 
 Of generated items it hangs on the recipe, not on the seed: it is measured once a suite version, on a thousand items a
-task whose pictures are left blank, and kept in the suite's package. Other sets are measured by themselves.
+task whose images are left blank, and kept in the suite's package. Other sets are measured by themselves.
 """
 
 from __future__ import annotations

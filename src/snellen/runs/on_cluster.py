@@ -26,7 +26,7 @@ from snellen.suites import SUITES
 class _TaskPlan:
     """What a worker asks: all arms of one subject about the items of one task.
 
-    `media` is the run's own folder of pictures, `parts` what the run has recorded already. `plan` has no suite, whose
+    `media` is the run's own folder of images, `parts` what the run has recorded already. `plan` has no suite, whose
     functions do not travel.
     """
 
@@ -90,7 +90,7 @@ def _device(subject: Subject) -> str:
 
 
 def _ask_task(task_plan: _TaskPlan) -> TaskRecord:
-    """On a worker: ask in a run folder of its own, which goes on from the run's record and shares its pictures."""
+    """On a worker: ask in a run folder of its own, which goes on from the run's record and shares its images."""
     suite, lines = SUITES.get(task_plan.items.card.suite), list[str]()
     tasks: dict[str, Task] = {task_plan.task: suite.tasks[task_plan.task]}
     plan = Plan(

@@ -18,7 +18,7 @@ from snellen.core.suite import Dialogue, Suite, Task, Trial, ViewContext, settle
 from snellen.runs.plan import Arm, Plan, is_asked, prices, select_test_items
 from snellen.runs.views import lay_out_montages, show_items
 
-PICTURE_TOKENS, CHARACTERS_A_TOKEN = 1000, 4
+IMAGE_TOKENS, CHARACTERS_A_TOKEN = 1000, 4
 """Rough figures for estimates; services count otherwise, and recorded calls hold the true numbers."""
 REPLY_TOKENS, CALL_CPU_S = 50, 0.008
 """For plans: tokens of a reply, and CPU seconds that a call takes here (`bench/ask_loop.py --command`)."""
@@ -97,7 +97,7 @@ def estimates(plan: Plan, root: Path) -> list[Estimate]:
             by_subject[card.name] = replace(before, recorded=before.recorded + 1)
             continue
         tokens = before.tokens_in + sum(
-            len(part) // CHARACTERS_A_TOKEN if isinstance(part, str) else PICTURE_TOKENS for part in prompt.parts
+            len(part) // CHARACTERS_A_TOKEN if isinstance(part, str) else IMAGE_TOKENS for part in prompt.parts
         )
         price = card.attributes.get("price_in")
         money = None if price is None else tokens * float(price) / 1e6

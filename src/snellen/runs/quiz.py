@@ -28,7 +28,7 @@ from snellen.scoring.protocols import correct
 from snellen.scoring.uncertainty import cluster_wilson
 
 UNDECIDABLE = "?"
-"""What people write where the pictures do not decide the question. It counts as a disagreement."""
+"""What people write where the images do not decide the question. It counts as a disagreement."""
 Outcome = Literal["agrees", "disagrees", "undecidable", "unreadable", "blank"]
 COUNTED: tuple[Outcome, ...] = ("agrees", "disagrees", "undecidable")
 

@@ -18,7 +18,6 @@ from snellen.core.errors import SnellenError
 from snellen.core.item import Item
 from snellen.core.itemset import ItemSet
 from snellen.core.response import Response
-from snellen.core.schemas import present_table, refuse_older
 from snellen.core.score import Outcome, Protocol
 from snellen.core.suite import Suite
 
@@ -166,7 +165,6 @@ def score_paths(root: Path) -> dict[str, Path]:
 
 def write_scores(root: Path, scores: pd.DataFrame, protocol: str) -> None:
     """Keep scores beside the run. Raises SnellenError where it is of an earlier schema version."""
-    refuse_older(root / "run.json")
     files.write_table(score_path(root, protocol), pa.Table.from_pandas(scores, preserve_index=False))
 
 
@@ -177,8 +175,7 @@ def read_scores(root: Path) -> dict[str, pd.DataFrame]:
         raise SnellenError(f"{root}: nothing is scored here; give `snellen score {root}`")
     mend = f"give `snellen score {root} --protocol"
     tables = {name: files.read_table(path, mend=f"{mend} {name}`") for name, path in paths.items()}
-    card = root / "run.json"
-    return {name: present_table(card, paths[name].name, table).to_pandas() for name, table in tables.items()}
+    return {name: table.to_pandas() for name, table in tables.items()}
 
 
 def damaged_scores(root: Path) -> list[str]:

@@ -30,7 +30,7 @@ def solved_examples(
     media: MediaFolder,
     seed: int = 0,
 ) -> list[TrainingExample]:
-    """Items of a task as shown under a settled condition, solved; pictures made go to `media`.
+    """Items of a task as shown under a settled condition, solved; images made go to `media`.
 
     `task_items` are all of the task, which items are shown among.
     """

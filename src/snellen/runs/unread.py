@@ -1,6 +1,6 @@
 """The protocol `judged-reading`: replies that the parser cannot read are read by a subject, all others as in `strict`.
 
-Whoever reads them is asked in one fixed wording what the reply decides for, sees no picture and no key, and its own
+Whoever reads them is asked in one fixed wording what the reply decides for, sees no image and no key, and its own
 reply is read by the parser in the form that was asked of the examined subject.
 """
 
@@ -19,10 +19,10 @@ JUDGED_READING = "judged-reading"
 KINDS = ("choice", "true_false", "integer")
 """Kinds of answers that a reply can be read for in words."""
 NONE = "NONE"
-READING = """Somebody was asked a question about pictures and replied in their own words. Say what the reply \
+READING = """Somebody was asked a question about images and replied in their own words. Say what the reply \
 decides for.
 
-You do not see the pictures. Do not answer the question yourself, do not correct the reply, and do not guess: if the \
+You do not see the images. Do not answer the question yourself, do not correct the reply, and do not guess: if the \
 reply refuses, weighs several answers without deciding for one, or decides for something that is not offered, the \
 answer is NONE.
 

@@ -45,7 +45,7 @@ def transform_stream(seed: int, item: Item, transform: Transform) -> np.random.G
 
 
 def lay_out_montages(prompt: Prompt, media: MediaFolder) -> Prompt:
-    """The prompt with every montage made into a picture."""
+    """The prompt with every montage made into an image."""
 
     def lay_out_parts(parts: tuple[Part, ...]) -> tuple[Part, ...]:
         return tuple(lay_out(part, media) if isinstance(part, Montage) else part for part in parts)

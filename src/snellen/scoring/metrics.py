@@ -180,7 +180,7 @@ def acc_num(answer: int, prediction: int, length: int) -> float:
 
     1 for the right count. Else eps = |said - answer| / max(answer - 1, length - answer), the error as a share of the
     largest one possible, w = 4 / length, and the score is 1 - w eps^0.1, at least 0. `length` is the number of
-    pictures. The paper and its code write the same in percent. The paper prints neither the clamp at 0 nor the sign of
+    images. The paper and its code write the same in percent. The paper prints neither the clamp at 0 nor the sign of
     the exponent that its released code has; only with both do its printed chance levels come out. A count outside
     1..length gets 0: it has no place in the formula. Raises ValueError for a true count outside 1..length.
     """
@@ -195,6 +195,6 @@ def acc_num(answer: int, prediction: int, length: int) -> float:
 
 
 def expected_acc_num(length: int) -> float:
-    """The mean `acc_num` of a uniform guess in 1..length, the truth being uniform there too: 0.5 for 2 pictures."""
+    """The mean `acc_num` of a uniform guess in 1..length, the truth being uniform there too: 0.5 for 2 images."""
     counts = range(1, length + 1)
     return sum(acc_num(answer, prediction, length) for answer in counts for prediction in counts) / length**2

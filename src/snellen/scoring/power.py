@@ -2,7 +2,7 @@
 
 An interval's width holds how clusters, partial credit and few degrees of freedom widen it. Taken as 2 z standard
 errors, it says what difference this set can tell and how many units of the same kind (such clusters, only more of them)
-would tell another. A reference is a number without error: chance, or what somebody gets who sees no pictures.
+would tell another. A reference is a number without error: chance, or what somebody gets who sees no images.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""What is shown: scenes and their truth (`scenes`), the renderer that turns them into pictures (`render`)."""
+"""What is shown: scenes and their truth (`scenes`), the renderer that turns them into images (`render`)."""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from PIL import Image
 
 AnswerFunction = Callable[["list[str | Image.Image]"], Any]
-"""From parts (texts, and opened pictures whose `filename` is the stored file) to the reply's text or its coroutine."""
+"""From parts (texts, and opened images whose `filename` is the stored file) to the reply's text or its coroutine."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ def wrap(function: AnswerFunction, name: str | None = None) -> Subject:
         or f"py:{getattr(function, '__module__', '?')}:{getattr(function, '__qualname__', type(function).__name__)}"
     )
     return cast(
-        Subject, PythonSubject(SubjectCard(full_name, max_concurrency=4, accepts=frozenset({"picture"})), function)
+        Subject, PythonSubject(SubjectCard(full_name, max_concurrency=4, accepts=frozenset({"image"})), function)
     )
 
 

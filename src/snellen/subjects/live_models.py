@@ -138,12 +138,12 @@ def answer_by_template(model: Any, processor: Any, messages: Sequence[str | Imag
     """What an image-text-to-text model of transformers says, greedily, to parts in its own chat template."""
     from snellen.subjects.chat.transformers_model import TemplatedPrompt, encode_prompts
 
-    pictures = tuple(part.convert("RGB") for part in messages if not isinstance(part, str))
+    images = tuple(part.convert("RGB") for part in messages if not isinstance(part, str))
     blocks = [{"type": "text", "text": part} if isinstance(part, str) else {"type": "image"} for part in messages]
     text = processor.apply_chat_template(
         [{"role": "user", "content": blocks}], add_generation_prompt=True, tokenize=False
     )
-    inputs = encode_prompts(processor, [TemplatedPrompt(text, pictures)], return_tensors="pt")
+    inputs = encode_prompts(processor, [TemplatedPrompt(text, images)], return_tensors="pt")
     tokens = model.generate(
         **inputs.to(model.device, dtype=model.dtype), do_sample=False, max_new_tokens=max_new_tokens
     )

@@ -65,7 +65,7 @@ def one_thread() -> Iterator[None]:
     """Without threads of torch's own.
 
     Several batches at a time already keep all processors busy, and torch's threads wait for each other without sleep:
-    with two of them on two busy processors one picture took ten times as long as with one.
+    with two of them on two busy processors one image took ten times as long as with one.
     """
     import torch
 

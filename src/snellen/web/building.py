@@ -166,9 +166,9 @@ def _write_bundle(root: Path, plan: StudyPlan, media: Mapping[Media, MediaFolder
     copy_page(root)
     copy_parts(parts, root / "vendor", "study")
     paths = {part.path for page in plan.pages.values() for part in _media_parts(page)}
-    for picture, folder in media.items():
-        if media_path(picture) in paths:
-            files.write_bytes(root / media_path(picture), folder.read(picture))
+    for image, folder in media.items():
+        if media_path(image) in paths:
+            files.write_bytes(root / media_path(image), folder.read(image))
 
 
 def _media_parts(page: Page) -> Iterator[MediaPart]:

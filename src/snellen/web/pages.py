@@ -75,7 +75,7 @@ def page_trials(
 
 
 def media_path(media: Media) -> str:
-    """Where a picture or video lies in a bundle."""
+    """Where an image or video lies in a bundle."""
     return f"media/{media.path}"
 
 
@@ -115,10 +115,10 @@ def as_page(
 
 
 def without_sets(parts: Sequence[Part], view: View) -> list[Part]:
-    """Parts without sets of pictures that stand for options, and without the names above them: choices show both."""
-    pictures = {media for option in view.options for media in option.media}
+    """Parts without sets of images that stand for options, and without the names above them: choices show both."""
+    images = {media for option in view.options for media in option.media}
     names = {f"{name}{ending}" for name, _ in view.reply.keys for ending in ("", ":")}
-    return [part for part in parts if part not in pictures and not (isinstance(part, str) and part.strip() in names)]
+    return [part for part in parts if part not in images and not (isinstance(part, str) and part.strip() in names)]
 
 
 def without_list(parts: Sequence[Part], view: View) -> list[Part]:
@@ -128,9 +128,9 @@ def without_list(parts: Sequence[Part], view: View) -> list[Part]:
 
 
 def _question(view: View, parts: Sequence[Part], with_sets: bool, several: bool, reason: bool) -> Question:
-    picture = None
+    image = None
     if view.reply.kind == "box":
-        picture = _place_of(view, parts)
+        image = _place_of(view, parts)
     choices = []
     if view.reply.kind in ("choice", "true_false"):
         options = {option.key: option for option in view.options}
@@ -143,7 +143,7 @@ def _question(view: View, parts: Sequence[Part], with_sets: bool, several: bool,
         kind=view.reply.kind,
         text=view.question if several else "",
         choices=tuple(choices),
-        picture=picture,
+        image=image,
         reason=reason,
     )
 
@@ -152,7 +152,7 @@ def _place_of(view: View, parts: Sequence[Part]) -> int:
     media = [part for part in parts if isinstance(part, Media)]
     if not view.query or view.query[0] not in media:
         raise SnellenError(
-            f"{view.task}: item {view.item_id!r} wants a box in a picture that is laid out with others; choose a "
+            f"{view.task}: item {view.item_id!r} wants a box in an image that is laid out with others; choose a "
             "condition that shows it alone"
         )
     return media.index(view.query[0])

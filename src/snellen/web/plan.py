@@ -19,7 +19,7 @@ Entry: TypeAlias = str | float | list[float] | None
 as typed, with a decimal point.
 
 Text and description: the text. Colour: [red, green, blue], 0 to 255. Box: [x1, y1, x2, y2] in pixels of the shown
-picture. None: the time was up.
+image. None: the time was up.
 """
 
 
@@ -34,7 +34,7 @@ class TextPart(_Frozen):
 
 
 class MediaPart(_Frozen):
-    """A picture or a video of a page: `path` from the bundle's folder, pixels, seconds (0 for a picture)."""
+    """An image or a video of a page: `path` from the bundle's folder, pixels, seconds (0 for an image)."""
 
     path: str
     kind: MediaKind
@@ -54,7 +54,7 @@ class Choice(_Frozen):
 class Question(_Frozen):
     """One reply that a page wants. `text` tells several questions of one page apart.
 
-    `picture`, where boxes are drawn, counts the media among the page's parts from 0. With `reason` a line of text may
+    `image`, where boxes are drawn, counts the media among the page's parts from 0. With `reason` a line of text may
     be added.
     """
 
@@ -62,7 +62,7 @@ class Question(_Frozen):
     kind: AnswerKind
     text: str = ""
     choices: tuple[Choice, ...] = ()
-    picture: int | None = None
+    image: int | None = None
     reason: bool = False
 
 

@@ -139,7 +139,7 @@ def third_study(panel: Panel, runs: Sequence[Path], design: Design, out: Path, r
 
 
 def item_subset(items: ItemSet, item_ids: Sequence[str], out: Path) -> ItemSet:
-    """Some items of a set, with their pictures, as a set of their own."""
+    """Some items of a set, with their images, as a set of their own."""
     part = [items.by_id[item_id] for item_id in item_ids]
     copy_media(part, items.media, MediaFolder(out / "media"))
     recipe = {"about": items.card.content_hash, "items": list(item_ids)}

@@ -128,12 +128,12 @@ def _quoted(text: str) -> str:
 
 
 def _draw(tab: Tab, page: Page, box: list[float]) -> None:
-    """Drag from corner to corner, in pixels of the picture as it is stored."""
+    """Drag from corner to corner, in pixels of the image as it is stored."""
     surface = tab.locator(f'[data-page-id="{page.page_id}"] [data-field="box"]')
     surface.scroll_into_view_if_needed()
     image = surface.locator("img")
     frame = image.bounding_box()
-    assert frame is not None, "the picture is on the page"
+    assert frame is not None, "the image is on the page"
     width, height = image.evaluate("image => [image.naturalWidth, image.naturalHeight]")
     (x1, y1), (x2, y2) = (
         (frame["x"] + x / width * frame["width"], frame["y"] + y / height * frame["height"])

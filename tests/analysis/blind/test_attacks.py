@@ -27,7 +27,7 @@ from snellen.scoring.metrics import giou
 from snellen.scoring.protocols import ACCURACY, strict
 from tests.helpers.journey import item, suite_of
 
-PICTURE = Media("0" * 64, "picture", "png", 200, 100)
+IMAGE = Media("0" * 64, "image", "png", 200, 100)
 COLOURS = ("red", "green", "blue", "grey")
 SUITE = suite_of()
 
@@ -36,7 +36,7 @@ def question(
     n: int, answer: str, options: Sequence[str] = COLOURS, text: str = "Which?", split: Split = "test"
 ) -> Item:
     named = tuple(Option(name, name) for name in options)
-    return item(f"{split}-{n}", [PICTURE], answer, "choice", options=named, question=text, split=split)
+    return item(f"{split}-{n}", [IMAGE], answer, "choice", options=named, question=text, split=split)
 
 
 def shuffled(n: int) -> list[str]:
@@ -44,7 +44,7 @@ def shuffled(n: int) -> list[str]:
 
 
 def fair(count: int, split: Split = "test") -> list[Item]:
-    """Nothing but a look at the picture tells the answer."""
+    """Nothing but a look at the image tells the answer."""
     rng = stream("fair", split)
     return [
         question(n, COLOURS[int(rng.integers(4))], shuffled(int(rng.integers(10**9))), split=split)
@@ -104,20 +104,20 @@ def test_the_learner_finds_words_that_go_with_answers() -> None:
 def test_counts_are_answered_by_what_is_worth_most() -> None:
     """Errors |a - p|: of 1, 1, 1, 9, 9 the median 1 has the least sum; with the question's word it is told apart."""
     error = Metric("error", lambda one, said: abs(one.answer - said), higher_is_better=False, share=False)
-    counts = [item(f"{n}", [PICTURE], 9 if n % 5 > 2 else 1, "integer") for n in range(50)]
+    counts = [item(f"{n}", [IMAGE], 9 if n % 5 > 2 else 1, "integer") for n in range(50)]
     assert learner(counts, error)(counts[:1]) == best_answer(counts, error)(counts[:1]) == [1]
     told = [
-        item(f"{n}", [PICTURE], 9 if n % 5 > 2 else 1, "integer", question="many?" if n % 5 > 2 else "few?")
+        item(f"{n}", [IMAGE], 9 if n % 5 > 2 else 1, "integer", question="many?" if n % 5 > 2 else "few?")
         for n in range(50)
     ]
     assert learner(told, error)(told) == [one.answer for one in told]
 
 
-def test_boxes_carry_over_as_shares_of_the_picture() -> None:
-    """Boxes are always the left half: of a picture of another size the left half is answered too."""
+def test_boxes_carry_over_as_shares_of_the_image() -> None:
+    """Boxes are always the left half: of an image of another size the left half is answered too."""
     overlap = Metric("giou", lambda one, said: giou(one.answer, said), worst=-1.0, share=False)
-    train = [item(f"{n}", [PICTURE], (0.0, 0.0, 100.0, 100.0), "box") for n in range(30)]
-    wide = item("wide", [Media("1" * 64, "picture", "png", 600, 300)], (0.0, 0.0, 300.0, 300.0), "box")
+    train = [item(f"{n}", [IMAGE], (0.0, 0.0, 100.0, 100.0), "box") for n in range(30)]
+    wide = item("wide", [Media("1" * 64, "image", "png", 600, 300)], (0.0, 0.0, 300.0, 300.0), "box")
     assert best_answer(train, overlap)([wide]) == [(0.0, 0.0, 300.0, 300.0)]
     (learnt,) = learner(train, overlap)([wide])
     assert learnt == pytest.approx((0.0, 0.0, 300.0, 300.0), abs=1e-6)
@@ -125,8 +125,8 @@ def test_boxes_carry_over_as_shares_of_the_picture() -> None:
 
 def test_each_side_of_a_box_is_a_share_of_its_own_length() -> None:
     """Of 40 x 10 pixels, (10, 5, 20, 10) is a quarter, a half, a half, all; of 80 x 40 that is (20, 20, 40, 40)."""
-    flat = item("flat", [Media("1" * 64, "picture", "png", 40, 10)], (10.0, 5.0, 20.0, 10.0), "box")
-    large = item("large", [Media("2" * 64, "picture", "png", 80, 40)], (0.0, 0.0, 1.0, 1.0), "box")
+    flat = item("flat", [Media("1" * 64, "image", "png", 40, 10)], (10.0, 5.0, 20.0, 10.0), "box")
+    large = item("large", [Media("2" * 64, "image", "png", 80, 40)], (0.0, 0.0, 1.0, 1.0), "box")
     assert portable(flat) == (0.25, 0.5, 0.5, 1.0)
     assert applied(portable(flat), large) == (20.0, 20.0, 40.0, 40.0)
 
@@ -211,7 +211,7 @@ def test_whoever_answers_two_statements_differently_gets_more_pairs_than_a_guess
         right_name, wrong_name = (names[int(k)] for k in rng.permutation(8)[:2])
         for name, answer in ((right_name, "true"), (wrong_name, "false")):
             text = f"the {name} cup moved"
-            items.append(item(f"{n}-{name}", [PICTURE], answer, "true_false", question=text, group_id=str(n)))
+            items.append(item(f"{n}-{name}", [IMAGE], answer, "true_false", question=text, group_id=str(n)))
     attacker = word_weights(items[:800], ACCURACY)
     answers = dict(zip((one.item_id for one in items[800:]), attacker(items[800:]), strict=True))
     groups = {one.group_id for one in items[800:]}

@@ -8,7 +8,7 @@ import pytest
 
 from snellen.core.errors import SnellenError
 from snellen.core.suite import BuildOptions
-from snellen.stimuli.render import RenderSettings, engine, picture_seconds, renderer_info
+from snellen.stimuli.render import RenderSettings, engine, image_seconds, renderer_info
 from snellen.stimuli.scenes import Appearance, Composite, composite_scene
 
 
@@ -38,9 +38,9 @@ def test_settings_are_checked() -> None:
 def test_plans_take_the_seconds_of_their_quality() -> None:
     by_quality = {"fast": 0.25, "good": 0.5, "reference": 1.25}
     for quality, seconds in by_quality.items():
-        assert picture_seconds(by_quality, BuildOptions(Path(), quality=quality)) == seconds
+        assert image_seconds(by_quality, BuildOptions(Path(), quality=quality)) == seconds
     with pytest.raises(SnellenError, match="fast, good, reference"):
-        picture_seconds(by_quality, BuildOptions(Path(), quality="best"))
+        image_seconds(by_quality, BuildOptions(Path(), quality="best"))
 
 
 def test_glass_has_its_own_samples() -> None:

@@ -1,4 +1,4 @@
-"""Real pictures: one tiny smoke test for every run, the rest slow."""
+"""Real images: one tiny smoke test for every run, the rest slow."""
 
 import importlib.util
 import sys
@@ -12,9 +12,9 @@ from PIL import Image
 
 from snellen.core.errors import SnellenError
 from snellen.core.seeds import stream
-from snellen.stimuli.render import RenderSettings, render_pictures
+from snellen.stimuli.render import RenderSettings, render_images
 from snellen.stimuli.render.engine import Quality, find_engine
-from snellen.stimuli.render.toy import toy_picture
+from snellen.stimuli.render.toy import toy_image
 from snellen.stimuli.scenes import (
     Appearance,
     Camera,
@@ -56,7 +56,7 @@ def pixels(path: Path) -> NDArray[np.int64]:
 @pytest.mark.slow
 def test_scenes_alike_share_their_kernels(tmp_path: Path) -> None:
     """Compiling takes 1 s. Where a lamp stands, its light, the floor's colour and pattern are read by kernels."""
-    from snellen.stimuli.render.mitsuba_pictures import Studio
+    from snellen.stimuli.render.mitsuba_images import Studio
 
     settings = RenderSettings(quality="fast")
     engine = find_engine(settings)
@@ -73,14 +73,14 @@ def test_scenes_alike_share_their_kernels(tmp_path: Path) -> None:
         return replace(plain, floor=floor, lights=tuple(moved))
 
     for name in ("plain", "dotted"):
-        Studio(scene(Floor(pattern=name), 1, 0), settings, engine, 1).picture(camera, 0)
+        Studio(scene(Floor(pattern=name), 1, 0), settings, engine, 1).image(camera, 0)
         import drjit  # not before the renderer chose its LLVM
 
         with drjit.scoped_set_flag(drjit.JitFlag.KernelHistory, True):
             drjit.kernel_history_clear()
             for n in (1, 2):
                 floor = Floor((0.1 * n, 0.2, 0.3), pattern=name, stripe_m=0.3 + n / 9)
-                Studio(scene(floor, 1, n), settings, engine, 1).picture(camera, n)
+                Studio(scene(floor, 1, n), settings, engine, 1).image(camera, n)
             kernels = [kernel for kernel in drjit.kernel_history() if "cache_hit" in kernel]
         assert kernels
         assert all(kernel["cache_hit"] for kernel in kernels), name
@@ -93,26 +93,25 @@ def test_patterns_lie_where_the_flat_renderer_paints_them(pattern: str, tmp_path
         Scene((), Floor(pattern=pattern)),
         Camera((0.3, -4.0, 4.0), (0.3, 0.0, 0.0), width_px=96, height_px=72),
     )
-    (path,) = render_pictures([RenderSpec(scene, camera)], RenderSettings(quality="good"), tmp_path)
-    traced, flat = pixels(path).mean(axis=2), toy_picture(scene, camera).mean(axis=2)
+    (path,) = render_images([RenderSpec(scene, camera)], RenderSettings(quality="good"), tmp_path)
+    traced, flat = pixels(path).mean(axis=2), toy_image(scene, camera).mean(axis=2)
     assert np.corrcoef(traced.ravel(), flat.ravel())[0, 1] > 0.9
 
 
 def test_smoke(tmp_path: Path) -> None:
     spec = spec_of(RED_ON_GLASS, 32, 24)
-    (path,) = render_pictures([spec], RenderSettings(samples_per_pixel=4, glass_samples_per_pixel=4), tmp_path)
-    picture = pixels(path)
-    assert picture.shape == (24, 32, 3)
-    assert 60 < picture.mean() < 220
+    (path,) = render_images([spec], RenderSettings(samples_per_pixel=4, glass_samples_per_pixel=4), tmp_path)
+    image = pixels(path)
+    assert image.shape == (24, 32, 3)
+    assert 60 < image.mean() < 220
     red = truth(spec.scene, spec.camera)["secondary"].mask
-    assert (picture[red][:, 0] - picture[red][:, 2]).mean() > 40
+    assert (image[red][:, 0] - image[red][:, 2]).mean() > 40
 
 
-def test_a_fast_picture_resembles_the_reference(tmp_path: Path) -> None:
+def test_a_fast_image_resembles_the_reference(tmp_path: Path) -> None:
     spec = spec_of(WOOD_AND_METAL, 100, 75)
     fast, reference = (
-        pixels(render_pictures([spec], RenderSettings(quality=quality), tmp_path)[0])
-        for quality in ("fast", "reference")
+        pixels(render_images([spec], RenderSettings(quality=quality), tmp_path)[0]) for quality in ("fast", "reference")
     )
     if find_engine(RenderSettings()).variant == "llvm_ad_rgb":
         assert np.abs(fast - reference).max() > 0
@@ -125,8 +124,8 @@ def test_a_fast_picture_resembles_the_reference(tmp_path: Path) -> None:
 def test_two_runs_differ_by_at_most_one_level(tmp_path: Path, quality: Quality) -> None:
     specs = [spec_of(RED_ON_GLASS, 240, 180), spec_of(WOOD_AND_METAL, 240, 180)]
     settings = RenderSettings(quality=quality)
-    first = render_pictures(specs, settings, tmp_path / "first")
-    second = render_pictures(specs, settings, tmp_path / "second", workers=2)
+    first = render_images(specs, settings, tmp_path / "first")
+    second = render_images(specs, settings, tmp_path / "second", workers=2)
     for one, other in zip(first, second, strict=True):
         assert one.name == other.name
         assert np.abs(pixels(one) - pixels(other)).max() <= 1
@@ -135,7 +134,7 @@ def test_two_runs_differ_by_at_most_one_level(tmp_path: Path, quality: Quality) 
 @pytest.mark.slow
 def test_another_seed_moves_only_noise(tmp_path: Path) -> None:
     spec = spec_of(WOOD_AND_METAL, 240, 180)
-    one, other = render_pictures([spec, RenderSpec(spec.scene, spec.camera, 1)], RenderSettings(), tmp_path)
+    one, other = render_images([spec, RenderSpec(spec.scene, spec.camera, 1)], RenderSettings(), tmp_path)
     difference = np.abs(pixels(one) - pixels(other))
     assert difference.max() > 0
     assert difference.mean() < 2
@@ -143,14 +142,14 @@ def test_another_seed_moves_only_noise(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_mitsuba_sees_what_truth_says() -> None:
-    from snellen.stimuli.render import mitsuba_pictures as pictures
+    from snellen.stimuli.render import mitsuba_images as images
 
     for wanted in (RED_ON_GLASS, WOOD_AND_METAL):
         spec = spec_of(wanted, 120, 90)
         engine = find_engine(RenderSettings())
-        mi = pictures._mitsuba(engine, 1)
-        scene = pictures._built(mi, spec.scene)
-        sensor = mi.load_dict(pictures._sensor(mi, spec.camera, 1))
+        mi = images._mitsuba(engine, 1)
+        scene = images._built(mi, spec.scene)
+        sensor = mi.load_dict(images._sensor(mi, spec.camera, 1))
         points = mi.load_dict({"type": "aov", "aovs": "p:position"})
         hits = np.array(mi.render(scene, sensor=sensor, integrator=points, spp=1))[..., -3:]
         distance = np.linalg.norm(hits - np.array(spec.camera.position_m), axis=2)
@@ -172,7 +171,7 @@ def test_softboxes_stand_where_the_scene_says(tmp_path: Path) -> None:
         away = (towards[0], towards[1], towards[2] + 1)
         camera = Camera((0.0, 0.0, 1.0), away, horizontal_fov_deg=10, width_px=8, height_px=8)
         settings = RenderSettings(samples_per_pixel=4, denoise=False)
-        brightness[azimuth] = pixels(render_pictures([RenderSpec(scene, camera)], settings, tmp_path)[0]).mean()
+        brightness[azimuth] = pixels(render_images([RenderSpec(scene, camera)], settings, tmp_path)[0]).mean()
     assert brightness[25] > 150
     assert max(value for azimuth, value in brightness.items() if azimuth != 25) < 5
 
@@ -181,7 +180,7 @@ def test_softboxes_stand_where_the_scene_says(tmp_path: Path) -> None:
 def test_glass_is_neither_black_nor_invisible(tmp_path: Path) -> None:
     glass = Appearance("sphere", "glass")
     spec = spec_of(Composite(glass, "surface", glass, "surface"), 240, 180)
-    (path,) = render_pictures([spec], RenderSettings(), tmp_path)
+    (path,) = render_images([spec], RenderSettings(), tmp_path)
     seen = truth(spec.scene, spec.camera)
     inside = pixels(path)[seen["primary"].mask].mean(axis=1)
     assert inside.mean() > 90
@@ -195,8 +194,7 @@ def test_scalar_and_llvm_variants_agree(tmp_path: Path) -> None:
         pytest.skip("no LLVM for the second variant")
     spec = spec_of(WOOD_AND_METAL, 120, 90)
     one, other = (
-        render_pictures([spec], RenderSettings(variant=variant), tmp_path)[0]
-        for variant in ("llvm_ad_rgb", "scalar_rgb")
+        render_images([spec], RenderSettings(variant=variant), tmp_path)[0] for variant in ("llvm_ad_rgb", "scalar_rgb")
     )
     assert one != other
     assert np.abs(pixels(one) - pixels(other)).mean() < 3
@@ -206,23 +204,23 @@ def test_an_llvm_chosen_by_somebody_else_is_refused(monkeypatch: pytest.MonkeyPa
     engine = find_engine(RenderSettings())
     if engine.libllvm is None:
         pytest.skip("no LLVM here")
-    from snellen.stimuli.render import mitsuba_pictures as pictures
+    from snellen.stimuli.render import mitsuba_images as images
 
     monkeypatch.setenv("DRJIT_LIBLLVM_PATH", "/another/libLLVM.so")
     monkeypatch.setitem(sys.modules, "drjit", sys)
     with pytest.raises(SnellenError, match="start Python with DRJIT_LIBLLVM_PATH="):
-        pictures._mitsuba(engine, 1)
+        images._mitsuba(engine, 1)
 
 
 def test_one_mesh_a_material_holds_the_triangles_of_all_solids() -> None:
-    from snellen.stimuli.render import mitsuba_pictures as pictures
+    from snellen.stimuli.render import mitsuba_images as images
 
     ball = Solid("ball", "sphere", Material("glass"))
     blocks = [Solid(str(n), "cube", Material("rubber", "red"), Pose((float(n), 0.0, 0.0))) for n in range(3)]
     wood = [Solid("disc", "cylinder", Material("wood")), Solid("box", "cube", Material("wood"))]
-    several, empty = pictures._meshes(Scene((ball, *blocks, *wood))), pictures._meshes(Scene(()))
+    several, empty = images._meshes(Scene((ball, *blocks, *wood))), images._meshes(Scene(()))
     assert several.keys() == empty.keys()  # else Mitsuba compiles its kernels anew for the scene
-    faces = {kind: len(mesh.faces) for kind, mesh in several.items() if mesh is not pictures._HIDDEN}
+    faces = {kind: len(mesh.faces) for kind, mesh in several.items() if mesh is not images._HIDDEN}
     assert faces == {
         "rubber": 3 * len(unit_mesh("cube").faces),
         "wood": len(unit_mesh("cylinder").faces) + len(unit_mesh("cube").faces),
@@ -231,20 +229,20 @@ def test_one_mesh_a_material_holds_the_triangles_of_all_solids() -> None:
     rubber = several["rubber"]
     assert np.allclose(rubber.vertices[-1] - unit_mesh("cube").vertices[-1], (2, 0, 0))
     assert rubber.faces[-1].min() >= 2 * len(unit_mesh("cube").vertices)
-    assert all(mesh is pictures._HIDDEN for mesh in empty.values())
+    assert all(mesh is images._HIDDEN for mesh in empty.values())
 
 
 def test_a_solid_shows_its_own_colour_or_wood() -> None:
-    from snellen.stimuli.render import mitsuba_pictures as pictures
+    from snellen.stimuli.render import mitsuba_images as images
     from snellen.stimuli.render.appearances import METAL_RGB, wood_texture
 
     uv = np.array([[0.0, 0.0], [0.5, 0.5], [1.0, 1.0]])
     for colour, rgb in METAL_RGB.items():
-        place = pictures._texture_place(uv, Solid("drum", "cylinder", Material("metal", colour)))
+        place = images._texture_place(uv, Solid("drum", "cylinder", Material("metal", colour)))
         columns = np.floor(place[:, 0] * len(METAL_RGB)).astype(int)
-        assert np.allclose(pictures._palette(METAL_RGB)[0, columns], rgb)
-    woods, side = pictures._woods(), pictures.WOOD_PX
-    place = pictures._texture_place(uv, Solid("frustum", "frustum", Material("wood")))
+        assert np.allclose(images._palette(METAL_RGB)[0, columns], rgb)
+    woods, side = images._woods(), images.WOOD_PX
+    place = images._texture_place(uv, Solid("frustum", "frustum", Material("wood")))
     rows = place[:, 1] * len(woods)  # borders of pixels
     assert np.allclose(rows, [len(woods) - 1 - side, len(woods) - 1 - side / 2, len(woods) - 1])
     assert np.array_equal(woods[-1 - side : -1], wood_texture("frustum", side))

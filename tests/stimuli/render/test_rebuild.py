@@ -11,7 +11,7 @@ from PIL import Image
 
 from snellen.core.errors import SnellenError
 from snellen.core.seeds import stream
-from snellen.stimuli.render import RenderSettings, image_recipe, render_pictures
+from snellen.stimuli.render import RenderSettings, image_recipe, render_images
 from snellen.stimuli.render.rebuild import MAX_DIFFERENCE, block_difference, rebuild
 from snellen.stimuli.scenes import RenderSpec, composite, composite_scene, random_camera
 
@@ -26,12 +26,12 @@ def spec(number: int) -> RenderSpec:
 def test_an_image_is_what_its_recipe_renders(tmp_path: Path) -> None:
     specs = [spec(11), spec(4000)]
     recipes = [image_recipe(one, TOY) for one in specs]
-    paths = render_pictures(specs, TOY, tmp_path)
+    paths = render_images(specs, TOY, tmp_path)
     assert rebuild(dict(zip(paths, recipes, strict=True))) == 0.0
 
 
 def test_one_changed_level_of_the_flat_renderer_is_found(tmp_path: Path) -> None:
-    (path,) = render_pictures([spec(11)], TOY, tmp_path)
+    (path,) = render_images([spec(11)], TOY, tmp_path)
     pixels = np.array(Image.open(path))
     pixels[3, 5, 1] ^= 1
     Image.fromarray(pixels).save(path)
@@ -41,7 +41,7 @@ def test_one_changed_level_of_the_flat_renderer_is_found(tmp_path: Path) -> None
 
 @pytest.mark.skipif(find_spec("mitsuba") is None, reason="needs the extra 'render'")
 def test_another_object_is_found_among_ray_traced_images(tmp_path: Path) -> None:
-    (path,) = render_pictures([spec(11)], MITSUBA, tmp_path)
+    (path,) = render_images([spec(11)], MITSUBA, tmp_path)
     assert rebuild({path: image_recipe(spec(11), MITSUBA)}) <= MAX_DIFFERENCE
     with pytest.raises(SnellenError, match="not what its recipe renders"):
         rebuild({path: image_recipe(spec(12), MITSUBA)})

@@ -63,7 +63,7 @@ def test_a_crop_holds_the_mask_and_is_mirrored_to_multiples_of_16(rows: tuple[in
 
 
 @pytest.mark.parametrize(("height", "expected"), [(90, 20), (330, 22), (480, 24)])
-def test_the_floor_round_a_solid_is_wider_in_larger_pictures(height: int, expected: int) -> None:
+def test_the_floor_round_a_solid_is_wider_in_larger_images(height: int, expected: int) -> None:
     assert near_px(height) == expected
 
 
@@ -72,5 +72,5 @@ def test_the_sharp_part_fades_at_its_border_and_nowhere_else() -> None:
     near[20:, :] = True
     weight = near_weight(near)
     assert (weight[:20] == 0).all()
-    assert np.allclose(weight[31:], 1)  # the picture's own border does not fade
+    assert np.allclose(weight[31:], 1)  # the image's own border does not fade
     assert (np.diff(weight[20:31], axis=0) >= -1e-6).all()

@@ -10,7 +10,7 @@ from snellen.core.item_rows import read_image_recipes
 from snellen.core.seeds import stream
 from snellen.stimuli.render import toy
 from snellen.stimuli.render.appearances import develop, level_thresholds
-from snellen.stimuli.render.toy import toy_picture
+from snellen.stimuli.render.toy import toy_image
 from snellen.stimuli.scenes import (
     MATERIAL_VARIANTS,
     Appearance,
@@ -33,24 +33,24 @@ def spec(number: int) -> tuple[Scene, Camera]:
     return scene, random_camera(scene, stream(number), width_px=120, height_px=90)
 
 
-def test_pictures_are_repeatable_and_quick() -> None:
+def test_images_are_repeatable_and_quick() -> None:
     scene, camera = spec(3000)
-    first = toy_picture(scene, camera)
+    first = toy_image(scene, camera)
     assert first.shape == (90, 120, 3)
     assert first.dtype == np.uint8
     seconds = []
     for _ in range(5):
         start = time.process_time()
-        assert np.array_equal(toy_picture(scene, camera), first)
+        assert np.array_equal(toy_image(scene, camera), first)
         seconds.append(time.process_time() - start)
     assert min(seconds) < 0.05
 
 
-def test_what_truth_says_is_where_the_picture_changes() -> None:
+def test_what_truth_says_is_where_the_image_changes() -> None:
     scene, camera = spec(0)
-    picture = toy_picture(scene, camera).astype(int)
-    empty = toy_picture(studio(()), camera).astype(int)
-    changed = np.abs(picture - empty).max(axis=2) > 3
+    image = toy_image(scene, camera).astype(int)
+    empty = toy_image(studio(()), camera).astype(int)
+    changed = np.abs(image - empty).max(axis=2) > 3
     expected = np.isfinite(truth(scene, camera, detail=1).distance_m)
     assert np.array_equal(changed & ~expected, np.zeros_like(changed))
     assert changed.sum() > 0.95 * expected.sum()
@@ -58,12 +58,12 @@ def test_what_truth_says_is_where_the_picture_changes() -> None:
 
 def test_all_twelve_materials_look_different() -> None:
     camera = Camera((0.0, -4.0, 3.0), (0.0, 0.0, 1.0), width_px=60, height_px=45)
-    pictures = []
+    images = []
     for look in MATERIAL_VARIANTS:
         part = Appearance("sphere", look.kind, look.colour)
-        pictures.append(toy_picture(composite_scene(Composite(part, "surface", part, "surface")), camera).astype(float))
-    for i, first in enumerate(pictures):
-        for second in pictures[:i]:
+        images.append(toy_image(composite_scene(Composite(part, "surface", part, "surface")), camera).astype(float))
+    for i, first in enumerate(images):
+        for second in images[:i]:
             assert np.abs(first - second).max(axis=2).mean() > 3
 
 
@@ -73,10 +73,10 @@ def test_glass_shows_what_is_behind_it() -> None:
         Composite(Appearance("cube", "rubber", "red"), "edge", Appearance("sphere", "glass"), "surface")
     )
     seen = truth(scene, camera, detail=1)
-    picture = toy_picture(scene, camera)
+    image = toy_image(scene, camera)
     behind = seen["secondary"].mask & seen["primary"].amodal_mask
     if behind.any():
-        assert (picture[behind][:, 0].astype(int) - picture[behind][:, 2]).mean() > 20
+        assert (image[behind][:, 0].astype(int) - image[behind][:, 2]).mean() > 20
 
 
 def test_levels_are_those_of_the_tone_curve() -> None:
@@ -111,6 +111,6 @@ def test_no_radiance_lies_where_processors_could_disagree(
     recipes = read_image_recipes(small_set(suite, sets_folder).root).values()
     for cells in filter(lambda cells: "spec" in cells, map(json.loads, recipes)):
         spec = from_json(canonical(cells["spec"]))
-        toy_picture(spec.scene, spec.camera)
+        toy_image(spec.scene, spec.camera)
     assert len(margins) >= 20
     assert min(margins) > 1e-11

@@ -1,4 +1,4 @@
-"""How large the smallest thing is in a picture, by projection worked out by hand."""
+"""How large the smallest thing is in an image, by projection worked out by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Patterns that no number of a picture tells apart: as light, as varied and as full of edges, yet not alike."""
+"""Patterns that no number of an image tells apart: as light, as varied and as full of edges, yet not alike."""
 
 from __future__ import annotations
 

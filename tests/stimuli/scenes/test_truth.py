@@ -19,7 +19,7 @@ def ball(name: str, position: Vec3, scale: float = 1.0) -> Solid:
 def looking_north(
     distance: float = 10.0, width_px: int = 120, height_px: int = 90, horizontal_fov_deg: float = 34.0
 ) -> Camera:
-    """A camera at y = -distance that looks along +y: x is right, z is up, the origin in the middle of the picture."""
+    """A camera at y = -distance that looks along +y: x is right, z is up, the origin in the middle of the image."""
     return Camera(
         (0.0, -distance, 0.0),
         (0.0, 0.0, 0.0),
@@ -127,7 +127,7 @@ def test_truth_of_glass_is_that_of_its_outline() -> None:
     assert np.array_equal(first, second)
 
 
-def test_a_box_around_others_has_a_margin_and_stays_in_the_picture() -> None:
+def test_a_box_around_others_has_a_margin_and_stays_in_the_image() -> None:
     camera = Camera((0.0, -5.0, 1.0), (0.0, 0.0, 0.0), width_px=100, height_px=80)
     assert box_around([(10, 20, 30, 40), (50, 10, 60, 20)], 0.1, camera) == [5, 5, 65, 45]
     assert box_around([(1, 1, 99, 79)], 0.1, camera) == [0, 0, 100, 80]

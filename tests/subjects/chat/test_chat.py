@@ -69,7 +69,7 @@ def first(*answers: Answer) -> Callable[[ServedRequest], Answer]:
     return lambda request: answers[request.number - 1] if request.number <= len(answers) else "good"
 
 
-def test_parts_keep_their_order_and_pictures_their_bytes(tmp_path: Path) -> None:
+def test_parts_keep_their_order_and_images_their_bytes(tmp_path: Path) -> None:
     folder = MediaFolder(tmp_path)
     raws: dict[str, bytes] = {}
     media: list[Media] = []
@@ -77,14 +77,14 @@ def test_parts_keep_their_order_and_pictures_their_bytes(tmp_path: Path) -> None
         held = io.BytesIO()
         Image.new("RGB", (8, 6), "red").save(held, format)
         raws[format] = held.getvalue()
-        media.append(folder.add(held.getvalue(), "picture", {"JPEG": "jpg"}.get(format, format.lower()), (8, 6)))
+        media.append(folder.add(held.getvalue(), "image", {"JPEG": "jpg"}.get(format, format.lower()), (8, 6)))
     history = (Turn(("Look.", media[2]), "I see."),)
     with serving("A") as (subject, server):
         reply = ask(subject, "one", media[0], "two", "three", media[1], media=tmp_path, history=history)
     asked = server.requests[0]
     assert reply.text == "A"
     assert asked.parts == ["Look.", raws["WEBP"], "I see.", "one", raws["JPEG"], "two", "three", raws["PNG"]]
-    assert [hashlib.sha256(raw).hexdigest() for raw in asked.pictures] == [media[i].sha256 for i in (2, 0, 1)]
+    assert [hashlib.sha256(raw).hexdigest() for raw in asked.images] == [media[i].sha256 for i in (2, 0, 1)]
     assert [message["role"] for message in asked.messages] == ["user", "assistant", "user"]
     urls = [part["image_url"]["url"][:16] for part in asked.messages[2]["content"] if part["type"] == "image_url"]
     assert urls == ["data:image/jpeg;", "data:image/png;b"]
@@ -292,7 +292,7 @@ def test_card_and_fingerprint() -> None:
     assert (
         plain
         == card(temperature="0.0")
-        == card(attempts="2", timeout="9", max_concurrency="4", price_in="3", max_pictures="1")
+        == card(attempts="2", timeout="9", max_concurrency="4", price_in="3", max_images="1")
         == card(family="llava", reasoning="yes", counterpart="chat:openai/gpt-4o", weights="open")
     )
     others = [
@@ -310,7 +310,7 @@ def test_card_and_fingerprint() -> None:
     assert held.settings["model"] in held.name
     assert {key: held.attributes[key] for key in ("price_in", "price_out")} == {"price_in": "2.5", "price_out": "10"}
     assert (held.attributes["reasoning"], held.attributes["weights"]) == ("no", "open")
-    assert held.accepts == {"picture"}
+    assert held.accepts == {"image"}
     assert held.max_concurrency == 100
 
 
@@ -321,7 +321,7 @@ def test_card_and_fingerprint() -> None:
         ("openai-api/my-stub/m", {"temperature": "hot"}, "temperature='hot': must be a number from 0 to 2"),
         ("openai-api/my-stub/m", {"attempts": "0"}, "whole number from 1 to 100"),
         ("openai-api/my-stub/m", {"weights": "opne"}, "did you mean 'open'"),
-        ("openai-api/my-stub/m", {"accepts": "pictures"}, "did you mean 'picture'"),
+        ("openai-api/my-stub/m", {"accepts": "images"}, "did you mean 'image'"),
         ("openai-api/my-stub/m", {}, "MY_STUB_API_KEY"),
         ("openai/gpt-4o", {}, "OPENAI_API_KEY"),
         ("nobody/m", {}, "nobody"),
@@ -339,22 +339,22 @@ def test_what_is_missing_or_wrong_is_one_clear_line(name: str, settings: dict[st
 def test_videos_and_montages(tmp_path: Path) -> None:
     folder = MediaFolder(tmp_path)
     clip = folder.add(b"not really", "video", "mp4", (8, 6), 1.0)
-    picture = folder.add_picture(Image.new("RGB", (4, 4)))
+    image = folder.add_image(Image.new("RGB", (4, 4)))
     with serving("A") as (subject, server):
         assert subject.declines(Prompt((clip,), ())) == "cannot be shown a video"
         with pytest.raises(SnellenError, match="montage"):
-            ask(subject, Montage((picture,), 1), media=tmp_path)
+            ask(subject, Montage((image,), 1), media=tmp_path)
     assert server.count == 0
-    with serving("A", max_pictures="1") as (subject, _):
-        assert subject.declines(Prompt((picture, picture), ())) == "takes 1 pictures at once, not 2"
+    with serving("A", max_images="1") as (subject, _):
+        assert subject.declines(Prompt((image, image), ())) == "takes 1 images at once, not 2"
 
 
 def test_videos_that_cannot_be_sent_are_declined_or_refused_beforehand(tmp_path: Path) -> None:
     folder = MediaFolder(tmp_path)
-    with pytest.raises(SnellenError, match="sends this provider no videos"), serving("A", accepts="picture+video"):
+    with pytest.raises(SnellenError, match="sends this provider no videos"), serving("A", accepts="image+video"):
         pass
     with serving("A") as (subject, _):
-        sees = replace(subject, card=replace(subject.card, accepts=frozenset({"picture", "video"})))
+        sees = replace(subject, card=replace(subject.card, accepts=frozenset({"image", "video"})))
         mp4, mov, webm = (folder.add(b"x", "video", format, (8, 6), 1.0) for format in ("mp4", "mov", "webm"))
         assert sees.declines(Prompt((mp4, mov), ())) is None
         told = "is sent videos as mp4, mpeg, mpg, mov, not as webm"

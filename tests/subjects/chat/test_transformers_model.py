@@ -45,7 +45,7 @@ def media(tmp_path: Path) -> MediaFolder:
 
 def noise(media: MediaFolder, mark: int, width: int = 30, height: int = 20) -> Media:
     pixels = np.random.default_rng(mark).integers(0, 256, (height, width, 3), dtype=np.uint8)
-    return media.add_picture(Image.fromarray(pixels))
+    return media.add_image(Image.fromarray(pixels))
 
 
 def chat(folder: Path, **settings: str) -> TransformersChat:
@@ -78,14 +78,14 @@ def batches_seen(who: TransformersChat) -> list[int]:
 
 
 def prompts(media: MediaFolder) -> list[Prompt]:
-    """Of different lengths, with none to three pictures of different shapes, one with an earlier turn."""
+    """Of different lengths, with none to three images of different shapes, one with an earlier turn."""
     one, two, three = noise(media, 1), noise(media, 2, 50, 50), noise(media, 3, 17, 40)
     return [
         Prompt(("What is it?", one), ()),
         Prompt((two, "Which is the odd one out of these? Say A or B.", three, "And here?", one), ()),
         Prompt(("Is it red?",), ()),
         Prompt((three,), (), (Turn((one, "Look."), "I see."),)),
-        Prompt(("A much longer question without any picture in it, is it?",), ()),
+        Prompt(("A much longer question without any image in it, is it?",), ()),
     ]
 
 
@@ -98,7 +98,7 @@ def test_a_batch_says_what_each_prompt_alone_does(
     asked = prompts(media)
     sizes = batches_seen(who)
     together = ask(who, media, *asked)
-    assert sorted(sizes) == [2, 3]  # those with pictures, and those without
+    assert sorted(sizes) == [2, 3]  # those with images, and those without
     alone = [ask(who, media, prompt, start=n)[0] for n, prompt in enumerate(asked)]
     assert [replace(reply, seconds=0) for reply in together] == [replace(reply, seconds=0) for reply in alone]
     assert len({reply.text for reply in together}) == len(asked)
@@ -107,11 +107,11 @@ def test_a_batch_says_what_each_prompt_alone_does(
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_reply_is_what_transformers_generates(models: dict[str, Path], media: MediaFolder, family: str) -> None:
     """Against the model's own chat template, processor and greedy generation, taken straight from transformers."""
-    picture = noise(media, 4)
+    image = noise(media, 4)
     who = chat(models[family])
-    reply = ask(who, media, Prompt(("See ", picture, "?"), ()))[0]
+    reply = ask(who, media, Prompt(("See ", image, "?"), ()))[0]
     processor = who.checkpoint.processor
-    blocks = [{"type": "text", "text": "See "}, {"type": "image", "image": media.open(picture)}]
+    blocks = [{"type": "text", "text": "See "}, {"type": "image", "image": media.open(image)}]
     talk = [{"role": "user", "content": [*blocks, {"type": "text", "text": "?"}]}]
     inputs = processor.apply_chat_template(
         talk, add_generation_prompt=True, tokenize=True, return_dict=True, return_tensors="pt"
@@ -129,9 +129,9 @@ def test_parts_and_turns_keep_their_order(models: dict[str, Path], media: MediaF
     prompt = Prompt(("Now ", three, "?"), (), (Turn((one, "then", two), "Yes."),))
     asked = apply_template(chat(models["llava"]).checkpoint.processor, prompt, media)
     assert asked.text == "<s>[user]<image>then<image><end>[assistant]Yes.<end>[user]Now <image>?<end>[assistant]"
-    assert [picture.size for picture in asked.pictures] == [(30, 20), (9, 7), (30, 20)]
+    assert [image.size for image in asked.images] == [(30, 20), (9, 7), (30, 20)]
     stored = [media.open(one), media.open(two), media.open(three)]
-    assert [picture.tobytes() for picture in asked.pictures] == [picture.tobytes() for picture in stored]
+    assert [image.tobytes() for image in asked.images] == [image.tobytes() for image in stored]
 
 
 def test_how_the_checkpoint_likes_to_sample_is_not_asked(
@@ -249,16 +249,16 @@ def test_subject_battery(models: dict[str, Path], media: MediaFolder, family: st
 
 def test_what_is_declined(models: dict[str, Path], media: MediaFolder) -> None:
     clip = media.add(b"not really", "video", "mp4", (8, 6), 1.0)
-    picture = noise(media, 1)
-    who = chat(models["llava"], max_pictures="1")
-    assert who.declines(Prompt((picture, "?"), ())) is None
-    assert who.declines(Prompt((picture, picture), ())) == "takes 1 pictures at once, not 2"
+    image = noise(media, 1)
+    who = chat(models["llava"], max_images="1")
+    assert who.declines(Prompt((image, "?"), ())) is None
+    assert who.declines(Prompt((image, image), ())) == "takes 1 images at once, not 2"
     assert who.declines(Prompt((clip,), ())) == "cannot be shown a video"
-    told = "the words hold '<image>', which stands for a picture in this model"
+    told = "the words hold '<image>', which stands for an image in this model"
     assert who.declines(Prompt(("What is <image>?",), ())) == told
     assert who.declines(Prompt(("And?",), (), (Turn(("Q",), "an <image>"),))) == told
     with pytest.raises(SnellenError, match="laid out"):
-        ask(who, media, Prompt((Montage((picture,), 1),), ()))
+        ask(who, media, Prompt((Montage((image,), 1),), ()))
     with pytest.raises(SnellenError, match="frames of a video"):
         ask(who, media, Prompt(("Q",), (), (Turn((clip,), "A"),)))
 
@@ -267,7 +267,7 @@ def test_card(models: dict[str, Path], tmp_path: Path) -> None:
     folder = models["llava"]
     usual = chat(folder).card
     assert usual.name == f"chat:hf/{folder}?max_new_tokens=12&dtype=float32"
-    assert usual.accepts == {"picture"}
+    assert usual.accepts == {"image"}
     assert usual.max_concurrency == 16
     assert usual.attributes == {"provider": "hf", "family": "llava", "price_in": "0", "price_out": "0"}
     assert chat(folder, batch="3", frames="1fps").card.attributes["frames"] == "1fps"
@@ -275,7 +275,7 @@ def test_card(models: dict[str, Path], tmp_path: Path) -> None:
     changes = [{"temperature": "1"}, {"batch": "2"}, {"seed": "5"}, {"max_new_tokens": "9"}, {"frames": "8"}]
     marks = {chat(folder, **change).card.fingerprint() for change in [{}, *changes]}
     assert len(marks) == 6
-    assert chat(folder, max_pictures="3").card.fingerprint() in marks  # changes no answer
+    assert chat(folder, max_images="3").card.fingerprint() in marks  # changes no answer
     same = chat(tiny_models.llava(tmp_path)).card  # not the place counts, but what is there
     assert same.settings == usual.settings
 
@@ -301,14 +301,14 @@ def test_what_cannot_be_used_is_one_clear_line(tmp_path: Path, models: dict[str,
     transformers.ViTConfig().save_pretrained(vit)
     wanted: list[tuple[Path, dict[str, str], str]] = [
         (lfm, {}, "the processor of lfm2_vl models cannot be used here"),
-        (vit, {}, f"vit is no model that answers texts with pictures; a vision encoder is encoder:hf/{vit}"),
+        (vit, {}, f"vit is no model that answers texts with images; a vision encoder is encoder:hf/{vit}"),
         (tmp_path / "nothing", {}, "no such model"),
         (_without(tiny_models.llava(tmp_path / "a"), "chat_template.jinja"), {}, "has no chat template"),
         (_without(tiny_models.llava(tmp_path / "b"), "tokenizer.json"), {}, "no processor"),
         (models["llava"], {"max_tokens": "3"}, "did you mean 'max_new_tokens'?"),
         (models["llava"], {"dtype": "float8"}, "dtype='float8': did you mean 'float"),
         (models["llava"], {"device": "gpu"}, "must be auto, cpu, cuda"),
-        (models["llava"], {"accepts": "picture+video"}, "shown as frames"),
+        (models["llava"], {"accepts": "image+video"}, "shown as frames"),
     ]
     for folder, settings, told in wanted:
         assert_refused(partial(make_chat, f"hf/{folder}", settings), told)

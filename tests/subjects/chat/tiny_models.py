@@ -54,12 +54,12 @@ def tokenizer(folder: Path, *special: str, **more: str) -> Any:
 
 
 def finish(
-    folder: Path, kind: str, config: Any, picture: str, token_names: dict[str, Any], image: str, **more: Any
+    folder: Path, kind: str, config: Any, processor: str, token_names: dict[str, Any], image: str, **more: Any
 ) -> Path:
     """Weights (the same for the same configuration), image processor, processor and chat template."""
     torch.manual_seed(0)
     getattr(transformers, kind)(config).save_pretrained(folder)
-    (folder / "preprocessor_config.json").write_text(json.dumps({"image_processor_type": picture} | token_names))
+    (folder / "preprocessor_config.json").write_text(json.dumps({"image_processor_type": processor} | token_names))
     (folder / "processor_config.json").write_text(json.dumps(more))
     (folder / "chat_template.jinja").write_text(TALK.replace("IMAGE", image))
     return folder
@@ -70,7 +70,7 @@ def _ends(words: Any) -> dict[str, int]:
 
 
 def llava(folder: Path, **text: Any) -> Path:
-    """CLIP and Llama: 16 tokens a picture of 16 by 16 pixels, cut from its middle."""
+    """CLIP and Llama: 16 tokens an image of 16 by 16 pixels, cut from its middle."""
     words = tokenizer(folder, "<image>")
     sees = transformers.CLIPVisionConfig(**SEES)
     speaks = transformers.LlamaConfig(
@@ -89,7 +89,7 @@ def llava(folder: Path, **text: Any) -> Path:
 
 
 def idefics3(folder: Path, **text: Any) -> Path:
-    """SigLIP and Llama: tiles of 16 by 16 pixels and the picture as a whole, 4 tokens each."""
+    """SigLIP and Llama: tiles of 16 by 16 pixels and the image as a whole, 4 tokens each."""
     rows = [f"<row_{row}_col_{column}>" for row in range(1, 7) for column in range(1, 7)]
     words = tokenizer(folder, "<fake_token_around_image>", "<image>", "<end_of_utterance>", "<global-img>", *rows)
     speaks = transformers.LlamaConfig(
@@ -107,7 +107,7 @@ def idefics3(folder: Path, **text: Any) -> Path:
 
 
 def qwen2_vl(folder: Path, **text: Any) -> Path:
-    """A token for every 8 by 8 pixels of a picture of any shape; its processor also has a part for videos."""
+    """A token for every 8 by 8 pixels of an image of any shape; its processor also has a part for videos."""
     marks = ["<|image_pad|>", "<|video_pad|>", "<|vision_start|>", "<|vision_end|>"]
     words = tokenizer(folder, *marks)
     ids = dict(zip(marks, words.convert_tokens_to_ids(marks), strict=True))
@@ -129,7 +129,7 @@ def qwen2_vl(folder: Path, **text: Any) -> Path:
 
 
 def gemma3(folder: Path, **text: Any) -> Path:
-    """SigLIP and Gemma: 4 tokens a picture of 16 by 16 pixels; another token opens it, and stands for it in talk."""
+    """SigLIP and Gemma: 4 tokens an image of 16 by 16 pixels; another token opens it, and stands for it in talk."""
     marks = {"boi_token": "<start_of_image>", "eoi_token": "<end_of_image>", "image_token": "<image_soft_token>"}
     words = tokenizer(folder, **marks)
     ids = {f"{name}_index": words.convert_tokens_to_ids(mark) for name, mark in marks.items()}

@@ -1,4 +1,4 @@
-"""Tiny drawn pictures and hand-made views."""
+"""Tiny drawn images and hand-made views."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ FLOOR = (150, 150, 150)
 
 def draw(shape: str, colour: tuple[int, int, int], center: tuple[int, int] = (80, 60), radius: int = 30) -> Image.Image:
     """A disc, square, triangle or bar of one colour and about one area, on a grey floor, 160x120."""
-    picture = Image.new("RGB", (160, 120), FLOOR)
-    brush, (x, y), r = ImageDraw.Draw(picture), center, radius
+    image = Image.new("RGB", (160, 120), FLOOR)
+    brush, (x, y), r = ImageDraw.Draw(image), center, radius
     if shape == "disc":
         brush.ellipse((x - r, y - r, x + r, y + r), colour)
     elif shape == "square":
@@ -34,11 +34,11 @@ def draw(shape: str, colour: tuple[int, int, int], center: tuple[int, int] = (80
         brush.polygon([(x - 1.35 * r, y + 0.9 * r), (x + 1.35 * r, y + 0.9 * r), (x, y - 1.43 * r)], colour)
     else:
         brush.rectangle((x - 2 * r, y - 0.4 * r, x + 2 * r, y + 0.4 * r), colour)
-    return picture
+    return image
 
 
 class Album:
-    """A media folder with drawn pictures in it, and views of them."""
+    """A media folder with drawn images in it, and views of them."""
 
     def __init__(self, root: Path) -> None:
         self.folder = MediaFolder(root)
@@ -47,7 +47,7 @@ class Album:
     def add(
         self, shape: str, colour: tuple[int, int, int], center: tuple[int, int] = (80, 60), radius: int = 30
     ) -> Media:
-        return self.folder.add_picture(draw(shape, colour, center, radius))
+        return self.folder.add_image(draw(shape, colour, center, radius))
 
     def view(
         self,

@@ -24,7 +24,7 @@ from snellen.subjects.encoders.classification import (  # noqa: E402
     FULL,
     Classes,
     ClassifierSettings,
-    LabelledPicture,
+    LabelledImage,
     _rate_at,
     layer_setting,
     load_start,
@@ -38,23 +38,23 @@ NAMES = ("tiny/resnet-50", "tiny/vit-b-16")
 
 def classes(folder: Path, count: int = 12, leak: bool = False) -> Classes:
     """Discs and bars somewhere, whose colour is their class."""
-    rng, pictures = stream("classes", count), []
+    rng, images = stream("classes", count), []
     folder.mkdir(exist_ok=True)
     for n in range(count):
         place = int(rng.integers(40, 120)), int(rng.integers(35, 85))
-        picture = draw("disc" if rng.random() < 0.5 else "bar", COLOURS[n % 3], place, int(rng.integers(15, 30)))
-        picture.save(folder / f"{n}.png")
-        pictures.append(LabelledPicture(folder / f"{n}.png", n % 3))
-    return Classes(pictures, "classification of 3 colours" + (" (leak)" if leak else ""), {"suite": "toy"}, leak)
+        image = draw("disc" if rng.random() < 0.5 else "bar", COLOURS[n % 3], place, int(rng.integers(15, 30)))
+        image.save(folder / f"{n}.png")
+        images.append(LabelledImage(folder / f"{n}.png", n % 3))
+    return Classes(images, "classification of 3 colours" + (" (leak)" if leak else ""), {"suite": "toy"}, leak)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_two_steps_make_an_encoder(tmp_path: Path, name: str) -> None:
     ticks: list[int] = []
     card = train_classifier(
-        name, classes(tmp_path / "pictures"), TWO_STEPS, tmp_path / "out", tick=lambda: ticks.append(1)
+        name, classes(tmp_path / "images"), TWO_STEPS, tmp_path / "out", tick=lambda: ticks.append(1)
     )
-    assert (card.steps, len(ticks), card.pictures, card.classes) == (2, 2, 12, 3)
+    assert (card.steps, len(ticks), card.images, card.classes) == (2, 2, 12, 3)
     assert card == read_classifier_card(tmp_path / "out")
     kinds = {path.suffix for path in (tmp_path / "out").iterdir()}
     assert kinds == {".json", ".safetensors"}
@@ -70,20 +70,20 @@ def test_two_steps_make_an_encoder(tmp_path: Path, name: str) -> None:
 def test_features_are_those_that_are_classified(tmp_path: Path, name: str) -> None:
     """Through transformers' own class, the classifier's weights times the encoder's features are its logits."""
     out = tmp_path / "out"
-    train_classifier(name, classes(tmp_path / "pictures"), TWO_STEPS, out)
+    train_classifier(name, classes(tmp_path / "images"), TWO_STEPS, out)
     encoder = load_encoder(f"hf/{out}", {"layer": "cls"} if layer_setting(out) else {})
-    pictures = [draw("disc", RED), draw("square", GREEN)]
+    images = [draw("disc", RED), draw("square", GREEN)]
     start = load_start(str(out), 3, 0)
     model = start.model.eval()
     linear = model.classifier[-1] if "resnet" in name else model.classifier
     with torch.inference_mode():
-        logits = model(**start.processor(images=pictures, return_tensors="pt")).logits
-        ours = linear(torch.tensor(encoder.features(pictures)))
+        logits = model(**start.processor(images=images, return_tensors="pt")).logits
+        ours = linear(torch.tensor(encoder.features(images)))
     assert torch.allclose(ours, logits, atol=1e-5)
 
 
 def test_no_passes_keep_the_weights_and_one_moves_them(tmp_path: Path) -> None:
-    toy = classes(tmp_path / "pictures")
+    toy = classes(tmp_path / "images")
     before = train_classifier("tiny/resnet-50", toy, replace(TWO_STEPS, epochs=0), tmp_path / "before")
     train_classifier("tiny/resnet-50", toy, TWO_STEPS, tmp_path / "after")
     start = load_start("tiny/resnet-50", 3, 0).model.state_dict()
@@ -98,9 +98,9 @@ def test_no_passes_keep_the_weights_and_one_moves_them(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_folder_goes_on_with_a_classifier_of_its_own(tmp_path: Path, name: str) -> None:
     """As weights of the hub do, whose classifier has 1,000 classes: the encoder is kept, the classifier is new."""
-    toy = classes(tmp_path / "pictures")
+    toy = classes(tmp_path / "images")
     train_classifier(name, toy, TWO_STEPS, tmp_path / "first")
-    two = replace(toy, pictures=[picture for picture in toy.pictures if picture.label < 2])
+    two = replace(toy, images=[image for image in toy.images if image.label < 2])
     none = replace(TWO_STEPS, epochs=0)
     card = train_classifier(str(tmp_path / "first"), two, none, tmp_path / "second")
     assert (card.classes, card.start != "random 0") == (2, True)
@@ -112,7 +112,7 @@ def test_a_folder_goes_on_with_a_classifier_of_its_own(tmp_path: Path, name: str
 
 
 def test_the_same_training_gives_the_same_weights(tmp_path: Path) -> None:
-    toy = classes(tmp_path / "pictures")
+    toy = classes(tmp_path / "images")
     first, second = (train_classifier("tiny/vit-b-16", toy, TWO_STEPS, tmp_path / name) for name in "ab")
     assert first.fingerprint == second.fingerprint
     assert (tmp_path / "a/model.safetensors").read_bytes() == (tmp_path / "b/model.safetensors").read_bytes()
@@ -121,15 +121,15 @@ def test_the_same_training_gives_the_same_weights(tmp_path: Path) -> None:
     assert (tmp_path / "a/model.safetensors").read_bytes() != (tmp_path / "c/model.safetensors").read_bytes()
 
 
-@pytest.mark.parametrize("change", [{"leak": True}, {"source": {"suite": "another"}}, {"pictures": ()}])
+@pytest.mark.parametrize("change", [{"leak": True}, {"source": {"suite": "another"}}, {"images": ()}])
 def test_what_lies_there_is_kept_or_refused(tmp_path: Path, change: dict[str, Any]) -> None:
-    toy, out = classes(tmp_path / "pictures"), tmp_path / "out"
+    toy, out = classes(tmp_path / "images"), tmp_path / "out"
     card = train_classifier("tiny/resnet-50", toy, TWO_STEPS, out)
     time = (out / "model.safetensors").stat().st_mtime_ns
     assert train_classifier("tiny/resnet-50", toy, TWO_STEPS, out) == card
     assert (out / "model.safetensors").stat().st_mtime_ns == time
-    if "pictures" in change:
-        change = {"pictures": toy.pictures[:9]}
+    if "images" in change:
+        change = {"images": toy.images[:9]}
     with pytest.raises(SnellenError, match="something else lies there"):
         train_classifier("tiny/resnet-50", replace(toy, **change), TWO_STEPS, out)
 
@@ -139,7 +139,7 @@ class KillError(Exception):
 
 
 def test_a_killed_training_leaves_no_encoder(tmp_path: Path) -> None:
-    toy, out = classes(tmp_path / "pictures"), tmp_path / "out"
+    toy, out = classes(tmp_path / "images"), tmp_path / "out"
 
     def kill() -> None:
         raise KillError
@@ -158,13 +158,13 @@ def test_a_killed_training_leaves_no_encoder(tmp_path: Path) -> None:
 
 
 def test_a_leak_goes_with_the_subject(tmp_path: Path) -> None:
-    train_classifier("tiny/resnet-50", classes(tmp_path / "pictures", leak=True), TWO_STEPS, tmp_path / "out")
+    train_classifier("tiny/resnet-50", classes(tmp_path / "images", leak=True), TWO_STEPS, tmp_path / "out")
     card = subject(f"hf/{tmp_path / 'out'}").card
     assert card.attributes["supervision"] == "classification of 3 colours (leak)"
 
 
 def test_features_of_another_training_are_others(tmp_path: Path) -> None:
-    toy = classes(tmp_path / "pictures")
+    toy = classes(tmp_path / "images")
     for seed in (0, 1):
         train_classifier("tiny/resnet-50", toy, replace(TWO_STEPS, seed=seed), tmp_path / str(seed))
     first, second = (load_encoder(f"hf/{tmp_path / name}") for name in "01")
@@ -172,9 +172,9 @@ def test_features_of_another_training_are_others(tmp_path: Path) -> None:
 
 
 def test_it_learns_colours(tmp_path: Path) -> None:
-    """Three colours, 36 pictures, eight passes: of the last tenth of 288 answers, chance gets a third."""
+    """Three colours, 36 images, eight passes: of the last tenth of 288 answers, chance gets a third."""
     settings = ClassifierSettings(epochs=8, batch=12, rate=3e-3)
-    card = train_classifier("tiny/vit-b-16", classes(tmp_path / "pictures", 36), settings, tmp_path / "out")
+    card = train_classifier("tiny/vit-b-16", classes(tmp_path / "images", 36), settings, tmp_path / "out")
     assert card.last_accuracy is not None
     assert card.last_accuracy > 0.9
 
@@ -201,11 +201,11 @@ def test_full_models_are_those_of_the_paper(name: str, parameters: int) -> None:
 
 def test_what_is_no_model_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SnellenError, match="no/such-model"):
-        train_classifier("no/such-model", classes(tmp_path / "pictures"), TWO_STEPS, tmp_path / "out")
+        train_classifier("no/such-model", classes(tmp_path / "images"), TWO_STEPS, tmp_path / "out")
 
 
 def test_a_loss_that_is_no_number_is_refused(tmp_path: Path) -> None:
-    toy = classes(tmp_path / "pictures", 24)
+    toy = classes(tmp_path / "images", 24)
     with pytest.raises(SnellenError, match="the loss is no number"):
         train_classifier("tiny/vit-b-16", toy, replace(TWO_STEPS, rate=1e30), tmp_path / "out")
     assert not (tmp_path / "out").exists()
@@ -217,9 +217,9 @@ def test_a_damaged_card_is_named(tmp_path: Path) -> None:
         read_classifier_card(tmp_path)
 
 
-def test_pictures_of_any_mode(tmp_path: Path) -> None:
+def test_images_of_any_mode(tmp_path: Path) -> None:
     Image.fromarray(np.zeros((8, 8), np.uint8)).save(tmp_path / "grey.png")
     draw("disc", RED).save(tmp_path / "red.png")
-    pictures = [LabelledPicture(tmp_path / "grey.png", 0), LabelledPicture(tmp_path / "red.png", 1)]
-    card = train_classifier("tiny/resnet-50", Classes(pictures, "two", {}), TWO_STEPS, tmp_path / "out")
+    images = [LabelledImage(tmp_path / "grey.png", 0), LabelledImage(tmp_path / "red.png", 1)]
+    card = train_classifier("tiny/resnet-50", Classes(images, "two", {}), TWO_STEPS, tmp_path / "out")
     assert card.steps == 1

@@ -39,16 +39,16 @@ def album(tmp_path: object) -> Album:
     return Album(tmp_path)  # type: ignore[arg-type]
 
 
-def view_with_keys(keys: Sequence[str], pictures: int = 3) -> View:
-    """A view whose pictures are never opened; counts if all keys are numbers."""
-    query = tuple(Media(f"{n:064}", "picture", "png", 8, 6) for n in range(pictures))
+def view_with_keys(keys: Sequence[str], images: int = 3) -> View:
+    """A view whose images are never opened; counts if all keys are numbers."""
+    query = tuple(Media(f"{n:064}", "image", "png", 8, 6) for n in range(images))
     kind = "integer" if all(key.isdecimal() for key in keys) else "choice"
     spec = ReplySpec(kind, tuple((key, key) for key in keys))  # type: ignore[arg-type]
     return View("one", "one", "task", "?", query, spec, tuple(Option(key) for key in keys))
 
 
 def chosen_answer(keys: Sequence[str], cosines: Sequence[float], limit: float, seed: int = 0) -> str:
-    """What three pictures with these cosines (1 and 2, 1 and 3, 2 and 3) are said to be."""
+    """What three images with these cosines (1 and 2, 1 and 3, 2 and 3) are said to be."""
     return choose(view_with_keys(keys), Similarity(3, np.array(cosines)), limit, stream("link", seed))
 
 
@@ -121,7 +121,7 @@ def test_a_count_that_is_not_offered_is_the_nearest_one() -> None:
     assert {chosen_answer(("1", "3"), (0.9, 0.1, 0.1), 0.5, place) for place in range(30)} == {"1", "3"}
 
 
-def test_an_option_with_a_picture_that_is_not_shown_agrees_least() -> None:
+def test_an_option_with_an_image_that_is_not_shown_agrees_least() -> None:
     assert chosen_answer(("1+4", "none"), (0.1, 0.1, 0.1), 0.5) == "none"
 
 
@@ -204,7 +204,7 @@ def test_tight_clusters_are_counted_and_grouped_perfectly(labels: list[int], see
 
 
 @pytest.mark.parametrize(
-    ("keys", "pictures", "does"),
+    ("keys", "images", "does"),
     [
         (COUNTS, 3, True),
         (GROUPS, 3, True),
@@ -218,8 +218,8 @@ def test_tight_clusters_are_counted_and_grouped_perfectly(labels: list[int], see
         (("+1", "none"), 3, False),
     ],
 )
-def test_which_views_are_about_links(keys: Sequence[str], pictures: int, does: bool) -> None:
-    assert asks_clustering(view_with_keys(keys, pictures)) == does
+def test_which_views_are_about_links(keys: Sequence[str], images: int, does: bool) -> None:
+    assert asks_clustering(view_with_keys(keys, images)) == does
 
 
 def trio(album: Album, colours: Sequence[tuple[int, int, int]], keys: Sequence[str], question: str = "") -> View:
@@ -248,7 +248,7 @@ def test_colours_are_counted_and_grouped(album: Album, readout: str) -> None:
         assert [who.readout_kind(view) for view in views] == ["clustering"] * 3
         replies = [ask(who, album, view) for view in views]
         assert [reply.text for reply in replies] == [count, key, key]
-        assert all(len(reply.numbers) == 3 for reply in replies), "the cosine of each two pictures"
+        assert all(len(reply.numbers) == 3 for reply in replies), "the cosine of each two images"
     assert ask(who, album, trio(album, (GREEN, GREEN), COUNTS[:2])).text == "1"
 
 
@@ -264,7 +264,7 @@ def test_one_limit_a_question_where_its_lessons_vary(album: Album) -> None:
 
 def test_without_lessons_it_declines(album: Album) -> None:
     view = trio(album, (RED, RED, BLUE), GROUPS)
-    reason = "no lessons to learn from how alike pictures of the same thing are"
+    reason = "no lessons to learn from how alike images of the same thing are"
     assert declined(subject("colour-histogram"), view) == reason
     compared = [
         TrainingExample(album.view([album.add("disc", RED), album.add("bar", colour)], kind="true_false"), answer)

@@ -55,10 +55,10 @@ def photo(location: str) -> Path:
 
 @pytest.mark.slow
 def test_retrieval_among_twenty_photographs() -> None:
-    """Measured 0.70 and 0.60, chance 0.05; half of the photographs are textures and instruments' pictures."""
+    """Measured 0.70 and 0.60, chance 0.05; half of the photographs are textures and instruments' images."""
     encoder = ConSE()
-    pictures = encoder.features([Image.open(photo(place)) for place in CAPTIONS])
-    table = pictures @ encoder.text.features(list(CAPTIONS.values())).T
+    images = encoder.features([Image.open(photo(place)) for place in CAPTIONS])
+    table = images @ encoder.text.features(list(CAPTIONS.values())).T
     truth = np.arange(len(CAPTIONS))
     image_to_text, text_to_image = (table.argmax(1) == truth).mean(), (table.argmax(0) == truth).mean()
     five = np.mean([row in np.argsort(-table[row])[:5] for row in truth])
@@ -76,8 +76,8 @@ def test_conse_names_things_and_finds_them(tmp_path: Path, capfd: pytest.Capture
         view = album.view([one], texts, question="What is it?")
         assert who.readout_kind(view) == "text"
         assert ask(who, album, view).text == {option.key: option.text for option in texts}[key]
-    pictures = [Option(key, letter, (one,)) for (key, one), letter in zip(media.items(), "ABC", strict=True)]
-    view = album.view([], pictures, question="Which picture shows a rocket?")
+    images = [Option(key, letter, (one,)) for (key, one), letter in zip(media.items(), "ABC", strict=True)]
+    view = album.view([], images, question="Which image shows a rocket?")
     assert ask(who, album, view).text == "C"
     assert "".join(capfd.readouterr()) == ""
 
@@ -96,8 +96,8 @@ def test_space() -> None:
 def test_the_classifier_looks_once_for_both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SNELLEN_HOME", str(tmp_path / "home"))
     album, encoder = Album(tmp_path), ConSE()
-    pictures = [album.folder.add_file(photo(f"skimage/{name}")) for name in ("coffee.png", "chelsea.png")]
-    alone = encoder.features([album.folder.open(picture) for picture in pictures])
-    encode(encoder.source, pictures, album.folder)
+    images = [album.folder.add_file(photo(f"skimage/{name}")) for name in ("coffee.png", "chelsea.png")]
+    alone = encoder.features([album.folder.open(image) for image in images])
+    encode(encoder.source, images, album.folder)
     monkeypatch.setattr(EfficientNetLite, "features", None)
-    assert np.array_equal(encode(encoder, pictures, album.folder), alone)
+    assert np.array_equal(encode(encoder, images, album.folder), alone)

@@ -21,8 +21,8 @@ from snellen.subjects.encoders.readouts import unit
 from tests.subjects.encoders.scenes import BLUE, GREEN, RED, Album, draw
 
 
-def cosines(encoder: Encoder, *pictures: Image.Image) -> Any:
-    rows = unit(encoder.features(pictures))
+def cosines(encoder: Encoder, *images: Image.Image) -> Any:
+    rows = unit(encoder.features(images))
     return rows @ rows.T
 
 
@@ -39,7 +39,7 @@ def test_histogram_sees_colour_and_no_shape_place_or_size() -> None:
     assert apart[np.triu_indices(3, 1)].max() < 0.5
 
 
-def test_histogram_of_a_picture_without_colour_is_told_from_a_coloured_one() -> None:
+def test_histogram_of_an_image_without_colour_is_told_from_a_coloured_one() -> None:
     encoder = ColourHistogram()
     rows = encoder.features([Image.new("L", (40, 30), 150), draw("disc", RED), Image.new("RGB", (40, 30), 0)])
     assert rows.shape == (3, 80)
@@ -93,13 +93,13 @@ def test_settings_change_the_fingerprint(change: dict[str, Any]) -> None:
 
 @dataclass(frozen=True)
 class Counting(Hog):
-    """Counts the pictures it is given."""
+    """Counts the images it is given."""
 
     batch_sizes: list[int] = field(default_factory=list, hash=False)
 
-    def features(self, pictures: Sequence[Image.Image]) -> Floats:
-        self.batch_sizes.append(len(pictures))
-        return super().features(pictures)
+    def features(self, images: Sequence[Image.Image]) -> Floats:
+        self.batch_sizes.append(len(images))
+        return super().features(images)
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -114,15 +114,15 @@ def _empty_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("_empty_home")
 def test_features_are_computed_once_and_mended_when_damaged(tmp_path: Path) -> None:
     album, encoder = Album(tmp_path), Counting(batch=2)
-    pictures = [album.add(shape, RED) for shape in ("disc", "square", "triangle")]
-    asked = [*pictures, pictures[0]]
+    images = [album.add(shape, RED) for shape in ("disc", "square", "triangle")]
+    asked = [*images, images[0]]
     rows = encode(encoder, asked, album.folder)
     assert sorted(encoder.batch_sizes) == [1, 2]  # batches may end in any order
     assert np.array_equal(rows[0], rows[3])
     assert np.array_equal(encode(encoder, asked, album.folder), rows)
     assert sorted(encoder.batch_sizes) == [1, 2]
     held = sorted(features_folder(encoder).rglob("*.npy"))
-    assert [path.stem for path in held] == sorted(one.sha256 for one in pictures)
+    assert [path.stem for path in held] == sorted(one.sha256 for one in images)
     held[0].write_bytes(held[0].read_bytes()[:100])
     held[1].write_bytes(b"no array")
     np.save(held[2], np.full(1764, np.nan, np.float32))
@@ -139,7 +139,7 @@ def test_a_home_that_cannot_be_written_costs_time_only(tmp_path: Path, monkeypat
     assert encode(Hog(), [album.add("disc", RED)], album.folder).shape == (1, 1764)
 
 
-def test_altered_pictures_are_refused(tmp_path: Path) -> None:
+def test_altered_images_are_refused(tmp_path: Path) -> None:
     album = Album(tmp_path)
     media = album.add("disc", (1, 2, 3))
     (tmp_path / media.path).write_bytes(b"something else")

@@ -37,7 +37,7 @@ SEEING: dict[str, Any] = {
     "image_size": 16,
     "patch_size": 8,
 }
-PICTURES = [draw("disc", RED), draw("bar", BLUE).convert("L"), Image.new("RGBA", (5, 90))]
+IMAGES = [draw("disc", RED), draw("bar", BLUE).convert("L"), Image.new("RGBA", (5, 90))]
 
 
 def save_processor(folder: Path, kind: str, side: int = 16) -> None:
@@ -73,11 +73,11 @@ def clip(folder: Path) -> Path:
 def test_layers_of_a_vit_are_what_transformers_gives(tmp_path: Path, layer: str) -> None:
     vit(tmp_path)
     encoder = load_encoder(f"hf/{tmp_path}", {"layer": layer})
-    rows = encoder.features(PICTURES)
+    rows = encoder.features(IMAGES)
     assert rows.shape == (3, 16)
     assert encoder.text is None
     processor = transformers.ViTImageProcessorPil.from_pretrained(tmp_path)
-    inputs = processor(images=[picture.convert("RGB") for picture in PICTURES], return_tensors="pt")
+    inputs = processor(images=[image.convert("RGB") for image in IMAGES], return_tensors="pt")
     with torch.inference_mode():
         out = transformers.ViTModel.from_pretrained(tmp_path).eval()(**inputs, output_hidden_states=True)
     states = out.last_hidden_state
@@ -89,7 +89,7 @@ def test_layers_of_a_vit_are_what_transformers_gives(tmp_path: Path, layer: str)
 def test_a_pooler_that_was_never_trained_is_not_used(tmp_path: Path) -> None:
     vit(tmp_path, "ViTForImageClassification")
     pooled, tokens = [load_encoder(f"hf/{tmp_path}", {"layer": layer}) for layer in ("pooled", "tokens")]
-    assert np.array_equal(pooled.features(PICTURES), tokens.features(PICTURES))
+    assert np.array_equal(pooled.features(IMAGES), tokens.features(IMAGES))
 
 
 def test_a_checkpoint_that_lacks_weights_is_refused(tmp_path: Path) -> None:
@@ -99,15 +99,15 @@ def test_a_checkpoint_that_lacks_weights_is_refused(tmp_path: Path) -> None:
     model.save_pretrained(tmp_path, state_dict=state)
     save_processor(tmp_path, "ViTImageProcessor")
     with pytest.raises(SnellenError, match="its features would be random"):
-        load_encoder(f"hf/{tmp_path}").features(PICTURES)
+        load_encoder(f"hf/{tmp_path}").features(IMAGES)
 
 
 def test_a_convolutional_network(tmp_path: Path) -> None:
     config = transformers.ResNetConfig(embedding_size=8, hidden_sizes=[8, 16], depths=[1, 1], layer_type="basic")
     transformers.ResNetModel(config).save_pretrained(tmp_path)
     save_processor(tmp_path, "ViTImageProcessor", 32)
-    assert load_encoder(f"hf/{tmp_path}").features(PICTURES).shape == (3, 16)
-    assert load_encoder(f"hf/{tmp_path}", {"layer": "1"}).features(PICTURES).shape == (3, 8)
+    assert load_encoder(f"hf/{tmp_path}").features(IMAGES).shape == (3, 16)
+    assert load_encoder(f"hf/{tmp_path}", {"layer": "1"}).features(IMAGES).shape == (3, 8)
 
 
 def test_clip_brings_its_text_side(tmp_path: Path) -> None:
@@ -115,14 +115,14 @@ def test_clip_brings_its_text_side(tmp_path: Path) -> None:
     encoder = load_encoder(f"hf/{tmp_path}")
     assert encoder.text is not None
     rows, texts = (
-        encoder.features(PICTURES),
+        encoder.features(IMAGES),
         encoder.text.features(["a red disc", "a blue bar on a very long grey floor"]),
     )
     assert (rows.shape, texts.shape) == ((3, 8), (2, 8))
     model = transformers.CLIPModel.from_pretrained(tmp_path).eval()
     processor = transformers.CLIPImageProcessorPil.from_pretrained(tmp_path)
     tokenizer = transformers.CLIPTokenizer.from_pretrained(tmp_path)
-    inputs = processor(images=[picture.convert("RGB") for picture in PICTURES], return_tensors="pt")
+    inputs = processor(images=[image.convert("RGB") for image in IMAGES], return_tensors="pt")
     words = tokenizer(["a red disc"], return_tensors="pt")
     with torch.inference_mode():
         out = model(**inputs, **words)
@@ -131,7 +131,7 @@ def test_clip_brings_its_text_side(tmp_path: Path) -> None:
     ours = texts[0] / np.linalg.norm(texts[0])
     assert np.allclose(ours, out.text_embeds.numpy()[0], atol=1e-5)
     assert load_encoder(f"hf/{tmp_path}", {"layer": "tokens"}).text is None
-    assert load_encoder(f"hf/{tmp_path}", {"layer": "tokens"}).features(PICTURES).shape == (3, 16)
+    assert load_encoder(f"hf/{tmp_path}", {"layer": "tokens"}).features(IMAGES).shape == (3, 16)
 
 
 def test_clip_as_a_subject(tmp_path: Path) -> None:
@@ -177,7 +177,7 @@ def test_what_cannot_be_used_is_said_in_one_line(tmp_path: Path) -> None:
         assert message in str(raised.value)
         assert "\n" not in str(raised.value)
     with pytest.raises(SnellenError, match="no layer 7, it has 0 to 2"):
-        load_encoder(f"hf/{tmp_path / 'vit'}", {"layer": "7"}).features(PICTURES)
+        load_encoder(f"hf/{tmp_path / 'vit'}", {"layer": "7"}).features(IMAGES)
 
 
 def test_processors_that_demand_torchvision_are_named(tmp_path: Path) -> None:
@@ -208,10 +208,10 @@ def test_patches_are_the_tokens_of_places(tmp_path: Path, family: str, layer: st
     save_processor(tmp_path, "ViTImageProcessor")
     encoder = load_encoder(f"hf/{tmp_path}", {"layer": layer})
     assert isinstance(encoder, PatchEncoder)
-    rows = encoder.patches(PICTURES)
+    rows = encoder.patches(IMAGES)
     assert rows.shape == (3, 2, 2, 16)  # 16 pixels in patches of 8
-    pixels = [picture.convert("RGB").resize((16, 16), Image.Resampling.BICUBIC) for picture in PICTURES]
-    scaled = torch.from_numpy(np.stack([np.asarray(picture) for picture in pixels])).permute(0, 3, 1, 2) / 127.5 - 1
+    pixels = [image.convert("RGB").resize((16, 16), Image.Resampling.BICUBIC) for image in IMAGES]
+    scaled = torch.from_numpy(np.stack([np.asarray(image) for image in pixels])).permute(0, 3, 1, 2) / 127.5 - 1
     with torch.inference_mode():
         out = model(pixel_values=scaled, output_hidden_states=True)
     states = out.last_hidden_state if layer == "pooled" else out.hidden_states[1]
@@ -227,7 +227,7 @@ def test_patches_of_clip_and_of_a_convolutional_net(tmp_path: Path) -> None:
     for name in ("clip", "resnet"):
         encoder = load_encoder(f"hf/{tmp_path / name}")
         assert isinstance(encoder, PatchEncoder)
-        shapes[name] = encoder.patches(PICTURES).shape
+        shapes[name] = encoder.patches(IMAGES).shape
     # ResNet halves twice before its stages and once in the second: 32 / 8 = 4.
     assert shapes == {"clip": (3, 2, 2, 16), "resnet": (3, 4, 4, 16)}
 

@@ -49,17 +49,17 @@ def test_the_classifier_knows_an_espresso() -> None:
     assert probabilities.max() > 0.9
 
 
-def test_a_picture_is_seen_the_same_alone_and_in_a_batch() -> None:
+def test_an_image_is_seen_the_same_alone_and_in_a_batch() -> None:
     encoder = load_encoder("efficientnet-lite0")
-    pictures = [photo(name) for name in ("chelsea.png", "coffee.png", "rocket.jpg")]
-    alone = np.concatenate([encoder.features([picture]) for picture in pictures])
-    assert np.allclose(alone, encoder.features(pictures), atol=1e-4)
+    images = [photo(name) for name in ("chelsea.png", "coffee.png", "rocket.jpg")]
+    alone = np.concatenate([encoder.features([image]) for image in images])
+    assert np.allclose(alone, encoder.features(images), atol=1e-4)
 
 
 def test_centre_square() -> None:
-    picture = Image.new("RGB", (480, 360))
-    picture.paste((255, 255, 255), (240, 0, 480, 360))
-    square = np.asarray(centre_square(picture, 224)).astype(int)
+    image = Image.new("RGB", (480, 360))
+    image.paste((255, 255, 255), (240, 0, 480, 360))
+    square = np.asarray(centre_square(image, 224)).astype(int)
     assert square.shape == (224, 224, 3)
     assert square[:, :111].max() == 0
     assert square[:, 113:].min() == 255

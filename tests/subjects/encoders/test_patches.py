@@ -1,4 +1,4 @@
-"""Features by place: they lie where the thing lies, cover the whole picture, and are kept in shards of one kind."""
+"""Features by place: they lie where the thing lies, cover the whole image, and are kept in shards of one kind."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.item import Media
 from snellen.subjects.encoders import load_encoder
 from snellen.subjects.encoders.encoder import Floats
-from snellen.subjects.encoders.patches import SHARD_PICTURES, PatchCache, PatchEncoder
+from snellen.subjects.encoders.patches import SHARD_IMAGES, PatchCache, PatchEncoder
 from snellen.subjects.encoders.plain import ColourHistogram, Hog
 from tests.subjects.encoders.scenes import BLUE, RED, Album, draw
 
@@ -40,7 +40,7 @@ GRIDS = {
 
 @pytest.mark.parametrize("name", GRIDS)
 def test_a_patch_is_where_the_thing_is_up_to_the_edges(name: str) -> None:
-    # Pictures of 160 x 120; at (150, 10) a crop of the middle would have cut the square off.
+    # Images of 160 x 120; at (150, 10) a crop of the middle would have cut the square off.
     empty, corner = draw("square", (150, 150, 150)), draw("square", RED, center=(150, 10), radius=8)
     rows = packaged(name).patches([empty, corner])
     assert rows.shape == (2, *GRIDS[name])
@@ -54,7 +54,7 @@ def test_a_patch_is_where_the_thing_is_up_to_the_edges(name: str) -> None:
     assert far.max() < 0.3 * change.max()
 
 
-def test_the_settings_of_patches_are_not_those_of_whole_pictures() -> None:
+def test_the_settings_of_patches_are_not_those_of_whole_images() -> None:
     for encoder in (ColourHistogram(), Hog()):
         assert encoder.patch_settings != encoder.settings
 
@@ -70,9 +70,9 @@ class Numbered(Hog):
     def patch_settings(self) -> dict[str, Any]:
         return {"encoder": "numbered", "scale": self.scale}
 
-    def patches(self, pictures: Sequence[Image.Image]) -> Floats:
-        self.calls.append(len(pictures))
-        means = [np.full((2, 3, 4), np.asarray(picture.convert("RGB")).mean() * self.scale) for picture in pictures]
+    def patches(self, images: Sequence[Image.Image]) -> Floats:
+        self.calls.append(len(images))
+        means = [np.full((2, 3, 4), np.asarray(image.convert("RGB")).mean() * self.scale) for image in images]
         return np.stack(means).astype(np.float32)
 
 
@@ -82,7 +82,7 @@ def album(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Album:
     return Album(tmp_path / "media")
 
 
-def pictures_of(album: Album, count: int) -> list[Media]:
+def images_of(album: Album, count: int) -> list[Media]:
     return [album.add("disc", (200, green, 30), radius=20) for green in range(count)]
 
 
@@ -90,59 +90,59 @@ def shards(tmp_path: Path) -> list[Path]:
     return sorted((tmp_path / "home").rglob("*.safetensors"))
 
 
-def test_each_picture_is_computed_once_and_rounded_to_halves(album: Album, tmp_path: Path) -> None:
-    pictures, encoder = pictures_of(album, SHARD_PICTURES + 3), Numbered()
-    PatchCache(encoder).prepare([*pictures, *pictures], album.folder)
-    assert sum(encoder.calls) == len(pictures)
+def test_each_image_is_computed_once_and_rounded_to_halves(album: Album, tmp_path: Path) -> None:
+    images, encoder = images_of(album, SHARD_IMAGES + 3), Numbered()
+    PatchCache(encoder).prepare([*images, *images], album.folder)
+    assert sum(encoder.calls) == len(images)
     assert len(shards(tmp_path)) == 2
     again = PatchCache(encoder)
-    again.prepare(pictures, album.folder)
-    grids = [again.read(picture, album.folder) for picture in pictures]
-    assert sum(encoder.calls) == len(pictures), "another process finds them"
-    exact = Numbered().patches([album.folder.open(picture) for picture in pictures])
+    again.prepare(images, album.folder)
+    grids = [again.read(image, album.folder) for image in images]
+    assert sum(encoder.calls) == len(images), "another process finds them"
+    exact = Numbered().patches([album.folder.open(image) for image in images])
     assert grids[0].shape == (2, 3, 4)
     assert grids[0].dtype == np.float32
     assert np.allclose(grids, exact, rtol=2.0**-11, atol=0)  # float16 has a significand of 11 bits
     more = album.add("bar", BLUE)
     assert again.read(more, album.folder).shape == (2, 3, 4)
-    assert sum(encoder.calls) == len(pictures) + 1
+    assert sum(encoder.calls) == len(images) + 1
 
 
 def test_a_shard_of_another_specification_is_refused(album: Album, tmp_path: Path) -> None:
-    (picture,) = pictures_of(album, 1)
+    (image,) = images_of(album, 1)
     other, mine = PatchCache(Numbered(scale=2.0)), PatchCache(Numbered())
-    other.prepare([picture], album.folder)
+    other.prepare([image], album.folder)
     mine.root.mkdir(parents=True)
     (shard,) = shards(tmp_path)
     shard.rename(mine.root / shard.name)
     with pytest.raises(SnellenError) as error:
-        mine.read(picture, album.folder)
+        mine.read(image, album.folder)
     for words in (shard.name, '"scale":2.0', '"scale":1.0', "remove the file"):
         assert words in str(error.value)
 
 
 @pytest.mark.parametrize("damage", [b"", b"no tensors at all"])
 def test_a_damaged_shard_is_computed_again(album: Album, tmp_path: Path, damage: bytes) -> None:
-    (picture,) = pictures_of(album, 1)
-    whole = PatchCache(Numbered()).read(picture, album.folder)
+    (image,) = images_of(album, 1)
+    whole = PatchCache(Numbered()).read(image, album.folder)
     (shard,) = shards(tmp_path)
     for raw in (damage, shard.read_bytes()[:-4]):
         shard.write_bytes(raw)
         encoder = Numbered()
-        assert np.array_equal(PatchCache(encoder).read(picture, album.folder), whole)
+        assert np.array_equal(PatchCache(encoder).read(image, album.folder), whole)
         assert encoder.calls == [1]
 
 
 def test_a_home_that_cannot_be_written_costs_nothing_but_memory(album: Album, tmp_path: Path) -> None:
     (tmp_path / "home").write_text("a file where a folder should be")
-    (picture,), encoder = pictures_of(album, 1), Numbered()
+    (image,), encoder = images_of(album, 1), Numbered()
     cache = PatchCache(encoder)
-    assert np.array_equal(cache.read(picture, album.folder), cache.read(picture, album.folder))
+    assert np.array_equal(cache.read(image, album.folder), cache.read(image, album.folder))
     assert encoder.calls == [1]
 
 
 def test_numbers_out_of_range_are_held_and_broken_ones_refused(album: Album) -> None:
-    (picture,) = pictures_of(album, 1)
-    assert PatchCache(Numbered(scale=1e6)).read(picture, album.folder).max() == 65504.0  # the largest of float16
+    (image,) = images_of(album, 1)
+    assert PatchCache(Numbered(scale=1e6)).read(image, album.folder).max() == 65504.0  # the largest of float16
     with pytest.raises(SnellenError, match="not finite"):
-        PatchCache(Numbered(scale=float("nan"))).read(picture, album.folder)
+        PatchCache(Numbered(scale=float("nan"))).read(image, album.folder)

@@ -16,14 +16,14 @@ from snellen.core.seeds import stream
 from snellen.core.subject import TrainingExample
 from snellen.subjects.encoders.probes.answers import Answers, Unanswerable, fit_answers, form_of
 
-PICTURE = Media("a" * 64, "picture", "png", 40, 20)
+IMAGE = Media("a" * 64, "image", "png", 40, 20)
 RNG = stream("test", 0)
 
 
 def view(kind: Any, options: tuple[str, ...] = (), **fields: Any) -> View:
     spec = ReplySpec(kind, tuple((f"{n}. {name}", name) for n, name in enumerate(options, 1)))
     whole: dict[str, Any] = {
-        "query": (PICTURE,),
+        "query": (IMAGE,),
         "reply": spec,
         "options": tuple(Option(name, name) for name in options),
         **fields,
@@ -60,11 +60,11 @@ VIDEO = Media("b" * 64, "video", "mp4", 40, 20, 1.0)
 @pytest.mark.parametrize(
     ("shown", "reason"),
     [
-        (view("choice", ("red",), query=()), "no picture"),
+        (view("choice", ("red",), query=()), "no image"),
         (view("choice", ("red",), query=(VIDEO,)), "video"),
-        (replace(view("choice", ("red",)), options=(Option("red", "", (PICTURE,)),)), "not among pictures"),
-        (view("choice", ("red",), support=(Demo((PICTURE,), "red", 0),)), "beside the question"),
-        (view("box", query=(PICTURE, PICTURE)), "a box is asked of 2 pictures"),
+        (replace(view("choice", ("red",)), options=(Option("red", "", (IMAGE,)),)), "not among images"),
+        (view("choice", ("red",), support=(Demo((IMAGE,), "red", 0),)), "beside the question"),
+        (view("box", query=(IMAGE, IMAGE)), "a box is asked of 2 images"),
         (view("description"), "kind description"),
         (view("choice"), "kind choice"),
     ],
@@ -125,8 +125,8 @@ def test_numbers_below_nought_are_learned_as_they_are() -> None:
 
 
 def test_a_box_is_in_shares_of_what_is_shown_and_said_in_the_terms_of_the_item() -> None:
-    # Shown: the stored picture of 40 x 20 in a square of 40, ten pixels down. Asked: shares of the square.
-    shown = Media("c" * 64, "picture", "png", 40, 40, from_stored=Affine(1, 0, 0, 0, 1, 10), origin="a" * 64)
+    # Shown: the stored image of 40 x 20 in a square of 40, ten pixels down. Asked: shares of the square.
+    shown = Media("c" * 64, "image", "png", 40, 40, from_stored=Affine(1, 0, 0, 0, 1, 10), origin="a" * 64)
     asked = view("box", query=(shown,), reply=ReplySpec("box", frame=Affine(1 / 40, 0, 0, 0, 1 / 40, 0.25)))
     boxes = fitted(asked, (10, 0, 30, 20))
     # In the square it is (10, 10, 30, 30): centre (20, 20) and size (20, 20) of 40.
@@ -135,7 +135,7 @@ def test_a_box_is_in_shares_of_what_is_shown_and_said_in_the_terms_of_the_item()
     text, corners = boxes.answer(asked, target, RNG)
     assert json.loads(text) == [0.25, 0.25, 0.75, 0.75]
     assert corners == [0.25, 0.25, 0.75, 0.75]
-    assert boxes.answer(asked, np.array([0.0, 0.5, 0.5, 0.5]), RNG)[1][0] == 0.0, "no box beyond the picture"
+    assert boxes.answer(asked, np.array([0.0, 0.5, 0.5, 0.5]), RNG)[1][0] == 0.0, "no box beyond the image"
 
 
 def test_a_colour_is_held_to_what_there_is() -> None:

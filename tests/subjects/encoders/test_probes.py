@@ -48,32 +48,32 @@ class Cells(Hog):
     def patch_settings(self) -> dict[str, Any]:
         return {"encoder": self.NAME}
 
-    def patches(self, pictures: Sequence[Image.Image]) -> Floats:
-        small = [picture.convert("RGB").resize((GRID, GRID), Image.Resampling.BOX) for picture in pictures]
+    def patches(self, images: Sequence[Image.Image]) -> Floats:
+        small = [image.convert("RGB").resize((GRID, GRID), Image.Resampling.BOX) for image in images]
         return np.stack([np.asarray(cells, dtype=np.float32) / np.float32(255) for cells in small])
 
 
 @dataclass(frozen=True)
 class Constant(Cells):
-    """Sees nothing: all patches of all pictures are the same."""
+    """Sees nothing: all patches of all images are the same."""
 
     NAME: ClassVar[str] = "constant"
 
-    def patches(self, pictures: Sequence[Image.Image]) -> Floats:
-        return np.full((len(pictures), GRID, GRID, 3), 0.5, np.float32)
+    def patches(self, images: Sequence[Image.Image]) -> Floats:
+        return np.full((len(images), GRID, GRID, 3), 0.5, np.float32)
 
 
 class Tray:
-    """Pictures with dots on them, and views of them."""
+    """Images with dots on them, and views of them."""
 
     def __init__(self, root: Path) -> None:
         self.folder, self.rng = MediaFolder(root), stream("tray", 0)
 
-    def picture(self, dots: Sequence[tuple[str, int, int]], radius: int = 4) -> Media:
+    def image(self, dots: Sequence[tuple[str, int, int]], radius: int = 4) -> Media:
         canvas = Image.new("RGB", (SIDE, SIDE), (150, 150, 150))
         for colour, x, y in dots:
             ImageDraw.Draw(canvas).ellipse((x - radius, y - radius, x + radius, y + radius), DOTS[colour])
-        return self.folder.add_picture(canvas)
+        return self.folder.add_image(canvas)
 
     def place(self) -> tuple[int, int]:
         x, y = self.rng.integers(6, SIDE - 6, 2)
@@ -91,8 +91,8 @@ class Tray:
         for n in range(count):
             colour, other = list(DOTS)[n % 3], list(DOTS)[(n + 1) % 3]
             (x, y), (u, v) = self.place(), self.place()
-            picture = self.picture([(other, u, v), (colour, x, y)])
-            view = self.view([picture], question.format(colour), "box")
+            image = self.image([(other, u, v), (colour, x, y)])
+            view = self.view([image], question.format(colour), "box")
             examples.append(TrainingExample(view, (x - 4.0, y - 4.0, x + 5.0, y + 5.0)))
         return examples
 
@@ -103,7 +103,7 @@ class Tray:
                 ("red", 4 + 8 * (int(cell) % 6), 4 + 8 * (int(cell) // 6))
                 for cell in self.rng.permutation(36)[: 1 + n % 9]
             ]
-            examples.append(TrainingExample(self.view([self.picture(dots, 3)], "How many?", "integer"), 1 + n % 9))
+            examples.append(TrainingExample(self.view([self.image(dots, 3)], "How many?", "integer"), 1 + n % 9))
         return examples
 
 
@@ -136,7 +136,7 @@ def overlap(subject: Subject, tray: Tray, examples: Sequence[TrainingExample]) -
 
 
 def blind_overlap(train: Sequence[TrainingExample], test: Sequence[TrainingExample]) -> float:
-    """What the best single box gets: the mean one, or the whole picture."""
+    """What the best single box gets: the mean one, or the whole image."""
     mean = tuple(np.mean([e.answer for e in train], axis=0).tolist())
     boxes = (mean, (0.0, 0.0, SIDE, SIDE))
     return max(float(np.mean([giou(tuple(e.answer), box) for e in test])) for box in boxes)
@@ -197,7 +197,7 @@ def marked_examples(tray: Tray, count: int, marks: bool) -> list[TrainingExample
         dots = [(name, 8 + 16 * (cell % 3), 8 + 16 * (cell // 3)) for name, cell in zip(DOTS, cells, strict=True)]
         colour, x, y = dots[n % 3]
         mark = (Mark("red", (x - 6.0, y - 6.0, x + 6.0, y + 6.0)),) if marks else ()
-        view = tray.view([tray.picture(dots)], "Which colour?", "choice", tuple(DOTS), marks=mark)
+        view = tray.view([tray.image(dots)], "Which colour?", "choice", tuple(DOTS), marks=mark)
         examples.append(TrainingExample(view, colour))
     return examples
 
@@ -217,7 +217,7 @@ def test_words_are_read_from_left_to_right(tray: Tray) -> None:
         words = ["".join("rgb"[int(k)] for k in tray.rng.integers(3, size=3)) for _ in range(count)]
         rows = [[(letters[letter], 8 + 16 * n, 24) for n, letter in enumerate(word)] for word in words]
         return [
-            TrainingExample(tray.view([tray.picture(row)], "?", "text"), w) for row, w in zip(rows, words, strict=True)
+            TrainingExample(tray.view([tray.image(row)], "?", "text"), w) for row, w in zip(rows, words, strict=True)
         ]
 
     train, test = examples(40), examples(12)
@@ -225,20 +225,20 @@ def test_words_are_read_from_left_to_right(tray: Tray) -> None:
     assert np.mean([said(trained, tray, e.view) == e.answer for e in test]) > 0.8
 
 
-def test_two_pictures_are_told_apart(tray: Tray) -> None:
+def test_two_images_are_told_apart(tray: Tray) -> None:
     def examples(count: int) -> list[TrainingExample]:
         pairs = []
         for n in range(count):
             first, second = list(DOTS)[n % 3], list(DOTS)[(n + 1 + n // 3 % 2) % 3]
-            pictures = [tray.picture([(colour, *tray.place())]) for colour in (first, second)]
-            pairs.append(TrainingExample(tray.view(pictures, "Which colour has the second?", "choice", DOTS), second))
+            images = [tray.image([(colour, *tray.place())]) for colour in (first, second)]
+            pairs.append(TrainingExample(tray.view(images, "Which colour has the second?", "choice", DOTS), second))
         return pairs
 
     train, test = examples(36), examples(12)
     trained = fitted(probe(Cells()), tray, train)
     assert np.mean([said(trained, tray, e.view) == e.answer for e in test]) > 0.8  # by the first alone, a half
     three = replace(test[0].view, query=(*test[0].view.query, test[0].view.query[0]))
-    assert "no training example has 3 pictures" in str(trained.declines(Prompt((), (three,))))
+    assert "no training example has 3 images" in str(trained.declines(Prompt((), (three,))))
 
 
 def test_what_it_cannot_answer_has_a_reason(tray: Tray) -> None:
@@ -252,8 +252,8 @@ def test_what_it_cannot_answer_has_a_reason(tray: Tray) -> None:
     assert reason(untrained, view) == "no training examples to fit a probe on"
     assert reason(trained) == "nothing to look at"
     assert reason(trained, replace(view, question="Where is the violet?")).endswith("has the word 'violet'")
-    assert reason(trained, replace(view, query=())) == "no picture to look at"
-    assert reason(trained, view, replace(view, query=())) == "no picture to look at"
+    assert reason(trained, replace(view, query=())) == "no image to look at"
+    assert reason(trained, view, replace(view, query=())) == "no image to look at"
     assert reason(trained, replace(view, reply=ReplySpec("integer"))) == "no training examples to fit a probe on"
     assert asyncio.run(untrained.fit((), tray.folder)) is untrained
 
@@ -281,7 +281,7 @@ def test_components_are_of_unit_deviation_and_stay_what_they_are(tray: Tray) -> 
     views = [e.view for e in tray.located(10)]
     encoder = Cells()
     grids = {p.sha256: encoder.patches([tray.folder.open(p)])[0] for v in views for p in v.query}
-    inputs = fit_inputs(views, lambda picture: grids[picture.sha256], 2)
+    inputs = fit_inputs(views, lambda image: grids[image.sha256], 2)
     rows = np.concatenate([inputs.reduced(grid).reshape(-1, 2) for grid in grids.values()])
     assert np.allclose(rows.mean(0), 0, atol=1e-3)
     assert np.allclose(np.cov(rows.T, ddof=0), np.eye(2), atol=1e-2)

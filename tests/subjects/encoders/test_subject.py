@@ -90,17 +90,17 @@ def test_probe_numbers_are_probabilities_in_the_order_offered(album: Album) -> N
 
 def test_a_sheet_of_several_questions(album: Album) -> None:
     shapes = tuple(Option(shape, shape) for shape in SHAPES)
-    pictures = {(s, k): album.add(s, c) for s in SHAPES for k, c in COLOURS.items()}
-    both = [TrainingExample(album.view([p], OPTIONS), key) for (_, key), p in pictures.items()]
+    images = {(s, k): album.add(s, c) for s in SHAPES for k, c in COLOURS.items()}
+    both = [TrainingExample(album.view([p], OPTIONS), key) for (_, key), p in images.items()]
     both += [
-        TrainingExample(album.view([p], shapes, question="Which shape?"), shape) for (shape, _), p in pictures.items()
+        TrainingExample(album.view([p], shapes, question="Which shape?"), shape) for (shape, _), p in images.items()
     ]
     taught = teach(subject("hog", readout="prototype"), album, both)
     asked = [("disc", "red"), ("triangle", "blue")]
     views = []
     for place in asked:
-        views.append(album.view([pictures[place]], OPTIONS, stimulus="-".join(place)))
-        views.append(album.view([pictures[place]], shapes, question="Which shape?", stimulus="-".join(place)))
+        views.append(album.view([images[place]], OPTIONS, stimulus="-".join(place)))
+        views.append(album.view([images[place]], shapes, question="Which shape?", stimulus="-".join(place)))
     reply = ask(taught, album, *views)
     assert [row["q2"] for row in json.loads(reply.text)] == ["disc", "triangle"]
     assert len(reply.numbers) == 12
@@ -151,7 +151,7 @@ def reader(**settings: str) -> EncoderSubject:
     return replace(subject("colour-histogram", **settings), encoder=Reading())
 
 
-def test_a_picture_is_matched_with_texts(album: Album) -> None:
+def test_an_image_is_matched_with_texts(album: Album) -> None:
     view = album.view([album.add("bar", BLUE)], OPTIONS)
     assert reader().readout_kind(view) == "text"
     assert ask(reader(), album, view).text == "the blue one"
@@ -160,12 +160,12 @@ def test_a_picture_is_matched_with_texts(album: Album) -> None:
     assert teach(reader(readout="text"), album, train_examples(album)).readout_kind(view) == "text"
 
 
-def test_the_question_is_matched_with_pictures_to_choose_from(album: Album) -> None:
+def test_the_question_is_matched_with_images_to_choose_from(album: Album) -> None:
     options = [
         Option(key, letter, (album.add("bar", COLOURS[key]),)) for key, letter in zip(COLOURS, "ABC", strict=True)
     ]
-    view = album.view([], options, question="Which picture is green?")
-    assert reader().readout_kind(view) == "picture options"
+    view = album.view([], options, question="Which image is green?")
+    assert reader().readout_kind(view) == "image options"
     assert ask(reader(), album, view).text == "B"
     assert declined(subject("hog"), view) == "this encoder has no text side"
 
@@ -192,16 +192,16 @@ def test_colours_are_told_by_regression(album: Album) -> None:
 
 
 def test_what_cannot_be_answered_is_declined(album: Album) -> None:
-    who, picture = reader(), album.add("disc", RED)
+    who, image = reader(), album.add("disc", RED)
     blank = album.view([], OPTIONS)
-    good = album.view([picture], OPTIONS)
-    assert declined(who, blank) == "no picture to look at"
-    assert declined(who, good, blank) == "no picture to look at"
-    assert declined(who, album.view([], OPTIONS, support(album))) == "no picture to look at"
-    assert declined(who, album.view([picture], kind="integer")) == (
+    good = album.view([image], OPTIONS)
+    assert declined(who, blank) == "no image to look at"
+    assert declined(who, good, blank) == "no image to look at"
+    assert declined(who, album.view([], OPTIONS, support(album))) == "no image to look at"
+    assert declined(who, album.view([image], kind="integer")) == (
         "asked for an answer of kind integer, but an encoder can only choose among options"
     )
-    assert declined(who, album.view([picture], kind="true_false", question="Red?")) is not None
+    assert declined(who, album.view([image], kind="true_false", question="Red?")) is not None
     video = Media("0" * 64, "video", "mp4", 16, 16, 1.0)
     assert declined(who, album.view([video], OPTIONS)) == "cannot be shown a video"
     assert who.declines(Prompt(("Hello.",), ())) is not None
@@ -236,7 +236,7 @@ def test_learning_leaves_the_untaught_as_it_was_and_can_be_pickled(album: Album)
     assert declined(teach(untaught, album, [blank]), view) is not None
 
 
-def test_prepared_pictures_are_only_looked_up(album: Album, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_prepared_images_are_only_looked_up(album: Album, monkeypatch: pytest.MonkeyPatch) -> None:
     who = teach(subject("colour-histogram"), album, train_examples(album))
     view = album.view([album.add("bar", (9, 200, 90))], OPTIONS)
     who.prepare(view.media(), album.folder)

@@ -23,7 +23,7 @@ from snellen.presentation.methods import OneByOne, PerceiveThenClassify
 from snellen.scoring.answers import read_answer
 from snellen.scoring.uncertainty import wilson
 from snellen.subjects.fakes import make_fake
-from snellen.subjects.fakes.ideal import without_picture
+from snellen.subjects.fakes.ideal import without_image
 from tests.helpers.journey import item
 
 COLOURS, SHAPES = ("red", "green", "blue", "grey"), ("cube", "ball", "cone", "rod")
@@ -35,13 +35,13 @@ def media(tmp_path: Path) -> MediaFolder:
     return MediaFolder(tmp_path / "media")
 
 
-def picture(colour: str, shape: str, mark: int = 0) -> Media:
-    """No observer opens a picture, so that its bytes may be missing."""
-    return Media(f"{COLOURS.index(colour)}{SHAPES.index(shape)}{mark:062}", "picture", "png", 8, 6)
+def image(colour: str, shape: str, mark: int = 0) -> Media:
+    """No observer opens an image, so that its bytes may be missing."""
+    return Media(f"{COLOURS.index(colour)}{SHAPES.index(shape)}{mark:062}", "image", "png", 8, 6)
 
 
 LOOKS = {
-    picture(colour, shape, mark).sha256: {"colour/primary": colour, "shape/primary": shape}
+    image(colour, shape, mark).sha256: {"colour/primary": colour, "shape/primary": shape}
     for colour in COLOURS
     for shape in SHAPES
     for mark in range(4)
@@ -49,10 +49,10 @@ LOOKS = {
 
 
 def name_it(n: int, dimension: str) -> Item:
-    """Which colour, or which shape, has the picture?"""
+    """Which colour, or which shape, has the image?"""
     colour, shape = COLOURS[n % 4], SHAPES[n // 4 % 4]
     values, truth = (COLOURS, colour) if dimension == "colour" else (SHAPES, shape)
-    query = picture(colour, shape, n % 3)
+    query = image(colour, shape, n % 3)
     claims = {value: {f"{dimension}/primary": [value]} for value in values}
     told: dict[str, Any] = {
         "options": tuple(Option(value, f"a {value} one") for value in values),
@@ -63,11 +63,11 @@ def name_it(n: int, dimension: str) -> Item:
 
 
 def learn_it(n: int, dimension: str) -> Item:
-    """Two made-up words are shown on two pictures each; which one is the query?"""
+    """Two made-up words are shown on two images each; which one is the query?"""
     values = COLOURS[:2] if dimension == "colour" else SHAPES[:2]
 
     def variant(value: str, k: int, mark: int) -> Media:
-        return picture(value, SHAPES[k], mark) if dimension == "colour" else picture(COLOURS[k], value, mark)
+        return image(value, SHAPES[k], mark) if dimension == "colour" else image(COLOURS[k], value, mark)
 
     demos = [
         Demo((variant(value, shot, 1),), key, shot)
@@ -87,8 +87,8 @@ def learn_it(n: int, dimension: str) -> Item:
 
 
 def pick_it(n: int) -> Item:
-    """Which of four pictures is red?"""
-    shown = [picture(COLOURS[(n + k) % 4], SHAPES[n % 4], 3) for k in range(4)]
+    """Which of four images is red?"""
+    shown = [image(COLOURS[(n + k) % 4], SHAPES[n % 4], 3) for k in range(4)]
     truth = "abcd"[-n % 4]
     latent = {
         "shows": {one.sha256: LOOKS[one.sha256] for one in shown},
@@ -189,7 +189,7 @@ def test_the_blind_fall_to_chance_exactly_where_it_is_required(
 
 def test_who_cannot_tell_draws_uniformly_from_all_that_is_offered(media: MediaFolder) -> None:
     """Half of the options stay possible to the colour-blind; they are drawn no more often than the others."""
-    query = picture("red", "cube")
+    query = image("red", "cube")
     looks = [(colour, shape) for colour in COLOURS[:2] for shape in SHAPES[:2]]
     claims = {f"{c} {s}": {"colour/primary": [c], "shape/primary": [s]} for c, s in looks}
     latent = {"shows": {query.sha256: LOOKS[query.sha256]}, "claims": claims}
@@ -202,10 +202,10 @@ def test_who_cannot_tell_draws_uniformly_from_all_that_is_offered(media: MediaFo
     assert max(abs(n - 100) for n in count.values()) < 40
 
 
-def test_a_missed_picture_of_an_option_leaves_that_option_possible(media: MediaFolder) -> None:
-    """Who misses the third of four pictures is right only where it is the red one: no other is then possible."""
+def test_a_missed_image_of_an_option_leaves_that_option_possible(media: MediaFolder) -> None:
+    """Who misses the third of four images is right only where it is the red one: no other is then possible."""
     for one in ITEMS[-160:-152]:
-        subject = make_fake("misses-picture=3", {}, [one])
+        subject = make_fake("misses-image=3", {}, [one])
         texts = Counter(
             asyncio.run(subject.answer(Prompt(("?",), (one.view(),)), media, stream("missed", n))).text
             for n in range(40)
@@ -213,15 +213,15 @@ def test_a_missed_picture_of_an_option_leaves_that_option_possible(media: MediaF
         assert set(texts) == ({"c"} if one.answer == "c" else set("abcd"))
 
 
-def test_without_a_picture_the_others_stay() -> None:
-    """Pictures of the question come first, then those of the options."""
-    pictures = [picture("red", shape) for shape in SHAPES]
-    options = tuple(Option(key, "", (one,)) for key, one in zip("ab", pictures[2:], strict=True))
-    view = item("several", pictures[:2], "a", "choice", options=options).view()
-    assert without_picture(view, 2).query == (pictures[0],)
-    assert [option.media for option in without_picture(view, 3).options] == [(), (pictures[3],)]
-    assert [option.media for option in without_picture(view, 4).options] == [(pictures[2],), ()]
-    assert without_picture(view, 5) == without_picture(view, None) == view
+def test_without_an_image_the_others_stay() -> None:
+    """Images of the question come first, then those of the options."""
+    images = [image("red", shape) for shape in SHAPES]
+    options = tuple(Option(key, "", (one,)) for key, one in zip("ab", images[2:], strict=True))
+    view = item("several", images[:2], "a", "choice", options=options).view()
+    assert without_image(view, 2).query == (images[0],)
+    assert [option.media for option in without_image(view, 3).options] == [(), (images[3],)]
+    assert [option.media for option in without_image(view, 4).options] == [(images[2],), ()]
+    assert without_image(view, 5) == without_image(view, None) == view
 
 
 def test_requires_is_never_read(media: MediaFolder) -> None:
@@ -233,7 +233,7 @@ def test_requires_is_never_read(media: MediaFolder) -> None:
 @pytest.mark.parametrize("value", ["none", "grey"])
 @pytest.mark.parametrize(("kind", "dimension"), KINDS)
 @pytest.mark.parametrize("method", [OneByOne(), CHAIN])
-def test_without_pictures_nothing_is_known(
+def test_without_images_nothing_is_known(
     media: MediaFolder, kind: str, dimension: str, value: str, method: Method
 ) -> None:
     control = Without() if value == "none" else Grey()
@@ -242,7 +242,7 @@ def test_without_pictures_nothing_is_known(
     assert is_chance(share(oracle, items, media, lambda view, media: control(view, media, stream("c")), method), items)
 
 
-def test_of_shuffled_pictures_the_shown_one_is_told(media: MediaFolder) -> None:
+def test_of_shuffled_images_the_shown_one_is_told(media: MediaFolder) -> None:
     oracle = make_fake("oracle", {}, ITEMS)
     items = needing("colour", "colour")
     (told,) = [ViewContext(None, items)]  # type: ignore[arg-type]
@@ -283,7 +283,7 @@ def test_descriptions_carry_what_was_seen(media: MediaFolder, dimension: str) ->
     assert is_chance(blind, items) if dimension == "colour" else blind == 1.0
 
 
-def test_a_changed_picture_is_known_by_its_origin_and_others_are_not(media: MediaFolder) -> None:
+def test_a_changed_image_is_known_by_its_origin_and_others_are_not(media: MediaFolder) -> None:
     items = needing("colour", "colour")
     oracle = make_fake("oracle", {}, ITEMS)
 
@@ -298,16 +298,16 @@ def test_a_changed_picture_is_known_by_its_origin_and_others_are_not(media: Medi
     assert is_chance(share(oracle, items, media, strange), items)
 
 
-def test_two_pictures_with_looks_are_no_look(media: MediaFolder) -> None:
+def test_two_images_with_looks_are_no_look(media: MediaFolder) -> None:
     """A claim about the query cannot be held against two different looks."""
     items = needing("colour", "colour")
-    both = [picture("red", "cube"), picture("blue", "cube")]
+    both = [image("red", "cube"), image("blue", "cube")]
     found = share(make_fake("oracle", {}, ITEMS), items, media, lambda view, media: replace(view, query=tuple(both)))
     assert is_chance(found, items)
 
 
 def test_items_without_claims_are_known_while_all_of_their_query_is_shown(media: MediaFolder) -> None:
-    pair = [picture("red", "cube", 1), picture("blue", "ball", 2)]
+    pair = [image("red", "cube", 1), image("blue", "ball", 2)]
     latent = {"shows": {one.sha256: LOOKS[one.sha256] for one in pair}}
     counts = [
         item(f"c{n}", [replace(one, sha256=f"{n:02}{one.sha256[2:]}") for one in pair], n, "integer") for n in range(40)

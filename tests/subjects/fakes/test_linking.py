@@ -1,4 +1,4 @@
-"""Ideal observers that link pictures, or know in which way two of them differ."""
+"""Ideal observers that link images, or know in which way two of them differ."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ BY_HAND = {
     "ABB": {"count": "2", "same": "false", "group": "2+3"},
     "ABC": {"count": "3", "same": "false", "group": "none"},
 }
-"""What the five partitions of three pictures answer."""
+"""What the five partitions of three images answer."""
 
 
-def picture(name: str) -> Media:
-    """No observer opens a picture, so that its bytes may be missing."""
-    return Media(f"{name:0>64}", "picture", "png", 8, 6)
+def image(name: str) -> Media:
+    """No observer opens an image, so that its bytes may be missing."""
+    return Media(f"{name:0>64}", "image", "png", 8, 6)
 
 
 def options(*keys: str) -> tuple[Option, ...]:
@@ -53,10 +53,10 @@ def options(*keys: str) -> tuple[Option, ...]:
 
 
 def linked(question: str, order: str, appearances: Sequence[Look], answer: Any = None, name: str = "") -> Item:
-    """Three pictures that show what `order` says, A the first look; `question` is a column of `BY_HAND`."""
+    """Three images that show what `order` says, A the first look; `question` is a column of `BY_HAND`."""
     kind: Any = {"count": "integer", "same": "true_false", "group": "choice"}[question]
     offered = {"count": options("1", "2", "3"), "same": (), "group": options("1+2", "none", "2+3", "1+3")}[question]
-    query = [picture(f"{name}{place}") for place in range(len(order))]
+    query = [image(f"{name}{place}") for place in range(len(order))]
     shows = {one.sha256: dict(appearances["ABC".index(letter)]) for one, letter in zip(query, order, strict=True)}
     answers = {told: held[question] for told, held in BY_HAND.items()}
     truth = answers[order] if answer is None else answer
@@ -87,7 +87,7 @@ def says(subject: Subject, view: View, answer: Any) -> bool:
     return replies(subject, view, 40) == {answer: 40}
 
 
-# Which pictures show the same thing
+# Which images show the same thing
 
 
 @pytest.mark.parametrize("order", BY_HAND)
@@ -130,14 +130,14 @@ def test_sameness_is_never_sure_to_the_blind_and_difference_is() -> None:
     assert says(blind, nothing.view(), "true"), "these looks have no shape to be missed"
 
 
-def test_one_stored_picture_twice_is_the_same_thing_to_everybody() -> None:
+def test_one_stored_image_twice_is_the_same_thing_to_everybody() -> None:
     one = linked("group", "AAB", [RED_CUBE, BLUE_CUBE])
     one = replace(one, query=(one.query[0], one.query[0], one.query[2]))
     assert says(make_fake("blind-to=shape", {}, [one]), one.view(), "1+2")
 
 
-def test_what_is_known_of_two_pictures_by_hand() -> None:
-    cube, ball, blue, again = (picture(name) for name in ("a", "b", "c", "d"))
+def test_what_is_known_of_two_images_by_hand() -> None:
+    cube, ball, blue, again = (image(name) for name in ("a", "b", "c", "d"))
     shows = {one.sha256: look for one, look in ((cube, RED_CUBE), (ball, RED_BALL), (blue, BLUE_CUBE))}
     shows[again.sha256] = dict(RED_CUBE)
     all_seen, no_shape = frozenset[str](), frozenset({"shape"})
@@ -158,7 +158,7 @@ def test_partitions_by_hand() -> None:
     assert list(partitions(3, lambda first, second: False if second == 2 else None)) == ["AAB", "ABC"]
 
 
-def test_who_misses_the_third_picture_knows_what_the_others_fix() -> None:
+def test_who_misses_the_third_image_knows_what_the_others_fix() -> None:
     """The first two differ in ABB and ABC, so that not all are the same; of AAA, AAB and how many there are, no clue.
 
     Of ABA the first two differ as well. Pairs go by more than the first two: 2+3 and 1+3 cannot be told apart.
@@ -166,12 +166,12 @@ def test_who_misses_the_third_picture_knows_what_the_others_fix() -> None:
     looks = [RED_CUBE, BLUE_BALL, BLUE_CUBE]
     for order, is_known in {"AAA": False, "AAB": False, "ABA": True, "ABB": True, "ABC": True}.items():
         item = linked("same", order, looks)
-        subject = make_fake("misses-picture=3", {}, [item])
+        subject = make_fake("misses-image=3", {}, [item])
         assert says(subject, item.view(), item.answer) if is_known else draws(subject, item.view())
-        assert says(make_fake("misses-picture=4", {}, [item]), item.view(), item.answer)
+        assert says(make_fake("misses-image=4", {}, [item]), item.view(), item.answer)
     for question in ("count", "group"):
         item = linked(question, "ABA", looks)
-        assert draws(make_fake("misses-picture=3", {}, [item]), item.view())
+        assert draws(make_fake("misses-image=3", {}, [item]), item.view())
 
 
 def by_appearance(labels: Sequence[int]) -> str:
@@ -181,9 +181,9 @@ def by_appearance(labels: Sequence[int]) -> str:
 
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=4), st.sampled_from(["count", "order"]), st.integers(0, 99))
 def test_who_misses_nothing_is_always_right(labels: list[int], question: str, mark: int) -> None:
-    """Random partitions of up to four pictures: the number of things, and the whole partition as an option key."""
+    """Random partitions of up to four images: the number of things, and the whole partition as an option key."""
     looks = [RED_CUBE, BLUE_CUBE, RED_BALL, BLUE_BALL]
-    query = [picture(f"{mark}{place}") for place in range(len(labels))]
+    query = [image(f"{mark}{place}") for place in range(len(labels))]
     shows = {one.sha256: looks[thing] for one, thing in zip(query, labels, strict=True)}
     orders = list(partitions(len(labels), lambda first, second: None))
     answers = {order: str(len(set(order))) if question == "count" else order for order in orders}
@@ -199,7 +199,7 @@ def test_who_misses_nothing_is_always_right(labels: list[int], question: str, ma
 # What is really shown
 
 
-def test_of_shuffled_pictures_the_truth_of_the_shown_ones_is_told() -> None:
+def test_of_shuffled_images_the_truth_of_the_shown_ones_is_told() -> None:
     first = linked("count", "AAB", [RED_CUBE, BLUE_CUBE])
     second = linked("count", "ABC", [RED_CUBE, BLUE_CUBE, RED_BALL], name="f")
     context = ViewContext(None, [first, second])  # type: ignore[arg-type]
@@ -208,7 +208,7 @@ def test_of_shuffled_pictures_the_truth_of_the_shown_ones_is_told() -> None:
     assert says(make_fake("oracle", {}, [first, second]), view, 3)
 
 
-def test_a_changed_picture_is_known_by_its_origin() -> None:
+def test_a_changed_image_is_known_by_its_origin() -> None:
     one = linked("group", "ABA", [RED_CUBE, BLUE_CUBE])
     zoom = Affine(a=2.0, e=2.0)
     made = [
@@ -219,7 +219,7 @@ def test_a_changed_picture_is_known_by_its_origin() -> None:
     assert draws(make_fake("oracle", {}, [one]), replace(one.view(), query=tuple(strange)))
 
 
-def test_pictures_laid_out_as_one_are_still_the_pictures() -> None:
+def test_images_laid_out_as_one_are_still_the_images() -> None:
     """A montage is a part of the prompt; the view keeps what is on it."""
     one = linked("same", "AAB", [RED_CUBE, BLUE_CUBE])
     prompt = Prompt((Montage(one.query, 3), "?"), (one.view(),))
@@ -228,13 +228,13 @@ def test_pictures_laid_out_as_one_are_still_the_pictures() -> None:
 
 
 @pytest.mark.parametrize("control", [Without(), Grey()])
-def test_without_pictures_nothing_is_known(tmp_path: Path, control: Any) -> None:
+def test_without_images_nothing_is_known(tmp_path: Path, control: Any) -> None:
     for one in (linked("count", "AAB", [RED_CUBE, BLUE_CUBE]), changed("material")):
         view = control(one.view(), MediaFolder(tmp_path), stream("control"))
         assert draws(make_fake("oracle", {}, [one]), view)
 
 
-def test_more_or_fewer_pictures_than_the_item_has_tell_nothing() -> None:
+def test_more_or_fewer_images_than_the_item_has_tell_nothing() -> None:
     one = linked("count", "AAB", [RED_CUBE, BLUE_CUBE])
     oracle = make_fake("oracle", {}, [one])
     assert draws(oracle, replace(one.view(), query=one.query[:2]))
@@ -255,8 +255,8 @@ def test_a_partition_that_the_item_leaves_out_does_not_occur() -> None:
 
 
 def changed(dimension: str) -> Item:
-    """Two pictures; the statement is that this dimension changed, and it did. It might have been another one."""
-    query = [picture("1a"), picture("2a")]
+    """Two images; the statement is that this dimension changed, and it did. It might have been another one."""
+    query = [image("1a"), image("2a")]
     kept = {"colour/first": "red", "colour/second": "red", "material/second": "glass"}
     truth = {**kept, f"{dimension}/second": "other"}
     worlds = [{"look": truth, "answer": "true"}, {"look": kept, "answer": "false"}]
@@ -273,7 +273,7 @@ def test_a_changed_attribute(blind: str, sees: bool) -> None:
 
 def test_something_added_or_removed() -> None:
     """A cup was added. The blind to `presence` cannot tell it from nothing or from a removal; colour does not help."""
-    query = [picture("1b"), picture("2b")]
+    query = [image("1b"), image("2b")]
     before, after = {"presence/first": "no", "colour/room": "grey"}, {"presence/second": "yes"}
     worlds = [
         {"look": {**before, **after}, "answer": "true"},
@@ -295,10 +295,10 @@ def test_worlds_that_cannot_be_told_apart_but_agree_are_an_answer() -> None:
     assert says(make_fake("blind-to=colour", {}, [one]), one.view(), "false")
 
 
-def test_worlds_are_of_these_pictures_in_their_places() -> None:
+def test_worlds_are_of_these_images_in_their_places() -> None:
     one = changed("colour")
     oracle, (first, second) = make_fake("oracle", {}, [one]), one.query
-    for query in ((second, first), (first,), (first, first), (first, second, second), (first, picture("3"))):
+    for query in ((second, first), (first,), (first, first), (first, second, second), (first, image("3"))):
         assert draws(oracle, replace(one.view(), query=query))
     cropped = tuple(replace(was, sha256=was.sha256[::-1], origin=was.sha256) for was in one.query)
     assert says(oracle, replace(one.view(), query=cropped), "true")

@@ -1,4 +1,4 @@
-"""Three observers told apart by labels and pictures: who sees and reads, who only reads, who only compares."""
+"""Three observers told apart by labels and images: who sees and reads, who only reads, who only compares."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from tests.helpers.journey import item
 NOWHERE = MediaFolder(Path("nowhere"))
 LIGHTS = {"c0": "warm", "c1": "cool", "c2": "dim"}
 MADE_UP = {"c0": "wfqex", "c1": "ooind", "c2": "zmpal"}
-PICTURES = {
-    (light, mark): Media(f"{n}{mark}".ljust(64, "0"), "picture", "png", 8, 6)
+IMAGES = {
+    (light, mark): Media(f"{n}{mark}".ljust(64, "0"), "image", "png", 8, 6)
     for n, light in enumerate(LIGHTS.values())
     for mark in range(4)
 }
-SHOWS = {one.sha256: {"light": light} for (light, _), one in PICTURES.items()}
+SHOWS = {one.sha256: {"light": light} for (light, _), one in IMAGES.items()}
 
 
 def episode(n: int) -> Item:
     """Which light is it? Two demos a class; `c0` to `c2` stand for the three lights."""
     truth = f"c{n % 3}"
-    support = tuple(Demo((PICTURES[light, shot],), key, shot) for shot in range(2) for key, light in LIGHTS.items())
+    support = tuple(Demo((IMAGES[light, shot],), key, shot) for shot in range(2) for key, light in LIGHTS.items())
     claims = {key: {"light": [light]} for key, light in LIGHTS.items()}
     named = {f"{light} light": claims[key] for key, light in LIGHTS.items()}
     latent = {"shows": SHOWS, "claims": claims, "learned": True, "named": named}
     options = tuple(Option(key, f"{light} light") for key, light in LIGHTS.items())
-    query = PICTURES[LIGHTS[truth], 2 + n % 2]
+    query = IMAGES[LIGHTS[truth], 2 + n % 2]
     return item(f"episode-{n}", [query], truth, "choice", options=options, support=support, latent=latent)
 
 
@@ -48,23 +48,23 @@ def named(view: View, names: dict[str, str]) -> View:
     return replace(view, options=options, reply=ReplySpec(view.reply.kind, keys))
 
 
-def changed(view: View, labels: str, shots: int, pictures: str, letters: bool) -> View:
+def changed(view: View, labels: str, shots: int, images: str, letters: bool) -> View:
     view = replace(view, support=tuple(demo for demo in view.support if demo.shot < shots))
     if labels != "real":
         turned = {key: f"{LIGHTS[other]} light" for key, other in zip(LIGHTS, ("c1", "c2", "c0"), strict=True)}
         view = named(view, turned if labels == "exchange" else MADE_UP)
-    if pictures == "none":
+    if images == "none":
         view = Without()(view, NOWHERE, stream("none"))
-    if pictures == "none of the demos":
+    if images == "none of the demos":
         view = replace(view, support=tuple(replace(demo, media=()) for demo in view.support))
     return Lettered()(view, NOWHERE, stream("letters")) if letters else view
 
 
-def share(fake: str, labels: str, shots: int, pictures: str, letters: bool = False) -> float:
+def share(fake: str, labels: str, shots: int, images: str, letters: bool = False) -> float:
     subject, right = make_fake(fake, {}, ITEMS), 0
     with asyncio.Runner() as runner:
         for one in ITEMS:
-            view = changed(one.view(), labels, shots, pictures, letters)
+            view = changed(one.view(), labels, shots, images, letters)
             prompt = Prompt(("?",), (view,))
             assert subject.declines(prompt) is None
             said = runner.run(subject.answer(prompt, NOWHERE, stream("naming", one.item_id))).text
@@ -74,7 +74,7 @@ def share(fake: str, labels: str, shots: int, pictures: str, letters: bool = Fal
 
 CHANCE = -1.0
 CASES = [
-    # fake, labels, shots, pictures, share of right answers
+    # fake, labels, shots, images, share of right answers
     *(("oracle", labels, 1, "original", 1.0) for labels in ("real", "exchange", "fabricated")),
     ("oracle", "real", 0, "original", 1.0),
     ("oracle", "exchange", 0, "original", 0.0),
@@ -85,25 +85,25 @@ CASES = [
     ("knows-names", "real", 0, "none", 1.0),
     ("knows-names", "exchange", 2, "original", 0.0),
     ("knows-names", "fabricated", 2, "original", CHANCE),
-    *(("compares-pictures", labels, 1, "original", 1.0) for labels in ("real", "exchange", "fabricated")),
-    ("compares-pictures", "real", 0, "original", CHANCE),
-    ("compares-pictures", "real", 2, "none of the demos", CHANCE),
-    ("compares-pictures", "real", 2, "none", CHANCE),
+    *(("compares-images", labels, 1, "original", 1.0) for labels in ("real", "exchange", "fabricated")),
+    ("compares-images", "real", 0, "original", CHANCE),
+    ("compares-images", "real", 2, "none of the demos", CHANCE),
+    ("compares-images", "real", 2, "none", CHANCE),
     ("blind-to=light", "real", 0, "original", CHANCE),
 ]
 
 
 @pytest.mark.parametrize("letters", [False, True])
-@pytest.mark.parametrize(("fake", "labels", "shots", "pictures", "expected"), CASES)
-def test_who_answers_what(fake: str, labels: str, shots: int, pictures: str, expected: float, letters: bool) -> None:
-    found = share(fake, labels, shots, pictures, letters)
+@pytest.mark.parametrize(("fake", "labels", "shots", "images", "expected"), CASES)
+def test_who_answers_what(fake: str, labels: str, shots: int, images: str, expected: float, letters: bool) -> None:
+    found = share(fake, labels, shots, images, letters)
     assert abs(found - 1 / 3) < 0.1 if expected == CHANCE else found == expected
 
 
 def test_what_has_no_name_and_what_teaches_nothing_is_declined() -> None:
     options = (Option("A", "A"), Option("B", "B"))
     bare = item("bare", [], "A", "choice", options=options)
-    for fake, told in (("knows-names", "no name"), ("compares-pictures", "nobody has written down")):
+    for fake, told in (("knows-names", "no name"), ("compares-images", "nobody has written down")):
         reason = make_fake(fake, {}, [bare]).declines(Prompt(("?",), (bare.view(),)))
         assert reason is not None
         assert told in reason

@@ -1,6 +1,6 @@
-"""Cheap pictures to learn a language from: flat figures on a pale ground, a red box round a patch of one colour.
+"""Cheap images to learn a language from: flat figures on a pale ground, a red box round a patch of one colour.
 
-They ask and answer as AVA-Bench's colour does, and share no picture, scene or renderer with any item set.
+They ask and answer as AVA-Bench's colour does, and share no image, scene or renderer with any item set.
 """
 
 from __future__ import annotations
@@ -43,15 +43,15 @@ class Figure(NamedTuple):
 def draw_figures(rng: np.random.Generator) -> tuple[Image.Image, list[Figure]]:
     """Discs, boards, gables and crates, one over the other, each in a paint and a light: from one to forty of them."""
     red, green, blue = (int(level) for level in rng.uniform(150, 205, 3))
-    picture, figures = Image.new("RGB", SIZE_PX, (red, green, blue)), list[Figure]()
-    pen = ImageDraw.Draw(picture)
+    image, figures = Image.new("RGB", SIZE_PX, (red, green, blue)), list[Figure]()
+    pen = ImageDraw.Draw(image)
     for _ in range(int(2 ** rng.uniform(0, 5.3))):
         size = 2 ** rng.uniform(2.8, 6)
         x, y = (int(rng.integers(20, side - 20)) for side in SIZE_PX)
         figure = Figure(x, y, int(size * rng.uniform(0.6, 1.4)), int(size * rng.uniform(0.6, 1.4)))
         draw_figure(pen, figure, int(rng.integers(4)), PAINTS[int(rng.integers(len(PAINTS)))], rng.uniform(0.5, 1.12))
         figures.append(figure)
-    return picture, figures
+    return image, figures
 
 
 def draw_figure(pen: ImageDraw.ImageDraw, figure: Figure, sort: int, paint: Rgb, light: float) -> None:
@@ -70,9 +70,9 @@ def draw_figure(pen: ImageDraw.ImageDraw, figure: Figure, sort: int, paint: Rgb,
         pen.polygon(lid, lit(paint, min(1.15, light + 0.15)))
 
 
-def boxed(picture: Image.Image, figures: list[Figure], rng: np.random.Generator) -> tuple[Image.Image, Rgb] | None:
+def boxed(image: Image.Image, figures: list[Figure], rng: np.random.Generator) -> tuple[Image.Image, Rgb] | None:
     """With a red box round a patch of one colour, of the ground or of a figure; None where none was hit upon."""
-    pixels, on_ground = np.asarray(picture), rng.random() < GROUND_SHARE
+    pixels, on_ground = np.asarray(image), rng.random() < GROUND_SHARE
     ground = tuple(int(level) for level in pixels[0, 0])
     for _ in range(TRIES):
         figure = figures[int(rng.integers(len(figures)))]
@@ -82,12 +82,12 @@ def boxed(picture: Image.Image, figures: list[Figure], rng: np.random.Generator)
         patch = pixels[y : y + side, x : x + side].reshape(-1, 3)
         colour = tuple(int(level) for level in patch[0])
         if (patch == patch[0]).all() and (colour == ground) == on_ground:
-            return draw_boxes(picture, {"red": (x, y, x + side, y + side)}), (colour[0], colour[1], colour[2])
+            return draw_boxes(image, {"red": (x, y, x + side, y + side)}), (colour[0], colour[1], colour[2])
     return None
 
 
 def questions(count: int, folder: Path, seed: int) -> Iterator[Record]:
-    """So many questions, each about a picture of its own, which is written into the folder.
+    """So many questions, each about an image of its own, which is written into the folder.
 
     Answers are the middle of the ten that each level lies in: the last digit is learned later, from few examples.
     """
@@ -97,15 +97,15 @@ def questions(count: int, folder: Path, seed: int) -> Iterator[Record]:
     while number < count:
         if (answer := boxed(*draw_figures(rng), rng)) is None:
             continue
-        picture, colour = answer
+        image, colour = answer
         red, green, blue = (level // 10 * 10 + 5 for level in colour)
-        picture.save(folder / f"{number}.png", compress_level=1)
+        image.save(folder / f"{number}.png", compress_level=1)
         yield question_record(str(number), f"{number}.png", TABLE_1["colour"], f"[{red}, {green}, {blue}]")
         number += 1
 
 
-def write_questions(count: int, pictures: Path, seed: int) -> Path:
-    """Questions in LLaVA's layout, beside the folder of their pictures."""
-    path = pictures.with_suffix(".json")
-    write_llava(path, list(questions(count, pictures, seed)))
+def write_questions(count: int, images: Path, seed: int) -> Path:
+    """Questions in LLaVA's layout, beside the folder of their images."""
+    path = images.with_suffix(".json")
+    write_llava(path, list(questions(count, images, seed)))
     return path

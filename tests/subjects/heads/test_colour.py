@@ -43,7 +43,7 @@ def write_language_model(folder: Path, seed: int) -> str:
     tokenizer = transformers.Qwen2Tokenizer().train_new_from_iterator(texts * 50, vocab_size=600)
     tokenizer.save_pretrained(folder)
     config = transformers.Qwen2Config(
-        vocab_size=len(tokenizer) + 1,  # an id to spare for pictures
+        vocab_size=len(tokenizer) + 1,  # an id to spare for images
         hidden_size=64,
         intermediate_size=256,
         num_hidden_layers=2,
@@ -72,13 +72,13 @@ def train_stages(items: ItemSet, root: Path) -> dict[str, Path]:
 
 
 def ask(items: ItemSet, heads: dict[str, Path], out: Path) -> pd.DataFrame:
-    """What each head scores with the right pictures and with those of other items: CIEDE2000, by head and pictures."""
+    """What each head scores with the right images and with those of other items: CIEDE2000, by head and images."""
     subjects = [f"head:{folder}?batch=30&max_new_tokens=20" for folder in heads.values()]
-    examination = run(items, subjects, out, conditions=("vanilla", "pictures=shuffled"), show_progress=False)
+    examination = run(items, subjects, out, conditions=("vanilla", "images=shuffled"), show_progress=False)
     rows = examination.results()
     rows = rows[(rows.metric == "ciede2000") & (rows.protocol == "strict") & (rows.factor == "")]
     heads_of = {f"head:{folder}?max_new_tokens=20": name for name, folder in heads.items()}
-    return rows.assign(head=rows.subject.map(heads_of)).set_index(["head", "pictures"])
+    return rows.assign(head=rows.subject.map(heads_of)).set_index(["head", "images"])
 
 
 @pytest.mark.slow

@@ -17,11 +17,11 @@ transformers = pytest.importorskip("transformers", reason="the extra 'models' is
 
 from snellen.subjects.heads.composition import compose  # noqa: E402  # imports torch
 from snellen.subjects.heads.language_models import LanguageModel, load_language_model, random_config  # noqa: E402
-from snellen.subjects.heads.tower_models import load_tower, picture_tokens  # noqa: E402
+from snellen.subjects.heads.tower_models import image_tokens, load_tower  # noqa: E402
 
-PICTURE = Path("picture.png")
+IMAGE = Path("image.png")
 SMALL = "random-qwen2?layers=2&width=32"
-TALK = Conversation("talk", (Turn((PICTURE, "How many cups?"), "3"), Turn(("And plates?",), "No plates")))
+TALK = Conversation("talk", (Turn((IMAGE, "How many cups?"), "3"), Turn(("And plates?",), "No plates")))
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +30,7 @@ def language() -> LanguageModel:
 
 
 def rendered(conversation: Conversation, template: conversations.Template) -> str:
-    """The wording, pictures as `<image>`, what is learned in braces."""
+    """The wording, images as `<image>`, what is learned in braces."""
     stretches = passages(conversation, template, "<|endoftext|>")
     return "".join("<image>" if p.text is None else f"{{{p.text}}}" if p.learned else p.text for p in stretches)
 
@@ -42,41 +42,41 @@ def test_templates_are_those_of_tinyllava() -> None:
         "detailed, and polite answers to the user's questions. USER: <image>\nHow many cups? ASSISTANT:"
         "{ 3<|endoftext|>}USER: And plates? ASSISTANT:{ No plates<|endoftext|>}"
     )
-    question = Conversation("question", (Turn((PICTURE, "How many cups?"), None),))
+    question = Conversation("question", (Turn((IMAGE, "How many cups?"), None),))
     assert rendered(question, "conversation").endswith("USER: <image>\nHow many cups? ASSISTANT:")
-    caption = Conversation("caption", (Turn((PICTURE, "Describe it."), "A cup on a table."),))
+    caption = Conversation("caption", (Turn((IMAGE, "Describe it."), "A cup on a table."),))
     assert rendered(caption, "caption") == "<image>{A cup on a table.\n}"
     words = Conversation("words", (Turn(("Two and two?",), "4"),))
     assert rendered(words, "conversation").endswith("questions. USER: Two and two? ASSISTANT:{ 4<|endoftext|>}")
-    between = Conversation("between", (Turn(("First", PICTURE, PICTURE, "last?"), "4"),))
+    between = Conversation("between", (Turn(("First", IMAGE, IMAGE, "last?"), "4"),))
     assert "USER: First\n<image>\n<image>\nlast? ASSISTANT:" in rendered(between, "conversation")
 
 
 def test_tokens_are_the_tokenizer_s_with_the_answers_learned(language: LanguageModel) -> None:
-    wording = Wording(language.tokenizer, language.picture_id, 16)
+    wording = Wording(language.tokenizer, language.image_id, 16)
     tokens = wording.tokens(TALK)
-    assert tokens.ids.count(language.picture_id) == 16
-    assert tokens.pictures == (PICTURE,)
+    assert tokens.ids.count(language.image_id) == 16
+    assert tokens.images == (IMAGE,)
     learned = [label for label in tokens.labels if label != conversations.IGNORED]
     assert language.tokenizer.decode(learned) == "3 [SEP] no plates [SEP]"
     assert tokens.targets == len(learned) == 5
     assert all(label in (conversations.IGNORED, token) for token, label in zip(tokens.ids, tokens.labels, strict=True))
-    words = [token for token in tokens.ids if token != language.picture_id]
+    words = [token for token in tokens.ids if token != language.image_id]
     whole = "".join(p.text or "" for p in passages(TALK, "conversation", "[SEP]"))
     assert words == language.tokenizer(whole, add_special_tokens=False).input_ids
 
 
-def test_the_words_of_a_picture_s_mark_are_words(language: LanguageModel) -> None:
-    wording = Wording(language.tokenizer, language.picture_id, 4)
-    assert language.picture_id not in wording.tokens(Conversation("", (Turn(("<image> [IMG]",), "1"),))).ids
+def test_the_words_of_an_image_s_mark_are_words(language: LanguageModel) -> None:
+    wording = Wording(language.tokenizer, language.image_id, 4)
+    assert language.image_id not in wording.tokens(Conversation("", (Turn(("<image> [IMG]",), "1"),))).ids
 
 
-def test_long_conversations_are_cut_but_never_in_a_picture(language: LanguageModel) -> None:
-    wording = Wording(language.tokenizer, language.picture_id, 1000)
-    cut = wording.tokens(Conversation("", (Turn((PICTURE, "word " * 3000), "1"),)))
+def test_long_conversations_are_cut_but_never_in_an_image(language: LanguageModel) -> None:
+    wording = Wording(language.tokenizer, language.image_id, 1000)
+    cut = wording.tokens(Conversation("", (Turn((IMAGE, "word " * 3000), "1"),)))
     assert len(cut.ids) == len(cut.labels) == conversations.MAX_LENGTH
-    with pytest.raises(SnellenError, match="two long: its pictures do not fit into the 2048 tokens"):
-        wording.tokens(Conversation("two long", (Turn((PICTURE,) * 3, "1"),)))
+    with pytest.raises(SnellenError, match="two long: its images do not fit into the 2048 tokens"):
+        wording.tokens(Conversation("two long", (Turn((IMAGE,) * 3, "1"),)))
 
 
 @pytest.fixture(scope="module")
@@ -88,12 +88,12 @@ def narrow(language: LanguageModel) -> LanguageModel:
 
 
 def composed(name: str, language: LanguageModel) -> tuple[Any, Any, Any]:
-    """(head, pixels of two pictures, token ids of a prompt for each) on the tower of that name."""
+    """(head, pixels of two images, token ids of a prompt for each) on the tower of that name."""
     tower = find_tower(name)
     draws = torch.Generator().manual_seed(1)
     pixels = torch.randn(2, 3, tower.side, tower.side, generator=draws)
     words = torch.randint(0, 60, (2, 6), generator=draws)
-    ids = torch.cat([words[:, :2], torch.full((2, tower.tokens), language.picture_id), words[:, 2:]], dim=1)
+    ids = torch.cat([words[:, :2], torch.full((2, tower.tokens), language.image_id), words[:, 2:]], dim=1)
     return compose(tower, language), pixels, ids
 
 
@@ -102,22 +102,22 @@ def test_cached_equals_live_bitwise(name: str, narrow: LanguageModel) -> None:
     """Loss, gradients of the connector and generated tokens, in float32, of every family."""
     head, pixels, ids = composed(f"tiny/{name}", narrow)
     head.generation_config.eos_token_id = None
-    cached = picture_tokens(find_tower(f"tiny/{name}"), load_tower(f"tiny/{name}"), pixels)
+    cached = image_tokens(find_tower(f"tiny/{name}"), load_tower(f"tiny/{name}"), pixels)
     connector = head.model.multi_modal_projector.requires_grad_(True)
     outcomes = []
-    for pictures in (pixels, cached):
+    for images in (pixels, cached):
         head.zero_grad()
-        loss = head(input_ids=ids, pixel_values=pictures, labels=ids).loss
+        loss = head(input_ids=ids, pixel_values=images, labels=ids).loss
         loss.backward()
         tokens = head.generate(
-            input_ids=ids, attention_mask=torch.ones_like(ids), pixel_values=pictures, max_new_tokens=3, do_sample=False
+            input_ids=ids, attention_mask=torch.ones_like(ids), pixel_values=images, max_new_tokens=3, do_sample=False
         )
         outcomes.append([loss.detach(), tokens, *(weight.grad.clone() for weight in connector.parameters())])
     assert all(torch.equal(first, second) for first, second in zip(*outcomes, strict=True))
     assert outcomes[0][2].abs().sum() > 0
 
 
-def test_the_picture_reaches_the_words(narrow: LanguageModel) -> None:
+def test_the_image_reaches_the_words(narrow: LanguageModel) -> None:
     head, pixels, ids = composed("tiny/clip-l", narrow)
     with torch.no_grad():
         first, second = head(input_ids=ids[:1].expand(2, -1), pixel_values=pixels).logits[:, -1]

@@ -52,12 +52,12 @@ def media(tmp_path: Path) -> MediaFolder:
 
 
 def examples(media: MediaFolder, count: int = 20) -> list[TrainingExample]:
-    """Flat pictures of two colours, no two alike."""
+    """Flat images of two colours, no two alike."""
     names, shown = list(COLOURS), []
     for n in range(count):
         colour = names[n % 2]
-        picture = patch(media, COLOURS[colour], mark=n)
-        view = item(f"item {n}", [picture], colour, "choice", options=OPTIONS, question="Which colour?").view()
+        image = patch(media, COLOURS[colour], mark=n)
+        view = item(f"item {n}", [image], colour, "choice", options=OPTIONS, question="Which colour?").view()
         shown.append(TrainingExample(view, colour, Prompt(plain(view), (view,)), view.reply.write(colour)))
     return shown
 
@@ -132,17 +132,17 @@ def test_sources_lead_to_the_same_weights(source: Any, media: MediaFolder, tmp_p
         fitted(tmp_path / name, media, stage=two, source=way) for name, way in (("a", source), ("b", None))
     )
     assert first.features == source
-    assert second.live_seconds_a_picture > second.read_seconds_a_picture > 0
+    assert second.live_seconds_an_image > second.read_seconds_an_image > 0
     a, b = (read_tensors(tmp_path / name / WEIGHTS)[0] for name in "ab")
     assert all(torch.equal(a[key], b[key]) for key in a)
 
 
 def test_a_cache_of_another_tower_is_refused_and_a_torn_shard_made_again(media: MediaFolder) -> None:
-    pictures = [picture for example in examples(media, 6) for picture in example.view.query]
+    images = [image for example in examples(media, 6) for image in example.view.query]
     reader = TowerReader("tiny/clip-l", opener(media))
     cache = TokenCache(reader)
-    cache.prepare(pictures)
-    assert torch.equal(cache.read(pictures), reader.tokens(pictures))
+    cache.prepare(images)
+    assert torch.equal(cache.read(images), reader.tokens(images))
     (shard,) = cache.root.glob("*.safetensors")
     other = TokenCache(TowerReader("tiny/clip-l?layer=-1", opener(media)))
     other.root.mkdir(parents=True)
@@ -151,16 +151,16 @@ def test_a_cache_of_another_tower_is_refused_and_a_torn_shard_made_again(media: 
         TokenCache(other.reader)
     shard.write_bytes(b"torn")
     again = TokenCache(reader)
-    again.prepare(pictures)
-    assert torch.equal(again.read(pictures[:2]), reader.tokens(pictures[:2]))
+    again.prepare(images)
+    assert torch.equal(again.read(images[:2]), reader.tokens(images[:2]))
 
 
 def test_features_are_kept_where_they_are_read_again(media: MediaFolder) -> None:
-    pictures = [picture for example in examples(media, 4) for picture in example.view.query]
+    images = [image for example in examples(media, 4) for image in example.view.query]
     reader = TowerReader("tiny/clip-l", opener(media))
-    assert choose_source(reader, TokenCache(reader), pictures, 1).source == "live"  # a single pass
+    assert choose_source(reader, TokenCache(reader), images, 1).source == "live"  # a single pass
     assert choose_source(reader, TokenCache(reader), [], 9).source == "live"
-    measured = choose_source(reader, TokenCache(reader), pictures, 1000)
+    measured = choose_source(reader, TokenCache(reader), images, 1000)
     cheaper = measured.live_seconds + 1000 * measured.read_seconds < 1000 * measured.live_seconds
     assert (measured.source == "cached") == cheaper
 
@@ -194,7 +194,7 @@ def test_stages_stand_on_each_other(media: MediaFolder, tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def head_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A head that has learned the two colours, with its pictures beside it."""
+    """A head that has learned the two colours, with its images beside it."""
     root = tmp_path_factory.mktemp("heads")
     media = MediaFolder(root / "media")
     stage = replace(FIT, scope="language-model", rate=1e-2, epochs=30)
@@ -218,7 +218,7 @@ def test_heads_pass_the_battery_and_know_what_they_learned(head_folder: Path) ->
 
 
 def test_answers_do_not_hang_on_who_is_in_the_batch(head_folder: Path) -> None:
-    """Prompts of different lengths, padded on the left, with and without pictures: the ids of one by one."""
+    """Prompts of different lengths, padded on the left, with and without images: the ids of one by one."""
     media = MediaFolder(head_folder / "media")
     views = [example.view for example in examples(media, 6)]
     views = [replace(view, question="word " * n + "colour?") for n, view in enumerate(views)]
@@ -276,7 +276,7 @@ def test_what_cannot_be_a_head_is_named(head_folder: Path, tmp_path: Path, media
     (copy / CARD).write_text("{}")
     with pytest.raises(SnellenError, match="not the card of a head"):
         load_head(copy)
-    with pytest.raises(SnellenError, match="not a readable picture"):
+    with pytest.raises(SnellenError, match="not a readable image"):
         train_head(plan(), [Conversation("", (Turn((tmp_path / "no.png", "?"), "1"),))], copy / "x", opener(None))
 
 

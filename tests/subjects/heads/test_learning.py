@@ -1,4 +1,4 @@
-"""A head on a real tower learns what pictures show; without training it does not."""
+"""A head on a real tower learns what images show; without training it does not."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ OPTIONS = tuple(Option(name, name) for name in COLOURS)
 
 def drawn(rng: np.random.Generator, colour: str) -> Image.Image:
     """A disc or a bar of the colour, somewhere, on a ground of any muted colour, in any light."""
-    picture = Image.new("RGB", (192, 144), tuple(int(c) for c in rng.integers(90, 170, 3)))
+    image = Image.new("RGB", (192, 144), tuple(int(c) for c in rng.integers(90, 170, 3)))
     light = rng.uniform(0.7, 1.15)
     x, y, r = int(rng.integers(50, 142)), int(rng.integers(45, 100)), int(rng.integers(22, 42))
     fill = tuple(min(255, int(light * c)) for c in COLOURS[colour])
-    draw = ImageDraw.Draw(picture)
+    draw = ImageDraw.Draw(image)
     shape = (x - r, y - r, x + r, y + r)
     draw.ellipse(shape, fill) if rng.random() < 0.5 else draw.rectangle(shape, fill)
-    return picture
+    return image
 
 
 def colour_views(media: MediaFolder, split: str, count: int) -> list[tuple[View, str]]:
@@ -52,9 +52,9 @@ def colour_views(media: MediaFolder, split: str, count: int) -> list[tuple[View,
     rows = []
     for n in range(count):
         colour = list(COLOURS)[int(rng.integers(len(COLOURS)))]
-        picture = media.add_picture(drawn(rng, colour))
+        image = media.add_image(drawn(rng, colour))
         rows.append(
-            (item(f"{split} {n}", [picture], colour, "choice", options=OPTIONS, question="Colour?").view(), colour)
+            (item(f"{split} {n}", [image], colour, "choice", options=OPTIONS, question="Colour?").view(), colour)
         )
     return rows
 

@@ -27,26 +27,26 @@ from snellen.subjects.encoders.probes.network import Samples, Trunk  # noqa: E40
 from snellen.subjects.encoders.probes.settings import ProbeSettings  # noqa: E402
 from snellen.subjects.heads import probed_tower  # noqa: E402
 from snellen.subjects.heads.probed_tower import TowerEncoder  # noqa: E402
-from snellen.subjects.heads.tower_models import load_tower, picture_tokens, pixels_of  # noqa: E402
+from snellen.subjects.heads.tower_models import image_tokens, load_tower, pixels_of  # noqa: E402
 
 
 @pytest.mark.parametrize(
     "name", ["tiny/clip-l", "tiny/siglip-1-compat", "efficientnet-lite0?side=64&layer=9", "efficientnet-lite0?seed=1"]
 )
 def test_a_probe_gets_the_tokens_that_a_language_model_gets(name: str) -> None:
-    pictures = [Image.radial_gradient("L"), Image.linear_gradient("L").resize((80, 50))]
+    images = [Image.radial_gradient("L"), Image.linear_gradient("L").resize((80, 50))]
     tower, encoder = find_tower(name), TowerEncoder(name)
-    grids = encoder.patches(pictures)
+    grids = encoder.patches(images)
     assert isinstance(encoder, PatchEncoder)
     assert grids.shape == (2, tower.grid, tower.grid, tower.width)
-    tokens = picture_tokens(tower, load_tower(name), pixels_of(name, pictures)).numpy()
+    tokens = image_tokens(tower, load_tower(name), pixels_of(name, images)).numpy()
     # All of them, row by row; `compat` drops the first, which the probe still has.
     assert np.array_equal(grids.reshape(2, -1, tower.width)[:, tower.dropped_patches :], tokens)
-    assert encoder.features(pictures) == pytest.approx(grids.mean(axis=(1, 2)))
+    assert encoder.features(images) == pytest.approx(grids.mean(axis=(1, 2)))
 
 
-def test_sam_s_places_are_shares_of_the_picture() -> None:
-    """Its processor would pad a flat picture below; squeezed, its rows fill the grid."""
+def test_sam_s_places_are_shares_of_the_image() -> None:
+    """Its processor would pad a flat image below; squeezed, its rows fill the grid."""
     flat = Image.linear_gradient("L").resize((80, 40))  # darker above than below
     squeezed = flat.resize((64, 64), Image.Resampling.BICUBIC)
     encoder = TowerEncoder("tiny/sam-h")
@@ -60,8 +60,8 @@ def test_it_learns_from_examples_and_says_who_it_is(tmp_path: Path, monkeypatch:
     options, examples = tuple(Option(name, name) for name in colours), []
     for n in range(12):
         colour = list(colours)[n % 2]
-        picture = patch(media, colours[colour], mark=n)
-        view = item(f"item {n}", [picture], colour, "choice", options=options, question="Colour?").view()
+        image = patch(media, colours[colour], mark=n)
+        view = item(f"item {n}", [image], colour, "choice", options=options, question="Colour?").view()
         examples.append(TrainingExample(view, colour, Prompt(plain(view), (view,)), colour))
     subject = make_subject("tower:efficientnet-lite0?side=32&layer=4")
     assert subject.card.name == "tower:efficientnet-lite0?side=32&layer=4"

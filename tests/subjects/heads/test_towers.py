@@ -56,10 +56,10 @@ def test_token_counts_are_those_of_the_table() -> None:
 
 
 def shapes(tower: Tower) -> tuple[int, ...]:
-    """What the tower gives of one picture, computed on a device without memory."""
+    """What the tower gives of one image, computed on a device without memory."""
     with torch.device("meta"):
         model = tower_models.empty_tower(tower)
-        return tuple(tower_models.picture_tokens(tower, model, torch.empty(1, 3, tower.side, tower.side)).shape)
+        return tuple(tower_models.image_tokens(tower, model, torch.empty(1, 3, tower.side, tower.side)).shape)
 
 
 @pytest.mark.parametrize("name", PAPER)
@@ -80,12 +80,12 @@ def test_parameters_are_those_of_the_models(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PAPER)
-def test_every_family_answers_pictures_of_any_size_and_mode(name: str) -> None:
+def test_every_family_answers_images_of_any_size_and_mode(name: str) -> None:
     tower = find_tower(f"tiny/{name}")
-    pictures = [Image.new("RGB", (50, 40), (250, 10, 10)), Image.new("L", (40, 70), 9), Image.new("RGBA", (9, 9))]
-    pixels = tower_models.pixels_of(tower.name, pictures)
+    images = [Image.new("RGB", (50, 40), (250, 10, 10)), Image.new("L", (40, 70), 9), Image.new("RGBA", (9, 9))]
+    pixels = tower_models.pixels_of(tower.name, images)
     assert pixels.shape == (3, 3, tower.side, tower.side)
-    tokens = tower_models.picture_tokens(tower, tower_models.load_tower(tower.name), pixels)
+    tokens = tower_models.image_tokens(tower, tower_models.load_tower(tower.name), pixels)
     assert tokens.shape == (3, tower.tokens, tower.width)
     assert tokens.isfinite().all()
     assert not torch.allclose(tokens[0], tokens[1])
@@ -95,7 +95,7 @@ def test_every_family_answers_pictures_of_any_size_and_mode(name: str) -> None:
 def test_the_packaged_tower_gives_the_places_of_its_last_convolution() -> None:
     pixels = tower_models.pixels_of("efficientnet-lite0", [Image.radial_gradient("L")])
     net: Any = tower_models.load_tower("efficientnet-lite0")
-    tokens = tower_models.picture_tokens(TOWERS["efficientnet-lite0"], net, pixels)
+    tokens = tower_models.image_tokens(TOWERS["efficientnet-lite0"], net, pixels)
     places = net.extract_features(pixels)  # (1, 1280, 7, 7)
     assert torch.equal(tokens[0, 7 * 2 + 5], places[0, :, 2, 5])  # row 2, column 5
     # Its own normalisation: (x - 127) / 128.
@@ -112,7 +112,7 @@ def test_layers_of_the_packaged_towers_have_the_sizes_written_down(name: str) ->
     tower = find_tower(f"{name}?side=64&layer={layer}")
     assert (tower.patch, tower.width, tower.tokens) == (32, sizes[layer][1], 4)
     pixels = tower_models.pixels_of(tower.name, [Image.radial_gradient("L")])
-    tokens = tower_models.picture_tokens(tower, tower_models.load_tower(tower.name), pixels)
+    tokens = tower_models.image_tokens(tower, tower_models.load_tower(tower.name), pixels)
     assert torch.equal(tokens[0, 3], efficientnet.states(tower_models.load_tower(name), pixels)[layer][0, :, 1, 1])
     assert find_tower(f"{name}?layer=-1").tokens == find_tower(name).tokens
 
@@ -191,11 +191,11 @@ def test_any_vision_model_is_a_tower(tmp_path: Path) -> None:
         tower = find_tower(f"hf/{tmp_path / name}")
         assert (tower.grid, tower.width, tower.prefix_tokens) == (grid, width, prefix)
         pixels = tower_models.pixels_of(tower.name, [Image.new("RGB", (40, 40))])
-        tokens = tower_models.picture_tokens(tower, tower_models.load_tower(tower.name), pixels)
+        tokens = tower_models.image_tokens(tower, tower_models.load_tower(tower.name), pixels)
         assert tokens.shape == (1, grid**2, width)
     deep = find_tower(f"hf/{tmp_path / 'vit'}?layer=7")
     with pytest.raises(SnellenError, match="has no layer 7"):
-        tower_models.picture_tokens(deep, tower_models.load_tower(deep.name), torch.zeros(1, 3, 32, 32))
+        tower_models.image_tokens(deep, tower_models.load_tower(deep.name), torch.zeros(1, 3, 32, 32))
 
 
 def test_weights_of_another_model_are_refused(tmp_path: Path) -> None:

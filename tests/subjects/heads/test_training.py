@@ -78,7 +78,7 @@ def test_loss_is_the_mean_of_the_token_means_of_groups(tmp_path: Path) -> None:
         batch = collate(group, [1.0] * len(group), training.wording.padding, training.read)
         means.append(
             training.model(
-                input_ids=batch.ids, attention_mask=batch.mask, pixel_values=batch.pictures, labels=batch.labels
+                input_ids=batch.ids, attention_mask=batch.mask, pixel_values=batch.images, labels=batch.labels
             ).loss
         )
     published = torch.stack(means).mean()
@@ -109,7 +109,7 @@ def test_only_answers_are_scored_and_gradients_are_those_of_all_logits(tmp_path:
     ours = {name: weight.grad.clone() for name, weight in weights.items() if weight.grad is not None}
     training.model.zero_grad()
     training.model(
-        input_ids=batch.ids, attention_mask=batch.mask, pixel_values=batch.pictures, labels=batch.labels
+        input_ids=batch.ids, attention_mask=batch.mask, pixel_values=batch.images, labels=batch.labels
     ).loss.backward()
     for name, gradient in ours.items():
         theirs = weights[name].grad
@@ -134,7 +134,7 @@ def test_lora_stands_on_all_linear_layers(tmp_path: Path) -> None:
 
 
 def mixed(count: int) -> list[Conversation]:
-    """Every third without a picture, of all lengths."""
+    """Every third without an image, of all lengths."""
     return [
         Conversation(str(n), (Turn(((Path("red.png"),) if n % 3 else ()) + ("word " * (n * 7 % 50),), "1"),))
         for n in range(count)
@@ -148,8 +148,8 @@ def test_batches_are_of_one_modality_and_of_like_lengths() -> None:
     assert first != second
     assert first == order(stage, rows, 0)
     batches = [first[start : start + stage.batch] for start in range(0, 96, stage.batch)]
-    pure = [batch for batch in batches if len({bool(rows[index].pictures) for index in batch}) == 1]
-    assert len(pure) == 34 // 4 + 66 // 4  # 34 without a picture, 66 with one; what is left over comes last
+    pure = [batch for batch in batches if len({bool(rows[index].images) for index in batch}) == 1]
+    assert len(pure) == 34 // 4 + 66 // 4  # 34 without an image, 66 with one; what is left over comes last
     spread = max(max(rows[i].words for i in batch) - min(rows[i].words for i in batch) for batch in pure)
     assert spread <= 12
     shuffled = order(replace(stage, by_modality=False), rows, 0)
@@ -204,7 +204,7 @@ def test_micro_batches_change_rounding_alone(tmp_path: Path) -> None:
     assert all(torch.allclose(first[name], second[name], atol=2e-5) for name in first)
 
 
-def test_training_learns_what_the_pictures_show(tmp_path: Path) -> None:
+def test_training_learns_what_the_images_show(tmp_path: Path) -> None:
     stage = replace(FIT, scope="language-model", rate=3e-2, epochs=30)
     training = toy(tmp_path, stage, count=16)
     progress = train(training)
@@ -214,7 +214,7 @@ def test_training_learns_what_the_pictures_show(tmp_path: Path) -> None:
         for colour in ("red", "blue"):
             question = Conversation("", (Turn((Path(f"{colour}.png"), "Which colour?"), None),))
             batch = collate([training.wording.tokens(question)], [1.0], 0, training.read)
-            scores.append(training.model(input_ids=batch.ids, pixel_values=batch.pictures).logits[0, -1])
+            scores.append(training.model(input_ids=batch.ids, pixel_values=batch.images).logits[0, -1])
     tokenizer = training.wording.tokenizer
     assert [tokenizer.decode(int(score.argmax())) for score in scores] == ["red", "blue"]
 
@@ -271,7 +271,7 @@ def test_parts_made_ahead_come_in_order_and_errors_at_their_place() -> None:
         def make() -> int:
             begun.append(number)
             if number == 3:
-                raise SnellenError("a picture that cannot be read")
+                raise SnellenError("an image that cannot be read")
             return number
 
         return make
@@ -325,9 +325,9 @@ def test_half_precision_trains_float32_weights(tmp_path: Path) -> None:
     )
 
 
-def test_pictures_are_read_in_the_order_of_their_rows(tmp_path: Path) -> None:
+def test_images_are_read_in_the_order_of_their_rows(tmp_path: Path) -> None:
     training = toy(tmp_path, count=3)
     rows = [training.wording.tokens(conversation) for conversation in training.conversations]
     batch = collate(rows, [1.0] * 3, 0, training.read)
-    assert batch.pictures is not None
-    assert torch.equal(batch.pictures[1], pixels("tiny/siglip-1", [Path("blue.png")])[0])
+    assert batch.images is not None
+    assert torch.equal(batch.images[1], pixels("tiny/siglip-1", [Path("blue.png")])[0])

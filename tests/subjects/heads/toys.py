@@ -1,4 +1,4 @@
-"""A head of a few thousand weights, with pictures whose colour is the answer."""
+"""A head of a few thousand weights, with images whose colour is the answer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import torch
 from PIL import Image
 
 from snellen.subjects.heads.composition import compose
-from snellen.subjects.heads.conversations import Conversation, Picture, Turn, Wording
+from snellen.subjects.heads.conversations import Conversation, SourceImage, Turn, Wording
 from snellen.subjects.heads.language_models import load_language_model
 from snellen.subjects.heads.stages import STAGES, Stage
 from snellen.subjects.heads.tower_models import pixels_of
@@ -24,7 +24,7 @@ FIT = replace(STAGES["fit"], epochs=2, lora_rank=4, lora_alpha=8)
 
 
 def conversations(count: int) -> list[Conversation]:
-    """Questions about the colour of a picture, red and blue by turns; answers of different lengths."""
+    """Questions about the colour of an image, red and blue by turns; answers of different lengths."""
     names = list(COLOURS)
     return [
         Conversation(
@@ -35,9 +35,9 @@ def conversations(count: int) -> list[Conversation]:
     ]
 
 
-def pixels(tower: str, pictures: Sequence[Picture]) -> torch.Tensor:
-    """What the pictures of `conversations` show."""
-    return pixels_of(tower, [Image.new("RGB", (32, 32), COLOURS[Path(str(p)).stem]) for p in pictures])
+def pixels(tower: str, images: Sequence[SourceImage]) -> torch.Tensor:
+    """What the images of `conversations` show."""
+    return pixels_of(tower, [Image.new("RGB", (32, 32), COLOURS[Path(str(p)).stem]) for p in images])
 
 
 def toy(folder: Path, stage: Stage = FIT, tower: str = "tiny/siglip-1", count: int = 24, **changes: Any) -> Training:
@@ -47,8 +47,8 @@ def toy(folder: Path, stage: Stage = FIT, tower: str = "tiny/siglip-1", count: i
         "model": compose(spec, language),
         "stage": stage,
         "conversations": conversations(count),
-        "wording": Wording(language.tokenizer, language.picture_id, spec.tokens, stage.template),
-        "read": lambda pictures: pixels(tower, pictures),
+        "wording": Wording(language.tokenizer, language.image_id, spec.tokens, stage.template),
+        "read": lambda images: pixels(tower, images),
         "folder": folder,
         "fingerprint": "toy",
     }

@@ -36,9 +36,9 @@ def set_with_scenes(sets_folder: Path) -> SetWithScenes:
         draw = getattr(recipe, name)
 
         def draw_and_keep(*arguments: object) -> list[tuple[str, Table | Display]]:
-            pictures: list[tuple[str, Table | Display]] = draw(*arguments)
-            scenes[name] = [scene for _, scene in pictures]
-            return pictures
+            images: list[tuple[str, Table | Display]] = draw(*arguments)
+            scenes[name] = [scene for _, scene in images]
+            return images
 
         return draw_and_keep
 

@@ -1,4 +1,4 @@
-"""An item of every task, over pictures that nobody looks at."""
+"""An item of every task, over images that nobody looks at."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ TEXTURES = ("banded", "blotchy", "veined")
 
 
 def shown(handle: str = "7", **told: Any) -> ItemSource:
-    picture = Media(f"{sum(map(ord, handle)):064x}", "picture", "png", WIDTH, HEIGHT)
-    return ItemSource(**{"handle": handle, "picture": picture, "cluster": handle, "dataset": "made", **told})
+    image = Media(f"{sum(map(ord, handle)):064x}", "image", "png", WIDTH, HEIGHT)
+    return ItemSource(**{"handle": handle, "image": image, "cluster": handle, "dataset": "made", **told})
 
 
 def one_of_each(handle: str = "7", **told: Any) -> dict[str, Item]:

@@ -79,7 +79,7 @@ def test_ideal_observers_are_told_two_answers_or_more() -> None:
 
 def test_what_the_paper_leaves_out_is_refused() -> None:
     of = shown()
-    with pytest.raises(SnellenError, match="lies outside its picture of 200 x 100"):
+    with pytest.raises(SnellenError, match="lies outside its image of 200 x 100"):
         localization_item(of, "bicycle", (0, 0, WIDTH + 1, HEIGHT))
     with pytest.raises(SnellenError, match="has no area"):
         object_item(of, "cup", (10, 10, 10, 20), ("cup",))

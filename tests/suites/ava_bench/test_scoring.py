@@ -209,15 +209,15 @@ def test_training_items_have_no_part_in_chance() -> None:
 
 
 def test_the_chance_of_boxes_goes_by_shares_of_the_padded_square() -> None:
-    """A thing in the middle quarter of a small picture is there in a large one too, whatever its pixels are."""
-    small, large = (Media(name * 64, "picture", "png", side, side) for name, side in (("a", 100), ("b", 400)))
-    first = localization_item(replace(shown("1"), picture=small), "cup", (25.0, 25.0, 75.0, 75.0))
-    second = localization_item(replace(shown("2"), picture=large), "cup", (100.0, 100.0, 300.0, 300.0))
+    """A thing in the middle quarter of a small image is there in a large one too, whatever its pixels are."""
+    small, large = (Media(name * 64, "image", "png", side, side) for name, side in (("a", 100), ("b", 400)))
+    first = localization_item(replace(shown("1"), image=small), "cup", (25.0, 25.0, 75.0, 75.0))
+    second = localization_item(replace(shown("2"), image=large), "cup", (100.0, 100.0, 300.0, 300.0))
     assert [item.measures["chance_strict_giou"] for item in with_chance([first, second])] == [1, 1]
 
 
 def test_chance_is_what_all_pairs_of_a_generated_set_give(sets_folder: Path) -> None:
-    """By brute force: every truth given to every other item of its task, all pictures being of one size."""
+    """By brute force: every truth given to every other item of its task, all images being of one size."""
     built = small_set("ava-bench", sets_folder)
     for name in ("localization", "nearer-localization", "counting", "counting-by-colour", "colour", "ocr"):
         items = [item for item in built.task(name) if item.split == "test"]

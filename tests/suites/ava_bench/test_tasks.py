@@ -37,8 +37,8 @@ PERFECT = {"accuracy": 1, "anls": 1, "anls_05": 1, "giou": 1, "mae_over_gt": 0, 
 FORM = "Answer with one of these options, exactly as it is written, and nothing else."
 
 
-def picture(media: MediaFolder, n: int) -> Media:
-    return media.add_picture(Image.fromarray(np.full((HEIGHT, WIDTH, 3), (n, 90, 200), np.uint8)))
+def image(media: MediaFolder, n: int) -> Media:
+    return media.add_image(Image.fromarray(np.full((HEIGHT, WIDTH, 3), (n, 90, 200), np.uint8)))
 
 
 def said(item: Item, media: MediaFolder, condition: str, name: str = "own:x") -> str:
@@ -56,7 +56,7 @@ def said(item: Item, media: MediaFolder, condition: str, name: str = "own:x") ->
 
 def test_wordings(tmp_path: Path) -> None:
     media = MediaFolder(tmp_path)
-    items = one_of_each(picture=picture(media, 1))
+    items = one_of_each(image=image(media, 1))
     spatial = (
         "Considering the relative positions of two objects in the image, where is the bicycle (red box) located with "
         "respect to the towel (blue box)? Choose from A. Left above, B. Left below, C. Right above, D. Right below."
@@ -84,7 +84,7 @@ def test_wordings(tmp_path: Path) -> None:
 
 def test_heads_are_asked_as_in_the_paper_and_others_are_told_the_form(tmp_path: Path) -> None:
     media = MediaFolder(tmp_path)
-    item = one_of_each(picture=picture(media, 1))["counting"]
+    item = one_of_each(image=image(media, 1))["counting"]
     bare = "How many apples are in the image?"
     assert said(item, media, "vanilla", "head:towers/clip") == bare
     assert said(item, media, "vanilla", "chat:own/head") == f"{bare}\nAnswer with one whole number and nothing else."
@@ -95,7 +95,7 @@ def test_heads_are_asked_as_in_the_paper_and_others_are_told_the_form(tmp_path: 
 
 def test_a_question_that_lists_its_options_is_left_as_it_is(tmp_path: Path) -> None:
     media = MediaFolder(tmp_path)
-    item = one_of_each(picture=picture(media, 1))["texture"]
+    item = one_of_each(image=image(media, 1))["texture"]
     listed = Item(
         **{**vars(item), "question": "What texture? Choose one from below: 1. banded, 2. blotchy, 3. veined."}
     )
@@ -104,11 +104,11 @@ def test_a_question_that_lists_its_options_is_left_as_it_is(tmp_path: Path) -> N
     assert [TASK_BY_NAME["texture"].asks(one, point) for one in (item, listed)] == [True, False]
 
 
-def test_which_pictures_are_square_and_which_have_boxes(tmp_path: Path) -> None:
+def test_which_images_are_square_and_which_have_boxes(tmp_path: Path) -> None:
     media = MediaFolder(tmp_path)
     (point,) = parse_conditions(AXES, "format=paper")
     square, boxed = set[str](), set[str]()
-    for name, item in one_of_each(picture=picture(media, 1)).items():
+    for name, item in one_of_each(image=image(media, 1)).items():
         view = item.view()
         for transform in TASK_BY_NAME[name].transforms(item, ViewContext(point, [item])):
             view = transform(view, media, np.random.default_rng(0))
@@ -125,7 +125,7 @@ def varied(root: Path, n: int = 12) -> ItemSet:
     """`n` items a task whose free answers all differ."""
     media, held = MediaFolder(root / "media"), list[Item]()
     for k in range(n):
-        told = {"picture": picture(media, k), "known": True}
+        told = {"image": image(media, k), "known": True}
         held += [item for name, item in one_of_each(f"{k:02}", **told).items() if ABILITIES[name].has_options]
         of, box = shown(f"{k:02}", **told), (10.0 * k, 5.0 * k, 10.0 * k + 40, 5.0 * k + 30)
         held += [
@@ -152,14 +152,14 @@ def examined(built: ItemSet, root: Path, fake: str, *conditions: str) -> pd.Data
 def test_whoever_sees_everything_is_perfect_and_whoever_sees_nothing_is_at_chance(
     built: ItemSet, tmp_path: Path
 ) -> None:
-    found = examined(built, tmp_path, "oracle", "vanilla", "format=paper", "prompt=minimal", "pictures=none")
+    found = examined(built, tmp_path, "oracle", "vanilla", "format=paper", "prompt=minimal", "images=none")
     for place, value in found["value"].items():
         condition, _, metric = cast(tuple[str, str, str], place)
-        if condition != "pictures=none":
+        if condition != "images=none":
             assert value == pytest.approx(PERFECT[metric], abs=1e-4)
         else:
             assert value != pytest.approx(PERFECT[metric], abs=0.05)
-    blind = found.loc["pictures=none"]
+    blind = found.loc["images=none"]
     assert ((blind["low"] <= blind["chance"]) & (blind["chance"] <= blind["high"])).mean() > 0.8
     assert not found["chance"].isna().any()
 

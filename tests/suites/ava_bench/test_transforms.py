@@ -41,16 +41,16 @@ SUITE = Suite(CARD, AXES, TASK_BY_NAME, {}, resolve)
 INSIDE = ("object", "colour", "ocr", "emotion")
 
 
-def view_of(*pictures: Media) -> View:
-    return View("one", "one", "localization", "?", pictures, ReplySpec("box"))
+def view_of(*images: Media) -> View:
+    return View("one", "one", "localization", "?", images, ReplySpec("box"))
 
 
 def patched(media: MediaFolder, size: tuple[int, int], box: Box) -> Media:
-    """A pale picture, black within the box of whole pixels."""
+    """A pale image, black within the box of whole pixels."""
     pixels = np.full((size[1], size[0], 3), PALE, np.uint8)
     x1, y1, x2, y2 = map(int, box)
     pixels[y1:y2, x1:x2] = 0
-    return media.add_picture(Image.fromarray(pixels))
+    return media.add_image(Image.fromarray(pixels))
 
 
 def pixels_of(view: View, media: MediaFolder) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]]:
@@ -61,13 +61,13 @@ sizes = st.tuples(st.integers(2, 40), st.integers(2, 40))
 
 
 @st.composite
-def pictures_with_a_box(draw: st.DrawFn) -> tuple[tuple[int, int], Box]:
+def images_with_a_box(draw: st.DrawFn) -> tuple[tuple[int, int], Box]:
     width, height = draw(sizes)
     x1, y1 = draw(st.integers(0, width - 1)), draw(st.integers(0, height - 1))
     return (width, height), (x1, y1, draw(st.integers(x1 + 1, width)), draw(st.integers(y1 + 1, height)))
 
 
-@given(pictures_with_a_box())
+@given(images_with_a_box())
 @settings(max_examples=60, deadline=None)
 def test_a_box_goes_through_padding_and_back(
     tmp_path_factory: pytest.TempPathFactory, told: tuple[tuple[int, int], Box]
@@ -87,8 +87,8 @@ def test_a_box_goes_through_padding_and_back(
     assert (shown == PADDING_RGB).all(axis=2).sum() == max(width, height) ** 2 - width * height
 
 
-def test_a_wide_picture_by_hand(tmp_path: Path) -> None:
-    # 40 x 20 becomes 40 x 40 with 10 rows above: y = 10 of the stored picture is 20 of 40 in the square.
+def test_a_wide_image_by_hand(tmp_path: Path) -> None:
+    # 40 x 20 becomes 40 x 40 with 10 rows above: y = 10 of the stored image is 20 of 40 in the square.
     media = MediaFolder(tmp_path)
     view = UnitFrame()(Padded()(view_of(patched(media, (40, 20), (4, 10, 8, 20))), media, RNG), media, RNG)
     assert view.reply.frame is not None
@@ -168,12 +168,12 @@ def test_options_are_written_with_their_label_and_read_in_every_form() -> None:
 
 
 def task_views(media: MediaFolder, who: str, condition: str = "vanilla") -> dict[str, View]:
-    """One view a task; the picture is red from column 10 to 49 and row 20 to 59, the box of most items."""
+    """One view a task; the image is red from column 10 to 49 and row 20 to 59, the box of most items."""
     pixels = np.full((HEIGHT, WIDTH, 3), (0, 90, 200), np.uint8)
     pixels[20:60, 10:50] = (250, 0, 0)
     (point,) = parse_conditions(AXES, condition)
     point, views_by_task = settle(point, SUITE, SubjectCard(who)), {}
-    for task, item in one_of_each(picture=media.add_picture(Image.fromarray(pixels))).items():
+    for task, item in one_of_each(image=media.add_image(Image.fromarray(pixels))).items():
         views_by_task[task] = item.view()
         for transform in TASK_BY_NAME[task].transforms(item, ViewContext(point, [item])):
             views_by_task[task] = transform(views_by_task[task], media, np.random.default_rng(0))
@@ -190,19 +190,19 @@ def test_encoders_look_into_the_box(tmp_path: Path) -> None:
             assert view.query[0].from_stored.box((10, 20, 50, 60)) == (0, 0, 40, 40)
 
 
-def test_who_reads_sees_the_whole_picture(tmp_path: Path) -> None:
+def test_who_reads_sees_the_whole_image(tmp_path: Path) -> None:
     media = MediaFolder(tmp_path)
     shown = task_views(media, "chat:x")
     assert all(min(view.query[0].width, view.query[0].height) >= HEIGHT for view in shown.values())
     forced = task_views(media, "chat:x", "look=box")["colour"]
     assert (forced.query[0].width, forced.query[0].height) == (40, 40)
-    whole = task_views(media, "encoder:x", "look=picture")["colour"]
+    whole = task_views(media, "encoder:x", "look=image")["colour"]
     assert whole == shown["colour"]
 
 
 def test_marks_are_where_the_boxes_are_drawn(tmp_path: Path) -> None:
     media = MediaFolder(tmp_path)
-    view = view_of(media.add_picture(Image.new("RGB", (40, 20), PALE)))
+    view = view_of(media.add_image(Image.new("RGB", (40, 20), PALE)))
     boxes: dict[str, Box] = {"red": (10, 5, 20, 15), "blue": (0, 0, 4, 4)}
     for transform in (Boxed(boxes, padded=True), Marked(boxes)):
         view = transform(view, media, RNG)
@@ -218,17 +218,17 @@ def test_marks_are_told_on_their_axis_alone(tmp_path: Path) -> None:
     assert not any(view.marks for view in task_views(media, "encoder:x").values())
     marked = {task for task, view in task_views(media, "encoder:x", "marks=queries").items() if view.marks}
     assert marked == {"spatial", "absolute-depth", "relative-depth"}, "what is inside the box is shown alone"
-    whole = task_views(media, "encoder:x", "marks=queries,look=picture")
+    whole = task_views(media, "encoder:x", "marks=queries,look=image")
     assert {task for task, view in whole.items() if view.marks} == {*INSIDE, *marked}
     assert whole["colour"].marks == (Mark("red", (10.0, 20.0, 50.0, 60.0)),)
     for how in ("none", "grey", "shuffled"):
-        views = task_views(media, "encoder:x", f"marks=queries,pictures={how}")
+        views = task_views(media, "encoder:x", f"marks=queries,images={how}")
         assert not any(view.marks for view in views.values())
 
 
 def test_parts_of_pixels_are_kept_whole(tmp_path: Path) -> None:
     media = MediaFolder(tmp_path)
-    view = task_views(media, "chat:x", "pictures=original")["fine-grained"]
+    view = task_views(media, "chat:x", "images=original")["fine-grained"]
     (cut,) = Cut((10.6, 20.2, 12.1, 99.9))(view, media, np.random.default_rng(0)).query
     assert (cut.width, cut.height) == (3, 80)
     assert cut.origin == view.query[0].sha256

@@ -1,4 +1,4 @@
-"""One small set with toy pictures for the whole folder."""
+"""One small set with toy images for the whole folder."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ from tests.helpers.sets import small_set
 
 @pytest.fixture(scope="session")
 def toy(sets_folder: Path) -> ItemSet:
-    """16 test items a task, small pictures."""
+    """16 test items a task, small images."""
     return small_set("combo", sets_folder, seed=0, test_items=16)

@@ -1,4 +1,4 @@
-"""Sets, and items without pictures, to try the suite on."""
+"""Sets, and items without images, to try the suite on."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ NOWHERE = MediaFolder(Path("nowhere"))
 
 
 def options(out: Path, **told: Any) -> BuildOptions:
-    """Toy pictures of a quarter of the size, and few for the train split."""
+    """Toy images of a quarter of the size, and few for the train split."""
     return BuildOptions(out, **{"renderer": "toy", "quick": True, "show_progress": False, **told})
 
 
 def unseen(*name: str | int) -> Media:
-    """A picture that nobody has drawn: enough for whoever only reads latents."""
-    return Media(sha256("/".join(map(str, name)).encode()), "picture", "png", 480, 360)
+    """An image that nobody has drawn: enough for whoever only reads latents."""
+    return Media(sha256("/".join(map(str, name)).encode()), "image", "png", 480, 360)
 
 
 def perception_items(indices: Iterable[int]) -> list[Item]:
-    """All questions about these objects, without pictures."""
+    """All questions about these objects, without images."""
     made: list[Item] = []
     for index in indices:
         name, look = f"object-{index}", composite(index).dimensions()

@@ -57,13 +57,13 @@ def _chosen(count: int = 24, seed: int = 0) -> list[Pair]:
 
 @cache
 def _items(count: int = 24) -> list[Item]:
-    """Questions about pairs, without pictures."""
+    """Questions about pairs, without images."""
     pairs = _chosen(count)
-    pictures = {}
+    images = {}
     for rule in {rule for pair in pairs for rule in (pair.first, pair.second)}:
         objects = stream("test", rule.text()).permutation(np.flatnonzero(rule.mask()))[:OBJECTS_A_RULE]
-        pictures[rule] = [(unseen(int(k)), composite(int(k)).dimensions()) for k in objects]
-    return [item for n, pair in enumerate(pairs) for item in pair_items(n, pair, pictures, 0, {})]
+        images[rule] = [(unseen(int(k)), composite(int(k)).dimensions()) for k in objects]
+    return [item for n, pair in enumerate(pairs) for item in pair_items(n, pair, images, 0, {})]
 
 
 # Rules and pairs
@@ -268,10 +268,10 @@ def test_both_questions_of_a_pair_share_support_and_ask_for_either_category() ->
 
 def test_support_is_four_of_each_and_never_the_test_object() -> None:
     for item in _items():
-        pictures = [demo.media[0].sha256 for demo in item.support]
+        images = [demo.media[0].sha256 for demo in item.support]
         assert Counter(demo.answer for demo in item.support) == {"A": SHOTS, "B": SHOTS}
-        assert len(set(pictures)) == 2 * SHOTS
-        assert item.query[0].sha256 not in pictures
+        assert len(set(images)) == 2 * SHOTS
+        assert item.query[0].sha256 not in images
 
 
 def test_shots_are_stored_so_that_fewer_are_a_prefix() -> None:
@@ -279,7 +279,7 @@ def test_shots_are_stored_so_that_fewer_are_a_prefix() -> None:
         assert [(demo.shot, demo.answer) for demo in item.support] == [(s, key) for s in range(SHOTS) for key in "AB"]
 
 
-def test_every_picture_follows_the_rule_of_its_category() -> None:
+def test_every_image_follows_the_rule_of_its_category() -> None:
     for item in _items():
         for shows, key in [*((demo.media[0], demo.answer) for demo in item.support), (item.query[0], item.answer)]:
             look = item.latent["shows"][shows.sha256]

@@ -24,7 +24,7 @@ from snellen.stimuli.scenes import ANCHORS, DIMENSIONS, all_composites, composit
 from snellen.suites.combo import SUITE, alignment
 from snellen.suites.combo.difficulty import packaged_features
 from snellen.suites.combo.generated.objects import VIEWS, natural_spec, object_spec
-from snellen.suites.combo.generated.recipe import design, max_pictures
+from snellen.suites.combo.generated.recipe import design, max_images
 from snellen.suites.combo.perception import QUESTIONS, asks, names
 from snellen.suites.combo.space import FACTORS
 from tests.suites.combo.fixtures import options, perception_items, says, says_often, shown, unseen
@@ -35,14 +35,14 @@ TWO_TASKS = ("pattern-perception", "img2text")
 
 
 def _alignment_items(n: int = 24) -> list[Item]:
-    """Questions in both directions, without pictures."""
+    """Questions in both directions, without images."""
     by_name = {category.name: category for category in alignment.natural_categories().categories}
-    pictures = {name: (unseen(name), natural_spec(one, 0, 0)[1]) for name, one in by_name.items()}
+    images = {name: (unseen(name), natural_spec(one, 0, 0)[1]) for name, one in by_name.items()}
     items = []
     for k, name in enumerate(alignment.names_for(n, 0, "test")):
-        items.append(alignment.img2text_item(k, name, *pictures[name], 0))
+        items.append(alignment.img2text_item(k, name, *images[name], 0))
         others = alignment.distractors(name, stream("test", k))
-        chosen = {one: pictures[one] for one in (name, *others)}
+        chosen = {one: images[one] for one in (name, *others)}
         items.append(alignment.text2img_item(k, name, chosen, 0))
     return items
 
@@ -102,7 +102,7 @@ def test_solved_examples_show_every_contact_point_on_every_shape_that_has_it() -
 # What is asked and offered
 
 
-def test_seven_questions_and_the_pivot_about_one_picture() -> None:
+def test_seven_questions_and_the_pivot_about_one_image() -> None:
     items = perception_items([4321])
     look = composite(4321).dimensions()
     assert [item.factors["question"] for item in items] == list(QUESTIONS)
@@ -163,7 +163,7 @@ def test_what_a_view_holds_tells_nothing_hidden(toy: ItemSet) -> None:
 # Natural categories
 
 
-def test_no_two_labels_of_a_question_fit_its_picture() -> None:
+def test_no_two_labels_of_a_question_fit_its_image() -> None:
     for item in _alignment_items(48):
         if item.task == "img2text":
             look = next(iter(item.latent["shows"].values()))
@@ -175,7 +175,7 @@ def test_no_two_labels_of_a_question_fit_its_picture() -> None:
             assert fitting == [item.answer]
 
 
-def test_no_two_pictures_of_a_question_show_the_label() -> None:
+def test_no_two_images_of_a_question_show_the_label() -> None:
     for item in _alignment_items(48):
         if item.task == "text2img":
             joint = ("shape/primary", "contact-point/anchor", "shape/secondary", "contact-point/pivot")
@@ -244,13 +244,13 @@ def test_something_requires_each_factor_in_perception() -> None:
     assert needs == set(FACTORS)
 
 
-# Pictures
+# Images
 
 
 @pytest.mark.parametrize("n", [1, 5, 24, 25, 40, 100])
-def test_the_budget_of_pictures_is_held(n: int) -> None:
+def test_the_budget_of_images_is_held(n: int) -> None:
     made = design(options(Path("unused"), n=n, quick=False))
-    assert made.pictures() <= max_pictures(n) == max(120, 8 * n)
+    assert made.images() <= max_images(n) == max(120, 8 * n)
     assert [made.counts[task] for task in SUITE.tasks] == [n] * 4
     assert len(made.test) == n
     assert len(made.pairs) == -(-n // 2)

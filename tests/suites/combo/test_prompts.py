@@ -36,7 +36,7 @@ def _text(parts: Sequence[Part]) -> str:
     return "\n".join(part for part in parts if isinstance(part, str))
 
 
-def _pictures(parts: Sequence[Part]) -> list[Part]:
+def _images(parts: Sequence[Part]) -> list[Part]:
     return [part for part in parts if not isinstance(part, str)]
 
 
@@ -82,9 +82,9 @@ def test_ten_samples_a_call_with_all_their_questions(toy: ItemSet) -> None:
     items = [item for item in _some(toy, "pattern-perception") if item.factors["question"] != "pivot"]
     sent = _sent(items)
     assert [len(prompt.views) for prompt in sent] == [10 * 7, 6 * 7]
-    assert [len(_pictures(prompt.parts)) for prompt in sent] == [10, 6]
+    assert [len(_images(prompt.parts)) for prompt in sent] == [10, 6]
     text = _text(sent[0].parts)
-    assert "You will see 10 samples, one picture each." in text
+    assert "You will see 10 samples, one image each." in text
     assert [f"Sample {n}:" in text for n in range(1, 12)] == [True] * 10 + [False]
     for dimension in list(QUESTIONS.values())[:7]:
         assert text.count(prompts.QUESTION[dimension]) == 1
@@ -113,7 +113,7 @@ def test_the_json_example_has_the_names_a_sheet_is_read_by(toy: ItemSet) -> None
 
 def test_samples_on_one_sheet_are_numbered(toy: ItemSet) -> None:
     sent = _sent(_some(toy, "pattern-perception"), sheet="single")
-    (page,) = _pictures(sent[0].parts)
+    (page,) = _images(sent[0].parts)
     assert isinstance(page, Montage)
     assert page.labels == tuple(f"Sample {n}" for n in range(1, 11))
 
@@ -147,14 +147,14 @@ def test_options_are_lettered(toy: ItemSet, task: str) -> None:
         assert [view.reply.name(option.key) for option in item.options] == list("ABCD")
 
 
-def test_img2text_sends_one_picture_and_four_labels(toy: ItemSet) -> None:
+def test_img2text_sends_one_image_and_four_labels(toy: ItemSet) -> None:
     for item, prompt in zip(_some(toy, "img2text"), _sent(_some(toy, "img2text")), strict=True):
-        assert _pictures(prompt.parts) == list(item.query)
+        assert _images(prompt.parts) == list(item.query)
         for letter, option in zip("ABCD", item.options, strict=True):
             assert f"{letter}. {option.text}" in _text(prompt.parts)
 
 
-def test_text2img_sends_four_pictures_and_the_label(toy: ItemSet) -> None:
+def test_text2img_sends_four_images_and_the_label(toy: ItemSet) -> None:
     for item, prompt in zip(_some(toy, "text2img"), _sent(_some(toy, "text2img")), strict=True):
         assert [part for part in prompt.parts if isinstance(part, Media)] == [o.media[0] for o in item.options]
         assert item.question in _text(prompt.parts)
@@ -166,19 +166,19 @@ def test_text2img_sends_four_pictures_and_the_label(toy: ItemSet) -> None:
 # Category Building
 
 
-def test_four_and_four_and_one_go_as_three_pictures(toy: ItemSet) -> None:
+def test_four_and_four_and_one_go_as_three_images(toy: ItemSet) -> None:
     for item, prompt in zip(_some(toy, "category-building"), _sent(_some(toy, "category-building")), strict=True):
-        first, second, test = _pictures(prompt.parts)
+        first, second, test = _images(prompt.parts)
         assert isinstance(first, Montage)
         assert isinstance(second, Montage)
         assert test == item.query[0]
         by_key = {key: tuple(d.media[0] for d in item.support if d.answer == key) for key in "AB"}
-        assert (first.pictures, second.pictures) == (by_key["A"], by_key["B"])
+        assert (first.images, second.images) == (by_key["A"], by_key["B"])
         assert (first.columns, second.columns) == (2, 2)
 
 
-def test_or_as_one_picture_for_who_takes_no_more(toy: ItemSet) -> None:
-    (page,) = _pictures(_sent(_some(toy, "category-building"), sheet="single")[0].parts)
+def test_or_as_one_image_for_who_takes_no_more(toy: ItemSet) -> None:
+    (page,) = _images(_sent(_some(toy, "category-building"), sheet="single")[0].parts)
     assert isinstance(page, Montage)
     assert page.labels == (*"AAAABBBB", "test")
 
@@ -199,7 +199,7 @@ def test_cot_asks_for_a_last_line_that_the_parser_reads(toy: ItemSet) -> None:
     assert read_answer(thought, prompt.views[0].reply) == "B"
 
 
-def test_perceive_then_classify_describes_nine_pictures_then_classifies_in_words(toy: ItemSet) -> None:
+def test_perceive_then_classify_describes_nine_images_then_classifies_in_words(toy: ItemSet) -> None:
     item = _some(toy, "category-building")[0]
     (point,) = parse_conditions(SUITE.axes, "method=perceive-then-classify")
     method = SUITE.tasks[item.task].method(point)
@@ -207,13 +207,13 @@ def test_perceive_then_classify_describes_nine_pictures_then_classifies_in_words
     talk = method.run((view,))
     asked = next(talk)
     assert len(asked) == 9
-    assert all(len(_pictures(prompt.parts)) == 1 for prompt in asked)
-    (last,) = talk.send(tuple(Reply(f"picture number {n}") for n in range(9)))
+    assert all(len(_images(prompt.parts)) == 1 for prompt in asked)
+    (last,) = talk.send(tuple(Reply(f"image number {n}") for n in range(9)))
     text = _text(last.parts)
-    assert [f"picture number {n}" in text for n in range(9)] == [True] * 9
-    assert _pictures(last.parts) == list(item.query)
+    assert [f"image number {n}" in text for n in range(9)] == [True] * 9
+    assert _images(last.parts) == list(item.query)
     for n, demo in enumerate(item.support):
-        assert f"Category {demo.answer}: picture number {n}" in text
+        assert f"Category {demo.answer}: image number {n}" in text
 
 
 def test_a_description_is_asked_for_by_every_dimension_and_read_by_the_same_names(toy: ItemSet) -> None:
@@ -238,21 +238,21 @@ def test_shorter_prompts_are_shorter(toy: ItemSet, task: str) -> None:
 
 @pytest.mark.parametrize("task", list(SUITE.tasks))
 @pytest.mark.parametrize("sheet", ["separate", "single"])
-def test_without_pictures_there_are_none(toy: ItemSet, task: str, sheet: str) -> None:
-    for prompt in _sent(_some(toy, task), pictures="none", sheet=sheet):
-        assert _pictures(prompt.parts) in ([], [Montage((), 2)] * 2)
+def test_without_images_there_are_none(toy: ItemSet, task: str, sheet: str) -> None:
+    for prompt in _sent(_some(toy, task), images="none", sheet=sheet):
+        assert _images(prompt.parts) in ([], [Montage((), 2)] * 2)
         assert list(prompt.media()) == []
 
 
-def test_subjects_that_take_one_picture_get_one_sheet() -> None:
+def test_subjects_that_take_one_image_get_one_sheet() -> None:
     from dataclasses import replace
 
     (point,) = parse_conditions(SUITE.axes, "vanilla")
     card = make_fake("oracle", {}, ()).card
-    assert settle(point, SUITE, replace(card, max_pictures=1))["sheet"] == "single"
+    assert settle(point, SUITE, replace(card, max_images=1))["sheet"] == "single"
     assert settle(point, SUITE, card)["sheet"] == "separate"
     (told,) = parse_conditions(SUITE.axes, "sheet=separate")
-    assert settle(told, SUITE, replace(card, max_pictures=1))["sheet"] == "separate"
+    assert settle(told, SUITE, replace(card, max_images=1))["sheet"] == "separate"
 
 
 def test_no_wording_is_left_unfilled(toy: ItemSet) -> None:

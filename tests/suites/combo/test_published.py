@@ -17,7 +17,7 @@ from snellen.suites.combo.perception import QUESTIONS
 from snellen.suites.combo.published import (
     COUNTS,
     OBJECTS,
-    PICTURES,
+    RENDERED_IMAGES,
     TABLE_2,
     TABLE_2_QUESTIONS,
     TABLE_4,
@@ -83,7 +83,7 @@ def test_a_printed_number_is_led_over_as_a_fraction() -> None:
 
 def test_the_card_says_the_same_counts() -> None:
     told = SUITE.card.counts
-    assert (told["objects"], told["views"], told["pictures"]) == (OBJECTS, VIEWS, PICTURES)
+    assert (told["objects"], told["views"], told["images"]) == (OBJECTS, VIEWS, RENDERED_IMAGES)
     assert told["category-building"] == COUNTS["category-building"]
 
 

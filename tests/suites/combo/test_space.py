@@ -11,7 +11,7 @@ import pytest
 
 from snellen.stimuli.scenes import ANCHORS, DIMENSIONS, MATERIAL_VARIANTS, PIVOTS, SHAPES, all_composites
 from snellen.suites.combo.perception import option_values
-from snellen.suites.combo.published import OBJECTS, PICTURES
+from snellen.suites.combo.published import OBJECTS, RENDERED_IMAGES
 from snellen.suites.combo.space import FACTORS, claims, like, members, required, table, values
 
 
@@ -20,7 +20,7 @@ def test_there_are_144_materials_times_66_joints() -> None:
     assert joints == 66
     assert len(MATERIAL_VARIANTS) ** 2 == 144
     assert len(all_composites()) == len(table()) == 144 * 66 == OBJECTS == 9504
-    assert OBJECTS * 20 == PICTURES == 190_080
+    assert OBJECTS * 20 == RENDERED_IMAGES == 190_080
 
 
 def test_every_two_objects_differ_in_a_dimension() -> None:

@@ -16,7 +16,7 @@ from snellen.core.itemset import ItemSet
 from snellen.exam import run
 
 TASKS = ("pattern-perception", "img2text", "text2img", "category-building")
-KEEPING_THE_PICTURES = (
+KEEPING_THE_IMAGES = (
     "vanilla",
     "samples=1",
     "questions=one",
@@ -25,7 +25,7 @@ KEEPING_THE_PICTURES = (
     "demos=in-context",
     "sheet=single",
     "sheet=separate",
-    "layout=pictures-first",
+    "layout=images-first",
     "order=shuffled",
     "method=perceive-then-classify,order=shuffled",
     "method=cot",
@@ -34,11 +34,11 @@ KEEPING_THE_PICTURES = (
     "prompt=short",
     "prompt=minimal",
 )
-WITHOUT_PICTURES = (
-    "pictures=none",
-    "pictures=grey",
-    "method=perceive-then-classify,pictures=none",
-    "demos=in-context,pictures=none",
+WITHOUT_IMAGES = (
+    "images=none",
+    "images=grey",
+    "method=perceive-then-classify,images=none",
+    "demos=in-context,images=none",
 )
 
 
@@ -60,19 +60,19 @@ def _whole(rows: pd.DataFrame, task: str) -> pd.DataFrame:
 @pytest.fixture(scope="module")
 def oracle(toy: ItemSet, tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
     root = tmp_path_factory.mktemp("oracle")
-    return _results(toy, root, ["oracle"], [*KEEPING_THE_PICTURES, *WITHOUT_PICTURES])
+    return _results(toy, root, ["oracle"], [*KEEPING_THE_IMAGES, *WITHOUT_IMAGES])
 
 
-@pytest.mark.parametrize("condition", KEEPING_THE_PICTURES)
-def test_the_oracle_is_perfect_wherever_the_pictures_are_shown(oracle: pd.DataFrame, condition: str) -> None:
+@pytest.mark.parametrize("condition", KEEPING_THE_IMAGES)
+def test_the_oracle_is_perfect_wherever_the_images_are_shown(oracle: pd.DataFrame, condition: str) -> None:
     rows = oracle[oracle["condition"] == condition]
     assert len(rows)
     assert (rows["value"] == 1.0).all(), rows[rows["value"] < 1.0]
     assert (rows["no_answer_rate"] == 0.0).all()
 
 
-@pytest.mark.parametrize("condition", WITHOUT_PICTURES)
-def test_the_oracle_is_at_chance_without_pictures(oracle: pd.DataFrame, condition: str) -> None:
+@pytest.mark.parametrize("condition", WITHOUT_IMAGES)
+def test_the_oracle_is_at_chance_without_images(oracle: pd.DataFrame, condition: str) -> None:
     whole = oracle[(oracle["condition"] == condition) & (oracle["factor"] == "")]
     assert len(whole)
     for row in whole.itertuples():
@@ -82,7 +82,7 @@ def test_the_oracle_is_at_chance_without_pictures(oracle: pd.DataFrame, conditio
 
 def test_which_tasks_a_condition_is_asked_in(oracle: pd.DataFrame) -> None:
     asked = {condition: set(rows["task"]) for condition, rows in oracle.groupby("condition")}
-    assert asked["vanilla"] == asked["pictures=grey"] == asked["sheet=single"] == asked["prompt=short"] == set(TASKS)
+    assert asked["vanilla"] == asked["images=grey"] == asked["sheet=single"] == asked["prompt=short"] == set(TASKS)
     assert asked["pivot=on"] == asked["samples=1"] == asked["demos=in-context"] == {"pattern-perception"}
     assert asked["method=cot"] == {"category-building"}
 
@@ -160,11 +160,11 @@ def test_the_full_plan_is_the_papers_size(capsys: pytest.CaptureFixture[str], mo
         main()
     assert not left.value.code
     told = json.loads(capsys.readouterr().out)
-    assert (told["objects"], told["pictures"]) == (9504, 190_080)
+    assert (told["objects"], told["images"]) == (9504, 190_080)
     assert told["items"] == {
         "pattern-perception": 5000 * 8,
         "img2text": 120,
         "text2img": 120,
         "category-building": 400,
     }
-    assert all(isinstance(told[name], int) for name in ("objects", "pictures", "seconds", "bytes", "workers"))
+    assert all(isinstance(told[name], int) for name in ("objects", "images", "seconds", "bytes", "workers"))

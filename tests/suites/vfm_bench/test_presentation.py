@@ -43,7 +43,7 @@ def test_the_order_is_the_released_one(small: ItemSet, tmp_path: Path) -> None:
     told = parts(small, tmp_path, "shots=2")
     names = [option.text for option in item.options]
     assert told[0] == prompts.instruction(item.question, names)
-    # One text, then picture and name of every class, shot by shot, then the query with nothing behind it.
+    # One text, then image and name of every class, shot by shot, then the query with nothing behind it.
     assert texts(told)[1:] == names * 2
     assert [isinstance(part, Media) for part in told[1:]] == [True, False] * (2 * len(names)) + [True]
     assert told[-1] == item.query[0]
@@ -70,8 +70,8 @@ def test_instructions_demos_and_labels_change_together(small: ItemSet, tmp_path:
     assert [text for text, name in zip(captioned, names, strict=True) if name not in text] == []
 
 
-def test_who_takes_one_picture_gets_one(small: ItemSet, tmp_path: Path) -> None:
-    told = parts(small, tmp_path, "shots=3", SubjectCard("one", max_pictures=1))
+def test_who_takes_one_image_gets_one(small: ItemSet, tmp_path: Path) -> None:
+    told = parts(small, tmp_path, "shots=3", SubjectCard("one", max_images=1))
     assert len([part for part in told if isinstance(part, Media)]) == 1
     item = next(item for item in small.items if item.regions)
     bare = parts(small, tmp_path, "prompt=minimal,shots=0")

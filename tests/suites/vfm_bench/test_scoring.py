@@ -61,10 +61,10 @@ def test_names_as_shown_are_looked_for_whatever_the_class_is_called() -> None:
 
 
 def item(item_id: str, answer: str, names: Sequence[str]) -> Item:
-    picture = Media("0" * 64, "picture", "png", 8, 6)
+    image = Media("0" * 64, "image", "png", 8, 6)
     options = tuple(Option(f"c{n}", name) for n, name in enumerate(names))
     told = {"stimulus_id": item_id, "group_id": item_id, "cluster_id": item_id, "options": options}
-    return Item(item_id, "hard", "task", "?", (picture,), answer, "choice", **told)  # type: ignore[arg-type]
+    return Item(item_id, "hard", "task", "?", (image,), answer, "choice", **told)  # type: ignore[arg-type]
 
 
 def test_from_replies_to_results(tmp_path: Path) -> None:

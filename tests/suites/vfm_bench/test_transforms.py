@@ -1,4 +1,4 @@
-"""What each axis does to an episode, on pictures of a few pixels."""
+"""What each axis does to an episode, on images of a few pixels."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ def media(tmp_path: Path) -> MediaFolder:
 def item(media: MediaFolder) -> Item:
     """Three classes, three shots; the query is 200 x 100 with its region at (40, 20) to (80, 50)."""
 
-    def picture(shade: int, size: tuple[int, int] = (8, 6)) -> Media:
-        return media.add_picture(Image.new("RGB", size, (shade, 10, 20)))
+    def image(shade: int, size: tuple[int, int] = (8, 6)) -> Media:
+        return media.add_image(Image.new("RGB", size, (shade, 10, 20)))
 
     classes = tuple(
         EpisodeClass(
-            name, tuple(picture(30 * place + shot) for shot in range(3)), ("seen", "seen too"), f"it has a {name}"
+            name, tuple(image(30 * place + shot) for shot in range(3)), ("seen", "seen too"), f"it has a {name}"
         )
         for place, name in enumerate(NAMES)
     )
     episode = Episode(
-        "0000", picture(250, (200, 100)), classes, 1, "Manufacture", "detail", "bottle", "made", "made/bottle/dent",
+        "0000", image(250, (200, 100)), classes, 1, "Manufacture", "detail", "bottle", "made", "made/bottle/dent",
         box=(40, 20, 80, 50),
     )  # fmt: skip
     return episode_item(episode)

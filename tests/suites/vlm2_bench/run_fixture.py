@@ -18,7 +18,7 @@ from snellen.runs.score import score
 from snellen.suites.vlm2_bench import SUITE
 from snellen.suites.vlm2_bench.items import (
     Family,
-    PictureSequence,
+    ImageSequence,
     Statement,
     compare_items,
     count_item,
@@ -37,8 +37,8 @@ Says = Callable[[Item, ReplySpec], str | None]
 """What somebody replies to an item; None is a failed call."""
 
 
-def media(name: str, kind: Any = "picture") -> Media:
-    """A picture or video that lies nowhere, told from others by its name."""
+def media(name: str, kind: Any = "image") -> Media:
+    """An image or video that lies nowhere, told from others by its name."""
     return Media(name.encode().hex().ljust(64, "0")[:64], kind, "png", 8, 8)
 
 
@@ -60,9 +60,9 @@ def made_items() -> list[Item]:
     return items
 
 
-def _sequence(family: Family, n: int, order: str) -> PictureSequence:
-    pictures = tuple(media(f"{family}{n}-{at}") for at in range(len(order)))
-    return PictureSequence(f"{n}", pictures, order, sorted_pattern(order), "cup", f"{family}-{n}")
+def _sequence(family: Family, n: int, order: str) -> ImageSequence:
+    images = tuple(media(f"{family}{n}-{at}") for at in range(len(order)))
+    return ImageSequence(f"{n}", images, order, sorted_pattern(order), "cup", f"{family}-{n}")
 
 
 def _spec(item: Item) -> ReplySpec:

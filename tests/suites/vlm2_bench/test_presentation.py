@@ -1,4 +1,4 @@
-"""What is really sent: wordings by condition, dots, crops, frames, one laid-out picture."""
+"""What is really sent: wordings by condition, dots, crops, frames, one laid-out image."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def words(call: Call) -> str:
     return "\n".join(part for part in call.prompt.parts if isinstance(part, str))
 
 
-def pictures(call: Call) -> list[Media]:
+def images(call: Call) -> list[Media]:
     return [part for part in call.prompt.parts if isinstance(part, Media)]
 
 
@@ -62,9 +62,7 @@ def test_the_words_are_the_papers(small: ItemSet, tmp_path: Path) -> None:
     assert told["gc-trk"].startswith("Is the answer '")
     assert prompts.TRACK in told["gc-trk"]
     for call in calls(small, tmp_path, "vanilla").values():
-        assert isinstance(call.prompt.parts[-1], str), (
-            "pictures first, then the words, as the authors' scripts send them"
-        )
+        assert isinstance(call.prompt.parts[-1], str), "images first, then the words, as the authors' scripts send them"
 
 
 def test_methods_are_asked_where_they_belong(small: ItemSet, tmp_path: Path) -> None:
@@ -73,7 +71,7 @@ def test_methods_are_asked_where_they_belong(small: ItemSet, tmp_path: Path) -> 
     assert set(calls(small, tmp_path, "visual_prompt=vp-zoom-o")) == {"oc-cpr", "oc-cnt", "oc-grp"}
     assert set(calls(small, tmp_path, "method=cot")) == {"gc-mat", "gc-trk", "oc-cpr", "oc-cnt", "oc-grp"}
     assert set(calls(small, tmp_path, "frames=8")) == {"oc-vid"}
-    crossed = words(calls(small, tmp_path, "method=cot,visual_prompt=vp-grid,pictures=grey")["gc-mat"])
+    crossed = words(calls(small, tmp_path, "method=cot,visual_prompt=vp-grid,images=grey")["gc-mat"])
     assert (
         crossed.index(prompts.FORM_OF_CUE) < crossed.index("matrix with dimensions 6 by 6") < crossed.index(prompts.COT)
     )
@@ -86,8 +84,8 @@ def test_short_and_minimal_leave_out_the_rules(small: ItemSet, tmp_path: Path) -
     assert words(calls(small, tmp_path, "prompt=minimal")["oc-grp"]).startswith("Which images show the same object")
 
 
-def test_dots_lie_in_rows_from_the_top_and_carry_their_picture(small: ItemSet, tmp_path: Path) -> None:
-    shown = pictures(calls(small, tmp_path, "visual_prompt=vp-grid")["gc-mat"])
+def test_dots_lie_in_rows_from_the_top_and_carry_their_image(small: ItemSet, tmp_path: Path) -> None:
+    shown = images(calls(small, tmp_path, "visual_prompt=vp-grid")["gc-mat"])
     media = MediaFolder(tmp_path / "shown", small.media)
     assert [one.stored_sha256 for one in shown] == [one.sha256 for one in small.task("gc-mat")[0].query]
     places = DotGrid().places(384, 288)
@@ -104,7 +102,7 @@ def test_dots_lie_in_rows_from_the_top_and_carry_their_picture(small: ItemSet, t
     for ground in (white, black):
         first, second = (np.asarray(DotGrid().draw(ground, t), int) for t in (1, 2))
         assert (first != np.asarray(ground)).any()
-        assert (first != second).any(), "the label names the picture"
+        assert (first != second).any(), "the label names the image"
 
 
 @pytest.mark.parametrize("size", [(120, 90), (384, 288), (640, 480), (1600, 1200)])
@@ -134,22 +132,22 @@ def test_digits_are_ten_pixels_high(size: tuple[int, int], font_px: int, monkeyp
 
 def right_labels(drawn: Image.Image, plain: Image.Image) -> int:
     """Of 36 labels at half their size, those that are most like the same one on a plain ground."""
-    strips, templates = (np.stack([label_pixels(picture, n) for n in range(36)]) for picture in (drawn, plain))
+    strips, templates = (np.stack([label_pixels(image, n) for n in range(36)]) for image in (drawn, plain))
     likeness = np.corrcoef(strips, templates)[:36, 36:]
     return int((likeness.argmax(axis=1) == np.arange(36)).sum())
 
 
-def label_pixels(picture: Image.Image, number: int) -> Any:
+def label_pixels(image: Image.Image, number: int) -> Any:
     """The strip under a dot where its label stands, at half its size."""
-    _, _, x, y = DotGrid().places(*picture.size)[number]
-    height = round(max(15, 0.03 * min(picture.size))) + 6  # the type, and its rim
-    left, top = round(x - 2 * height), round(y + max(2, 0.006 * min(picture.size)) + 1)
-    strip = picture.convert("L").crop((left, top, left + 4 * height, top + height))
+    _, _, x, y = DotGrid().places(*image.size)[number]
+    height = round(max(15, 0.03 * min(image.size))) + 6  # the type, and its rim
+    left, top = round(x - 2 * height), round(y + max(2, 0.006 * min(image.size)) + 1)
+    strip = image.convert("L").crop((left, top, left + 4 * height, top + height))
     return np.asarray(strip.resize((2 * height, height // 2), Image.Resampling.BOX), float).ravel()
 
 
 def test_crops_are_exact_and_map_back(small: ItemSet, tmp_path: Path) -> None:
-    shown = pictures(calls(small, tmp_path, "visual_prompt=vp-zoom-o")["oc-cpr"])
+    shown = images(calls(small, tmp_path, "visual_prompt=vp-zoom-o")["oc-cpr"])
     item = next(item for item in small.task("oc-cpr") if item.split == "test")
     media = MediaFolder(tmp_path / "shown", small.media)
     for stored, crop in zip(item.query, shown, strict=True):
@@ -164,13 +162,13 @@ def test_boxes_of_a_detector_come_back_as_a_table(small: ItemSet, tmp_path: Path
     work = write_step(ZOOM, small, tmp_path / "zoom")
     linked = [item for item in small.items if item.task in ("oc-cpr", "oc-cnt", "oc-grp")]
     shown = {one.sha256 for item in linked for one in item.query}
-    assert {item.query[0].sha256 for item in work.items} == shown, "every picture once"
+    assert {item.query[0].sha256 for item in work.items} == shown, "every image once"
     run(work, ["fake:exact-boxes"], tmp_path / "boxes", show_progress=False)
     table = read_table("boxes", tmp_path / "boxes", small)
     assert table.author == "fake:exact-boxes"
     item = next(item for item in small.task("oc-cnt") if item.split == "test")
-    for picture in item.query:
-        assert best_box(table.rows[item.item_id][picture.sha256]) == tuple(item.regions["boxes"][picture.sha256])
+    for image in item.query:
+        assert best_box(table.rows[item.item_id][image.sha256]) == tuple(item.regions["boxes"][image.sha256])
     done = run(
         small,
         ["fake:oracle"],
@@ -207,7 +205,7 @@ def test_a_table_with_holes_is_refused(small: ItemSet, tmp_path: Path) -> None:
     (point,) = parse_conditions(SUITE.axes, "visual_prompt=vp-zoom-o")
     table = Annotations("boxes", "someone", small.card.content_hash, {item.item_id: {}})
     media = MediaFolder(tmp_path / "shown", small.media)
-    with pytest.raises(SnellenError, match="has nothing on picture"):
+    with pytest.raises(SnellenError, match="has nothing on image"):
         zoom(item, ViewContext(point, [item], {"boxes": table}))(item.view(), media, np.random.default_rng(0))
 
 
@@ -216,8 +214,8 @@ def test_a_table_with_holes_is_refused(small: ItemSet, tmp_path: Path) -> None:
     [
         (SubjectCard("chat:qwen/qwen2.5-vl-7b"), "1fps", "separate"),
         (SubjectCard("chat:openai/gpt-4o"), "16", "separate"),
-        (SubjectCard("chat:small", max_pictures=8), "8", "separate"),
-        (SubjectCard("chat:one", max_pictures=1), "16", "single"),
+        (SubjectCard("chat:small", max_images=8), "8", "separate"),
+        (SubjectCard("chat:one", max_images=1), "16", "single"),
         (SubjectCard("chat:said", attributes={"frames": "native"}), "native", "separate"),
     ],
 )
@@ -229,11 +227,11 @@ def test_frames_and_sheet_follow_the_subject(card: SubjectCard, frames: str, she
     assert "auto" not in settle(vanilla, SUITE, card).columns().values()
 
 
-def test_one_picture_subjects_get_one_sheet(small: ItemSet, tmp_path: Path) -> None:
-    shown = calls(small, tmp_path, "vanilla", SubjectCard("chat:one", max_pictures=1))
-    assert all(len(pictures(call)) == 1 for call in shown.values())
-    assert len(pictures(calls(small, tmp_path, "vanilla")["oc-vid"])) == 16
-    (video,) = pictures(calls(small, tmp_path, "frames=native")["oc-vid"])
+def test_one_image_subjects_get_one_sheet(small: ItemSet, tmp_path: Path) -> None:
+    shown = calls(small, tmp_path, "vanilla", SubjectCard("chat:one", max_images=1))
+    assert all(len(images(call)) == 1 for call in shown.values())
+    assert len(images(calls(small, tmp_path, "vanilla")["oc-vid"])) == 16
+    (video,) = images(calls(small, tmp_path, "frames=native")["oc-vid"])
     assert video.kind == "video"
 
 

@@ -135,13 +135,13 @@ def test_vlmevalkit_gives_points_for_counts_that_cannot_be() -> None:
 # From replies to the results of a task
 
 
-def pictures(count: int) -> tuple[Media, ...]:
-    return tuple(Media(f"{n:064x}", "picture", "png", 8, 6) for n in range(count))
+def images(count: int) -> tuple[Media, ...]:
+    return tuple(Media(f"{n:064x}", "image", "png", 8, 6) for n in range(count))
 
 
 def made(name: str, item_id: str, answer: Any, **told: Any) -> Item:
     kind = {"cnt": "integer", "grp": "choice", "vid": "description"}.get(name[3:], "true_false")
-    told = {"query": pictures(2), "group_id": item_id, "stimulus_id": item_id, **told}
+    told = {"query": images(2), "group_id": item_id, "stimulus_id": item_id, **told}
     told = {"cluster_id": told["group_id"], **told}
     return Item(item_id, "hard", name, "?", answer=answer, answer_kind=kind, **told)  # type: ignore[arg-type]
 
@@ -214,7 +214,7 @@ def test_a_failed_call_is_no_wrong_answer(tmp_path: Path) -> None:
 def test_counts(tmp_path: Path) -> None:
     lines = [(2, 1, "1"), (4, 1, "0"), (4, 4, "2 (two)"), (3, 3, "two"), (2, 2, "many")]
     items = [
-        made("pc-cnt", str(n), count, query=pictures(length), options=tuple(map(Option, "1234"[:length])))
+        made("pc-cnt", str(n), count, query=images(length), options=tuple(map(Option, "1234"[:length])))
         for n, (length, count, _) in enumerate(lines)
     ]
     found = table(tmp_path, items, [said(item, text) for item, (*_, text) in zip(items, lines, strict=True)])
@@ -226,7 +226,7 @@ def test_counts(tmp_path: Path) -> None:
     assert column(found, "value", "accuracy") == pytest.approx([1 / 5, 1 / 5, 1 / 5])
     assert column(found, "n", "accuracy") == [5, 5, 5]
     assert column(found, "no_answer_rate", "acc_num") == pytest.approx([1 / 5, 2 / 5, 2 / 5])
-    # E(2) twice, E(3), E(4) twice; published keeps one of two pictures and the one of three.
+    # E(2) twice, E(3), E(4) twice; published keeps one of two images and the one of three.
     every = (2 / 2 + 1 / 3 + 2 * 0.284714) / 5
     assert column(found, "chance", "acc_num") == pytest.approx([every, (1 / 2 + 1 / 3) / 2, every], abs=1e-6)
     assert column(found, "chance", "accuracy") == pytest.approx([(1 / 2 + 1 / 4 + 1 / 4 + 1 / 3 + 1 / 2) / 5] * 3)
@@ -236,7 +236,7 @@ def test_groups(tmp_path: Path) -> None:
     texts = {"1+3": "1 and 3", "none": "None", "2+3": "2 and 3", "1+2": "1 and 2"}
     options = tuple(Option(key, text) for key, text in texts.items())
     lines = [("1+3", "A) 1 and 3"), ("none", "The answer is B)"), ("2+3", "(C) 2 and 3"), ("1+2", "A")]
-    items = [made("oc-grp", str(n), key, options=options, query=pictures(3)) for n, (key, _) in enumerate(lines)]
+    items = [made("oc-grp", str(n), key, options=options, query=images(3)) for n, (key, _) in enumerate(lines)]
     found = table(tmp_path, items, [said(item, text) for item, (_, text) in zip(items, lines, strict=True)])
     assert column(found, "value", "accuracy") == [3 / 4, 1 / 4, 1 / 4]
     assert column(found, "chance", "accuracy") == [1 / 4] * 3

@@ -27,21 +27,21 @@ def test_a_draw_shows_its_pattern(pattern: str, seed: int, more: int, others: in
     of_main, distractors = needed(pattern)
     main = [("main", n) for n in range(of_main + more)]
     away = [("other", n) for n in range(distractors + others)]
-    pictures, order = draw(pattern, main, away, stream("test", seed))
-    assert len(set(pictures)) == len(pictures) == len(pattern)
+    images, order = draw(pattern, main, away, stream("test", seed))
+    assert len(set(images)) == len(images) == len(pattern)
     assert sorted_pattern(order) == pattern
     letters: dict[object, str] = {}
-    for picture, letter in zip(pictures, order, strict=True):  # each main picture one letter, each distractor its own
-        assert letters.setdefault("main" if picture in main else picture, letter) == letter
+    for image, letter in zip(images, order, strict=True):  # each main image one letter, each distractor its own
+        assert letters.setdefault("main" if image in main else image, letter) == letter
     assert len(letters) == len(set(letters.values())) == len(set(pattern))
     assert order[0] == "A"
-    assert (pictures, order) == draw(pattern, main, away, stream("test", seed))
+    assert (images, order) == draw(pattern, main, away, stream("test", seed))
 
 
-def test_pictures_and_places_are_both_drawn() -> None:
+def test_images_and_places_are_both_drawn() -> None:
     held = {draw("AAB", "wxyz", "12", stream("test", n)) for n in range(400)}
     assert {order for _, order in held} == {"AAB", "ABA", "ABB"}  # ABB: the distractor stands first
-    assert len({frozenset(pictures) for pictures, _ in held}) == 6 * 2
+    assert len({frozenset(images) for images, _ in held}) == 6 * 2
 
 
 @pytest.mark.parametrize("wrong", ["", "B", "ABB", "BA", "AC", "ABBA"])
@@ -50,6 +50,6 @@ def test_what_is_no_pattern_is_refused(wrong: str) -> None:
         needed(wrong)
 
 
-def test_too_few_pictures_are_refused() -> None:
-    with pytest.raises(ValueError, match="takes 3 pictures of the main one and 1 distractors, there are 2 and 1"):
+def test_too_few_images_are_refused() -> None:
+    with pytest.raises(ValueError, match="takes 3 images of the main one and 1 distractors, there are 2 and 1"):
         draw("AAAB", "ab", "c", stream("test", 0))

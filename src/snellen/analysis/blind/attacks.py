@@ -1,7 +1,7 @@
-"""Attackers that look at nothing: each learns from solved items, then answers others without their pictures.
+"""Attackers that look at nothing: each learns from solved items, then answers others without their images.
 
-They see an item as it is stored: its question, its options in order, its solved examples, the sizes of its pictures.
-What is drawn into a picture (marked boxes) is not seen. Which came first: Brown and others 2025, "Benchmark designers
+They see an item as it is stored: its question, its options in order, its solved examples, the sizes of its images.
+What is drawn into an image (marked boxes) is not seen. Which came first: Brown and others 2025, "Benchmark designers
 should train on the test set" (TsT, arXiv 2511.04655), who attack with a learner on everything but pixels.
 """
 
@@ -42,13 +42,13 @@ def choices(item: Item) -> tuple[str, ...]:
 
 
 def label(item: Item, key: str) -> str:
-    """What an option is called: its text; options that are pictures are called by their place."""
+    """What an option is called: its text; options that are images are called by their place."""
     texts = {option.key: option.text for option in item.options}
-    return texts.get(key, "") or (key if not item.options else f"picture {choices(item).index(key) + 1}")
+    return texts.get(key, "") or (key if not item.options else f"image {choices(item).index(key) + 1}")
 
 
 def portable(item: Item) -> Answer:
-    """The truth in terms that carry over to another item: boxes as shares of the picture, options by their label."""
+    """The truth in terms that carry over to another item: boxes as shares of the image, options by their label."""
     if item.answer_kind == "box":
         width, height = item.query[0].width, item.query[0].height
         x1, y1, x2, y2 = item.answer

@@ -1,4 +1,4 @@
-"""A learner on everything but pixels: words, options, places, solved examples, sizes and number of pictures.
+"""A learner on everything but pixels: words, options, places, solved examples, sizes and number of images.
 
 Where options are offered it learns, for each option of each item, whether it is the right one (logistic regression over
 hashed features); for counts and other few answers the same over all answers seen, then the answer that is worth most on
@@ -44,7 +44,7 @@ def item_features(item: Item) -> Iterator[str]:
     """What may be known of an item without its pixels."""
     yield f"question={item.question}"
     yield from (f"word={word}" for word in item.question.lower().split())
-    yield f"pictures={len(item.query)}"
+    yield f"images={len(item.query)}"
     for media in item.query[:1]:
         yield f"size={media.width}x{media.height}"
         yield f"shape={round(4 * np.log2(media.width / media.height))}"
@@ -54,7 +54,7 @@ def item_features(item: Item) -> Iterator[str]:
 
 
 def option_features(item: Item, key: str) -> Iterator[str]:
-    """What may be known of an option among the others: words, place, length, examples of it, its picture's size."""
+    """What may be known of an option among the others: words, place, length, examples of it, its image's size."""
     keys = choices(item)
     text, place = label(item, key), keys.index(key)
     yield f"label={text}"
@@ -74,11 +74,11 @@ def option_features(item: Item, key: str) -> Iterator[str]:
 
 
 def _media_features(item: Item, key: str) -> Iterator[str]:
-    """Whether an option's picture is one of the question's, letter for letter, and how its size lies to the others'."""
+    """Whether an option's image is one of the question's, letter for letter, and how its size lies to the others'."""
     media = {option.key: option.media for option in item.options}
     own = media.get(key, ())
     if own:
-        yield f"same file={any(picture in item.query for picture in own)}"
+        yield f"same file={any(image in item.query for image in own)}"
         areas = sorted(m[0].width * m[0].height for m in media.values() if m)
         yield f"area={areas.index(own[0].width * own[0].height)}/{len(areas)}"
 

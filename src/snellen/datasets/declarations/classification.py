@@ -1,4 +1,4 @@
-"""Datasets of one class a picture or face: textures, scenes, emotions, kinds of birds and aircraft, actions."""
+"""Datasets of one class an image or face: textures, scenes, emotions, kinds of birds and aircraft, actions."""
 
 from snellen.datasets.dataset import Dataset, DatasetCard
 from snellen.datasets.declarations import UNKNOWN
@@ -79,10 +79,10 @@ KTH_TIPS = Dataset(
             ),
             loader(
                 github("scatnet/scatnet", "classification/kthtips_src.m", "44bbc6aacc"),
-                "The class of a picture below KTH_TIPS is its folder.",
+                "The class of an image below KTH_TIPS is its folder.",
             ),
         ),
-        caveat="The archive of grey pictures unpacks to the same KTH_TIPS: keep them apart.",
+        caveat="The archive of grey images unpacks to the same KTH_TIPS: keep them apart.",
     ),
     ClassFolders(""),
 )
@@ -137,7 +137,7 @@ AID = Dataset(
             ),
             loader(
                 "https://huggingface.co/datasets/blanchon/AID/blob/main/README.md",
-                "10,000 pictures of 600 x 600 pixels in 30 classes.",
+                "10,000 images of 600 x 600 pixels in 30 classes.",
             ),
         ),
     ),
@@ -152,9 +152,9 @@ PLACES = Dataset(
         citation="Zhou et al., Places: A 10 Million Image Database for Scene Recognition, TPAMI 40(6), 2018",
         homepage="http://places2.csail.mit.edu",
         layout="places365_train_standard.txt, places365_val.txt, categories_places365.txt, data_256_standard/ or "
-        "data_256/, val_256/, extra69_train.txt, categories_extra69.txt, data_256_extra/ (filelists and small pictures "
+        "data_256/, val_256/, extra69_train.txt, categories_extra69.txt, data_256_extra/ (filelists and small images "
         "of the page)",
-        extras="of a picture: split",
+        extras="of an image: split",
         notes="434 = 365 + 69, and with the 30 classes of AID the 464 of AVA-Bench's main text.",
         verified="loaders",
         evidence=(
@@ -194,14 +194,14 @@ RAF_DB = Dataset(
         homepage="http://www.whdeng.cn/RAF/model1.html",
         layout="basic/EmoLabel/list_patition_label.txt (lines NAME NUMBER), basic/Image/original/*.jpg, "
         "basic/Annotation/boundingbox/NAME_boundingbox.txt (left, top, right, bottom)",
-        notes="The box is that of the one face that has an emotion: others may be in the picture. Without the folder "
+        notes="The box is that of the one face that has an emotion: others may be in the image. Without the folder "
         "of the boxes faces have none. The landmarks are not read.",
         verified="loaders",
         evidence=(
             loader(
                 github("HCPLab-SYSU/CD-FER-Benchmark", "DFA/Utils.py", "1059c1c54f"),
                 "RAF/basic/EmoLabel/list_patition_label.txt of name and number, numbers from 1 in the order "
-                "surprise, fear, disgust, happy, sad, angry, neutral; Image/original with one box a picture in "
+                "surprise, fear, disgust, happy, sad, angry, neutral; Image/original with one box an image in "
                 "Annotation/boundingbox, four numbers a file; train_ and test_ begin the names.",
             ),
             loader(
@@ -211,7 +211,7 @@ RAF_DB = Dataset(
             ),
         ),
         caveat="The files of boxes are read as NAME_boundingbox.txt, as code that was read but names no repository "
-        "has them; CD-FER-Benchmark calls them NAME.txt. Nobody says how many faces a whole picture shows.",
+        "has them; CD-FER-Benchmark calls them NAME.txt. Nobody says how many faces a whole image shows.",
     ),
     ClassLists(
         (NamedList("EmoLabel/list_patition_label.txt", ("Image/original",)),),
@@ -229,15 +229,15 @@ EXPW = Dataset(
         citation="Zhang et al., From Facial Expression Recognition to Interpersonal Relation Prediction, IJCV 126, "
         "2018",
         homepage="http://mmlab.ie.cuhk.edu.hk/projects/socialrelation/index.html",
-        layout="data/label/label.lst (lines picture, face, top, left, right, bottom, confidence, emotion), "
+        layout="data/label/label.lst (lines image, face, top, left, right, bottom, confidence, emotion), "
         "data/image/origin/*.jpg",
-        notes="A picture may show several faces: each is a thing with a box.",
+        notes="An image may show several faces: each is a thing with a box.",
         verified="loaders",
         evidence=(
             loader(
                 github("HazyResearch/meerkat", "meerkat/datasets/expw/__init__.py", "0d12ac1df2"),
                 "label/label.lst of eight columns (name, face, top, left, right, bottom, confidence, emotion) and "
-                "image/origin; several faces a picture, lines that come twice.",
+                "image/origin; several faces an image, lines that come twice.",
             ),
             loader(
                 github("HCPLab-SYSU/CD-FER-Benchmark", "DFA/Utils.py", "1059c1c54f"),
@@ -262,7 +262,7 @@ CUB = Dataset(
         homepage="https://www.vision.caltech.edu/datasets/cub_200_2011/",
         layout="CUB_200_2011/{images,image_class_labels,classes,bounding_boxes,train_test_split}.txt, "
         "CUB_200_2011/images/CLASS/*.jpg",
-        extras="of a picture: split",
+        extras="of an image: split",
         verified="loaders",
         evidence=(
             loader(
@@ -271,13 +271,13 @@ CUB = Dataset(
                     "tensorflow_datasets/image_classification/caltech_birds.py",
                     "022193c1f0",
                 ),
-                "CUB_200_2011/{images,train_test_split,bounding_boxes}.txt, each with the number of the picture "
+                "CUB_200_2011/{images,train_test_split,bounding_boxes}.txt, each with the number of the image "
                 "first; 1 is train; boxes are x, y, width, height in pixels, used as they stand; 200 classes.",
             ),
             loader(
                 github("open-mmlab/mmpretrain", "mmpretrain/datasets/cub.py", "63dbff8b64"),
-                "The same folder with image_class_labels.txt; pictures and classes are counted from 1; 5,994 "
-                "pictures to train, 5,794 to test.",
+                "The same folder with image_class_labels.txt; images and classes are counted from 1; 5,994 "
+                "images to train, 5,794 to test.",
             ),
         ),
         caveat="Whether the first pixel of a box is 0 or 1 stands nowhere: it is read as 0.",
@@ -293,18 +293,18 @@ AIRCRAFT = Dataset(
         citation="Maji et al., Fine-Grained Visual Classification of Aircraft, arXiv 1306.5151, 2013",
         homepage="https://www.robots.ox.ac.uk/~vgg/data/fgvc-aircraft/",
         layout="data/images_variant_{train,val,test}.txt, data/images_box.txt, data/images/*.jpg",
-        extras="of a picture: split",
-        notes="For research only. The last 20 rows of a picture are a banner with its author.",
+        extras="of an image: split",
+        notes="For research only. The last 20 rows of an image are a banner with its author.",
         verified="loaders",
         evidence=(
             loader(
                 github("pytorch/vision", "torchvision/datasets/fgvc_aircraft.py", "12b74a0e8b"),
-                "fgvc-aircraft-2013b/data/images_variant_SPLIT.txt of the picture's number, a blank and the variant, "
+                "fgvc-aircraft-2013b/data/images_variant_SPLIT.txt of the image's number, a blank and the variant, "
                 "which may hold blanks; data/images/NUMBER.jpg.",
             ),
             loader(
                 github("open-mmlab/mmpretrain", "mmpretrain/datasets/fgvcaircraft.py", "1cad446b1e"),
-                "The same files; 100 variants, 6,667 pictures to train and validate, 3,333 to test.",
+                "The same files; 100 variants, 6,667 images to train and validate, 3,333 to test.",
             ),
         ),
         caveat="That boxes in images_box.txt are xmin, ymin, xmax, ymax counted from 1 is taken from the archive's "
@@ -323,8 +323,8 @@ MOMENTS = Dataset(
         homepage="http://moments.csail.mit.edu",
         layout="trainingSet.csv, validationSet.csv (lines PATH,ACTION,votes for,votes against), "
         "training/ACTION/*.mp4, validation/ACTION/*.mp4",
-        extras="of a picture: split",
-        notes="For research only. The picture is the middle frame.",
+        extras="of an image: split",
+        notes="For research only. The image is the middle frame.",
         verified="loaders",
         evidence=(
             loader(

@@ -14,21 +14,21 @@ LVIS = Dataset(
         licence="CC BY 4.0",
         citation="Gupta, Dollár and Girshick, LVIS: A Dataset for Large Vocabulary Instance Segmentation, CVPR 2019",
         homepage="https://www.lvisdataset.org",
-        layout="lvis_v1_train.json and lvis_v1_val.json (beside the pictures or in annotations/), train2017/*.jpg and "
+        layout="lvis_v1_train.json and lvis_v1_val.json (beside the images or in annotations/), train2017/*.jpg and "
         "val2017/*.jpg of COCO",
-        extras="of a picture: split; neg_category_ids and not_exhaustive_category_ids as names of classes",
-        notes="The licence is that of the annotations; pictures are from Flickr under licences of their own. `area` is "
+        extras="of an image: split; neg_category_ids and not_exhaustive_category_ids as names of classes",
+        notes="The licence is that of the annotations; images are from Flickr under licences of their own. `area` is "
         "that of the mask. Only classes outside not_exhaustive_category_ids may be counted.",
         verified="loaders",
         evidence=(
             loader(
                 github("open-mmlab/mmdetection", "configs/_base_/datasets/lvis_v1_instance.py", "09df0e347e"),
-                "annotations/lvis_v1_train.json with train2017/; of annotations/lvis_v1_val.json pictures lie in "
+                "annotations/lvis_v1_train.json with train2017/; of annotations/lvis_v1_val.json images lie in "
                 "val2017/ and train2017/.",
             ),
             loader(
                 github("facebookresearch/VLPart", "datasets/README.md", "aaaffa9b5a"),
-                "lvis_v1_train.json and lvis_v1_val.json, pictures train2017/ and val2017/ of COCO.",
+                "lvis_v1_train.json and lvis_v1_val.json, images train2017/ and val2017/ of COCO.",
             ),
         ),
         caveat="The fields neg_category_ids and not_exhaustive_category_ids are those of the dataset's page, which "
@@ -54,8 +54,8 @@ OBJECTS365 = Dataset(
         homepage="https://www.objects365.org",
         layout="zhiyuan_objv2_train.json and zhiyuan_objv2_val.json (beside train/ and val/ or in annotations/), "
         "train/patchN/*.jpg, val/patchN/*.jpg",
-        extras="of a thing: iscrowd, isfake, isreflected, where they are set; of a picture: split",
-        notes="iscrowd marks a group in one box: such classes of a picture cannot be counted.",
+        extras="of a thing: iscrowd, isfake, isreflected, where they are set; of an image: split",
+        notes="iscrowd marks a group in one box: such classes of an image cannot be counted.",
         verified="loaders",
         evidence=(
             loader(
@@ -65,7 +65,7 @@ OBJECTS365 = Dataset(
             loader(
                 github("ultralytics/ultralytics", "ultralytics/cfg/datasets/Objects365.yaml", "002363f134"),
                 "The publisher's archives patchN and zhiyuan_objv2_SPLIT.json; bbox is x, y of the upper left "
-                "corner, width, height in pixels; file_name ends with the picture's name.",
+                "corner, width, height in pixels; file_name ends with the image's name.",
             ),
         ),
     ),
@@ -84,13 +84,13 @@ INATURALIST = Dataset(
         licence=UNKNOWN,
         citation="Van Horn et al., Benchmarking Representation Learning for Natural World Image Collections, CVPR 2021",
         homepage="https://github.com/visipedia/inat_comp/tree/master/2021",
-        layout="train.json or train_mini.json, val.json, and the pictures as file_name has them: train/CLASS/*.jpg, "
+        layout="train.json or train_mini.json, val.json, and the images as file_name has them: train/CLASS/*.jpg, "
         "val/CLASS/*.jpg",
-        extras="of a thing: common_name, supercategory, kingdom, phylum, class, order, family, genus; of a picture: "
+        extras="of a thing: common_name, supercategory, kingdom, phylum, class, order, family, genus; of an image: "
         "split",
         notes="The published annotations hold no boxes (those of 2017 do), while AVA-Bench locates birds and mammals: "
-        "boxes are read where a file has `bbox`, else the one thing of a picture has none. Aves and Mammalia stand in "
-        "`class`. Pictures have licences of their own.",
+        "boxes are read where a file has `bbox`, else the one thing of an image has none. Aves and Mammalia stand in "
+        "`class`. Images have licences of their own.",
         verified="listing",
         evidence=(
             listing(
@@ -99,7 +99,7 @@ INATURALIST = Dataset(
                 "category; 10,000 species.",
             ),
         ),
-        caveat="The names of the files and of the folders of pictures stand on a later version of that page than the "
+        caveat="The names of the files and of the folders of images stand on a later version of that page than the "
         "one read.",
     ),
     CocoJson(
@@ -116,10 +116,10 @@ INATURALIST_2017 = Dataset(
         citation="Van Horn et al., The iNaturalist Species Classification and Detection Dataset, CVPR 2018",
         homepage="https://github.com/visipedia/inat_comp/tree/master/2017",
         layout="train_2017_bboxes.json, val_2017_bboxes.json, train_val_images/SUPERCATEGORY/SPECIES/*.jpg",
-        extras="of a thing: supercategory; of a picture: split",
+        extras="of a thing: supercategory; of an image: split",
         notes="Not a dataset of AVA-Bench: it stands in for iNaturalist-2021, of which no boxes are published. People "
-        "drew boxes by supercategory: of several boxes in a training picture not each need be of the species named. "
-        "For research only. Pictures have licences of their own.",
+        "drew boxes by supercategory: of several boxes in a training image not each need be of the species named. "
+        "For research only. Images have licences of their own.",
         verified="listing",
         evidence=(
             listing(
@@ -182,7 +182,7 @@ CARPK = Dataset(
             ),
             loader(
                 github("natalib1/Car-Counting-Challenge", "datasets/tool/draw_bounding_boxes.py", "6d660329b3"),
-                "NAME.txt of each picture: five whole numbers a car, the first four x1 y1 x2 y2 in pixels.",
+                "NAME.txt of each image: five whole numbers a car, the first four x1 y1 x2 y2 in pixels.",
             ),
             loader(
                 github("sordonia120446/vision", "app/carpk/draw_bounding_boxes.py", "27f869b764"),
@@ -203,22 +203,22 @@ CROWD_HUMAN = Dataset(
         layout="annotation_train.odgt, annotation_val.odgt, Images/*.jpg (the zips of train and val unpacked into one "
         "folder or several)",
         labels=("person",),
-        extras="of a thing: full_box and head_box as [x1, y1, x2, y2], not cut; ignore, where it is set; of a picture: "
+        extras="of a thing: full_box and head_box as [x1, y1, x2, y2], not cut; ignore, where it is set; of an image: "
         "split",
         notes="AVA-Bench names the Crowd Surveillance Dataset in its main text and CrowdHuman in its appendix, with "
         "the citation of a third one, VSCrowd. CrowdHuman and VSCrowd are read; of the Crowd Surveillance Dataset "
         "(Yan et al. 2019) no page that we know describes the files. Persons with ignore, and `mask`, are no single "
-        "persons: do not count pictures that have them.",
+        "persons: do not count images that have them.",
         verified="loaders",
         evidence=(
             loader(
                 github("open-mmlab/mmdetection", "mmdet/datasets/crowdhuman.py", "0854fb2d2e"),
-                "ID.jpg is the picture; fbox, vbox and hbox are [x, y, width, height] in pixels; other tags than "
+                "ID.jpg is the image; fbox, vbox and hbox are [x, y, width, height] in pixels; other tags than "
                 "person and extra.ignore are no single persons.",
             ),
             loader(
                 github("dataset-ninja/crowdhuman", "src/convert.py", "b8121238dd"),
-                "annotation_train.odgt and annotation_val.odgt, a JSON object a line with ID and gtboxes; pictures "
+                "annotation_train.odgt and annotation_val.odgt, a JSON object a line with ID and gtboxes; images "
                 "in CrowdHuman_train0N/Images and CrowdHuman_val/Images.",
             ),
         ),
@@ -237,10 +237,10 @@ VS_CROWD = Dataset(
         layout="annotations/VIDEO.txt (VIDEO is train_NNN or test_NNN; a line a frame: FrameID, then HeadID x1 y1 x2 "
         "y2 p1 p2 for every head), videos/VIDEO/FrameID.jpg",
         labels=("person",),
-        extras="of a thing: head, its id in the video; point, x and y of its centre in pixels; of a picture: video; "
+        extras="of a thing: head, its id in the video; point, x and y of its centre in pixels; of an image: video; "
         "split",
         notes="What AVA-Bench cites for crowds, under the names of two other datasets (see CrowdHuman). Boxes are "
-        "those of heads. Five frames a second are nearly the same picture: keep those of a video on one side of a "
+        "those of heads. Five frames a second are nearly the same image: keep those of a video on one side of a "
         "split. The page counts 634 videos, 479 to train and 137 to test, which are 616.",
         verified="listing",
         evidence=(
@@ -265,13 +265,13 @@ FSC_147 = Dataset(
         homepage="https://github.com/cvlab-stonybrook/LearningToCountEverything",
         layout="annotation_FSC147_384.json, ImageClasses_FSC147.txt, Train_Test_Val_FSC_147.json, "
         "images_384_VarV2/*.jpg",
-        extras="of a thing: point, x and y in pixels; of a picture: split",
+        extras="of a thing: point, x and y in pixels; of an image: split",
         verified="listing",
         evidence=(
             listing(
                 github("cvlab-stonybrook/LearningToCountEverything", "test.py", "18df403e0e"),
-                "images_384_VarV2; a split is a list of file names under train, val, test; of a picture "
-                "box_examples_coordinates and points, in pixels of that folder's pictures.",
+                "images_384_VarV2; a split is a list of file names under train, val, test; of an image "
+                "box_examples_coordinates and points, in pixels of that folder's images.",
             ),
             listing(
                 github("cvlab-stonybrook/LearningToCountEverything", "data/ImageClasses_FSC147.txt", "a8041e89fe"),
@@ -300,11 +300,11 @@ KITTI = Dataset(
         layout="training/image_2/*.png, training/label_2/*.txt; for depth also mapping/ of the object devkit and "
         "data_depth_annotated/{train,val}/DRIVE/proj_depth/groundtruth/image_02/*.png",
         extras="of a thing: truncated, occluded, size_m (height, width, length), at_m (x, y, z), rotation_y, "
-        "nearest_m; of a picture: drive, where the devkit's mapping tells it; unmarked, where there are DontCare "
+        "nearest_m; of an image: drive, where the devkit's mapping tells it; unmarked, where there are DontCare "
         "regions: x1, y1, x2, y2 of all of them, one after the other",
         notes="DontCare regions are not things: things in them are not marked. nearest_m is the distance of the "
         "nearest corner of the thing's box along the camera's axis, worked out from its place, size and turn. Depth is "
-        "measured by laser at some pixels only, and for those pictures of which the depth benchmark has the frame.",
+        "measured by laser at some pixels only, and for those images of which the depth benchmark has the frame.",
         verified="loaders",
         evidence=(
             loader(
@@ -315,7 +315,7 @@ KITTI = Dataset(
             ),
             loader(
                 github("pytorch/vision", "torchvision/datasets/kitti.py", "004357d84c"),
-                "A text file a picture of the same number; columns 4 to 7 the box, 8 to 10 height, width and length, "
+                "A text file an image of the same number; columns 4 to 7 the box, 8 to 10 height, width and length, "
                 "11 to 13 the place, 14 the turn.",
             ),
         ),

@@ -31,10 +31,10 @@ WFDD = Dataset(
             ),
             listing(
                 github("cqylunlun/GLASS", "README.md", "007f783e73"),
-                "4,101 pictures of 4 cloths; three kinds of defects, marked in every pixel.",
+                "4,101 images of 4 cloths; three kinds of defects, marked in every pixel.",
             ),
         ),
-        caveat="Table 5 of VFM Bench counts 444 pictures, the authors 4,101.",
+        caveat="Table 5 of VFM Bench counts 444 images, the authors 4,101.",
     ),
     MvtecLayout(),
 )
@@ -59,7 +59,7 @@ AITEX = Dataset(
             ),
             loader(
                 github("chaeyeon2367/dl-python-ImageDetection", "README.md"),
-                "245 pictures, 140 without a defect; nnnn_ddd_ff.png and nnnn_ddd_ff_mask.png, as the dataset's page "
+                "245 images, 140 without a defect; nnnn_ddd_ff.png and nnnn_ddd_ff_mask.png, as the dataset's page "
                 "has them.",
             ),
         ),
@@ -80,22 +80,22 @@ PRODUCT1M = Dataset(
         "Pretraining, ICCV 2021",
         homepage="https://github.com/zhanxlin/Product1M",
         layout="product1m_dev_ossurl_v2.txt, product1m_test_ossurl_v2.txt (lines "
-        "id#####title#####url#####url#####product#;#product) and images/ID.jpg: the pictures that the lists link to",
-        notes="Pictures of several products are left out: they have no one class. The training list has no classes.",
+        "id#####title#####url#####url#####product#;#product) and images/ID.jpg: the images that the lists link to",
+        notes="Images of several products are left out: they have no one class. The training list has no classes.",
         verified="listing",
         evidence=(
             listing(
                 github("zhanxlin/Product1M", "product1m_dev_ossurl_v2.txt", "db3ac79595"),
-                "The list itself: number, title, two addresses of the picture, the second ending with NUMBER.jpg, "
+                "The list itself: number, title, two addresses of the image, the second ending with NUMBER.jpg, "
                 "and products with #;# between them; several of one product stand several times.",
             ),
             listing(
                 github("zhanxlin/Product1M", "README.md", "035267011d"),
-                "The two addresses of a line lead to the same picture; the lists of train and gallery are downloads "
+                "The two addresses of a line lead to the same image; the lists of train and gallery are downloads "
                 "of their own.",
             ),
         ),
-        caveat="That the pictures lie in images/ below the lists is ours: the release has addresses only.",
+        caveat="That the images lie in images/ below the lists is ours: the release has addresses only.",
     ),
     ProductList(
         "cosmetics",
@@ -126,7 +126,7 @@ PRODUCTS_10K = Dataset(
             ),
             loader(
                 github("melgor/Visual-Product-Recognition-2023", "visual_search/dataset/dataset.py", "2e31c32cc9"),
-                "Columns name (of the picture in the folder) and class.",
+                "Columns name (of the image in the folder) and class.",
             ),
             loader(
                 github(
@@ -134,7 +134,7 @@ PRODUCTS_10K = Dataset(
                     "MCS2023_baseline/data_utils/dataset.py",
                     "a9bb2188a8",
                 ),
-                "Three columns: picture, class and group.",
+                "Three columns: image, class and group.",
             ),
             loader(
                 github(
@@ -168,7 +168,7 @@ SCENERY_WATERMARK = Dataset(
         evidence=(
             listing(
                 "https://huggingface.co/datasets/qwertyforce/scenery_watermarks/blob/main/README.md?code=true",
-                "22,762 pictures of 512 x 512 pixels in two classes, no_watermark and watermark, as parquet.",
+                "22,762 images of 512 x 512 pixels in two classes, no_watermark and watermark, as parquet.",
             ),
             listing(
                 "https://github.com/qwertyforce/scenery_watermarks",
@@ -207,7 +207,7 @@ RICE_IMAGE = Dataset(
                     "AliKHaliliT/75000-Rice-Image-Dataset-for-Object-Detection-and-Object-Segmentation",
                     "README.md",
                 ),
-                "Five kinds of rice of 15,000 pictures each.",
+                "Five kinds of rice of 15,000 images each.",
             ),
             loader(
                 "https://huggingface.co/datasets/nateraw/rice-image-dataset",
@@ -236,7 +236,7 @@ FABRICS = Dataset(
 IMAGE_EXPOSURES = Dataset(
     DatasetCard(
         name="ImageExposures",
-        title="SICE (multi-exposure sequences), and over-exposed RAW pictures",
+        title="SICE (multi-exposure sequences), and over-exposed RAW images",
         licence=UNKNOWN,
         citation="Cai et al., Learning a Deep Single Image Contrast Enhancer from Multi-Exposure Images, IEEE TIP "
         "27(4), 2018; Fu et al., Raw Image Based Over-Exposure Correction Using Channel-Guidance Strategy, IEEE TCSVT "
@@ -244,23 +244,23 @@ IMAGE_EXPOSURES = Dataset(
         homepage="https://doi.org/10.1109/TIP.2018.2794218",
         layout="{Dataset_Part1,Dataset_Part2}/SCENE/1.JPG … from dark to bright, PART/Label/SCENE.JPG",
         labels=("under-exposed", "well exposed", "over-exposed"),
-        notes="Three classes. The RAW pictures of Fu et al. are not read: their layout is "
+        notes="Three classes. The RAW images of Fu et al. are not read: their layout is "
         "described on no page we know, and subjects take no RAW.",
         verified="assumed",
         evidence=(
             listing(
                 github("csjcai/SICE", "README.md", "0704e0a977"),
                 "Part 1 of 360 sequences and part 2 of 229, whose references are an archive of their own: 4,413 "
-                "pictures; no folder is named.",
+                "images; no folder is named.",
             ),
             loader(
                 github("ZhaoChuyang/DeepLLE", "deeplle/data/datasets/sice.py", "6c31126d9d"),
                 "Dataset_Part1 and Dataset_Part2, a folder a sequence, and Label with the reference by the "
-                "sequence's name. Dark pictures are found by their brightness, not by their numbers.",
+                "sequence's name. Dark images are found by their brightness, not by their numbers.",
             ),
         ),
         caveat="One publisher of code was found where two are wanted. That numbers run from dark to bright stands "
-        "only in code that names no repository: compare the first and the last picture of some sequences.",
+        "only in code that names no repository: compare the first and the last image of some sequences.",
     ),
     Exposures("scene"),
 )
@@ -283,7 +283,7 @@ CLOTHING_ATTRIBUTES = Dataset(
         evidence=(
             listing(
                 github("suki2691/ClothingClassifier", "ClothingAttributeDataset/README", "e20a181fd9"),
-                "The publisher's README in a copy of the files: 1,856 pictures, 26 attributes, the names of the "
+                "The publisher's README in a copy of the files: 1,856 images, 26 attributes, the names of the "
                 "values 1, 2, 3 … of each in order, NaN where the workers did not agree.",
             ),
             listing(
@@ -297,7 +297,7 @@ CLOTHING_ATTRIBUTES = Dataset(
             ),
             loader(
                 github("nmeripo/Identifying-Clothing-Attributes", "preprocess.py", "6a1eb30f64"),
-                "The table of a file is called GT, and its row N is picture N+1.",
+                "The table of a file is called GT, and its row N is image N+1.",
             ),
             loader(
                 github(

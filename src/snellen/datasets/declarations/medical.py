@@ -22,7 +22,7 @@ GMAI_MMBENCH = Dataset(
         homepage="https://huggingface.co/datasets/OpenGVLab/GMAI-MMBench",
         layout="GMAI-MMBench_VAL.tsv (columns index, image as base64, question, A … E, answer, modality, clinical "
         "VQA task …; the test tables have no answers), or Parquet of the same columns",
-        notes="Objects are modality and clinical task. Pictures come from 284 datasets with licences of their own.",
+        notes="Objects are modality and clinical task. Images come from 284 datasets with licences of their own.",
         verified="listing",
         evidence=(
             listing(
@@ -32,7 +32,7 @@ GMAI_MMBENCH = Dataset(
             ),
             loader(
                 "https://huggingface.co/datasets/VLMEval/GMAI-MMBench/tree/main",
-                "GMAI-MMBench_VAL.tsv of 9.34 GB: the table as VLMEvalKit reads multiple choice, with pictures in "
+                "GMAI-MMBench_VAL.tsv of 9.34 GB: the table as VLMEvalKit reads multiple choice, with images in "
                 "base64.",
             ),
         ),

@@ -7,7 +7,7 @@ from snellen.datasets.formats.class_folders import ClassFolders
 from snellen.datasets.formats.image_masks import ImagesAndMasks, Pair
 
 HIDDEN, OPEN = "camouflaged", "not camouflaged"
-ONE_CLASS = "All pictures are of one class: a task needs pictures without camouflage from elsewhere (those of COD10K)."
+ONE_CLASS = "All images are of one class: a task needs images without camouflage from elsewhere (those of COD10K)."
 
 RICE_LEAF_DISEASE = Dataset(
     DatasetCard(
@@ -27,7 +27,7 @@ RICE_LEAF_DISEASE = Dataset(
             ),
             loader(
                 "https://huggingface.co/datasets/Solshine/Rice_Diagnosis_Leaf_Images_FromKaggle",
-                "Classes called Bacterial leaf blight, Brown spot and Leaf smut; 120 pictures.",
+                "Classes called Bacterial leaf blight, Brown spot and Leaf smut; 120 images.",
             ),
         ),
         caveat="The name of the folder around the classes was not seen; any name is read.",
@@ -97,11 +97,11 @@ COD10K = Dataset(
             loader(
                 github("Sarthak6o1/Camouflaged-Object-Detection", "Readme.md"),
                 "The readme of the archive: {Train,Test}/{Image,GT_Object,GT_Instance,GT_Edge}; names COD10K-CAM-… "
-                "and COD10K-NonCAM-…; 6,000 pictures to train, 4,000 to test, 5,066 of them camouflaged.",
+                "and COD10K-NonCAM-…; 6,000 images to train, 4,000 to test, 5,066 of them camouflaged.",
             ),
             loader(
                 github("chenqiu1024/Seg-R1", "utils/prepare_cod.py", "ca1256fae4"),
-                "COD10K-v3, where NonCAM in a name tells the pictures without camouflage.",
+                "COD10K-v3, where NonCAM in a name tells the images without camouflage.",
             ),
         ),
     ),
@@ -129,7 +129,7 @@ NC4K = Dataset(
         evidence=(
             listing(
                 github("JingZhang617/COD-Rank-Localize-and-Segment", "README.md", "1dbfeeb375"),
-                "The archive has pictures, masks and masks of instances; no folder is named.",
+                "The archive has images, masks and masks of instances; no folder is named.",
             ),
             loader(
                 github(
@@ -141,7 +141,7 @@ NC4K = Dataset(
             ),
             loader(
                 "https://huggingface.co/datasets/cod-tdq/cod",
-                "NC4K/Imgs, NC4K/GT and NC4K/Instance, 4,121 pictures.",
+                "NC4K/Imgs, NC4K/GT and NC4K/Instance, 4,121 images.",
             ),
         ),
         caveat="That 0 is the ground and anything else the object is the convention of such masks, seen only of "
@@ -182,10 +182,10 @@ EPLID = Dataset(
             ),
             loader(
                 github("timothyafolami/Plan-Leaf-Image-Classification", "notebooks/experiment.ipynb", "cbf12d0888"),
-                "Folders Apple, Berry, Fig, Guava, Orange, Palm, Persimmon and Tomato, 3,588 pictures.",
+                "Folders Apple, Berry, Fig, Guava, Orange, Palm, Persimmon and Tomato, 3,588 images.",
             ),
         ),
-        caveat="The first loader found that the same leaf was often taken several times in some seconds: pictures "
+        caveat="The first loader found that the same leaf was often taken several times in some seconds: images "
         "may resemble each other closely.",
     ),
     ClassFolders("plant leaf"),

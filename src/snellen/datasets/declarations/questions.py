@@ -16,7 +16,7 @@ NYU_DEPTH = Dataset(
         citation="Silberman et al., Indoor Segmentation and Support Inference from RGBD Images, ECCV 2012",
         homepage="https://cs.nyu.edu/~fergus/datasets/nyu_depth_v2.html",
         layout="nyu_depth_v2_labeled.mat (MATLAB 7.3)",
-        extras="of a thing: instance, nearest_m, median_m; of a picture: scene",
+        extras="of a thing: instance, nearest_m, median_m; of an image: scene",
         notes="Things are instances of the classes in `names`, walls and floors among them; boxes go around masks.",
         verified="loaders",
         evidence=(
@@ -26,16 +26,16 @@ NYU_DEPTH = Dataset(
                     "src/nicr_scene_analysis_datasets/datasets/nyuv2/prepare_dataset.py",
                     "0786b85898",
                 ),
-                "images, labels, instances and depths of the HDF5 file, pictures first and the other axes the wrong "
+                "images, labels, instances and depths of the HDF5 file, images first and the other axes the wrong "
                 "way round; labels 1 to 894, 0 none; instances are counted from 1 within a class; depths in metres; "
                 "texts as numbers behind references.",
             ),
             loader(
                 github("GabrielMajeri/nyuv2-python-toolbox", "nyuv2/labeled.py", "647ec0d44a"),
-                "images and depths of the HDF5 file, pictures first.",
+                "images and depths of the HDF5 file, images first.",
             ),
         ),
-        caveat="The second turns the axes by 90 degrees where the first exchanges them, which mirrors a picture: "
+        caveat="The second turns the axes by 90 degrees where the first exchanges them, which mirrors an image: "
         "they are exchanged here. Names of scenes are read from scenes, the first reads sceneTypes.",
     ),
     NyuDepth(),
@@ -50,13 +50,13 @@ VQA_V2 = Dataset(
         homepage="https://visualqa.org",
         layout="v2_OpenEnded_mscoco_{train,val}2014_questions.json, v2_mscoco_{train,val}2014_annotations.json, "
         "train2014/*.jpg, val2014/*.jpg of COCO",
-        extras="of a question: answer_type, question_type; of a picture: split",
+        extras="of a question: answer_type, question_type; of an image: split",
         notes="The licence is that of the annotations.",
         verified="loaders",
         evidence=(
             loader(
                 github("dandelin/ViLT", "DATA.md", "3db8b50354"),
-                "The names of the four JSON files and of the folders, pictures COCO_train2014_000000000009.jpg.",
+                "The names of the four JSON files and of the folders, images COCO_train2014_000000000009.jpg.",
             ),
             loader(
                 github("hengyuan-hu/bottom-up-attention-vqa", "tools/download.sh", "f51446b47c"),
@@ -79,17 +79,17 @@ COCO_TEXT = Dataset(
         "arXiv 1601.07140, 2016",
         homepage="https://bgshih.github.io/cocotext/",
         layout="cocotext.v2.json, train2014/*.jpg of COCO",
-        extras="of a word: legibility, language, class; of a picture: split",
+        extras="of a word: legibility, language, class; of an image: split",
         verified="loaders",
         evidence=(
             loader(
                 github("mindee/doctr", "doctr/datasets/coco_text.py", "1f1da14354"),
-                "Objects imgs and anns by id; file_name and set of a picture; image_id, legibility, utf8_string and "
+                "Objects imgs and anns by id; file_name and set of an image; image_id, legibility, utf8_string and "
                 "bbox [x, y, width, height] of a word.",
             ),
             loader(
                 github("open-mmlab/mmocr", "dataset_zoo/cocotextv2/textdet.py", "4ae693f692"),
-                "cocotext.v2.json of the publisher's release, train and val in the one file; all pictures in "
+                "cocotext.v2.json of the publisher's release, train and val in the one file; all images in "
                 "train2014 of COCO.",
             ),
         ),
@@ -105,14 +105,14 @@ IIIT5K = Dataset(
         citation="Mishra, Alahari and Jawahar, Scene Text Recognition using Higher Order Language Priors, BMVC 2012",
         homepage="https://cvit.iiit.ac.in/research/projects/cvit-projects/the-iiit-5k-word-dataset",
         layout="IIIT5K/traindata.mat, IIIT5K/testdata.mat, IIIT5K/{train,test}/*.png",
-        extras="of a picture: split",
-        notes="A picture is a cropped word, written in capitals in the lists whatever it looks like.",
+        extras="of an image: split",
+        notes="An image is a cropped word, written in capitals in the lists whatever it looks like.",
         verified="loaders",
         evidence=(
             loader(
                 github("mindee/doctr", "doctr/datasets/iiit5k.py", "0079209521"),
-                "A MATLAB struct array whose rows begin with the picture's path below the folder; of every word "
-                "picture and text.",
+                "A MATLAB struct array whose rows begin with the image's path below the folder; of every word "
+                "image and text.",
             ),
             loader(
                 github("open-mmlab/mmocr", "dataset_zoo/iiit5k/textrecog.py", "1d5f43e79f"),
@@ -134,7 +134,7 @@ TEXT_VQA = Dataset(
         homepage="https://textvqa.org/dataset/",
         layout="TextVQA_0.5.1_{train,val}.json, TextVQA_Rosetta_OCR_v0.2_{train,val}.json, train_images/*.jpg",
         extras="of a word: rotation in degrees (then the box is that of the word before it is turned about its "
-        "upper left corner: assumed); of a picture: split",
+        "upper left corner: assumed); of an image: split",
         notes="Words were read by a program (Rosetta), not by people. AVA-Bench does not say which boxes it used.",
         verified="loaders",
         evidence=(
@@ -147,7 +147,7 @@ TEXT_VQA = Dataset(
                 "TextVQA_Rosetta_OCR_v0.2_train.json and _val.json beside the questions.",
             ),
         ),
-        caveat="That boxes are shares of the picture (top_left_x, top_left_y, width, height) and that words may be "
+        caveat="That boxes are shares of the image (top_left_x, top_left_y, width, height) and that words may be "
         "turned stands in code that names no repository; about which point a word is turned is assumed.",
     ),
     TextVqa(),
@@ -162,9 +162,9 @@ EGO_ORIENT = Dataset(
         "Models through Egocentric Instruction Tuning, 2024",
         homepage="https://github.com/jhCOR/EgoOrientBench",
         layout="all_data/EgocentricDataset of the homepage: train_benchmark/benchmark.json, or additional_data/"
-        "benchmark_imagenet.json, or testing_data/benchmark_mini.json, beside the pictures imagenet_after/*",
-        extras="of a thing: orientation; of a question: type; of a picture: domain",
-        notes="Orientations are told for one thing a picture, on four or more questions.",
+        "benchmark_imagenet.json, or testing_data/benchmark_mini.json, beside the images imagenet_after/*",
+        extras="of a thing: orientation; of a question: type; of an image: domain",
+        notes="Orientations are told for one thing an image, on four or more questions.",
         verified="listing",
         evidence=(
             listing(
@@ -183,11 +183,11 @@ EGO_ORIENT = Dataset(
                     "bbfe8c5245",
                 ),
                 "The same form without domain and base_dataset; category_name holds all names of ImageNet in some "
-                "questions about a picture and the first of them in others; pictures .JPEG.",
+                "questions about an image and the first of them in others; images .JPEG.",
             ),
             listing(
                 github("jhCOR/EgoOrientBench", "Benchmark_Evaluation/evaluate.py", "19e191aefe"),
-                "The whole benchmark is train_benchmark/benchmark.json, its pictures imagenet_after/NAME, whatever "
+                "The whole benchmark is train_benchmark/benchmark.json, its images imagenet_after/NAME, whatever "
                 "folder image names.",
             ),
         ),
@@ -214,7 +214,7 @@ CURE_OR = Dataset(
         "ICMLA 2018",
         homepage="https://github.com/olivesgatech/CURE-OR",
         layout="BACKGROUND_DEVICE_ORIENTATION_OBJECT_CHALLENGE_LEVEL.jpg, in whatever folders",
-        extras="of a thing: orientation; of a picture: background, device, challenge (1: none), level",
+        extras="of a thing: orientation; of an image: background, device, challenge (1: none), level",
         notes="Labels are the numbers of the objects, 001 to 100: no page has their names as text.",
         verified="listing",
         evidence=(
@@ -226,7 +226,7 @@ CURE_OR = Dataset(
             ),
         ),
         caveat="The page is that of the small version. Left side is the object's own left side turned to the camera, "
-        "or the side the object faces: it does not say which, and the pictures were not at hand.",
+        "or the side the object faces: it does not say which, and the images were not at hand.",
     ),
     CureOr(),
 )

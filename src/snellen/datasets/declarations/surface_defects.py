@@ -49,7 +49,7 @@ MVTEC_AD_2 = Dataset(
             loader(
                 github("open-edge-platform/anomalib", "src/anomalib/data/datasets/image/mvtecad2.py", "21f7a98625"),
                 "The 8 objects; train/good, validation/good, test_public/{good,bad}, "
-                "test_public/ground_truth/bad/NAME_mask.png; the private test pictures have no labels.",
+                "test_public/ground_truth/bad/NAME_mask.png; the private test images have no labels.",
             ),
             loader(
                 github("TonyLinX/MediCLIP", "data/README.md"),
@@ -83,7 +83,7 @@ MVTEC_LOCO = Dataset(
                     "src/anomalib/data/datasets/image/mvtec_loco.py",
                     "0aa3fc49c7",
                 ),
-                "The 5 objects; SPLIT/CLASS/NAME.png, ground_truth/CLASS/NAME/000.png …, several masks a picture, "
+                "The 5 objects; SPLIT/CLASS/NAME.png, ground_truth/CLASS/NAME/000.png …, several masks an image, "
                 "joined by or.",
             ),
             loader(
@@ -112,7 +112,7 @@ MVTEC_3D = Dataset(
         evidence=(
             loader(
                 github("open-edge-platform/anomalib", "src/anomalib/data/datasets/depth/mvtec_3d.py", "0aa3fc49c7"),
-                "The 10 objects; SPLIT/CLASS/{rgb,xyz,gt}, of one picture the same name in each; masks in test alone.",
+                "The 10 objects; SPLIT/CLASS/{rgb,xyz,gt}, of one image the same name in each; masks in test alone.",
             ),
             loader(
                 github("eliahuhorwitz/3D-ADS", "data/mvtec3d.py", "f7c6b964e7"),
@@ -121,7 +121,7 @@ MVTEC_3D = Dataset(
             ),
         ),
     ),
-    MvtecLayout(splits=("train", "validation", "test"), masks="{split}/{label}/gt", pictures="rgb"),
+    MvtecLayout(splits=("train", "validation", "test"), masks="{split}/{label}/gt", images="rgb"),
 )  # fmt: skip
 
 VISA = Dataset(
@@ -142,7 +142,7 @@ VISA = Dataset(
         evidence=(
             listing(
                 github("amazon-science/spot-diff", "README.md", "1e31eb5240"),
-                "12 objects with their counts (10,821 pictures), normal and anomalous ones in folders Normal and "
+                "12 objects with their counts (10,821 images), normal and anomalous ones in folders Normal and "
                 "Anomaly; the licence.",
             ),
             listing(
@@ -173,12 +173,12 @@ BTAD = Dataset(
         evidence=(
             loader(
                 github("open-edge-platform/anomalib", "src/anomalib/data/datasets/image/btech.py", "0aa3fc49c7"),
-                "Objects 01, 02, 03; SPLIT/{ok,ko}, pictures .bmp or .png, ground_truth/CLASS/NAME.png; ok is "
+                "Objects 01, 02, 03; SPLIT/{ok,ko}, images .bmp or .png, ground_truth/CLASS/NAME.png; ok is "
                 "without defect.",
             ),
             loader(
                 github("M-3LAB/open-iad", "dataset/btad.py", "54ef14063b"),
-                "Objects 01, 02, 03; pictures .bmp or .png, masks of 03 .bmp.",
+                "Objects 01, 02, 03; images .bmp or .png, masks of 03 .bmp.",
             ),
             loader(
                 github("DonaldRR/SimpleNet", "datasets/btad.py", "15f87c5b42"),
@@ -204,7 +204,7 @@ GOODS_AD = Dataset(
         evidence=(
             listing(
                 github("jianzhang96/GoodsAD", "README.md", "3634130426"),
-                "The 6 objects, with good and defective pictures counted for each (6,124); the format is that of "
+                "The 6 objects, with good and defective images counted for each (6,124); the format is that of "
                 "MVTec AD.",
             ),
         ),
@@ -226,12 +226,12 @@ ISP_AD = Dataset(
         evidence=(
             listing(
                 "https://huggingface.co/datasets/p4ulk/ISP-AD",
-                "559,049 pictures of three modalities in 256 and 512 pixels, synthetic and real defects; no folder "
+                "559,049 images of three modalities in 256 and 512 pixels, synthetic and real defects; no folder "
                 "is named.",
             ),
         ),
         caveat="The publisher's page names no folder and no public loader was found: read as MVTec AD. Two sizes of "
-        "the same pictures may lie in it, which would be read both.",
+        "the same images may lie in it, which would be read both.",
     ),
     MvtecLayout(),
 )
@@ -268,7 +268,7 @@ NEU_DET = Dataset(
         citation="Wu, NEU-DET, IEEE DataPort, 2024",
         homepage="https://dx.doi.org/10.21227/j84r-f770",
         layout="IMAGES/*.jpg and ANNOTATIONS/*.xml in the form of Pascal VOC, or train and validation folders of "
-        "both: pictures and annotations are paired by their names",
+        "both: images and annotations are paired by their names",
         labels=("crazing", "inclusion", "patches", "pitted_surface", "rolled-in_scale", "scratches"),
         verified="loaders",
         evidence=(
@@ -278,12 +278,12 @@ NEU_DET = Dataset(
                     "ANNOTATIONS/scratches_100.xml",
                     "4bab6b2550",
                 ),
-                "A copy of the files: ANNOTATIONS/*.xml beside IMAGES/*.jpg of the same names. A box across a "
-                "picture of 200 pixels runs from 1 to 200: pixels count from 1 and the last one is included.",
+                "A copy of the files: ANNOTATIONS/*.xml beside IMAGES/*.jpg of the same names. A box across an "
+                "image of 200 pixels runs from 1 to 200: pixels count from 1 and the last one is included.",
             ),
             loader(
                 github("Buster-maker/neural-architecture-search", "README.md"),
-                "1,800 pictures of six kinds of defects, one folder of pictures and one of annotations in the form "
+                "1,800 images of six kinds of defects, one folder of images and one of annotations in the form "
                 "of Pascal VOC.",
             ),
         ),

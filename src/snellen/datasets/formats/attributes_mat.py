@@ -1,4 +1,4 @@
-"""One MATLAB file an attribute, a value a picture: the Clothing Attributes Dataset.
+"""One MATLAB file an attribute, a value an image: the Clothing Attributes Dataset.
 
 Chen, Gallagher and Girod, "Describing Clothing by Semantic Attributes", ECCV 2012: `images/000001.jpg` …, and
 `labels/NAME_GT.mat` with a column `GT` of as many rows (NaN: the people who labelled it did not agree).
@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from snellen.datasets.formats.file_tree import folders_holding, name_below, pictures
+from snellen.datasets.formats.file_tree import folders_holding, images, name_below
 from snellen.datasets.formats.matlab import read_variable
+from snellen.datasets.image_files import ImageFile
 from snellen.datasets.inventory import Note
-from snellen.datasets.picture_files import PictureFile
-from snellen.datasets.sample import RawSample, labelled_picture
+from snellen.datasets.sample import RawSample, labelled_image
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class Attribute:
     """What becomes one object.
 
-    One file: `values` name its values 1, 2, …. Several files of no (1) and yes (2): `values` name them, and a picture
+    One file: `values` name its values 1, 2, …. Several files of no (1) and yes (2): `values` name them, and an image
     counts where exactly one of them says yes.
     """
 
@@ -37,20 +37,20 @@ class Attribute:
 
 @dataclass(frozen=True)
 class AttributesMat:
-    """Settings of the layout. Row n of every file is the n-th picture by name."""
+    """Settings of the layout. Row n of every file is the n-th image by name."""
 
     attributes: tuple[Attribute, ...]
-    pictures: str = "images"
+    images: str = "images"
     labels: str = "labels"
     variable: str = "GT"
 
     def scan(self, root: Path) -> Iterator[RawSample | Note]:
-        """See `Reader`. Attributes as declared, pictures by name: a picture has a sample an attribute."""
+        """See `Reader`. Attributes as declared, images by name: an image has a sample an attribute."""
         base = next(folders_holding(root, (self.labels,)), None)
         if base is None:
             yield Note("missing", f"no folder {self.labels}", str(root))
             return
-        paths = pictures(base / self.pictures)
+        paths = images(base / self.images)
         for attribute in self.attributes:
             columns: list[NDArray[np.float64]] = []
             for name in attribute.files:
@@ -69,9 +69,9 @@ class AttributesMat:
         column = read_column(path, self.variable)
         if isinstance(column, str):
             return Note("unreadable", column, location)
-        if len(column) != row_count:  # a picture too few moves every later label to its neighbour
+        if len(column) != row_count:  # an image too few moves every later label to its neighbour
             return Note(
-                "missing", "pictures: there are not as many as labels", f"{location}: {len(column)} and {row_count}"
+                "missing", "images: there are not as many as labels", f"{location}: {len(column)} and {row_count}"
             )
         return column
 
@@ -95,6 +95,6 @@ def _attribute(
             yes = [index for index, number in enumerate(numbers) if number == 2]
             index = yes[0] if len(yes) == 1 else -1
         if 0 <= index < len(attribute.values):
-            yield labelled_picture(id, PictureFile(path), attribute.values[index], attribute.object)
+            yield labelled_image(id, ImageFile(path), attribute.values[index], attribute.object)
         else:
             yield Note("left out", f"no one value of {attribute.object}", id)

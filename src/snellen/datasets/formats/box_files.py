@@ -1,4 +1,4 @@
-"""Boxes in one file a picture: XML of Pascal VOC (DIOR), text (CARPK, KITTI); in one line a picture (CrowdHuman)."""
+"""Boxes in one file an image: XML of Pascal VOC (DIOR), text (CARPK, KITTI); in one line an image (CrowdHuman)."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from pydantic import BaseModel, ValidationError
 
 from snellen.core.item import Box
 from snellen.datasets.fitting import annotated_file
-from snellen.datasets.formats.file_tree import entries, folders_holding, name_below, pictures, pictures_below
+from snellen.datasets.formats.file_tree import entries, folders_holding, images, images_below, name_below
 from snellen.datasets.formats.lists import rows
+from snellen.datasets.image_files import DepthPng
 from snellen.datasets.inventory import Note
-from snellen.datasets.picture_files import DepthPng
 from snellen.datasets.sample import Annotation, AttributeValue, RawSample
 
 KITTI_PER_METRE = 256.0
@@ -24,14 +24,14 @@ KITTI_PER_METRE = 256.0
 
 @dataclass(frozen=True)
 class VocObjects:
-    """Settings of the layout: DIOR. Every XML file of `annotations`, and the picture of its stem in one of `pictures`.
+    """Settings of the layout: DIOR. Every XML file of `annotations`, and the image of its stem in one of `images`.
 
     Everingham et al., "The Pascal Visual Object Classes Challenge", IJCV 2010: `object/name`, `object/bndbox`; pixels
     count from 1 and the last one is included.
     """
 
     annotations: str
-    pictures: tuple[str, ...]
+    images: tuple[str, ...]
 
     def scan(self, root: Path) -> Iterator[RawSample | Note]:
         """See `Reader`. Annotations by name."""
@@ -39,11 +39,11 @@ class VocObjects:
         if base is None:
             yield Note("missing", f"no folder {self.annotations}", str(root))
             return
-        by_stem = {path.stem: path for folder in self.pictures for path in pictures(base / folder)}
+        by_stem = {path.stem: path for folder in self.images for path in images(base / folder)}
         for xml in entries(base / self.annotations):
             if xml.suffix.lower() != ".xml":
                 continue
-            path = by_stem.pop(xml.stem, base / self.pictures[0] / f"{xml.stem}.jpg")
+            path = by_stem.pop(xml.stem, base / self.images[0] / f"{xml.stem}.jpg")
             try:
                 annotations, malformed = _read_voc(xml)
             except (OSError, ET.ParseError) as error:
@@ -52,7 +52,7 @@ class VocObjects:
             yield from (Note("unreadable", "object in another form", f"{xml.name}: {name}") for name in malformed)
             yield from annotated_file(name_below(path, root), path, annotations, lost=len(malformed))
         for path in by_stem.values():
-            yield Note("odd", "picture without annotation", name_below(path, root))
+            yield Note("odd", "image without annotation", name_below(path, root))
 
 
 def _read_voc(xml: Path) -> tuple[list[Annotation], list[str]]:
@@ -74,13 +74,13 @@ def _read_voc(xml: Path) -> tuple[list[Annotation], list[str]]:
 
 @dataclass(frozen=True)
 class TextBoxes:
-    """Settings of the layout: CARPK. `annotations/NAME.txt` of lines x1 y1 x2 y2 class, `pictures/NAME.png`.
+    """Settings of the layout: CARPK. `annotations/NAME.txt` of lines x1 y1 x2 y2 class, `images/NAME.png`.
 
     Everything is `label`: the class is a number that is always the same.
     """
 
     annotations: str
-    pictures: str
+    images: str
     label: str
     suffix: str = ".png"
 
@@ -90,11 +90,11 @@ class TextBoxes:
         if base is None:
             yield Note("missing", f"no folder {self.annotations}", str(root))
             return
-        by_stem = {path.stem: path for path in pictures(base / self.pictures)}
+        by_stem = {path.stem: path for path in images(base / self.images)}
         for text in entries(base / self.annotations):
             if text.suffix != ".txt":
                 continue
-            path = by_stem.pop(text.stem, base / self.pictures / f"{text.stem}{self.suffix}")
+            path = by_stem.pop(text.stem, base / self.images / f"{text.stem}{self.suffix}")
             annotations: list[Annotation] = []
             lost = 0
             for row in rows(text, root):
@@ -107,7 +107,7 @@ class TextBoxes:
                     annotations.append(Annotation(self.label, box))
             yield from annotated_file(name_below(path, root), path, annotations, lost=lost)
         for path in by_stem.values():
-            yield Note("odd", "picture without annotation", name_below(path, root))
+            yield Note("odd", "image without annotation", name_below(path, root))
 
 
 def box_of(cells: list[str]) -> Box | None:
@@ -125,18 +125,18 @@ class Kitti:
 
     Devkit of the object benchmark, readme.txt: `training/label_2/000000.txt` of lines type, truncated, occluded, alpha,
     box (left, top, right, bottom), height, width, length, x, y, z (metres, camera), rotation_y. Its folder `mapping`
-    leads from pictures to frames of the raw data, by which the depth benchmark names its files. In regions DontCare
+    leads from images to frames of the raw data, by which the depth benchmark names its files. In regions DontCare
     objects were left unmarked, often because they are far away.
     """
 
     def scan(self, root: Path) -> Iterator[RawSample | Note]:
-        """See `Reader`. Pictures by number."""
+        """See `Reader`. Images by number."""
         base = next(folders_holding(root, ("training/label_2",)), None)
         if base is None:
             yield Note("missing", "no folder training/label_2", str(root))
             return
         frames = _frames(root)
-        by_stem = {path.stem: path for path in pictures(base / "training/image_2")}
+        by_stem = {path.stem: path for path in images(base / "training/image_2")}
         for text in entries(base / "training/label_2"):
             path = by_stem.pop(text.stem, base / f"training/image_2/{text.stem}.png")
             annotations: list[Annotation] = []
@@ -160,7 +160,7 @@ class Kitti:
                 name_below(path, root), path, annotations, lost=lost, depth=depth, attributes=attributes
             )
         for path in by_stem.values():
-            yield Note("odd", "picture without annotation", name_below(path, root))
+            yield Note("odd", "image without annotation", name_below(path, root))
 
 
 def _read_kitti(cells: list[str]) -> Annotation | str | None:
@@ -182,14 +182,14 @@ def _read_kitti(cells: list[str]) -> Annotation | str | None:
 
 
 def _frames(root: Path) -> dict[str, tuple[str, str]]:
-    """Number of a training picture -> (drive, frame) in the raw data; empty without the devkit's mapping."""
+    """Number of a training image -> (drive, frame) in the raw data; empty without the devkit's mapping."""
     base = next(folders_holding(root, ("mapping/train_rand.txt",)), None)
     if base is None:
         return {}
     order = [cell for row in rows(base / "mapping/train_rand.txt", root, ",") if not isinstance(row, Note)
              for cell in row[1] if cell.isdigit()]  # fmt: skip
     named = [row[1] for row in rows(base / "mapping/train_mapping.txt", root) if not isinstance(row, Note)]
-    # The devkit counts the lines of its mapping from 1; the first picture is 000000.
+    # The devkit counts the lines of its mapping from 1; the first image is 000000.
     return {f"{number:06}": (named[int(line) - 1][1], named[int(line) - 1][2])
             for number, line in enumerate(order)
             if 0 < int(line) <= len(named) and len(named[int(line) - 1]) == 3}  # fmt: skip
@@ -229,11 +229,11 @@ class CrowdHuman:
     """Settings of the layout: `annotation_{train,val}.odgt`, one JSON object a line, and `Images/ID.jpg`.
 
     Shao et al. 2018 and the dataset's download page: boxes [x, y, width, height] of the whole person (`fbox`, which may
-    reach far beyond the picture), of what is visible (`vbox`) and of the head (`hbox`). A person's box is the visible
+    reach far beyond the image), of what is visible (`vbox`) and of the head (`hbox`). A person's box is the visible
     one; `mask` and `ignore` mark what are no single persons.
     """
 
-    pictures: tuple[str, ...] = ("Images",)
+    images: tuple[str, ...] = ("Images",)
 
     def scan(self, root: Path) -> Iterator[RawSample | Note]:
         """See `Reader`. Train, then val; lines as they stand."""
@@ -242,7 +242,7 @@ class CrowdHuman:
         if base is None:
             yield Note("missing", f"no annotations {' or '.join(names)}", str(root))
             return
-        by_stem = {path.stem: path for path in pictures_below(base)}
+        by_stem = {path.stem: path for path in images_below(base)}
         for name in names:
             if not (base / name).is_file():
                 yield Note("odd", "annotations are not there", name)

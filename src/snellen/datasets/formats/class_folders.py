@@ -6,20 +6,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from snellen.datasets.formats.file_tree import entries, name_below, pictures, subfolders
+from snellen.datasets.formats.file_tree import entries, images, name_below, subfolders
+from snellen.datasets.image_files import ImageFile
 from snellen.datasets.inventory import Note
-from snellen.datasets.picture_files import PictureFile
-from snellen.datasets.sample import RawSample, labelled_picture
+from snellen.datasets.sample import RawSample, labelled_image
 
 SPLITS = frozenset({"train", "training", "test", "testing", "val", "valid", "validation", "images", "image"})
 
 
 @dataclass(frozen=True)
 class ClassFolders:
-    """Settings of the layout. The class is the nearest folder around the picture that is not a split (`SPLITS`).
+    """Settings of the layout. The class is the nearest folder around the image that is not a split (`SPLITS`).
 
-    `between` is how many folders stand between a class and its pictures (Fabrics: one, the sample). Where a folder
-    called `only` lies in the root, nothing else is read: what lies beside it are the same pictures again.
+    `between` is how many folders stand between a class and its images (Fabrics: one, the sample). Where a folder
+    called `only` lies in the root, nothing else is read: what lies beside it are the same images again.
     """
 
     object: str
@@ -27,7 +27,7 @@ class ClassFolders:
     only: str = ""
 
     def scan(self, root: Path) -> Iterator[RawSample | Note]:
-        """See `Reader`. Folders and pictures by name."""
+        """See `Reader`. Folders and images by name."""
         tops = subfolders(root)
         kept = [folder for folder in tops if folder.name == self.only]
         if not kept:
@@ -41,16 +41,16 @@ class ClassFolders:
 
     def _folder(self, root: Path, folder: Path) -> Iterator[RawSample | Note]:
         label = self._label(root, folder)
-        for path in pictures(folder):
+        for path in images(folder):
             if label:
-                yield labelled_picture(name_below(path, root), PictureFile(path), label, self.object)
+                yield labelled_image(name_below(path, root), ImageFile(path), label, self.object)
             else:
-                yield Note("odd", "picture outside a class folder", name_below(path, root))
+                yield Note("odd", "image outside a class folder", name_below(path, root))
         below = subfolders(folder)
         for subfolder in below:
             yield from self._folder(root, subfolder)
         if not below and folder != root and not any(path.is_file() for path in entries(folder)):
-            yield Note("odd", "class without pictures", name_below(folder, root))
+            yield Note("odd", "class without images", name_below(folder, root))
 
     def _label(self, root: Path, folder: Path) -> str:
         names = folder.relative_to(root).parts

@@ -32,9 +32,9 @@ BOXED, MASKED = 8, 16
 
 @dataclass(frozen=True)
 class CocoFile:
-    """One file of annotations and where its pictures lie.
+    """One file of annotations and where its images lie.
 
-    `names` are the paths where it may lie, the first one there counts. `folder` stands before the picture's own name,
+    `names` are the paths where it may lie, the first one there counts. `folder` stands before the image's own name,
     of which the last `tail` parts are kept (0: all).
     """
 
@@ -48,7 +48,7 @@ class CocoFile:
 class CocoJson:
     """Settings of the layout.
 
-    `name` is the field of an image that names its picture (a path or an address). `image_fields` are further
+    `name` is the field of an image that names its image (a path or an address). `image_fields` are further
     fields of images that become attributes, `category_fields` fields of categories that become `extra` of every
     annotation; lists of category ids become tuples of their names. Without `areas`, `area` is not that of a mask, and
     not read.
@@ -75,7 +75,7 @@ class CocoJson:
                 yield from self._file(root, base, file, path)
 
     def read(self, images: Path, path: Path) -> Iterator[RawSample | Note]:
-        """The samples of one file, wherever it lies, whose pictures are below `images`; `files` has its settings."""
+        """The samples of one file, wherever it lies, whose images are below `images`; `files` has its settings."""
         return self._file(images, images, self.files[0], path)
 
     def _file(self, root: Path, base: Path, file: CocoFile, path: Path) -> Iterator[RawSample | Note]:
@@ -86,7 +86,7 @@ class CocoJson:
                 if problem:
                     yield Note(*problem[:2], f"{name}: {problem[2]}")
         except (OSError, ValueError, RecursionError) as error:
-            # No sample at all: a picture with some of its objects looks like one with all.
+            # No sample at all: an image with some of its objects looks like one with all.
             yield Note("unreadable", "not JSON of annotations; copy it again", f"{name}: {error}")
             return
         yield from (Note(*problem[:2], f"{name}: {problem[2]}") for problem in table.sort())
@@ -100,7 +100,7 @@ class CocoJson:
         name = PurePosixPath(*name.parts[-file.tail :]) if file.tail else name
         path = base / file.folder / name
         if name.is_absolute() or ".." in name.parts:
-            yield Note("odd", "picture outside the folder", image.name)
+            yield Note("odd", "image outside the folder", image.name)
             return
         attributes: dict[str, AttributeValue] = {"split": file.split}
         for key, field_ in image.fields.items():

@@ -10,24 +10,24 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from snellen.datasets.formats.file_tree import folders_holding, name_below, pictures, subfolders
+from snellen.datasets.formats.file_tree import folders_holding, images, name_below, subfolders
+from snellen.datasets.image_files import ImageFile
 from snellen.datasets.inventory import Note
-from snellen.datasets.picture_files import PictureFile
-from snellen.datasets.sample import RawSample, labelled_picture
+from snellen.datasets.sample import RawSample, labelled_image
 
 
 @dataclass(frozen=True)
 class Exposures:
-    """Settings of the layout. `classes` are the darkest picture of a sequence, its reference, and its brightest.
+    """Settings of the layout. `classes` are the darkest image of a sequence, its reference, and its brightest.
 
-    The pictures between are left out: which of them still look right nobody has written down. A sequence with a gap is
-    left out; that its last picture is gone cannot be seen, since sequences differ in length.
+    The images between are left out: which of them still look right nobody has written down. A sequence with a gap is
+    left out; that its last image is gone cannot be seen, since sequences differ in length.
     """
 
     object: str
     classes: tuple[str, str, str] = ("under-exposed", "well exposed", "over-exposed")
     references: str = "Label"
-    min_pictures: int = 3
+    min_images: int = 3
 
     def scan(self, root: Path) -> Iterator[RawSample | Note]:
         """See `Reader`. Parts and scenes by name; of a scene dark, reference, bright."""
@@ -35,7 +35,7 @@ class Exposures:
         if not bases:
             yield Note("missing", f"no folder {self.references} beside the sequences", str(root))
         for base in bases:
-            references = {path.stem: path for path in pictures(base / self.references)}
+            references = {path.stem: path for path in images(base / self.references)}
             for folder in sorted(subfolders(base), key=lambda path: _order(path.name)):
                 if folder.name != self.references:
                     yield from self._sequence(root, folder, references.pop(folder.name, None))
@@ -44,21 +44,21 @@ class Exposures:
 
     def _sequence(self, root: Path, folder: Path, reference: Path | None) -> Iterator[RawSample | Note]:
         location = name_below(folder, root)
-        paths = sorted(pictures(folder), key=lambda path: _order(path.stem))
-        if len(paths) < self.min_pictures:
-            yield Note("missing", f"pictures of a sequence (fewer than {self.min_pictures})", location)
+        paths = sorted(images(folder), key=lambda path: _order(path.stem))
+        if len(paths) < self.min_images:
+            yield Note("missing", f"images of a sequence (fewer than {self.min_images})", location)
             return
         numbers = [_order(path.stem)[0] for path in paths]
         if numbers != list(range(1, len(paths) + 1)):  # the next one would take the place of a dark one that is gone
-            yield Note("missing", "pictures of a sequence (numbers are not 1, 2, …)", location)
+            yield Note("missing", "images of a sequence (numbers are not 1, 2, …)", location)
             return
         if reference is None:
             yield Note("missing", "reference of a sequence", location)
         for path in paths[1:-1]:
             yield Note("left out", "between the ends of a sequence", name_below(path, root))
-        for picture, label in zip((paths[0], reference, paths[-1]), self.classes, strict=True):
-            if picture is not None:
-                yield labelled_picture(name_below(picture, root), PictureFile(picture), label, self.object)
+        for image, label in zip((paths[0], reference, paths[-1]), self.classes, strict=True):
+            if image is not None:
+                yield labelled_image(name_below(image, root), ImageFile(image), label, self.object)
 
 
 def _order(name: str) -> tuple[int, str]:

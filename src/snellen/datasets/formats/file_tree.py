@@ -24,16 +24,16 @@ def subfolders(folder: Path) -> list[Path]:
     return [path for path in entries(folder) if path.is_dir()]
 
 
-def pictures(folder: Path) -> list[Path]:
-    """The picture files directly in a folder, by name (by their suffix; nothing is opened)."""
+def images(folder: Path) -> list[Path]:
+    """The image files directly in a folder, by name (by their suffix; nothing is opened)."""
     return [path for path in entries(folder) if path.suffix.lower() in SUFFIXES]
 
 
-def pictures_below(folder: Path) -> Iterator[Path]:
-    """All picture files below a folder: those of a folder first, then its folders in order of name."""
-    yield from pictures(folder)
+def images_below(folder: Path) -> Iterator[Path]:
+    """All image files below a folder: those of a folder first, then its folders in order of name."""
+    yield from images(folder)
     for inner in subfolders(folder):
-        yield from pictures_below(inner)
+        yield from images_below(inner)
 
 
 def folders_holding(root: Path, parts: tuple[str, ...], depth: int = DEPTH) -> Iterator[Path]:
@@ -53,16 +53,16 @@ def name_below(path: Path, root: Path) -> str:
     return path.relative_to(root).as_posix()
 
 
-def masks_by_picture(folder: Path) -> dict[str, list[Path]]:
-    """Mask files of a folder by the stem of the picture they mark.
+def masks_by_image(folder: Path) -> dict[str, list[Path]]:
+    """Mask files of a folder by the stem of the image they mark.
 
-    `7.png`, `7_mask.png`, `7_mask2.png` and every picture in the folder `7` mark the picture whose stem is 7: MVTec AD,
+    `7.png`, `7_mask.png`, `7_mask2.png` and every image in the folder `7` mark the image whose stem is 7: MVTec AD,
     AITEX and MVTec LOCO AD write so.
     """
     masks: dict[str, list[Path]] = {}
     for path in entries(folder):
         if path.is_dir():
-            masks.setdefault(path.name, []).extend(pictures(path))
+            masks.setdefault(path.name, []).extend(images(path))
         elif path.suffix.lower() in SUFFIXES:
             masks.setdefault(re.sub(r"_mask\d*$", "", path.stem), []).append(path)
     return masks

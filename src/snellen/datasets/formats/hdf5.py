@@ -28,7 +28,7 @@ class MissingH5pyError(SnellenError):
 class _Hdf5Entry:
     """Entry `index` along the first axis of an array in an HDF5 file.
 
-    Layout of NYU-Depth V2, which MATLAB stored column by column: pictures [n, 3, width, height] of uint8, depths
+    Layout of NYU-Depth V2, which MATLAB stored column by column: images [n, 3, width, height] of uint8, depths
     [n, width, height] of float32 metres.
     """
 
@@ -43,17 +43,17 @@ class _Hdf5Entry:
 
 
 @dataclass(frozen=True)
-class Hdf5Picture(_Hdf5Entry):
-    """A picture in an array of an HDF5 file."""
+class Hdf5Image(_Hdf5Entry):
+    """An image in an array of an HDF5 file."""
 
     def read(self, location: str) -> tuple[bytes, str]:
-        """See `Picture`. A PNG is made of the entry."""
+        """See `Image`. A PNG is made of the entry."""
         from PIL import Image
 
         return png.encode(Image.fromarray(self.load().transpose(2, 1, 0))), "png"
 
     def inspect(self, location: str) -> None:
-        """See `Picture`. The reader has read the entry already."""
+        """See `Image`. The reader has read the entry already."""
 
 
 @dataclass(frozen=True)

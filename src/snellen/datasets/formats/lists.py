@@ -1,4 +1,4 @@
-"""Pictures named in text files: one line a picture or a face, classes in a file or told by the settings."""
+"""Images named in text files: one line an image or a face, classes in a file or told by the settings."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from pathlib import Path, PurePosixPath
 from snellen.core.item import Box
 from snellen.datasets.fitting import annotated_file
 from snellen.datasets.formats.file_tree import folders_holding, name_below
+from snellen.datasets.image_files import VideoFrame
 from snellen.datasets.inventory import Note
-from snellen.datasets.picture_files import VideoFrame
 from snellen.datasets.sample import Annotation, RawSample
 
 
 @dataclass(frozen=True)
 class NamedList:
-    """A list, the folder of its pictures and the split it stands for. `classes` is a file of lines NAME NUMBER.
+    """A list, the folder of its images and the split it stands for. `classes` is a file of lines NAME NUMBER.
 
     `folders` are the names that the folder may have: the first that is there counts.
     """
@@ -27,7 +27,7 @@ class NamedList:
     classes: str = ""
 
     def folder(self, base: Path) -> Path:
-        """Where the pictures lie, or should lie, below the folder that holds the list."""
+        """Where the images lie, or should lie, below the folder that holds the list."""
         return next((base / name for name in self.folders if (base / name).is_dir()), base / self.folders[0])
 
 
@@ -35,15 +35,15 @@ class NamedList:
 class ClassLists:
     """Settings of the layout: Places365, RAF-DB, ExpW, Moments in Time.
 
-    Lines are cut at `separator` (None: spaces). Columns count from 0: of the picture (`picture`), of the class
-    (`label`), of the face's box (`box`: left, top, right, bottom; none for whole pictures). A class is a number that
-    `labels` or the list's `classes` name, or the name itself where there is neither. Several lines of one picture make
-    one sample. With `video`, files are videos and their middle frame is the picture. Where `boxes` is a folder, a file
-    NAME_boundingbox.txt of it (left, top, right, bottom) has the box of the face that the picture's line is about.
+    Lines are cut at `separator` (None: spaces). Columns count from 0: of the image (`image`), of the class
+    (`label`), of the face's box (`box`: left, top, right, bottom; none for whole images). A class is a number that
+    `labels` or the list's `classes` name, or the name itself where there is neither. Several lines of one image make
+    one sample. With `video`, files are videos and their middle frame is the image. Where `boxes` is a folder, a file
+    NAME_boundingbox.txt of it (left, top, right, bottom) has the box of the face that the image's line is about.
     """
 
     lists: tuple[NamedList, ...]
-    picture: int = 0
+    image: int = 0
     label: int = 1
     box: tuple[int, int, int, int] | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
@@ -53,7 +53,7 @@ class ClassLists:
     boxes: str = ""
 
     def scan(self, root: Path) -> Iterator[RawSample | Note]:
-        """See `Reader`. Lists as declared, pictures in the order of their first lines."""
+        """See `Reader`. Lists as declared, images in the order of their first lines."""
         base = next(folders_holding(root, tuple(file.name for file in self.lists)), None)
         if base is None:
             yield Note("missing", f"no list {' or '.join(file.name for file in self.lists)}", str(root))
@@ -84,13 +84,13 @@ class ClassLists:
             parsed = self._row(cells, labels, bool(file.classes))
             if isinstance(parsed, str):
                 yield Note("unreadable", parsed, location)
-                if len(cells) > self.picture:
-                    name = cells[self.picture].lstrip(self.strip)
+                if len(cells) > self.image:
+                    name = cells[self.image].lstrip(self.strip)
                     lost[name] = lost.get(name, 0) + 1
                 continue
             name, annotation = parsed
             if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
-                yield Note("odd", "picture outside the folder", location)
+                yield Note("odd", "image outside the folder", location)
             elif annotation in annotations.setdefault(name, []) or (annotations[name] and annotation.box is None):
                 yield Note("odd", "line of a list twice; the first counts", location)
             else:
@@ -98,35 +98,35 @@ class ClassLists:
         if self.boxes:
             yield from self._add_boxes(root, base / self.boxes, annotations)
         folder = file.folder(base)
-        for name, of_picture in annotations.items():
+        for name, of_image in annotations.items():
             path = folder / name
             if self.video and path.is_file():
                 yield RawSample(
                     record_id=name_below(path, root),
-                    picture=VideoFrame(path, 0.5),
-                    annotations=tuple(of_picture),
+                    image=VideoFrame(path, 0.5),
+                    annotations=tuple(of_image),
                     attributes={"split": file.split},
                 )
             else:
                 attributes = {"split": file.split} if file.split else {}
                 yield from annotated_file(
-                    name_below(path, root), path, of_picture, lost=lost.get(name, 0), attributes=attributes
+                    name_below(path, root), path, of_image, lost=lost.get(name, 0), attributes=attributes
                 )
 
     def _add_boxes(self, root: Path, folder: Path, annotations: dict[str, list[Annotation]]) -> Iterator[Note]:
-        """Give every annotation the box in the file of its picture; without the folder none has a box."""
+        """Give every annotation the box in the file of its image; without the folder none has a box."""
         if not folder.is_dir():
             yield Note("odd", "no folder of the boxes", name_below(folder, root))
             return
-        for name, of_picture in annotations.items():
+        for name, of_image in annotations.items():
             box = read_box(folder / f"{PurePosixPath(name).stem}_boundingbox.txt", root)
             if isinstance(box, Note):
                 yield box
             else:
-                annotations[name] = [replace(annotation, box=box) for annotation in of_picture]
+                annotations[name] = [replace(annotation, box=box) for annotation in of_image]
 
     def _row(self, cells: list[str], labels: Mapping[str, str], named: bool) -> tuple[str, Annotation] | str:
-        if len(cells) <= max(self.picture, self.label, *(self.box or (0,))):
+        if len(cells) <= max(self.image, self.label, *(self.box or (0,))):
             return "line of too few columns"
         label = cells[self.label].strip()
         if labels or named:
@@ -142,7 +142,7 @@ class ClassLists:
             except ValueError:
                 return "box that is no four numbers"
             box = (left, top, right, bottom)
-        return cells[self.picture].lstrip(self.strip), Annotation(label, box)
+        return cells[self.image].lstrip(self.strip), Annotation(label, box)
 
 
 def read_box(path: Path, root: Path) -> Box | Note:
@@ -150,7 +150,7 @@ def read_box(path: Path, root: Path) -> Box | Note:
     try:
         x1, y1, x2, y2 = (float(cell) for cell in path.read_text("utf-8").split())
     except FileNotFoundError:
-        return Note("missing", "box of a picture", name_below(path, root))
+        return Note("missing", "box of an image", name_below(path, root))
     except (OSError, ValueError) as error:
         return Note("unreadable", "box that is no four numbers", f"{name_below(path, root)}: {error}")
     return x1, y1, x2, y2

@@ -1,4 +1,4 @@
-"""The layout of MVTec AD and of what was made after it: OBJECT/SPLIT/CLASS/picture, masks in folders of the same names.
+"""The layout of MVTec AD and of what was made after it: OBJECT/SPLIT/CLASS/image, masks in folders of the same names.
 
 Bergmann et al., "The MVTec Anomaly Detection Dataset", IJCV 2021, section 3, and the readme in its archive.
 """
@@ -11,15 +11,15 @@ from pathlib import Path
 
 from snellen.datasets.formats.file_tree import (
     folders_holding,
-    masks_by_picture,
+    images,
+    images_below,
+    masks_by_image,
     name_below,
-    pictures,
-    pictures_below,
     subfolders,
 )
+from snellen.datasets.image_files import ImageFile, MaskFiles
 from snellen.datasets.inventory import Note
-from snellen.datasets.picture_files import MaskFiles, PictureFile
-from snellen.datasets.sample import RawSample, labelled_picture
+from snellen.datasets.sample import RawSample, labelled_image
 
 NOT_CLASSES = frozenset({"ground_truth"})
 
@@ -29,16 +29,16 @@ class MvtecLayout:
     """Settings of the layout; the object is the folder that holds a split.
 
     `masks` is the folder of masks below the object, with `{split}` and `{label}`; empty: the dataset has none.
-    `pictures` is a folder between class and pictures (MVTec 3D-AD: rgb). Pictures of `unmarked` classes need no mask.
+    `images` is a folder between class and images (MVTec 3D-AD: rgb). Images of `unmarked` classes need no mask.
     """
 
     splits: tuple[str, ...] = ("train", "test")
     masks: str = "ground_truth/{label}"
-    pictures: str = ""
+    images: str = ""
     unmarked: tuple[str, ...] = ("good",)
 
     def scan(self, root: Path) -> Iterator[RawSample | Note]:
-        """See `Reader`. Objects by name, splits as declared, classes and pictures by name."""
+        """See `Reader`. Objects by name, splits as declared, classes and images by name."""
         empty = True
         for folder in folders_holding(root, self.splits):
             empty = False
@@ -51,19 +51,19 @@ class MvtecLayout:
 
     def _class(self, root: Path, folder: Path, split: str, class_folder: Path) -> Iterator[RawSample | Note]:
         label = class_folder.name
-        # With masks beside the pictures (3D) only the named folder holds pictures; else whatever is below the class.
-        paths = pictures(class_folder / self.pictures) if self.pictures else list(pictures_below(class_folder))
+        # With masks beside the images (3D) only the named folder holds images; else whatever is below the class.
+        paths = images(class_folder / self.images) if self.images else list(images_below(class_folder))
         if not paths:
-            yield Note("odd", "class without pictures", name_below(class_folder, root))
+            yield Note("odd", "class without images", name_below(class_folder, root))
         masks: dict[str, list[Path]] = {}
         if self.masks and label not in self.unmarked:
-            masks = masks_by_picture(folder / self.masks.format(split=split, label=label))
+            masks = masks_by_image(folder / self.masks.format(split=split, label=label))
         needs_mask = bool(self.masks) and label not in self.unmarked and split not in ("train", "validation")
         for path in paths:
             mask_paths = tuple(masks.pop(path.stem, []))
             mask = MaskFiles(mask_paths) if mask_paths else None
             if mask is None and needs_mask:
-                yield Note("odd", "picture without mask", name_below(path, root))
-            yield labelled_picture(name_below(path, root), PictureFile(path), label, folder.name, mask)
+                yield Note("odd", "image without mask", name_below(path, root))
+            yield labelled_image(name_below(path, root), ImageFile(path), label, folder.name, mask)
         for unused in (path for paths in masks.values() for path in paths):
-            yield Note("missing", "picture of this mask", name_below(unused, root))
+            yield Note("missing", "image of this mask", name_below(unused, root))

@@ -1,4 +1,4 @@
-"""Pictures whose class and box stand in tables (CUB-200-2011, FGVC-Aircraft), or in their own names.
+"""Images whose class and box stand in tables (CUB-200-2011, FGVC-Aircraft), or in their own names.
 
 The latter are CURE-OR and the Kylberg textures.
 """
@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from snellen.datasets.fitting import annotated_file
-from snellen.datasets.formats.file_tree import folders_holding, name_below, pictures_below
+from snellen.datasets.formats.file_tree import folders_holding, images_below, name_below
 from snellen.datasets.formats.lists import rows
+from snellen.datasets.image_files import ImageFile
 from snellen.datasets.inventory import Note
-from snellen.datasets.picture_files import PictureFile
-from snellen.datasets.sample import Annotation, AttributeValue, RawSample, labelled_picture
+from snellen.datasets.sample import Annotation, AttributeValue, RawSample, labelled_image
 
 BACKGROUNDS = ("white", "2D living room", "2D kitchen", "3D living room", "3D office")
 DEVICES = ("iPhone 6s", "HTC One X", "LG Leon", "Logitech C920", "Nikon D80")
@@ -44,7 +44,7 @@ class Cub200:
     """Settings of the layout: README of CUB_200_2011. Boxes are x, y, width, height in pixels."""
 
     def scan(self, root: Path) -> Iterator[RawSample | Note]:
-        """See `Reader`. Pictures by number of their line."""
+        """See `Reader`. Images by number of their line."""
         base = next(folders_holding(root, ("images.txt",)), None)
         if base is None:
             yield Note("missing", "no list images.txt", str(root))
@@ -57,14 +57,14 @@ class Cub200:
         for number, (name,) in tables["images"].items():
             kind = tables["classes"].get(tables["image_class_labels"].get(number, [""])[0], [""])[0]
             if not kind or ".." in Path(name).parts:
-                yield Note("unreadable", "picture without class", name)
+                yield Note("unreadable", "image without class", name)
                 continue
             box = None
             try:
                 x, y, width, height = (float(side) for side in tables["bounding_boxes"].get(number, []))
                 box = (x, y, x + width, y + height)
             except ValueError:
-                yield Note("unreadable", "picture without box", name)
+                yield Note("unreadable", "image without box", name)
             split = {"1": "train", "0": "test"}.get(tables["train_test_split"].get(number, [""])[0], "")
             attributes = {"split": split} if split else {}
             path = base / "images" / name
@@ -95,7 +95,7 @@ class Aircraft:
                     x1, y1, x2, y2 = (float(side) for side in boxes.get(number, []))
                     box = (x1 - 1, y1 - 1, x2, y2)
                 except ValueError:
-                    yield Note("unreadable", "picture without box", number)
+                    yield Note("unreadable", "image without box", number)
                 path = base / "data/images" / f"{Path(number).name}.jpg"
                 attributes = {"split": split}
                 yield from annotated_file(name_below(path, root), path, (Annotation(kind, box),), attributes=attributes)
@@ -110,9 +110,9 @@ class CureOr:
     """
 
     def scan(self, root: Path) -> Iterator[RawSample | Note]:
-        """See `Reader`. Pictures by name."""
+        """See `Reader`. Images by name."""
         empty = True
-        for path in pictures_below(root):
+        for path in images_below(root):
             empty = False
             cells = path.stem.split("_")
             numbers = [int(cell) for cell in cells if cell.isdecimal()]
@@ -121,7 +121,7 @@ class CureOr:
                 1 <= number <= limit for number, limit in zip(numbers, limits, strict=False)
             )
             if not fits:
-                yield Note("odd", "picture whose name is of another form", name_below(path, root))
+                yield Note("odd", "image whose name is of another form", name_below(path, root))
                 continue
             background, device, orientation, object, challenge, level = numbers
             extra = {"orientation": ORIENTATIONS[orientation - 1]}
@@ -133,12 +133,12 @@ class CureOr:
             }
             yield RawSample(
                 record_id=name_below(path, root),
-                picture=PictureFile(path),
+                image=ImageFile(path),
                 annotations=(Annotation(f"{object:03}", None, None, extra),),
                 attributes=attributes,
             )
         if empty:
-            yield Note("missing", "no picture", str(root))
+            yield Note("missing", "no image", str(root))
 
 
 @dataclass(frozen=True)
@@ -151,17 +151,17 @@ class Kylberg:
     """
 
     def scan(self, root: Path) -> Iterator[RawSample | Note]:
-        """See `Reader`. Pictures by name."""
+        """See `Reader`. Images by name."""
         empty = True
-        for path in pictures_below(root):
+        for path in images_below(root):
             empty = False
             texture, *parts = path.stem.split("-")
             kinds = [part[:1] for part in parts[1:]]
             if not texture or kinds not in ([], ["p"], ["p", "r"]) or not parts:
-                yield Note("odd", "picture whose name is of another form", name_below(path, root))
+                yield Note("odd", "image whose name is of another form", name_below(path, root))
             elif kinds == ["p"]:
-                yield labelled_picture(name_below(path, root), PictureFile(path), texture, "")
+                yield labelled_image(name_below(path, root), ImageFile(path), texture, "")
             else:
                 yield Note("left out", "turned patch" if kinds else "uncut photograph", name_below(path, root))
         if empty:
-            yield Note("missing", "no picture", str(root))
+            yield Note("missing", "no image", str(root))

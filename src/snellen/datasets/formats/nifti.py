@@ -4,7 +4,7 @@ Antonelli et al., "The Medical Segmentation Decathlon", Nature Communications 20
 `labelsTr/NAME.nii.gz` of the same voxels, `imagesTs` without labels (not read).
 
 Orientation: voxels are brought to the order right, anterior, superior; a slice is cut across the third axis and drawn
-as radiologists look at it, front up, the patient's right on the left of the picture. Voxels become pixels, unscaled.
+as radiologists look at it, front up, the patient's right on the left of the image. Voxels become pixels, unscaled.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.extras import install_command
 from snellen.datasets.formats.file_tree import entries, folders_holding, name_below
 from snellen.datasets.inventory import Note
-from snellen.datasets.sample import RawSample, encode_png, labelled_picture
+from snellen.datasets.sample import RawSample, encode_png, labelled_image
 
 if TYPE_CHECKING:
     import numpy as np
@@ -42,7 +42,7 @@ class VolumeSlice:
     window: tuple[float, float] | None = None
 
     def read(self, location: str) -> tuple[bytes, str]:
-        """See `Picture`. A grey PNG is made of the slice."""
+        """See `Image`. A grey PNG is made of the slice."""
         import numpy as np
         from PIL import Image
 
@@ -53,7 +53,7 @@ class VolumeSlice:
         return encode_png(Image.fromarray(grey, "L")), "png"
 
     def inspect(self, location: str) -> None:
-        """See `Picture`. The volume is read whole."""
+        """See `Image`. The volume is read whole."""
         self.read(location)
 
 
@@ -82,7 +82,7 @@ class LabelledVolumes:
     """Settings of the layout.
 
     `labels` are the values 1, 2, …. A slice belongs to the label with most voxels in it (the smaller value where two
-    have as many), so that a picture has one class; for each label of a volume the slice with most of it is taken, if
+    have as many), so that an image has one class; for each label of a volume the slice with most of it is taken, if
     these are at least `min_voxels`. `absent`, if not empty, is the class of one slice a volume without any label: the
     middle of the longest such run. `channel` and `window` as in `VolumeSlice`.
     """
@@ -130,11 +130,11 @@ class LabelledVolumes:
         areas = np.stack([(values == value).sum((0, 1)) for value in range(1, len(self.labels) + 1)])
         for index, value in self._select_slices(areas):
             id = f"{name_below(volume, root)}#{index}"
-            picture = VolumeSlice(volume, index, self.channel, self.window)
+            image = VolumeSlice(volume, index, self.channel, self.window)
             if value:
-                yield labelled_picture(id, picture, self.labels[value - 1], self.object, VolumeMask(mask, index, value))
+                yield labelled_image(id, image, self.labels[value - 1], self.object, VolumeMask(mask, index, value))
             else:
-                yield labelled_picture(id, picture, self.absent, self.object)
+                yield labelled_image(id, image, self.absent, self.object)
 
     def _select_slices(self, areas: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
         """Slice and value (0: absent) of a volume's samples. `areas[v, k]` are voxels of value v + 1 in slice k."""

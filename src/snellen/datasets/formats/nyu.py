@@ -1,4 +1,4 @@
-"""NYU-Depth V2, the labelled part: one MATLAB 7.3 file with pictures, depths and masks.
+"""NYU-Depth V2, the labelled part: one MATLAB 7.3 file with images, depths and masks.
 
 Silberman et al., "Indoor Segmentation and Support Inference from RGBD Images", ECCV 2012, and the dataset's page:
 `images` HxWx3xN, `depths` HxWxN (metres), `labels` and `instances` HxWxN (0: unlabelled), `names` Cx1 of classes 1 …,
@@ -14,7 +14,7 @@ from typing import Any
 
 from snellen.core.errors import SnellenError
 from snellen.datasets.formats.file_tree import folders_holding, name_below
-from snellen.datasets.formats.hdf5 import Hdf5Depth, Hdf5Picture, MissingH5pyError, bounded, open_hdf5, read_entry
+from snellen.datasets.formats.hdf5 import Hdf5Depth, Hdf5Image, MissingH5pyError, bounded, open_hdf5, read_entry
 from snellen.datasets.inventory import Note
 from snellen.datasets.sample import Annotation, AttributeValue, RawSample
 
@@ -30,7 +30,7 @@ class NyuDepth:
     name: str = FILE
 
     def scan(self, root: Path) -> Iterator[RawSample | Note]:
-        """See `Reader`. Pictures by index. Raises SnellenError without h5py."""
+        """See `Reader`. Images by index. Raises SnellenError without h5py."""
         base = next(folders_holding(root, (self.name,)), None)
         if base is None:
             yield Note("missing", f"no file {self.name}", str(root))
@@ -83,7 +83,7 @@ def _sample(file: Any, path: Path, id: str, index: int, names: list[str]) -> Raw
     attributes: dict[str, AttributeValue] = {"scene": _text(file, scenes[index])} if index < len(scenes) else {}
     return RawSample(
         record_id=id,
-        picture=Hdf5Picture(path, "images", index),
+        image=Hdf5Image(path, "images", index),
         annotations=tuple(annotations),
         size=size,
         lost=lost,

@@ -15,7 +15,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from snellen.core.user_files import read_text
 from snellen.datasets.fitting import annotated_file
-from snellen.datasets.formats.file_tree import entries, folders_holding, name_below, pictures, subfolders
+from snellen.datasets.formats.file_tree import entries, folders_holding, images, name_below, subfolders
 from snellen.datasets.formats.lists import rows
 from snellen.datasets.inventory import Note
 from snellen.datasets.sample import Annotation, RawSample
@@ -31,15 +31,15 @@ ANNOTATIONS, CLASSES, SPLITS = "annotation_FSC147_384.json", "ImageClasses_FSC14
 
 @dataclass(frozen=True)
 class Fsc147:
-    """Settings of the layout: annotations by picture, a list of classes (name, tab, class), splits.
+    """Settings of the layout: annotations by image, a list of classes (name, tab, class), splits.
 
-    Every point is an annotation without a box; its `extra` has `point`, x and y in pixels of the picture in `folder`.
+    Every point is an annotation without a box; its `extra` has `point`, x and y in pixels of the image in `folder`.
     """
 
     folder: str = "images_384_VarV2"
 
     def scan(self, root: Path) -> Iterator[RawSample | Note]:
-        """See `Reader`. Pictures as the annotations have them."""
+        """See `Reader`. Images as the annotations have them."""
         base = next(folders_holding(root, (ANNOTATIONS,)), None)
         if base is None:
             yield Note("missing", f"no annotations {ANNOTATIONS}", str(root))
@@ -47,7 +47,7 @@ class Fsc147:
         classes: dict[str, str] = {}
         for row in rows(base / CLASSES, root, "\t"):
             if isinstance(row, Note) or len(row[1]) < 2:
-                yield row if isinstance(row, Note) else Note("unreadable", "picture without class", row[0])
+                yield row if isinstance(row, Note) else Note("unreadable", "image without class", row[0])
             else:
                 classes[row[1][0]] = row[1][1]
         splits: dict[str, str] = {}
@@ -63,18 +63,18 @@ class Fsc147:
             yield Note("unreadable", "not the JSON of the points", f"{ANNOTATIONS}: {error}")
             return
         for name, raw in pairs:
-            yield from self._picture(root, base, name, raw, classes.get(name, ""), splits.get(name, ""))
+            yield from self._image(root, base, name, raw, classes.get(name, ""), splits.get(name, ""))
 
-    def _picture(
+    def _image(
         self, root: Path, base: Path, name: str, raw: object, label: str, split: str
     ) -> Iterator[RawSample | Note]:
         try:
             points = _Points.model_validate(raw).points
         except ValidationError as error:
-            yield Note("unreadable", "picture in another form", f"{name}: {error.errors()[0]['msg']}")
+            yield Note("unreadable", "image in another form", f"{name}: {error.errors()[0]['msg']}")
             return
         if not label or "/" in name:
-            yield Note("unreadable", "picture without class", name)
+            yield Note("unreadable", "image without class", name)
             return
         annotations = [Annotation(label, None, None, {"point": (float(x), float(y))}) for x, y in points]
         path = base / self.folder / name
@@ -88,7 +88,7 @@ class VsCrowd:
 
     Homepage of VSCrowd: a line is the number of its frame, and for every head its id in the video, its box (left, top,
     right, bottom) and its centre. The page writes frames with four digits, users of the files with six: a frame and
-    its picture have the same number, however it is written. The name of a video begins with its split.
+    its image have the same number, however it is written. The name of a video begins with its split.
     """
 
     label: str = "person"
@@ -107,7 +107,7 @@ class VsCrowd:
                 yield Note("odd", "video without annotations", name_below(folder, root))
 
     def _video(self, root: Path, text: Path, folder: Path) -> Iterator[RawSample | Note]:
-        by_number = {path.stem.lstrip("0"): path for path in pictures(folder)}
+        by_number = {path.stem.lstrip("0"): path for path in images(folder)}
         split = text.stem.split("_")[0]
         attributes = {"video": text.stem, **({"split": split} if split in ("train", "test") else {})}
         frames = set[str]()
@@ -132,7 +132,7 @@ class VsCrowd:
                 yield Note("odd", "head twice in a frame; the first counts", row[0])
             yield from annotated_file(name_below(path, root), path, heads, lost=lost, attributes=attributes)
         for path in by_number.values():
-            yield Note("odd", "picture without annotation", name_below(path, root))
+            yield Note("odd", "image without annotation", name_below(path, root))
 
     def _heads(self, cells: list[str]) -> list[Annotation] | None:
         """The heads of a frame, the first of every id; None where the cells are none."""

@@ -1,4 +1,4 @@
-"""Text lists of picture and class: CSV with a header (Products-10K), lines of parts (Product1M)."""
+"""Text lists of image and class: CSV with a header (Products-10K), lines of parts (Product1M)."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from snellen.datasets.formats.file_tree import folders_holding, name_below
+from snellen.datasets.image_files import ImageFile
 from snellen.datasets.inventory import Note
-from snellen.datasets.picture_files import PictureFile
-from snellen.datasets.sample import RawSample, labelled_picture
+from snellen.datasets.sample import RawSample, labelled_image
 
 
 @dataclass(frozen=True)
 class ProductList:
     """Settings of the layout.
 
-    `lists` pairs a list's file name with the folder of its pictures. Lines are cut at `separator`; with `header` the
-    first line names the columns, else columns are numbers from 0. `name` is the picture's column (`suffix` is put
+    `lists` pairs a list's file name with the folder of its images. Lines are cut at `separator`; with `header` the
+    first line names the columns, else columns are numbers from 0. `name` is the image's column (`suffix` is put
     behind it), `label` the class's, `group` the one of the object ("" for the one `object`; else "OBJECT GROUP").
-    Where a picture may show several products, `several` stands between them and only pictures of one are taken.
+    Where an image may show several products, `several` stands between them and only images of one are taken.
     """
 
     object: str
@@ -34,7 +34,7 @@ class ProductList:
     several: str = ""
 
     def scan(self, root: Path) -> Iterator[RawSample | Note]:
-        """See `Reader`. Lists as declared, lines as they stand; a picture named twice counts once."""
+        """See `Reader`. Lists as declared, lines as they stand; an image named twice counts once."""
         bases = list(folders_holding(root, tuple(name for name, _ in self.lists)))
         if not bases:
             yield Note("missing", f"no list {' or '.join(name for name, _ in self.lists)}", str(root))
@@ -58,11 +58,11 @@ class ProductList:
                 if isinstance(sample, str):
                     yield Note("left out", sample, location)
                 elif not sample.record_id or sample.record_id in record_ids:
-                    yield Note("odd", "picture named twice or outside the folder", location)
+                    yield Note("odd", "image named twice or outside the folder", location)
                 else:
                     record_ids.add(sample.record_id)
-                    exists = sample.picture.path.is_file()
-                    yield sample if exists else Note("missing", "picture of a list", sample.record_id)
+                    exists = sample.image.path.is_file()
+                    yield sample if exists else Note("missing", "image of a list", sample.record_id)
         except (OSError, UnicodeDecodeError, csv.Error) as error:
             yield Note("unreadable", "not a list in UTF-8", f"{name_below(list_, root)}: {error}")
 
@@ -84,8 +84,8 @@ class ProductList:
         names = row[self.label].split(self.several) if self.several else [row[self.label]]
         labels = dict.fromkeys(label.strip() for label in names if label.strip())
         if len(labels) != 1:
-            return "several products in one picture" if labels else "no class"
+            return "several products in one image" if labels else "no class"
         object = f"{self.object} {row[self.group].strip()}" if self.group else self.object
         path = folder / name
         inside = ".." not in name.parts and not name.is_absolute()
-        return labelled_picture(name_below(path, root) if inside else "", PictureFile(path), next(iter(labels)), object)
+        return labelled_image(name_below(path, root) if inside else "", ImageFile(path), next(iter(labels)), object)

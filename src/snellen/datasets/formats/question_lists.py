@@ -1,4 +1,4 @@
-"""Questions about pictures, in JSON: VQAv2, TextVQA, EgoOrientBench."""
+"""Questions about images, in JSON: VQAv2, TextVQA, EgoOrientBench."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from pydantic import AliasChoices, BaseModel, Field, ValidationError
 from snellen.datasets.fitting import annotated_file
 from snellen.datasets.formats.file_tree import folders_holding, name_below
 from snellen.datasets.formats.json_stream import stream_json
+from snellen.datasets.image_files import image_size
 from snellen.datasets.inventory import Note
-from snellen.datasets.picture_files import picture_size
 from snellen.datasets.sample import Annotation, Question, RawSample
 
 VQA_ANNOTATIONS = "v2_mscoco_{}2014_annotations.json"
@@ -63,12 +63,12 @@ class _VqaAnnotation(BaseModel):
 
 @dataclass(frozen=True)
 class VqaV2:
-    """Settings of the layout: visualqa.org/download, questions and annotations apart, pictures of COCO 2014."""
+    """Settings of the layout: visualqa.org/download, questions and annotations apart, images of COCO 2014."""
 
     splits: tuple[str, ...] = ("train", "val")
 
     def scan(self, root: Path) -> Iterator[RawSample | Note]:
-        """See `Reader`. Splits as declared, pictures in the order of their first questions."""
+        """See `Reader`. Splits as declared, images in the order of their first questions."""
         names = tuple(VQA_QUESTIONS.format(split) for split in self.splits)
         base = next(folders_holding(root, names), None)
         if base is None:
@@ -136,16 +136,16 @@ class _Words(BaseModel):
 
 @dataclass(frozen=True)
 class TextVqa:
-    """Settings of the layout: textvqa.org/dataset, questions and the words that Rosetta read, in shares of the picture.
+    """Settings of the layout: textvqa.org/dataset, questions and the words that Rosetta read, in shares of the image.
 
-    The widths and heights in the questions are of the picture before it was scaled: the file's own are taken.
+    The widths and heights in the questions are of the image before it was scaled: the file's own are taken.
     """
 
     splits: tuple[str, ...] = ("train", "val")
-    pictures: str = "train_images"
+    images: str = "train_images"
 
     def scan(self, root: Path) -> Iterator[RawSample | Note]:
-        """See `Reader`. Splits as declared (pictures of both in one folder), pictures as their questions come."""
+        """See `Reader`. Splits as declared (images of both in one folder), images as their questions come."""
         names = tuple(TEXT_VQA.format(split) for split in self.splits)
         base = next(folders_holding(root, names), None)
         if base is None:
@@ -162,19 +162,19 @@ class TextVqa:
                     questions.setdefault(question.image_id, []).append(
                         Question(str(question.question_id), question.question, answers)
                     )
-            for picture in elements(base / TEXT_VQA_WORDS.format(split), root, "data", _Words):
-                if isinstance(picture, Note):
-                    yield picture
+            for image in elements(base / TEXT_VQA_WORDS.format(split), root, "data", _Words):
+                if isinstance(image, Note):
+                    yield image
                 else:
-                    words[picture.image_id] = picture.ocr_info
-            yield from self._pictures(root, base, split, questions, words)
+                    words[image.image_id] = image.ocr_info
+            yield from self._images(root, base, split, questions, words)
 
-    def _pictures(
+    def _images(
         self, root: Path, base: Path, split: str, questions: dict[str, list[Question]], words: dict[str, list[_Word]]
     ) -> Iterator[RawSample | Note]:
         for image_id, of_image in questions.items():
-            path = base / self.pictures / f"{PurePosixPath(image_id).name}.jpg"
-            width, height = picture_size(path) or (0, 0)
+            path = base / self.images / f"{PurePosixPath(image_id).name}.jpg"
+            width, height = image_size(path) or (0, 0)
             annotations: list[Annotation] = []
             blank = 0
             for word in words.get(image_id, []):
@@ -186,7 +186,7 @@ class TextVqa:
                 else:
                     blank += bool(width)
             if image_id not in words:
-                yield Note("odd", "picture without words", name_below(path, root))
+                yield Note("odd", "image without words", name_below(path, root))
             yield from annotated_file(
                 name_below(path, root),
                 path,
@@ -210,9 +210,9 @@ class _Ego(BaseModel):
 
 @dataclass(frozen=True)
 class EgoOrient:
-    """Settings of the layout: github.com/jhCOR/EgoOrientBench, a list of questions, several of one object in a picture.
+    """Settings of the layout: github.com/jhCOR/EgoOrientBench, a list of questions, several of one object in an image.
 
-    The object of a picture is the first name of `category_name` (some questions about pictures of ImageNet have all its
+    The object of an image is the first name of `category_name` (some questions about images of ImageNet have all its
     names of the class, with commas), the way it faces `original_label`, in its `extra` as `orientation`. Files differ
     in their names: the first of `names` that is there is read. `image` is a path from the folder where `names` begin.
     """
@@ -220,7 +220,7 @@ class EgoOrient:
     names: tuple[str, ...]
 
     def scan(self, root: Path) -> Iterator[RawSample | Note]:
-        """See `Reader`. Pictures in the order of their first questions."""
+        """See `Reader`. Images in the order of their first questions."""
         base = next(folders_holding(root, self.names), None)
         if base is None:
             yield Note("missing", f"no questions {' or '.join(self.names)}", str(root))
@@ -235,22 +235,22 @@ class EgoOrient:
                 continue
             name = PurePosixPath(row.image).as_posix()
             if ".." in PurePosixPath(name).parts or PurePosixPath(name).is_absolute():
-                yield Note("odd", "picture outside the folder", row.image)
+                yield Note("odd", "image outside the folder", row.image)
                 continue
             questions.setdefault(name, []).append(Question(str(number), row.question, (row.label,), {"type": row.type}))
             label = row.category_name.split(",")[0].strip()
             annotation = Annotation(label, None, None, {"orientation": row.original_label})
             annotations.setdefault(name, {})[annotation.label, row.original_label] = annotation
             domains[name] = row.domain
-        for name, of_picture in annotations.items():
+        for name, of_image in annotations.items():
             path = base / name
-            labels = [label for label, _ in of_picture]
+            labels = [label for label, _ in of_image]
             if len(set(labels)) < len(labels):
                 yield Note("odd", "one thing that faces two ways", name)
             yield from annotated_file(
                 name_below(path, root),
                 path,
-                of_picture.values(),
+                of_image.values(),
                 questions=tuple(questions[name]),
                 attributes={"domain": domains[name]},
             )

@@ -1,4 +1,4 @@
-"""Words in pictures: COCO-Text (Veit et al. 2016, JSON) and IIIT5K (Mishra et al. 2012, .mat of version 5)."""
+"""Words in images: COCO-Text (Veit et al. 2016, JSON) and IIIT5K (Mishra et al. 2012, .mat of version 5)."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ class _Word(BaseModel):
 
 @dataclass(frozen=True)
 class CocoText:
-    """Settings of the layout: `cocotext.v2.json` with objects `imgs` and `anns` by id, pictures of COCO 2014.
+    """Settings of the layout: `cocotext.v2.json` with objects `imgs` and `anns` by id, images of COCO 2014.
 
     An annotation is a word; words nobody could read have no text and are left out, which counts as lost.
     """
 
     name: str = "cocotext.v2.json"
-    pictures: str = "train2014"
+    images: str = "train2014"
 
     def scan(self, root: Path) -> Iterator[RawSample | Note]:
         """See `Reader`. Images and words as they stand."""
@@ -57,7 +57,7 @@ class CocoText:
                 if key in ("imgs", "anns"):
                     yield from _add(key, str(id), raw, images, words, lost)
         except (OSError, ValueError, RecursionError) as error:
-            # No sample at all: a picture with some of its words looks like one with all.
+            # No sample at all: an image with some of its words looks like one with all.
             yield Note("unreadable", "not JSON of annotations; copy it again", f"{self.name}: {error}")
             return
         if not images:
@@ -66,7 +66,7 @@ class CocoText:
             if image_id not in images:
                 yield Note("odd", "word of an image that is not listed", str(image_id))
         for image_id, image in images.items():
-            path = base / self.pictures / Path(image.file_name).name
+            path = base / self.images / Path(image.file_name).name
             yield from annotated_file(
                 name_below(path, root), path, words.get(image_id, []), size=(image.width, image.height),
                 lost=lost.get(image_id, 0), attributes={"split": image.set},
@@ -99,7 +99,7 @@ def _add(
 
 @dataclass(frozen=True)
 class Iiit5k:
-    """Settings of the layout: `traindata.mat`, `testdata.mat` with a struct of ImgName and GroundTruth; whole pictures.
+    """Settings of the layout: `traindata.mat`, `testdata.mat` with a struct of ImgName and GroundTruth; whole images.
 
     A note on a MATLAB 7.3 file says the way out: the published ones are of version 5.
     """
@@ -121,7 +121,7 @@ class Iiit5k:
             for name, word in table:
                 path = base / name
                 if ".." in Path(name).parts or not word.strip():
-                    yield Note("unreadable", "row without picture or word", f"{variable}.mat: {name}")
+                    yield Note("unreadable", "row without image or word", f"{variable}.mat: {name}")
                     continue
                 annotation = Annotation(word.strip())
                 yield from annotated_file(name_below(path, root), path, (annotation,), attributes={"split": split})

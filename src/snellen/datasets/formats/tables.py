@@ -1,4 +1,4 @@
-"""Tables whose rows hold a picture, options and the right one: TSV as VLMEvalKit reads it, or Parquet.
+"""Tables whose rows hold an image, options and the right one: TSV as VLMEvalKit reads it, or Parquet.
 
 GMAI-MMBench: columns index, image (base64), question, A … E, answer (a letter), and what the question is about.
 """
@@ -16,26 +16,26 @@ from typing import Any
 from snellen.core import files
 from snellen.core.errors import SnellenError
 from snellen.datasets.formats.file_tree import entries, name_below, subfolders
+from snellen.datasets.image_files import ImageFile, image_format
 from snellen.datasets.inventory import Note
-from snellen.datasets.picture_files import PictureFile, picture_format
-from snellen.datasets.sample import Picture, RawSample, labelled_picture
+from snellen.datasets.sample import RawSample, SourceImage, labelled_image
 
 BATCH = 64
 """Rows of a Parquet file held at once: a row may hold some megabytes."""
 REFERENCE = 64
-"""A shorter text in place of a picture is the index of the row that holds it (VLMEvalKit does the same)."""
+"""A shorter text in place of an image is the index of the row that holds it (VLMEvalKit does the same)."""
 
 
 @dataclass(frozen=True)
 class TableCell:
-    """A picture inside a table. `row` is a Parquet file's row number, or the byte at which a TSV file's row begins."""
+    """An image inside a table. `row` is a Parquet file's row number, or the byte at which a TSV file's row begins."""
 
     path: Path
     row: int
     column: str
 
     def read(self, location: str) -> tuple[bytes, str]:
-        """See `Picture`. The cell holds base64 text, bytes, or the {bytes, path} of the Hugging Face layout."""
+        """See `Image`. The cell holds base64 text, bytes, or the {bytes, path} of the Hugging Face layout."""
         try:
             cells = _read_row(self.path, self.row)
         except (OSError, ValueError, IndexError, StopIteration, csv.Error) as error:
@@ -47,10 +47,10 @@ class TableCell:
             raw = cell if isinstance(cell, bytes) else base64.b64decode(str(cell or ""), validate=True)
         except binascii.Error as error:
             raise SnellenError(f"{self.path}: row at {self.row} holds no base64; copy the table again") from error
-        return raw, picture_format(raw, location)
+        return raw, image_format(raw, location)
 
     def inspect(self, location: str) -> None:
-        """See `Picture`. The row is read."""
+        """See `Image`. The row is read."""
         self.read(location)
 
 
@@ -90,20 +90,20 @@ class OptionTable:
                 return
             letter = str(row.get(self.answer) or "").strip()
             label = str(row.get(letter.lower()) or "").strip() if letter else ""
-            picture = self._picture(path, row, position, cells_by_index)
-            if picture is None:
-                yield Note("missing", "picture of a row", id)
+            image = self._image(path, row, position, cells_by_index)
+            if image is None:
+                yield Note("missing", "image of a row", id)
             elif not label or label == "nan":
                 yield Note("left out", "no right option told", id)
             else:
                 object = " / ".join(str(row[name]).strip() for name in self.objects if row.get(name))
-                yield labelled_picture(id, picture, label, object or path.stem)
+                yield labelled_image(id, image, label, object or path.stem)
         if number < 0:
             yield Note("missing", "rows of a table", name_below(path, root))
 
-    def _picture(
+    def _image(
         self, path: Path, row: Mapping[str, Any], position: int, cells_by_index: dict[str, TableCell]
-    ) -> Picture | None:
+    ) -> SourceImage | None:
         cell = row.get(self.image)
         if isinstance(cell, str) and 0 < len(cell) <= REFERENCE:
             return cells_by_index.get(cell)
@@ -112,7 +112,7 @@ class OptionTable:
             return cells_by_index.setdefault(str(row.get(self.row_name)), TableCell(path, position, column))
         name = row.get("image_path")
         file = path.parent / str(name) if name else None
-        return PictureFile(file) if file is not None and file.is_file() else None
+        return ImageFile(file) if file is not None and file.is_file() else None
 
 
 def _tables(folder: Path) -> Iterator[Path]:

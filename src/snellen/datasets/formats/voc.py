@@ -1,4 +1,4 @@
-"""Boxes in the XML of Pascal VOC, beside the pictures or in a folder of their own."""
+"""Boxes in the XML of Pascal VOC, beside the images or in a folder of their own."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from snellen.core.item import Box
-from snellen.datasets.formats.file_tree import entries, name_below, pictures_below, subfolders
+from snellen.datasets.formats.file_tree import entries, images_below, name_below, subfolders
+from snellen.datasets.image_files import ImageFile
 from snellen.datasets.inventory import Note
-from snellen.datasets.picture_files import PictureFile
-from snellen.datasets.sample import RawSample, labelled_picture
+from snellen.datasets.sample import RawSample, labelled_image
 
 
 @dataclass(frozen=True)
 class VocBoxes:
-    """Settings of the layout: every XML file below the folder, and the picture of the same stem wherever it lies.
+    """Settings of the layout: every XML file below the folder, and the image of the same stem wherever it lies.
 
-    The class of a picture is the one name that all its objects carry, the box is the one around all of them. Pictures
+    The class of an image is the one name that all its objects carry, the box is the one around all of them. Images
     with objects of several classes are left out.
     """
 
@@ -27,7 +27,7 @@ class VocBoxes:
     def scan(self, root: Path) -> Iterator[RawSample | Note]:
         """See `Reader`. Annotations by name."""
         by_stem: dict[str, Path] = {}
-        for path in pictures_below(root):
+        for path in images_below(root):
             by_stem.setdefault(path.stem, path)
         empty = True
         for xml in _annotations(root):
@@ -36,20 +36,18 @@ class VocBoxes:
         if empty:
             yield Note("missing", "no annotation (*.xml)", str(root))
         for path in by_stem.values():
-            yield Note("odd", "picture without annotation", name_below(path, root))
+            yield Note("odd", "image without annotation", name_below(path, root))
 
-    def _annotation(self, root: Path, xml: Path, picture_path: Path | None) -> RawSample | Note:
-        if picture_path is None:
-            return Note("missing", "picture of this annotation", name_below(xml, root))
+    def _annotation(self, root: Path, xml: Path, image_path: Path | None) -> RawSample | Note:
+        if image_path is None:
+            return Note("missing", "image of this annotation", name_below(xml, root))
         try:
             labels, box = _read(xml)
         except (OSError, ET.ParseError, ValueError, OverflowError):
             return Note("unreadable", "not an annotation in the form of Pascal VOC", name_below(xml, root))
         if len(labels) > 1:
-            return Note("left out", "objects of several classes in one picture", name_below(picture_path, root))
-        return labelled_picture(
-            name_below(picture_path, root), PictureFile(picture_path), labels.pop(), self.object, None, box
-        )
+            return Note("left out", "objects of several classes in one image", name_below(image_path, root))
+        return labelled_image(name_below(image_path, root), ImageFile(image_path), labels.pop(), self.object, None, box)
 
 
 def _annotations(folder: Path) -> Iterator[Path]:

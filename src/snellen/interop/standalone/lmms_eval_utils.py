@@ -1,4 +1,4 @@
-"""Hooks of lmms-eval over questions of Snellen: messages with pictures in their places, and the scores of `strict`.
+"""Hooks of lmms-eval over questions of Snellen: messages with images in their places, and the scores of `strict`.
 
 Replies are read by the parser in the package beside this file; no text of a question or a reply is evaluated.
 """
@@ -16,22 +16,22 @@ FAILED = "[LMMS_EVAL_REQUEST_FAILED"
 
 
 def doc_to_messages(doc: Mapping[str, Any], lmms_eval_specific_kwargs: object = None) -> list[dict[str, Any]]:
-    """One turn: texts and pictures in the order sent."""
-    pictures = iter(doc["images"])
+    """One turn: texts and images in the order sent."""
+    images = iter(doc["images"])
     content = [
-        {"type": "image", "url": next(pictures)} if part["type"] == "image" else {"type": "text", "text": part["text"]}
+        {"type": "image", "url": next(images)} if part["type"] == "image" else {"type": "text", "text": part["text"]}
         for part in json.loads(doc["parts"])
     ]
     return [{"role": "user", "content": content}]
 
 
 def doc_to_visual(doc: Mapping[str, Any]) -> list[Any]:
-    """All pictures, for models that are given pictures and words apart."""
+    """All images, for models that are given images and words apart."""
     return list(doc["images"])
 
 
 def doc_to_text(doc: Mapping[str, Any], lmms_eval_specific_kwargs: object = None) -> str:
-    """The words for such models: `[picture 2]` where the second of several pictures stood."""
+    """The words for such models: `[image 2]` where the second of several images stood."""
     return str(doc["prompt"])
 
 

@@ -18,7 +18,7 @@ from snellen.scoring.metrics import acc_num, anls, ciede2000, exact_match, giou,
 METRICS: Mapping[str, Callable[[Any, Any, Mapping[str, Any]], float]] = {
     "accuracy": lambda answer, prediction, fields: exact_match(answer, prediction),
     "pair_accuracy": lambda answer, prediction, fields: exact_match(answer, prediction),
-    "acc_num": lambda answer, prediction, fields: acc_num(answer, prediction, fields["query_pictures"]),
+    "acc_num": lambda answer, prediction, fields: acc_num(answer, prediction, fields["query_images"]),
     "anls": lambda answer, prediction, fields: anls(answer, prediction),
     "ciede2000": lambda answer, prediction, fields: ciede2000(answer, prediction),
     "giou": lambda answer, prediction, fields: giou(answer, prediction),

@@ -32,7 +32,7 @@ GRAMMARS: dict[AnswerKind, Grammar] = {
 def read_answer(text: str, spec: ReplySpec) -> Any | None:
     """What the reply says, in the item's own terms, or None where it says nothing that counts.
 
-    Gives the option key of a choice, 'true' or 'false', an int, a float, a box in pixels of the stored picture (four
+    Gives the option key of a choice, 'true' or 'false', an int, a float, a box in pixels of the stored image (four
     floats), a colour (three ints 0..255), or the stripped text. `read_answer(spec.write(answer), spec)` is `answer`.
     Never raises on any text, and takes time proportional to its length. Integers and numbers are read as such whatever
     is offered: there, options say what may be guessed, and a number that none of them names was said all the same.

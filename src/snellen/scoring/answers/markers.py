@@ -77,7 +77,7 @@ APPROVED = _words(
     r"|for|given"
     r"|based|here|and|but|while|among)\b)"
 )
-"""Behind it an answer must be meant: "A is the right angle", "A is the best lit picture" approve of nothing."""
+"""Behind it an answer must be meant: "A is the right angle", "A is the best lit image" approve of nothing."""
 JOINED = _words(r"[)\].\"']*,? ?(?:or|and|nor|/|&) ?(?:option |choice )?[(\[\"']*")
 THEREFORE = _words(r"\b(?:so|therefore|thus|hence)\b,? ")
 UNSURE = _words(

@@ -15,15 +15,15 @@ N = r"([+-]?(?:\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})(?:[eE][+-]?\d{1,3})?)"
 SEP = r"\s{0,9}[,;\s]\s{0,9}"
 Colour = tuple[int, int, int]
 UNIT_SCALE = 1 / 32
-"""A frame of so small a scale leads to shares of the picture: a picture has more than 32 pixels a side."""
+"""A frame of so small a scale leads to shares of the image: an image has more than 32 pixels a side."""
 FARTHEST_SHARE = 2.0
-"""Shares of the picture beyond it are no shares, but pixels, percent or thousandths."""
+"""Shares of the image beyond it are no shares, but pixels, percent or thousandths."""
 LARGEST = 1e9
-"""Coordinates beyond it are no place in a picture."""
+"""Coordinates beyond it are no place in an image."""
 
 
 def asks_for_shares(frame: Affine | None) -> bool:
-    """Whether boxes are asked for in shares of the picture's width and height, 0 to 1."""
+    """Whether boxes are asked for in shares of the image's width and height, 0 to 1."""
     return frame is not None and max(map(abs, (frame.a, frame.b, frame.d, frame.e))) <= UNIT_SCALE
 
 

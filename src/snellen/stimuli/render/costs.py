@@ -1,4 +1,4 @@
-"""What drawing takes on this machine, from a few pictures drawn and thrown away."""
+"""What drawing takes on this machine, from a few images drawn and thrown away."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from snellen.stimuli.render.engine import LLVM_VARIANT, RenderSettings, find_engine, threads_per_worker
-from snellen.stimuli.render.picture_cache import render_pictures
+from snellen.stimuli.render.image_cache import render_images
 from snellen.stimuli.scenes.model import RenderSpec, Scene
 
 SCENES, VIEWS = 8, 2
-"""Scenes drawn of each size of picture, and views of a scene."""
+"""Scenes drawn of each size of image, and views of a scene."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class DrawingCost:
 def drawing_cost(specs: Sequence[RenderSpec], settings: RenderSettings, workers: int) -> DrawingCost:
     """Draw some of the specs, spread over scenes and sizes, and reckon what all of them take.
 
-    It is drawn here, with as many threads as each of so many workers has. The first picture of a process also loads
+    It is drawn here, with as many threads as each of so many workers has. The first image of a process also loads
     the renderer; that is told apart.
     """
     threads = threads_per_worker(workers)
@@ -51,7 +51,7 @@ def drawing_cost(specs: Sequence[RenderSpec], settings: RenderSettings, workers:
 
 
 def _by_size(specs: Iterable[RenderSpec]) -> list[list[list[RenderSpec]]]:
-    """For each size of picture the scenes, for each scene its views."""
+    """For each size of image the scenes, for each scene its views."""
     sizes: dict[tuple[int, int], dict[Scene, list[RenderSpec]]] = {}
     for spec in specs:
         size = spec.camera.width_px, spec.camera.height_px
@@ -78,5 +78,5 @@ def _scene_cost(
 
 def _draw_some(specs: Sequence[RenderSpec], settings: RenderSettings, threads: int, folder: Path) -> tuple[float, int]:
     begun = time.process_time()
-    paths = render_pictures(specs, settings, folder, threads=threads)
+    paths = render_images(specs, settings, folder, threads=threads)
     return time.process_time() - begun, sum(path.stat().st_size for path in set(paths))

@@ -23,8 +23,8 @@ import mitsuba as mi
 mi.set_variant("llvm_ad_rgb")
 scene = mi.load_dict({"type": "scene", "shape": {"type": "sphere"}, "light": {"type": "constant"}})
 sensor = mi.load_dict({"type": "perspective", "film": {"type": "hdrfilm", "width": 2, "height": 2}})
-picture = mi.render(scene, sensor=sensor, integrator=mi.load_dict({"type": "path"}), spp=1)
-assert float(picture.array[0]) >= 0
+image = mi.render(scene, sensor=sensor, integrator=mi.load_dict({"type": "path"}), spp=1)
+assert float(image.array[0]) >= 0
 """
 _PROBE_SECONDS = 120
 LLVM_VARIANT = "llvm_ad_rgb"
@@ -35,7 +35,7 @@ PLAIN_VARIANT = "scalar_rgb"
 class RegionSamples:
     """Samples of a pixel that shows or touches an opaque solid, glass, floor near them; of a block of other floor.
 
-    Where a picture shows glass, blocks take its samples, since caustics lie far off too.
+    Where an image shows glass, blocks take its samples, since caustics lie far off too.
     """
 
     solid: int
@@ -50,12 +50,12 @@ QUALITIES: dict[Quality, RegionSamples | None] = {
     "good": RegionSamples(solid=16, glass=16, floor=9, block=16),
     "reference": None,
 }
-"""By what a picture is sampled; `reference` takes as many samples everywhere, those of `RenderSettings`."""
+"""By what an image is sampled; `reference` takes as many samples everywhere, those of `RenderSettings`."""
 
 
 @dataclasses.dataclass(frozen=True)
 class RenderSettings:
-    """How pictures are drawn.
+    """How images are drawn.
 
     `quality` is one of `QUALITIES`; what differs from `reference` needs the LLVM variant and the denoiser, and is drawn
     as `reference` without. `samples_per_pixel` and `glass_samples_per_pixel` (scenes with any glass) hold for
@@ -116,7 +116,7 @@ def find_engine(settings: RenderSettings) -> Engine:
 
 
 def region_samples(settings: RenderSettings, engine: Engine) -> RegionSamples | None:
-    """How regions are sampled, None where all of a picture is sampled alike."""
+    """How regions are sampled, None where all of an image is sampled alike."""
     return QUALITIES[settings.quality] if engine.variant == LLVM_VARIANT and settings.denoise else None
 
 

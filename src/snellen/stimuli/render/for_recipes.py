@@ -1,4 +1,4 @@
-"""The pictures of a generated set: drawn once into the home folder, whatever suite asks for them."""
+"""The images of a generated set: drawn once into the home folder, whatever suite asks for them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from snellen.core.hashing import canonical
 from snellen.core.home import home
 from snellen.core.suite import SIZE_PX, BuildOptions
 from snellen.stimuli.render.engine import RenderSettings, renderer_info
-from snellen.stimuli.render.picture_cache import render_pictures
+from snellen.stimuli.render.image_cache import render_images
 from snellen.stimuli.scenes.model import RenderSpec, to_json
 
 
@@ -43,14 +43,14 @@ def render_for_recipe(specs: Sequence[RenderSpec], options: BuildOptions) -> tup
     Only what the home folder lacks is drawn. Raises SnellenError for a renderer that is not known or not there.
     """
     settings = render_settings(options)
-    with Progress("rendering", unit="pictures", visible=options.show_progress) as progress:
-        paths = render_pictures(specs, settings, home() / "renders", workers=options.workers, progress=progress)
+    with Progress("rendering", unit="images", visible=options.show_progress) as progress:
+        paths = render_images(specs, settings, home() / "renders", workers=options.workers, progress=progress)
     recipes = (image_recipe(spec, settings) for spec in specs)
     return list(map(Render, paths, recipes)), {"render": renderer_info(settings)}
 
 
-def picture_seconds(by_quality: Mapping[str, float], options: BuildOptions) -> float:
-    """CPU seconds of one picture in the quality and size of this build, from those of a usual size by quality.
+def image_seconds(by_quality: Mapping[str, float], options: BuildOptions) -> float:
+    """CPU seconds of one image in the quality and size of this build, from those of a usual size by quality.
 
     Raises SnellenError for a quality that is not known.
     """
@@ -59,5 +59,5 @@ def picture_seconds(by_quality: Mapping[str, float], options: BuildOptions) -> f
 
 
 def size_share(options: BuildOptions) -> float:
-    """Pixels of a picture of this build, as a share of a usual one's."""
+    """Pixels of an image of this build, as a share of a usual one's."""
     return math.prod(options.size_px) / math.prod(SIZE_PX)

@@ -14,7 +14,7 @@ from PIL import Image
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import canonical
 from snellen.stimuli.render.engine import RenderSettings
-from snellen.stimuli.render.picture_cache import render_pictures
+from snellen.stimuli.render.image_cache import render_images
 from snellen.stimuli.scenes.model import from_json
 
 BLOCK_PX, MAX_DIFFERENCE = 16, 10.0
@@ -35,7 +35,7 @@ def rebuild(paths: Mapping[Path, str]) -> float:
         cells = json.loads(recipe)
         settings, spec = RenderSettings(**cells["settings"]), from_json(canonical(cells["spec"]))
         with TemporaryDirectory() as folder:
-            (again,) = render_pictures([spec], settings, folder)
+            (again,) = render_images([spec], settings, folder)
             stored, rendered = (np.asarray(Image.open(file).convert("RGB")) for file in (path, again))
         difference = block_difference(stored, rendered)
         if difference > MAX_DIFFERENCE or (settings.renderer != "mitsuba" and (stored != rendered).any()):

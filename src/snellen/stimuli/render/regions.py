@@ -1,4 +1,4 @@
-"""Where a picture needs how many samples, and how its sharp and its coarse part are put together, in numpy.
+"""Where an image needs how many samples, and how its sharp and its coarse part are put together, in numpy.
 
 Solids and the floor round them are drawn pixel by pixel; floor further off, which is smooth, in blocks of 4 x 4.
 """
@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 REGIONS_VERSION = "regions 4"
-"""Moves when the same samples by region would give another picture, by coarser meshes too."""
+"""Moves when the same samples by region would give another image, by coarser meshes too."""
 SURFACES_VERSION = "surfaces 2"
-"""Moves when the same samples of a whole picture would give another one, since surfaces are put together otherwise."""
+"""Moves when the same samples of a whole image would give another one, since surfaces are put together otherwise."""
 LAMP_VERSION = "lamp 2"
-"""Moves when a scene with a single light would give another picture."""
+"""Moves when a scene with a single light would give another image."""
 BLOCK_PX = 4
 NEAR_SHARE, NEAR_PX = 1 / 15, (20, 24)
 """Floor so near to a solid is drawn pixel by pixel: contact shadows and caustics are sharp there, further off soft.
@@ -67,7 +67,7 @@ def find_regions(floor_share: Image, glass_share: Image, *, is_smooth: bool = Tr
 
 
 def near_px(height: int) -> int:
-    """How near to a solid floor is drawn pixel by pixel, in a picture so many pixels high."""
+    """How near to a solid floor is drawn pixel by pixel, in an image so many pixels high."""
     return min(max(math.ceil(NEAR_SHARE * height), NEAR_PX[0]), NEAR_PX[1])
 
 

@@ -1,4 +1,4 @@
-"""A picture in some milliseconds, for tests: no shadows, but every shape, colour and material can be told apart."""
+"""An image in some milliseconds, for tests: no shadows, but every shape, colour and material can be told apart."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ TOY_VERSION = "2"
 _LIGHT = unit_vector([0.55, -0.40, 0.73])
 
 
-def toy_picture(scene: Scene, camera: Camera) -> NDArray[np.uint8]:
+def toy_image(scene: Scene, camera: Camera) -> NDArray[np.uint8]:
     """The scene as 8-bit sRGB (height, width, 3). Deterministic; lights and dome are replaced by one fixed light."""
     direction = rays(camera) / ray_lengths(camera)[..., None]
-    picture = _ground(scene, direction, camera).reshape(-1, 3)
+    image = _ground(scene, direction, camera).reshape(-1, 3)
     direction = direction.reshape(-1, 3)
-    nearest = np.full(len(picture), np.inf)
+    nearest = np.full(len(image), np.inf)
     towards = frame(camera).position
     far_to_near = sorted(scene.solids, key=lambda solid: -float(lengths(solid.pose.position_m - towards)))
     for solid in sorted(far_to_near, key=lambda solid: solid.material.kind == "glass"):
@@ -34,10 +34,10 @@ def toy_picture(scene: Scene, camera: Camera) -> NDArray[np.uint8]:
         normal = _blend(world.normals, corners, weights)
         normal /= lengths(normal)[:, None]
         local = _blend(mesh.vertices, corners, weights) if solid.material.kind == "wood" else normal
-        picture[visible] = _shaded(solid, normal, local, direction[visible], picture[visible])
+        image[visible] = _shaded(solid, normal, local, direction[visible], image[visible])
         if solid.material.kind != "glass":
             nearest[visible] = hits.distance_m[unhidden]
-    return develop(picture.reshape(camera.height_px, camera.width_px, 3))
+    return develop(image.reshape(camera.height_px, camera.width_px, 3))
 
 
 def _blend(vectors: Array, corners: NDArray[np.int64], weights: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Scenes as plain data: solids, lights, cameras, composites, and what is true of a picture. No renderer in here."""
+"""Scenes as plain data: solids, lights, cameras, composites, and what is true of an image. No renderer in here."""
 
 from snellen.stimuli.scenes.assembly import chain, composite_scene, move, studio, turn
 from snellen.stimuli.scenes.cameras import CameraRanges, clear_camera, random_camera

@@ -1,4 +1,4 @@
-"""Where pictures are taken from. Ranges are ours; the ComBo paper says 'random viewpoints'."""
+"""Where images are taken from. Ranges are ours; the ComBo paper says 'random viewpoints'."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def random_camera(
 ) -> Camera:
     """A camera looking at the middle of the solids' bounding box from a uniformly drawn direction.
 
-    Elevation is at least 20 degrees, so that the horizon is never in the picture. The distance is such that the ball
-    round all solids spans a uniformly drawn share `fill` of the picture's smaller side, or uniform in `distance_m`
+    Elevation is at least 20 degrees, so that the horizon is never in the image. The distance is such that the ball
+    round all solids spans a uniformly drawn share `fill` of the image's smaller side, or uniform in `distance_m`
     where that is given.
     """
     if elevation_deg[0] < MIN_ELEVATION_DEG or elevation_deg[1] > MAX_ELEVATION_DEG:

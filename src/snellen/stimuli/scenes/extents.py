@@ -1,4 +1,4 @@
-"""How large things are in a picture."""
+"""How large things are in an image."""
 
 from __future__ import annotations
 

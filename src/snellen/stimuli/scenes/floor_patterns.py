@@ -1,4 +1,4 @@
-"""Patterns of a floor. A number of a picture cannot tell one from another, only a look at where light and dark lie.
+"""Patterns of a floor. A number of an image cannot tell one from another, only a look at where light and dark lie.
 
 Half of every pattern is lighter than the floor's colour and half darker by as much, and a square metre holds as much
 edge of every one: stripes of width w have 1 / w, chequers of side s 2 / s, and disks that cover half of a square grid

@@ -20,7 +20,7 @@ SPREAD_DEG = 6.0
 def highlight_shares(scene: Scene, camera: Camera, names: Collection[str]) -> dict[str, float]:
     """The share of each named solid's visible pixels, 0 to 1, in which it mirrors a panel or a softbox.
 
-    By triangles of the coarse mesh: one counts by its size in the picture if its middle is seen and mirrors the line of
+    By triangles of the coarse mesh: one counts by its size in the image if its middle is seen and mirrors the line of
     sight into a light, or `SPREAD_DEG` beside it. 0 for what is not seen.
     """
     if not names:
@@ -51,7 +51,7 @@ def _share(solid: Solid, mask: NDArray[np.bool_], scene: Scene, camera: Camera) 
 
 
 def _triangles(solid: Solid, camera: Camera) -> tuple[Array, Array, Array]:
-    """Middles (n, 3) and unit normals (n, 3) in the world, sizes (n,) in pixels of the picture."""
+    """Middles (n, 3) and unit normals (n, 3) in the world, sizes (n,) in pixels of the image."""
     mesh = place_mesh(unit_mesh(solid.shape, 1), solid.pose)
     corners, normals = mesh.vertices[mesh.faces], mesh.normals[mesh.faces].mean(axis=1)
     flat, _ = project(camera, corners.reshape(-1, 3))

@@ -30,7 +30,7 @@ COLOURS: tuple[Colour, ...] = typing.get_args(Colour)
 COLOURED: tuple[MaterialKind, ...] = ("rubber", "metal")
 IDENTITY: Matrix3 = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 SCENE_VERSION = "2"
-"""Moves when the same scene data would give a different picture (meshes, materials, tone curve)."""
+"""Moves when the same scene data would give a different image (meshes, materials, tone curve)."""
 
 
 def _one_of(what: str, value: str | None, allowed: tuple[str, ...]) -> None:
@@ -105,7 +105,7 @@ class Floor:
 
 @dataclasses.dataclass(frozen=True)
 class AreaLight:
-    """A square panel that shines towards `target_m`. Radiance in the picture's linear units (1 = white)."""
+    """A square panel that shines towards `target_m`. Radiance in the image's linear units (1 = white)."""
 
     position_m: Vec3
     target_m: Vec3
@@ -135,7 +135,7 @@ class Dome:
 
 @dataclasses.dataclass(frozen=True)
 class Camera:
-    """A pinhole camera. `horizontal_fov_deg` spans the picture's width; pixel (0, 0) is the top left corner."""
+    """A pinhole camera. `horizontal_fov_deg` spans the image's width; pixel (0, 0) is the top left corner."""
 
     position_m: Vec3
     target_m: Vec3
@@ -153,7 +153,7 @@ class Camera:
 
 @dataclasses.dataclass(frozen=True)
 class NamedPoint:
-    """A point worth knowing in pictures, such as the contact of two solids."""
+    """A point worth knowing in images, such as the contact of two solids."""
 
     name: str
     position_m: Vec3
@@ -177,7 +177,7 @@ class Scene:
 
 @dataclasses.dataclass(frozen=True)
 class RenderSpec:
-    """One picture to be taken. The seed only moves the renderer's noise."""
+    """One image to be taken. The seed only moves the renderer's noise."""
 
     scene: Scene
     camera: Camera

@@ -1,4 +1,4 @@
-"""Which triangle is seen at which pixel: a numpy rasteriser, exact at pixel centres, for truth and toy pictures."""
+"""Which triangle is seen at which pixel: a numpy rasteriser, exact at pixel centres, for truth and toy images."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Hits:
 
 @functools.lru_cache(maxsize=64)
 def frame(camera: Camera) -> Frame:
-    """The axes of a camera; square pixels, the picture's centre on the axis."""
+    """The axes of a camera; square pixels, the image's centre on the axis."""
     position = np.array(camera.position_m)
     forward = unit_vector(np.array(camera.target_m) - position)
     right = unit_vector(np.cross(forward, np.array(camera.up)))
@@ -53,7 +53,7 @@ def frame(camera: Camera) -> Frame:
 def project(camera: Camera, points: Array) -> tuple[Array, Array]:
     """World points (n, 3) as pixel coordinates (n, 2) and depth along the optical axis (n,) in metres.
 
-    Pixel coordinates are continuous: (0, 0) is the top left corner of the picture, pixel i covers [i, i + 1). Points
+    Pixel coordinates are continuous: (0, 0) is the top left corner of the image, pixel i covers [i, i + 1). Points
     behind the camera have a depth below 0 and meaningless pixels.
     """
     axes = frame(camera)
@@ -105,7 +105,7 @@ class _Cover(NamedTuple):
     """Pixels (n,) in triangles, the triangle of each, shares of its corners in the nearness; the nearest of each pixel.
 
     Nearness is 1 / depth along the optical axis, 0 for nothing. `buffer` begins at the first pixel that is covered,
-    number `start` of the picture, and ends with the last one; `pixel` counts from there.
+    number `start` of the image, and ends with the last one; `pixel` counts from there.
     """
 
     start: int
@@ -168,7 +168,7 @@ def _candidates(
 
 
 def _turn(pixels: Array, faces: NDArray[np.int64]) -> Array:
-    """Twice the areas (m,) of triangles in the picture; below 0 where the outside is seen, for y points down."""
+    """Twice the areas (m,) of triangles in the image; below 0 where the outside is seen, for y points down."""
     x, y = pixels.T
     a, b, c = faces.T
     return np.asarray((x[b] - x[a]) * (y[c] - y[a]) - (y[b] - y[a]) * (x[c] - x[a]))

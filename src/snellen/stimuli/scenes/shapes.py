@@ -197,7 +197,7 @@ def outer_points(shape: Shape) -> Array:
 
 @functools.cache
 def unit_mesh(shape: Shape, detail: int = 2) -> Mesh:
-    """Triangles of a unit primitive; `detail` 2 for pictures, 1 for thumbnails (a quarter as many)."""
+    """Triangles of a unit primitive; `detail` 2 for images, 1 for thumbnails (a quarter as many)."""
     return join_meshes([_tessellate(patch) for patch in patches(shape, detail)])
 
 

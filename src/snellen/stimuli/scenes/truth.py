@@ -1,4 +1,4 @@
-"""What is true of a picture, from geometry alone: boxes, masks, visibility, depth, occlusion, places of named points.
+"""What is true of an image, from geometry alone: boxes, masks, visibility, depth, occlusion, places of named points.
 
 Everything is measured on the same triangles that renderers draw, at pixel centres, as if every solid were opaque (glass
 hides what is behind it). Pixel coordinates are continuous: pixel i covers [i, i + 1), (0, 0) is the top left corner.
@@ -23,17 +23,17 @@ Box = tuple[float, float, float, float]
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class SolidTruth:
-    """One solid in one picture. Boxes are [x1, y1, x2, y2] in pixels, distances metres along the ray from the camera.
+    """One solid in one image. Boxes are [x1, y1, x2, y2] in pixels, distances metres along the ray from the camera.
 
-    amodal_box      all of the solid, also what is hidden or outside the picture, not rounded to pixels; None if it
+    amodal_box      all of the solid, also what is hidden or outside the image, not rounded to pixels; None if it
                     reaches behind the camera
     visible_box     edges of the visible pixels; None if nothing is seen
     mask            (height, width) visible pixels
     amodal_mask     (height, width) pixels it would fill if it stood alone
-    visible_fraction  visible pixels over amodal pixels inside the picture, 0 to 1 (0 if outside)
+    visible_fraction  visible pixels over amodal pixels inside the image, 0 to 1 (0 if outside)
     nearest_m       to the nearest visible point; None if nothing is seen
     centre_m        to the solid's centre (straight line, hidden or not)
-    centre_px       the centre in the picture; None behind the camera
+    centre_px       the centre in the image; None behind the camera
     """
 
     name: str
@@ -49,12 +49,12 @@ class SolidTruth:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Truth:
-    """One picture.
+    """One image.
 
     solids          in the scene's order
     distance_m      (height, width) along the ray to the nearest solid, inf where there is none (floor is not counted)
     hides           (front, behind) -> pixels of `behind` that `front` covers, nearest cover only
-    points_px       the scene's named points in the picture, hidden or not; behind the camera: missing
+    points_px       the scene's named points in the image, hidden or not; behind the camera: missing
     """
 
     solids: tuple[SolidTruth, ...]
@@ -66,7 +66,7 @@ class Truth:
         for solid in self.solids:
             if solid.name == name:
                 return solid
-        raise SnellenError(f"no solid {name!r} in this picture; it shows {[solid.name for solid in self.solids]}")
+        raise SnellenError(f"no solid {name!r} in this image; it shows {[solid.name for solid in self.solids]}")
 
 
 def truth(scene: Scene, camera: Camera, *, detail: int = 2) -> Truth:
@@ -130,7 +130,7 @@ def _mask(pixel: NDArray[np.int64], camera: Camera) -> NDArray[np.bool_]:
 
 
 def box_around(boxes: Sequence[Box], margin_share: float, camera: Camera) -> list[float]:
-    """[x1, y1, x2, y2] round all boxes, with a margin (a share of its larger side), within the camera's picture."""
+    """[x1, y1, x2, y2] round all boxes, with a margin (a share of its larger side), within the camera's image."""
     x1, y1 = min(box[0] for box in boxes), min(box[1] for box in boxes)
     x2, y2 = max(box[2] for box in boxes), max(box[3] for box in boxes)
     margin = margin_share * max(x2 - x1, y2 - y1)

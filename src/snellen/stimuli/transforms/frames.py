@@ -1,4 +1,4 @@
-"""Videos shown as pictures: some of their frames, in their order."""
+"""Videos shown as images: some of their frames, in their order."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class Frames:
         self.times(1.0)
 
     def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
-        """The view with pictures in place of its videos; pictures are left as they are."""
-        query = (self.extract(picture, media) if picture.kind == "video" else (picture,) for picture in view.query)
+        """The view with images in place of its videos; images are left as they are."""
+        query = (self.extract(image, media) if image.kind == "video" else (image,) for image in view.query)
         return replace(view, query=tuple(still for stills in query for still in stills))
 
     def times(self, seconds: float) -> tuple[float, ...]:

@@ -75,7 +75,7 @@ def rate_times(seconds: float, per_second: float) -> tuple[float, ...]:
 
 
 def frames_at(source: Path | bytes, times: Sequence[float]) -> list[tuple[float, Image.Image]]:
-    """For every wanted time (seconds) the frame on screen then: its exact time in seconds, and the RGB picture.
+    """For every wanted time (seconds) the frame on screen then: its exact time in seconds, and the RGB image.
 
     That is the last frame whose time is not later (a billionth of a second is forgiven for rounding), the first one for
     times before it, the last one for times after the end. The same as from decoding everything in order; key frames are
@@ -110,18 +110,18 @@ def _frames_at(source: Path | bytes, times: Sequence[float], location: str) -> l
     with open_video(source, location) as (container, stream):
         line = timeline(container, stream, source, location)
         ticks = sorted(set(line.on_screen(times)))
-        pictures = _decode_by_seeking(container, stream, line, ticks, location) if line.packets else None
-    if pictures is None:
+        images = _decode_by_seeking(container, stream, line, ticks, location) if line.packets else None
+    if images is None:
         line = decoded_timeline(source, location) if line.packets else line
-        pictures = _decode_all(source, line, set(line.on_screen(times)), location)
-    return [(line.time(tick), pictures[tick]) for tick in line.on_screen(times)]
+        images = _decode_all(source, line, set(line.on_screen(times)), location)
+    return [(line.time(tick), images[tick]) for tick in line.on_screen(times)]
 
 
 def _decode_all(source: Path | bytes, line: Timeline, ticks: set[int], location: str) -> dict[int, Image.Image]:
     with open_video(source, location) as (container, stream):
         # the decoder's order is the one on screen; the times that frames carry (in AVI) may not be
         frames = zip(line.ticks, container.decode(stream), strict=False)
-        return {tick: _picture(frame, location) for tick, frame in frames if tick in ticks}
+        return {tick: _image(frame, location) for tick, frame in frames if tick in ticks}
 
 
 def _decode_by_seeking(
@@ -131,11 +131,11 @@ def _decode_by_seeking(
     places = {packet[0]: index for index, packet in enumerate(line.packets)}
     packets: Iterator[Any] = iter(())
     ready: dict[int, VideoFrame] = {}  # decoded, and not earlier than what was last taken
-    pictures: dict[int, Image.Image] = {}
+    images: dict[int, Image.Image] = {}
     reached = -len(places)  # the place reached; far away before the first jump
     for tick in ticks:
         key = line.key_before(places[tick])
-        if key > reached + _JUMP or not pictures:
+        if key > reached + _JUMP or not images:
             container.seek(line.packets[key][0], stream=stream)  # by time: by decoding time mp4 lands a key frame early
             packets = container.demux(stream)
             first = next(packets)
@@ -151,16 +151,16 @@ def _decode_by_seeking(
             reached += 1
         if ready[tick].is_corrupt:
             return None
-        pictures[tick] = _picture(ready[tick], location)
+        images[tick] = _image(ready[tick], location)
         ready = {later: frame for later, frame in ready.items() if later > tick}
-    return pictures
+    return images
 
 
-def _picture(frame: VideoFrame, location: str) -> Image.Image:
+def _image(frame: VideoFrame, location: str) -> Image.Image:
     side: Any = frame.side_data
-    picture = Image.fromarray(convert_frame(frame, "rgb24").to_ndarray())
+    image = Image.fromarray(convert_frame(frame, "rgb24").to_ndarray())
     if (matrix := side.get("DISPLAYMATRIX")) is None:
-        return picture
+        return image
     a, b, _, c, d, *_ = struct.unpack("9i", bytes(matrix))
     signs = tuple(round(number / 65536, 3) for number in (a, b, c, d))
     if signs not in _TURNS:
@@ -168,4 +168,4 @@ def _picture(frame: VideoFrame, location: str) -> Image.Image:
             f"{location}: is to be shown at an angle or another scale; turn it upright and write it again"
         )
     turn = _TURNS[signs]
-    return picture if turn is None else picture.transpose(turn)
+    return image if turn is None else image.transpose(turn)

@@ -107,7 +107,7 @@ class _Clip:
     def frames(self, times: Sequence[float], rate: int) -> Iterator[Image.Image]:
         if isinstance(self.part, Path):
             for start in range(0, len(times), 64):  # few at once: a minute of video does not fit into memory
-                yield from (picture for _, picture in frames_at(self.part, times[start : start + 64]))
+                yield from (image for _, image in frames_at(self.part, times[start : start + 64]))
         else:
             yield from (Image.fromarray(self.part[round(t * rate)]) for t in times)
 
@@ -134,9 +134,9 @@ def _common(values: Sequence[Any], what: str, mend: str) -> Any:
 
 def _fit_frames(clips: Sequence[_Clip], count: int, fps: int, size: tuple[int, int]) -> Iterator[Pixels]:
     for clip in clips:
-        for picture in clip.frames([n / fps for n in range(count)], fps):
-            fits = picture.size == size
-            fitted = picture if fits else ImageOps.pad(picture, size, Image.Resampling.LANCZOS, color=(0, 0, 0))
+        for image in clip.frames([n / fps for n in range(count)], fps):
+            fits = image.size == size
+            fitted = image if fits else ImageOps.pad(image, size, Image.Resampling.LANCZOS, color=(0, 0, 0))
             yield np.asarray(fitted)
 
 

@@ -1,6 +1,6 @@
 """A chat model of transformers on disk or the hub: configuration, processor with its chat template, weights.
 
-Pictures go through the Pillow form of the model's own image processor, never the torchvision one: the two resize
+Images go through the Pillow form of the model's own image processor, never the torchvision one: the two resize
 differently, and answers must not hang on what else is installed. Processors of videos exist for torchvision only and
 are left out: videos are shown as frames.
 """
@@ -89,7 +89,7 @@ def _chat_config(who: str, path: str) -> Any:
     config = read_config(who, path)
     if type(config) not in import_extra("transformers", who, "models").MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING:
         raise SnellenError(
-            f"{who}: {config.model_type} is no model that answers texts with pictures; a vision encoder is"
+            f"{who}: {config.model_type} is no model that answers texts with images; a vision encoder is"
             f" encoder:hf/{path}, a language model logprob:hf/{path}"
         )
     return config
@@ -118,27 +118,27 @@ def _processor(who: str, path: str) -> Any:
 def _assemble_processor(who: str, path: str) -> Any:
     """The processor, made of its parts: asked for as a whole, it would want torchvision for videos."""
     transformers = import_extra("transformers", who, "models")
-    pictures = read_image_processor(who, path)
+    images = read_image_processor(who, path)
     # Not the shared one: processors add tokens to theirs.
     tokenizer = transformers.AutoTokenizer.from_pretrained(path, trust_remote_code=False)
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
     processor_dict, _ = transformers.ProcessorMixin.get_processor_dict(path)
-    kind = _class_without_videos(_processor_class(who, path, processor_dict, pictures, tokenizer))
-    components = {"image_processor": pictures, "tokenizer": tokenizer}
+    kind = _class_without_videos(_processor_class(who, path, processor_dict, images, tokenizer))
+    components = {"image_processor": images, "tokenizer": tokenizer}
     processor = kind.from_args_and_dict([components.get(name) for name in kind.get_attributes()], processor_dict)
     processor.chat_template = processor.chat_template or tokenizer.chat_template
     return processor
 
 
-def _processor_class(who: str, path: str, processor_dict: Any, pictures: Any, tokenizer: Any) -> Any:
+def _processor_class(who: str, path: str, processor_dict: Any, images: Any, tokenizer: Any) -> Any:
     """The class that a checkpoint's files name, or else the one of its family, as AutoProcessor chooses."""
     from transformers.models.auto.processing_auto import PROCESSOR_MAPPING, processor_class_from_name
 
     config = _chat_config(who, path)
     names = (
         processor_dict.get("processor_class"),
-        getattr(pictures, "_processor_class", None),
+        getattr(images, "_processor_class", None),
         tokenizer.init_kwargs.get("processor_class"),
     )
     named = next(filter(None, names), None)
@@ -151,7 +151,7 @@ def _processor_class(who: str, path: str, processor_dict: Any, pictures: Any, to
 
 
 def _class_without_videos(kind: Any) -> Any:
-    """The class, content with parts that are not there; whatever pictures and words need is."""
+    """The class, content with parts that are not there; whatever images and words need is."""
 
     class Assembled(kind):  # type: ignore[misc]  # a class known only at run time
         def check_argument_for_proper_class(self, argument_name: str, argument: Any) -> Any:

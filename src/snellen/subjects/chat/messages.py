@@ -14,7 +14,7 @@ from snellen.core.prompt import Prompt, Reply
 if TYPE_CHECKING:
     from inspect_ai.model import ChatMessage, Content, ContentVideo, ModelOutput
 
-_PICTURE_TYPES = {"jpg": "jpeg", "tif": "tiff"}
+_IMAGE_TYPES = {"jpg": "jpeg", "tif": "tiff"}
 _VIDEOS: dict[str, Literal["mp4", "mpeg", "mov"]] = {"mp4": "mp4", "mpeg": "mpeg", "mpg": "mpeg", "mov": "mov"}
 _VIDEO_TYPES = {"mov": "quicktime"}
 _STOPS = {"stop": "end", "max_tokens": "length", "model_length": "length", "content_filter": "filter"}
@@ -46,11 +46,11 @@ def _contents(parts: Sequence[Part], media: MediaFolder) -> list[Content]:
         if isinstance(part, str):
             contents.append(ContentText(text=part))
         elif isinstance(part, Montage):
-            raise SnellenError("a montage reached a chat subject; pictures are laid out before they are sent")
+            raise SnellenError("a montage reached a chat subject; images are laid out before they are sent")
         elif part.kind == "video":
             contents.append(_video(part, media))
         else:
-            kind = f"image/{_PICTURE_TYPES.get(part.format, part.format)}"
+            kind = f"image/{_IMAGE_TYPES.get(part.format, part.format)}"
             contents.append(ContentImage(image=_data_url(kind, media.read(part))))
     return contents
 

@@ -17,7 +17,7 @@ DESCRIPTIVE = ("family", "reasoning", "counterpart", "weights")
 """Settings that change no answer and describe the subject: they become attributes of its card."""
 _LEFT_OPEN = "none"
 _EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
-_KINDS = ("picture", "video")
+_KINDS = ("image", "video")
 DTYPES = ("auto", "float32", "float16", "bfloat16")
 
 
@@ -43,7 +43,7 @@ class ChatSettings:
     max_concurrency: int = 100
     price_in: float | None = None
     price_out: float | None = None
-    max_pictures: int | None = None
+    max_images: int | None = None
     accepts: frozenset[str] | None = None
     family: str | None = None
     reasoning: str | None = None
@@ -72,8 +72,8 @@ class LocalSettings:
     batch: int = 8
     seed: int = 0
     frames: str | None = None
-    max_pictures: int | None = None
-    accepts: frozenset[str] = frozenset({"picture"})
+    max_images: int | None = None
+    accepts: frozenset[str] = frozenset({"image"})
     family: str | None = None
     reasoning: str | None = None
     counterpart: str | None = None
@@ -162,7 +162,7 @@ def _frames(written: str) -> str:
     return written
 
 
-def _pictures_only(written: str) -> frozenset[str]:
+def _images_only(written: str) -> frozenset[str]:
     if "video" in (kinds := _kinds(written)):
         raise ValueError("no videos, they are shown as frames (frames=8)")
     return kinds
@@ -194,7 +194,7 @@ _READ: dict[str, Callable[[str], Any]] = {
     "max_concurrency": _whole_number(1, 10_000),
     "price_in": _number(0, 1e9),
     "price_out": _number(0, 1e9),
-    "max_pictures": _whole_number(0, 10**6),
+    "max_images": _whole_number(0, 10**6),
     "accepts": _kinds,
     **_READ_DESCRIPTIVE,
 }
@@ -208,8 +208,8 @@ _READ_LOCAL: dict[str, Callable[[str], Any]] = {
     "batch": _whole_number(1, 1024),
     "seed": _whole_number(0, 2**31 - 1),
     "frames": _frames,
-    "max_pictures": _whole_number(0, 10**6),
-    "accepts": _pictures_only,
+    "max_images": _whole_number(0, 10**6),
+    "accepts": _images_only,
     **_READ_DESCRIPTIVE,
 }
 assert list(_READ_LOCAL) == [field.name for field in fields(LocalSettings)]

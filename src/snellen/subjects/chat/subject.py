@@ -59,7 +59,7 @@ def make_chat(name: str, settings: Mapping[str, str], items: Sequence[Item] = ()
     chat_settings = read_settings(settings)
     service = open_service(name, chat_settings)
     provider = name.split("/", 1)[0]
-    usual = frozenset({"picture", "video"} if provider in _SEES_VIDEO else {"picture"})
+    usual = frozenset({"image", "video"} if provider in _SEES_VIDEO else {"image"})
     accepts = usual if chat_settings.accepts is None else chat_settings.accepts
     if "video" in accepts and not sends_videos(service.clients[0].model.api):
         raise SnellenError(
@@ -73,7 +73,7 @@ def make_chat(name: str, settings: Mapping[str, str], items: Sequence[Item] = ()
         name=_full_name(name, chat_settings),
         settings={"model": name, **chat_settings.answering()},
         accepts=accepts,
-        max_pictures=chat_settings.max_pictures,
+        max_images=chat_settings.max_images,
         attributes=attributes,
         max_concurrency=chat_settings.max_concurrency,
         is_remote=True,

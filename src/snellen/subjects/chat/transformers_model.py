@@ -1,6 +1,6 @@
-"""`chat:hf/PATH_OR_ID`: a model of transformers that answers texts with pictures, run in this process.
+"""`chat:hf/PATH_OR_ID`: a model of transformers that answers texts with images, run in this process.
 
-A prompt becomes messages of the model's own chat template, its pictures what the model's own image processor makes of
+A prompt becomes messages of the model's own chat template, its images what the model's own image processor makes of
 them. Calls under way go through the model together, padded on the left.
 """
 
@@ -34,13 +34,13 @@ THINK = "<think>"
 
 @dataclass(frozen=True)
 class TemplatedPrompt:
-    """A prompt as its chat template writes it, one image mark a picture, with the pictures in their order.
+    """A prompt as its chat template writes it, one image mark an image, with the images in their order.
 
     `seed` starts the random stream that tokens are drawn with.
     """
 
     text: str
-    pictures: tuple[Image.Image, ...]
+    images: tuple[Image.Image, ...]
     seed: int = 0
 
 
@@ -53,13 +53,13 @@ class TransformersChat(Base):
     batches: Batches[TemplatedPrompt, Reply] = field(compare=False, repr=False)
 
     def declines(self, prompt: Prompt) -> str | None:
-        """Decline what the card does, and words that the model would take for one more picture."""
+        """Decline what the card does, and words that the model would take for one more image."""
         processor = self.checkpoint.processor
         marks = filter(None, (getattr(processor, name, None) for name in ("image_token", "boi_token")))
         parts = [part for turn in prompt.history for part in (*turn.parts, turn.reply)] + [*prompt.parts]
         words = "\n".join(part for part in parts if isinstance(part, str))
         if mark := next((mark for mark in marks if mark in words), None):
-            return f"the words hold {mark!r}, which stands for a picture in this model"
+            return f"the words hold {mark!r}, which stands for an image in this model"
         return super().declines(prompt)
 
     async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
@@ -78,7 +78,7 @@ def make_local(path: str, written: Mapping[str, str]) -> TransformersChat:
     """The subject `chat:hf/PATH?SETTINGS`. Weights are loaded when it is first asked.
 
     Raises SnellenError for an unknown setting or value, a missing package or model, one that does not talk, has no chat
-    template, or whose pictures only torchvision can prepare.
+    template, or whose images only torchvision can prepare.
     """
     settings = read_local_settings(written)
     checkpoint = Checkpoint(path, choose_device(f"chat:hf/{path}", settings.device), settings.dtype)
@@ -95,7 +95,7 @@ def make_local(path: str, written: Mapping[str, str]) -> TransformersChat:
         name=checkpoint.who + ("?" + "&".join(changed) if changed else ""),
         settings=card_settings,
         accepts=settings.accepts,
-        max_pictures=settings.max_pictures,
+        max_images=settings.max_images,
         attributes=attributes | ({"frames": settings.frames} if settings.frames else {}),
         max_concurrency=2 * settings.batch,  # one batch in the model, one gathering
         is_local=True,
@@ -104,15 +104,15 @@ def make_local(path: str, written: Mapping[str, str]) -> TransformersChat:
     def work(jobs: Sequence[TemplatedPrompt]) -> list[Reply | Exception]:
         return answer_batch(checkpoint, settings, jobs)
 
-    # Processors do not take prompts with and without pictures together.
+    # Processors do not take prompts with and without images together.
     return TransformersChat(
-        card, checkpoint, settings, Batches(work, settings.batch, alike=lambda templated: bool(templated.pictures))
+        card, checkpoint, settings, Batches(work, settings.batch, alike=lambda templated: bool(templated.images))
     )
 
 
 def apply_template(processor: Any, prompt: Prompt, media: MediaFolder, seed: int = 0) -> TemplatedPrompt:
-    """The talk so far and the question in the words of the chat template; pictures opened as RGB, of their own size."""
-    pictures: list[Image.Image] = []
+    """The talk so far and the question in the words of the chat template; images opened as RGB, of their own size."""
+    images: list[Image.Image] = []
 
     def blocks(parts: Sequence[Part]) -> list[dict[str, str]]:
         content: list[dict[str, str]] = []
@@ -120,10 +120,10 @@ def apply_template(processor: Any, prompt: Prompt, media: MediaFolder, seed: int
             if isinstance(part, str):
                 content.append({"type": "text", "text": part})
             elif isinstance(part, Montage):
-                raise SnellenError("a montage reached a chat subject; pictures are laid out before they are sent")
+                raise SnellenError("a montage reached a chat subject; images are laid out before they are sent")
             else:
                 content.append({"type": "image"})
-                pictures.append(_open_picture(part, media))
+                images.append(_open_image(part, media))
         return content
 
     messages: list[dict[str, Any]] = []
@@ -132,23 +132,23 @@ def apply_template(processor: Any, prompt: Prompt, media: MediaFolder, seed: int
         messages.append({"role": "assistant", "content": [{"type": "text", "text": turn.reply}]})
     messages.append({"role": "user", "content": blocks(prompt.parts)})
     text = processor.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
-    return TemplatedPrompt(text, tuple(pictures), seed)
+    return TemplatedPrompt(text, tuple(images), seed)
 
 
-def _open_picture(picture: Media, media: MediaFolder) -> Image.Image:
-    if picture.kind == "video":
-        raise SnellenError(f"{media.find(picture)}: a model of transformers is shown frames of a video, not the video")
-    return media.open(picture).convert("RGB")
+def _open_image(image: Media, media: MediaFolder) -> Image.Image:
+    if image.kind == "video":
+        raise SnellenError(f"{media.find(image)}: a model of transformers is shown frames of a video, not the video")
+    return media.open(image).convert("RGB")
 
 
 def encode_prompts(processor: Any, prompts: Sequence[TemplatedPrompt], **more: Any) -> Any:
-    """What the model reads: tokens, padded on the left, and pictures, all with pictures or none."""
+    """What the model reads: tokens, padded on the left, and images, all with images or none."""
     begin = processor.tokenizer.bos_token
     has_begin = begin and prompts[0].text.startswith(begin)  # many templates write the mark themselves
-    pictures = [list(prompt.pictures) for prompt in prompts]
+    images = [list(prompt.images) for prompt in prompts]
     return processor(
         text=[prompt.text for prompt in prompts],
-        images=pictures if any(pictures) else None,
+        images=images if any(images) else None,
         add_special_tokens=not has_begin,
         **more,
     )
@@ -240,5 +240,5 @@ def _reply(
 def _reason(checkpoint: Checkpoint, error: Exception) -> str:
     torch = import_extra("torch", checkpoint.who, "models")
     if isinstance(error, torch.OutOfMemoryError) or "can't allocate memory" in str(error):
-        return f"out of memory on {checkpoint.device}, even with one prompt; take a smaller dtype= or max_pictures="
+        return f"out of memory on {checkpoint.device}, even with one prompt; take a smaller dtype= or max_images="
     return f"{type(error).__name__}: {first_line(error)[:200]}"

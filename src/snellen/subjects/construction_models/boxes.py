@@ -1,7 +1,7 @@
 """Boxes as an answer: what a detector finds, how it is written, and the subject around any detector.
 
 A reply is one JSON object, `{"boxes": [{"box": [x1, y1, x2, y2], "label": "cat", "score": 0.93}, …]}`: pixels of the
-stored picture, the best score first. No box is an answer too.
+stored image, the best score first. No box is an answer too.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ class Detection:
 
 
 class Detector(typing.Protocol):
-    """What finds things in a picture."""
+    """What finds things in an image."""
 
     def refuses(self, question: str) -> str | None:
         """Why it cannot look for this at all, or None."""
         ...
 
-    def find(self, picture: Image.Image, question: str) -> Sequence[Detection]:
-        """What it finds in an RGB picture, in any order, in pixels of this picture."""
+    def find(self, image: Image.Image, question: str) -> Sequence[Detection]:
+        """What it finds in an RGB image, in any order, in pixels of this image."""
         ...
 
 
@@ -54,30 +54,30 @@ class Detector(typing.Protocol):
 class DetectorSubject(Base):
     """A detector as a subject.
 
-    It answers views of kind `text` with one picture, whose question is a phrase that names what to find (empty:
+    It answers views of kind `text` with one image, whose question is a phrase that names what to find (empty:
     everything). `Reply.numbers` are the scores in the order of the boxes, view after view.
     """
 
     detector: Detector
 
     def declines(self, prompt: Prompt) -> str | None:
-        """Decline views that ask for something else than boxes in one picture, and what the detector cannot find."""
+        """Decline views that ask for something else than boxes in one image, and what the detector cannot find."""
         for view in prompt.views:
             if reason := asks_no_boxes(view) or self.detector.refuses(view.question):
                 return reason
         return None if prompt.views else "nothing to look at"
 
     async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
-        """Look at the picture of every view, in a thread of its own."""
+        """Look at the image of every view, in a thread of its own."""
         return await asyncio.to_thread(self._reply, prompt, media)
 
     def _reply(self, prompt: Prompt, media: MediaFolder) -> Reply:
         scores: list[float] = []
 
         def find_boxes(view: View) -> str:
-            picture = view.query[0]
-            with media.open(picture) as opened:
-                detections = best_first(in_stored(self.detector.find(opened.convert("RGB"), view.question), picture))
+            image = view.query[0]
+            with media.open(image) as opened:
+                detections = best_first(in_stored(self.detector.find(opened.convert("RGB"), view.question), image))
             scores.extend(round(detection.score, SCORE_DIGITS) for detection in detections)
             return write_boxes(detections)
 
@@ -85,24 +85,23 @@ class DetectorSubject(Base):
 
 
 def asks_no_boxes(view: View) -> str | None:
-    """Why this view asks for something else than the boxes in one picture, or None."""
+    """Why this view asks for something else than the boxes in one image, or None."""
     if view.reply.kind != "text":
         return f"asked for an answer of kind {view.reply.kind}, but a detector writes its boxes as text"
     media = list(view.media())
     if len(media) != 1 or len(view.query) != 1:
-        return f"looks at exactly one picture, in the query, not at {len(media)}"
-    return None if media[0].kind == "picture" else f"cannot be shown a {media[0].kind}"
+        return f"looks at exactly one image, in the query, not at {len(media)}"
+    return None if media[0].kind == "image" else f"cannot be shown a {media[0].kind}"
 
 
-def in_stored(detections: Iterable[Detection], picture: Media) -> list[Detection]:
-    """What was found in the shown picture, led back to pixels of the stored one.
+def in_stored(detections: Iterable[Detection], image: Media) -> list[Detection]:
+    """What was found in the shown image, led back to pixels of the stored one.
 
-    What lies outside the shown picture is cut off; of what is left, boxes without width or height go.
+    What lies outside the shown image is cut off; of what is left, boxes without width or height go.
     """
-    back = picture.from_stored.inverse()
+    back = image.from_stored.inverse()
     cut = [
-        replace(detection, box=_rounded(_within(detection.box, picture.width, picture.height)))
-        for detection in detections
+        replace(detection, box=_rounded(_within(detection.box, image.width, image.height))) for detection in detections
     ]
     with_area = [
         detection for detection in cut if detection.box[0] < detection.box[2] and detection.box[1] < detection.box[3]

@@ -34,7 +34,7 @@ def only_faces(question: str) -> str | None:
 class CascadeFaces:
     """Frontal faces by a cascade of local binary patterns (scikit-image's, trained by OpenCV).
 
-    A window grows by `scale_factor` from `smallest` (a share of the picture's shorter side, at least 24 pixels) to the
+    A window grows by `scale_factor` from `smallest` (a share of the image's shorter side, at least 24 pixels) to the
     whole side, and moves by `step_ratio`. Where at least `min_neighbors` windows agree, there is a face; fewer find
     more faces, and more that are none. It knows no degrees: every score is 1, the largest box comes first. Boxes are
     square, from the brows to the chin; faces from the side are not found.
@@ -54,14 +54,14 @@ class CascadeFaces:
         """Everything but faces."""
         return only_faces(question)
 
-    def find(self, picture: Image.Image, question: str) -> list[Detection]:
-        """The faces, in pixels of the picture."""
-        short = min(picture.size)
+    def find(self, image: Image.Image, question: str) -> list[Detection]:
+        """The faces, in pixels of the image."""
+        short = min(image.size)
         min_side = max(WINDOW, round(self.smallest * short))
         if min_side > short:
             return []
         rows = _cascade().detect_multi_scale(
-            img=np.asarray(picture.convert("RGB")),
+            img=np.asarray(image.convert("RGB")),
             scale_factor=self.scale_factor,
             step_ratio=self.step_ratio,
             min_size=(min_side, min_side),
@@ -93,18 +93,18 @@ class BlazeFaces:
         """Everything but faces."""
         return only_faces(question)
 
-    def find(self, picture: Image.Image, question: str) -> list[Detection]:
-        """The faces, in pixels of the picture. Every call has a graph of its own: one cannot be shared by threads."""
+    def find(self, image: Image.Image, question: str) -> list[Detection]:
+        """The faces, in pixels of the image. Every call has a graph of its own: one cannot be shared by threads."""
         faces = _mediapipe().solutions.face_detection
         options = {"model_selection": ("short", "full").index(self.model), "min_detection_confidence": self.threshold}
         with warnings.catch_warnings(), faces.FaceDetection(**options) as detection:
             warnings.filterwarnings("ignore", message="SymbolDatabase.GetPrototype")  # of protobuf, about mediapipe
-            detections = detection.process(np.ascontiguousarray(picture.convert("RGB"))).detections or ()
-            return [_blaze(face, picture.size) for face in detections]
+            detections = detection.process(np.ascontiguousarray(image.convert("RGB"))).detections or ()
+            return [_blaze(face, image.size) for face in detections]
 
 
 def _blaze(detection: Any, size: tuple[int, int]) -> Detection:
-    """A detection in fractions of the picture's width and height, in pixels."""
+    """A detection in fractions of the image's width and height, in pixels."""
     (width, height), box = size, detection.location_data.relative_bounding_box
     x, y = box.xmin * width, box.ymin * height
     return Detection((x, y, x + box.width * width, y + box.height * height), "face", float(detection.score[0]))

@@ -115,7 +115,7 @@ def _vocabulary(path: Path) -> tuple[str, ...]:
 
 def _detector(name: str, settings: Mapping[str, str], detector: Any) -> DetectorSubject:
     who = f"detector:{name}"
-    return DetectorSubject(_card(who, settings, detector.settings, accepts=frozenset({"picture"})), detector)
+    return DetectorSubject(_card(who, settings, detector.settings, accepts=frozenset({"image"})), detector)
 
 
 def _card(

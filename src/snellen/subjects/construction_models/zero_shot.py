@@ -1,6 +1,6 @@
 """Detectors that find what a phrase names: Grounding DINO, OWL-ViT and OWLv2 through transformers.
 
-Their boxes are fractions of what the model saw of the picture: the picture itself, except for OWLv2, which pads it at
+Their boxes are fractions of what the model saw of the image: the image itself, except for OWLv2, which pads it at
 the right and below to a square first.
 """
 
@@ -91,15 +91,13 @@ class ZeroShotDetector:
                 return f"reads at most {room} tokens at once, and {phrase[:60]!r} is longer"
         return None
 
-    def find(self, picture: Image.Image, question: str) -> list[Detection]:
-        """What lies above the thresholds, in pixels of the picture."""
+    def find(self, image: Image.Image, question: str) -> list[Detection]:
+        """What lies above the thresholds, in pixels of the image."""
         phrases = phrases_of(question)
         if self.family in OWLS:
-            return self._owl(picture, phrases or self.vocabulary)
+            return self._owl(image, phrases or self.vocabulary)
         chunks = self._chunks(phrases or self.vocabulary)
-        return [
-            detection for chunk in chunks for detection in self._grounded(picture, chunk, whole_phrases=not phrases)
-        ]
+        return [detection for chunk in chunks for detection in self._grounded(image, chunk, whole_phrases=not phrases)]
 
     def _room(self) -> int:
         config = read_config(self.who, self.path)
@@ -117,13 +115,13 @@ class ZeroShotDetector:
             chunk.append(phrase)
         yield chunk
 
-    def _grounded(self, picture: Image.Image, phrases: Sequence[str], whole_phrases: bool) -> list[Detection]:
+    def _grounded(self, image: Image.Image, phrases: Sequence[str], whole_phrases: bool) -> list[Detection]:
         """Grounding DINO: a score for every box and token of the prompt."""
         tokenizer, text = read_tokenizer(self.who, self.path), _written(phrases)
         tokens = tokenizer(text, return_tensors="pt", return_token_type_ids=True, return_offsets_mapping=True)
         spans = tokens.pop("offset_mapping")[0].tolist()
         owners = _owners(spans, phrases)
-        scores, boxes = self._infer(picture, tokens)
+        scores, boxes = self._infer(image, tokens)
         detections = []
         for row in np.flatnonzero(scores.max(1) > self.threshold):
             token_scores = np.where(owners >= 0, scores[row, : len(owners)], -1.0)
@@ -131,23 +129,23 @@ class ZeroShotDetector:
             assert self.text_threshold is not None
             sure = [spans[index] for index in np.flatnonzero((owners == phrase) & (token_scores > self.text_threshold))]
             label = phrases[phrase] if whole_phrases else _words(text, sure)
-            detections.append(_detection(boxes[row], picture.size, label, scores[row].max()))
+            detections.append(_detection(boxes[row], image.size, label, scores[row].max()))
         return detections
 
-    def _owl(self, picture: Image.Image, phrases: Sequence[str]) -> list[Detection]:
+    def _owl(self, image: Image.Image, phrases: Sequence[str]) -> list[Detection]:
         """OWL-ViT and OWLv2: a score for every box and phrase."""
         tokenizer = read_tokenizer(self.who, self.path)
         tokens = tokenizer(list(phrases), padding="max_length", max_length=self._room(), return_tensors="pt")
-        scores, boxes = self._infer(picture, tokens)
-        size_seen = (max(picture.size),) * 2 if self.family == "owlv2" else picture.size
+        scores, boxes = self._infer(image, tokens)
+        size_seen = (max(image.size),) * 2 if self.family == "owlv2" else image.size
         rows = np.flatnonzero(scores.max(1) > self.threshold)
         return [_detection(boxes[row], size_seen, phrases[scores[row].argmax()], scores[row].max()) for row in rows]
 
-    def _infer(self, picture: Image.Image, tokens: Any) -> tuple[Floats, Floats]:
+    def _infer(self, image: Image.Image, tokens: Any) -> tuple[Floats, Floats]:
         """Scores (boxes, tokens or phrases) and boxes (boxes, 4) as centre x, centre y, width, height in fractions."""
         torch = import_extra("torch", self.who, "models")
         model = load_model(self.who, "AutoModelForZeroShotObjectDetection", self.path, self.device, "float32")
-        pixels = read_image_processor(self.who, self.path)(images=[picture], return_tensors="pt")
+        pixels = read_image_processor(self.who, self.path)(images=[image], return_tensors="pt")
         words = {key: tokens[key] for key in ("input_ids", "attention_mask", "token_type_ids") if key in tokens}
         if self.family in OWLS:
             words.pop("token_type_ids", None)

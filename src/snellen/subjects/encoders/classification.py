@@ -1,4 +1,4 @@
-"""An encoder fine-tuned by classifying pictures: a model of transformers in, a folder for `encoder:hf/FOLDER` out.
+"""An encoder fine-tuned by classifying images: a model of transformers in, a folder for `encoder:hf/FOLDER` out.
 
 The paper (ComBo, appendix E) says "a quick fine-tuning for one epoch" and nothing else: design/heads.md has what was
 chosen. Imports torch: import it inside functions.
@@ -65,14 +65,14 @@ TINY_SIDE, FULL_SIDE = 64, 224
 IMAGENET = {"image_mean": [0.485, 0.456, 0.406], "image_std": [0.229, 0.224, 0.225]}
 PACKAGES = ("torch", "transformers")
 READERS = 8
-"""Threads that open the pictures of a batch."""
+"""Threads that open the images of a batch."""
 
 
 @dataclass(frozen=True)
 class ClassifierSettings:
     """How it is trained: AdamW, a rate that rises over the first tenth of steps and falls by a cosine.
 
-    All weights learn. Pictures are not augmented: an object comes in several views. `epochs` 0 trains nothing.
+    All weights learn. Images are not augmented: an object comes in several views. `epochs` 0 trains nothing.
     """
 
     epochs: int = 1
@@ -84,13 +84,13 @@ class ClassifierSettings:
     seed: int = 0
 
     def steps(self, count: int) -> int:
-        """Steps of all passes over so many pictures."""
+        """Steps of all passes over so many images."""
         return self.epochs * math.ceil(count / self.batch)
 
 
 @dataclass(frozen=True)
-class LabelledPicture:
-    """A picture file and its class, from 0."""
+class LabelledImage:
+    """An image file and its class, from 0."""
 
     path: Path
     label: int
@@ -98,12 +98,12 @@ class LabelledPicture:
 
 @dataclass(frozen=True)
 class Classes:
-    """What is learned: pictures with their classes, and what the card says of them.
+    """What is learned: images with their classes, and what the card says of them.
 
-    Each picture file must have a name that no other content has: names are part of the fingerprint.
+    Each image file must have a name that no other content has: names are part of the fingerprint.
     """
 
-    pictures: Sequence[LabelledPicture]
+    images: Sequence[LabelledImage]
     supervision: str
     source: dict[str, Any]
     leak: bool = False
@@ -111,7 +111,7 @@ class Classes:
     @property
     def count(self) -> int:
         """How many classes."""
-        return 1 + max(picture.label for picture in self.pictures)
+        return 1 + max(image.label for image in self.images)
 
 
 @dataclass(frozen=True)
@@ -188,7 +188,7 @@ def train_classifier(
         leak=classes.leak,
         source=classes.source,
         classes=classes.count,
-        pictures=len(classes.pictures),
+        images=len(classes.images),
         settings=asdict(settings),
         fingerprint=fingerprint,
         **training.summary(),
@@ -200,13 +200,13 @@ def train_classifier(
 
 
 def _fingerprint(name: str, start: Start, classes: Classes, settings: ClassifierSettings) -> str:
-    labels = [[picture.path.name, picture.label] for picture in classes.pictures]
+    labels = [[image.path.name, image.label] for image in classes.images]
     return digest([name, start.digest, asdict(settings), classes.source, classes.leak, labels], 16)
 
 
 @dataclass(frozen=True)
 class _Training:
-    """Loss of every step, whether each picture was classified rightly before it was learned from, seconds."""
+    """Loss of every step, whether each image was classified rightly before it was learned from, seconds."""
 
     losses: list[float]
     hits: list[bool]
@@ -229,16 +229,16 @@ def _train(
     start: Start, classes: Classes, settings: ClassifierSettings, device: str, tick: Callable[[], None]
 ) -> _Training:
     training, model = _Training([], [], 0.0), to_device("the model", start.model, device, "--device").train()
-    steps = settings.steps(len(classes.pictures))
+    steps = settings.steps(len(classes.images))
     optimizer = torch.optim.AdamW(model.parameters(), lr=settings.rate, weight_decay=settings.weight_decay)
     rates = [_rate_at(step, steps, settings) for step in range(steps)]
     begun = time.perf_counter()
     with ThreadPoolExecutor(READERS) as readers, torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed_of("classifier dropout", settings.seed))
-        for step, batch in enumerate(_batches(classes.pictures, settings)):
-            pictures = list(readers.map(_open, batch))
-            pixels = start.processor(images=pictures, return_tensors="pt")["pixel_values"].to(device)
-            labels = torch.tensor([picture.label for picture in batch], device=device)
+        for step, batch in enumerate(_batches(classes.images, settings)):
+            images = list(readers.map(_open, batch))
+            pixels = start.processor(images=images, return_tensors="pt")["pixel_values"].to(device)
+            labels = torch.tensor([image.label for image in batch], device=device)
             logits = model(pixel_values=pixels).logits
             loss = torch.nn.functional.cross_entropy(logits, labels)
             if not torch.isfinite(loss):
@@ -262,16 +262,16 @@ def _rate_at(step: int, steps: int, settings: ClassifierSettings) -> float:
     return settings.rate * (1 + math.cos(math.pi * (step - rising) / max(1, steps - rising))) / 2
 
 
-def _batches(pictures: Sequence[LabelledPicture], settings: ClassifierSettings) -> Iterator[list[LabelledPicture]]:
-    """Every picture once a pass, in an order drawn anew."""
+def _batches(images: Sequence[LabelledImage], settings: ClassifierSettings) -> Iterator[list[LabelledImage]]:
+    """Every image once a pass, in an order drawn anew."""
     for epoch in range(settings.epochs):
-        order = stream("classifier", settings.seed, "order", epoch).permutation(len(pictures))
+        order = stream("classifier", settings.seed, "order", epoch).permutation(len(images))
         for first in range(0, len(order), settings.batch):
-            yield [pictures[int(k)] for k in order[first : first + settings.batch]]
+            yield [images[int(k)] for k in order[first : first + settings.batch]]
 
 
-def _open(picture: LabelledPicture) -> Image.Image:
-    with Image.open(picture.path) as file:
+def _open(image: LabelledImage) -> Image.Image:
+    with Image.open(image.path) as file:
         return file.convert("RGB")
 
 

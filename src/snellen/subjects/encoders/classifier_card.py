@@ -16,8 +16,8 @@ CARD = "classifier.json"
 class ClassifierCard(Card):
     """What the encoder was, what it learned from, how, and what that cost.
 
-    `start` is a digest of the weights it began with. `source` says how the pictures were made. `leak` says that what is
-    tested was learned from. `accuracy` is the share of training pictures that were classified rightly just before they
+    `start` is a digest of the weights it began with. `source` says how the images were made. `leak` says that what is
+    tested was learned from. `accuracy` is the share of training images that were classified rightly just before they
     were learned from, `last_accuracy` that of the last tenth; chance is 1 / `classes`. `seconds` are those of training
     steps on `device`; `device_hours` the same as hours of one device.
     """
@@ -30,7 +30,7 @@ class ClassifierCard(Card):
     leak: bool
     source: dict[str, Any]
     classes: int
-    pictures: int
+    images: int
     settings: dict[str, Any]
     fingerprint: str
     steps: int

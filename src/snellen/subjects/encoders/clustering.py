@@ -1,6 +1,6 @@
-"""Which pictures show the same thing, by a similarity threshold.
+"""Which images show the same thing, by a similarity threshold.
 
-Pictures whose cosine is at least a limit are linked, and so is what hangs together by links. Counting answers how many
+Images whose cosine is at least a limit are linked, and so is what hangs together by links. Counting answers how many
 linked groups there are; grouping, which group of at least two there is. design/readouts.md says when this is used.
 """
 
@@ -21,15 +21,15 @@ NONE = "none"
 _GROUP = re.compile(rf"{NONE}|\d+(\+\d+)+")
 
 ALL, NOTHING = -2.0, 2.0
-"""Limits that link all pictures and none: outside what a cosine can be."""
+"""Limits that link all images and none: outside what a cosine can be."""
 
 Pair = tuple[int, int]
 
 
 def asks_clustering(view: View) -> bool:
-    """Whether the view asks about several pictures which of them show the same thing.
+    """Whether the view asks about several images which of them show the same thing.
 
-    Either a count among offered ones, or a choice of picture numbers from 1 joined by `+` (`1+3`), or `none`.
+    Either a count among offered ones, or a choice of image numbers from 1 joined by `+` (`1+3`), or `none`.
     """
     offered = view.reply.offered
     if len(view.query) < 2 or not offered:
@@ -41,25 +41,25 @@ def asks_clustering(view: View) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Similarity:
-    """How alike pictures are: the cosine of each two, in the order of `pairs`."""
+    """How alike images are: the cosine of each two, in the order of `pairs`."""
 
     count: int
     cosines: Doubles
 
     @property
     def pairs(self) -> list[Pair]:
-        """Each two pictures by their places from 0 in the order (0, 1), (0, 2), …, (1, 2), … of rows."""
+        """Each two images by their places from 0 in the order (0, 1), (0, 2), …, (1, 2), … of rows."""
         return list(combinations(range(self.count), 2))
 
 
 def pairwise_similarity(features: ArrayLike) -> Similarity:
-    """Of features (n, d), one row a picture; n * (n - 1) / 2 cosines."""
+    """Of features (n, d), one row an image; n * (n - 1) / 2 cosines."""
     rows = unit(features)
     return Similarity(len(rows), np.asarray((rows @ rows.T)[np.triu_indices(len(rows), 1)], dtype=np.float64))
 
 
 def linked_groups(similarity: Similarity, limit: float) -> tuple[int, ...]:
-    """The group of each picture: pictures with a cosine of at least `limit` share one, and so do their groups."""
+    """The group of each image: images with a cosine of at least `limit` share one, and so do their groups."""
     groups = list(range(similarity.count))
     for (first, second), cosine in zip(similarity.pairs, similarity.cosines, strict=True):
         if cosine >= limit:
@@ -68,7 +68,7 @@ def linked_groups(similarity: Similarity, limit: float) -> tuple[int, ...]:
 
 
 def exact_key(groups: Sequence[int], counts: bool) -> str | None:
-    """The answer that groups amount to: their number, or the pictures of the only one of at least two (else `none`).
+    """The answer that groups amount to: their number, or the images of the only one of at least two (else `none`).
 
     None where there are several such groups, so that no option says it all.
     """
@@ -83,7 +83,7 @@ def choose(view: View, similarity: Similarity, limit: float, rng: np.random.Gene
     """The offered key that the linked groups amount to, or else the one nearest to it; equally near ones are drawn.
 
     Of counts the nearest is the one that differs least. Of groups it is the one that agrees with what is linked on most
-    pairs of pictures (Rand 1971), where a key links its own pictures and no others; of equal ones, the one for which
+    pairs of images (Rand 1971), where a key links its own images and no others; of equal ones, the one for which
     cosines would have to move least across the limit, all in all.
     """
     keys, groups = view.reply.offered, linked_groups(similarity, limit)
@@ -97,7 +97,7 @@ def choose(view: View, similarity: Similarity, limit: float, rng: np.random.Gene
 
 
 def _pairs(key: str) -> set[Pair]:
-    """The pairs that an option key links, by places from 0; a picture that is not shown agrees with nothing."""
+    """The pairs that an option key links, by places from 0; an image that is not shown agrees with nothing."""
     return set() if key == NONE else set(combinations(sorted(int(number) - 1 for number in key.split("+")), 2))
 
 
@@ -112,7 +112,7 @@ def _deficit(linked_pairs: set[Pair], similarity: Similarity, limit: float) -> f
 
 @dataclass(frozen=True, eq=False)
 class ClusteringExample:
-    """Pictures by their likeness, whether they are to be counted or grouped, and the right option key."""
+    """Images by their likeness, whether they are to be counted or grouped, and the right option key."""
 
     similarity: Similarity
     counts: bool

@@ -1,8 +1,8 @@
-"""ConSE: pictures among words without training together (Norouzi et al. 2013, arXiv 1312.5650).
+"""ConSE: images among words without training together (Norouzi et al. 2013, arXiv 1312.5650).
 
-A classifier says which of its classes a picture looks like; the picture's vector is the mean of the classes' text
+A classifier says which of its classes an image looks like; the image's vector is the mean of the classes' text
 vectors, weighted by their probabilities. Texts are embedded by the same text model, so both stand in one space. The
-mean of all class vectors says nothing about a picture and is taken off both sides: otherwise short texts are near to
+mean of all class vectors says nothing about an image and is taken off both sides: otherwise short texts are near to
 everything.
 """
 
@@ -80,9 +80,9 @@ class ConSE:
         """The classifier."""
         return EfficientNetLite(CLASSIFIER, self.device, self.batch)
 
-    def features(self, pictures: Sequence[Image.Image]) -> Floats:
-        """Pictures -> float32 (n, 384), rows of length one."""
-        return self.derive(self.source.features(pictures))
+    def features(self, images: Sequence[Image.Image]) -> Floats:
+        """Images -> float32 (n, 384), rows of length one."""
+        return self.derive(self.source.features(images))
 
     def derive(self, features: Floats) -> Floats:
         """Features of the classifier, (n, 1280) -> float32 (n, 384), rows of length one."""

@@ -73,13 +73,13 @@ class EfficientNetLite:
         """None: it knows no words."""
         return None
 
-    def features(self, pictures: Sequence[Image.Image]) -> Floats:
-        """Pictures -> float32 (n, 1280)."""
+    def features(self, images: Sequence[Image.Image]) -> Floats:
+        """Images -> float32 (n, 1280)."""
         with inference():
-            return _array(network(self.name, self.device).extract_features(self._pixels(pictures)).mean((2, 3)))
+            return _array(network(self.name, self.device).extract_features(self._pixels(images)).mean((2, 3)))
 
     def logits(self, features: Floats) -> Floats:
-        """Features of n pictures -> float32 (n, 1000), before the softmax, in the order of ImageNet-1k."""
+        """Features of n images -> float32 (n, 1000), before the softmax, in the order of ImageNet-1k."""
         import torch
 
         with inference():
@@ -91,19 +91,19 @@ class EfficientNetLite:
         own = {key: value for key, value in self.settings.items() if key not in ("crop", "layer", "version")}
         return {**own, "patches": 1, "side": PATCH_SIDES[self.name], "layer": "ends of strides 8, 16 and 32"}
 
-    def patches(self, pictures: Sequence[Image.Image]) -> Floats:
-        """Pictures -> float32 (n, side / 16, side / 16, d), d = 592 of Lite0, 664 of Lite2.
+    def patches(self, images: Sequence[Image.Image]) -> Floats:
+        """Images -> float32 (n, side / 16, side / 16, d), d = 592 of Lite0, 664 of Lite2.
 
         Three stages side by side: each patch of 16 x 16 pixels has its own features, the four finer ones inside it,
         and the coarser ones around it, interpolated.
         """
         side = PATCH_SIDES[self.name]
         with inference():
-            stages = _stages(network(self.name, self.device), self._tensor([whole(p, side) for p in pictures]))
+            stages = _stages(network(self.name, self.device), self._tensor([whole(p, side) for p in images]))
             return _array(_joined(*(stages[side // stride] for stride in (8, 16, 32))).permute(0, 2, 3, 1))
 
-    def _pixels(self, pictures: Sequence[Image.Image]) -> torch.Tensor:
-        return self._tensor([centre_square(picture, SIZES[self.name]) for picture in pictures])
+    def _pixels(self, images: Sequence[Image.Image]) -> torch.Tensor:
+        return self._tensor([centre_square(image, SIZES[self.name]) for image in images])
 
     def _tensor(self, squares: Sequence[Image.Image]) -> torch.Tensor:
         import torch
@@ -140,21 +140,21 @@ def _joined(fine: torch.Tensor, middle: torch.Tensor, coarse: torch.Tensor) -> t
     return torch.cat([functional.pixel_unshuffle(fine, 2), middle, grown], 1)
 
 
-def whole(picture: Image.Image, side: int) -> Image.Image:
-    """The whole picture squeezed to a square of `side` pixels (bicubic)."""
+def whole(image: Image.Image, side: int) -> Image.Image:
+    """The whole image squeezed to a square of `side` pixels (bicubic)."""
     from PIL import Image
 
-    return picture.convert("RGB").resize((side, side), Image.Resampling.BICUBIC)
+    return image.convert("RGB").resize((side, side), Image.Resampling.BICUBIC)
 
 
-def centre_square(picture: Image.Image, side: int) -> Image.Image:
+def centre_square(image: Image.Image, side: int) -> Image.Image:
     """The middle square, `CROP` of the shorter side, resized to `side` pixels (bicubic) in one step."""
     from PIL import Image
 
-    width, height = picture.size
+    width, height = image.size
     half = CROP * min(width, height) / 2
     box = (width / 2 - half, height / 2 - half, width / 2 + half, height / 2 + half)
-    return picture.convert("RGB").resize((side, side), Image.Resampling.BICUBIC, box=box)
+    return image.convert("RGB").resize((side, side), Image.Resampling.BICUBIC, box=box)
 
 
 @once

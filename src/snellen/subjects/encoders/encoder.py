@@ -1,4 +1,4 @@
-"""What an encoder is, and the features of many pictures, each computed once and kept under the home folder."""
+"""What an encoder is, and the features of many images, each computed once and kept under the home folder."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ MAX_THREADS = 16
 
 
 class TextSide(typing.Protocol):
-    """Texts in the space of an encoder's pictures: a text fits a picture as well as the cosine of their features."""
+    """Texts in the space of an encoder's images: a text fits an image as well as the cosine of their features."""
 
     def __hash__(self) -> int: ...
 
     @property
     def template(self) -> str:
-        """What the text of an option is put into at `{}` before it is compared with a picture. Part of the settings."""
+        """What the text of an option is put into at `{}` before it is compared with an image. Part of the settings."""
         ...
 
     def features(self, texts: Sequence[str]) -> Floats:
@@ -45,7 +45,7 @@ class TextSide(typing.Protocol):
 
 
 class Encoder(typing.Protocol):
-    """Something that turns a picture into numbers. Hashable and cheap to make: weights are loaded when first needed."""
+    """Something that turns an image into numbers. Hashable and cheap to make: weights are loaded when first needed."""
 
     @property
     def name(self) -> str:
@@ -64,7 +64,7 @@ class Encoder(typing.Protocol):
 
     @property
     def batch(self) -> int:
-        """How many pictures to hand to `features` at a time. Not part of the settings."""
+        """How many images to hand to `features` at a time. Not part of the settings."""
         ...
 
     @property
@@ -72,14 +72,14 @@ class Encoder(typing.Protocol):
         """The text side, where there is one."""
         ...
 
-    def features(self, pictures: Sequence[Image.Image]) -> Floats:
-        """Pictures of any size and mode -> float32 of shape (n, d)."""
+    def features(self, images: Sequence[Image.Image]) -> Floats:
+        """Images of any size and mode -> float32 of shape (n, d)."""
         ...
 
 
 @typing.runtime_checkable
 class DerivedEncoder(typing.Protocol):
-    """An encoder that reads the features of another one: a picture both are asked about is computed once."""
+    """An encoder that reads the features of another one: an image both are asked about is computed once."""
 
     @property
     def source(self) -> Encoder:
@@ -102,18 +102,16 @@ def features_folder(encoder: Encoder) -> Path:
 
 
 def encode(encoder: Encoder, media: Sequence[Media], folder: MediaFolder) -> Floats:
-    """Features of pictures, shape (n, d), in the order given.
+    """Features of images, shape (n, d), in the order given.
 
-    Each distinct picture is computed once and kept as one npy file named by its SHA-256; a damaged file is computed
+    Each distinct image is computed once and kept as one npy file named by its SHA-256; a damaged file is computed
     again. Batches go to as many threads as there are processors.
     """
     if not media:
-        raise ValueError("no pictures to encode")
+        raise ValueError("no images to encode")
     root = features_folder(encoder)
-    features = {picture.sha256: load_array(_file(root, picture)) for picture in media}
-    missing = [
-        picture for sha, picture in {picture.sha256: picture for picture in media}.items() if features[sha] is None
-    ]
+    features = {image.sha256: load_array(_file(root, image)) for image in media}
+    missing = [image for sha, image in {image.sha256: image for image in media}.items() if features[sha] is None]
     starts = range(0, len(missing), encoder.batch)
     if missing and isinstance(encoder, DerivedEncoder):
         source_rows = encode(encoder.source, missing, folder)
@@ -123,16 +121,16 @@ def encode(encoder: Encoder, media: Sequence[Media], folder: MediaFolder) -> Flo
         if isinstance(encoder, DerivedEncoder):
             rows = encoder.derive(source_rows[start : start + encoder.batch])
         else:
-            rows = encoder.features([folder.open(picture) for picture in chunk])
-        for picture, row in zip(chunk, rows, strict=True):
-            features[picture.sha256] = row
-            save_array(_file(root, picture), row)
+            rows = encoder.features([folder.open(image) for image in chunk])
+        for image, row in zip(chunk, rows, strict=True):
+            features[image.sha256] = row
+            save_array(_file(root, image), row)
 
     if missing:
         with ThreadPoolExecutor(min(len(starts), os.cpu_count() or 1, MAX_THREADS)) as pool:
             for _ in pool.map(compute, starts):
                 pass
-    return np.stack([row for picture in media if (row := features[picture.sha256]) is not None])
+    return np.stack([row for image in media if (row := features[image.sha256]) is not None])
 
 
 def load_array(path: Path) -> Floats | None:

@@ -26,7 +26,7 @@ ENCODERS = ("efficientnet-lite0", "efficientnet-lite2", "colour-histogram", "hog
 """Names after `encoder:`; beside them `hf/PATH_OR_ID`, any vision model of transformers."""
 
 ATTENTIVE = "attentive"
-"""The readout that is a probe on patch features; those of `READOUTS` read one vector a picture."""
+"""The readout that is a probe on patch features; those of `READOUTS` read one vector an image."""
 READOUT_SETTINGS = ("readout", "k", "C")
 """Settings that make the answers, whatever the encoder."""
 SUPERVISION = "supervision"
@@ -77,7 +77,7 @@ def make_encoder(name: str, settings: Mapping[str, str], items: Sequence[Item]) 
     card = SubjectCard(
         name=f"encoder:{name}{_suffix(settings)}",
         settings={**encoder.settings, "readout": readout, "k": k, "C": c, "readouts": 1},
-        accepts=frozenset({"picture"}),
+        accepts=frozenset({"image"}),
         attributes={**encoder.attributes, **description},
         max_concurrency=1,
         is_local=True,
@@ -89,7 +89,7 @@ def _attentive(encoder: Encoder, card: SubjectCard) -> AttentiveProbe:
     """The encoder with an attentive probe. Raises SnellenError for one without patch features."""
     if not isinstance(encoder, PatchEncoder):
         raise SnellenError(
-            f"encoder:{encoder.name} has no features by place, only of whole pictures; leave out readout={ATTENTIVE}"
+            f"encoder:{encoder.name} has no features by place, only of whole images; leave out readout={ATTENTIVE}"
         )
     settings = ProbeSettings()
     return AttentiveProbe(

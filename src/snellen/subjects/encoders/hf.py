@@ -1,6 +1,6 @@
 """Any vision model of transformers as an encoder, from a folder or the hub; CLIP-like models bring their text side.
 
-Pictures go through the model's own image processor in its Pillow form, never the torchvision one: the two resize
+Images go through the model's own image processor in its Pillow form, never the torchvision one: the two resize
 differently, and features must not hang on what else is installed.
 """
 
@@ -88,11 +88,11 @@ class HfEncoder:
         """The text side of CLIP-like models."""
         return HfTexts(self) if _dual(self.path) and self.layer == "pooled" else None
 
-    def features(self, pictures: Sequence[Image.Image]) -> Floats:
-        """Pictures -> float32 (n, d)."""
+    def features(self, images: Sequence[Image.Image]) -> Floats:
+        """Images -> float32 (n, d)."""
         model, pooler = _model(self.path, self.device)
         inputs = read_image_processor(_who(self.path), self.path)(
-            images=[picture.convert("RGB") for picture in pictures], return_tensors="pt"
+            images=[image.convert("RGB") for image in images], return_tensors="pt"
         )
         inputs = inputs.to(self.device)
         with inference():
@@ -108,16 +108,16 @@ class HfEncoder:
         layer = "last hidden state" if self.layer in LAYERS else self.layer
         return {**own, "patches": 1, "layer": layer, "size": list(_size(self.path))}
 
-    def patches(self, pictures: Sequence[Image.Image]) -> Floats:
-        """Pictures -> float32 (n, rows, columns, d): the last hidden state, or the one `layer` numbers.
+    def patches(self, images: Sequence[Image.Image]) -> Floats:
+        """Images -> float32 (n, rows, columns, d): the last hidden state, or the one `layer` numbers.
 
-        Tokens that stand for no place (class, registers) are left out. The whole picture is squeezed to the size that
+        Tokens that stand for no place (class, registers) are left out. The whole image is squeezed to the size that
         the processor takes, and not cropped. Raises SnellenError where tokens are no grid of patches.
         """
         from PIL import Image
 
         rows, columns = _size(self.path)
-        squeezed = [p.convert("RGB").resize((columns, rows), Image.Resampling.BICUBIC) for p in pictures]
+        squeezed = [p.convert("RGB").resize((columns, rows), Image.Resampling.BICUBIC) for p in images]
         inputs = read_image_processor(_who(self.path), self.path)(
             images=squeezed, return_tensors="pt", do_resize=False, do_center_crop=False
         ).to(self.device)

@@ -1,7 +1,7 @@
-"""Patch features of many pictures: one vector a place of a grid, each picture computed once and kept in shards.
+"""Patch features of many images: one vector a place of a grid, each image computed once and kept in shards.
 
-A grid covers the whole picture, squeezed to the square that the encoder takes: a crop would cut off things that are
-asked about, and places would be no shares of the picture.
+A grid covers the whole image, squeezed to the square that the encoder takes: a crop would cut off things that are
+asked about, and places would be no shares of the image.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 Halves: TypeAlias = NDArray[np.float16]
 
-SHARD_PICTURES = 32
-"""Pictures a shard: some megabytes of a small encoder, a hundred of a large one."""
+SHARD_IMAGES = 32
+"""Images a shard: some megabytes of a small encoder, a hundred of a large one."""
 LARGEST = float(np.finfo(np.float16).max)
 
 
@@ -44,15 +44,15 @@ class PatchEncoder(Encoder, typing.Protocol):
         """Everything that changes patch features, as plain data."""
         ...
 
-    def patches(self, pictures: Sequence[Image.Image]) -> Floats:
-        """Pictures of any size -> float32 (n, rows, columns, d), the first row on top, the first column to the left."""
+    def patches(self, images: Sequence[Image.Image]) -> Floats:
+        """Images of any size -> float32 (n, rows, columns, d), the first row on top, the first column to the left."""
         ...
 
 
 class PatchCache:
     """Patch features of one encoder, kept under the home folder in `patches/<fingerprint>/`.
 
-    A shard is a safetensors file with up to `SHARD_PICTURES` grids, named by the SHA-256 of their pictures, in
+    A shard is a safetensors file with up to `SHARD_IMAGES` grids, named by the SHA-256 of their images, in
     float16: half the room of float32, rounded to a part in 2048; numbers beyond 65,504 are held to it. Its metadata
     hold the encoder's `patch_settings`. A damaged shard is computed again; a home that cannot be written costs memory.
     """
@@ -70,27 +70,27 @@ class PatchCache:
 
         Raises SnellenError for a shard of another specification.
         """
-        pictures = {picture.sha256: picture for picture in media}
-        if not self._missing(pictures):
+        images = {image.sha256: image for image in media}
+        if not self._missing(images):
             return
         self._index()
-        missing = [pictures[sha256] for sha256 in self._missing(pictures)]
-        chunks = [missing[start : start + SHARD_PICTURES] for start in range(0, len(missing), SHARD_PICTURES)]
+        missing = [images[sha256] for sha256 in self._missing(images)]
+        chunks = [missing[start : start + SHARD_IMAGES] for start in range(0, len(missing), SHARD_IMAGES)]
         if chunks:
             with ThreadPoolExecutor(min(len(chunks), os.cpu_count() or 1, MAX_THREADS)) as pool:
                 for _ in pool.map(lambda chunk: self._compute(chunk, folder), chunks):
                     pass
 
     def read(self, media: Media, folder: MediaFolder) -> Floats:
-        """The grid of a picture, float32 (rows, columns, d)."""
+        """The grid of an image, float32 (rows, columns, d)."""
         self.prepare([media], folder)
         if (grid := self._unsaved.get(media.sha256)) is None:
             with _open(self._shards[media.sha256]) as shard:
                 grid = shard.get_tensor(media.sha256)
         return np.asarray(grid, dtype=np.float32)
 
-    def _missing(self, pictures: Mapping[str, Media]) -> list[str]:
-        return [sha256 for sha256 in pictures if sha256 not in self._shards and sha256 not in self._unsaved]
+    def _missing(self, images: Mapping[str, Media]) -> list[str]:
+        return [sha256 for sha256 in images if sha256 not in self._shards and sha256 not in self._unsaved]
 
     def _index(self) -> None:
         for path in sorted(set(self.root.glob("*.safetensors")) - self._read):
@@ -98,7 +98,7 @@ class PatchCache:
                 with _open(path) as shard:
                     names, specification = list(shard.keys()), (shard.metadata() or {}).get("specification", "nothing")
             except (OSError, import_extra("safetensors", "patch features").SafetensorError):
-                continue  # cut off: its pictures are computed again
+                continue  # cut off: its images are computed again
             if specification != self.specification:
                 raise SnellenError(
                     f"{path}: holds patch features of {specification}, not of {self.specification}; remove the file, "
@@ -107,17 +107,17 @@ class PatchCache:
             self._read.add(path)
             self._shards |= dict.fromkeys(names, path)
 
-    def _compute(self, pictures: Sequence[Media], folder: MediaFolder) -> None:
+    def _compute(self, images: Sequence[Media], folder: MediaFolder) -> None:
         grids: dict[str, Halves] = {}
-        for start in range(0, len(pictures), self.encoder.batch):
-            batch = pictures[start : start + self.encoder.batch]
-            rows = self.encoder.patches([folder.open(picture) for picture in batch])
+        for start in range(0, len(images), self.encoder.batch):
+            batch = images[start : start + self.encoder.batch]
+            rows = self.encoder.patches([folder.open(image) for image in batch])
             if not np.isfinite(rows).all():
                 raise SnellenError(
                     f"encoder:{self.encoder.name}: patch features are not finite; its weights are broken"
                 )
             halves = np.clip(rows, -LARGEST, LARGEST).astype(np.float16)
-            grids |= {picture.sha256: grid for picture, grid in zip(batch, halves, strict=True)}
+            grids |= {image.sha256: grid for image, grid in zip(batch, halves, strict=True)}
         path = self.root / f"{digest(sorted(grids), 24)}.safetensors"
         try:
             with all_or_nothing(path) as half:

@@ -36,7 +36,7 @@ class _HandMade:
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """Everything that changes features: all fields but how many pictures go at a time."""
+        """Everything that changes features: all fields but how many images go at a time."""
         fields = {key: value for key, value in vars(self).items() if key != "batch"}
         return fields | {"encoder": self.NAME, "version": self.VERSION}
 
@@ -74,31 +74,31 @@ class ColourHistogram(_HandMade):
     coloured_above: float = 16.0
     grey_share: float = 0.2
 
-    def features(self, pictures: Sequence[Image.Image]) -> Floats:
-        """Pictures -> float32 (n, 80), rows of length one, nothing below 0."""
-        return np.stack([self._histogram(picture) for picture in pictures]).astype(np.float32)
+    def features(self, images: Sequence[Image.Image]) -> Floats:
+        """Images -> float32 (n, 80), rows of length one, nothing below 0."""
+        return np.stack([self._histogram(image) for image in images]).astype(np.float32)
 
     @property
     def patch_settings(self) -> Mapping[str, Any]:
         """Everything that changes patch features."""
         return {**self.settings, "patches": 1, "cell": PATCH_CELL}
 
-    def patches(self, pictures: Sequence[Image.Image]) -> Floats:
-        """Pictures -> float32 (n, 8, 8, 80), a histogram of every cell of the picture squeezed to a square."""
-        return np.stack([self._cells(picture) for picture in pictures]).astype(np.float32)
+    def patches(self, images: Sequence[Image.Image]) -> Floats:
+        """Images -> float32 (n, 8, 8, 80), a histogram of every cell of the image squeezed to a square."""
+        return np.stack([self._cells(image) for image in images]).astype(np.float32)
 
-    def _cells(self, picture: Image.Image) -> NDArray[np.float64]:
+    def _cells(self, image: Image.Image) -> NDArray[np.float64]:
         from PIL import Image
 
-        square = picture.convert("RGB").resize((self.side, self.side), Image.Resampling.BOX)
+        square = image.convert("RGB").resize((self.side, self.side), Image.Resampling.BOX)
         count = self.side // PATCH_CELL
         rows = [np.split(row, count, axis=1) for row in np.split(srgb_to_lab(np.asarray(square)), count)]
         return np.stack([[self._of_pixels(cell) for cell in row] for row in rows])
 
-    def _histogram(self, picture: Image.Image) -> NDArray[np.float64]:
+    def _histogram(self, image: Image.Image) -> NDArray[np.float64]:
         from PIL import Image
 
-        small = picture.convert("RGB")
+        small = image.convert("RGB")
         small.thumbnail((self.side, self.side), Image.Resampling.BOX)
         return self._of_pixels(srgb_to_lab(np.asarray(small)))
 
@@ -115,7 +115,7 @@ class ColourHistogram(_HandMade):
         grey = np.zeros(self.greys)
         for light_bin, light_part in _shares(lightness / 100.0 * (self.greys - 1), self.greys):
             np.add.at(grey, light_bin, (1.0 - coloured) * light_part)
-        # A thousandth of the picture: below it, specks of colour do not count as a coloured thing.
+        # A thousandth of the image: below it, specks of colour do not count as a coloured thing.
         joint /= max(float(joint.sum()), 0.001 * len(lightness))
         grey /= max(float(grey.sum()), 0.001 * len(lightness))
         both = np.sqrt(np.concatenate([(1.0 - self.grey_share) * joint, self.grey_share * grey]))
@@ -126,7 +126,7 @@ class ColourHistogram(_HandMade):
 class Hog(_HandMade):
     """Histograms of oriented gradients (Dalal and Triggs 2005): outlines on a grid, without colour.
 
-    The picture is made grey (ITU-R 601 luma) and squeezed to a square of `side` pixels; directions have no sign and
+    The image is made grey (ITU-R 601 luma) and squeezed to a square of `side` pixels; directions have no sign and
     blocks are normalised (L2-Hys, clipped at 0.2), so that neither hue nor contrast matters. No smoothing in cells.
     d = 7 * 7 blocks of 2 * 2 cells of 9 directions = 1764.
     """
@@ -139,25 +139,25 @@ class Hog(_HandMade):
     cell: int = 16
     directions: int = 9
 
-    def features(self, pictures: Sequence[Image.Image]) -> Floats:
-        """Pictures -> float32 (n, 1764), each block of length at most one."""
-        return np.stack([self._blocks(picture, self.cell).ravel() for picture in pictures]).astype(np.float32)
+    def features(self, images: Sequence[Image.Image]) -> Floats:
+        """Images -> float32 (n, 1764), each block of length at most one."""
+        return np.stack([self._blocks(image, self.cell).ravel() for image in images]).astype(np.float32)
 
     @property
     def patch_settings(self) -> Mapping[str, Any]:
         """Everything that changes patch features."""
         return {**self.settings, "patches": 1, "cell": PATCH_CELL // 2}
 
-    def patches(self, pictures: Sequence[Image.Image]) -> Floats:
-        """Pictures -> float32 (n, 15, 15, 36), a block of 2 * 2 cells of 8 pixels every 8 pixels."""
-        blocks = np.stack([self._blocks(picture, PATCH_CELL // 2) for picture in pictures])
+    def patches(self, images: Sequence[Image.Image]) -> Floats:
+        """Images -> float32 (n, 15, 15, 36), a block of 2 * 2 cells of 8 pixels every 8 pixels."""
+        blocks = np.stack([self._blocks(image, PATCH_CELL // 2) for image in images])
         return blocks.reshape(*blocks.shape[:3], -1).astype(np.float32)
 
-    def _blocks(self, picture: Image.Image, cell: int) -> NDArray[np.float64]:
+    def _blocks(self, image: Image.Image, cell: int) -> NDArray[np.float64]:
         """(rows, columns, 2, 2, directions), each block of length at most one."""
         from PIL import Image
 
-        grey = picture.convert("RGB").convert("L").resize((self.side, self.side), Image.Resampling.BICUBIC)
+        grey = image.convert("RGB").convert("L").resize((self.side, self.side), Image.Resampling.BICUBIC)
         cells = _directions_of_cells(np.asarray(grey, np.float64), cell, self.directions)
         blocks = np.lib.stride_tricks.sliding_window_view(cells, (2, 2), axis=(0, 1)).transpose(0, 1, 3, 4, 2)
         return _block_unit(np.minimum(_block_unit(blocks), 0.2))

@@ -1,4 +1,4 @@
-"""An encoder as a subject: it reads views, looks at their pictures, and answers by the readout that fits.
+"""An encoder as a subject: it reads views, looks at their images, and answers by the readout that fits.
 
 Which readout that is stands in one place, `EncoderSubject.readout_kind`, and is argued for in design/readouts.md.
 """
@@ -42,10 +42,10 @@ from snellen.subjects.encoders.readouts import (
 )
 
 ReadoutKind: TypeAlias = Literal[
-    "support", "picture options", "regression", "threshold", "clustering", "training examples", "text"
+    "support", "image options", "regression", "threshold", "clustering", "training examples", "text"
 ]
-"""How a view is answered: by its support, by its question against pictures to choose from, by a regression, by a
-similarity threshold on two pictures or more, by the clusters that such a threshold makes, by training examples of the
+"""How a view is answered: by its support, by its question against images to choose from, by a regression, by a
+similarity threshold on two images or more, by the clusters that such a threshold makes, by training examples of the
 same question, by its query against the texts of its options."""
 
 READOUTS = ("auto", "prototype", "knn", "probe", "text")
@@ -53,7 +53,7 @@ DEFAULT_K = 5
 DEFAULT_C = 0.1
 
 FeaturesByHash: TypeAlias = Mapping[str, Floats]
-"""Features (d,) by SHA-256 of the picture."""
+"""Features (d,) by SHA-256 of the image."""
 
 
 class _Declined(Exception):
@@ -90,14 +90,14 @@ class EncoderSubject:
 
     def readout_kind(self, view: View) -> ReadoutKind:
         """How this view is answered. Raises with the reason where it cannot be."""
-        if any(media.kind != "picture" for media in view.media()):
+        if any(media.kind != "image" for media in view.media()):
             raise _Declined("cannot be shown a video")
         in_options = bool(view.options) and all(option.media for option in view.options)
         if not view.query and not in_options:
-            raise _Declined("no picture to look at")
+            raise _Declined("no image to look at")
         offered = view.reply.offered
         if in_options and not view.query:
-            return self._text_readout(view, "picture options")
+            return self._text_readout(view, "image options")
         if supported(view):
             return "support"
         if view.reply.kind == "colour" and self.readout in ("auto", "probe"):
@@ -112,7 +112,7 @@ class EncoderSubject:
             return "threshold"
         if asks_clustering(view):
             if self._limit(view) is None:
-                raise _Declined("no lessons to learn from how alike pictures of the same thing are")
+                raise _Declined("no lessons to learn from how alike images of the same thing are")
             return "clustering"
         if self.readout != "text" and (fitted := self.fitted.get(view.question)) is not None:
             if not set(offered) & set(fitted.answers):
@@ -124,11 +124,11 @@ class EncoderSubject:
         if self.encoder.text is None:
             reason = "this encoder has no text side"
             raise _Declined(
-                reason if readout_kind == "picture options" else f"no lessons for this question, and {reason}"
+                reason if readout_kind == "image options" else f"no lessons for this question, and {reason}"
             )
         texts = view.reply.kind == "choice" and not any(option.media for option in view.options)
         if readout_kind == "text" and not (texts and len(view.query) == 1):
-            raise _Declined("no lessons for this question, and its options are no texts to compare one picture with")
+            raise _Declined("no lessons for this question, and its options are no texts to compare one image with")
         return readout_kind
 
     def _threshold(self, view: View) -> Threshold | None:
@@ -147,10 +147,10 @@ class EncoderSubject:
         return None if prompt.views else "nothing to look at"
 
     def prepare(self, media: Iterable[Media], folder: MediaFolder) -> None:
-        """Compute and keep the features of these pictures in batches, so that answering only looks them up."""
-        pictures = [picture for picture in media if picture.kind == "picture"]
-        if pictures:
-            encode(self.encoder, pictures, folder)
+        """Compute and keep the features of these images in batches, so that answering only looks them up."""
+        images = [image for image in media if image.kind == "image"]
+        if images:
+            encode(self.encoder, images, folder)
 
     async def fit(self, examples: Sequence[TrainingExample], media: MediaFolder) -> Subject:
         """The subject with readouts fitted on these examples, one for each distinct question."""
@@ -172,8 +172,8 @@ class EncoderSubject:
             limits=_limits(clustered, features),
         )
 
-    def _fit_readout(self, examples: Sequence[TrainingExample], picture_features: FeaturesByHash) -> FittedReadout:
-        queries = np.stack([_query(example.view, picture_features) for example in examples])
+    def _fit_readout(self, examples: Sequence[TrainingExample], image_features: FeaturesByHash) -> FittedReadout:
+        queries = np.stack([_query(example.view, image_features) for example in examples])
         answers = tuple(_key(example.answer) for example in examples)
         probe = fit_probe(queries, answers, self.c) if self.readout in ("auto", "probe") else None
         return FittedReadout(queries, answers, probe)
@@ -202,12 +202,12 @@ class EncoderSubject:
         if readout_kind == "threshold":
             threshold = self._threshold(view)
             assert threshold is not None
-            lowest = least_similarity([features[picture.sha256] for picture in view.query])
+            lowest = least_similarity([features[image.sha256] for image in view.query])
             return ("true" if threshold.says(lowest) else "false"), [lowest]
         if readout_kind == "clustering":
             limit, similarity = (
                 self._limit(view),
-                pairwise_similarity([features[picture.sha256] for picture in view.query]),
+                pairwise_similarity([features[image.sha256] for image in view.query]),
             )
             assert limit is not None
             return choose(view, similarity, limit, rng), similarity.cosines.tolist()
@@ -232,38 +232,36 @@ class EncoderSubject:
         return prototype_scores(query, examples, answers, keys)
 
     def _match(self, view: View, features: FeaturesByHash, readout_kind: ReadoutKind) -> Doubles:
-        """Cosines of pictures and texts, one an option in the order offered."""
+        """Cosines of images and texts, one an option in the order offered."""
         side = self.encoder.text
         assert side is not None
         options = {option.key: option for option in view.options}
-        if readout_kind == "picture options":
+        if readout_kind == "image options":
             question_vector = _text_vector(side, view.question)
             return unit([_mean(options[key].media, features) for key in view.reply.offered]) @ question_vector
         texts = [side.template.replace("{}", options[key].text or key) for key in view.reply.offered]
         return np.stack([_text_vector(side, text) for text in texts]) @ unit(_query(view, features))
 
     def _encode(self, views: Sequence[View], media: MediaFolder, *, query_only: bool = False) -> FeaturesByHash:
-        pictures = {
-            picture.sha256: picture for view in views for picture in (view.query if query_only else view.media())
-        }
-        rows = encode(self.encoder, list(pictures.values()), media) if pictures else ()
-        return dict(zip(pictures, rows, strict=True))
+        images = {image.sha256: image for view in views for image in (view.query if query_only else view.media())}
+        rows = encode(self.encoder, list(images.values()), media) if images else ()
+        return dict(zip(images, rows, strict=True))
 
 
 def supported(view: View) -> bool:
-    """Whether the view has solved examples with pictures."""
+    """Whether the view has solved examples with images."""
     return any(demo.media for demo in view.support)
 
 
 def compares(view: View) -> bool:
-    """Whether the view asks for true or false about two pictures or more."""
+    """Whether the view asks for true or false about two images or more."""
     return view.reply.kind == "true_false" and len(view.query) > 1
 
 
 def _is_fittable(view: View) -> bool:
-    """Whether something can be fitted on this view: pictures, options, and no support that would answer it anyway."""
-    pictures = bool(view.query) and all(picture.kind == "picture" for picture in view.query)
-    return pictures and bool(view.reply.offered or view.reply.kind == "colour") and not supported(view)
+    """Whether something can be fitted on this view: images, options, and no support that would answer it anyway."""
+    images = bool(view.query) and all(image.kind == "image" for image in view.query)
+    return images and bool(view.reply.offered or view.reply.kind == "colour") and not supported(view)
 
 
 def _by_question(examples: Iterable[TrainingExample]) -> dict[str, list[TrainingExample]]:
@@ -290,7 +288,7 @@ def _thresholds(train_examples: Sequence[TrainingExample], features: FeaturesByH
     """One for each question that had both answers, and under the empty name one for all other questions."""
 
     def fit(examples: Sequence[TrainingExample]) -> Threshold:
-        near = [least_similarity([features[picture.sha256] for picture in example.view.query]) for example in examples]
+        near = [least_similarity([features[image.sha256] for image in example.view.query]) for example in examples]
         return fit_threshold(near, [_key(example.answer) == "true" for example in examples])
 
     return {q: fit(some) for q, some in _by_varied_question(train_examples).items()} | (
@@ -305,7 +303,7 @@ def _limits(examples: Sequence[TrainingExample], features: FeaturesByHash) -> di
         return fit_limit(
             [
                 ClusteringExample(
-                    pairwise_similarity([features[picture.sha256] for picture in example.view.query]),
+                    pairwise_similarity([features[image.sha256] for image in example.view.query]),
                     example.view.reply.kind == "integer",
                     _key(example.answer),
                 )
@@ -318,10 +316,10 @@ def _limits(examples: Sequence[TrainingExample], features: FeaturesByHash) -> di
 
 
 def _mean(media: Sequence[Media], features: FeaturesByHash) -> Doubles:
-    """Features of one picture as they are; of several, the mean of the features scaled to length one."""
+    """Features of one image as they are; of several, the mean of the features scaled to length one."""
     if len(media) == 1:
         return np.asarray(features[media[0].sha256], dtype=np.float64)
-    return np.asarray(unit([features[picture.sha256] for picture in media]).mean(0), dtype=np.float64)
+    return np.asarray(unit([features[image.sha256] for image in media]).mean(0), dtype=np.float64)
 
 
 def _query(view: View, features: FeaturesByHash) -> Doubles:

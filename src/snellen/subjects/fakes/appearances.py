@@ -1,4 +1,4 @@
-"""What pictures show, as ideal observers know it.
+"""What images show, as ideal observers know it.
 
 An appearance leads from dimensions to values. A dimension is written `factor` or `factor/part`, e.g. `colour/primary`.
 """
@@ -22,13 +22,13 @@ def perceive(appearance: Appearance, blind_to: Iterable[str]) -> Appearance:
     return {dimension: value for dimension, value in appearance.items() if not is_erased(dimension, blind_to)}
 
 
-def appearances_by_picture(items: Iterable[Item]) -> dict[str, Appearance]:
-    """What every described picture shows, by stored SHA-256."""
+def appearances_by_image(items: Iterable[Item]) -> dict[str, Appearance]:
+    """What every described image shows, by stored SHA-256."""
     return {name: appearance for item in items for name, appearance in item.latent.get("shows", {}).items()}
 
 
 def dimensions_of(items: Iterable[Item]) -> set[str]:
-    """Every dimension that the latent of an item knows, be it of its pictures or of its worlds."""
+    """Every dimension that the latent of an item knows, be it of its images or of its worlds."""
     appearances = (
         appearance
         for item in items

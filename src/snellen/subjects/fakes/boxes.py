@@ -1,4 +1,4 @@
-"""The ideal detector: it knows the boxes of the pictures it is really shown."""
+"""The ideal detector: it knows the boxes of the images it is really shown."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from snellen.core.sheet import answer_views
 from snellen.core.subject import Base
 from snellen.subjects.construction_models.boxes import Detection, asks_no_boxes, best_first, write_boxes
 
-BoxesByPicture: TypeAlias = Mapping[tuple[str, str], Sequence[Detection]]
-"""What is to be found, by the stored picture's SHA-256 and the question."""
+BoxesByImage: TypeAlias = Mapping[tuple[str, str], Sequence[Detection]]
+"""What is to be found, by the stored image's SHA-256 and the question."""
 
 
 @dataclass(frozen=True)
 class ExactBoxes(Base):
-    """Writes the exact boxes of the picture shown, each with score 1, as detectors write theirs.
+    """Writes the exact boxes of the image shown, each with score 1, as detectors write theirs.
 
     An item's `regions` hold them: `{"boxes": [{"box": [x1, y1, x2, y2], "label": "cat"}, …]}`. Of another item's
-    picture it finds that picture's boxes; in one it knows nothing of, it finds nothing.
+    image it finds that image's boxes; in one it knows nothing of, it finds nothing.
     """
 
-    boxes: BoxesByPicture = field(default_factory=dict, repr=False)
+    boxes: BoxesByImage = field(default_factory=dict, repr=False)
     described: frozenset[str] = frozenset()
 
     def declines(self, prompt: Prompt) -> str | None:
@@ -41,7 +41,7 @@ class ExactBoxes(Base):
         return None if prompt.views else "nothing to look at"
 
     async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
-        """Every view on its own; no picture is opened."""
+        """Every view on its own; no image is opened."""
         detections = {view.item_id: self._find(view) for view in prompt.views}
         scores = tuple(detection.score for view in prompt.views for detection in detections[view.item_id])
         return Reply(answer_views(prompt.views, lambda view: write_boxes(detections[view.item_id])), numbers=scores)
@@ -50,10 +50,10 @@ class ExactBoxes(Base):
         return self.boxes.get((view.query[0].stored_sha256, view.question), ())
 
 
-def exact_boxes(items: Iterable[Item]) -> tuple[BoxesByPicture, frozenset[str]]:
+def exact_boxes(items: Iterable[Item]) -> tuple[BoxesByImage, frozenset[str]]:
     """What an ideal detector knows, and the items it knows it of.
 
-    Raises SnellenError for an item with boxes and not one picture, and for two items that disagree.
+    Raises SnellenError for an item with boxes and not one image, and for two items that disagree.
     """
     boxes: dict[tuple[str, str], list[Detection]] = {}
     described = set[str]()
@@ -61,11 +61,11 @@ def exact_boxes(items: Iterable[Item]) -> tuple[BoxesByPicture, frozenset[str]]:
         if not isinstance(item.regions.get("boxes"), list | tuple):
             continue  # none, or kept for other ends in a form of their own
         if len(item.query) != 1:
-            raise SnellenError(f"item {item.item_id}: boxes of {len(item.query)} pictures; they belong to exactly one")
+            raise SnellenError(f"item {item.item_id}: boxes of {len(item.query)} images; they belong to exactly one")
         detections = best_first(_read_detection(row) for row in item.regions["boxes"])
         key = item.query[0].sha256, item.question
         if boxes.setdefault(key, detections) != detections:
-            raise SnellenError(f"item {item.item_id}: another item has other boxes of the same picture and question")
+            raise SnellenError(f"item {item.item_id}: another item has other boxes of the same image and question")
         described.add(item.item_id)
     return boxes, frozenset(described)
 

@@ -1,10 +1,10 @@
-"""Ideal observers: they know what the pictures they are really shown depict, and nothing else.
+"""Ideal observers: they know what the images they are really shown depict, and nothing else.
 
-An item's `latent` holds `shows` (stored picture's SHA-256 -> appearance: dimension -> value) and `claims` (option key
+An item's `latent` holds `shows` (stored image's SHA-256 -> appearance: dimension -> value) and `claims` (option key
 -> dimension -> the values it allows). `about` says whose appearance an option makes claims of: `query` (default) or
-`option`, the option's own picture. Where `learned` is true the claims of an option must first be learned from its
+`option`, the option's own image. Where `learned` is true the claims of an option must first be learned from its
 demos or, where those tell nothing, from its name, if `named` (name -> claims) says what the name shown means. A
-dimension is written `factor/part`, e.g. `colour/primary`. Questions that link pictures have `partitions` or `worlds`
+dimension is written `factor/part`, e.g. `colour/primary`. Questions that link images have `partitions` or `worlds`
 in place of `claims` (`linking`).
 """
 
@@ -27,17 +27,17 @@ from snellen.subjects.fakes.appearances import Appearance, is_erased, perceive
 from snellen.subjects.fakes.linking import by_partitions, by_worlds
 
 Claims: TypeAlias = Mapping[str, Sequence[str]]
-"""What an option says of a picture: the values that it allows in a dimension."""
+"""What an option says of an image: the values that it allows in a dimension."""
 
 
 @dataclass(frozen=True)
 class IdealObserver(Base):
-    """Answers by logic from the appearances of the pictures shown, with the factors in `blind_to` erased.
+    """Answers by logic from the appearances of the images shown, with the factors in `blind_to` erased.
 
     Where what is left does not fix the answer it draws uniformly from all offered options, so it falls to chance
     exactly there. It never reads `requires`. Of items without latent, who sees everything answers the key; a blind one
     declines. Without `names` it knows the meaning of no name, and answers only what can be learned from demos. The
-    picture at the place `missing` (1 is the first; pictures of the question, then those of options) is not seen.
+    image at the place `missing` (1 is the first; images of the question, then those of options) is not seen.
     """
 
     items: Mapping[str, Item] = field(default_factory=dict, repr=False)
@@ -47,7 +47,7 @@ class IdealObserver(Base):
     missing: int | None = None
 
     def declines(self, prompt: Prompt) -> str | None:
-        """A blind observer declines items whose pictures are not described, one without names what no demos teach."""
+        """A blind observer declines items whose images are not described, one without names what no demos teach."""
         if any(self._unknown(view) for view in prompt.views):
             return "nobody has written down what is right here"
         if self.blind_to and any(not self.items[view.item_id].latent for view in prompt.views):
@@ -70,9 +70,9 @@ class IdealObserver(Base):
         if "partitions" in item.latent and view.reply.kind != "description":
             answer = by_partitions(view, item, self.shows, self.blind_to, self.missing)
             return self._write_answer(answer, view, rng)
-        view = without_picture(view, self.missing)
+        view = without_image(view, self.missing)
         if view.reply.kind == "description" and item.answer_kind != "description":
-            appearances = [self._appearance([picture]) or {} for picture in view.query]
+            appearances = [self._appearance([image]) or {} for image in view.query]
             return "\n".join(json.dumps(appearance) for appearance in appearances)
         if "claims" in item.latent and view.reply.keys:
             return view.reply.name(self._choose(view, item.latent, rng))
@@ -115,8 +115,8 @@ class IdealObserver(Base):
     def _visible(self, claims: Claims) -> Claims:
         return {dimension: values for dimension, values in claims.items() if not is_erased(dimension, self.blind_to)}
 
-    def _appearance(self, pictures: Sequence[Media]) -> Appearance | None:
-        appearances = [self.shows[picture.stored_sha256] for picture in pictures if picture.stored_sha256 in self.shows]
+    def _appearance(self, images: Sequence[Media]) -> Appearance | None:
+        appearances = [self.shows[image.stored_sha256] for image in images if image.stored_sha256 in self.shows]
         if len(appearances) != 1:
             return None
         return perceive(appearances[0], self.blind_to)
@@ -131,23 +131,23 @@ class IdealObserver(Base):
         return appearance if isinstance(appearance, dict) else None
 
     def _sees_all_of(self, view: View, item: Item) -> bool:
-        hashes = {picture.stored_sha256 for picture in view.media()}
-        return {picture.sha256 for picture in item.query} <= hashes and not self.blind_to
+        hashes = {image.stored_sha256 for image in view.media()}
+        return {image.sha256 for image in item.query} <= hashes and not self.blind_to
 
     @cached_property
     def _peers(self) -> Peers:
         return peers_of(self.items.values())
 
 
-def without_picture(view: View, position: int | None) -> View:
-    """The view without the picture at a position, from 1: first those of the question, then those of its options."""
+def without_image(view: View, position: int | None) -> View:
+    """The view without the image at a position, from 1: first those of the question, then those of its options."""
     if position is None:
         return view
     if position <= len(view.query):
         return replace(view, query=view.query[: position - 1] + view.query[position:])
     options, before = [], len(view.query)
     for option in view.options:
-        kept = tuple(picture for n, picture in enumerate(option.media, before + 1) if n != position)
+        kept = tuple(image for n, image in enumerate(option.media, before + 1) if n != position)
         options.append(replace(option, media=kept))
         before += len(option.media)
     return replace(view, options=tuple(options))

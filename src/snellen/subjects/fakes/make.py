@@ -13,14 +13,14 @@ from snellen.core.hashing import digest
 from snellen.core.item import Item
 from snellen.core.subject import Subject, SubjectCard
 from snellen.core.user_files import read_text
-from snellen.subjects.fakes.appearances import appearances_by_picture, dimensions_of
+from snellen.subjects.fakes.appearances import appearances_by_image, dimensions_of
 from snellen.subjects.fakes.biases import Bias, Biased, counting_to, preferring, says_yes
 from snellen.subjects.fakes.ideal import IdealObserver
 from snellen.subjects.fakes.naming import KnowsNames, true_names
 from snellen.subjects.fakes.simple import Chance, Constant, FirstOption, Scripted
 
 FAKES = {
-    "oracle": "answers from what the pictures shown depict; must be perfect",
+    "oracle": "answers from what the images shown depict; must be perfect",
     "chance": "draws uniformly from what is offered",
     "first-option": "always the first option",
     "always-true": "says true to every statement",
@@ -28,11 +28,11 @@ FAKES = {
     "scripted=FILE": "says what a JSON file holds for each item id (`*` for all others)",
     "blind-to=FACTOR": "the oracle with one factor (colour) or dimension (colour/primary) erased",
     "counts-to=NUMBER": "the oracle, but of more things than NUMBER it says that there are NUMBER",
-    "misses-picture=PLACE": "the oracle, but the picture at that place (1 is the first) of a question is not seen",
+    "misses-image=PLACE": "the oracle, but the image at that place (1 is the first) of a question is not seen",
     "prefers-option=NAME": "the oracle, but half of the time it takes the option shown as NAME (A) where there is one",
     "says-yes": "the oracle, but it says true to every statement",
     "knows-names": "knows what things are called without looking, and picks the option of that name",
-    "compares-pictures": "the oracle without names: learns options from their solved examples alone",
+    "compares-images": "the oracle without names: learns options from their solved examples alone",
     "exact-boxes": "a detector that finds exactly the boxes in the items' regions",
 }
 
@@ -66,12 +66,12 @@ def _ideal(name: str, items: Sequence[Item], blind_to: frozenset[str] = frozense
     factors = dimensions | {d.split("/")[0] for d in dimensions}
     if items and (unknown := sorted(blind_to - factors)) and dimensions:
         raise SnellenError(f"fake:{name}: nothing here shows {unknown[0]!r}; {near(unknown[0], sorted(factors))}")
-    return IdealObserver(_card(name), _by_id(items), appearances_by_picture(items), blind_to)
+    return IdealObserver(_card(name), _by_id(items), appearances_by_image(items), blind_to)
 
 
 def _biased(name: str, items: Sequence[Item], bias: Bias) -> Subject:
     card = _card(name)
-    return Biased(card, IdealObserver(card, _by_id(items), appearances_by_picture(items)), bias)
+    return Biased(card, IdealObserver(card, _by_id(items), appearances_by_image(items)), bias)
 
 
 def _number(name: str, argument: str) -> int:
@@ -80,9 +80,9 @@ def _number(name: str, argument: str) -> int:
     return int(argument)
 
 
-def _missing_picture(argument: str, items: Sequence[Item]) -> Subject:
-    place = _number("misses-picture", argument)
-    return IdealObserver(_card(f"misses-picture={place}"), _by_id(items), appearances_by_picture(items), missing=place)
+def _missing_image(argument: str, items: Sequence[Item]) -> Subject:
+    place = _number("misses-image", argument)
+    return IdealObserver(_card(f"misses-image={place}"), _by_id(items), appearances_by_image(items), missing=place)
 
 
 def _counting(argument: str, items: Sequence[Item]) -> Subject:
@@ -117,12 +117,12 @@ _MAKERS: dict[str, Callable[[str, Sequence[Item]], Subject]] = {
     "constant": lambda argument, items: Constant(_card(f"constant={argument}"), argument),
     "scripted": _scripted,
     "counts-to": _counting,
-    "misses-picture": _missing_picture,
+    "misses-image": _missing_image,
     "prefers-option": lambda argument, items: _biased(f"prefers-option={argument}", items, preferring(argument)),
     "says-yes": lambda argument, items: _biased("says-yes", items, says_yes),
     "knows-names": lambda argument, items: KnowsNames(_card("knows-names"), true_names(items)),
-    "compares-pictures": lambda argument, items: IdealObserver(
-        _card("compares-pictures"), _by_id(items), appearances_by_picture(items), names=False
+    "compares-images": lambda argument, items: IdealObserver(
+        _card("compares-images"), _by_id(items), appearances_by_image(items), names=False
     ),
     "exact-boxes": _exact_boxes,
     "blind-to": lambda argument, items: _ideal(f"blind-to={argument}", items, frozenset(argument.split("+"))),

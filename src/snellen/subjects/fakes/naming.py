@@ -18,7 +18,7 @@ from snellen.core.subject import Base
 class KnowsNames(Base):
     """Picks the option shown under the true name of what is asked about; where none is, it draws uniformly.
 
-    It needs no pictures and reads no keys, so that it is perfect under real names, always wrong where every class has
+    It needs no images and reads no keys, so that it is perfect under real names, always wrong where every class has
     the name of another, and at chance under made-up names. `truths` leads from item ids to true names.
     """
 
@@ -31,7 +31,7 @@ class KnowsNames(Base):
         return super().declines(prompt)
 
     async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
-        """Every view on its own; no picture is looked at."""
+        """Every view on its own; no image is looked at."""
         return Reply(answer_views(prompt.views, lambda view: self._say(view, rng)))
 
     def _say(self, view: View, rng: np.random.Generator) -> str:

@@ -15,7 +15,7 @@ import torch
 
 from snellen.core.media import MediaFolder
 from snellen.subjects.heads.batches import collate
-from snellen.subjects.heads.conversations import Conversation, Picture
+from snellen.subjects.heads.conversations import Conversation, SourceImage
 from snellen.subjects.heads.features import opener
 from snellen.subjects.heads.files import Head, load_head, read_head_card
 from snellen.subjects.heads.tower_models import pixels_of
@@ -46,20 +46,20 @@ def _last_head(folder: Path, device: str, weights: str) -> Head:
 
 
 def generate(head: Head, prompts: Sequence[tuple[Conversation, MediaFolder]], device: str, length: int) -> list[Answer]:
-    """The greedy reply to each conversation, at most `length` tokens, with pictures from the folder beside it."""
-    media_of = {picture: media for conversation, media in prompts for picture in conversation.pictures}
+    """The greedy reply to each conversation, at most `length` tokens, with images from the folder beside it."""
+    media_of = {image: media for conversation, media in prompts for image in conversation.images}
     rows = [head.wording.tokens(conversation) for conversation, _ in prompts]
     tower = head.model.config.vision_config.tower
 
-    def read(pictures: Sequence[Picture]) -> torch.Tensor:
-        return pixels_of(tower, [opener(media_of[picture])(picture) for picture in pictures])
+    def read(images: Sequence[SourceImage]) -> torch.Tensor:
+        return pixels_of(tower, [opener(media_of[image])(image) for image in images])
 
     batch = collate(rows, [1.0] * len(rows), head.wording.padding, read, device, left=True)
     with LOCK, torch.inference_mode():
         tokens = head.model.generate(
             input_ids=batch.ids,
             attention_mask=batch.mask,
-            **({} if batch.pictures is None else {"pixel_values": batch.pictures}),
+            **({} if batch.images is None else {"pixel_values": batch.images}),
             do_sample=False,
             max_new_tokens=length,
         )[:, batch.ids.shape[1] :].tolist()

@@ -12,11 +12,11 @@ import numpy as np
 import torch
 
 from snellen.core.seeds import stream
-from snellen.subjects.heads.conversations import IGNORED, Conversation, Picture, Tokens
+from snellen.subjects.heads.conversations import IGNORED, Conversation, SourceImage, Tokens
 from snellen.subjects.heads.stages import Stage
 
-PictureReader = Callable[[Sequence[Picture]], torch.Tensor]
-"""Pictures -> pixels (n, 3, side, side) or patch tokens (n, tokens, width)."""
+ImageReader = Callable[[Sequence[SourceImage]], torch.Tensor]
+"""Images -> pixels (n, 3, side, side) or patch tokens (n, tokens, width)."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Batch:
     mask: torch.Tensor
     labels: torch.Tensor
     weights: torch.Tensor
-    pictures: torch.Tensor | None
+    images: torch.Tensor | None
 
 
 def order(stage: Stage, conversations: Sequence[Conversation], epoch: int) -> list[int]:
@@ -37,8 +37,8 @@ def order(stage: Stage, conversations: Sequence[Conversation], epoch: int) -> li
     if not stage.by_modality:
         return shuffled
     batches, rest = list[list[int]](), list[int]()
-    for pictured in (True, False):
-        indices = [index for index in shuffled if bool(conversations[index].pictures) == pictured]
+    for imaged in (True, False):
+        indices = [index for index in shuffled if bool(conversations[index].images) == imaged]
         whole = len(indices) // stage.batch * stage.batch
         indices[:whole] = sorted(indices[:whole], key=lambda index: conversations[index].words)
         batches += [indices[start : start + stage.batch] for start in range(0, whole, stage.batch)]
@@ -71,7 +71,7 @@ def collate(
     conversations: Sequence[Tokens],
     weights: Sequence[float],
     padding: int,
-    read: PictureReader,
+    read: ImageReader,
     device: str = "cpu",
     *,
     left: bool = False,
@@ -84,7 +84,7 @@ def collate(
     for place, row in enumerate(conversations):
         columns = slice(length - len(row.ids), length) if left else slice(0, len(row.ids))
         ids[place, columns], mask[place, columns], labels[place, columns] = row.ids, 1, row.labels
-    pictures = [picture for row in conversations for picture in row.pictures]
+    images = [image for row in conversations for image in row.images]
     tensors = [torch.from_numpy(array).to(device) for array in (ids, mask, labels)]
     scale = torch.tensor(list(weights), dtype=torch.float32, device=device)
-    return Batch(tensors[0], tensors[1], tensors[2], scale, read(pictures).to(device) if pictures else None)
+    return Batch(tensors[0], tensors[1], tensors[2], scale, read(images).to(device) if images else None)

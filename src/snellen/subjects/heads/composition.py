@@ -17,7 +17,7 @@ from transformers.modeling_utils import PreTrainedModel
 from snellen.core.seeds import seed_of
 from snellen.subjects.heads.language_models import LanguageModel
 from snellen.subjects.heads.tower import Tower
-from snellen.subjects.heads.tower_models import load_tower, picture_tokens
+from snellen.subjects.heads.tower_models import image_tokens, load_tower
 from snellen.subjects.heads.towers import find_tower
 
 
@@ -48,7 +48,7 @@ class TowerAdapter(PreTrainedModel):  # type: ignore[no-untyped-call]  # a hook 
         tokens = pixel_values
         if pixel_values.ndim == 4:
             name, device = self.config.tower, str(pixel_values.device)
-            tokens = picture_tokens(find_tower(name), load_tower(name, device), pixel_values.float())
+            tokens = image_tokens(find_tower(name), load_tower(name, device), pixel_values.float())
         return BaseModelOutputWithPooling(last_hidden_state=tokens, hidden_states=(tokens,))
 
 
@@ -65,7 +65,7 @@ def compose(tower: Tower, language: LanguageModel, seed: int = 0) -> Any:
     config = LlavaConfig(
         vision_config=TowerConfig(tower=tower.name, hidden_size=tower.width),
         text_config=lm.config,
-        image_token_index=language.picture_id,
+        image_token_index=language.image_id,
         image_seq_length=tower.tokens,
         vision_feature_layer=-1,
         vision_feature_select_strategy="full",

@@ -16,8 +16,8 @@ from snellen.core.errors import SnellenError
 from snellen.core.media import MediaFolder
 from snellen.core.subject import TrainingExample
 from snellen.subjects.encoders.encoder import Floats
-from snellen.subjects.heads.conversations import Picture
-from snellen.subjects.heads.features import SAMPLE, TowerReader, opener, picture_name
+from snellen.subjects.heads.conversations import SourceImage
+from snellen.subjects.heads.features import SAMPLE, TowerReader, image_name, opener
 from snellen.subjects.heads.files import load_head
 
 PLACES = ("before the connector", "behind the connector")
@@ -30,20 +30,20 @@ def pooled(connector: nn.Module, tokens: torch.Tensor) -> tuple[torch.Tensor, to
 
 
 def connector_features(
-    folder: Path, pictures: Sequence[Picture], media: MediaFolder | None, device: str = "cpu"
+    folder: Path, images: Sequence[SourceImage], media: MediaFolder | None, device: str = "cpu"
 ) -> dict[str, Floats]:
-    """Max-pooled features of pictures by place (`PLACES`), float32 (n, d), as the head in `folder` reads them."""
+    """Max-pooled features of images by place (`PLACES`), float32 (n, d), as the head in `folder` reads them."""
     head = load_head(folder, device)
     if head.card is None:
         raise SnellenError(f"{folder}: no trained head")
     reader = TowerReader(head.card.tower, opener(media), device)
-    by_name = {picture_name(picture): picture for picture in pictures}
+    by_name = {image_name(image): image for image in images}
     names, rows = list(by_name), list[tuple[torch.Tensor, torch.Tensor]]()
     for start in range(0, len(names), SAMPLE):
         tokens = reader.tokens([by_name[name] for name in names[start : start + SAMPLE]])
         rows.append(pooled(head.model.model.multi_modal_projector, tokens))
     places = {name: n for n, name in enumerate(names)}
-    order = [places[picture_name(picture)] for picture in pictures]
+    order = [places[image_name(image)] for image in images]
     return {
         place: np.asarray(torch.cat([pair[n] for pair in rows]).float().cpu().numpy()[order], dtype=np.float32)
         for n, place in enumerate(PLACES)
@@ -55,6 +55,6 @@ def class_of(example: TrainingExample) -> str:
     view = example.view
     if not view.reply.offered and view.reply.kind != "integer":
         raise SnellenError(f"{view.task}: is answered by a {view.reply.kind}; a linear probe reads classes and counts")
-    if len(view.query) != 1 or view.query[0].kind != "picture":
-        raise SnellenError(f"{view.item_id}: shows {len(view.query)} pictures; a linear probe reads one")
+    if len(view.query) != 1 or view.query[0].kind != "image":
+        raise SnellenError(f"{view.item_id}: shows {len(view.query)} images; a linear probe reads one")
     return str(example.answer)

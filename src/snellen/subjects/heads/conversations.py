@@ -1,7 +1,7 @@
-"""What a head is trained on and asked: turns about pictures, their wording, and their tokens.
+"""What a head is trained on and asked: turns about images, their wording, and their tokens.
 
 Wording and learned part are TinyLLaVA's templates `pretrain` and `qwen2_base` (TinyLLaVA_Factory, data/template,
-commit 0fd7154), which AVA-Bench uses: a caption behind its picture alone, or Vicuna's talk with each answer ended by
+commit 0fd7154), which AVA-Bench uses: a caption behind its image alone, or Vicuna's talk with each answer ended by
 the tokenizer's own end mark.
 """
 
@@ -15,8 +15,8 @@ from typing import Any, Literal, TypeAlias
 from snellen.core.errors import SnellenError
 from snellen.core.item import Media
 
-Picture: TypeAlias = Media | Path
-"""A picture of an item set, or a file."""
+SourceImage: TypeAlias = Media | Path
+"""An image of an item set, or a file."""
 Template: TypeAlias = Literal["caption", "conversation"]
 
 SYSTEM = (
@@ -31,9 +31,9 @@ MAX_LENGTH = 2048
 
 @dataclass(frozen=True)
 class Turn:
-    """A prompt of texts and pictures, and the reply to it; None where the reply is to be written."""
+    """A prompt of texts and images, and the reply to it; None where the reply is to be written."""
 
-    parts: tuple[str | Picture, ...]
+    parts: tuple[str | SourceImage, ...]
     reply: str | None
 
 
@@ -45,8 +45,8 @@ class Conversation:
     turns: tuple[Turn, ...]
 
     @property
-    def pictures(self) -> tuple[Picture, ...]:
-        """The pictures in their order."""
+    def images(self) -> tuple[SourceImage, ...]:
+        """The images in their order."""
         return tuple(part for turn in self.turns for part in turn.parts if not isinstance(part, str))
 
     @property
@@ -58,7 +58,7 @@ class Conversation:
 
 @dataclass(frozen=True)
 class Passage:
-    """A stretch of a conversation: text (None for a picture's place), and whether it is learned."""
+    """A stretch of a conversation: text (None for an image's place), and whether it is learned."""
 
     text: str | None
     learned: bool = False
@@ -66,11 +66,11 @@ class Passage:
 
 @dataclass(frozen=True)
 class Tokens:
-    """A conversation as token ids and labels (`IGNORED` where nothing is learned), with its pictures."""
+    """A conversation as token ids and labels (`IGNORED` where nothing is learned), with its images."""
 
     ids: tuple[int, ...]
     labels: tuple[int, ...]
-    pictures: tuple[Picture, ...] = ()
+    images: tuple[SourceImage, ...] = ()
 
     @property
     def targets(self) -> int:
@@ -106,30 +106,30 @@ def passages(conversation: Conversation, template: Template, end: str) -> Iterat
 
 @dataclass(frozen=True)
 class Wording:
-    """How conversations become tokens: a tokenizer, the id that stands for a picture's token, how many it has."""
+    """How conversations become tokens: a tokenizer, the id that stands for an image's token, how many it has."""
 
     tokenizer: Any
-    picture_id: int
-    picture_tokens: int
+    image_id: int
+    image_tokens: int
     template: Template = "conversation"
 
     def tokens(self, conversation: Conversation) -> Tokens:
-        """Ids and labels. Raises SnellenError where pictures alone are longer than what is read."""
+        """Ids and labels. Raises SnellenError where images alone are longer than what is read."""
         ids, labels = self._begin(), list[int]()
         labels += [IGNORED] * len(ids)
         for learned, text in _joined(passages(conversation, self.template, self.tokenizer.eos_token)):
-            new = [self.picture_id] * self.picture_tokens if text is None else self._encode(text)
+            new = [self.image_id] * self.image_tokens if text is None else self._encode(text)
             ids += new
             labels += new if learned else [IGNORED] * len(new)
-        pictures = conversation.pictures
+        images = conversation.images
         if len(ids) > MAX_LENGTH:
             ids, labels = ids[:MAX_LENGTH], labels[:MAX_LENGTH]
-            if ids.count(self.picture_id) < self.picture_tokens * len(pictures):
+            if ids.count(self.image_id) < self.image_tokens * len(images):
                 raise SnellenError(
-                    f"{conversation.name}: its pictures do not fit into the {MAX_LENGTH} tokens that are read "
-                    f"({self.picture_tokens} each); leave it out"
+                    f"{conversation.name}: its images do not fit into the {MAX_LENGTH} tokens that are read "
+                    f"({self.image_tokens} each); leave it out"
                 )
-        return Tokens(tuple(ids), tuple(labels), pictures)
+        return Tokens(tuple(ids), tuple(labels), images)
 
     @property
     def padding(self) -> int:

@@ -19,7 +19,7 @@ from snellen.subjects.heads.fitting import HeadPlan
 from snellen.subjects.heads.language_models import RANDOM, random_config
 from snellen.subjects.heads.stages import Stage
 from snellen.subjects.heads.tower import Tower
-from snellen.subjects.heads.tower_models import empty_tower, picture_tokens
+from snellen.subjects.heads.tower_models import empty_tower, image_tokens
 from snellen.subjects.heads.towers import find_tower
 from snellen.subjects.heads.training import prepare
 from snellen.subjects.loading import import_extra
@@ -52,11 +52,11 @@ class Cost:
 
 
 def tower_flops(tower: Tower) -> int:
-    """Operations of one picture through the tower, forward."""
+    """Operations of one image through the tower, forward."""
     with torch.device("meta"):
         model = empty_tower(tower)
         with FlopCounterMode(display=False) as counter:
-            picture_tokens(tower, model, torch.empty(1, 3, tower.side, tower.side))
+            image_tokens(tower, model, torch.empty(1, 3, tower.side, tower.side))
     return int(counter.get_total_flops())
 
 
@@ -79,8 +79,8 @@ def conversation_flops(
         trained = prepare(model, stage)
         tokens, words = torch.empty(1, tower.tokens, tower.width), torch.zeros(1, text + answer, dtype=torch.long)
         with FlopCounterMode(display=False) as counter:
-            pictured = model.model.multi_modal_projector(tokens)
-            embeddings = torch.cat([pictured, model.get_input_embeddings()(words)], dim=1)
+            imaged = model.model.multi_modal_projector(tokens)
+            embeddings = torch.cat([imaged, model.get_input_embeddings()(words)], dim=1)
             length = embeddings.shape[1]  # a whole mask: one of rows would be looked at, and there is nothing to see
             mask = torch.ones(1, 1, length, length, dtype=torch.bool)
             states = model.model.language_model(
@@ -98,21 +98,21 @@ def _language_config(language_model: str) -> Any:
     return read_config(f"language model {language_model}", language_model)
 
 
-def job_cost(plan: HeadPlan, conversation_count: int, picture_count: int) -> Cost:
-    """The cost of a job over so many different pictures; their tokens are kept where there are several passes."""
+def job_cost(plan: HeadPlan, conversation_count: int, image_count: int) -> Cost:
+    """The cost of a job over so many different images; their tokens are kept where there are several passes."""
     tower = find_tower(plan.tower)
     cached = plan.source != "live" and plan.stage.epochs > 1
-    picture, head, weights = _unit_costs(plan.tower, plan.language_model, replace(plan.stage, epochs=1))
-    views = picture_count if cached else plan.stage.epochs * conversation_count
+    image, head, weights = _unit_costs(plan.tower, plan.language_model, replace(plan.stage, epochs=1))
+    views = image_count if cached else plan.stage.epochs * conversation_count
     room = 4 if plan.device == "cpu" else 2
-    features = picture_count * tower.tokens * tower.width * room if cached else 0
-    flops = views * picture + plan.stage.epochs * conversation_count * head
+    features = image_count * tower.tokens * tower.width * room if cached else 0
+    flops = views * image + plan.stage.epochs * conversation_count * head
     return Cost(float(flops), float(features + 4 * weights))
 
 
 @cache
 def _unit_costs(tower_name: str, language_model: str, stage: Stage) -> tuple[int, int, int]:
-    """Operations of one picture and of one conversation, and weights trained: the same for all abilities of a sweep."""
+    """Operations of one image and of one conversation, and weights trained: the same for all abilities of a sweep."""
     tower = find_tower(tower_name)
     return tower_flops(tower), *conversation_flops(tower, language_model, stage)
 

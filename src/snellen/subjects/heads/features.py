@@ -1,4 +1,4 @@
-"""What a tower gives of pictures: computed anew each time, or kept in safetensors shards, whichever measures quicker.
+"""What a tower gives of images: computed anew each time, or kept in safetensors shards, whichever measures quicker.
 
 Imports torch: import it inside functions.
 """
@@ -21,9 +21,9 @@ from snellen.core.home import home
 from snellen.core.item import Media
 from snellen.core.media import MediaFolder
 from snellen.subjects.encoders.encoder import MAX_THREADS
-from snellen.subjects.heads.conversations import Picture
+from snellen.subjects.heads.conversations import SourceImage
 from snellen.subjects.heads.tensor_files import facts_of, open_tensors, write_tensors
-from snellen.subjects.heads.tower_models import load_tower, picture_tokens, pixels_of, tower_fingerprint
+from snellen.subjects.heads.tower_models import image_tokens, load_tower, pixels_of, tower_fingerprint
 from snellen.subjects.heads.towers import find_tower
 from snellen.subjects.loading import file_sha256, once
 
@@ -31,58 +31,58 @@ if TYPE_CHECKING:
     from PIL import Image
 
 Source: TypeAlias = Literal["live", "cached"]
-PictureOpener: TypeAlias = Callable[[Picture], "Image.Image"]
+ImageOpener: TypeAlias = Callable[[SourceImage], "Image.Image"]
 
-SHARD_PICTURES = 64
-"""Pictures a shard: 110 MB of the widest tower in bfloat16."""
+SHARD_IMAGES = 64
+"""Images a shard: 110 MB of the widest tower in bfloat16."""
 SAMPLE = 4
-"""Pictures that the choice between live and cached is measured on."""
+"""Images that the choice between live and cached is measured on."""
 
 
-def opener(media: MediaFolder | None) -> PictureOpener:
-    """How pictures are opened: those of an item set from its folder, files as they are."""
+def opener(media: MediaFolder | None) -> ImageOpener:
+    """How images are opened: those of an item set from its folder, files as they are."""
 
-    def open_picture(picture: Picture) -> Image.Image:
-        if isinstance(picture, Media):
+    def open_image(image: SourceImage) -> Image.Image:
+        if isinstance(image, Media):
             if media is None:
-                raise SnellenError(f"{picture.path}: a picture of an item set, without its folder")
-            return media.open(picture)
+                raise SnellenError(f"{image.path}: an image of an item set, without its folder")
+            return media.open(image)
         from PIL import Image
 
         try:
-            with Image.open(picture) as file:
+            with Image.open(image) as file:
                 return file.convert("RGB")
         except OSError as error:
-            raise SnellenError(f"{picture}: not a readable picture ({error}); mend or leave out the file") from error
+            raise SnellenError(f"{image}: not a readable image ({error}); mend or leave out the file") from error
 
-    return open_picture
+    return open_image
 
 
 @dataclass(frozen=True)
 class TowerReader:
-    """A tower before pictures, on a device; `dtype` is that of the tokens, and of the tower's products.
+    """A tower before images, on a device; `dtype` is that of the tokens, and of the tower's products.
 
-    `batch` pictures go through it at a time where tokens are kept.
+    `batch` images go through it at a time where tokens are kept.
     """
 
     tower: str
-    open_picture: PictureOpener
+    open_image: ImageOpener
     device: str = "cpu"
     dtype: torch.dtype = torch.float32
     batch: int = SAMPLE
 
-    def pixels(self, pictures: Sequence[Picture]) -> torch.Tensor:
-        """Pictures -> float32 (n, 3, side, side). Before a GPU several are read side by side, or it would wait."""
+    def pixels(self, images: Sequence[SourceImage]) -> torch.Tensor:
+        """Images -> float32 (n, 3, side, side). Before a GPU several are read side by side, or it would wait."""
         if self.device == "cpu":
-            return pixels_of(self.tower, [self.open_picture(picture) for picture in pictures])
-        rows = _readers().map(lambda picture: pixels_of(self.tower, [self.open_picture(picture)]), pictures)
+            return pixels_of(self.tower, [self.open_image(image) for image in images])
+        rows = _readers().map(lambda image: pixels_of(self.tower, [self.open_image(image)]), images)
         return torch.cat(list(rows))
 
-    def tokens(self, pictures: Sequence[Picture]) -> torch.Tensor:
-        """Pictures -> (n, tokens, width), on the device: what a head in training reads of the pixels."""
+    def tokens(self, images: Sequence[SourceImage]) -> torch.Tensor:
+        """Images -> (n, tokens, width), on the device: what a head in training reads of the pixels."""
         tower, model = find_tower(self.tower), load_tower(self.tower, self.device)
         with reduced(self.device, self.dtype):
-            return picture_tokens(tower, model, self.pixels(pictures).to(self.device)).to(self.dtype)
+            return image_tokens(tower, model, self.pixels(images).to(self.device)).to(self.dtype)
 
 
 @once
@@ -96,9 +96,9 @@ def reduced(device: str, dtype: torch.dtype) -> torch.autocast:
 
 
 class TokenCache:
-    """Tokens of pictures, under the home folder in `towers/<fingerprint of the tower>-<dtype>/`, one file a shard.
+    """Tokens of images, under the home folder in `towers/<fingerprint of the tower>-<dtype>/`, one file a shard.
 
-    A shard is named after its pictures, its metadata name the tower's fingerprint. A damaged shard is computed again.
+    A shard is named after its images, its metadata name the tower's fingerprint. A damaged shard is computed again.
     """
 
     def __init__(self, reader: TowerReader) -> None:
@@ -108,12 +108,12 @@ class TokenCache:
         self._places: dict[str, Any] = {}
         self._index(self.root.glob("*.safetensors"))
 
-    def prepare(self, pictures: Iterable[Picture], tick: Callable[[], None] = lambda: None) -> None:
+    def prepare(self, images: Iterable[SourceImage], tick: Callable[[], None] = lambda: None) -> None:
         """Compute and keep what is not kept yet. Raises SnellenError where the disk is full; what is kept stays."""
-        by_name = {picture_name(picture): picture for picture in pictures}
+        by_name = {image_name(image): image for image in images}
         missing = [name for name in by_name if name not in self._places]
-        for start in range(0, len(missing), SHARD_PICTURES):
-            names, tensors = missing[start : start + SHARD_PICTURES], dict[str, torch.Tensor]()
+        for start in range(0, len(missing), SHARD_IMAGES):
+            names, tensors = missing[start : start + SHARD_IMAGES], dict[str, torch.Tensor]()
             for first in range(0, len(names), self.reader.batch):
                 chunk = names[first : first + self.reader.batch]
                 rows = self.reader.tokens([by_name[name] for name in chunk])
@@ -123,9 +123,9 @@ class TokenCache:
             write_tensors(path, tensors, {"tower": self.fingerprint})
             self._index([path])
 
-    def read(self, pictures: Sequence[Picture]) -> torch.Tensor:
-        """Tokens (n, tokens, width) of pictures that were prepared."""
-        names = [picture_name(picture) for picture in pictures]
+    def read(self, images: Sequence[SourceImage]) -> torch.Tensor:
+        """Tokens (n, tokens, width) of images that were prepared."""
+        names = [image_name(image) for image in images]
         return torch.stack([self._places[name].get_tensor(name) for name in names])
 
     def _index(self, paths: Iterable[Path]) -> None:
@@ -139,38 +139,36 @@ class TokenCache:
             self._places |= dict.fromkeys(shard.keys(), shard)
 
 
-def picture_name(picture: Picture) -> str:
-    """SHA-256 of a picture's bytes."""
-    return picture.sha256 if isinstance(picture, Media) else file_sha256(picture)
+def image_name(image: SourceImage) -> str:
+    """SHA-256 of an image's bytes."""
+    return image.sha256 if isinstance(image, Media) else file_sha256(image)
 
 
-def picture_mark(picture: Picture) -> str:
-    """What tells a picture from others cheaply: its SHA-256 where that is known, else name and size of the file."""
-    if isinstance(picture, Media):
-        return picture.sha256
+def image_mark(image: SourceImage) -> str:
+    """What tells an image from others cheaply: its SHA-256 where that is known, else name and size of the file."""
+    if isinstance(image, Media):
+        return image.sha256
     try:
-        return f"{picture.name} {picture.stat().st_size}"
+        return f"{image.name} {image.stat().st_size}"
     except OSError as error:
-        raise SnellenError(
-            f"{picture}: not a readable picture ({error.strerror}); mend or leave out the file"
-        ) from error
+        raise SnellenError(f"{image}: not a readable image ({error.strerror}); mend or leave out the file") from error
 
 
 @dataclass(frozen=True)
 class Choice:
-    """Which source was chosen, and the seconds a picture that it was chosen by."""
+    """Which source was chosen, and the seconds an image that it was chosen by."""
 
     source: Source
     live_seconds: float
     read_seconds: float
 
 
-def choose_source(reader: TowerReader, cache: TokenCache, pictures: Sequence[Picture], passes: int) -> Choice:
-    """Live or cached, by the time that some pictures take: caching can lose where the tower is quick and disks slow.
+def choose_source(reader: TowerReader, cache: TokenCache, images: Sequence[SourceImage], passes: int) -> Choice:
+    """Live or cached, by the time that some images take: caching can lose where the tower is quick and disks slow.
 
     With a single pass nothing is gained by keeping.
     """
-    sample = list(dict.fromkeys(pictures))[:SAMPLE]
+    sample = list(dict.fromkeys(images))[:SAMPLE]
     if passes < 2 or not sample:
         return Choice("live", 0.0, 0.0)
     reader.tokens(sample[:1])  # the first use loads weights

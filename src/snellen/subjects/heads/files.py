@@ -57,8 +57,8 @@ class HeadCard(Card):
     device: str
     device_hours: float
     features: str
-    live_seconds_a_picture: float
-    read_seconds_a_picture: float
+    live_seconds_an_image: float
+    read_seconds_an_image: float
     first_loss: float
     last_loss: float
     trained_parameters: int
@@ -97,7 +97,7 @@ def _digest(path: Path) -> str:
 
 @dataclass(frozen=True)
 class Head:
-    """A model that reads pictures and answers, with how it is spoken to."""
+    """A model that reads images and answers, with how it is spoken to."""
 
     model: Any
     wording: Wording
@@ -110,7 +110,7 @@ def fresh_head(tower: str, language_model: str, base: Path | None, stage: Stage)
     Raises SnellenError where that is of another tower or language model.
     """
     spec, language = find_tower(tower), load_language_model(language_model)
-    wording = Wording(language.tokenizer, language.picture_id, spec.tokens, stage.template)
+    wording = Wording(language.tokenizer, language.image_id, spec.tokens, stage.template)
     model = compose(spec, language, stage.seed)
     if base is not None:
         _apply(model, base, tower, language_model)

@@ -18,15 +18,15 @@ from snellen.core.hashing import digest
 from snellen.core.item import Media, Montage
 from snellen.core.subject import TrainingExample
 from snellen.subjects.checkpoints import device_name
-from snellen.subjects.heads.conversations import Conversation, Picture, Turn
+from snellen.subjects.heads.conversations import Conversation, SourceImage, Turn
 from snellen.subjects.heads.features import (
     Choice,
-    PictureOpener,
+    ImageOpener,
     Source,
     TokenCache,
     TowerReader,
     choose_source,
-    picture_mark,
+    image_mark,
 )
 from snellen.subjects.heads.files import HeadCard, fresh_head, is_head, read_head_card, write_head
 from snellen.subjects.heads.language_models import language_model_digest
@@ -66,12 +66,12 @@ def conversation_of(example: TrainingExample) -> Conversation:
 
     Raises SnellenError for what is asked in several calls, or shown in a montage or a video.
     """
-    name, parts = example.view.item_id, list[str | Picture]()
+    name, parts = example.view.item_id, list[str | SourceImage]()
     if example.prompt is None:
         raise SnellenError(f"{name}: is asked in several calls, which heads are not trained on")
     for part in example.prompt.parts:
-        if isinstance(part, Montage) or (isinstance(part, Media) and part.kind != "picture"):
-            raise SnellenError(f"{name}: shows more than pictures, which heads are not trained on")
+        if isinstance(part, Montage) or (isinstance(part, Media) and part.kind != "image"):
+            raise SnellenError(f"{name}: shows more than images, which heads are not trained on")
         parts.append(part)
     target = example.target
     if example.view.reply.kind == "box":
@@ -83,7 +83,7 @@ def plan_fingerprint(plan: HeadPlan, conversations: Sequence[Conversation]) -> s
     """Sixteen hexadecimal digits that change whenever what is learned may."""
     texts: list[list[list[str | None]]] = [
         [
-            [turn.reply, *(part if isinstance(part, str) else picture_mark(part) for part in turn.parts)]
+            [turn.reply, *(part if isinstance(part, str) else image_mark(part) for part in turn.parts)]
             for turn in each.turns
         ]
         for each in conversations
@@ -97,7 +97,7 @@ def train_head(
     plan: HeadPlan,
     conversations: Sequence[Conversation],
     out: Path,
-    open_picture: PictureOpener,
+    open_image: ImageOpener,
     tick: Callable[[], None] = lambda: None,
 ) -> HeadCard:
     """Train a head into `out`; the same call goes on where a checkpoint stands, and does nothing where it is done.
@@ -118,7 +118,7 @@ def train_head(
         torch.set_num_threads(plan.threads)
     dtype = torch.float32 if plan.device == "cpu" else torch.bfloat16
     head = fresh_head(plan.tower, plan.language_model, plan.base, plan.stage)
-    reader = TowerReader(plan.tower, open_picture, plan.device, dtype, plan.micro_batch)
+    reader = TowerReader(plan.tower, open_image, plan.device, dtype, plan.micro_batch)
     with less_memory(f"a smaller --micro-batch than {plan.micro_batch}"):
         choice, cache = _choose(plan, reader, conversations)
     training = Training(
@@ -164,8 +164,8 @@ def _card(plan: HeadPlan, training: Training, progress: Progress, choice: Choice
         device=device_name(plan.device),
         device_hours=round(progress.seconds / 3600, 6),
         features=choice.source,
-        live_seconds_a_picture=choice.live_seconds,
-        read_seconds_a_picture=choice.read_seconds,
+        live_seconds_an_image=choice.live_seconds,
+        read_seconds_an_image=choice.read_seconds,
         first_loss=progress.losses[0],
         last_loss=progress.losses[-1],
         trained_parameters=parameters,
@@ -176,13 +176,13 @@ def _card(plan: HeadPlan, training: Training, progress: Progress, choice: Choice
 def _choose(
     plan: HeadPlan, reader: TowerReader, conversations: Sequence[Conversation]
 ) -> tuple[Choice, TokenCache | None]:
-    """Live or cached; where cached, all pictures are computed and kept first."""
-    pictures = [picture for each in conversations for picture in each.pictures]
-    if plan.source == "live" or not pictures or (plan.source is None and plan.stage.epochs < 2):
+    """Live or cached; where cached, all images are computed and kept first."""
+    images = [image for each in conversations for image in each.images]
+    if plan.source == "live" or not images or (plan.source is None and plan.stage.epochs < 2):
         return Choice("live", 0.0, 0.0), None
     cache = TokenCache(reader)
-    measured = choose_source(reader, cache, pictures, plan.stage.epochs)
+    measured = choose_source(reader, cache, images, plan.stage.epochs)
     if plan.source is None and measured.source == "live":
         return measured, None
-    cache.prepare(pictures)
+    cache.prepare(images)
     return Choice("cached", measured.live_seconds, measured.read_seconds), cache

@@ -37,7 +37,7 @@ def hub_tower(path: str) -> Tower:
     grid = math.isqrt(count)
     prefix = count - grid**2
     if prefix and layout != "tokens":
-        raise SnellenError(f"{who}: gives {count} places, which are no square; its pictures must be")
+        raise SnellenError(f"{who}: gives {count} places, which are no square; its images must be")
     facts = {key: fact for key, fact in config.to_dict().items() if key not in DERIVED}
     return Tower(
         name=f"hf/{path}",
@@ -56,7 +56,7 @@ def hub_tower(path: str) -> Tower:
 
 
 def _side(processor: Any) -> int:
-    """The side of the square that a processor makes of a picture, in pixels."""
+    """The side of the square that a processor makes of an image, in pixels."""
     from PIL import Image
 
     height, width = processor(images=[Image.new("RGB", (64, 64))], return_tensors="pt")["pixel_values"].shape[-2:]
@@ -64,7 +64,7 @@ def _side(processor: Any) -> int:
 
 
 def _states(who: str, kind: Any, config: Any, side: int) -> Any:
-    """Hidden states of one picture on a device without memory: shapes alone."""
+    """Hidden states of one image on a device without memory: shapes alone."""
     import torch
 
     try:

@@ -25,11 +25,11 @@ RANDOM_SIZES = {"layers": 4, "width": 128, "seed": 0}
 
 @dataclass(frozen=True)
 class LanguageModel:
-    """A causal language model, its tokenizer, and the id that stands for one token of a picture."""
+    """A causal language model, its tokenizer, and the id that stands for one token of an image."""
 
     model: nn.Module
     tokenizer: Any
-    picture_id: int
+    image_id: int
 
 
 def load_language_model(name: str, dtype: str = "float32") -> LanguageModel:
@@ -98,5 +98,5 @@ def _spare_id(who: str, tokenizer: Any, vocabulary: int) -> int:
     if len(tokenizer) < vocabulary:
         return vocabulary - 1
     if tokenizer.unk_token_id is None:
-        raise SnellenError(f"{who}: its vocabulary has no id to spare for pictures; resize its embeddings by one")
+        raise SnellenError(f"{who}: its vocabulary has no id to spare for images; resize its embeddings by one")
     return int(tokenizer.unk_token_id)

@@ -1,7 +1,7 @@
 """Conversations in LLaVA's layout: one JSON array, as in LLaVA-558K (captions) and mix665k (instructions).
 
 Layout: https://github.com/haotian-liu/LLaVA/blob/main/docs/Finetune_Custom_Data.md, a record with `id`, `image` (absent
-where there is none) and `conversations`, turns by turns `human` and `gpt`; `<image>` stands where the picture is shown.
+where there is none) and `conversations`, turns by turns `human` and `gpt`; `<image>` stands where the image is shown.
 Never tried on the files themselves: unverified.
 """
 
@@ -30,7 +30,7 @@ class Message(BaseModel):
 
 
 class Record(BaseModel):
-    """A conversation about a picture, or about none."""
+    """A conversation about an image, or about none."""
 
     id: str | int = ""
     image: str | None = None
@@ -39,16 +39,16 @@ class Record(BaseModel):
 
 @dataclass(frozen=True)
 class LlavaFile:
-    """Conversations of a file, and how many were left out because their picture is missing."""
+    """Conversations of a file, and how many were left out because their image is missing."""
 
     conversations: tuple[Conversation, ...]
     missing: int = 0
 
 
 def read_llava(path: Path, images: Path, *, skip_missing: bool = False) -> LlavaFile:
-    """Read a file; pictures lie under `images`, by the path in the record.
+    """Read a file; images lie under `images`, by the path in the record.
 
-    Raises SnellenError for a file that is none of these, for turns that are not in pairs, and for missing pictures,
+    Raises SnellenError for a file that is none of these, for turns that are not in pairs, and for missing images,
     which it lists, unless they are to be skipped.
     """
     try:
@@ -64,7 +64,7 @@ def read_llava(path: Path, images: Path, *, skip_missing: bool = False) -> Llava
         refuse_problems(
             path,
             sorted(absent),
-            f"pictures missing under {images}",
+            f"images missing under {images}",
             "put them there, or leave them out (--skip-missing)",
         )
     present = [record for record in records if record.image not in absent]
@@ -80,7 +80,7 @@ def write_llava(path: Path, records: Sequence[Record]) -> None:
 
 
 def question_record(name: str, image: str, question: str, answer: str) -> Record:
-    """One question about one picture, and its answer. The picture stands before the words."""
+    """One question about one image, and its answer. The image stands before the words."""
     turns = [Message.model_validate({"from": "human", "value": f"{MARK}\n{question}"})]
     turns.append(Message.model_validate({"from": "gpt", "value": answer}))
     return Record(id=name, image=image, conversations=turns)
@@ -97,11 +97,11 @@ def _pairs(messages: Sequence[Message]) -> list[tuple[str, str]]:
 
 
 def _conversation(record: Record, images: Path) -> Conversation:
-    """The picture stands before the words of its turn, as TinyLLaVA shows it; a mark without a picture is dropped."""
+    """The image stands before the words of its turn, as TinyLLaVA shows it; a mark without an image is dropped."""
     turns = []
     for question, answer in _pairs(record.conversations):
         words = question.replace(MARK, "").strip()
-        pictured = MARK in question and record.image is not None
-        parts = ((images / str(record.image),) if pictured else ()) + ((words,) if words else ())
+        imaged = MARK in question and record.image is not None
+        parts = ((images / str(record.image),) if imaged else ()) + ((words,) if words else ())
         turns.append(Turn(parts, answer))
     return Conversation(str(record.id), tuple(turns))

@@ -37,7 +37,7 @@ class TowerEncoder:
     """A tower as an encoder with features by place.
 
     Patches that the authors' scripts drop are there all the same, for a probe needs the whole grid. SAM's processor
-    keeps the shape of a picture and pads it; here the picture is squeezed to the square, so that places are shares of
+    keeps the shape of an image and pads it; here the image is squeezed to the square, so that places are shares of
     it. All else is what a language model gets.
     """
 
@@ -73,22 +73,22 @@ class TowerEncoder:
         """Everything that changes patch features: the same."""
         return self.settings
 
-    def features(self, pictures: Sequence[Image.Image]) -> Floats:
-        """Pictures -> float32 (n, width), the mean over places."""
-        return np.asarray(self.patches(pictures).mean(axis=(1, 2)), dtype=np.float32)
+    def features(self, images: Sequence[Image.Image]) -> Floats:
+        """Images -> float32 (n, width), the mean over places."""
+        return np.asarray(self.patches(images).mean(axis=(1, 2)), dtype=np.float32)
 
-    def patches(self, pictures: Sequence[Image.Image]) -> Floats:
-        """Pictures -> float32 (n, grid, grid, width)."""
-        from snellen.subjects.heads.tower_models import load_tower, picture_tokens, pixels_of
+    def patches(self, images: Sequence[Image.Image]) -> Floats:
+        """Images -> float32 (n, grid, grid, width)."""
+        from snellen.subjects.heads.tower_models import image_tokens, load_tower, pixels_of
 
         tower: Tower = replace(find_tower(self.tower), dropped_patches=0)
         if tower.processor.startswith("Sam"):
-            pictures = [whole(picture, tower.side) for picture in pictures]
+            images = [whole(image, tower.side) for image in images]
         model = load_tower(self.tower, self.device)
         with less_memory("a smaller batch, or another device="):
-            pixels = pixels_of(self.tower, pictures).to(self.device)
-            tokens = picture_tokens(tower, model, pixels)
-        grids = tokens.float().cpu().numpy().reshape(len(pictures), tower.grid, tower.grid, tower.width)
+            pixels = pixels_of(self.tower, images).to(self.device)
+            tokens = image_tokens(tower, model, pixels)
+        grids = tokens.float().cpu().numpy().reshape(len(images), tower.grid, tower.grid, tower.width)
         return np.asarray(grids, dtype=np.float32)
 
 
@@ -108,7 +108,7 @@ def make_probed_tower(name: str, settings: Mapping[str, str], items: Sequence[It
     card = SubjectCard(
         name=f"tower:{written}",
         settings={**encoder.patch_settings, "readout": "attentive", "probe": asdict(probe)},
-        accepts=frozenset({"picture"}),
+        accepts=frozenset({"image"}),
         attributes={**encoder.attributes, "tower": written, "evaluator": EVALUATOR},
         max_concurrency=1,
         is_local=True,

@@ -18,7 +18,7 @@ from snellen.core.prompt import Prompt, Reply
 from snellen.core.subject import Base, SubjectCard
 from snellen.subjects.chat.batching import Batches
 from snellen.subjects.checkpoints import first_line
-from snellen.subjects.heads.conversations import Conversation, Picture, Turn
+from snellen.subjects.heads.conversations import Conversation, SourceImage, Turn
 from snellen.subjects.heads.tower import Tower
 from snellen.subjects.heads.towers import find_tower
 from snellen.subjects.loading import import_extra
@@ -33,7 +33,7 @@ UNSTABLE = "unstable.txt"
 
 @dataclass(frozen=True)
 class Question:
-    """A prompt as a conversation, with the folder of its head and of its pictures."""
+    """A prompt as a conversation, with the folder of its head and of its images."""
 
     conversation: Conversation
     folder: Path
@@ -67,9 +67,9 @@ class HeadSubject(Base):
         )
 
 
-def _parts(parts: Sequence[Any]) -> tuple[str | Picture, ...]:
+def _parts(parts: Sequence[Any]) -> tuple[str | SourceImage, ...]:
     if any(isinstance(part, Montage) for part in parts):
-        raise SnellenError("a montage reached a head; pictures are laid out before they are sent")
+        raise SnellenError("a montage reached a head; images are laid out before they are sent")
     return tuple(parts)
 
 
@@ -119,7 +119,7 @@ def _card(name: str, cards: Mapping[str, HeadCard], device: str, numbers: Mappin
     return SubjectCard(
         name=f"head:{name}{suffix}",
         settings=settings,
-        accepts=frozenset({"picture"}),
+        accepts=frozenset({"image"}),
         attributes={
             **tower.attributes,
             "tower": first.tower,

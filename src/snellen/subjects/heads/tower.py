@@ -15,7 +15,7 @@ class Tower:
     """A vision model and how it is read.
 
     `kind` is a class of transformers (or `EfficientNetLite`), `model` a hub id or folder with its weights, empty for
-    packaged or random ones; `architecture` is what its configuration says. Pictures become squares of `side` pixels,
+    packaged or random ones; `architecture` is what its configuration says. Images become squares of `side` pixels,
     cut into patches of `patch`. Of hidden state `layer`, `prefix_tokens` and then `dropped_patches` are left out, and
     places are pooled to `pooled_grid` a side. `processor` is the image processor of transformers in its Pillow form,
     empty for the model's own. `verified` says whether somebody has loaded the published weights with it. `seed` is
@@ -46,7 +46,7 @@ class Tower:
 
     @property
     def tokens(self) -> int:
-        """Tokens that a language model gets of one picture."""
+        """Tokens that a language model gets of one image."""
         return self.grid**2 - self.dropped_patches
 
     @property

@@ -1,4 +1,4 @@
-"""Vision towers as modules of torch: built from their specification, loaded, shown pictures.
+"""Vision towers as modules of torch: built from their specification, loaded, shown images.
 
 Imports torch: import it inside functions.
 """
@@ -95,7 +95,7 @@ def tower_fingerprint(name: str) -> str:
     return digest([find_tower(name).settings(), tower_weights(name)], 12)
 
 
-def picture_tokens(tower: Tower, model: nn.Module, pixels: torch.Tensor) -> torch.Tensor:
+def image_tokens(tower: Tower, model: nn.Module, pixels: torch.Tensor) -> torch.Tensor:
     """Pixels (n, 3, side, side) -> patch tokens (n, tokens, width), without gradients.
 
     Raises SnellenError where the model gives another number of tokens than the specification says.
@@ -142,7 +142,7 @@ def read_state(tower: Tower, state: torch.Tensor) -> torch.Tensor:
 
 @once
 def image_processor(name: str) -> Any:
-    """What makes pixels of pictures, in its Pillow form; the whole picture becomes the square, nothing is cut off."""
+    """What makes pixels of images, in its Pillow form; the whole image becomes the square, nothing is cut off."""
     tower = find_tower(name)
     if not tower.processor:
         return read_image_processor(f"tower {name}", tower.model)
@@ -158,9 +158,9 @@ def image_processor(name: str) -> Any:
     return getattr(transformers, tower.processor)(**size, **tower.normalisation)
 
 
-def pixels_of(name: str, pictures: Sequence[Image.Image]) -> torch.Tensor:
-    """Pictures of any size and mode -> float32 (n, 3, side, side)."""
-    rgb = [picture.convert("RGB") for picture in pictures]
+def pixels_of(name: str, images: Sequence[Image.Image]) -> torch.Tensor:
+    """Images of any size and mode -> float32 (n, 3, side, side)."""
+    rgb = [image.convert("RGB") for image in images]
     pixels: torch.Tensor = image_processor(name)(images=rgb, return_tensors="pt")["pixel_values"]
     return pixels
 

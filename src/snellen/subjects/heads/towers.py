@@ -1,7 +1,7 @@
 """The vision towers there are, by name.
 
-Architectures, picture sizes and token counts are those of the models' public configurations; Table 6 of AVA-Bench
-(arXiv 2506.09082) describes how they were trained. Whole pictures are resized to the tower's square: a centre crop,
+Architectures, image sizes and token counts are those of the models' public configurations; Table 6 of AVA-Bench
+(arXiv 2506.09082) describes how they were trained. Whole images are resized to the tower's square: a centre crop,
 which CLIP's processor would make, cuts off what is asked about.
 """
 
@@ -203,7 +203,7 @@ def paper_compat(tower: Tower) -> Tower:
 
 
 def tiny(tower: Tower) -> Tower:
-    """A tower of the same family with two narrow layers, random weights and pictures of 4 x 4 patches."""
+    """A tower of the same family with two narrow layers, random weights and images of 4 x 4 patches."""
     architecture = {**tower.architecture, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
     small = {"intermediate_size": 64, "mlp_dim": 64, "global_attn_indexes": [1], "backbone_out_indices": [0, 1, 1, 1]}
     small |= {"window_size": 2} if tower.kind == "SamVisionModel" else {}
@@ -272,7 +272,7 @@ def _checked(tower: Tower) -> Tower:
     if tower.side < tower.patch or (tower.side % tower.patch and tower.layout != "tokens"):
         raise SnellenError(f"tower {tower.name}: side must be a multiple of its patches of {tower.patch} pixels")
     if not tower.processor and "side=" in tower.name:
-        raise SnellenError(f"tower {tower.name}: pictures have the size that the model's own processor makes")
+        raise SnellenError(f"tower {tower.name}: images have the size that the model's own processor makes")
     if tower.pooled_grid and tower.side // tower.patch < tower.pooled_grid:
         raise SnellenError(f"tower {tower.name}: side must be at least {tower.pooled_grid * tower.patch} pixels")
     return tower

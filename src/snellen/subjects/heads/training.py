@@ -28,7 +28,7 @@ from snellen.core.seeds import seed_of
 from snellen.subjects.checkpoints import to_device
 from snellen.subjects.heads.batches import (
     Batch,
-    PictureReader,
+    ImageReader,
     collate,
     micro_batches,
     order,
@@ -66,7 +66,7 @@ class Training:
     stage: Stage
     conversations: Sequence[Conversation]
     wording: Wording
-    read: PictureReader
+    read: ImageReader
     folder: Path
     fingerprint: str
     micro_batch: int = 16
@@ -132,7 +132,7 @@ def _in_scope(name: str, scope: Scope) -> bool:
 def answer_loss(model: Any, tensors: Batch) -> torch.Tensor:
     """The weighted sum of the losses of learned tokens; only where something is learned the vocabulary is scored."""
     states = model.model(
-        input_ids=tensors.ids, attention_mask=tensors.mask, pixel_values=tensors.pictures, use_cache=False
+        input_ids=tensors.ids, attention_mask=tensors.mask, pixel_values=tensors.images, use_cache=False
     ).last_hidden_state[:, :-1]
     targets = tensors.labels[:, 1:]
     learned = targets != IGNORED

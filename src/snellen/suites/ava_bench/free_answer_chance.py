@@ -47,7 +47,7 @@ def _as_answered(item: Item) -> Item:
 
 
 def _to_shares(item: Item) -> Affine:
-    """From pixels of the stored picture to shares of the padded square."""
+    """From pixels of the stored image to shares of the padded square."""
     width, height = item.query[0].width, item.query[0].height
     share = 1 / max(width, height)
     return padding(width, height).then(Affine(share, 0, 0, 0, share, 0))

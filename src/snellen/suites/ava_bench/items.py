@@ -1,4 +1,4 @@
-"""From pictures and their truth to items, the same way for every ability and recipe (`design/ava-bench.md`)."""
+"""From images and their truth to items, the same way for every ability and recipe (`design/ava-bench.md`)."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ ORIENTATIONS = (
 EMOTIONS = ("happy", "sad", "angry", "fear", "surprise", "neutral", "disgust")
 MAX_COUNT = 40
 AREA_SHARES = (0.002, 0.5)
-"""Localization and object: shares of the picture's area between which a box lies (appendix A.2), both excluded."""
+"""Localization and object: shares of the image's area between which a box lies (appendix A.2), both excluded."""
 MIN_DEPTH_GAP_M = 0.5
 BOX_SIZES = ((0.1, "0-0.1"), (0.2, "0.1-0.2"), (0.3, "0.2-0.3"), (0.5, "0.3-0.5"))
-"""Shares of the picture's area. The text of Figure 8(b) names only 0.3-0.5; the steps below it are ours."""
+"""Shares of the image's area. The text of Figure 8(b) names only 0.3-0.5; the steps below it are ours."""
 
 
 @dataclass(frozen=True)
 class ItemSource:
-    """A picture that is asked about, and where it comes from.
+    """An image that is asked about, and where it comes from.
 
     `handle` makes the ids and tells nothing of the answer. `cluster` is what was sampled independently: the scene, or
-    the picture. `stimulus` is shared by questions about one stored picture, if there are several. `dataset` is where
-    the picture is from, `domain` what the paper's Table 2 calls that (`Open`, `Bird`). `known` says that whoever sees
-    the picture can know the answer for certain, as of generated ones: only then are ideal observers told.
+    the image. `stimulus` is shared by questions about one stored image, if there are several. `dataset` is where
+    the image is from, `domain` what the paper's Table 2 calls that (`Open`, `Bird`). `known` says that whoever sees
+    the image can know the answer for certain, as of generated ones: only then are ideal observers told.
     """
 
     handle: str
-    picture: Media
+    image: Media
     cluster: str
     dataset: str
     domain: str = ""
@@ -86,7 +86,7 @@ def make_item(
         suite=SUITE,
         task=task,
         question=question,
-        query=(source.picture,),
+        query=(source.image,),
         answer=answer,
         answer_kind=kind,
         stimulus_id=source.stimulus or handle,
@@ -125,7 +125,7 @@ def _latent(answer: Any, wrong_answers: Mapping[str, Sequence[Any]]) -> Mapping[
 
 
 def least_px(source: ItemSource, regions: Mapping[str, Any]) -> Mapping[str, float]:
-    """The shortest side of the boxes that a generated item asks about, in pixels of the stored picture, as a measure.
+    """The shortest side of the boxes that a generated item asks about, in pixels of the stored image, as a measure.
 
     Nothing where there is no box. An ability that asks about less than its boxes hold measures it itself.
     """
@@ -134,13 +134,13 @@ def least_px(source: ItemSource, regions: Mapping[str, Any]) -> Mapping[str, flo
 
 
 def checked_box(source: ItemSource, box: Sequence[float]) -> Box:
-    """The box, if it lies in the picture and has an area."""
+    """The box, if it lies in the image and has an area."""
     x1, y1, x2, y2 = (float(side) for side in box)
-    if not (0 <= x1 < x2 <= source.picture.width and 0 <= y1 < y2 <= source.picture.height):
+    if not (0 <= x1 < x2 <= source.image.width and 0 <= y1 < y2 <= source.image.height):
         raise SnellenError(
-            f"ava-bench item {source.handle}: box {[x1, y1, x2, y2]} has no area or lies outside its picture of "
-            f"{source.picture.width} x {source.picture.height}; boxes are [x1, y1, x2, y2] in pixels of the stored "
-            "picture"
+            f"ava-bench item {source.handle}: box {[x1, y1, x2, y2]} has no area or lies outside its image of "
+            f"{source.image.width} x {source.image.height}; boxes are [x1, y1, x2, y2] in pixels of the stored "
+            "image"
         )
     return x1, y1, x2, y2
 
@@ -160,9 +160,9 @@ def box_area(box: Box) -> float:
     return (box[2] - box[0]) * (box[3] - box[1])
 
 
-def area_share(box: Box, picture: Media) -> float:
-    """The area of a box as a share of its stored, unpadded picture: 0 to 1."""
-    return box_area(box) / (picture.width * picture.height)
+def area_share(box: Box, image: Media) -> float:
+    """The area of a box as a share of its stored, unpadded image: 0 to 1."""
+    return box_area(box) / (image.width * image.height)
 
 
 def depth_bin(depth_m: float) -> str:

@@ -113,7 +113,7 @@ def lists_options(question: str) -> bool:
 
 
 def without_marks(question: str) -> str:
-    """The question without a word of boxes, for pictures in which none are drawn."""
+    """The question without a word of boxes, for images in which none are drawn."""
     for mark in MARKS:
         question = question.replace(mark, "")
     return question

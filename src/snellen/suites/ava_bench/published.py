@@ -143,9 +143,9 @@ TEST_PERCENT = 20
 TRAINING_SIZES = (6_000, 10_000)
 """Appendix F: questions each ability is trained on ("typically around" in section 4)."""
 SCENE_CLASSES, APPENDIX_SCENE_CLASSES, IMAGES_A_SCENE = 464, 463, 30
-"""Section 3.2.6 and appendix A.2; exactly 30 pictures a class."""
+"""Section 3.2.6 and appendix A.2; exactly 30 images a class."""
 FINE_GRAINED_CLASSES, FINE_GRAINED_PARTS, IMAGES_A_SPECIES = 300, (100, 50, 50, 50, 50), 30
-"""Appendix A.2: classes of birds, animals, fungi, plants and aircraft; 30 pictures a class."""
+"""Appendix A.2: classes of birds, animals, fungi, plants and aircraft; 30 images a class."""
 THINGS, THINGS_OF_SOURCES, MAX_IMAGES_A_THING = 70, (20, 20, 10, 10, 10), 700
 """Localization and object (appendix A.2): categories of Objects365, LVIS, birds, mammals and DIOR."""
 SPATIAL_SAMPLES, SPATIAL_REFERENCES, ROWS_A_REFERENCE = 40, 8, 5

@@ -9,7 +9,7 @@ from snellen.core.condition import Axis, Condition, Value
 from snellen.core.item import Item, Part, View
 from snellen.core.subject import SubjectCard
 from snellen.core.suite import Method, Task, Transform, ViewContext
-from snellen.presentation.controls import ORDER, PICTURES, PROMPT, control, order_transforms
+from snellen.presentation.controls import IMAGES, ORDER, PROMPT, control, order_transforms
 from snellen.presentation.methods import OneByOne
 from snellen.suites.ava_bench import prompts
 from snellen.suites.ava_bench.abilities import ABILITIES
@@ -24,22 +24,22 @@ FORMAT = Axis(
 BOXES = Axis("boxes", ("drawn", "none"), "spatial: with the red and the blue box, or without (Figure 8a)")
 LOOK = Axis(
     "look",
-    ("auto", "picture", "box"),
-    "the whole picture with its red box, or the inside of the box alone, for encoders",
+    ("auto", "image", "box"),
+    "the whole image with its red box, or the inside of the box alone, for encoders",
 )
 MARKS = Axis(
     "marks",
     ("pixels", "queries"),
     "the boxes as drawn alone, or also where they are, for probes that look there (query positions)",
 )
-AXES = (FORMAT, BOXES, LOOK, MARKS, ORDER, PROMPT, PICTURES)
+AXES = (FORMAT, BOXES, LOOK, MARKS, ORDER, PROMPT, IMAGES)
 
 
 def resolve(condition: Condition, card: SubjectCard) -> Mapping[str, Value]:
     """`format=auto` is `paper` for heads, which were tuned on it, and `with-format` for everybody else.
 
-    A subject may say so itself (attribute `format`). `look=auto` is `box` for encoders, which see a picture as a whole
-    and cannot be told what a box in it is for, and `picture` for everybody else.
+    A subject may say so itself (attribute `format`). `look=auto` is `box` for encoders, which see an image as a whole
+    and cannot be told what a box in it is for, and `image` for everybody else.
     """
     sort, settings = card.name.partition(":")[0], dict[str, Value]()
     if condition["format"] == "auto":
@@ -48,12 +48,12 @@ def resolve(condition: Condition, card: SubjectCard) -> Mapping[str, Value]:
             card_format if card_format in FORMAT.values[1:] else "paper" if sort == "head" else "with-format"
         )
     if condition["look"] == "auto":
-        settings["look"] = "box" if sort == "encoder" else "picture"
+        settings["look"] = "box" if sort == "encoder" else "image"
     return settings
 
 
 def wording(ability: Ability, view: View, condition: Condition) -> str:
-    """Everything that is said beside the picture: the question, its options in one line, the form of the answer."""
+    """Everything that is said beside the image: the question, its options in one line, the form of the answer."""
     question = view.question
     if ability.boxes_optional and condition["boxes"] == "none":
         question = prompts.without_marks(question)
@@ -67,7 +67,7 @@ def wording(ability: Ability, view: View, condition: Condition) -> str:
 
 
 def presented(ability: Ability, condition: Condition) -> Callable[[View], tuple[Part, ...]]:
-    """The picture, then the words, as in the authors' data."""
+    """The image, then the words, as in the authors' data."""
 
     def parts(view: View) -> tuple[Part, ...]:
         return (*view.query, wording(ability, view, condition))
@@ -82,7 +82,7 @@ def _method(ability: Ability, condition: Condition) -> Method:
 def _transforms(ability: Ability, item: Item, context: ViewContext) -> tuple[Transform, ...]:
     condition = context.condition
     boxes = boxes_of(ability.boxes, item.regions) if condition["boxes"] == "drawn" else {}
-    # Where the box is in the stored pixels already there is none to cut out, and the whole picture is shown.
+    # Where the box is in the stored pixels already there is none to cut out, and the whole image is shown.
     inside = ability.asks_inside_box and condition["look"] == "box" and bool(boxes)
     crop = (Cut(boxes.pop("red")),) if inside else ()
     return (
@@ -92,14 +92,14 @@ def _transforms(ability: Ability, item: Item, context: ViewContext) -> tuple[Tra
         *((Boxed(boxes, ability.padded),) if boxes else (Padded(),) if ability.padded else ()),
         *((Marked(boxes),) if boxes and condition["marks"] == "queries" else ()),
         *((UnitFrame(),) if item.answer_kind == "box" else ()),
-        *control(condition["pictures"], context),
+        *control(condition["images"], context),
     )
 
 
 def _asks(ability: Ability, item: Item, condition: Condition) -> bool:
     """Options that a released question lists itself cannot be reordered.
 
-    Boxes drawn into a stored picture cannot be left out, and nobody knows where they are.
+    Boxes drawn into a stored image cannot be left out, and nobody knows where they are.
     Nothing is asked without boxes that needs them, and nothing but a choice with its options shuffled.
     """
     if condition["order"] == "shuffled" and (not item.options or prompts.lists_options(item.question)):
@@ -116,7 +116,7 @@ def _axes(ability: Ability) -> tuple[Axis, ...]:
         *((MARKS,) if ability.boxes else ()),
         *((ORDER,) if ability.has_options else ()),
         PROMPT,
-        PICTURES,
+        IMAGES,
     )
 
 

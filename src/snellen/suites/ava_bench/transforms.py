@@ -1,7 +1,7 @@
-"""How pictures and answers are shown: padded to a square, boxes drawn, options numbered, boxes in shares of the square.
+"""How images and answers are shown: padded to a square, boxes drawn, options numbered, boxes in shares of the square.
 
 Order: `Labelled`, `Cut`, `Padded` or `Boxed`, `Marked`, `UnitFrame`, controls. Whatever was done to the pixels before,
-boxes are led through `Media.from_stored`, so that regions and answers stay in pixels of the stored picture.
+boxes are led through `Media.from_stored`, so that regions and answers stay in pixels of the stored image.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from snellen.core.item import Affine, Box, Mark, Media, View
 from snellen.core.media import MediaFolder
 
 PADDING_RGB = (124, 120, 111)
-"""Mean over the picture processors of nine models (appendix A.2, localization and recognition)."""
+"""Mean over the image processors of nine models (appendix A.2, localization and recognition)."""
 COLOURS: Mapping[str, tuple[int, int, int]] = MappingProxyType({"red": (255, 0, 0), "blue": (0, 0, 255)})
 """The paper says red and blue, no numbers."""
 LINE_SHARE, MIN_LINE_PX = 1 / 128, 2
@@ -30,44 +30,44 @@ LINE_SHARE, MIN_LINE_PX = 1 / 128, 2
 
 @dataclass(frozen=True)
 class Padded:
-    """Every picture of the query in the middle of a square as wide as its longer side, the rest in `PADDING_RGB`.
+    """Every image of the query in the middle of a square as wide as its longer side, the rest in `PADDING_RGB`.
 
-    Where the strips differ by a pixel the one to the right or below is wider. Square pictures stay the same files.
+    Where the strips differ by a pixel the one to the right or below is wider. Square images stay the same files.
     """
 
     version: int = 1
 
     def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
-        """The view with square pictures."""
-        return replace(view, query=tuple(self._pad(picture, media) for picture in view.query))
+        """The view with square images."""
+        return replace(view, query=tuple(self._pad(image, media) for image in view.query))
 
-    def _pad(self, picture: Media, media: MediaFolder) -> Media:
-        if picture.width == picture.height:
-            return picture
-        what = ["ava-pad", self.version, list(PADDING_RGB), picture.sha256]
-        return media.derive(what, lambda: pad(media.open(picture)), picture, padding(picture.width, picture.height))
+    def _pad(self, image: Media, media: MediaFolder) -> Media:
+        if image.width == image.height:
+            return image
+        what = ["ava-pad", self.version, list(PADDING_RGB), image.sha256]
+        return media.derive(what, lambda: pad(media.open(image)), image, padding(image.width, image.height))
 
 
 def padding(width: int, height: int) -> Affine:
-    """Where `pad` puts the pixels of a picture of this size."""
+    """Where `pad` puts the pixels of an image of this size."""
     side = max(width, height)
     return Affine(1, 0, (side - width) // 2, 0, 1, (side - height) // 2)
 
 
-def pad(picture: Image.Image) -> Image.Image:
-    """The picture in the middle of a square as wide as its longer side, the rest in `PADDING_RGB`."""
-    shift = padding(*picture.size)
-    square = Image.new("RGB", (max(picture.size), max(picture.size)), PADDING_RGB)
-    square.paste(picture.convert("RGB"), (int(shift.c), int(shift.f)))
+def pad(image: Image.Image) -> Image.Image:
+    """The image in the middle of a square as wide as its longer side, the rest in `PADDING_RGB`."""
+    shift = padding(*image.size)
+    square = Image.new("RGB", (max(image.size), max(image.size)), PADDING_RGB)
+    square.paste(image.convert("RGB"), (int(shift.c), int(shift.f)))
     return square
 
 
 @dataclass(frozen=True)
 class Boxed:
-    """Red and blue boxes drawn round regions of the query. `boxes` are in pixels of the stored picture, by colour.
+    """Red and blue boxes drawn round regions of the query. `boxes` are in pixels of the stored image, by colour.
 
     Lines run outside of the box, so that what is in it (a colour, small print) keeps its pixels; where the box touches
-    an edge of the picture its line there is cut off. Blue is drawn first, red over it. With `padded` the picture is
+    an edge of the image its line there is cut off. Blue is drawn first, red over it. With `padded` the image is
     padded before, as by `Padded`, with no file in between.
     """
 
@@ -76,43 +76,43 @@ class Boxed:
     version: int = 1
 
     def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
-        """The view with its boxes. Raises SnellenError for a view of several pictures."""
-        picture = _only(view)
-        moved = padding(picture.width, picture.height) if self.padded else Affine()
-        to_picture = picture.from_stored.then(moved)
-        boxes = {name: to_picture.box(self.boxes[name]) for name in sorted(self.boxes)}
+        """The view with its boxes. Raises SnellenError for a view of several images."""
+        image = _only(view)
+        moved = padding(image.width, image.height) if self.padded else Affine()
+        to_image = image.from_stored.then(moved)
+        boxes = {name: to_image.box(self.boxes[name]) for name in sorted(self.boxes)}
 
         def draw() -> Image.Image:
-            opened = media.open(picture)
+            opened = media.open(image)
             return draw_boxes(pad(opened) if self.padded else opened, boxes)
 
         coordinates = {name: list(box) for name, box in boxes.items()}
-        what = ["ava-boxes", self.version, coordinates, picture.sha256, *([list(PADDING_RGB)] if self.padded else ())]
-        return replace(view, query=(media.derive(what, draw, picture, moved),))
+        what = ["ava-boxes", self.version, coordinates, image.sha256, *([list(PADDING_RGB)] if self.padded else ())]
+        return replace(view, query=(media.derive(what, draw, image, moved),))
 
 
 @dataclass(frozen=True)
 class Marked:
-    """Where the drawn boxes are, for who reads views. `boxes` are in pixels of the stored picture, by colour."""
+    """Where the drawn boxes are, for who reads views. `boxes` are in pixels of the stored image, by colour."""
 
     boxes: Mapping[str, Box] = field(repr=False)
     version: int = 1
 
     def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
-        """The view with its marks. Raises SnellenError for a view of several pictures."""
-        to_picture = _only(view).from_stored
-        marks = tuple(Mark(name, to_picture.box(self.boxes[name])) for name in sorted(self.boxes))
+        """The view with its marks. Raises SnellenError for a view of several images."""
+        to_image = _only(view).from_stored
+        marks = tuple(Mark(name, to_image.box(self.boxes[name])) for name in sorted(self.boxes))
         return replace(view, marks=marks)
 
 
 def line_px(width: int, height: int) -> int:
-    """How wide lines are in a picture of this size, in pixels."""
+    """How wide lines are in an image of this size, in pixels."""
     return max(MIN_LINE_PX, round(LINE_SHARE * max(width, height)))
 
 
-def draw_boxes(picture: Image.Image, boxes: Mapping[str, Box]) -> Image.Image:
-    """A copy with boxes drawn in their order; `boxes` lead from a colour's name to pixels of this picture."""
-    canvas = picture.convert("RGB")
+def draw_boxes(image: Image.Image, boxes: Mapping[str, Box]) -> Image.Image:
+    """A copy with boxes drawn in their order; `boxes` lead from a colour's name to pixels of this image."""
+    canvas = image.convert("RGB")
     line, pen = line_px(*canvas.size), ImageDraw.Draw(canvas)
     for name, (x1, y1, x2, y2) in boxes.items():
         # The last pixel that Pillow draws is included: a box up to x2 ends with pixel x2 - 1.
@@ -124,38 +124,38 @@ def draw_boxes(picture: Image.Image, boxes: Mapping[str, Box]) -> Image.Image:
 
 @dataclass(frozen=True)
 class Cut:
-    """The inside of a box in place of the picture. `box` is in pixels of the stored picture; whole ones are kept.
+    """The inside of a box in place of the image. `box` is in pixels of the stored image; whole ones are kept.
 
-    For encoders, which look at a picture as a whole and read no question: to them a drawn box is a few red pixels more,
-    and their features are those of the whole picture whatever is asked.
+    For encoders, which look at an image as a whole and read no question: to them a drawn box is a few red pixels more,
+    and their features are those of the whole image whatever is asked.
     """
 
     box: Box = field(repr=False)
     version: int = 1
 
     def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
-        """The view of the inside. Raises SnellenError for a view of several pictures."""
-        picture = _only(view)
-        x1, y1, x2, y2 = picture.from_stored.box(self.box)
+        """The view of the inside. Raises SnellenError for a view of several images."""
+        image = _only(view)
+        x1, y1, x2, y2 = image.from_stored.box(self.box)
         left, top = max(0, math.floor(x1)), max(0, math.floor(y1))
-        right, bottom = min(picture.width, math.ceil(x2)), min(picture.height, math.ceil(y2))
+        right, bottom = min(image.width, math.ceil(x2)), min(image.height, math.ceil(y2))
         inside = (left, top, right, bottom)
-        what = ["ava-cut", self.version, list(inside), picture.sha256]
-        crop = media.derive(what, lambda: media.open(picture).crop(inside), picture, Affine(1, 0, -left, 0, 1, -top))
+        what = ["ava-cut", self.version, list(inside), image.sha256]
+        crop = media.derive(what, lambda: media.open(image).crop(inside), image, Affine(1, 0, -left, 0, 1, -top))
         return replace(view, query=(crop,))
 
 
 @dataclass(frozen=True)
 class UnitFrame:
-    """Boxes are answered in shares of the picture shown: 0 to 1, x of its width and y of its height."""
+    """Boxes are answered in shares of the image shown: 0 to 1, x of its width and y of its height."""
 
     version: int = 1
 
     def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
-        """The view with the frame of its reply. Raises SnellenError for a view of several pictures."""
-        picture = _only(view)
-        scale = Affine(1 / picture.width, 0, 0, 0, 1 / picture.height, 0)
-        return replace(view, reply=replace(view.reply, frame=picture.from_stored.then(scale)))
+        """The view with the frame of its reply. Raises SnellenError for a view of several images."""
+        image = _only(view)
+        scale = Affine(1 / image.width, 0, 0, 0, 1 / image.height, 0)
+        return replace(view, reply=replace(view.reply, frame=image.from_stored.then(scale)))
 
 
 @dataclass(frozen=True)
@@ -180,7 +180,7 @@ class Labelled:
 
 
 def boxes_of(colours: Sequence[str], regions: Mapping[str, object]) -> dict[str, Box]:
-    """The regions of an item that are drawn in these colours; none of released pictures, whose boxes are drawn."""
+    """The regions of an item that are drawn in these colours; none of released images, whose boxes are drawn."""
     boxes: dict[str, Box] = {}
     for colour in colours:
         box = regions.get(colour)
@@ -192,5 +192,5 @@ def boxes_of(colours: Sequence[str], regions: Mapping[str, object]) -> dict[str,
 
 def _only(view: View) -> Media:
     if len(view.query) != 1:
-        raise SnellenError(f"item {view.item_id}: {len(view.query)} pictures; ava-bench asks about one")
+        raise SnellenError(f"item {view.item_id}: {len(view.query)} images; ava-bench asks about one")
     return view.query[0]

@@ -20,7 +20,7 @@ from snellen.core.condition import Condition
 from snellen.core.item import Item, Media, Montage, Option, Part, View
 from snellen.core.seeds import stream
 from snellen.core.suite import Method, Task, Transform, ViewContext
-from snellen.presentation.controls import LAYOUT, ORDER, PICTURES, PROMPT, SHEET, Lettered, control, order_transforms
+from snellen.presentation.controls import IMAGES, LAYOUT, ORDER, PROMPT, SHEET, Lettered, control, order_transforms
 from snellen.presentation.methods import OneByOne
 from snellen.presentation.presenters import Present, option_lines, with_layout
 from snellen.stimuli.scenes import MATERIAL_VARIANTS, Appearance, Composite
@@ -61,7 +61,7 @@ class NaturalCategory(BaseModel):
 
 
 class PlausibleName(BaseModel):
-    """A COCO name that two blocks might be built for, and the categories whose pictures might be called so."""
+    """A COCO name that two blocks might be built for, and the categories whose images might be called so."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -173,9 +173,9 @@ def label_distractors(name: str, rng: np.random.Generator, setting: str) -> list
 
 
 def img2text_item(
-    n: int, name: str, picture: Media, appearance: Mapping[str, str], seed: int, setting: str = DISTRACTORS[0]
+    n: int, name: str, image: Media, appearance: Mapping[str, str], seed: int, setting: str = DISTRACTORS[0]
 ) -> Item:
-    """An item: which of four labels matches the picture, the wrong ones by one of `DISTRACTORS`."""
+    """An item: which of four labels matches the image, the wrong ones by one of `DISTRACTORS`."""
     rng = stream(SUITE, VERSION, seed, IMG2TEXT, n)
     names = [name, *label_distractors(name, rng, setting)]
     names = [names[k] for k in rng.permutation(4)]
@@ -186,24 +186,24 @@ def img2text_item(
         f"img2text-{n:04d}",
         task=IMG2TEXT,
         question=prompts.IMG2TEXT_QUESTION,
-        query=(picture,),
+        query=(image,),
         answer=name,
         options=tuple(Option(label, label) for label in names),
         requires=required([(appearance, mask) for mask in fits.values()]),
-        latent={"shows": {picture.sha256: dict(appearance)}, "claims": as_claims(fits)},
+        latent={"shows": {image.sha256: dict(appearance)}, "claims": as_claims(fits)},
     )
 
 
 def text2img_item(n: int, name: str, renders: Mapping[str, tuple[Media, Mapping[str, str]]], seed: int) -> Item:
-    """An item: which of four pictures resembles the label.
+    """An item: which of four images resembles the label.
 
-    `renders` leads from the category of a picture to picture and appearance.
+    `renders` leads from the category of an image to image and appearance.
     """
     rng = stream(SUITE, VERSION, seed, TEXT2IMG, n)
     names = [list(renders)[k] for k in rng.permutation(len(renders))]
     category = next(category for category in natural_categories().categories if category.name == name)
     joint = joint_of(category)
-    keys = {f"picture-{k}": label for k, label in enumerate(names, 1)}
+    keys = {f"image-{k}": label for k, label in enumerate(names, 1)}
     return choice_item(
         f"text2img-{n:04d}",
         task=TEXT2IMG,
@@ -224,7 +224,7 @@ def text2img_item(n: int, name: str, renders: Mapping[str, tuple[Media, Mapping[
 
 
 def img2text_parts(prompt: str) -> Present:
-    """The picture, the question, four lettered labels."""
+    """The image, the question, four lettered labels."""
 
     def present(view: View) -> tuple[Part, ...]:
         lines = [prompts.ALIGNMENT_INTRO[prompt], view.question, option_lines(view), prompts.LETTER_FORM[prompt]]
@@ -234,15 +234,15 @@ def img2text_parts(prompt: str) -> Present:
 
 
 def text2img_parts(prompt: str, single: bool) -> Present:
-    """Four lettered pictures, apart or on one sheet, then the question."""
+    """Four lettered images, apart or on one sheet, then the question."""
 
     def present(view: View) -> tuple[Part, ...]:
         letters = [view.reply.name(option.key) for option in view.options]
-        pictures = tuple(picture for option in view.options for picture in option.media)
+        images = tuple(image for option in view.options for image in option.media)
         lines = [prompts.ALIGNMENT_INTRO_MANY[prompt], view.question, prompts.LETTER_FORM[prompt]]
         text = "\n".join(filter(None, lines))
-        if single and len(pictures) == len(letters):
-            return (Montage(pictures, 2, tuple(letters)), text)
+        if single and len(images) == len(letters):
+            return (Montage(images, 2, tuple(letters)), text)
         parts: list[Part] = []
         for letter, option in zip(letters, view.options, strict=True):
             parts += [f"{letter}:", *option.media]
@@ -262,7 +262,7 @@ def names_for(n: int, seed: int, task: str) -> Sequence[str]:
 
 
 def _transforms(item: Item, context: ViewContext) -> tuple[Transform, ...]:
-    return (*order_transforms(context.condition["order"]), Lettered(), *control(context.condition["pictures"], context))
+    return (*order_transforms(context.condition["order"]), Lettered(), *control(context.condition["images"], context))
 
 
 def _img2text_method(condition: Condition) -> Method:
@@ -278,7 +278,7 @@ TASKS = tuple(
     Task(
         id=name,
         kind="choice",
-        axes=tuple(axis.name for axis in (SHEET, LAYOUT, ORDER, PROMPT, PICTURES)),
+        axes=tuple(axis.name for axis in (SHEET, LAYOUT, ORDER, PROMPT, IMAGES)),
         transforms=_transforms,
         method=method,
         protocols=PROTOCOLS,

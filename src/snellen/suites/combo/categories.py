@@ -20,7 +20,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.item import Demo, Item, Media, Montage, Option, Part, View
 from snellen.core.seeds import stream
 from snellen.core.suite import Method, Task, Transform, ViewContext
-from snellen.presentation.controls import LAYOUT, ORDER, PICTURES, PROMPT, SHEET, control, order_transforms
+from snellen.presentation.controls import IMAGES, LAYOUT, ORDER, PROMPT, SHEET, control, order_transforms
 from snellen.presentation.methods import OneByOne, PerceiveThenClassify
 from snellen.presentation.presenters import Present, with_layout
 from snellen.stimuli.scenes import ANCHORS, DIMENSIONS, all_composites
@@ -41,7 +41,7 @@ PAPER_COUNT = 400
 SHOTS = 4
 QUERIES_A_PAIR = 2
 OBJECTS_A_RULE = SHOTS + 1
-"""Pictures of each category in the pool: four to support, one to ask."""
+"""Images of each category in the pool: four to support, one to ask."""
 RULES_A_FAMILY = 3
 DIFFERENCES = ("shape", "anchor", "combination", "colour", "material")
 """What a pair may hang on."""
@@ -255,12 +255,12 @@ def pair_items(
     appearances = {media.sha256: dict(appearance) for key in "AB" for media, appearance in by_key[key][: SHOTS + 1]}
     items = []
     for index, answer in enumerate("AB" if rng.random() < 0.5 else "BA"):
-        picture, appearance = by_key[answer][SHOTS]
+        image, appearance = by_key[answer][SHOTS]
         item = choice_item(
             f"categories-{n:04d}-{index}",
             task=TASK,
             question=prompts.CATEGORY_QUESTION,
-            query=(picture,),
+            query=(image,),
             support=support,
             answer=answer,
             group_id=f"categories-{n:04d}",
@@ -285,19 +285,19 @@ def pair_items(
 
 
 def category_parts(prompt: str, single: bool, think: bool = False) -> Present:
-    """4 + 4 + 1 pictures as three (the paper's main setting, appendix D.3) or as one, then the question."""
+    """4 + 4 + 1 images as three (the paper's main setting, appendix D.3) or as one, then the question."""
 
     def present(view: View) -> tuple[Part, ...]:
         by_key = {
-            option.key: tuple(picture for demo in view.support if demo.answer == option.key for picture in demo.media)
+            option.key: tuple(image for demo in view.support if demo.answer == option.key for image in demo.media)
             for option in view.options
         }
         intro = "\n".join(filter(None, (prompts.DESCRIPTION[prompt], prompts.CATEGORY_INTRO[prompt])))
         closing = "\n".join((view.question, prompts.CATEGORY_THINK if think else prompts.CATEGORY_FORM[prompt]))
         if single:
-            pictures = tuple(picture for examples in by_key.values() for picture in examples) + view.query
+            images = tuple(image for examples in by_key.values() for image in examples) + view.query
             labels = tuple(key for key, examples in by_key.items() for _ in examples) + ("test",) * len(view.query)
-            page = (Montage(pictures, SHOTS, labels),) if pictures else ()
+            page = (Montage(images, SHOTS, labels),) if images else ()
             return (intro, *page, closing)
         parts: list[Part] = [intro]
         for key, examples in by_key.items():
@@ -308,12 +308,12 @@ def category_parts(prompt: str, single: bool, think: bool = False) -> Present:
 
 
 def perceive_parts(view: View) -> tuple[Part, ...]:
-    """All patterns of one picture at once, as JSON (figure 23 for LLaVA: eight pattern questions a picture)."""
+    """All patterns of one image at once, as JSON (figure 23 for LLaVA: eight pattern questions an image)."""
     return (prompts.DESCRIPTION["full"], *view.query, view.question)
 
 
 def caption_parts(view: View) -> tuple[Part, ...]:
-    """A free caption of one picture (what the paper asked of Qwen)."""
+    """A free caption of one image (what the paper asked of Qwen)."""
     return (*view.query, view.question)
 
 
@@ -332,7 +332,7 @@ def _contact_points(part: str) -> str:
 
 
 def classify_parts(prompt: str) -> Callable[[View, str], tuple[Part, ...]]:
-    """Classify from what was said of the pictures and from the test picture itself."""
+    """Classify from what was said of the images and from the test image itself."""
 
     def present(view: View, description: str) -> tuple[Part, ...]:
         lines = [prompts.DESCRIPTION[prompt], prompts.CATEGORY_INTRO[prompt], prompts.PERCEIVED_INTRO]
@@ -346,7 +346,7 @@ def classify_parts(prompt: str) -> Callable[[View, str], tuple[Part, ...]]:
 
 
 def _transforms(item: Item, context: ViewContext) -> tuple[Transform, ...]:
-    return (*order_transforms(context.condition["order"]), *control(context.condition["pictures"], context))
+    return (*order_transforms(context.condition["order"]), *control(context.condition["images"], context))
 
 
 def _method(condition: Condition) -> Method:
@@ -366,7 +366,7 @@ TASKS = (
     Task(
         id=TASK,
         kind="choice",
-        axes=tuple(axis.name for axis in (SHEET, METHOD, LAYOUT, ORDER, PROMPT, PICTURES)),
+        axes=tuple(axis.name for axis in (SHEET, METHOD, LAYOUT, ORDER, PROMPT, IMAGES)),
         transforms=_transforms,
         method=_method,
         protocols=PAIR_PROTOCOLS,

@@ -1,4 +1,4 @@
-"""Pattern Perception (section 3.2, Table 2): seven questions about one picture, eight with the pivot."""
+"""Pattern Perception (section 3.2, Table 2): seven questions about one image, eight with the pivot."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from snellen.core.media import MediaFolder
 from snellen.core.plain_text import printable
 from snellen.core.seeds import stream
 from snellen.core.suite import Method, Task, Transform, ViewContext
-from snellen.presentation.controls import LAYOUT, ORDER, PICTURES, PROMPT, SHEET, control, order_transforms
+from snellen.presentation.controls import IMAGES, LAYOUT, ORDER, PROMPT, SHEET, control, order_transforms
 from snellen.presentation.methods import OneByOne, Sheet
 from snellen.presentation.presenters import Present, PresentMany, with_layout
 from snellen.stimuli.scenes import ANCHORS, COLOURS, MATERIALS, PIVOTS, SHAPES, text_name
@@ -75,14 +75,14 @@ def names(dimension: str, value: str) -> tuple[str, ...]:
 
 def items_about(
     stimulus: str,
-    picture: Media,
+    image: Media,
     appearance: Mapping[str, str],
     split: Split,
     *,
     cluster: str,
     provenance: Mapping[str, object],
 ) -> list[Item]:
-    """The eight items about one picture. The factor `anchor` says whether the shape alone implies the contact point."""
+    """The eight items about one image. The factor `anchor` says whether the shape alone implies the contact point."""
     items = []
     anchor = "implied by the shape" if len(option_values("contact-point/anchor", appearance)) == 1 else "open"
     for question, dimension in QUESTIONS.items():
@@ -93,14 +93,14 @@ def items_about(
             task=TASK,
             split=split,
             question=prompts.QUESTION[dimension],
-            query=(picture,),
+            query=(image,),
             answer=appearance[dimension],
             stimulus_id=stimulus,
             cluster_id=cluster,
             options=tuple(Option(value, words(dimension, value)) for value in options),
             factors={"question": question, "primary shape": appearance["shape/primary"], "anchor": anchor},
             requires=required([(appearance, mask) for mask in fits.values()]),
-            latent={"shows": {picture.sha256: dict(appearance)}, "claims": as_claims(fits)},
+            latent={"shows": {image.sha256: dict(appearance)}, "claims": as_claims(fits)},
             provenance=dict(provenance),
         )
         items.append(item)
@@ -191,7 +191,7 @@ def option_list(view: View) -> str:
 
 
 def demo_parts(views: tuple[View, ...]) -> list[Part]:
-    """Solved examples, each picture once a question."""
+    """Solved examples, each image once a question."""
     parts: list[Part] = []
     for view in {view.question: view for view in views if view.support}.values():
         dimension = _dimension(view.question)
@@ -212,14 +212,14 @@ def sheet_parts(prompt: str, single: bool) -> PresentMany:
             f"{name}: {question} Options: {option_list(view)}."
             for name, (question, view) in zip(names, questions.items(), strict=True)
         ]
-        count = f"{len(stimuli)} samples, one picture each" if len(stimuli) > 1 else "one sample, one picture"
+        count = f"{len(stimuli)} samples, one image each" if len(stimuli) > 1 else "one sample, one image"
         cells = ", ".join(f'"{name}": "..."' for name in names)
         example = f'[{{"sample": 1, {cells}}}]'
         samples: list[Part] = []
         if single:
             labels = tuple(f"Sample {n}" for n, query in enumerate(stimuli.values(), 1) for _ in query)
-            pictures = tuple(picture for query in stimuli.values() for picture in query)
-            samples = [Montage(pictures, 5, labels)] if pictures else []
+            images = tuple(image for query in stimuli.values() for image in query)
+            samples = [Montage(images, 5, labels)] if images else []
         else:
             for number, query in enumerate(stimuli.values(), 1):
                 samples += [f"Sample {number}:", *query]
@@ -247,7 +247,7 @@ def one_parts(prompt: str) -> Present:
 def _transforms(item: Item, context: ViewContext) -> tuple[Transform, ...]:
     demos: tuple[Transform, ...] = (in_context(context),) if context.condition["demos"] == "in-context" else ()
     names = (*order_transforms(context.condition["order"]), AlsoNamed())
-    return (*names, *demos, *control(context.condition["pictures"], context))
+    return (*names, *demos, *control(context.condition["images"], context))
 
 
 def _method(condition: Condition) -> Method:
@@ -264,7 +264,7 @@ TASKS = (
     Task(
         id=TASK,
         kind="choice",
-        axes=tuple(axis.name for axis in (*AXES, SHEET, LAYOUT, ORDER, PROMPT, PICTURES)),
+        axes=tuple(axis.name for axis in (*AXES, SHEET, LAYOUT, ORDER, PROMPT, IMAGES)),
         transforms=_transforms,
         method=_method,
         protocols=PROTOCOLS,

@@ -2,7 +2,7 @@
 
 The paper's prompts are figures (13, 22 to 26) and not in its text; what the text says of them is kept: system
 information about ComBo, the questions, their options and explicit instructions (appendix C.2), JSON replies (E),
-samples in groups of ten (D.1), 4 + 4 + 1 pictures (D.3), and a ladder of shorter prompts for weaker models (4.3.1,
+samples in groups of ten (D.1), 4 + 4 + 1 images (D.3), and a ladder of shorter prompts for weaker models (4.3.1,
 C.2).
 """
 
@@ -80,15 +80,15 @@ ONE_FORM = {
 }
 DEMOS_INTRO = "First some solved examples."
 
-IMG2TEXT_QUESTION = "Which of the labels matches the object in the picture best?"
-TEXT2IMG_QUESTION = "Which of the pictures resembles this most: {label}?"
+IMG2TEXT_QUESTION = "Which of the labels matches the object in the image best?"
+TEXT2IMG_QUESTION = "Which of the images resembles this most: {label}?"
 ALIGNMENT_INTRO = {
-    "full": "The picture shows an abstract object built of two simple blocks. Its colour and material do not matter.",
+    "full": "The image shows an abstract object built of two simple blocks. Its colour and material do not matter.",
     "short": "An abstract object built of two blocks.",
     "minimal": "",
 }
 ALIGNMENT_INTRO_MANY = {
-    "full": "The pictures show abstract objects built of two simple blocks. Their colours and materials do not matter.",
+    "full": "The images show abstract objects built of two simple blocks. Their colours and materials do not matter.",
     "short": "Abstract objects built of two blocks.",
     "minimal": "",
 }
@@ -120,10 +120,8 @@ CATEGORY_THINK = (
     "End with "
     "one line: Answer: A or Answer: B."
 )
-PERCEIVE = (
-    "Describe the object in the picture by its patterns. Reply with JSON only, one object with these keys:\n{keys}"
-)
-CAPTION = "Describe the object in the picture: the shape, material and colour of its two parts, and where they touch."
+PERCEIVE = "Describe the object in the image by its patterns. Reply with JSON only, one object with these keys:\n{keys}"
+CAPTION = "Describe the object in the image: the shape, material and colour of its two parts, and where they touch."
 DESCRIPTIONS = (
     "The larger block is a {primary}, the smaller one a {secondary}. The smaller one touches the {anchor} of the "
     "larger one with its {pivot}.",
@@ -132,25 +130,25 @@ DESCRIPTIONS = (
     "of the smaller.",
 )
 """Replies to `CAPTION`, for models that are to learn to describe."""
-PERCEIVED_INTRO = "What was seen in the pictures of each category:"
-PERCEIVED_TEST = "What was seen in the test picture:"
+PERCEIVED_INTRO = "What was seen in the images of each category:"
+PERCEIVED_TEST = "What was seen in the test image:"
 
 COMPARISON_QUESTION = (
-    "Each option shows two kinds of objects, four examples of either in a picture of its own. In which option are the "
+    "Each option shows two kinds of objects, four examples of either in an image of its own. In which option are the "
     "two kinds harder to tell apart?"
 )
 """Ours, after appendix C.3: the paper says what people were to determine, and prints no wording."""
 NAMING_QUESTION = (
-    "The picture shows an abstract object built of two simple blocks. Its colour and material do not matter. Which of "
+    "The image shows an abstract object built of two simple blocks. Its colour and material do not matter. Which of "
     "these names fits it best?"
 )
 FITTING_QUESTION = (
-    "The picture shows an abstract object built of two simple blocks. Its colour and material do not matter. It is to "
+    "The image shows an abstract object built of two simple blocks. Its colour and material do not matter. It is to "
     "stand for: {name}. Does that fit?"
 )
 """Both ours: how the paper's experts voted on categories is not said."""
 CHAIN_QUESTION = """\
-Somebody was shown the examples of two categories, A and B, and then a test object: the last picture. They were asked \
+Somebody was shown the examples of two categories, A and B, and then a test object: the last image. They were asked \
 to think step by step and to say to which category it belongs. The right answer is {answer}.
 
 Their reply stands between the lines:
@@ -163,7 +161,7 @@ Where is the first mistake that matters for the answer?"""
 CHAIN_CAPTIONS = {key: f"The four objects above are the examples of category {key}." for key in "AB"}
 MISTAKES = {
     "none": "there is none: every step is right, and so is the answer",
-    "perception": "something in a picture is described as it is not",
+    "perception": "something in an image is described as it is not",
     "rule": "the objects are seen right, but what a category has in common is concluded wrongly",
     "application": "the rules are right, but the test object is put into the wrong category",
     "format": "no category is decided for, or the reply breaks off",

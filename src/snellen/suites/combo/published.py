@@ -9,7 +9,7 @@ from snellen.core.suite import printed_number
 
 COUNTS = {"pattern-perception": 5000, "abstraction-alignment": 240, "category-building": 400}
 """Table 1: questions a task; 240 are 120 of either type."""
-OBJECTS, VIEWS, PICTURES = 9504, 20, 190_080
+OBJECTS, VIEWS, RENDERED_IMAGES = 9504, 20, 190_080
 """Section 3.1."""
 MATERIALS, COLOURED_MATERIALS, COLOURS = 4, 2, 5
 """Materials of a primitive (section 3.1), those of them that come in colours, and how many colours there are."""
@@ -63,7 +63,7 @@ TABLE_4 = {
 def published() -> Iterator[Mapping[str, Any]]:
     """Every printed number: task, metric, subject, factor, level, value, source.
 
-    Table 3 and Figures 6 and 7 are pictures.
+    Table 3 and Figures 6 and 7 are images.
     """
     for subject, row in TABLE_2.items():
         for question, value in zip(TABLE_2_QUESTIONS, row, strict=True):

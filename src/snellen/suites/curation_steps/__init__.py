@@ -36,7 +36,7 @@ ANSWER_KINDS: Mapping[str, AnswerKind] = {
 }
 """Tasks and the kind of answer each asks for.
 
-`look-alike`: which example is nearest to the picture asked about. `decision`: one of the words given as options, whose
+`look-alike`: which example is nearest to the image asked about. `decision`: one of the words given as options, whose
 texts say what they mean; so are ratings on a scale.
 """
 
@@ -70,7 +70,7 @@ def _named_by_key(item: Item, context: ViewContext) -> tuple[Transform, ...]:
 
 
 def _as_it_stands(view: View) -> tuple[Part, ...]:
-    """Pictures and wording; the wording says itself what may be answered."""
+    """Images and wording; the wording says itself what may be answered."""
     return (*view.query, view.question)
 
 

@@ -1,4 +1,4 @@
-"""VFM Bench: Visual Fast Mapping, concepts learned from a few labelled pictures."""
+"""VFM Bench: Visual Fast Mapping, concepts learned from a few labelled images."""
 
 from snellen.core.suite import Suite, read_suite_card
 from snellen.presentation.controls import resolve_sheet

@@ -1,4 +1,4 @@
-"""From pictures of classes to episodes, the same way for every recipe (`design/vfm-bench.md`)."""
+"""From images of classes to episodes, the same way for every recipe (`design/vfm-bench.md`)."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ LEVELS: tuple[Level, ...] = ("object", "detail", "pattern", "style")
 INDUSTRIES = ("Manufacture", "E-commerce", "Agriculture", "Medical")
 """Spelled as the release spells them."""
 GENERATED = "Generated"
-"""In place of an industry for pictures made here."""
+"""In place of an industry for images made here."""
 OWN: Literal["Own"] = "Own"
-"""In place of an industry for pictures of the user's own."""
+"""In place of an industry for images of the user's own."""
 
 
 @dataclass(frozen=True)
 class EpisodeClass:
-    """One class of an episode: its name, its demo pictures in order of shots, and what is told about them."""
+    """One class of an episode: its name, its demo images in order of shots, and what is told about them."""
 
     name: str
     demos: tuple[Media, ...]

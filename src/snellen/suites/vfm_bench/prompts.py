@@ -40,8 +40,8 @@ is that of the released level `element`; that it serves object and style is ours
 
 INDUSTRIES: Mapping[str, str] = {"Generated": "visual inspection", "Own": "visual recognition"}
 """What an industry is called where its own name is no industry. Ours: the paper has none of the two."""
-OWN_SCENE = "picture classification"
-"""What the task of pictures of the user's own is called, whatever they show. Ours."""
+OWN_SCENE = "image classification"
+"""What the task of images of the user's own is called, whatever they show. Ours."""
 
 HEAD = (
     "## Role\n You are an expert in {industry} industry and ready for the task of {scene}. You should look carefully "
@@ -69,7 +69,7 @@ commas. Ours."""
 VISUAL_BEFORE = "[image2_{number}]"
 VISUAL_AFTER = "is an example of {label}"
 VISUAL_END = " Please answer the category of [query_image]"
-"""Around each demo picture, and behind the last one on a line of its own, at `demos=visual-prompt`. `{number}` counts
+"""Around each demo image, and behind the last one on a line of its own, at `demos=visual-prompt`. `{number}` counts
 shots from 0, so that all classes of a shot bear the same one; the 2 never changes. Both as released."""
 
 DETAIL_REQUEST = (
@@ -86,7 +86,7 @@ CAPTION_REQUEST = (
     "You are an image detail observer.You should give detailed demonstration of the image to prove it could be "
     "classified as {label}\n Please just give the detailed demonstration with one paragraph."
 )
-"""Asked of a subject that captions a demo picture."""
+"""Asked of a subject that captions a demo image."""
 
 
 def head(industry: str, scene: str, level: str) -> str:

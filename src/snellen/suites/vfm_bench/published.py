@@ -90,10 +90,10 @@ class Ablation(NamedTuple):
 
 ABLATIONS = {
     "ndni": Ablation(
-        "inter-class distinctiveness", "w/ negative noisy demo", "pictures=negative-noise", tuple(range(6)), "Table 2"
+        "inter-class distinctiveness", "w/ negative noisy demo", "images=negative-noise", tuple(range(6)), "Table 2"
     ),
     "ichi": Ablation(
-        "intra-class prototype formation", "w/ replicate demo", "pictures=replicated", tuple(range(6)), "Table 2"
+        "intra-class prototype formation", "w/ replicate demo", "images=replicated", tuple(range(6)), "Table 2"
     ),
     "fdli": Ablation(
         "prior knowledge utilization", "w/ fabricated demo", "labels=fabricated", tuple(range(6)), "Table 2"
@@ -107,7 +107,7 @@ values are `curves.gain_at(curve, 1)`."""
 
 
 class RawSource(NamedTuple):
-    """A row of Table 5: pictures, objects and classes of a dataset as its authors give it."""
+    """A row of Table 5: images, objects and classes of a dataset as its authors give it."""
 
     name: str
     images: int
@@ -160,11 +160,11 @@ TABLE_5 = {
 }
 """Table 5. MVTec-AD (printed as MVTecAD) and MVTec-AD-2 stand in it twice."""
 MORE_RAW_IMAGES_THAN = 30_000
-"""Section 3.2: pictures collected."""
+"""Section 3.2: images collected."""
 
 
 class Source(NamedTuple):
-    """A row of Table 7: query pictures, objects, classes, and classes a task on average."""
+    """A row of Table 7: query images, objects, classes, and classes a task on average."""
 
     industry: str
     level: str
@@ -253,7 +253,7 @@ VOTERS = (
     "GPT-4o",
     "Gemini-2.5-pro-exp-03-25",
 )
-"""Models that voted on difficulty, "five" (section 3.2): a picture most of them knew was left out, so that their own
+"""Models that voted on difficulty, "five" (section 3.2): an image most of them knew was left out, so that their own
 zero-shot accuracy is low by construction."""
 
 

@@ -15,8 +15,8 @@ from snellen.scoring.protocols import by_item, guess, strict
 
 ERRORS = ("Error", "error")
 """A reply that holds one of these, thoughts included, is a failed call to the released code."""
-NO_PICTURE = "provide"
-"""A reply that holds this where the answer should be is taken for a complaint that no picture came through."""
+NO_IMAGE = "provide"
+"""A reply that holds this where the answer should be is taken for a complaint that no image came through."""
 ANSWER, FINAL, THOUGHTS = "<answer>", "Final Answer", ("</thinking>", "</think>")
 
 
@@ -40,7 +40,7 @@ def read_named(text: str, spec: ReplySpec) -> tuple[str, ...] | None:
     """
     reply = text.rpartition(FINAL)[2]
     part = answer_part(reply)
-    if any(error in reply for error in ERRORS) or NO_PICTURE in part:
+    if any(error in reply for error in ERRORS) or NO_IMAGE in part:
         return None
     return tuple(key for key in spec.offered if spec.name(key) in part)
 

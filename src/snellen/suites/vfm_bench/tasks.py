@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from snellen.core.condition import Axis, Condition, Value
 from snellen.core.item import Demo, Item, Montage, Part, View
 from snellen.core.suite import Method, Task, Transform, ViewContext
-from snellen.presentation.controls import ORDER, PICTURES, PROMPT, SHEET, control, order_transforms
+from snellen.presentation.controls import IMAGES, ORDER, PROMPT, SHEET, control, order_transforms
 from snellen.presentation.methods import OneByOne
 from snellen.suites.vfm_bench import prompts, transforms
 from snellen.suites.vfm_bench.items import SHOTS, TASK
@@ -24,12 +24,12 @@ QUERY = Axis(
 )
 DEMOS = Axis("demos", ("simple", "caption", "visual-prompt"), "names alone, with captions, or as marked tokens")
 LABELS = Axis("labels", ("real", "exchange", "fabricated"), "the classes' own names, each other's, or random letters")
-EPISODE_PICTURES = Axis(
-    PICTURES.name,
-    ("original", "total-noise", "negative-noise", "replicated", *PICTURES.values[1:]),
-    "demo pictures under noise (all, or all but the true class's), one picture for all shots; controls",
+EPISODE_IMAGES = Axis(
+    IMAGES.name,
+    ("original", "total-noise", "negative-noise", "replicated", *IMAGES.values[1:]),
+    "demo images under noise (all, or all but the true class's), one image for all shots; controls",
 )
-AXES = (SHOTS_AXIS, INSTRUCTION, QUERY, DEMOS, LABELS, SHEET, ORDER, PROMPT, EPISODE_PICTURES)
+AXES = (SHOTS_AXIS, INSTRUCTION, QUERY, DEMOS, LABELS, SHEET, ORDER, PROMPT, EPISODE_IMAGES)
 NOISE_SHARES: Mapping[Value, float] = {"noise-100": 1.0, "noise-50": 0.5, "noise-33": 0.33}
 
 
@@ -45,9 +45,9 @@ def _transforms(item: Item, context: ViewContext) -> tuple[Transform, ...]:
             else ()
         ),
         *((transforms.Captioned(transforms.captions(item, context)),) if condition["demos"] == "caption" else ()),
-        *_demo_transforms(item, condition["pictures"]),
+        *_demo_transforms(item, condition["images"]),
         *_query_transforms(item, condition["query"]),
-        *control(condition["pictures"], context),
+        *control(condition["images"], context),
     )
 
 
@@ -115,7 +115,7 @@ def _caption_with_name(demo: Demo, name: str) -> str:
 def presenter(condition: Condition) -> Callable[[View], tuple[Part, ...]]:
     """Words, then demos each with its name, then the query with no word behind it, as the released code sends them.
 
-    With marked tokens the request stands before the query picture, which ends the prompt there too.
+    With marked tokens the request stands before the query image, which ends the prompt there too.
     """
 
     def parts(view: View) -> tuple[Part, ...]:
@@ -123,11 +123,11 @@ def presenter(condition: Condition) -> Callable[[View], tuple[Part, ...]]:
         ending = (prompts.VISUAL_END,) if condition["demos"] == "visual-prompt" else ()
         if condition["sheet"] != "single":
             return (request, *_demo_parts(view, condition), *ending, *view.query)
-        pictures = [*(picture for demo in view.support for picture in demo.media), *view.query]
+        images = [*(image for demo in view.support for image in demo.media), *view.query]
         names = [view.reply.name(demo.answer) for demo in view.support for _ in demo.media]
         labels = (*names, *("?" for _ in view.query))
         columns = max(1, len(view.options)) if names else 1
-        return (request, *ending, Montage(tuple(pictures), columns, labels)) if pictures else (request, *ending)
+        return (request, *ending, Montage(tuple(images), columns, labels)) if images else (request, *ending)
 
     return parts
 

@@ -1,6 +1,6 @@
-"""How the axes of VFM Bench change an episode: shots, names, demo pictures, query (section 4, appendix C.2).
+"""How the axes of VFM Bench change an episode: shots, names, demo images, query (section 4, appendix C.2).
 
-The option key stays with its pictures and its truth; what moves is the text shown. So every arm has the same episode,
+The option key stays with its images and its truth; what moves is the text shown. So every arm has the same episode,
 and a reply leads back to the same class whatever it was called.
 """
 
@@ -21,10 +21,10 @@ from snellen.core.seeds import stream
 from snellen.core.suite import ViewContext
 from snellen.suites.vfm_bench import prompts
 
-NOISE_PICTURES, NOISE_PX = 10, 256
-"""Noise demos are drawn from ten fixed pictures of 256 x 256 pixels, as released."""
+NOISE_IMAGES, NOISE_PX = 10, 256
+"""Noise demos are drawn from ten fixed images of 256 x 256 pixels, as released."""
 PAD_PX, PASTE_PX, MAX_SHARE, FRAME_PX = 10, 10, 0.4, 4
-"""Enhanced queries: padding of the region, place of its copy, its largest share of the picture's sides, width of the
+"""Enhanced queries: padding of the region, place of its copy, its largest share of the image's sides, width of the
 frame; all as released."""
 NAME_LETTERS = 5
 
@@ -96,7 +96,7 @@ class Described:
 
 @dataclass(frozen=True)
 class Captioned:
-    """Demos with what was written about their pictures, by stored picture (w/ caption demo)."""
+    """Demos with what was written about their images, by stored image (w/ caption demo)."""
 
     captions: Mapping[str, str] = field(repr=False)
     version: int = 1
@@ -105,7 +105,7 @@ class Captioned:
         """The view with captions. Raises SnellenError for a demo nobody wrote about."""
 
         def captioned(demo: Demo) -> Demo:
-            captions = [self.captions.get(picture.stored_sha256, demo.caption) for picture in demo.media]
+            captions = [self.captions.get(image.stored_sha256, demo.caption) for image in demo.media]
             if not all(captions):
                 raise SnellenError(
                     f"item {view.item_id}: no caption for a demo of shot {demo.shot}; build the work with `snellen "
@@ -119,23 +119,23 @@ class Captioned:
 
 @dataclass(frozen=True)
 class Noisy:
-    """Demo pictures replaced by noise: of every class, or of every class but `spare` (the true one)."""
+    """Demo images replaced by noise: of every class, or of every class but `spare` (the true one)."""
 
     spare: str = field(default="", repr=False)
     version: int = 1
 
     def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
         """The view with noise in place of demos."""
-        numbers = iter(int(n) for n in rng.integers(NOISE_PICTURES, size=sum(len(d.media) for d in view.support)))
+        numbers = iter(int(n) for n in rng.integers(NOISE_IMAGES, size=sum(len(d.media) for d in view.support)))
 
         def noise(demo: Demo) -> Demo:
-            pictures = tuple(_noise_picture(next(numbers), media) for _ in demo.media)
-            return demo if demo.answer == self.spare else replace(demo, media=pictures)
+            images = tuple(_noise_image(next(numbers), media) for _ in demo.media)
+            return demo if demo.answer == self.spare else replace(demo, media=images)
 
         return replace(view, support=tuple(noise(demo) for demo in view.support))
 
 
-def _noise_picture(number: int, media: MediaFolder) -> Media:
+def _noise_image(number: int, media: MediaFolder) -> Media:
     def draw() -> Image.Image:
         rng = stream("vfm-bench", "noise demo", number)
         return Image.fromarray(rng.integers(0, 256, (NOISE_PX, NOISE_PX, 3), dtype=np.uint8))
@@ -145,12 +145,12 @@ def _noise_picture(number: int, media: MediaFolder) -> Media:
 
 @dataclass(frozen=True)
 class Replicated:
-    """Every shot of a class shows the picture of its first one (w/ replicated demo)."""
+    """Every shot of a class shows the image of its first one (w/ replicated demo)."""
 
     version: int = 1
 
     def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
-        """The view with one picture a class."""
+        """The view with one image a class."""
         first = {demo.answer: demo for demo in reversed(view.support)}
         return replace(
             view,
@@ -172,9 +172,9 @@ class Enhanced:
         """The view with the query enhanced."""
         return _query_drawn(view, media, ["enhance", self.version, list(self.box)], self.draw)
 
-    def draw(self, picture: Image.Image) -> Image.Image:
-        """The picture with frame and magnified region."""
-        enhanced = picture.convert("RGB")
+    def draw(self, image: Image.Image) -> Image.Image:
+        """The image with frame and magnified region."""
+        enhanced = image.convert("RGB")
         x1, y1, x2, y2 = self.box
         wide = (
             max(0, round(x1) - PAD_PX),
@@ -195,7 +195,7 @@ class Enhanced:
 class Patched:
     """The deciding region of the query under noise: `share` of its own area, or a patch of `size_px` (width, height).
 
-    Both lie round the middle of the region and are cut at the edges of the picture.
+    Both lie round the middle of the region and are cut at the edges of the image.
     """
 
     box: Box = field(repr=False)
@@ -207,11 +207,11 @@ class Patched:
         """The view with the region gone."""
         seed = int(rng.integers(2**31))
         what = ["noise-patch", self.version, list(self.box), self.share, self.size_px, seed]
-        return _query_drawn(view, media, what, lambda picture: self.draw(picture, seed))
+        return _query_drawn(view, media, what, lambda image: self.draw(image, seed))
 
-    def draw(self, picture: Image.Image, seed: int) -> Image.Image:
-        """The picture with its patch of uniform noise."""
-        pixels = np.array(picture.convert("RGB"))
+    def draw(self, image: Image.Image, seed: int) -> Image.Image:
+        """The image with its patch of uniform noise."""
+        pixels = np.array(image.convert("RGB"))
         x1, y1, x2, y2 = self.box
         width, height = self.size_px or ((x2 - x1) * self.share**0.5, (y2 - y1) * self.share**0.5)
         middle_x, middle_y = (x1 + x2) / 2, (y1 + y2) / 2
@@ -223,10 +223,10 @@ class Patched:
 
 
 def _query_drawn(view: View, media: MediaFolder, what: list[Any], draw: Callable[[Image.Image], Image.Image]) -> View:
-    def derived(picture: Media) -> Media:
-        return media.derive([*what, picture.sha256], lambda: draw(media.open(picture)), picture)
+    def derived(image: Media) -> Media:
+        return media.derive([*what, image.sha256], lambda: draw(media.open(image)), image)
 
-    return replace(view, query=tuple(derived(picture) for picture in view.query))
+    return replace(view, query=tuple(derived(image) for image in view.query))
 
 
 def sentences(item: Item, context: ViewContext) -> Mapping[str, str]:
@@ -252,7 +252,7 @@ def sentences(item: Item, context: ViewContext) -> Mapping[str, str]:
 
 
 def captions(item: Item, context: ViewContext) -> Mapping[str, str]:
-    """What was written about the demo pictures of an item, by stored picture; what its demos bring along comes last."""
+    """What was written about the demo images of an item, by stored image; what its demos bring along comes last."""
     table = context.annotations.get("captions")
     return {sha: str(text) for sha, text in table.rows.get(item.item_id, {}).items()} if table is not None else {}
 

@@ -1,4 +1,4 @@
-"""VLM2-Bench: linking matching cues across pictures and video."""
+"""VLM2-Bench: linking matching cues across images and video."""
 
 from snellen.core.suite import Suite, read_suite_card
 from snellen.suites.vlm2_bench.curated.recipe import Curated

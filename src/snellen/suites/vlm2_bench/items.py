@@ -1,4 +1,4 @@
-"""From pictures and their truth to items, the same way for every recipe (`design/vlm2-bench.md`)."""
+"""From images and their truth to items, the same way for every recipe (`design/vlm2-bench.md`)."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ CUE_BY_EDIT: Mapping[Edit, str] = {
 
 
 @dataclass(frozen=True)
-class PictureSequence:
-    """Pictures of a main object or person and its distractors, in the order shown.
+class ImageSequence:
+    """Images of a main object or person and its distractors, in the order shown.
 
-    `order` names what each picture shows by first appearance (`ABA`), `pattern` is the same sorted as the paper writes
-    it (`AAB`). `noun` is what the main one is called (`cup`). `shows` is the appearance of each picture where it is
+    `order` names what each image shows by first appearance (`ABA`), `pattern` is the same sorted as the paper writes
+    it (`AAB`). `noun` is what the main one is called (`cup`). `shows` is the appearance of each image where it is
     known, and `requires` what must be seen to tell whether all are the `same`, and `which` are (see `Item.requires`).
     """
 
     handle: str
-    pictures: tuple[Media, ...]
+    images: tuple[Media, ...]
     order: str
     pattern: str
     noun: str
@@ -54,20 +54,20 @@ class PictureSequence:
 
 
 def partitions(count: int) -> Iterator[str]:
-    """Every way to tell `count` pictures apart, by first appearance: AA, AB for two."""
+    """Every way to tell `count` images apart, by first appearance: AA, AB for two."""
 
     def grown(order: str) -> Iterator[str]:
         if len(order) == count:
             yield order
             return
-        for n in range(len(set(order)) + 1):  # each next picture shows one of those before, or a new one
+        for n in range(len(set(order)) + 1):  # each next image shows one of those before, or a new one
             yield from grown(order + chr(ord("A") + n))
 
     return grown("A") if count else iter(())
 
 
 def by_appearance(labels: Sequence[Any]) -> str:
-    """What each picture shows, named A, B, C, … by first appearance."""
+    """What each image shows, named A, B, C, … by first appearance."""
     names: dict[Any, str] = {}
     return "".join(names.setdefault(label, chr(ord("A") + len(names))) for label in labels)
 
@@ -79,14 +79,14 @@ def sorted_pattern(order: str) -> str:
 
 
 def group_key(order: str) -> str:
-    """The option key of the pictures that show the same thing (`1+3`); `none` where all differ.
+    """The option key of the images that show the same thing (`1+3`); `none` where all differ.
 
     Raises ValueError where two groups would be an answer.
     """
     groups = [[n for n, other in enumerate(order, 1) if other == letter] for letter in dict.fromkeys(order)]
     several = [group for group in groups if len(group) > 1]
     if len(several) > 1:
-        raise ValueError(f"{order}: two groups of pictures show the same, so that there is no one answer")
+        raise ValueError(f"{order}: two groups of images show the same, so that there is no one answer")
     return "+".join(map(str, several[0])) if several else "none"
 
 
@@ -98,7 +98,7 @@ def group_words(key: str) -> str:
     return f"{', '.join(first)} and {last}"
 
 
-def compare_items(sequence: PictureSequence, family: Family) -> tuple[Item, Item]:
+def compare_items(sequence: ImageSequence, family: Family) -> tuple[Item, Item]:
     """The statement and its negation: right only together (Tables 6 and 10)."""
     wording = prompts.COMPARE_OBJECTS if family == "oc" else prompts.COMPARE_PEOPLE
     same = len(set(sequence.order)) == 1
@@ -120,7 +120,7 @@ def compare_items(sequence: PictureSequence, family: Family) -> tuple[Item, Item
     return item("-p", "", "positive"), item("-n", "not ", "negative")
 
 
-def count_item(sequence: PictureSequence, family: Family) -> Item:
+def count_item(sequence: ImageSequence, family: Family) -> Item:
     """How many different ones there are (Tables 7 and 11)."""
     question = (prompts.COUNT_OBJECTS if family == "oc" else prompts.COUNT_PEOPLE).format(obj=sequence.noun)
     length = len(sequence.order)
@@ -135,8 +135,8 @@ def count_item(sequence: PictureSequence, family: Family) -> Item:
     )
 
 
-def group_item(sequence: PictureSequence, family: Family, rng: np.random.Generator) -> Item:
-    """Which pictures show the same one: four options in random order, one of them `None` (Tables 8 and 12)."""
+def group_item(sequence: ImageSequence, family: Family, rng: np.random.Generator) -> Item:
+    """Which images show the same one: four options in random order, one of them `None` (Tables 8 and 12)."""
     question = (prompts.GROUP_OBJECTS if family == "oc" else prompts.GROUP_PEOPLE).format(obj=sequence.noun)
     answer = group_key(sequence.order)
     keys = group_options(len(sequence.order), answer, rng)
@@ -158,7 +158,7 @@ def group_item(sequence: PictureSequence, family: Family, rng: np.random.Generat
 
 
 def group_options(count: int, answer: str, rng: np.random.Generator) -> tuple[str, ...]:
-    """Four different keys: the answer, `none`, and other groups, of pairs and (for four pictures) threes, shuffled."""
+    """Four different keys: the answer, `none`, and other groups, of pairs and (for four images) threes, shuffled."""
     others = [_key(group) for size in range(2, count) for group in combinations(range(1, count + 1), size)]
     others = [key for key in others if key != answer]
     fixed = list(dict.fromkeys((answer, "none")))
@@ -175,7 +175,7 @@ def _truth(value: bool) -> str:
     return "true" if value else "false"
 
 
-def _item(sequence: PictureSequence, task: str, mark: str = "", *, answers: Mapping[str, str], **fields: Any) -> Item:
+def _item(sequence: ImageSequence, task: str, mark: str = "", *, answers: Mapping[str, str], **fields: Any) -> Item:
     handle = f"{task}-{sequence.handle}"
     factors = {"pattern": sequence.pattern, "type": sequence.noun, **sequence.factors, **fields.pop("factors", {})}
     latent: dict[str, Any] = {"order": sequence.order}
@@ -185,14 +185,14 @@ def _item(sequence: PictureSequence, task: str, mark: str = "", *, answers: Mapp
         item_id=handle + mark,
         suite=SUITE,
         task=task,
-        query=sequence.pictures,
+        query=sequence.images,
         stimulus_id=f"{task[:2]}-{sequence.handle}",
         group_id=handle,
         cluster_id=sequence.cluster,
         version=VERSION,
         split=sequence.split,
         factors=factors,
-        measures={"pictures": float(len(sequence.pictures))},
+        measures={"images": float(len(sequence.images))},
         requires=sequence.requires.get("same" if task.endswith("cpr") else "which", ()),
         regions=sequence.regions,
         latent=latent,
@@ -214,7 +214,7 @@ class Statement:
 def cue_items(
     task: Literal["gc-mat", "gc-trk"],
     handle: str,
-    pictures: tuple[Media, Media],
+    images: tuple[Media, Media],
     question: str,
     right: Statement,
     wrong: Statement,
@@ -235,7 +235,7 @@ def cue_items(
             suite=SUITE,
             task=task,
             question=f"{text} {prompts.FORM_OF_CUE}",
-            query=pictures,
+            query=images,
             answer=_truth(statement.right),
             answer_kind="true_false",
             stimulus_id=f"gc-{handle}",
@@ -243,7 +243,7 @@ def cue_items(
             cluster_id=cluster,
             version=VERSION,
             factors={**factors, "wording": "positive" if statement.right else "negative"},
-            measures={"pictures": 2.0, **measures},
+            measures={"images": 2.0, **measures},
             requires=statement.requires,
             latent={"worlds": [dict(world) for world in statement.worlds]} if statement.worlds else {},
             **fields,

@@ -72,11 +72,11 @@ TRACK = "What key visual difference can be observed from the first image to the 
 """The question of Trk (Table 4)."""
 
 SCREEN_EDIT = """\
-You are shown a picture and the same picture after an edit. This instruction is meant to describe the edit:
+You are shown an image and the same image after an edit. This instruction is meant to describe the edit:
 {instruction}
 Mend the instruction where it needs it. Then judge it as mended:
-- correct: it says what really changed from the first picture to the second.
-- unique: it fits only the one thing that changed, nothing else in the pictures.
+- correct: it says what really changed from the first image to the second.
+- unique: it fits only the one thing that changed, nothing else in the images.
 - clear: it can be understood in only one way.
 Say also which kind of edit it is: add (something new is there), remove (something is gone), swap (one thing stands in \
 the place of another), attribute (a thing looks different), environment (the surroundings changed).
@@ -88,7 +88,7 @@ CAPTION = "Describe this image in detail."
 DESCRIPTION = "Image 1: {first}\nImage 2: {second}"
 DETECTED = "\nThings detected in image {number}: {things}."
 """Ours: how captions and detected things make up the Description of Tables 3 and 4."""
-LOOK_ALIKE = "Which of the examples looks most like this picture? Answer with its name."
+LOOK_ALIKE = "Which of the examples looks most like this image? Answer with its name."
 """Ours: the paper compares CLIP embeddings, for which no words are needed."""
 
 SALIENCE_CONTEXT = (

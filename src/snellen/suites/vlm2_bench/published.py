@@ -96,7 +96,7 @@ SCORED_PAIRS = {**PAIRS, "gc-mat": 259, "gc-trk": 219}
 """Distinct ids: in either GC file two pairs share one. Every Mat and Trk score of Table 1 is a multiple of 1/259 or
 1/219, none of 1/260 or 1/220."""
 LENGTHS = {"oc-cnt": {2: 80, 3: 120, 4: 160}, "pc-cnt": {2: 30, 3: 25, 4: 65}}
-"""Questions of Cnt by number of pictures (OC: appendix 4; PC: appendix D of the camera-ready)."""
+"""Questions of Cnt by number of images (OC: appendix 4; PC: appendix D of the camera-ready)."""
 PRINTED_FORMATS = {"true_false": 67.97, "choice": 9.81, "integer": 15.68, "description": 6.54}
 """Percent by format of answer in Figure 4; 300 and 480 of 3,060 are 9.80 and 15.69."""
 TABLE_5_COUNTS = {"AA": 2, "AB": 1, "AAA": 3, "AAB": 2, "ABC": 3, "AAAA": 4, "AAAB": 2, "AABC": 3, "ABCD": 3}
@@ -131,13 +131,13 @@ OPEN_MODEL_NAMES = (
 QUESTIONS, MORE_QUESTIONS_THAN = 3060, 3000
 """Section 2.4 and appendix 2; "over 3,000" in abstract and introduction."""
 TRUE_AND_FALSE = {"oc-cpr": (120, 240), "pc-cpr": (100, 100)}
-"""Pairs whose pictures are of the same one, and of different ones (appendix 1)."""
+"""Pairs whose images are of the same one, and of different ones (appendix 1)."""
 SEQUENCES = {"oc": 360, "pc": 260}
-"""Sequences of pictures (appendix 1, 4 and 5)."""
+"""Sequences of images (appendix 1, 4 and 5)."""
 OBJECT_TYPES, OBJECTS_A_TYPE, FIGURE_8_OBJECTS_A_TYPE = 8, 5, 4
-PICTURES_OF_AN_OBJECT, DISTRACTORS_OF_AN_OBJECT, OBJECT_PICTURES = 4, 4, 320
+IMAGES_OF_AN_OBJECT, DISTRACTORS_OF_AN_OBJECT, OBJECT_IMAGES = 4, 4, 320
 """Appendix 4 and section 2.2; Figure 8 has four objects a type."""
-RACES, GENDERS, PEOPLE_OF_EACH, PICTURES_OF_A_PERSON, PEOPLE_PICTURES = 3, 2, 5, 4, 120
+RACES, GENDERS, PEOPLE_OF_EACH, IMAGES_OF_A_PERSON, PEOPLE_IMAGES = 3, 2, 5, 4, 120
 """Appendix 5."""
 FLEISS_KAPPA, AGREEMENT_RATE = 0.983, 0.9874
 """Three annotators (section 2.4; appendix 2)."""

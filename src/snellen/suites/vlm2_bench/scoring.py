@@ -112,14 +112,14 @@ def read_last_score(text: str, spec: ReplySpec) -> int | None:
 # Metrics
 
 
-def _pictures(item: Item) -> int:
+def _images(item: Item) -> int:
     return len(item.query)
 
 
 def kit_acc_num(answer: int, prediction: int, length: int) -> float:
     """`acc_num` as VLMEvalKit has it, 0 to 1, higher is better: without a look at whether 1 <= said <= length.
 
-    1 - 4 / length (|said - answer| / max(answer - 1, length - answer))^0.1, at least 0: of four pictures a count of 0
+    1 - 4 / length (|said - answer| / max(answer - 1, length - answer))^0.1, at least 0: of four images a count of 0
     for 1 earns as much as a count of 2.
     """
     if prediction == answer:
@@ -129,19 +129,19 @@ def kit_acc_num(answer: int, prediction: int, length: int) -> float:
 
 
 def _near(item: Item, prediction: int) -> float:
-    return acc_num(int(item.answer), prediction, _pictures(item))
+    return acc_num(int(item.answer), prediction, _images(item))
 
 
 def _near_if_possible(item: Item, prediction: int) -> float:
-    return _near(item, prediction) if 1 <= prediction <= _pictures(item) else math.nan
+    return _near(item, prediction) if 1 <= prediction <= _images(item) else math.nan
 
 
 def _kit_near(item: Item, prediction: int) -> float:
-    return kit_acc_num(int(item.answer), prediction, _pictures(item))
+    return kit_acc_num(int(item.answer), prediction, _images(item))
 
 
 def _guessed_count(item: Item) -> float:
-    return expected_acc_num(_pictures(item))
+    return expected_acc_num(_images(item))
 
 
 TOP = {"PQ": 1, "PQP": 2}

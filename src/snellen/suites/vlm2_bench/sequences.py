@@ -1,4 +1,4 @@
-"""Which pictures stand in a sequence, and in which order (Table 5; PC: appendix 5 of the preprint). Pure."""
+"""Which images stand in a sequence, and in which order (Table 5; PC: appendix 5 of the preprint). Pure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PC_COUNTS: Mapping[str, int] = MappingProxyType(
 """Sequences of people a pattern, 260 in all. The paper writes P, Q, R, S in place of A, B, C, D."""
 
 PATTERNS_GRP: tuple[str, ...] = ("AAB", "ABC", "AAAB", "AABC", "ABCD")
-"""Patterns that grouping is asked about: a distractor, and three pictures or more (appendix 1)."""
+"""Patterns that grouping is asked about: a distractor, and three images or more (appendix 1)."""
 
 
 BALANCED_OC: tuple[tuple[str, ...], ...] = (
@@ -40,7 +40,7 @@ five."""
 
 
 def needed(pattern: str) -> tuple[int, int]:
-    """How many pictures of the main one and how many distractors a pattern takes: `AABC` takes (2, 2).
+    """How many images of the main one and how many distractors a pattern takes: `AABC` takes (2, 2).
 
     Raises ValueError for what is no pattern: distractors are distinct and stand behind the main one, in order.
     """
@@ -54,15 +54,15 @@ def needed(pattern: str) -> tuple[int, int]:
 def draw(
     pattern: str, main: Sequence[T], distractors: Sequence[T], rng: np.random.Generator
 ) -> tuple[tuple[T, ...], str]:
-    """Pictures of a pattern in shuffled order, and who is on each by first appearance (`ABA`).
+    """Images of a pattern in shuffled order, and who is on each by first appearance (`ABA`).
 
-    `main` holds pictures of the main one, `distractors` one picture each of different others; both are drawn from
+    `main` holds images of the main one, `distractors` one image each of different others; both are drawn from
     without replacement. Raises ValueError where there are too few.
     """
     of_main, others = needed(pattern)
     if len(main) < of_main or len(distractors) < others:
         raise ValueError(
-            f"{pattern} takes {of_main} pictures of the main one and {others} distractors, "
+            f"{pattern} takes {of_main} images of the main one and {others} distractors, "
             f"there are {len(main)} and {len(distractors)}"
         )
     chosen = [(main[int(n)], 0) for n in rng.permutation(len(main))[:of_main]]
@@ -71,4 +71,4 @@ def draw(
         for letter_number, n in enumerate(rng.permutation(len(distractors))[:others], 1)
     ]
     shuffled = [chosen[int(n)] for n in rng.permutation(len(chosen))]
-    return tuple(picture for picture, _ in shuffled), by_appearance([who for _, who in shuffled])
+    return tuple(image for image, _ in shuffled), by_appearance([who for _, who in shuffled])

@@ -11,8 +11,8 @@ from snellen.core.score import Protocol, Protocols
 from snellen.core.subject import SubjectCard
 from snellen.core.suite import Method, Task, Transform, ViewContext
 from snellen.presentation.controls import (
+    IMAGES,
     ORDER,
-    PICTURES,
     PROMPT,
     SHEET,
     Lettered,
@@ -34,7 +34,7 @@ VISUAL_PROMPT = Axis(
     "dots with coordinates (GC, Figure 9), crops of the object (OC, Figure 10) or of the face (PC, Figure 11)",
 )
 FRAMES = Axis("frames", ("auto", "8", "16", "1fps", "native"), "which frames of a video are shown (Table 9)")
-AXES = (METHOD, VISUAL_PROMPT, FRAMES, SHEET, ORDER, PROMPT, PICTURES)
+AXES = (METHOD, VISUAL_PROMPT, FRAMES, SHEET, ORDER, PROMPT, IMAGES)
 
 FAMILY_BY_VALUE: Mapping[Value, str] = {"vp-grid": "gc", "vp-zoom-o": "oc", "vp-zoom-p": "pc", "cot-special": "gc"}
 """Methods made for one family of tasks; the others are not asked under them (section 4)."""
@@ -42,15 +42,15 @@ FRAMES_A_LINE = 4
 
 
 def resolve(condition: Condition, card: SubjectCard) -> Mapping[str, Value]:
-    """One laid-out picture for subjects that take only one; frames as Table 9 has them.
+    """One laid-out image for subjects that take only one; frames as Table 9 has them.
 
     A subject may say so itself (attribute `frames`); of the others, models of the Qwen family see one frame a second,
-    who takes fewer than sixteen pictures sees eight, everybody else sixteen.
+    who takes fewer than sixteen images sees eight, everybody else sixteen.
     """
     resolved = dict(resolve_sheet(condition, card))
     if condition["frames"] == "auto":
         attribute = card.attributes.get("frames", "")
-        few = card.max_pictures is not None and 1 < card.max_pictures < 16
+        few = card.max_images is not None and 1 < card.max_images < 16
         default = "1fps" if "qwen" in card.name.lower() else "8" if few else "16"
         resolved["frames"] = attribute if attribute in FRAMES.values[1:] else default
     return resolved
@@ -68,7 +68,7 @@ def lists_choices(question: str) -> bool:
 
 
 def wording(view: View, condition: Condition) -> str:
-    """Everything that is said beside the pictures."""
+    """Everything that is said beside the images."""
     question = view.question
     listed = [choices(view)] if view.reply.kind == "choice" and not lists_choices(question) else []
     if condition["prompt"] != "full":
@@ -84,7 +84,7 @@ def wording(view: View, condition: Condition) -> str:
 
 
 def presenter(condition: Condition) -> Callable[[View], tuple[Part, ...]]:
-    """Pictures in order, then the words, as the authors' scripts send them; one laid-out picture where wanted."""
+    """Images in order, then the words, as the authors' scripts send them; one laid-out image where wanted."""
 
     def parts(view: View) -> tuple[Part, ...]:
         words = wording(view, condition)
@@ -106,7 +106,7 @@ def _transforms(item: Item, context: ViewContext) -> tuple[Transform, ...]:
         *order_transforms(context.condition["order"]),
         *((Lettered(),) if item.answer_kind == "choice" else ()),
         *_pixels(item, context),
-        *control(context.condition["pictures"], context),
+        *control(context.condition["images"], context),
     )
 
 
@@ -150,14 +150,14 @@ def _task(
     )
 
 
-PICTURE_AXES = (METHOD, VISUAL_PROMPT, SHEET, PROMPT, PICTURES)
-GROUP_AXES = (METHOD, VISUAL_PROMPT, SHEET, ORDER, PROMPT, PICTURES)
-VIDEO_AXES = (FRAMES, SHEET, PROMPT, PICTURES)
+IMAGE_AXES = (METHOD, VISUAL_PROMPT, SHEET, PROMPT, IMAGES)
+GROUP_AXES = (METHOD, VISUAL_PROMPT, SHEET, ORDER, PROMPT, IMAGES)
+VIDEO_AXES = (FRAMES, SHEET, PROMPT, IMAGES)
 
 
 def _cue_task(name: str) -> Task:
-    """Statements about two pictures of one scene, before and after an edit."""
-    return _task(name, kind="true_false", axes=PICTURE_AXES, protocols=scoring.CUES, split_by="cue")
+    """Statements about two images of one scene, before and after an edit."""
+    return _task(name, kind="true_false", axes=IMAGE_AXES, protocols=scoring.CUES, split_by="cue")
 
 
 def _family_tasks(family: str) -> tuple[Task, ...]:
@@ -167,7 +167,7 @@ def _family_tasks(family: str) -> tuple[Task, ...]:
         _task(
             f"{family}-cpr",
             kind="true_false",
-            axes=PICTURE_AXES,
+            axes=IMAGE_AXES,
             protocols=scoring.COMPARISONS,
             split_by="pattern",
             train_split=calibration,
@@ -175,7 +175,7 @@ def _family_tasks(family: str) -> tuple[Task, ...]:
         _task(
             f"{family}-cnt",
             kind="integer",
-            axes=PICTURE_AXES,
+            axes=IMAGE_AXES,
             protocols=scoring.COUNTING,
             split_by="pattern",
             train_split=calibration,

@@ -1,4 +1,4 @@
-"""Visual prompting (section 4): dots with coordinates over the pictures of GC, crops of objects and faces (OC, PC)."""
+"""Visual prompting (section 4): dots with coordinates over the images of GC, crops of objects and faces (OC, PC)."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from snellen.core.suite import ViewContext
 ROWS, COLUMNS = 6, 6
 """Of the dots: as in the scaffolding that VP-grid follows; the paper prints no numbers."""
 _DOT_SHARE, _FONT_SHARE, _MIN_FONT_PX = 0.006, 0.03, 15
-"""Size of dots and labels as shares of the picture's smaller side. In smaller type than this, commas vanish."""
+"""Size of dots and labels as shares of the image's smaller side. In smaller type than this, commas vanish."""
 _LABEL_SHARE = 0.7
-"""Of the width of a cell that a label may take: the rest shows the picture."""
+"""Of the width of a cell that a label may take: the rest shows the image."""
 BOXES = "boxes"
 """Name of the annotation table with the boxes to zoom into (`--input boxes=RUN`)."""
 
 
 @dataclass(frozen=True)
 class DotGrid:
-    """A matrix of dots, each with (t, x, y): t the picture from 1, x the row from the top, y the column from the left.
+    """A matrix of dots, each with (t, x, y): t the image from 1, x the row from the top, y the column from the left.
 
     So Figure 9 draws it, and so its instructions say; the text of the appendix has x and y the other way round. Dots
     and labels are black with a white rim, so that they are seen on any ground.
-    A picture whose labels would run into each other is enlarged by the whole number that gives them room.
+    An image whose labels would run into each other is enlarged by the whole number that gives them room.
     """
 
     rows: int = ROWS
@@ -39,17 +39,17 @@ class DotGrid:
     version: int = 2
 
     def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
-        """The view with dots over the pictures of its query."""
-        pictures = tuple(self._dotted(picture, t, media) for t, picture in enumerate(view.query, 1))
-        return replace(view, query=pictures)
+        """The view with dots over the images of its query."""
+        images = tuple(self._dotted(image, t, media) for t, image in enumerate(view.query, 1))
+        return replace(view, query=images)
 
-    def _dotted(self, picture: Media, t: int, media: MediaFolder) -> Media:
-        what = ["dot-grid", self.version, picture.sha256, t, self.rows, self.columns]
-        factor = self.enlargement(picture.width, picture.height)
-        return media.derive(what, lambda: self.draw(media.open(picture), t), picture, Affine(a=factor, e=factor))
+    def _dotted(self, image: Media, t: int, media: MediaFolder) -> Media:
+        what = ["dot-grid", self.version, image.sha256, t, self.rows, self.columns]
+        factor = self.enlargement(image.width, image.height)
+        return media.derive(what, lambda: self.draw(media.open(image), t), image, Affine(a=factor, e=factor))
 
     def enlargement(self, width: int, height: int) -> int:
-        """By how much a picture of this size is enlarged: the least whole number that gives every label a cell."""
+        """By how much an image of this size is enlarged: the least whole number that gives every label a cell."""
         factor = 1
         while True:
             left, top, right, bottom = _font(factor * width, factor * height).getbbox("(8,8,8)", stroke_width=2)
@@ -68,12 +68,12 @@ class DotGrid:
             for column in range(1, self.columns + 1)
         ]
 
-    def draw(self, picture: Image.Image, t: int) -> Image.Image:
-        """The picture with its dots."""
-        factor = self.enlargement(*picture.size)
-        dotted = picture.convert("RGB")
+    def draw(self, image: Image.Image, t: int) -> Image.Image:
+        """The image with its dots."""
+        factor = self.enlargement(*image.size)
+        dotted = image.convert("RGB")
         if factor > 1:
-            dotted = dotted.resize((factor * picture.width, factor * picture.height), Image.Resampling.LANCZOS)
+            dotted = dotted.resize((factor * image.width, factor * image.height), Image.Resampling.LANCZOS)
         pen, font = ImageDraw.Draw(dotted), _font(*dotted.size)
         radius = max(2.0, _DOT_SHARE * min(dotted.size))
         for row, column, x, y in self.places(*dotted.size):
@@ -92,42 +92,42 @@ def _font(width: int, height: int) -> ImageFont.FreeTypeFont:
 
 @dataclass(frozen=True)
 class Zoom:
-    """Every picture cut down to its box; a picture in which nothing was found stays whole.
+    """Every image cut down to its box; an image in which nothing was found stays whole.
 
-    `boxes` leads from a stored picture to [x1, y1, x2, y2] in its pixels, or None where nothing was found.
+    `boxes` leads from a stored image to [x1, y1, x2, y2] in its pixels, or None where nothing was found.
     """
 
     boxes: Mapping[str, Sequence[float] | None] = field(repr=False)
     version: int = 1
 
     def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
-        """The view, zoomed in. Raises SnellenError for a picture the table does not speak of."""
-        return replace(view, query=tuple(self._cut(picture, view, media) for picture in view.query))
+        """The view, zoomed in. Raises SnellenError for an image the table does not speak of."""
+        return replace(view, query=tuple(self._cut(image, view, media) for image in view.query))
 
-    def _cut(self, picture: Media, view: View, media: MediaFolder) -> Media:
-        if picture.stored_sha256 not in self.boxes:
+    def _cut(self, image: Media, view: View, media: MediaFolder) -> Media:
+        if image.stored_sha256 not in self.boxes:
             raise SnellenError(
-                f"item {view.item_id}: the table of boxes has nothing on picture {picture.sha256[:12]}; make it again "
+                f"item {view.item_id}: the table of boxes has nothing on image {image.sha256[:12]}; make it again "
                 f"for this item set"
             )
-        box = self.boxes[picture.stored_sha256]
+        box = self.boxes[image.stored_sha256]
         if box is None:
-            return picture
-        x1, y1, x2, y2 = whole_pixels(box, picture)
-        what = ["zoom", self.version, picture.sha256, [x1, y1, x2, y2]]
+            return image
+        x1, y1, x2, y2 = whole_pixels(box, image)
+        what = ["zoom", self.version, image.sha256, [x1, y1, x2, y2]]
         return media.derive(
             what,
-            lambda: media.open(picture).convert("RGB").crop((x1, y1, x2, y2)),
-            picture,
+            lambda: media.open(image).convert("RGB").crop((x1, y1, x2, y2)),
+            image,
             Affine(1, 0, -x1, 0, 1, -y1),
         )
 
 
-def whole_pixels(box: Sequence[float], picture: Media) -> tuple[int, int, int, int]:
-    """The box in whole pixels, grown outwards and kept within the picture; at least one pixel wide and high."""
+def whole_pixels(box: Sequence[float], image: Media) -> tuple[int, int, int, int]:
+    """The box in whole pixels, grown outwards and kept within the image; at least one pixel wide and high."""
     x1, y1 = max(0, int(np.floor(box[0]))), max(0, int(np.floor(box[1])))
-    x2, y2 = min(picture.width, int(np.ceil(box[2]))), min(picture.height, int(np.ceil(box[3])))
-    x1, y1 = min(x1, picture.width - 1), min(y1, picture.height - 1)
+    x2, y2 = min(image.width, int(np.ceil(box[2]))), min(image.height, int(np.ceil(box[3])))
+    x1, y1 = min(x1, image.width - 1), min(y1, image.height - 1)
     return x1, y1, max(x2, x1 + 1), max(y2, y1 + 1)
 
 

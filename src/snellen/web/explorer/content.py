@@ -1,7 +1,7 @@
 """What the explorer shows, as plain JSON: subjects, scores by task and ability, every item, and who answered what.
 
-Texts are cut and made visible as on a report's page (`reports.words.foreign`). Equal texts and pictures stand once, in
-`strings` and `pictures`; whatever names one has its number there. The page reads this, nothing else: `explore.js`.
+Texts are cut and made visible as on a report's page (`reports.words.foreign`). Equal texts and images stand once, in
+`strings` and `images`; whatever names one has its number there. The page reads this, nothing else: `explore.js`.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from snellen.analysis.section import Run
 from snellen.core.item import Item, Media
 from snellen.core.response import Response
 from snellen.core.subject import is_simulated
-from snellen.presentation.controls import PICTURES
+from snellen.presentation.controls import IMAGES
 from snellen.reports.examples import THUMB_WIDTH, Prediction, Shot, Thumbs, example, marks, prediction
 from snellen.reports.loading import Exam
 from snellen.reports.rows import arm_order, metric_in, standing, subgroups_of, whole_tasks_of
 from snellen.reports.words import amount, answer_words, foreign, span
 
 MAX_THUMBS = 4000
-"""Pictures of a report up to which each has a thumbnail beside it. Of more, the item set's own files are shown."""
+"""Images of a report up to which each has a thumbnail beside it. Of more, the item set's own files are shown."""
 MARKS = ("right", "wrong", "partly", "no answer", "failed", "declined")
 
 
-class LinkedPictures(Thumbs):
+class LinkedImages(Thumbs):
     """The item set's own files, by their path from the report: nothing is copied, but the set must stay where it is."""
 
     def _make(self, media: Media) -> Shot:
@@ -63,7 +63,7 @@ class Content:
     """The content of an explorer as it is put together, exam by exam."""
 
     def __init__(self) -> None:
-        self.strings, self.pictures, self.arms = Numbered(), Numbered(), Numbered()
+        self.strings, self.images, self.arms = Numbered(), Numbered(), Numbered()
         self.exams: list[dict[str, Any]] = []
         self.items: list[list[Any]] = []
         self.subjects: dict[str, str] = {}
@@ -75,7 +75,7 @@ class Content:
         numbers = {arm: self.arms(arm) for arm in arms}
         for card in run.card.arms:
             self.subjects[arm_name(card.subject, card.condition)] = card.subject
-            if card.columns.get(PICTURES.name) == "none":
+            if card.columns.get(IMAGES.name) == "none":
                 self.blind_arms.add(arm_name(card.subject, card.condition))
         exam = len(self.exams)
         tasks = list(dict.fromkeys(str(task) for task in whole_tasks_of(run)["task"]))
@@ -125,7 +125,7 @@ class Content:
         return [MARKS.index(mark), self.strings(answer_words(item, prediction))]
 
     def _shots(self, shots: Sequence[Shot]) -> list[int]:
-        return [self.pictures((shot.thumb, shot.note, shot.width, shot.height)) for shot in shots]
+        return [self.images((shot.thumb, shot.note, shot.width, shot.height)) for shot in shots]
 
     def as_plain(self) -> dict[str, Any]:
         """The content as JSON data."""
@@ -141,7 +141,7 @@ class Content:
             "marks": MARKS,
             "exams": self.exams,
             "items": self.items,
-            "pictures": self.pictures.entries,
+            "images": self.images.entries,
             "strings": self.strings.entries,
         }
 
@@ -149,8 +149,8 @@ class Content:
 def explorer_content(exams: Sequence[Exam], out: Path) -> dict[str, Any]:
     """The content of the explorer of a report in `out`; thumbnails are written there."""
     content = Content()
-    pictures = {media.sha256 for exam in exams for item in exam.joined.items.items for media in item.media()}
-    kind = Thumbs if len(pictures) <= MAX_THUMBS else LinkedPictures
+    images = {media.sha256 for exam in exams for item in exam.joined.items.items for media in item.media()}
+    kind = Thumbs if len(images) <= MAX_THUMBS else LinkedImages
     for exam in exams:
         content.add(exam.joined, kind(exam.joined, out))
     return content.as_plain()

@@ -3,7 +3,7 @@
 (() => {
   const content = JSON.parse(document.getElementById("content").textContent);
   const spec = JSON.parse(document.getElementById("spec").textContent);
-  const { arms, marks, exams, pictures, strings } = content;
+  const { arms, marks, exams, images, strings } = content;
   const CARDS = 20, COLUMNS = 6;
   const by = (id) => document.getElementById(id);
 
@@ -31,7 +31,7 @@
   }
 
   function shot(number, limit) {
-    const [path, note, width, height] = pictures[number];
+    const [path, note, width, height] = images[number];
     if (!path) return node("span", { className: "note" }, note);
     const scale = Math.min(1, limit / width);
     return node("img", { src: path, alt: "", loading: "lazy", width: Math.round(width * scale), height: Math.round(height * scale) });
@@ -74,7 +74,7 @@
     const unsighted = arms.map((_, n) => n).filter((n) => arms[n].blind && item.answers.has(n));
     const own = unsighted.filter((n) => numbers.some((other) => arms[other].subject === arms[n].subject));
     const blind = own.length ? own : unsighted;
-    replies.push(...blind.map((n) => reply("Without pictures: " + arms[n].name, item.answers.get(n))));
+    replies.push(...blind.map((n) => reply("Without images: " + arms[n].name, item.answers.get(n))));
     if (item.guess) replies.push(reply("Without looking: a guess", item.guess));
     article.append(node("div", { className: "replies" }, ...replies));
     return article;

@@ -12,7 +12,7 @@ def score_by_measure() -> dict[str, Any]:
     """Mean score by what was measured of an item, in at most ten bins, a line a subject.
 
     Rows have `subject`, `measure` and `score`. Whiskers are Wilson's 95 % intervals of scores from 0 to 1, of items as
-    if they were independent: a picture, not a verdict.
+    if they were independent: an image, not a verdict.
     """
     spread = f"({Z * Z} / datum.items)"
     root = f"sqrt(max(0, datum.score * (1 - datum.score)) / datum.items + {spread} / (4 * datum.items))"

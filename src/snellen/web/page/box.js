@@ -1,21 +1,21 @@
-/** The widget of boxes: drawn on a picture by mouse, pen, finger or keys, in pixels of the picture as it is stored. */
+/** The widget of boxes: drawn on an image by mouse, pen, finger or keys, in pixels of the image as it is stored. */
 "use strict";
 
 (() => {
   const { element } = Snellen;
-  const SMALLEST = 2; // pixels of the picture; a click is no box
+  const SMALLEST = 2; // pixels of the image; a click is no box
   const HANDLES = ["nw", "n", "ne", "e", "se", "s", "sw", "w"];
   const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
   const clamp = (number, low, high) => Math.min(high, Math.max(low, number));
   const toHundredths = (number) => Math.round(100 * number) / 100;
 
-  /** Left, top, right, bottom in order, inside a picture of that size. */
+  /** Left, top, right, bottom in order, inside an image of that size. */
   function ordered([x1, y1, x2, y2], width, height) {
     return [clamp(Math.min(x1, x2), 0, width), clamp(Math.min(y1, y2), 0, height), clamp(Math.max(x1, x2), 0, width), clamp(Math.max(y1, y2), 0, height)];
   }
 
-  /** The box moved by (dx, dy), stopped at the picture's edges. */
+  /** The box moved by (dx, dy), stopped at the image's edges. */
   function moved([x1, y1, x2, y2], dx, dy, width, height) {
     const right = clamp(dx, -x1, width - x2);
     const down = clamp(dy, -y1, height - y2);
@@ -28,7 +28,7 @@
     return [handle.includes("w") ? x : x1, handle.includes("n") ? y : y1, handle.includes("e") ? x : x2, handle.includes("s") ? y : y2];
   }
 
-  /** Puts a frame over the picture at a box, by percents, so that it stays there at any size. */
+  /** Puts a frame over the image at a box, by percents, so that it stays there at any size. */
   function place(frame, [x1, y1, x2, y2], width, height) {
     frame.style.left = `${(100 * x1) / width}%`;
     frame.style.top = `${(100 * y1) / height}%`;
@@ -94,7 +94,7 @@
     });
   }
 
-  /** `image` is the shown picture, already in the page; `size` its stored width and height. */
+  /** `image` is the shown image, already in the page; `size` its stored width and height. */
   function boxWidget(question, label, image, size) {
     let box = null;
     const frame = element("div", { class: "box", hidden: true }, HANDLES.map((handle) => element("span", { class: "handle", "data-handle": handle })));
@@ -113,9 +113,9 @@
     followKeys(surface, size, () => box, set);
     const clear = element("button", { type: "button", class: "plain", "data-field": "clear", click: () => set(null) }, "Remove box");
     return {
-      element: element("div", { class: "boxes" }, element("p", { class: "note" }, "Drag on the picture to draw a box around it; drag its edges to adjust."), element("div", { class: "line" }, report, clear)),
+      element: element("div", { class: "boxes" }, element("p", { class: "note" }, "Drag on the image to draw a box around it; drag its edges to adjust."), element("div", { class: "line" }, report, clear)),
       read: () => (box ? box.map(toHundredths) : undefined),
-      complaint: () => (box ? "" : "Please draw a box on the picture."),
+      complaint: () => (box ? "" : "Please draw a box on the image."),
       reveal(right) {
         const other = element("div", { class: "box right" });
         place(other, right, ...size);

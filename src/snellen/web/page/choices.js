@@ -1,4 +1,4 @@
-/** The widget of choice and true/false: buttons with a name, a text and pictures, one of which is chosen. */
+/** The widget of choice and true/false: buttons with a name, a text and images, one of which is chosen. */
 "use strict";
 
 (() => {
@@ -17,15 +17,15 @@
     return new Map(signs.map((sign, index) => [sign, index]).filter(([sign]) => sign && alone(sign)));
   }
 
-  /** What stands on a choice. Its pictures can be enlarged together by a button beside it. */
+  /** What stands on a choice. Its images can be enlarged together by a button beside it. */
   function makeChoice(choice, key) {
     const media = choice.media.map((part, index) => {
-      const label = `Choice ${choice.name}${choice.media.length > 1 ? `, picture ${index + 1}` : ""}`;
-      return part.kind === "video" ? Snellen.video(part, label) : Snellen.picture(part, label);
+      const label = `Choice ${choice.name}${choice.media.length > 1 ? `, image ${index + 1}` : ""}`;
+      return part.kind === "video" ? Snellen.video(part, label) : Snellen.plainImage(part, label);
     });
     const words = choice.text && choice.text !== choice.name ? [element("span", { class: "name" }, choice.name), element("span", { class: "text" }, choice.text)] : element("span", { class: choice.media.length ? "name" : "text" }, choice.name);
-    const pictures = media.length ? element("span", { class: media.length > 1 ? "stage many" : "stage" }, media.map((medium) => medium.element)) : null;
-    const button = element("button", { type: "button", class: "choice", role: "radio", "aria-checked": "false", tabindex: -1, "data-name": choice.name, "aria-keyshortcuts": key }, element("span", { class: "words-of-choice" }, words), pictures);
+    const stage = media.length ? element("span", { class: media.length > 1 ? "stage many" : "stage" }, media.map((medium) => medium.element)) : null;
+    const button = element("button", { type: "button", class: "choice", role: "radio", "aria-checked": "false", tabindex: -1, "data-name": choice.name, "aria-keyshortcuts": key }, element("span", { class: "words-of-choice" }, words), stage);
     const images = media.map((medium) => medium.image).filter(Boolean);
     const enlarge = images.length ? element("button", { type: "button", class: "enlarge", "aria-label": `Enlarge choice ${choice.name}`, title: "Enlarge", click: () => Snellen.zoom(images) }, "+") : null;
     return { button, media, cell: element("div", { class: "cell" }, button, enlarge) };

@@ -1,10 +1,10 @@
-/** Pictures and videos of a page: at natural size, ready only when they can be painted. */
+/** Images and videos of a page: at natural size, ready only when they can be painted. */
 "use strict";
 
 (() => {
   const { element } = Snellen;
 
-  /** Resolves when a picture is decoded. A second try after a failure fetches it anew. */
+  /** Resolves when an image is decoded. A second try after a failure fetches it anew. */
   async function decoded(image, path) {
     try {
       await image.decode();
@@ -17,20 +17,20 @@
     }
   }
 
-  /** The picture element of a part; width and height keep its place free while it is loading. */
+  /** The image element of a part; width and height keep its place free while it is loading. */
   function makeImage(part, label) {
     return element("img", { src: part.path, alt: label, width: part.width, height: part.height, decoding: "sync", draggable: "false" });
   }
 
-  /** A picture in a button that enlarges it. */
-  function pictureInButton(part, label) {
+  /** An image in a button that enlarges it. */
+  function imageInButton(part, label) {
     const image = makeImage(part, label);
-    const button = element("button", { type: "button", class: "picture", "aria-label": `${label}, enlarge`, click: () => Snellen.zoom([image]) }, image);
+    const button = element("button", { type: "button", class: "image", "aria-label": `${label}, enlarge`, click: () => Snellen.zoom([image]) }, image);
     return { element: button, image, ready: () => decoded(image, part.path), begin() {} };
   }
 
-  /** A picture alone: on choices, and where boxes are drawn. */
-  function picture(part, label) {
+  /** An image alone: on choices, and where boxes are drawn. */
+  function plainImage(part, label) {
     const image = makeImage(part, label);
     return { element: image, image, ready: () => decoded(image, part.path), begin() {} };
   }
@@ -54,17 +54,17 @@
     return { element: player, image: null, ready: () => firstFrame(player, part.path), begin };
   }
 
-  /** What shows one part: `{element, image, ready(), begin()}`; `drawable` pictures are not enlarged by a click. */
+  /** What shows one part: `{element, image, ready(), begin()}`; `drawable` images are not enlarged by a click. */
   function makeMedium(part, label, drawable) {
     if (part.kind === "video") return video(part, label);
-    return drawable ? picture(part, label) : pictureInButton(part, label);
+    return drawable ? plainImage(part, label) : imageInButton(part, label);
   }
 
-  /** Paths of all pictures of a page, choices included. */
-  function picturesOf(page) {
+  /** Paths of all images of a page, choices included. */
+  function imagesOf(page) {
     const onChoices = page.questions.flatMap((question) => question.choices.flatMap((choice) => choice.media));
-    return [...page.parts, ...onChoices].filter((part) => part.kind === "picture").map((part) => part.path);
+    return [...page.parts, ...onChoices].filter((part) => part.kind === "image").map((part) => part.path);
   }
 
-  Object.assign(Snellen, { makeMedium, picture, video, picturesOf });
+  Object.assign(Snellen, { makeMedium, plainImage, video, imagesOf });
 })();

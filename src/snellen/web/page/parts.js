@@ -15,7 +15,7 @@
         tokens.push({ text: part.text });
         continue;
       }
-      const label = part.kind === "video" ? "Video" : `Picture ${media.filter((medium) => medium.image).length + 1}`;
+      const label = part.kind === "video" ? "Video" : `Image ${media.filter((medium) => medium.image).length + 1}`;
       const medium = { part, ...Snellen.makeMedium(part, label, drawable.has(media.length)) };
       media.push(medium);
       if (!tokens.at(-1)?.media) tokens.push({ media: [] });
@@ -67,7 +67,7 @@
     return [element("div", { class: "tiles" }, figures)];
   }
 
-  /** `{media, blocks}` of a page; pictures whose number is among `drawable` are not enlarged by a press. */
+  /** `{media, blocks}` of a page; images whose number is among `drawable` are not enlarged by a press. */
   function makeParts(page, drawable) {
     const media = [];
     return { blocks: runsOf(tokensOf(page, drawable, media)).flatMap(blocksOf), media };

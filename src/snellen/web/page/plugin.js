@@ -36,10 +36,10 @@
 
   /** Everything of a page: its element, media and questions. `submit` is called where a choice is confirmed by a key. */
   function makeView(page, place, submit) {
-    const drawable = new Set(page.questions.filter((question) => question.kind === "box").map((question) => question.picture ?? 0));
+    const drawable = new Set(page.questions.filter((question) => question.kind === "box").map((question) => question.image ?? 0));
     const { media, blocks } = Snellen.makeParts(page, drawable);
     const root = element("section", { class: isTall(page) ? "page waiting beside" : "page waiting", tabindex: -1, "data-page-id": page.page_id, "data-place": place, "data-kind": page.kind }, element("h1", { class: "for-readers" }, `Question ${place + 1}`), element("div", { class: "parts" }, blocks));
-    const questions = page.questions.map((question) => makeQuestion(question, media[question.picture ?? 0], submit));
+    const questions = page.questions.map((question) => makeQuestion(question, media[question.image ?? 0], submit));
     const next = element("button", { type: "submit", id: "next" }, "Next");
     const keys = questions.length === 1 ? (questions[0].widget.keys ?? []) : [];
     const hint = keys.length ? element("p", { class: "note hint" }, `Keys: ${keys.map((key) => key.toUpperCase()).join(", ")} choose; Enter goes on.`) : null;

@@ -122,7 +122,7 @@
     };
   }
 
-  /** Opens pictures at up to twice their size, as large as the window allows; scrolls where they are larger. */
+  /** Opens images at up to twice their size, as large as the window allows; scrolls where they are larger. */
   function zoom(images) {
     const dialog = byId("zoom");
     const close = element("button", { type: "button", id: "close-zoom", click: () => dialog.close() }, "Close");

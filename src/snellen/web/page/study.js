@@ -3,7 +3,7 @@
 
 (() => {
   const { element, paragraphs, insist, showScreen } = Snellen;
-  const AHEAD = 3; // pages whose pictures are loaded while a page is answered
+  const AHEAD = 3; // pages whose images are loaded while a page is answered
 
   /** What the record `start` holds besides the participant: the address's parameters, the screen in CSS pixels, the browser. */
   function startRecord(plan, session, parameters) {
@@ -29,9 +29,9 @@
     return trials;
   }
 
-  /** Loads pictures in the background; a page waits for its own all the same, and complains where they fail. */
+  /** Loads images in the background; a page waits for its own all the same, and complains where they fail. */
   function preload(pages) {
-    return { type: jsPsychPreload, images: pages.flatMap(Snellen.picturesOf), message: '<p class="note later">Loading …</p>', show_progress_bar: false, continue_after_error: true, max_load_time: 10000 };
+    return { type: jsPsychPreload, images: pages.flatMap(Snellen.imagesOf), message: '<p class="note later">Loading …</p>', show_progress_bar: false, continue_after_error: true, max_load_time: 10000 };
   }
 
   /** The trials of the pages of a form that are not answered yet, each block after its title and text. */
@@ -48,7 +48,7 @@
       if (block.title || block.text) trials.push(words("block", { title: block.title, text: block.text, button: "continue", label: "Continue" }));
       trials.push(preload(left.slice(0, AHEAD).map((entry) => entry.page)));
       left.forEach((entry, index) => {
-        const coming = left.slice(index + 1, index + 1 + AHEAD).flatMap((other) => Snellen.picturesOf(other.page));
+        const coming = left.slice(index + 1, index + 1 + AHEAD).flatMap((other) => Snellen.imagesOf(other.page));
         trials.push({
           type: Snellen.PagePlugin,
           ...entry,

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
-from snellen.datasets.picture_files import VideoFrame
+from snellen.datasets.image_files import VideoFrame
 from snellen.suites.ava_bench.abilities.action import CURATION
 from tests.suites.ava_bench.candidates.class_fixtures import asked, choices, chosen, merging, of_class, texts
 from tests.suites.ava_bench.candidates.fixtures import curating
@@ -29,9 +29,9 @@ def test_at_most_fifty_clips_of_a_merged_label_and_none_of_fewer_than_five() -> 
 def test_a_hundred_options_and_the_frame_of_the_clip() -> None:
     at = curating(choices=merging())
     frame = VideoFrame(Path("a.mp4"), 0.5)
-    scenes = [replace(one, picture=frame) for n in range(120) for one in of_class(MOMENTS, f"act {n:03}", 5)]
+    scenes = [replace(one, image=frame) for n in range(120) for one in of_class(MOMENTS, f"act {n:03}", 5)]
     kept = chosen(CURATION, scenes, at)
-    assert kept[0].origin.picture == frame
+    assert kept[0].origin.image == frame
     for item in asked(CURATION, kept[:3], at):
         assert item.answer in texts(item)
         assert len(set(texts(item))) == 100

@@ -1,4 +1,4 @@
-"""Absolute depth, the crops of wide pictures, and level shares."""
+"""Absolute depth, the crops of wide images, and level shares."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_a_crop_is_two_heights_wide_round_the_middle_of_a_box(box: Box, left: fl
     ("box", "size", "crop"),
     [
         ((100.5, 0.0, 850.5, 9.0), ROAD, None),  # 750 wide, but of 751 columns of pixels
-        ((0.0, 0.0, 9.0, 9.0), (374, 375), None),  # the picture is higher than wide
+        ((0.0, 0.0, 9.0, 9.0), (374, 375), None),  # the image is higher than wide
         ((0.0, 0.0, 9.0, 9.0), (375, 375), (0.0, 0.0, 375.0, 375.0)),
         ((0.0, 0.0, 9.0, 9.0), (500, 375), (0.0, 0.0, 500.0, 375.0)),
     ],
@@ -54,7 +54,7 @@ def test_no_crop_is_narrower_or_cuts_its_box(box: Box, size: tuple[int, int], cr
 
 
 @given(st.integers(1, 400), st.integers(1, 100), st.floats(0, 1), st.floats(0.001, 1), st.floats(1, 3))
-def test_every_crop_holds_its_box_and_lies_in_the_picture(
+def test_every_crop_holds_its_box_and_lies_in_the_image(
     width: int, height: int, begin: float, share: float, most: float
 ) -> None:
     left = begin * width * (1 - share)
@@ -111,7 +111,7 @@ def test_which_things_are_asked_about_indoors(label: str, box: Box | None, far: 
     assert (len(found), dropped(at)) == ((0, {rule: 1}) if rule else (1, {}))
 
 
-def test_a_picture_of_unknown_size_is_left_out() -> None:
+def test_an_image_of_unknown_size_is_left_out() -> None:
     at = curating()
     assert not looked_at(CURATION, at, scene(thing("chair", nearest_m=2.0), source=ROOMS, size=None))
     assert dropped(at) == {depths.NO_BOX: 1}
@@ -135,7 +135,7 @@ def test_things_on_roads_are_far_and_shown_in_a_crop() -> None:
 
 
 def rooms(label: str, far: float, sides: list[float]) -> list[Sample]:
-    """Pictures with one thing each, its box as high as wide."""
+    """Images with one thing each, its box as high as wide."""
     return [
         scene(
             thing(label, (0.0, 0.0, side, side), nearest_m=far),

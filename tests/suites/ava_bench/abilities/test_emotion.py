@@ -1,4 +1,4 @@
-"""Emotion: the seven, a box where the picture shows more than the face, several faces in a picture."""
+"""Emotion: the seven, a box where the image shows more than the face, several faces in an image."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def face(label: str, box: Box | None = LEFT) -> Annotation:
     return Annotation(label, box)
 
 
-def test_every_face_of_a_picture_is_an_item_of_its_own_with_its_box() -> None:
+def test_every_face_of_an_image_is_an_item_of_its_own_with_its_box() -> None:
     at = curating(choices=choices())
     held = looked(CURATION, [scene(face("happy"), face("fear", RIGHT), source="ExpW")], at)
     assert [(one.label, one.truth) for one in held] == [
@@ -39,7 +39,7 @@ def test_every_face_of_a_picture_is_an_item_of_its_own_with_its_box() -> None:
     ("height", "others", "lost", "drawn"),
     [(94.0, 0, 0, True), (95.0, 0, 0, False), (95.0, 1, 0, True), (95.0, 0, 1, True)],
 )
-def test_no_box_round_a_face_that_is_the_picture(height: float, others: int, lost: int, drawn: bool) -> None:
+def test_no_box_round_a_face_that_is_the_image(height: float, others: int, lost: int, drawn: bool) -> None:
     at = curating(choices=choices())
     box = (0.0, 0.0, 100.0, height)
     held = scene(face("sad", box), *[face("happy", LEFT)] * others, source="ExpW", lost=lost)
@@ -47,7 +47,7 @@ def test_no_box_round_a_face_that_is_the_picture(height: float, others: int, los
     assert one.truth["box"] == (box if drawn else None)
 
 
-def test_a_picture_of_one_face_needs_no_box() -> None:
+def test_an_image_of_one_face_needs_no_box() -> None:
     at = curating(choices=choices())
     held = looked(CURATION, of_class("RAF-DB", "happiness", 1), at)
     [item] = asked(CURATION, held, at)
@@ -77,7 +77,7 @@ def test_faces_that_are_left_out(
 
 
 def test_at_most_so_many_of_an_emotion_and_dataset() -> None:
-    at = curating(Rules(emotion_pictures=6), choices())
+    at = curating(Rules(emotion_images=6), choices())
     scenes = [
         *of_class("RAF-DB", "anger", 7),
         *of_class("ExpW", "angry", 6),

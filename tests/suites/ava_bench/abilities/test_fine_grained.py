@@ -1,4 +1,4 @@
-"""Fine-grained: classes drawn by the seed, thirty pictures of each, names as appendix A.2 prints them."""
+"""Fine-grained: classes drawn by the seed, thirty images of each, names as appendix A.2 prints them."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from tests.suites.ava_bench.candidates.fixtures import curating, scene
 BIRDS, NATURE, AIRCRAFT = CURATION.datasets
 
 
-def birds(count: int, pictures: int) -> list[Sample]:
-    return [one for n in range(1, count + 1) for one in of_class(BIRDS, f"{n:03}.Bird_{n:03}", pictures)]
+def birds(count: int, images: int) -> list[Sample]:
+    return [one for n in range(1, count + 1) for one in of_class(BIRDS, f"{n:03}.Bird_{n:03}", images)]
 
 
-def test_a_hundred_birds_of_thirty_pictures_each() -> None:
+def test_a_hundred_birds_of_thirty_images_each() -> None:
     at = curating(choices=choices())
     kept = chosen(CURATION, [*birds(102, 31), *of_class(BIRDS, "200.Rare_Bird", 29)], at)
     counts = Counter(one.label for one in kept)
@@ -63,7 +63,7 @@ def test_a_bird_is_named_without_its_number_and_with_its_underscores() -> None:
 
 
 def test_classes_of_one_name_are_left_out_as_are_other_kingdoms() -> None:
-    at = curating(Rules(species_pictures=2), choices())
+    at = curating(Rules(species_images=2), choices())
     animal = {"kingdom": "Animalia"}
     scenes = [
         *of_class(NATURE, "Lepus timidus", 2, animal),

@@ -1,4 +1,4 @@
-"""Localization, object and counting: which things of a picture may be asked about."""
+"""Localization, object and counting: which things of an image may be asked about."""
 
 from __future__ import annotations
 
@@ -73,12 +73,12 @@ def test_birds_and_mammals_are_domains_of_their_own() -> None:
     assert one.truth == {"name": "red-tailed hawk", "box": BOX, "domain": "Bird"}
 
 
-def test_both_tasks_ask_about_the_same_pictures_and_objects_offer_all_names() -> None:
+def test_both_tasks_ask_about_the_same_images_and_objects_offer_all_names() -> None:
     at = curating(choices=CHOICES)
-    pictures = [scene(cat(), Annotation("dog_(animal)", BOX), record=f"{n}.jpg") for n in range(5)]
-    found = [one for picture in pictures for one in localization.find(picture, at)]
+    images = [scene(cat(), Annotation("dog_(animal)", BOX), record=f"{n}.jpg") for n in range(5)]
+    found = [one for image in images for one in localization.find(image, at)]
     chosen = [one for one in localization.select(found, at) if one.label == "cat"]  # a small set without a dog
-    of = ItemSource("h", Media("a" * 64, "picture", "jpg", 100, 100), "c", "LVIS")
+    of = ItemSource("h", Media("a" * 64, "image", "jpg", 100, 100), "c", "LVIS")
     where = localization.CURATION.make_item(chosen[0], of, at.rng("t"))
     what = object_ability.CURATION.make_item(chosen[0], of, at.rng("t"))
     assert (where.question, tuple(where.answer)) == ("Provide bounding box coordinate for cat.", BOX)
@@ -86,7 +86,7 @@ def test_both_tasks_ask_about_the_same_pictures_and_objects_offer_all_names() ->
     assert sorted(option.text for option in what.options) == ["cat", "dog"]
 
 
-def test_counts_of_a_picture_by_category() -> None:
+def test_counts_of_an_image_by_category() -> None:
     at = curating()
     held = scene(*[Annotation("cup", BOX)] * 3, *[Annotation("fork", BOX)] * 41, Annotation("grape", BOX),
                  Annotation("water", BOX), attributes={"not_exhaustive_category_ids": ("grape",)})  # fmt: skip
@@ -121,7 +121,7 @@ def test_of_a_video_one_frame_is_taken_for_a_number_of_people() -> None:
     rule = counting.SAME_VIDEO.format(1)
     assert at.ledger.dropped == {("counting", "VSCrowd", rule): 2}
     assert at.ledger.examples["counting", "VSCrowd", rule] == ["train_001: 2"]
-    of = ItemSource("h", Media("a" * 64, "picture", "jpg", 100, 100), "c", "VSCrowd")
+    of = ItemSource("h", Media("a" * 64, "image", "jpg", 100, 100), "c", "VSCrowd")
     asked = counting.CURATION.make_item(kept[0], of, at.rng("t"))
     assert asked.question == "How many people are in the image?"
 
@@ -130,7 +130,7 @@ def test_of_a_video_one_frame_is_taken_for_a_number_of_people() -> None:
     ("question", "answer", "wanted"),
     [
         ("How many dogs are there?", "3", ("dogs", 3)),
-        ("How many traffic lights are in the picture?", "two", ("traffic lights", 2)),
+        ("How many traffic lights are in the image?", "two", ("traffic lights", 2)),
         ("How many people can be seen in this photo?", "12", ("people", 12)),
         ("How many cats?", "1", ("cats", 1)),
         ("How many cats are on the sofa?", "1", counting.OTHER_QUESTION),  # asks where, too
@@ -151,7 +151,7 @@ def test_questions_of_people(question: str, answer: str, wanted: tuple[str, int]
     else:
         [one] = found  # the second question of the same things is not asked
         assert (one.truth["things"], one.truth["count"]) == wanted
-        of = ItemSource("h", Media("a" * 64, "picture", "jpg", 100, 100), "c", "VQAv2")
+        of = ItemSource("h", Media("a" * 64, "image", "jpg", 100, 100), "c", "VQAv2")
         assert counting.CURATION.make_item(one, of, at.rng("t")).question == question
 
 

@@ -44,7 +44,7 @@ def on_road(label: str, box: Box, far: float, occluded: float = 0.0) -> Annotati
 
 
 def told(held: Sample) -> tuple[int, dict[str, int]]:
-    """How many pairs a picture has, and what was left out."""
+    """How many pairs an image has, and what was left out."""
     at = curating()
     found = looked_at(CURATION, at, held)
     return sum(len(list(pairs_of(one, at))) for one in found), dropped(at)
@@ -97,7 +97,7 @@ def test_outdoors_the_crop_decides(held: Sample, pairs: int, rules: dict[str, in
 
 
 def chosen(at: CurationContext, bags: int, beds: int) -> list[Candidate]:
-    """So many pictures with the bag nearer, and with the bed."""
+    """So many images with the bag nearer, and with the bed."""
     scenes = [room(bag(), bed(), record=f"bag {n}") for n in range(bags)]
     scenes += [room(bag(far=3.0), bed(), record=f"bed {n}") for n in range(beds)]
     return CURATION.select(looked_at(CURATION, at, *scenes), at)

@@ -1,4 +1,4 @@
-"""OCR: large enough, upright boxes with a text, and cropped words that are their picture."""
+"""OCR: large enough, upright boxes with a text, and cropped words that are their image."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_which_words_are_left_out(source: str, held: list[Annotation], dropped: 
     assert len(kept) == max(1, len(held)) - sum(dropped.values())
 
 
-def test_a_cropped_word_has_the_whole_picture_as_its_box() -> None:
+def test_a_cropped_word_has_the_whole_image_as_its_box() -> None:
     at = curating(choices=choices())
     [item] = asked(CURATION, looked(CURATION, of_class(CROPPED, "PRIVATE", 1), at), at)
     assert (item.answer, item.regions) == ("PRIVATE", {"red": [0.0, 0.0, 100.0, 100.0]})

@@ -1,4 +1,4 @@
-"""Orientation: several of them a thing, so many pictures of each, and the photographs of CURE-OR that are taken."""
+"""Orientation: several of them a thing, so many images of each, and the photographs of CURE-OR that are taken."""
 
 from __future__ import annotations
 

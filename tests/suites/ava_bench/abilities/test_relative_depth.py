@@ -24,7 +24,7 @@ LEFT, RIGHT = (400.0, 100.0, 450.0, 200.0), (500.0, 100.0, 550.0, 200.0)
 
 
 def room(near: str, far: str, gap: float, record: str) -> Sample:
-    """A picture with a thing at 1 m and another one so much farther."""
+    """An image with a thing at 1 m and another one so much farther."""
     things = thing(near, LEFT, nearest_m=1.0), thing(far, RIGHT, nearest_m=1.0 + gap)
     return scene(*things, source=ROOMS, size=ROOM, record=record)
 
@@ -130,7 +130,7 @@ def test_either_class_is_nearer_as_often_and_red_as_often_as_blue() -> None:
     }
 
 
-def test_more_pairs_than_wanted_are_level_over_gaps_and_pictures() -> None:
+def test_more_pairs_than_wanted_are_level_over_gaps_and_images() -> None:
     at = curating(fewest=5, pairs_indoor=Caps(10, 12))
     crowd = [
         scene(
@@ -146,7 +146,7 @@ def test_more_pairs_than_wanted_are_level_over_gaps_and_pictures() -> None:
         "0.5-1 m, bag nearer": 6, "0.5-1 m, bed nearer": 6,
         "1 m and more, bag nearer": 6, "1 m and more, bed nearer": 6,
     }  # fmt: skip
-    # Of 2 m and more there are five pictures with one pair and one with nine: all six serve once.
+    # Of 2 m and more there are five images with one pair and one with nine: all six serve once.
     assert max(Counter(one.origin.record_id for one in kept).values()) == 1
     assert dropped(at)["pair beyond as many as are taken of two classes"] == 2 * (9 + 14 - 12)
 

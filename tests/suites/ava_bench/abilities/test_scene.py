@@ -1,4 +1,4 @@
-"""Scene: exactly thirty pictures of a class, and thirty options of the same dataset."""
+"""Scene: exactly thirty images of a class, and thirty options of the same dataset."""
 
 from __future__ import annotations
 

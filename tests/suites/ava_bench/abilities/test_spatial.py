@@ -21,7 +21,7 @@ from snellen.suites.ava_bench.candidates.completeness import CROWD, LOST, NOT_EX
 from snellen.suites.ava_bench.candidates.depths import EXCLUDED
 from tests.suites.ava_bench.candidates.fixtures import scene
 from tests.suites.ava_bench.candidates.marked_scenes import curating, dropped, looked_at, shown, thing
-from tests.suites.ava_bench.fixtures import shown as any_picture
+from tests.suites.ava_bench.fixtures import shown as any_image
 
 OTHER = thing("cup", (50.0, 50.0, 90.0, 90.0))
 TARGET_BOXES: dict[str, Box] = {
@@ -33,7 +33,7 @@ TARGET_BOXES: dict[str, Box] = {
 MIDDLE = (30.0, 30.0, 70.0, 70.0)
 
 
-def pictures(target: str, position: str, reference: str, count: int) -> Iterator[Sample]:
+def images(target: str, position: str, reference: str, count: int) -> Iterator[Sample]:
     for n in range(count):
         here, there = thing(target, TARGET_BOXES[position]), thing(reference, MIDDLE)
         yield scene(here, there, record=f"{target} {position} {reference} {n}")
@@ -49,7 +49,7 @@ def pictures(target: str, position: str, reference: str, count: int) -> Iterator
         ("Objects365", (0.0, 0.0, 4.0, 4.9), spatial.SMALL),
     ],
 )
-def test_boxes_fill_so_much_of_the_picture(source: str, box: Box, rule: str) -> None:
+def test_boxes_fill_so_much_of_the_image(source: str, box: Box, rule: str) -> None:
     at = curating()
     found = looked_at(spatial.CURATION, at, scene(thing("box", box), OTHER, source=source))
     assert [one.truth["labels"] for one in found] == ([] if rule else [("box", "cup")])
@@ -77,7 +77,7 @@ def test_a_thing_is_left_out(source: str, things: list[Any], more: dict[str, Any
     assert dropped(at) == {**rules, spatial.ALONE: 1}
 
 
-def test_a_picture_of_unknown_size_or_with_lost_things_is_left_out() -> None:
+def test_an_image_of_unknown_size_or_with_lost_things_is_left_out() -> None:
     at = curating()
     pair = thing("fork"), OTHER
     assert not looked_at(spatial.CURATION, at, scene(*pair, size=None), scene(*pair, lost=1))
@@ -93,20 +93,20 @@ def test_positions_are_those_that_items_tell(drawn: list[list[tuple[tuple[int, i
     told = {}
     for n, i, j in np.ndindex(len(boxes), 3, 3):
         try:
-            told[n, i, j] = POSITIONS.index(position(any_picture(), boxes[n][i], boxes[n][j]))
+            told[n, i, j] = POSITIONS.index(position(any_image(), boxes[n][i], boxes[n][j]))
         except SnellenError:
             continue
     found = zip(*(part.tolist() for part in spatial.positions(np.array(boxes))), strict=True)
     assert {(n, i, j): position for n, i, j, position in found} == told
 
 
-def test_a_class_in_a_position_has_so_many_references_and_pictures_or_none() -> None:
+def test_a_class_in_a_position_has_so_many_references_and_images_or_none() -> None:
     at = curating(spatial_references=2, spatial_rows=2)
     there = [
-        *pictures("ant", "Left above", "cup", 2), *pictures("ant", "Left above", "dog", 3),
-        *pictures("ant", "Right above", "cup", 2), *pictures("ant", "Right above", "dog", 2),
-        *pictures("ant", "Left below", "cup", 9),  # one reference
-        *pictures("ant", "Right below", "cup", 2), *pictures("ant", "Right below", "dog", 1),  # one of two pictures
+        *images("ant", "Left above", "cup", 2), *images("ant", "Left above", "dog", 3),
+        *images("ant", "Right above", "cup", 2), *images("ant", "Right above", "dog", 2),
+        *images("ant", "Left below", "cup", 9),  # one reference
+        *images("ant", "Right below", "cup", 2), *images("ant", "Right below", "dog", 1),  # one of two images
     ]  # fmt: skip
     kept = spatial.CURATION.select(looked_at(spatial.CURATION, at, *there), at)
     assert Counter((one.label, one.bin) for one in kept) == {
@@ -116,17 +116,17 @@ def test_a_class_in_a_position_has_so_many_references_and_pictures_or_none() -> 
     assert len({one.origin.record_id for one in kept}) == 8
     # Left below and Right below: 9 + 3; cup and dog as targets have ant alone as reference: 15 + 6.
     assert dropped(at) == {
-        "more than 4 pictures of a target class in a position": 1,
-        "target class in a position without 2 references of 2 pictures": 12 + 21,
+        "more than 4 images of a target class in a position": 1,
+        "target class in a position without 2 references of 2 images": 12 + 21,
     }
 
 
 def test_references_that_serve_several_positions_come_first_so_that_no_pair_of_names_tells_the_answer() -> None:
     there = [
-        *(one for position in POSITIONS for name in ("cup", "dog") for one in pictures("ant", position, name, 1)),
+        *(one for position in POSITIONS for name in ("cup", "dog") for one in images("ant", position, name, 1)),
         # Five more references of each position, which no other position has.
         *(one for n, position in enumerate(POSITIONS) for k in range(5)
-          for one in pictures("ant", position, f"odd {n} {k}", 1)),
+          for one in images("ant", position, f"odd {n} {k}", 1)),
     ]  # fmt: skip
     at = curating(spatial_references=2, spatial_rows=1, spatial_classes=1)
     kept = spatial.CURATION.select(looked_at(spatial.CURATION, at, *there), at)
@@ -135,9 +135,9 @@ def test_references_that_serve_several_positions_come_first_so_that_no_pair_of_n
 
 def test_a_class_needs_several_positions_and_those_in_most_come_first() -> None:
     at = curating(spatial_references=1, spatial_rows=1, spatial_classes=1)
-    there = [one for position in POSITIONS[:3] for one in pictures("ant", position, "cup", 1)]
-    there += [one for position in POSITIONS[:2] for one in pictures("bee", position, "dog", 1)]
-    there += pictures("cow", "Left above", "egg", 1)
+    there = [one for position in POSITIONS[:3] for one in images("ant", position, "cup", 1)]
+    there += [one for position in POSITIONS[:2] for one in images("bee", position, "dog", 1)]
+    there += images("cow", "Left above", "egg", 1)
     kept = spatial.CURATION.select(looked_at(spatial.CURATION, at, *there), at)
     # ant and, mirrored, cup are in three positions, bee and dog in two, cow and egg in one.
     assert {one.label for one in kept} in ({"ant / cup"}, {"cup / ant"})

@@ -1,4 +1,4 @@
-"""Texture: 120 to 480 pictures of a texture, the two KTH datasets as one."""
+"""Texture: 120 to 480 images of a texture, the two KTH datasets as one."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ def test_every_other_dataset_is_a_pool_of_its_own_and_options_are_shuffled() -> 
 
 
 class Discarding(Choices):
-    """The package's choices, and one picture that somebody looked at."""
+    """The package's choices, and one image that somebody looked at."""
 
     def discarded(self, source: str) -> frozenset[str]:
         return frozenset({"dotted/3"} if source == "DTD" else ())
 
 
-def test_one_picture_discarded_by_hand_takes_its_texture_of_120_along() -> None:
+def test_one_image_discarded_by_hand_takes_its_texture_of_120_along() -> None:
     at = curating(choices=Discarding(choices().files))
     kept = chosen(CURATION, [one for label in ("dotted", "veined", "woven") for one in of_class("DTD", label, 120)], at)
     assert Counter(one.label for one in kept) == {"veined": 120, "woven": 120}

@@ -29,7 +29,7 @@ from snellen.suites.curation_steps import SUITE
 from tests.suites.ava_bench.fixtures import ATOMIC, shown
 
 QUESTIONS = (
-    UserQuestion("q0", "What does the sign on the {left} say?", (shown().picture,)),
+    UserQuestion("q0", "What does the sign on the {left} say?", (shown().image,)),
     UserQuestion("q1", "How many red cars are there?"),
     UserQuestion("q2", "Who painted this?"),
     UserQuestion("q3", "Is the bus facing us?"),
@@ -44,7 +44,7 @@ def test_one_item_of_work_a_question() -> None:
     items = tagging_items(QUESTIONS)
     assert [item.item_id for item in items] == ["q0", "q1", "q2", "q3"]
     assert {(item.suite, item.task) for item in items} == {(SUITE.card.name, "screening")}
-    assert items[0].query == (shown().picture,)
+    assert items[0].query == (shown().image,)
     assert items[1].query == ()
     assert "What does the sign on the {left} say?" in items[0].question
     assert all(ABILITIES[task].meaning in items[0].question for task in ATOMIC)

@@ -23,7 +23,7 @@ from snellen.curation.queues import write_queue
 from snellen.exam import run as ask
 from snellen.suites import SUITES
 from snellen.suites.ava_bench.advice.recipe import SHEET, Questions
-from snellen.suites.ava_bench.advice.user_questions import read_rows, with_pictures
+from snellen.suites.ava_bench.advice.user_questions import read_rows, with_images
 from snellen.web.reviewing import decide_review
 from tests.helpers.reviewers import reviewed_by
 from tests.suites.ava_bench.report.test_sections import found, line, right_on, run
@@ -40,7 +40,7 @@ CHECKS = {"q0": "drop", "q1": "keep", "q2": "Keep.", "q3": "who knows"}
 
 
 def write_questions(root: Path) -> Path:
-    """Five questions; the first two are about one picture in a folder beside the file."""
+    """Five questions; the first two are about one image in a folder beside the file."""
     (root / "seen").mkdir(parents=True)
     Image.new("RGB", (6, 4), (200, 30, 30)).save(root / "seen" / "sign.png")
     path = root / "questions.csv"
@@ -96,10 +96,10 @@ def test_csv_and_json_hold_the_same(questions: Path, tmp_path: Path) -> None:
     path = questions.parent / "questions.json"
     path.write_text(json.dumps(told))
     media = MediaFolder(tmp_path)
-    (by_csv, *_), (by_json, other) = (with_pictures(read_rows(one), media) for one in (questions, path))
+    (by_csv, *_), (by_json, other) = (with_images(read_rows(one), media) for one in (questions, path))
     assert by_csv == by_json
-    assert (by_json.question, by_json.pictures[0].width) == ("What is written there?", 6)
-    assert (other.question_id, other.question, other.pictures) == ("7", "How many?", ())
+    assert (by_json.question, by_json.images[0].width) == ("What is written there?", 6)
+    assert (other.question_id, other.question, other.images) == ("7", "How many?", ())
 
 
 HEAD = "question_id,question,image\n"
@@ -114,9 +114,9 @@ HEAD = "question_id,question,image\n"
         ("a.csv", HEAD + "1,What?,\n2,,\n", r"a\.csv line 3: no question;"),
         ("a.csv", HEAD + '1,"What\nnow?",\n1,How?,\n', r"a\.csv line 4: question_id '1' stands in .*a\.csv line 3 too"),
         ("a.csv", HEAD + "1,Is it red, or green?,,\n", r"a\.csv line 2: more cells than columns"),
-        ("a.csv", HEAD + "1,What?,\n2,What?,none.png\n", r"a\.csv line 3: .*none\.png: not a readable picture"),
-        ("a.csv", HEAD + "1,What?,torn.png\n", r"a\.csv line 2: .*torn\.png: a damaged picture"),
-        ("a.csv", HEAD + "1,What?,a.csv\n", r"a\.csv line 2: .*a\.csv: not a readable picture"),
+        ("a.csv", HEAD + "1,What?,\n2,What?,none.png\n", r"a\.csv line 3: .*none\.png: not a readable image"),
+        ("a.csv", HEAD + "1,What?,torn.png\n", r"a\.csv line 2: .*torn\.png: a damaged image"),
+        ("a.csv", HEAD + "1,What?,a.csv\n", r"a\.csv line 2: .*a\.csv: not a readable image"),
         ("a.json", "[", r"a\.json: not JSON"),
         ("a.json", '{"question_id": 1}', r"a\.json: not a JSON list"),
         ("a.json", "[]", r"a\.json: no questions"),
@@ -132,7 +132,7 @@ def test_what_is_wrong_in_a_file_is_told_with_its_row(name: str, text: str, told
     (tmp_path / "torn.png").write_bytes(raw[: len(raw) // 2])
     (tmp_path / name).write_text(text)
     with pytest.raises(SnellenError, match=told):
-        with_pictures(read_rows(tmp_path / name), MediaFolder(tmp_path / "media"))
+        with_images(read_rows(tmp_path / name), MediaFolder(tmp_path / "media"))
 
 
 # Work

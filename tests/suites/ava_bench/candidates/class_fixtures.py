@@ -1,4 +1,4 @@
-"""Pictures of one class, and items made the way a build makes them."""
+"""Images of one class, and items made the way a build makes them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def merging() -> Choices:
 
 
 def of_class(source: str, label: str, count: int, extra: Attributes | None = None) -> list[Sample]:
-    """So many pictures of a class."""
+    """So many images of a class."""
     thing = Annotation(label, None, None, extra or {})
     return [scene(thing, source=source, record=f"{label}/{n}", size=None) for n in range(count)]
 
@@ -48,12 +48,12 @@ def chosen(curation: Curation, scenes: Iterable[Sample], at: CurationContext) ->
 
 
 def asked(curation: Curation, kept: Sequence[Candidate], at: CurationContext) -> list[Item]:
-    """An item of each, all of one picture of 100 x 100."""
-    picture = Media("0" * 64, "picture", "png", WIDTH, HEIGHT)
+    """An item of each, all of one image of 100 x 100."""
+    image = Media("0" * 64, "image", "png", WIDTH, HEIGHT)
     ask = curation.make_item
     seen = [curation.complete(one, lambda: np.zeros((HEIGHT, WIDTH, 3), np.uint8), at) for one in kept]
     return [
-        ask(one, ItemSource(str(n), picture, str(n), one.origin.source), stream("made", n))
+        ask(one, ItemSource(str(n), image, str(n), one.origin.source), stream("made", n))
         for n, one in enumerate(seen)
         if isinstance(one, Candidate)
     ]

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
-from snellen.datasets.picture_files import PictureFile
+from snellen.datasets.image_files import ImageFile
 from snellen.datasets.sample import Annotation, Question, Sample
 from snellen.suites.ava_bench.candidates.candidates import Candidate, CurationContext, Origin
 from snellen.suites.ava_bench.candidates.choices import Choices
@@ -47,7 +47,7 @@ def scene(
 ) -> Sample:
     return Sample(
         record_id=record,
-        picture=PictureFile(Path(record)),
+        image=ImageFile(Path(record)),
         annotations=annotations,
         questions=questions,
         size=size,
@@ -59,10 +59,10 @@ def scene(
 
 
 def candidates(count: int, label: str = "cat", bin: str = "", source: str = "LVIS") -> list[Candidate]:
-    """Of one stratum, each of a picture of its own; sizes rise."""
+    """Of one stratum, each of an image of its own; sizes rise."""
     found = []
     for n in range(count):
         record = f"{label}-{bin}-{n}"
-        origin = Origin(source, record, PictureFile(Path(record)), "made")
+        origin = Origin(source, record, ImageFile(Path(record)), "made")
         found.append(Candidate(origin, label, bin, {"n": n}, float(n)))
     return found

@@ -31,7 +31,7 @@ def dropped(at: CurationContext) -> dict[str, int]:
 
 
 def shown(one: Candidate, size: tuple[int, int]) -> ItemSource:
-    """The picture of a candidate, as a recipe would store it."""
+    """The image of a candidate, as a recipe would store it."""
     x1, y1, x2, y2 = one.crop or (0.0, 0.0, *size)
-    picture = Media("0" * 64, "picture", "png", int(x2 - x1), int(y2 - y1))
-    return ItemSource("1", picture, one.origin.cluster, one.origin.source)
+    image = Media("0" * 64, "image", "png", int(x2 - x1), int(y2 - y1))
+    return ItemSource("1", image, one.origin.cluster, one.origin.source)

@@ -108,8 +108,8 @@ def test_the_readme_shows_every_rule() -> None:
         assert f"| `{name}` | {value} | {what} | {origin} |" in readme
 
 
-def test_colour_draws_all_pictures_alike_and_holds_few_of_many() -> None:
-    rules, counts = Rules(coloured_pictures=20), Counter[int]()
+def test_colour_draws_all_images_alike_and_holds_few_of_many() -> None:
+    rules, counts = Rules(coloured_images=20), Counter[int]()
     for seed in range(60):
         at = curating(rules, seed=seed)
         found = [one for n in range(400) for one in colour.find(scene(record=f"{n}"), at)]

@@ -127,7 +127,7 @@ def test_actions_of_one_meaning_have_one_name(choices: Choices) -> None:
     assert choices.action("bulldozing") == "bulldozing"
 
 
-def test_textures_are_pooled_so_that_each_has_enough_pictures(choices: Choices) -> None:
+def test_textures_are_pooled_so_that_each_has_enough_images(choices: Choices) -> None:
     assert {choices.texture("Kylberg", f"stone{n}") for n in "123"} == {"stone"}
     assert choices.texture("Kylberg", "stoneslab1") == "stone slab"
     assert choices.texture("Kylberg", "oatmeal1") == "oatmeal"
@@ -258,12 +258,12 @@ def test_a_file_of_the_users_own_replaces_the_packaged_one_or_comes_on_top(tmp_p
     assert len({choices.hash, mine.hash, top.hash}) == 3
 
 
-def test_things_of_cure_or_and_pictures_to_discard_are_given_by_the_user(tmp_path: Path) -> None:
+def test_things_of_cure_or_and_images_to_discard_are_given_by_the_user(tmp_path: Path) -> None:
     (tmp_path / "orientations.yaml").write_text(
         "extends: true\nthings:\n- {source: CURE-OR, labels: ['001'], name: toy plane, reason: looked}\n"
     )
     (tmp_path / "textures.yaml").write_text(
-        "extends: true\ndiscarded:\n- {source: DTD, picture: dtd/images/a.jpg, reason: a fence in a garden}\n"
+        "extends: true\ndiscarded:\n- {source: DTD, image: dtd/images/a.jpg, reason: a fence in a garden}\n"
     )
     mine = read_choices(tmp_path)
     assert mine.oriented_thing("CURE-OR", "001") == "toy plane"

@@ -1,4 +1,4 @@
-"""The one class of a picture, and what every ability of classes, words and ways keeps to."""
+"""The one class of an image, and what every ability of classes, words and ways keeps to."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ NAMES: Mapping[str, str | None] = {"lawn": "Lawn", "grass": "Lawn", "hall": "Hal
         (["odd", "other"], None, NOT_CHOSEN),
     ],
 )
-def test_a_picture_has_one_class_or_is_left_out(labels: list[str], name: str | None, rule: str | None) -> None:
+def test_an_image_has_one_class_or_is_left_out(labels: list[str], name: str | None, rule: str | None) -> None:
     at = curating()
     assert only_class(scene(*map(Annotation, labels)), NAMES.__getitem__, "scene", at) == name
     assert at.ledger.dropped == ({("scene", "LVIS", rule): 1} if rule else {})
@@ -85,13 +85,13 @@ def test_where_a_box_lies(box: tuple[float, float, float, float], size: tuple[in
 
 RULES = Rules(
     fewest=2,
-    scene_pictures=3,
-    action_pictures=4,
-    emotion_pictures=4,
+    scene_images=3,
+    action_images=4,
+    emotion_images=4,
     texture=Caps(2, 6),
     orientation=Caps(2, 4, 2),
     orientation_cure_or=Caps(2, 3, 2),
-    species_pictures=2,
+    species_images=2,
     species_birds=3,
     species_others=2,
     words_iiit5k=5,
@@ -140,7 +140,7 @@ SIZES = ((100, 100), (100, 100), (100, 100), None)
 
 
 def odd_scenes(held: Held, count: int, rng: np.random.Generator) -> list[Sample]:
-    """Pictures with one thing mostly, and with anything else that a reader may bring."""
+    """Images with one thing mostly, and with anything else that a reader may bring."""
 
     def of(values: Sequence[Any]) -> Any:
         return values[int(rng.integers(len(values)))]
@@ -153,7 +153,7 @@ def odd_scenes(held: Held, count: int, rng: np.random.Generator) -> list[Sample]
         }
         return Annotation(of((*held.labels, *held.labels, "odd", " ", "")), of(BOXES), None, extra)
 
-    def picture(n: int) -> Sample:
+    def image(n: int) -> Sample:
         attributes = {
             "background": of(("white", "white", "3D office")),
             "device": "Nikon D80",
@@ -163,7 +163,7 @@ def odd_scenes(held: Held, count: int, rng: np.random.Generator) -> list[Sample]
         size, source = of(SIZES), of(held.curation.datasets)
         return scene(*marked, source=source, record=str(n), size=size, lost=of((0, 0, 1)), attributes=attributes)
 
-    return [picture(n) for n in range(count)]
+    return [image(n) for n in range(count)]
 
 
 @pytest.mark.parametrize("held", HELD, ids=lambda held: held.curation.name)

@@ -1,4 +1,4 @@
-"""One rule for all abilities: are all things of a class known in a picture? By small files of LVIS and COCO."""
+"""One rule for all abilities: are all things of a class known in an image? By small files of LVIS and COCO."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from snellen.datasets import DATASETS
 from snellen.suites.ava_bench.abilities import counting, localization, spatial
 from snellen.suites.ava_bench.candidates.completeness import CROWD, IGNORED, LOST, NOT_EXHAUSTIVE, completeness
-from tests.datasets.layouts import pictures, write
+from tests.datasets.layouts import image_files, write
 from tests.suites.ava_bench.candidates.fixtures import FewChoices, curating, scene
 from tests.suites.ava_bench.candidates.marked_scenes import thing
 
@@ -20,7 +20,7 @@ DOG, CAT, HAT = 1, 2, 3
 CATEGORIES = [{"id": id, "name": name} for id, name in ((DOG, "dog"), (CAT, "cat"), (HAT, "hat"))]
 CHOICES = FewChoices({"LVIS": {"dog": "dog", "cat": "cat"}, "Objects365": {"dog": "dog", "cat": "cat"}})
 DOG_BOX, CAT_BOX, OTHER_BOX = [0.0, 0.0, 3.0, 2.0], [4.0, 3.0, 3.0, 2.0], [4.0, 0.0, 3.0, 2.0]
-"""Of pictures of 8 x 6 pixels, of which 6 square pixels are an eighth."""
+"""Of images of 8 x 6 pixels, of which 6 square pixels are an eighth."""
 
 
 def row(id: int, category: int, box: list[float], **more: Any) -> dict[str, Any]:
@@ -31,14 +31,20 @@ DOG_AND_CAT = (row(1, DOG, DOG_BOX), row(2, CAT, CAT_BOX))
 
 
 def sample_of(root: Path, source: str, rows: tuple[dict[str, Any], ...], fields: Mapping[str, Any], **more: Any) -> Any:
-    """The picture of a file with these annotations."""
-    name, picture = {
+    """The image of a file with these annotations."""
+    name, image = {
         "LVIS": ("lvis_v1_train.json", "train2017/a.jpg"),
         "Objects365": ("zhiyuan_objv2_train.json", "train/patch0/a.jpg"),
     }[source]
-    image = {"id": 5, "width": 8, "height": 6, "coco_url": "http://x/train2017/a.jpg", "file_name": "patch0/a.jpg"}
-    content = {"images": [{**image, **fields}], "annotations": rows, "categories": CATEGORIES, **more}
-    write(root, {**pictures(picture), name: json.dumps(content).encode()})
+    fields_of_image = {
+        "id": 5,
+        "width": 8,
+        "height": 6,
+        "coco_url": "http://x/train2017/a.jpg",
+        "file_name": "patch0/a.jpg",
+    }
+    content = {"images": [{**fields_of_image, **fields}], "annotations": rows, "categories": CATEGORIES, **more}
+    write(root, {**image_files(image), name: json.dumps(content).encode()})
     (sample,) = DATASETS.get(source).samples(root)
     return sample
 
@@ -73,7 +79,7 @@ def test_localization_object_counting_and_spatial_agree(
     assert {rule for _, _, rule in at.ledger.dropped} == set(rules.values()) | without_partner
 
 
-def test_two_pictures_of_one_id_leave_nothing_known(tmp_path: Path) -> None:
+def test_two_images_of_one_id_leave_nothing_known(tmp_path: Path) -> None:
     """Whose annotations they are cannot be told: the dog of b.jpg would be boxed in a.jpg."""
     image = {"id": 5, "width": 8, "height": 6, "file_name": "patch0/a.jpg"}
     images = [image, {**image, "file_name": "patch0/b.jpg"}]

@@ -1,4 +1,4 @@
-"""Regions of one colour: hand-made pictures whose truth is known, and scikit-image's own merging as the oracle."""
+"""Regions of one colour: hand-made images whose truth is known, and scikit-image's own merging as the oracle."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ RED, BLUE = (200, 40, 30), (40, 60, 190)
 
 
 def motley(height: int = 480, width: int = 640, seed: int = 0) -> Pixels:
-    """Squares of 16 pixels in any colours, which nobody would call one colour, all over the picture."""
+    """Squares of 16 pixels in any colours, which nobody would call one colour, all over the image."""
     squares = stream("test.regions", seed).integers(0, 256, (-(-height // 16), -(-width // 16), 3), np.uint8)
     return squares.repeat(16, axis=0).repeat(16, axis=1)[:height, :width].copy()
 
@@ -169,7 +169,7 @@ def test_why_there_is_no_region(pixels: Pixels, told_: dict[str, Any], reason: s
 
 @settings(max_examples=25, deadline=None)
 @given(st.integers(1, 150), st.integers(1, 150), st.integers(0, 99), st.floats(0, 6), st.sampled_from((20, 60, 160)))
-def test_boxes_lie_in_the_picture_and_answers_in_the_boxes(
+def test_boxes_lie_in_the_image_and_answers_in_the_boxes(
     height: int, width: int, seed: int, sigma: float, working_px: int
 ) -> None:
     rng = stream("test.regions.property", seed)
@@ -177,15 +177,15 @@ def test_boxes_lie_in_the_picture_and_answers_in_the_boxes(
     for _ in range(3):
         (x1, x2), (y1, y2) = (np.sort(rng.integers(0, side + 1, 2)) for side in (width, height))
         pixels[y1:y2, x1:x2] = rng.integers(0, 256, 3)
-    picture = (pixels + rng.normal(0, sigma, pixels.shape)).round().clip(0, 255).astype(np.uint8)
+    image = (pixels + rng.normal(0, sigma, pixels.shape)).round().clip(0, 255).astype(np.uint8)
     asked = replace(DEFAULTS, working_px=working_px)
-    regions = coherent_regions(picture, asked)
-    assert regions == coherent_regions(picture.copy(), asked)
+    regions = coherent_regions(image, asked)
+    assert regions == coherent_regions(image.copy(), asked)
     for found in regions:
         x1, y1, x2, y2 = found.box
         assert 0 <= x1 < x2 <= width
         assert 0 <= y1 < y2 <= height
-        assert (inside(picture, found) == found.rgb).all(axis=1).any()
+        assert (inside(image, found) == found.rgb).all(axis=1).any()
         assert DEFAULTS.min_filled <= found.share_of_box <= 1
         assert 0 < found.rgb_share <= 1
 
@@ -247,8 +247,8 @@ def test_the_largest_rectangle_of_a_mask(rows: int, columns: int, bits: int) -> 
     "pixels",
     [np.zeros((4, 4), np.uint8), np.zeros((4, 4, 3)), np.zeros((4, 4, 4), np.uint8), np.zeros((0, 4, 3), np.uint8)],
 )
-def test_what_is_no_picture_is_refused(pixels: Any) -> None:
-    with pytest.raises(SnellenError, match="is no picture; give"):
+def test_what_is_no_image_is_refused(pixels: Any) -> None:
+    with pytest.raises(SnellenError, match="is no image; give"):
         best_region(pixels)
 
 

@@ -28,7 +28,7 @@ from snellen.suites.ava_bench.items import EMOTIONS, ORIENTATIONS
 
 WIDTH, HEIGHT = 64, 48
 RULES = Rules(
-    scene_pictures=5, texture=Caps(10, 12), orientation=Caps(5, 9, 2), species_pictures=5, species_birds=2,
+    scene_images=5, texture=Caps(10, 12), orientation=Caps(5, 9, 2), species_images=5, species_birds=2,
     species_others=2, words_iiit5k=5,
 )  # fmt: skip
 FIVE = range(5)
@@ -36,7 +36,7 @@ NUMBERS = count()
 
 
 def jpeg(path: Path) -> str:
-    """Write a picture that no other is; its name."""
+    """Write an image that no other is; its name."""
     pixels = stream("t", next(NUMBERS)).integers(0, 256, (HEIGHT // 8, WIDTH // 8, 3), np.uint8)
     held = io.BytesIO()
     Image.fromarray(pixels).resize((WIDTH, HEIGHT), Image.Resampling.NEAREST).save(held, "JPEG")
@@ -55,8 +55,8 @@ def plain(path: Path, value: Any) -> None:
 
 
 def classes(folder: Path, labels: Mapping[str, int]) -> None:
-    for label, pictures in labels.items():
-        for n in range(pictures):
+    for label, images in labels.items():
+        for n in range(images):
             jpeg(folder / label / f"{n}.jpg")
 
 
@@ -229,7 +229,7 @@ def test_options(built: ItemSet, task: str, source: str, options: set[str]) -> N
     assert {item.answer for item in mine} <= options
 
 
-def test_boxes_pictures_and_domains(built: ItemSet) -> None:
+def test_boxes_images_and_domains(built: ItemSet) -> None:
     def regions(task: str, source: str) -> list[Any]:
         return [item.regions for item in built.items if (item.task, item.factors["source"]) == (task, source)]
 

@@ -21,7 +21,7 @@ from snellen.core.suite import BuildOptions
 from snellen.curation.rules import Caps
 from snellen.suites.ava_bench.abilities import localization
 from snellen.suites.ava_bench.candidates.rules import Rules
-from snellen.suites.ava_bench.curated.pictures import OTHER_SIZE, UNREADABLE
+from snellen.suites.ava_bench.curated.images import OTHER_SIZE, UNREADABLE
 from snellen.suites.ava_bench.curated.recipe import Curated
 from snellen.suites.ava_bench.curated.splits import ONE_SIDE
 
@@ -38,7 +38,7 @@ def jpeg(number: int, size: tuple[int, int] = (64, 48)) -> bytes:
 
 
 def lvis(root: Path, things_of: Mapping[int, list[tuple[int, list[float]]]], **broken: bytes) -> Path:
-    """A dataset in the form of LVIS: of every picture its things as (category, [x, y, width, height])."""
+    """A dataset in the form of LVIS: of every image its things as (category, [x, y, width, height])."""
     folder = root / "LVIS"
     (folder / "train2017").mkdir(parents=True)
     for number in things_of:
@@ -60,7 +60,7 @@ def lvis(root: Path, things_of: Mapping[int, list[tuple[int, list[float]]]], **b
 
 
 def whole(count: int = 30) -> dict[int, list[tuple[int, list[float]]]]:
-    """Every picture has a giraffe or an elephant, and one or two cups."""
+    """Every image has a giraffe or an elephant, and one or two cups."""
     box = [8.0, 8.0, 20.0, 16.0]
     return {n: [(1 + n % 2, box), *[(3, [40.0, 30.0, 6.0, 6.0])] * (1 + n // 2 % 2)] for n in range(count)}
 
@@ -74,13 +74,13 @@ def kept(items: ItemSet) -> Counter[tuple[str, str, str]]:
     return Counter((item.task, item.factors.get("thing", ""), item.split) for item in items.items)
 
 
-def test_every_class_and_bin_is_on_both_sides_and_no_picture_is(tmp_path: Path) -> None:
+def test_every_class_and_bin_is_on_both_sides_and_no_image_is(tmp_path: Path) -> None:
     lvis(tmp_path, whole())
     items = build(tmp_path)
     assert {"localization", "counting", "object"} <= {item.task for item in items.items}
     told = kept(items)
     for task in ("localization", "object"):
-        for kind in ("giraffe", "elephant"):  # 15 pictures, which must suit the counts of cups as well
+        for kind in ("giraffe", "elephant"):  # 15 images, which must suit the counts of cups as well
             assert told[task, kind, "train"] + told[task, kind, "test"] == 15
             assert 2 <= told[task, kind, "test"] <= 4
     sides: dict[str, set[str]] = {}
@@ -99,7 +99,7 @@ def test_the_set_can_be_read_and_says_what_was_kept_and_left_out(tmp_path: Path)
     assert curation[localization.NAME]["LVIS"]["kept"] == 30
     assert curation[localization.NAME]["LVIS"]["dropped"][localization.AREA] == {
         "count": 1,
-        "examples": ["train2017/000000000099.jpg: giraffe, 0.0013 of the picture"],
+        "examples": ["train2017/000000000099.jpg: giraffe, 0.0013 of the image"],
     }
     assert held.card.provenance["balance"][localization.NAME] == {
         "classes_and_bins": 2,
@@ -181,9 +181,9 @@ def test_damage_is_reported_and_nothing_else_is_lost(tmp_path: Path) -> None:
     things_of[100] = [(1, [60.0, 40.0, -5.0, 4.0])]  # inverted
     things_of[101] = [(1, [10.0, 10.0, 0.0, 5.0])]  # no area
     things_of[102] = [(1, [200.0, 10.0, 5.0, 5.0])]  # outside
-    things_of[103] = [(1, [8.0, 8.0, 20.0, 16.0])]  # the picture is cut short
-    things_of[104] = [(1, [8.0, 8.0, 20.0, 16.0])]  # the picture is of another size
-    things_of[105] = [(1, [8.0, 8.0, 20.0, 16.0])]  # no picture
+    things_of[103] = [(1, [8.0, 8.0, 20.0, 16.0])]  # the image is cut short
+    things_of[104] = [(1, [8.0, 8.0, 20.0, 16.0])]  # the image is of another size
+    things_of[105] = [(1, [8.0, 8.0, 20.0, 16.0])]  # no image
     folder = lvis(tmp_path, things_of, p103=jpeg(103)[:400], p104=jpeg(104, (80, 48)))
     (folder / "train2017" / f"{105:012}.jpg").unlink()
     path = folder / "lvis_v1_train.json"
@@ -197,18 +197,18 @@ def test_damage_is_reported_and_nothing_else_is_lost(tmp_path: Path) -> None:
     for rule in (
         "odd: inverted box",
         "odd: box without area",
-        "odd: box outside its picture",
+        "odd: box outside its image",
         "odd: two annotations of one id; the first counts",
-        "missing: picture of an annotation",
+        "missing: image of an annotation",
         "unreadable: element of annotations in another form",
         UNREADABLE,
         OTHER_SIZE,
     ):
         assert rule in rules
-    assert kept(items)["localization", "giraffe", "train"] >= 11  # picture 0 lost an annotation, and is left out
+    assert kept(items)["localization", "giraffe", "train"] >= 11  # image 0 lost an annotation, and is left out
 
 
-def test_classes_of_too_few_pictures_are_reported(tmp_path: Path) -> None:
+def test_classes_of_too_few_images_are_reported(tmp_path: Path) -> None:
     lvis(tmp_path, {n: [(1, [8.0, 8.0, 20.0, 16.0])] for n in range(5)} | {9: [(2, [8.0, 8.0, 20.0, 16.0])]})
     items = build(tmp_path, tasks=("localization",))
     assert set(kept(items)) == {("localization", "giraffe", "train"), ("localization", "giraffe", "test")}
@@ -216,9 +216,9 @@ def test_classes_of_too_few_pictures_are_reported(tmp_path: Path) -> None:
     assert dropped["fewer than 5 in a bin of a class"] == {"count": 1, "examples": ["elephant"]}
 
 
-def test_a_copy_of_a_picture_does_not_stand_on_the_other_side(tmp_path: Path) -> None:
+def test_a_copy_of_an_image_does_not_stand_on_the_other_side(tmp_path: Path) -> None:
     things_of = {n: [(1, [8.0, 8.0, 20.0, 16.0])] for n in range(20)}
-    same = {f"p{n}": jpeg(n % 5) for n in range(20)}  # five pictures, each under four numbers
+    same = {f"p{n}": jpeg(n % 5) for n in range(20)}  # five images, each under four numbers
     lvis(tmp_path, things_of, **same)
     items = build(tmp_path, tasks=("object",))
     tests = {item.query[0].sha256 for item in items.items if item.split == "test"}
@@ -251,7 +251,7 @@ def test_frames_of_a_video_stand_on_one_side(tmp_path: Path) -> None:
     assert sides["VSCrowd/train_018"] == sides["VSCrowd/train_019"]
 
 
-def test_a_bin_that_only_one_picture_serves_is_left_out(tmp_path: Path) -> None:
+def test_a_bin_that_only_one_image_serves_is_left_out(tmp_path: Path) -> None:
     things_of = {n: [(1, [8.0, 8.0, 20.0, 16.0])] for n in range(6)}
     lvis(tmp_path, things_of, **{f"p{n}": jpeg(0) for n in range(6)})
     with pytest.raises(SnellenError, match=ONE_SIDE):

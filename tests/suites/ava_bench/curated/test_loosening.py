@@ -1,4 +1,4 @@
-"""`--rules FILE` and what `--plan` says of rules that leave a user's pictures with nothing."""
+"""`--rules FILE` and what `--plan` says of rules that leave a user's images with nothing."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def options(root: Path, **fields: Any) -> BuildOptions:
 
 @pytest.fixture
 def own(tmp_path: Path) -> Path:
-    """Twelve pictures: 1, 2 or 3 cups in four each, and a giraffe that fills 4 of 3072 square pixels."""
+    """Twelve images: 1, 2 or 3 cups in four each, and a giraffe that fills 4 of 3072 square pixels."""
     lvis(
         tmp_path,
         {n: [(GIRAFFE, [8.0, 8.0, 2.0, 2.0]), *[(CUP, [40.0, 30.0, 6.0, 6.0])] * (1 + n % 3)] for n in range(12)},
@@ -37,7 +37,7 @@ def advice(root: Path, task: str, **fields: Any) -> list[str]:
 
 
 def test_the_plan_names_the_rule_and_a_value_that_leaves_something(own: Path) -> None:
-    """Counting wants 15 pictures a count and 5 counts; here are 4 pictures of each of 3 counts."""
+    """Counting wants 15 images a count and 5 counts; here are 4 images of each of 3 counts."""
     (line,) = advice(own, "counting")
     assert line == (
         "counting, LVIS: nothing is left; counted_open leaves nothing, where {counted_open: {minimum: 4, min_bins: 3}} "
@@ -63,7 +63,7 @@ def test_the_value_it_names_builds_a_set_whose_card_tells(own: Path) -> None:
 
 
 def build_hash(own: Path) -> str:
-    """Of the same pictures by other rules."""
+    """Of the same images by other rules."""
     rules = own / "others.yaml"
     rules.write_text("counted_open: {minimum: 3, min_bins: 3}\n")
     return build(SUITE, "curated", BuildOptions(
@@ -76,7 +76,7 @@ def test_where_no_rule_is_to_blame_the_reasons_are_named(tmp_path: Path) -> None
     (line,) = advice(tmp_path, "localization")
     assert line == (
         "localization, object, LVIS: nothing is left; no threshold is to blame, but: "
-        "several things of the category in the picture (24)"
+        "several things of the category in the image (24)"
     )
 
 

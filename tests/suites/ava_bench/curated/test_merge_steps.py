@@ -1,4 +1,4 @@
-"""What a subject says of labels and pictures becomes rows that count only once a person has confirmed them."""
+"""What a subject says of labels and images becomes rows that count only once a person has confirmed them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from snellen.core.response import Response
 from snellen.curation.results import StepResult
 from snellen.suites.ava_bench.candidates.choices import read_choices
 from snellen.suites.ava_bench.curated.merge_steps import (
-    TexturePicture,
+    TextureImage,
     choices_text,
     clutter_items,
     label_items,
@@ -51,7 +51,7 @@ def names_said(root: Path) -> StepResult:
     return answered(root, items, texts)
 
 
-def test_one_question_a_label_without_a_picture_and_nothing_told_by_ids() -> None:
+def test_one_question_a_label_without_an_image_and_nothing_told_by_ids() -> None:
     items = label_items({**LABELS, "AID": ["Airport", "Airport"]}, "scene")
     assert [item.item_id for item in items] == [f"scene-name-{k:04d}" for k in range(6)]
     assert "classes of scenes 'gas_station'" in items[2].question
@@ -97,22 +97,21 @@ def test_actions_keep_their_small_letters(tmp_path: Path) -> None:
     assert [(row["labels"], row["name"]) for row in rows] == [(["jogging", "running"], "running")]
 
 
-def textured() -> list[TexturePicture]:
+def textured() -> list[TextureImage]:
     names = ("dtd/images/a.jpg", "dtd/images/b.jpg", "dtd/images/c.jpg", "dtd/images/d.jpg")
-    media = [Media(f"{k}" * 64, "picture", "png", 8, 8) for k in range(4)]
+    media = [Media(f"{k}" * 64, "image", "png", 8, 8) for k in range(4)]
     return [
-        TexturePicture("DTD", name, "banded", media_of_picture)
-        for name, media_of_picture in zip(names, media, strict=True)
+        TextureImage("DTD", name, "banded", media_of_image) for name, media_of_image in zip(names, media, strict=True)
     ]
 
 
-def test_pictures_with_the_texture_on_a_part_are_proposed_for_discarding(tmp_path: Path) -> None:
+def test_images_with_the_texture_on_a_part_are_proposed_for_discarding(tmp_path: Path) -> None:
     items = clutter_items(textured())
     assert items[0].query == (textured()[0].media,)
     assert "'banded'" in items[0].question
     texts = {items[0].item_id: "Part.", items[1].item_id: "fills", items[2].item_id: "in part, I think"}
     rows = proposed_discards(answered(tmp_path / "set", items, texts))
-    assert [row["picture"] for row in rows] == ["dtd/images/a.jpg"]
+    assert [row["image"] for row in rows] == ["dtd/images/a.jpg"]
     path = tmp_path / "textures.yaml"
     path.write_text(choices_text("discarded", rows).replace("state: proposed", "state: confirmed"), "utf-8")
     assert read_choices(tmp_path).discarded("DTD") == {"dtd/images/a.jpg"}

@@ -1,4 +1,4 @@
-"""Merges and discarded pictures: proposed by a run, confirmed by a person, and only then in a set."""
+"""Merges and discarded images: proposed by a run, confirmed by a person, and only then in a set."""
 
 from __future__ import annotations
 
@@ -96,17 +96,17 @@ def test_people_decide_about_proposals(tmp_path: Path) -> None:
         )
 
 
-def test_people_say_which_textures_fill_their_picture(tmp_path: Path) -> None:
+def test_people_say_which_textures_fill_their_image(tmp_path: Path) -> None:
     folders(tmp_path / "data" / "DTD" / "images", {"dotted": 6})
     queue = write_queue("texture-clutter", build("texture-clutter", tmp_path, "work"), tmp_path / "queue")
     entry = {item.item_id: ("part" if item is queue.items[0] else "fills", "") for item in queue.items}
     people = reviewed_by(queue, {"ann": entry, "bob": entry}, tmp_path / "people")
     build("texture-discards", tmp_path, "review", inputs={"texture-clutter": people})
     (row,) = yaml.safe_load((tmp_path / "review" / "choices" / "textures.yaml").read_text())["discarded"]
-    assert (row["state"], row["picture"]) == ("confirmed", queue.items[0].provenance["texture_picture"])
+    assert (row["state"], row["image"]) == ("confirmed", queue.items[0].provenance["texture_image"])
 
 
-def test_texture_pictures_that_show_scenes_are_left_out_once_confirmed(tmp_path: Path) -> None:
+def test_texture_images_that_show_scenes_are_left_out_once_confirmed(tmp_path: Path) -> None:
     folders(tmp_path / "data" / "DTD" / "images", {"dotted": 6, "woven": 6})
     torn = tmp_path / "data" / "DTD" / "images" / "woven" / "torn.png"
     torn.write_bytes((torn.parent / "0.png").read_bytes()[:60])

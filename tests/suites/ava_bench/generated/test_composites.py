@@ -1,4 +1,4 @@
-"""Composite tasks about rendered tables: true by the scene, level, and without a picture more."""
+"""Composite tasks about rendered tables: true by the scene, level, and without an image more."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_most_of_a_group_have_one_colour(count: int, first: set[int], second: se
         assert not (count > 1 and colours["red"] == count)
 
 
-def test_they_need_no_picture_more() -> None:
+def test_they_need_no_image_more() -> None:
     for n in (1, 4, 12, 200):
         everything = Generated().plan(BuildOptions(Path("unused"), n=n))
         atomic = Generated().plan(
@@ -59,12 +59,12 @@ def test_they_need_no_picture_more() -> None:
                 Path("unused"), n=n, tasks=tuple(task for task in recipe.generated_tasks() if task not in COMPOSITES)
             )
         )
-        assert everything["pictures"] == atomic["pictures"]
+        assert everything["images"] == atomic["images"]
         assert [everything["items"][task] for task in COMPOSITES] == [n, n]
     assert recipe.make_design(QUICK).displays == {"test": 0, "train": 0}
 
 
-def test_pictures_that_serve_more_stand_in_for_others() -> None:
+def test_images_that_serve_more_stand_in_for_others() -> None:
     assert recipe._turns([2, 0, 3], 9) == [(0, 0), (2, 0), (0, 1), (2, 1), (2, 2)]
     assert recipe._turns([2, 0, 3], 2) == [(0, 0), (2, 0)]
 
@@ -81,7 +81,7 @@ def test_there_are_as_many_as_wanted_each_asked_once(built: ItemSet) -> None:
 
 def test_things_of_a_colour_are_counted_among_others(built: ItemSet, drawn_tables: list[Table]) -> None:
     for item in of(built, "counting-by-colour"):
-        table = drawn_tables[item.provenance["picture"]]
+        table = drawn_tables[item.provenance["image"]]
         told = re.fullmatch(r"How many (\w+) (\w+)s are in the image\?", item.question)
         assert told is not None
         shape, factors = tabletop_scenes.KINDS[told[2]]
@@ -103,7 +103,7 @@ def test_things_of_a_colour_are_counted_among_others(built: ItemSet, drawn_table
 
 def test_the_nearer_of_two_that_are_alone_in_their_kind(built: ItemSet, drawn_tables: list[Table]) -> None:
     for item in of(built, "nearer-localization"):
-        table = drawn_tables[item.provenance["picture"]]
+        table = drawn_tables[item.provenance["image"]]
         told = re.search(r"the (\w+) or the (\w+)\.$", item.question)
         assert told is not None
         away = {}
@@ -133,7 +133,7 @@ def test_observers(built: ItemSet, tmp_path: Path) -> None:
         best = 1.0 if task == "nearer-localization" else 0.0
         if blind.get(subject) in ABILITIES[task].requires:
             assert abs(row["value"] - best) > 0.25
-            # Nine items in three pictures: an interval over so few clusters would be no test.
+            # Nine items in three images: an interval over so few clusters would be no test.
             assert abs(row["value"] - row["chance"]) < abs(row["value"] - best)
         else:
             assert row["value"] == pytest.approx(best, abs=1e-4)

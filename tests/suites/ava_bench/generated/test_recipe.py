@@ -1,4 +1,4 @@
-"""Generated pictures: balance, truth against other geometry, splits, and what ideal observers make of it."""
+"""Generated images: balance, truth against other geometry, splits, and what ideal observers make of it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from snellen.core.itemset import ItemSet
 from snellen.core.media import MediaFolder
 from snellen.core.suite import BuildOptions
 from snellen.exam import run
-from snellen.stimuli.render.toy import toy_picture
+from snellen.stimuli.render.toy import toy_image
 from snellen.stimuli.scenes import COLOURS, RenderSpec, truth
 from snellen.stimuli.scenes.raster import project
 from snellen.stimuli.scenes.shapes import place_points, unit_mesh
@@ -51,12 +51,12 @@ def of(built: ItemSet, task: str) -> list[Item]:
     return [item for item in built.items if item.task == task]
 
 
-def test_pictures_keep_to_their_budget() -> None:
+def test_images_keep_to_their_budget() -> None:
     for n, tests, lessons in ((1, 1, 1), (4, 4, 2), (12, 12, 8), (36, 20, 24), (200, 67, 133)):
         plan = recipe.Generated().plan(BuildOptions(NOWHERE, n=n))
         assert plan["tables"] == plan["displays"] == tests + lessons
         assert plan["close_ups"] == n + 3 * lessons, "of displays to test on only those that are asked about"
-        assert plan["pictures"] == 2 * (tests + lessons) + plan["close_ups"]
+        assert plan["images"] == 2 * (tests + lessons) + plan["close_ups"]
         assert set(plan["items"].values()) == {n}
         assert set(plan["train_items"].values()) == {SLOTS * lessons}
     checkup = recipe.make_design(BuildOptions(NOWHERE))
@@ -91,8 +91,8 @@ def test_items_and_splits(built: ItemSet, made: Design) -> None:
     assert not clusters["test"] & clusters["train"]
     shown = {split: {i.query[0].sha256 for i in built.items if i.split == split} for split in ("test", "train")}
     assert not shown["test"] & shown["train"]
-    pictures = {(i.stimulus_id, i.query[0].sha256) for i in built.items}
-    assert len(pictures) == len({stimulus for stimulus, _ in pictures}), "one picture a stimulus"
+    images = {(i.stimulus_id, i.query[0].sha256) for i in built.items}
+    assert len(images) == len({stimulus for stimulus, _ in images}), "one image a stimulus"
 
 
 def test_no_question_is_asked_twice(built: ItemSet) -> None:
@@ -135,7 +135,7 @@ def test_cards_are_dealt_evenly() -> None:
 
 
 def test_choices_are_taken_back_until_all_are_even() -> None:
-    """Whoever may choose first leaves what others cannot do without; two items of a picture never choose the same."""
+    """Whoever may choose first leaves what others cannot do without; two items of an image never choose the same."""
     either, only = [{"answer": "a"}, {"answer": "b"}], [{"answer": "a"}]
     for seed in range(8):
         rng = np.random.default_rng(seed)
@@ -162,7 +162,7 @@ def test_truth_of_some_is_truth_of_each_among_all(drawn_tables: list[Table]) -> 
     table = drawn_tables[1]
     shot = table.shot
     whole = truth(shot.scene, shot.camera)
-    asked = tabletop_truth.tabletop_truth(table, toy_picture(shot.scene, shot.camera))
+    asked = tabletop_truth.tabletop_truth(table, toy_image(shot.scene, shot.camera))
     assert all(one.visible_fraction == 1 for one in whole.solids)
     for seen in asked.solids:
         told = whole[str(seen.number)]
@@ -175,14 +175,14 @@ def test_answers_about_tables_are_true_by_corners_and_centres(built: ItemSet, dr
     by_number = dict(enumerate(drawn_tables))
 
     def thing_in(item: Item, name: str) -> tuple[Table, int]:
-        table = by_number[item.provenance["picture"]]
+        table = by_number[item.provenance["image"]]
         x1, y1, x2, y2 = item.regions[name]
         centres, _ = project(table.shot.camera, np.array([s.pose.position_m for s in table.shot.scene.solids]))
         (number,) = (n for n, (x, y) in enumerate(centres) if x1 <= x <= x2 and y1 <= y <= y2)
         return table, number
 
     for item in of(built, "counting"):
-        table = by_number[item.provenance["picture"]]
+        table = by_number[item.provenance["image"]]
         shape, factors = tabletop_scenes.KINDS[item.factors["thing"].removesuffix("s")]
         proportions = np.array(factors) / max(factors)
         alike = [
@@ -218,7 +218,7 @@ def test_answers_about_tables_are_true_by_corners_and_centres(built: ItemSet, dr
             assert item.answer == ("red", "blue")[feet[1] < feet[0]]
 
 
-def test_colours_are_those_of_the_picture(built: ItemSet, drawn_tables: list[Table]) -> None:
+def test_colours_are_those_of_the_image(built: ItemSet, drawn_tables: list[Table]) -> None:
     media = MediaFolder(built.root / "media")
     for item in of(built, "colour"):
         x1, y1, x2, y2 = (int(side) for side in item.regions["red"])
@@ -284,7 +284,7 @@ def test_close_ups_show_one_tower_each_and_are_scenes_of_their_own(
 ) -> None:
     for item in of(built, "fine-grained"):
         slot = item.provenance["close_up"]
-        shot = drawn_displays[item.provenance["picture"]].close_ups[slot]
+        shot = drawn_displays[item.provenance["image"]].close_ups[slot]
         assert (item.query[0].width, item.query[0].height) == (120, 120), "two thirds of 180"
         below, above = shot.scene.solids
         assert display_scenes.object_of(below.name) == item.factors["group"] == tuple(TOWERS)[slot]
@@ -306,7 +306,7 @@ def test_close_ups_are_drawn_only_where_they_are_asked_about() -> None:
         assert plan["close_ups"] == close_ups, "one of each of three displays to test on, three of two to train on"
 
 
-def test_every_stored_picture_is_in_an_item(built: ItemSet) -> None:
+def test_every_stored_image_is_in_an_item(built: ItemSet) -> None:
     shown = {media.sha256 for item in built.items for media in item.media()}
     assert {path.stem for path in (built.root / "media").rglob("*.png")} == shown
 
@@ -329,7 +329,7 @@ def test_a_rod_of_a_metre_lies_on_every_table_and_the_question_says_so(
 
 
 def test_a_third_of_a_coloured_thing_is_seen_beside_its_frame() -> None:
-    """A thing of 20 x 20 pixels in a picture of 240 x 180, where lines are two pixels wide."""
+    """A thing of 20 x 20 pixels in an image of 240 x 180, where lines are two pixels wide."""
     mask = np.zeros((180, 240), bool)
     mask[100:120, 50:70] = True
     assert line_px(240, 180) == 2

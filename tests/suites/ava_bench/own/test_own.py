@@ -19,7 +19,7 @@ from snellen.datasets.sample import Sample
 from snellen.exam import run
 from snellen.suites.ava_bench.own.recipe import Own
 from tests.cli.conftest import Command, snellen  # noqa: F401  # the fixture
-from tests.helpers.own_pictures import BOX_CLASSES, boxed_pictures, write_coco, write_table, write_voc, write_yolo
+from tests.helpers.own_images import BOX_CLASSES, boxed_images, write_coco, write_table, write_voc, write_yolo
 from tests.helpers.shards import IMAGE, class_label, write_shard
 
 WITH_BOXES = {"localization", "object", "counting", "spatial", "colour"}
@@ -28,9 +28,9 @@ WITH_COLUMNS = {"absolute-depth", "relative-depth", "nearer-localization", "orie
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Pictures, and their boxes in every form."""
+    """Images, and their boxes in every form."""
     folder = tmp_path_factory.mktemp("own")
-    rows = boxed_pictures(folder / "images", 45)
+    rows = boxed_images(folder / "images", 45)
     write_table(folder / "all.csv", rows)
     write_table(folder / "plain.csv", rows, "path", "class", "x1", "y1", "x2", "y2")
     write_coco(folder / "boxes.json", rows)
@@ -41,19 +41,19 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def write_dataset(path: Path, images: Path, rows: list[dict[str, Any]]) -> Path:
-    """The rows as a dataset of the Hugging Face libraries, a picture a row."""
+    """The rows as a dataset of the Hugging Face libraries, an image a row."""
     names, labels = sorted({row["path"] for row in rows}), list(BOX_CLASSES)
     things = [[row for row in rows if row["path"] == name] for name in names]
     objects = [
         {
-            "bbox": [[row["x1"], row["y1"], row["x2"] - row["x1"], row["y2"] - row["y1"]] for row in of_picture],
-            "category": [labels.index(row["class"]) for row in of_picture],
+            "bbox": [[row["x1"], row["y1"], row["x2"] - row["x1"], row["y2"] - row["y1"]] for row in of_image],
+            "category": [labels.index(row["class"]) for row in of_image],
         }
-        for of_picture in things
+        for of_image in things
     ]
-    pictures = [{"bytes": (images / name).read_bytes(), "path": name} for name in names]
+    cells = [{"bytes": (images / name).read_bytes(), "path": name} for name in names]
     features = {"image": IMAGE, "objects": {"category": {"feature": class_label(*labels), "_type": "List"}}}
-    return write_shard(path, {"image": pictures, "objects": objects}, features)
+    return write_shard(path, {"image": cells, "objects": objects}, features)
 
 
 def build(root: Path, boxes: str, out: Path, **fields: Any) -> ItemSet:
@@ -76,16 +76,16 @@ def test_one_command_makes_a_set_of_a_coco_file(
     coco = ("--source", f"boxes={root / 'boxes.json'}")
     code, out, told = snellen("build", "ava-bench/counting", *words, *coco, "--out", tmp_path / "set", "--json")
     assert code == 0, told
-    # Two classes in 45 pictures, once or twice: 9 pictures have two balls, 15 two crates; the commoner are cut at 30.
+    # Two classes in 45 images, once or twice: 9 images have two balls, 15 two crates; the commoner are cut at 30.
     assert json.loads(out)["counts"] == {"counting": {"train": 42, "test": 42}}
     code, out, told = snellen("build", "ava-bench", *words, *coco, "--plan", "--json")
     assert code == 0, told
     plan = json.loads(out)
     assert {name.split()[0] for name in plan["items"]} == WITH_BOXES
-    assert (plan["pictures"], plan["things"]) == (45, {"ball": 54, "crate": 60})
+    assert (plan["images"], plan["things"]) == (45, {"ball": 54, "crate": 60})
     without = "\n".join(plan["without"])
     assert "ocr: needs a column text" in without
-    assert "scene: needs pictures of one class each" in without
+    assert "scene: needs images of one class each" in without
 
 
 def test_all_forms_say_the_same(root: Path) -> None:
@@ -100,7 +100,7 @@ def test_all_forms_say_the_same(root: Path) -> None:
 
 
 def things_of(boxes: OwnBoxes) -> dict[str, list[tuple[str, tuple[int, ...]]]]:
-    """By picture the classes and boxes."""
+    """By image the classes and boxes."""
     return {
         sample.record_id: sorted(
             (thing.label, tuple(round(side) for side in thing.box)) for thing in sample.annotations if thing.box
@@ -148,7 +148,7 @@ def test_some_are_marked_is_not_all_are(root: Path, tmp_path: Path) -> None:
         build(root, "boxes.json", tmp_path / "set", tasks=("counting",), settings={"exhaustive": "no"})
 
 
-def test_a_picture_turned_by_its_header_is_left_out(root: Path, tmp_path: Path) -> None:
+def test_an_image_turned_by_its_header_is_left_out(root: Path, tmp_path: Path) -> None:
     exif = Image.Exif()
     exif[274] = 6
     (tmp_path / "images").mkdir()

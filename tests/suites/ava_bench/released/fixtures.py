@@ -80,7 +80,7 @@ CUT = {
 """Questions whose options are written again letter for letter; that of relative depth is not."""
 
 
-def picture(shade: int, size: tuple[int, int] = SIZE, format: str = "PNG") -> bytes:
+def image(shade: int, size: tuple[int, int] = SIZE, format: str = "PNG") -> bytes:
     held = io.BytesIO()
     noise = np.random.default_rng(shade).integers(0, 255, (size[1], size[0], 3), np.uint8)
     Image.fromarray(noise).save(held, format)
@@ -94,7 +94,7 @@ def record(task: str, number: int, said: str | None = None, asked: str | None = 
         {"from": "human", "value": f"<image>\n{question if asked is None else asked}"},
         {"from": "gpt", "value": answer if said is None else said},
     ]
-    return {"id": f"{task}/{number}", "image": picture(number), "conversations": turns, **told}
+    return {"id": f"{task}/{number}", "image": image(number), "conversations": turns, **told}
 
 
 def shard(path: Path, rows: Sequence[Mapping[str, Any]], group: int = 3) -> None:
@@ -114,7 +114,7 @@ def hub(root: Path, rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> Path:
 
 
 def tree(root: Path, rows: Mapping[str, Sequence[Mapping[str, Any]]], split: str = "train") -> Path:
-    """The same unpacked: a JSON file a task, and pictures."""
+    """The same unpacked: a JSON file a task, and images."""
     for task, held in rows.items():
         folder, told = root / "AVA-Bench" / split / released_form(task).folder, []
         (folder / "images").mkdir(parents=True, exist_ok=True)

@@ -22,7 +22,7 @@ def test_options_are_listed_again_as_they_stood_or_not_cut() -> None:
     assert kept.options == ("red", "blue")
 
 
-def test_a_box_is_led_from_the_padded_square_to_pixels_of_the_picture() -> None:
+def test_a_box_is_led_from_the_padded_square_to_pixels_of_the_image() -> None:
     # 200 x 100 in the middle of a square of 200: 50 pixels of padding above. 0.5 x 200 - 50 = 50.
     assert stored_box([0.25, 0.5, 0.75, 0.7], 200, 100) == pytest.approx((50, 50, 150, 90))
     # 100 x 201: 50 pixels to the left, 51 to the right. 0.5 x 201 - 50 = 50.5.

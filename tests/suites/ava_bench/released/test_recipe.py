@@ -29,7 +29,7 @@ from snellen.suites.ava_bench.released.recipe import HELD_OUT, RELEASED
 from snellen.suites.ava_bench.tasks import AXES, presented
 from snellen.suites.ava_bench.transforms import Padded, UnitFrame
 from tests.suites.ava_bench.fixtures import ATOMIC, TASK_BY_NAME
-from tests.suites.ava_bench.released.fixtures import ANSWERS, CUT, SAID, hub, one_each, picture, record, shard, tree
+from tests.suites.ava_bench.released.fixtures import ANSWERS, CUT, SAID, hub, image, one_each, record, shard, tree
 
 
 def built(root: Path, out: Path, **told: Any) -> ItemSet:
@@ -87,7 +87,7 @@ def test_factors_are_those_that_results_are_split_by(tmp_path: Path) -> None:
 
 
 def test_what_is_shown_gives_the_released_box_again(tmp_path: Path) -> None:
-    row = record("localization", 1, said="[0.30, 0.40, 0.60, 0.70]", image=picture(1, (60, 31)))
+    row = record("localization", 1, said="[0.30, 0.40, 0.60, 0.70]", image=image(1, (60, 31)))
     items = built(tree(tmp_path / "in", {"localization": [row]}), tmp_path / "out")
     (item,) = items.items
     media, rng = MediaFolder(tmp_path / "made", items.media), np.random.default_rng(0)
@@ -109,9 +109,9 @@ def test_records_left_out_are_counted_in_the_card(tmp_path: Path) -> None:
     assert "counting: 2 records left out, the id is used twice" in notes
 
 
-def test_a_box_on_the_padding_is_left_out_when_its_picture_is_known(tmp_path: Path) -> None:
+def test_a_box_on_the_padding_is_left_out_when_its_image_is_known(tmp_path: Path) -> None:
     said = "[0, 0, 1, 0.2]", "", "[0, 0.5, 1, 0.75]"
-    rows = [record("localization", n, one, image=picture(n, (64, 32))) for n, one in enumerate(said)]
+    rows = [record("localization", n, one, image=image(n, (64, 32))) for n, one in enumerate(said)]
     with pytest.warns(UserWarning, match="left out"):
         items = built(hub(tmp_path / "in", {"localization": rows}), tmp_path / "out")
     assert [item.answer for item in items.items] == [(0, 16, 64, 32)]
@@ -158,19 +158,19 @@ def test_all_that_is_wrong_with_a_tree_is_said_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("format", ["PNG", "JPEG"])
-def test_pictures_that_are_cut_off_or_missing_refuse_the_build(format: str, tmp_path: Path) -> None:
-    whole = picture(1, (64, 64), format)
-    images = [whole, whole[: len(whole) // 2], None, b"no picture"]
+def test_images_that_are_cut_off_or_missing_refuse_the_build(format: str, tmp_path: Path) -> None:
+    whole = image(1, (64, 64), format)
+    images = [whole, whole[: len(whole) // 2], None, b"no image"]
     rows = [record("ocr", n, image=raw) for n, raw in enumerate(images)]
     said = refused(hub(tmp_path / "in", {"ocr": rows}), tmp_path / "out")
     assert "3 of the released files" in said
-    assert "train-00000-of-00002.parquet row 2: image: not a whole, readable picture" in said
+    assert "train-00000-of-00002.parquet row 2: image: not a whole, readable image" in said
     assert "train-00001-of-00002.parquet row 1: image: missing" in said
     assert "train-00001-of-00002.parquet row 2: image: not a whole" in said
 
 
 def test_an_error_lists_fifty(tmp_path: Path) -> None:
-    rows = [record("ocr", n, image=b"no picture") for n in range(MAX_LISTED_PROBLEMS + 3)]
+    rows = [record("ocr", n, image=b"no image") for n in range(MAX_LISTED_PROBLEMS + 3)]
     said = refused(hub(tmp_path / "in", {"ocr": rows}), tmp_path / "out")
     assert said.count("not a whole") == MAX_LISTED_PROBLEMS
     assert said.endswith("… and 3 more")
@@ -198,15 +198,15 @@ def test_what_is_missing_altogether_is_said(tmp_path: Path) -> None:
 
 
 def many(count: int = 120) -> list[dict[str, Any]]:
-    """Records of which three at a time share a picture."""
-    return [record("counting", n, str(n % 30 + 1), image=picture(n // 3, (8, 8))) for n in range(count)]
+    """Records of which three at a time share an image."""
+    return [record("counting", n, str(n % 30 + 1), image=image(n // 3, (8, 8))) for n in range(count)]
 
 
 def shape(items: Sequence[Item]) -> dict[str, str]:
     return {str(item.provenance["id"]).replace("/", "_"): item.split for item in items}
 
 
-def test_the_hold_out_goes_by_picture_and_hangs_on_nothing_but_the_seed(tmp_path: Path) -> None:
+def test_the_hold_out_goes_by_image_and_hangs_on_nothing_but_the_seed(tmp_path: Path) -> None:
     root = hub(tmp_path / "in", {"counting": many()})
     items = built(root, tmp_path / "a")
     splits = {item.query[0].sha256: set[str]() for item in items.items}
@@ -237,11 +237,11 @@ def test_a_test_file_of_the_users_own_is_the_test_split(tmp_path: Path) -> None:
     assert not any("both" in note for note in items.card.notes)
 
 
-def test_a_picture_in_both_files_is_told(tmp_path: Path) -> None:
+def test_an_image_in_both_files_is_told(tmp_path: Path) -> None:
     root = tree(tmp_path / "in", {"counting": [record("counting", 1), record("counting", 2)]})
     tree(root, {"counting": [record("counting", 1), record("counting", 3)]}, "test")
     notes = built(root, tmp_path / "out").card.notes
-    assert "counting: 1 pictures are both in the training and in the test file" in notes
+    assert "counting: 1 images are both in the training and in the test file" in notes
 
 
 def test_n_draws_test_items_and_four_times_as_many_to_train_on(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ from tests.helpers.journey import arm
 from tests.suites.ava_bench.fixtures import ATOMIC, COMPOSITES, HEIGHT, TASK_BY_NAME, WIDTH, shown
 from tests.suites.ava_bench.report.test_sections import ALL, Says, found, line, run, start
 from tests.suites.ava_bench.test_scoring import replied
-from tests.suites.ava_bench.test_tasks import PERFECT, SUITE, picture, said
+from tests.suites.ava_bench.test_tasks import PERFECT, SUITE, image, said
 
 LEFT, RIGHT = (10.0, 20.0, 50.0, 60.0), (100.0, 10.0, 180.0, 90.0)
 """1600 and 6400 of 20000 pixels."""
@@ -97,7 +97,7 @@ def test_ideal_observers_are_told_a_world_for_each_dimension() -> None:
 
 def test_how_they_are_shown(tmp_path: Path) -> None:
     media = MediaFolder(tmp_path)
-    for item in (counted(picture=picture(media, 1)), nearer(picture=picture(media, 1))):
+    for item in (counted(image=image(media, 1)), nearer(image=image(media, 1))):
         (point,) = parse_conditions(AXES, "format=paper")
         assert said(item, media, "format=paper") == item.question
         view = item.view()
@@ -153,7 +153,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> ItemSet:
     root = tmp_path_factory.mktemp("composed")
     media, held = MediaFolder(root / "media"), list[Item]()
     for n in range(30):
-        of = shown(f"{n:02}", picture=picture(media, n), known=True)
+        of = shown(f"{n:02}", image=image(media, n), known=True)
         box, far = (5.0 * n, 2.0 * n, 5.0 * n + 40, 2.0 * n + 30), (0.0, 60.0 - 2 * n, 10.0, 99.0)
         held.append(counting_by_colour_item(of, "red", "cubes", n + 1, 2 * n + 3))
         held.append(nearer_localization_item(of, ("egg", "cone"), (box, far), (2.0, 3.0), "indoor"))
@@ -190,7 +190,7 @@ def test_who_misses_either_dimension_falls_to_chance(
 
 
 def composed_items() -> list[Item]:
-    """Four pictures with both composite tasks and three abilities; see `says` for who answers what."""
+    """Four images with both composite tasks and three abilities; see `says` for who answers what."""
     held = []
     for n in range(4):
         of = shown(str(n))
@@ -205,7 +205,7 @@ def composed_items() -> list[Item]:
 
 
 def right_on(**numbers: tuple[int, ...]) -> Says:
-    """By task: right on these pictures; else no answer, which is the worst score."""
+    """By task: right on these images; else no answer, which is the worst score."""
 
     def says(item: Item) -> str:
         right = int(item.cluster_id) in numbers[item.task.replace("-", "_")]

@@ -62,7 +62,7 @@ def itemset(items: Sequence[Item]) -> ItemSet:
 
 
 def right_on(*numbers: int) -> Says:
-    """Right on these pictures; else the whole picture, twice the number, a wrong place, other letters."""
+    """Right on these images; else the whole image, twice the number, a wrong place, other letters."""
 
     def says(item: Item) -> str:
         if int(item.cluster_id.rpartition("-")[2]) in numbers:
@@ -136,7 +136,7 @@ def test_scores_with_chance(three: dict[str, ReportSection]) -> None:
         "spatial ↑",
     ]
     half = line(told, "half")
-    # Twice the number is an error of 1 on two of four; the whole picture has a GIoU of 0.4 with the big box.
+    # Twice the number is an error of 1 on two of four; the whole image has a GIoU of 0.4 with the big box.
     assert half["counting mae_over_gt ↓"].startswith("0.500, too few items")
     assert half["localization giou ↑"].startswith("0.700, too few items")
     assert half["spatial ↑"].startswith("50, too few items")  # Wilson's interval of 2 of 4 is [10, 90]
@@ -200,7 +200,7 @@ def test_subgroups(three: dict[str, ReportSection]) -> None:
     sizes = three["subgroups-localization"]
     assert "Figure 8b" in sizes.title
     assert list(sizes.table.columns[2:]) == ["box size 0-0.1", "box size 0.3-0.5"]
-    # The whole picture overlaps the small boxes by 0.04 and 0.1, the big one by 0.4.
+    # The whole image overlaps the small boxes by 0.04 and 0.1, the big one by 0.4.
     assert [start(cell) for cell in list(line(sizes, "none").values())[1:]] == [0.235, 0.07, 0.4]
     assert "subgroups-spatial" not in three  # one place, one source: nothing to split
 

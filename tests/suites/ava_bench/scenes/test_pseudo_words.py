@@ -23,9 +23,9 @@ def drawn(letter: str, face: str) -> Pixels:
 
     font = ImageFont.truetype(f"{get_data_path()}/fonts/ttf/{FACES[face]}", 400)
     capital = -round(font.getbbox("H", anchor="ls")[1])
-    picture = Image.new("L", (3 * capital, capital))
-    ImageDraw.Draw(picture).text((capital, capital), letter, 255, font=font, anchor="ls")
-    held = np.asarray(picture) > 127
+    image = Image.new("L", (3 * capital, capital))
+    ImageDraw.Draw(image).text((capital, capital), letter, 255, font=font, anchor="ls")
+    held = np.asarray(image) > 127
     columns = np.flatnonzero(held.any(axis=0))
     return np.asarray(held[:, columns[0] : columns[-1] + 1])
 

@@ -61,19 +61,19 @@ def test_an_option_shows_the_examples_of_both_categories(toy: ItemSet, tmp_path:
         for option, name in zip(item.options, item.provenance["pairs"], strict=True):
             about = next(one for one in toy.task("category-building") if one.group_id == name)
             assert item.measures[option.key] == about.measures["distance"]
-            for picture, key in zip(option.media, "AB", strict=True):
+            for image, key in zip(option.media, "AB", strict=True):
                 examples = tuple(media for demo in about.support if demo.answer == key for media in demo.media)
                 assert len(examples) == 4
-                assert picture == lay_out(Montage(examples, 2), MediaFolder(tmp_path / "again", toy.media))
+                assert image == lay_out(Montage(examples, 2), MediaFolder(tmp_path / "again", toy.media))
         assert len(set(item.measures.values())) == 2
 
 
-def test_people_choose_between_two_sets_of_pictures(toy: ItemSet, tmp_path: Path) -> None:
+def test_people_choose_between_two_sets_of_images(toy: ItemSet, tmp_path: Path) -> None:
     asked = ask(toy, "pair-comparisons", tmp_path / "set", n=1)
     (point,) = parse_conditions(STEPS.axes, "vanilla")
     (trial,) = page_trials(asked, STEPS, STEPS.tasks["decision"], point, asked.media)
     page = as_page(trial, asked.by_id, None, practice=False, reason=False)
-    assert [part.kind for part in page.parts if hasattr(part, "kind")] == [], "pictures stand on the choices alone"
+    assert [part.kind for part in page.parts if hasattr(part, "kind")] == [], "images stand on the choices alone"
     (question,) = page.questions
     assert [choice.name for choice in question.choices] == ["first", "second"]
     assert [len(choice.media) for choice in question.choices] == [2, 2]
@@ -87,17 +87,17 @@ def test_models_can_be_asked_too(toy: ItemSet, tmp_path: Path) -> None:
     assert {response.text for response in done.responses} == {"second"}
 
 
-def test_votes_name_every_picture_before_any_name_is_told(toy: ItemSet, tmp_path: Path) -> None:
+def test_votes_name_every_image_before_any_name_is_told(toy: ItemSet, tmp_path: Path) -> None:
     asked = ask(toy, "natural-votes", tmp_path / "set")
-    pictures = {item.query[0].sha256: item.answer for item in toy.task(IMG2TEXT)}
-    half = len(pictures)
+    images = {item.query[0].sha256: item.answer for item in toy.task(IMG2TEXT)}
+    half = len(images)
     assert len(asked.items) == 2 * half
     naming, fitting = asked.items[:half], asked.items[half:]
     names = [category.name for category in natural_categories().categories]
     for item in naming:
         assert [option.key for option in item.options] == [*names, NONE_FITS]
         assert item.question == naming[0].question, "the wording tells no name"
-        assert pictures[item.query[0].sha256] == item.provenance["category"]
+        assert images[item.query[0].sha256] == item.provenance["category"]
     build_study([asked], read_design("combo-votes"), tmp_path / "study")
     plan = read_plan(tmp_path / "study")
     order = [plan.pages[page_id].questions[0].item_id for block in plan.forms[0] for page_id in block.page_ids]
@@ -113,7 +113,7 @@ def test_votes_name_every_picture_before_any_name_is_told(toy: ItemSet, tmp_path
         ({}, "makes one step about a set at a time, `snellen build combo/STEP --from curated"),
         ({"tasks": ("pair-comparison",)}, "did you mean 'pair-comparisons'"),
         ({"tasks": ("pair-comparisons",)}, "combo/pair-comparisons: --source items=ITEMSET is missing"),
-        ({"tasks": ("natural-votes",), "n": 3}, "asks about every picture; leave out --n"),
+        ({"tasks": ("natural-votes",), "n": 3}, "asks about every image; leave out --n"),
         ({"tasks": ("pair-comparisons",), "n": 0}, "--n 0 makes no items"),
         ({"tasks": ("pair-comparisons",), "inputs": {"votes": Path()}}, "no use for 'votes'"),
     ],

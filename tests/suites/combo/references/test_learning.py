@@ -13,9 +13,9 @@ from snellen.core.itemset import ItemSet
 from snellen.subjects.encoders import load_encoder
 from snellen.suites.combo.references.auxiliary import auxiliary_classes
 from snellen.suites.combo.references.objects import (
-    ObjectPicture,
+    ObjectImage,
+    draw_images,
     draw_objects,
-    draw_pictures,
     exclusion_of,
     rendering_of,
     views_of,
@@ -33,10 +33,10 @@ def unit(rows: np.ndarray) -> np.ndarray:
     return np.asarray(rows / np.linalg.norm(rows, axis=-1, keepdims=True))
 
 
-def retrieved(folder: Path, pictures: list[ObjectPicture]) -> np.ndarray:
+def retrieved(folder: Path, images: list[ObjectImage]) -> np.ndarray:
     """For every object the share of its views whose nearest prototype, of the mean of other views, is its own."""
     encoder = load_encoder(f"hf/{folder}")
-    rows = np.concatenate([encoder.features([Image.open(picture.path)]) for picture in pictures])
+    rows = np.concatenate([encoder.features([Image.open(image.path)]) for image in images])
     features = unit(rows).reshape(NEW_OBJECTS, NEW_VIEWS, -1)
     hits = []
     for view in range(NEW_VIEWS):
@@ -54,9 +54,9 @@ def test_learning_objects_apart_helps_with_others(toy: ItemSet, tmp_path: Path) 
         train_classifier("tiny/resnet-50", classes, replace(settings, epochs=epochs), tmp_path / name)
     indices = draw_objects(OBJECTS + NEW_OBJECTS, exclusion_of(toy), 0)[OBJECTS:]
     views = [(index, view) for index in indices for view in views_of(index, NEW_VIEWS, 0)]
-    pictures = draw_pictures(views, 0, rendering_of(toy, 2))
-    assert not {picture.path for picture in pictures} & {picture.path for picture in classes.pictures}
-    before, after = (retrieved(tmp_path / name, pictures) for name in ("before", "after"))
+    images = draw_images(views, 0, rendering_of(toy, 2))
+    assert not {image.path for image in images} & {image.path for image in classes.images}
+    before, after = (retrieved(tmp_path / name, images) for name in ("before", "after"))
     gain = after - before
     low = gain.mean() - 1.96 * gain.std(ddof=1) / np.sqrt(NEW_OBJECTS)
     print(f"before {before.mean():.3f}, after {after.mean():.3f}, gain {gain.mean():.3f}, from {low:.3f}")

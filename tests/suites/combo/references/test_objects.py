@@ -12,8 +12,8 @@ from snellen.stimuli.scenes import all_composites
 from snellen.suites.combo.generated.objects import VIEWS
 from snellen.suites.combo.references.auxiliary import auxiliary_classes, classes_of
 from snellen.suites.combo.references.objects import (
+    draw_images,
     draw_objects,
-    draw_pictures,
     exclusion_of,
     rendering_of,
     views_of,
@@ -24,20 +24,20 @@ def test_every_object_of_a_test_item_is_tested(toy: ItemSet) -> None:
     """Counted anew, from the appearances themselves and by another way than the index."""
     exclusion = exclusion_of(toy)
     appearances = [
-        item.latent["shows"][picture.sha256] for item in toy.items if item.split == "test" for picture in item.media()
+        item.latent["shows"][image.sha256] for item in toy.items if item.split == "test" for image in item.media()
     ]
     blocks = [all_composites()[index].dimensions() for index in exclusion.objects]
     assert all(appearance in blocks for appearance in appearances)
     assert all(block in appearances for block in blocks)
-    supports = {picture.sha256 for item in toy.items for demo in item.support for picture in demo.media}
+    supports = {image.sha256 for item in toy.items for demo in item.support for image in demo.media}
     assert supports
-    assert supports <= exclusion.pictures
+    assert supports <= exclusion.images
 
 
 def test_objects_to_train_on_may_be_learned_from(toy: ItemSet) -> None:
     exclusion = exclusion_of(toy)
-    trained = {picture.sha256 for item in toy.items if item.split == "train" for picture in item.query}
-    assert trained - exclusion.pictures
+    trained = {image.sha256 for item in toy.items if item.split == "train" for image in item.query}
+    assert trained - exclusion.images
 
 
 @pytest.mark.parametrize("count", [1, 500])
@@ -76,34 +76,34 @@ def test_a_planted_object_is_refused(toy: ItemSet) -> None:
     exclusion, rendering = exclusion_of(toy), rendering_of(toy)
     planted = min(exclusion.objects)
     objects = [*draw_objects(3, exclusion, 0), planted]
-    # A view of a seed of its own: the picture is new, its object is not.
-    pictures = draw_pictures([(index, 0) for index in objects], 99, rendering)
-    with pytest.raises(SnellenError, match=r"^1 objects and 0 pictures to learn from are tested"):
-        classes_of(pictures, exclusion, toy, rendering, leak=False, seed=99)
-    classes_of(pictures[:3], exclusion, toy, rendering, leak=False, seed=99)
+    # A view of a seed of its own: the image is new, its object is not.
+    images = draw_images([(index, 0) for index in objects], 99, rendering)
+    with pytest.raises(SnellenError, match=r"^1 objects and 0 images to learn from are tested"):
+        classes_of(images, exclusion, toy, rendering, leak=False, seed=99)
+    classes_of(images[:3], exclusion, toy, rendering, leak=False, seed=99)
 
 
-def test_a_planted_picture_is_refused(toy: ItemSet) -> None:
+def test_a_planted_image_is_refused(toy: ItemSet) -> None:
     """Even where somebody calls it another object."""
     exclusion, rendering = exclusion_of(toy), rendering_of(toy)
-    (other,) = draw_pictures([(draw_objects(1, exclusion, 0)[0], 0)], 0, rendering)
+    (other,) = draw_images([(draw_objects(1, exclusion, 0)[0], 0)], 0, rendering)
     item = next(item for item in toy.items if item.split == "test")
     planted = replace(other, path=toy.media.find(item.query[0]))
-    with pytest.raises(SnellenError, match=r"^0 objects and 1 pictures to learn from are tested"):
+    with pytest.raises(SnellenError, match=r"^0 objects and 1 images to learn from are tested"):
         classes_of([other, planted], exclusion, toy, rendering, leak=False, seed=0)
 
 
 def test_a_leak_is_labelled_and_counted(toy: ItemSet) -> None:
     """The first object that a leak draws is shown by the set from just the view that is learned from."""
     clean, leaky = (auxiliary_classes(toy, 3, 2, leak=leak) for leak in (False, True))
-    assert clean.source["shared"] == {"objects": 0, "pictures": 0}
+    assert clean.source["shared"] == {"objects": 0, "images": 0}
     assert leaky.source["shared"]["objects"] == 3
-    assert leaky.source["shared"]["pictures"] > 0
+    assert leaky.source["shared"]["images"] > 0
     assert (clean.leak, leaky.leak) == (False, True)
     assert "leak" not in clean.supervision
     assert leaky.supervision == "classification of 3 composite objects (leak: 3 of them tested)"
-    assert [picture.label for picture in clean.pictures] == [0, 0, 1, 1, 2, 2]
-    assert len({picture.path for picture in clean.pictures}) == 6
+    assert [image.label for image in clean.images] == [0, 0, 1, 1, 2, 2]
+    assert len({image.path for image in clean.images}) == 6
 
 
 def test_more_views_than_there_are_are_refused(toy: ItemSet) -> None:
@@ -113,7 +113,7 @@ def test_more_views_than_there_are_are_refused(toy: ItemSet) -> None:
 
 def test_only_sets_that_say_what_they_show(toy: ItemSet) -> None:
     silent = replace(toy, items=tuple(replace(item, latent={}) for item in toy.items))
-    with pytest.raises(SnellenError, match="does not say what its pictures show"):
+    with pytest.raises(SnellenError, match="does not say what its images show"):
         exclusion_of(silent)
     other = replace(toy, card=toy.card.model_copy(update={"suite": "ava-bench"}))
     with pytest.raises(SnellenError, match="a set of ava-bench"):

@@ -1,4 +1,4 @@
-"""Training items: how many are wanted, of no object, picture or pair of categories that is tested."""
+"""Training items: how many are wanted, of no object, image or pair of categories that is tested."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def renders(toy: ItemSet, exclusion: Exclusion, plan: Design, tmp_path_factory: 
     return render_design(plan, exclusion, 7, replace(rendering_of(toy), size_px=(24, 18)), folder)
 
 
-def test_pictures_are_as_few_as_will_do(plan: Design) -> None:
-    """Forty questions of seven an object need six pictures, which do for five captions; 5 questions need 3 pairs."""
+def test_images_are_as_few_as_will_do(plan: Design) -> None:
+    """Forty questions of seven an object need six images, which do for five captions; 5 questions need 3 pairs."""
     assert len(set(plan.views)) == len(plan.views) == 6
     assert len(plan.pairs) == 3
     assert {len(views) for views in plan.rules.values()} == {OBJECTS_A_RULE}
@@ -57,7 +57,7 @@ def test_nothing_tested_is_learned(plan: Design, exclusion: Exclusion, renders: 
     objects = {index for index, _ in renders}
     assert objects
     assert not objects & exclusion.objects
-    assert not {picture.sha256 for picture, _ in renders.values()} & exclusion.pictures
+    assert not {image.sha256 for image, _ in renders.values()} & exclusion.images
     assert all(rule.mask()[index] for rule, views in plan.rules.items() for index, _ in views)
 
 
@@ -102,7 +102,7 @@ def test_more_descriptions_than_objects_take_other_views(toy: ItemSet, exclusion
         design(toy, Counts(20 * others + 1, 0, 0), exclusion, 0)
 
 
-def test_no_questions_need_no_pictures(toy: ItemSet, exclusion: Exclusion, tmp_path: Path) -> None:
+def test_no_questions_need_no_images(toy: ItemSet, exclusion: Exclusion, tmp_path: Path) -> None:
     nothing = design(toy, Counts(0, 0, 0), exclusion, 0)
     assert (nothing.views, nothing.pairs) == ((), ())
     assert render_design(nothing, exclusion, 0, rendering_of(toy), MediaFolder(tmp_path)) == {}

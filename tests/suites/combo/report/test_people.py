@@ -114,7 +114,7 @@ def test_votes_by_category(toy: ItemSet, examined: Path, tmp_path: Path) -> None
     assert row["people"] == 4
     assert row["named so"].startswith("25")
     assert row["fits"].startswith("75")
-    assert row["taken for"] == f"{wrong} ({3 * row['pictures']})"
+    assert row["taken for"] == f"{wrong} ({3 * row['images']})"
     other = next(row for name, row in rows.items() if name not in (category, "(all)"))
     assert other["taken for"] == ""
 

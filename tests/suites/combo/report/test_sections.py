@@ -23,7 +23,7 @@ from snellen.stimuli.scenes import DIMENSIONS, composite
 from snellen.subjects.fakes.ideal import IdealObserver
 from snellen.subjects.fakes.make import make_fake
 from snellen.suites.combo import SUITE
-from snellen.suites.combo.report.perceived import deciding_dimensions, described_pictures, read_description
+from snellen.suites.combo.report.perceived import deciding_dimensions, described_images, read_description
 from snellen.suites.combo.report.sections import levels_name, sections
 from tests.helpers.sections import row_of
 
@@ -31,7 +31,7 @@ CONDITIONS = ("vanilla", "pivot=on", "demos=in-context", "method=perceive-then-c
 
 
 class Misled(IdealObserver):
-    """Sees everything right but the colour of the first picture it describes of each question."""
+    """Sees everything right but the colour of the first image it describes of each question."""
 
     async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
         """The oracle's reply, one colour changed."""
@@ -173,10 +173,10 @@ def test_clustering_and_retrieval_is_what_encoders_do() -> None:
 
 
 def test_perception_is_read_from_the_record(loaded: Run, found: dict[str, ReportSection]) -> None:
-    described = described_pictures(loaded)
+    described = described_images(loaded)
     assert len(described) == 4 * 16 * 9
     line = row_of(found["perceived"], subject="fake:blind-to=colour")
-    assert line["pictures"] == 16 * 9
+    assert line["images"] == 16 * 9
     assert line["colour, primary"].startswith("0 [")
     assert line["shape, secondary"].startswith("100 [")
     misled = row_of(found["perceived"], subject="own:misled")
@@ -196,11 +196,11 @@ def test_accuracy_given_perception_splits_by_what_decides(loaded: Run, found: di
     assert nothing["right there"].startswith("50 [")
 
 
-def test_pictures_that_are_not_the_items_own_are_not_counted(toy: ItemSet, tmp_path: Path) -> None:
-    condition = "method=perceive-then-classify,pictures=shuffled"
+def test_images_that_are_not_the_items_own_are_not_counted(toy: ItemSet, tmp_path: Path) -> None:
+    condition = "method=perceive-then-classify,images=shuffled"
     done = run(toy, ["fake:oracle"], tmp_path / "run", conditions=[condition], show_progress=False)
     held = _load(tmp_path / "run", toy, done.results())
-    assert described_pictures(held) == []
+    assert described_images(held) == []
     assert {section.name for section in sections(held)} == {"figure-7", "difference", "letters"}
 
 

@@ -40,15 +40,15 @@ def test_a_choice_is_the_same_again_whatever_else_runs() -> None:
     assert typical(features, 60, random_state=7) != chosen
     items = [item(k, ("Manufacture", "Medical")[k % 2]) for k in range(400)]
 
-    def encode(pictures: Sequence[Media]) -> Floats:
-        return features[[int(picture.sha256) for picture in pictures]]
+    def encode(images: Sequence[Media]) -> Floats:
+        return features[[int(image.sha256) for image in images]]
 
     alone = choose(items, encode, 60, workers=1)
     assert [item.item_id for item in choose(items, encode, 60, workers=2)] == [item.item_id for item in alone]
     assert sum(item.factors["industry"] == "Medical" for item in alone) == 30
 
 
-def test_pictures_that_look_the_same_give_one() -> None:
+def test_images_that_look_the_same_give_one() -> None:
     assert typical(np.ones((9, 4)), 3) == [0]
     assert typical(np.repeat(np.eye(3), 4, axis=0), 5) == [0, 4, 8]
     assert typical(np.ones((3, 4)), 3) == [0, 1, 2], "where all are wanted nobody looks"
@@ -68,7 +68,7 @@ def test_shares(n: int | None, expected: dict[str, int]) -> None:
 
 
 def test_nobody_looks_where_all_are_wanted() -> None:
-    def never(pictures: Sequence[Media]) -> Floats:
+    def never(images: Sequence[Media]) -> Floats:
         raise AssertionError("looked")
 
     items = [item(k, "Medical") for k in range(5)]
@@ -82,5 +82,5 @@ def test_counts_by_hand() -> None:
 
 def item(k: int, industry: str, names: Sequence[str] = ("a", "b"), scene: str = "scene") -> Item:
     classes = tuple(EpisodeClass(name, ()) for name in names)
-    query = Media(str(k), "picture", "png", 8, 8)
+    query = Media(str(k), "image", "png", 8, 8)
     return episode_item(Episode(str(k), query, classes, 0, industry, "detail", scene, "made", "made/a"))

@@ -1,4 +1,4 @@
-"""From folders of pictures to a reviewed set: the whole chain with scripted judges, and what is refused."""
+"""From folders of images to a reviewed set: the whole chain with scripted judges, and what is refused."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from snellen.curation.draws import Reservoir
 from snellen.curation.ledger import Ledger
 from snellen.curation.queues import write_queue
 from snellen.datasets.declarations.nature import HIDDEN, OPEN
-from snellen.datasets.picture_files import PictureFile
+from snellen.datasets.image_files import ImageFile
 from snellen.datasets.sample import Annotation, Sample
 from snellen.exam import run
 from snellen.suites.vfm_bench.curated.difficulty import difficult
 from snellen.suites.vfm_bench.curated.episodes import episode_items
-from snellen.suites.vfm_bench.curated.pictures import Concept, ConceptTask, Picture, draw_records
+from snellen.suites.vfm_bench.curated.images import ClassImage, Concept, ConceptTask, draw_records
 from snellen.suites.vfm_bench.curated.recipe import Curated, CuratedRecipe
 from snellen.suites.vfm_bench.curated.steps import read_verdict
 from tests.helpers.reviewers import reviewed_by
@@ -43,7 +43,7 @@ SIZE = (12, 10)
 SMALL = Curated(encoder="colour-histogram")
 
 
-def draw_picture(path: Path, *name: str | int) -> None:
+def draw_image(path: Path, *name: str | int) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     pixels = stream("test picture", *name).integers(0, 256, (SIZE[1], SIZE[0], 3), dtype=np.uint8)
     Image.fromarray(pixels).save(path)
@@ -56,18 +56,18 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     leaves = root / "TomatoLeaf" / "train"
     for label in LEAVES:
         for k in range(7):
-            draw_picture(leaves / label / f"{k}.png", label, k)
+            draw_image(leaves / label / f"{k}.png", label, k)
     copied = (leaves / "blight" / "0.png").read_bytes()
     (leaves / "blight" / "again.png").write_bytes(copied)
     for k in range(5):
-        draw_picture(leaves / "rust" / f"{k}.png", "rust", k)
+        draw_image(leaves / "rust" / f"{k}.png", "rust", k)
     for label in ("early blight", "late blight"):
-        draw_picture(leaves / label / "both.png", "both")
+        draw_image(leaves / label / "both.png", "both")
     (leaves / "late blight" / "torn.png").write_bytes(copied[: len(copied) // 2])
     bottle = root / "MVTec-AD" / "bottle"
     for k in range(7):
-        draw_picture(bottle / "train" / "good" / f"{k}.png", "good", k)
-        draw_picture(bottle / "test" / "broken" / f"{k}.png", "broken", k)
+        draw_image(bottle / "train" / "good" / f"{k}.png", "good", k)
+        draw_image(bottle / "test" / "broken" / f"{k}.png", "broken", k)
         mask = np.zeros((SIZE[1], SIZE[0]), np.uint8)
         mask[2:6, 3 : 4 + k] = 255
         (bottle / "ground_truth" / "broken").mkdir(parents=True, exist_ok=True)
@@ -118,7 +118,7 @@ def chosen(votes: Path, tmp_path_factory: pytest.TempPathFactory) -> ItemSet:
     return build(tmp_path_factory.mktemp("chosen") / "items", "select", inputs={"votes": votes}, n=9)
 
 
-def test_candidates_are_whole_episodes_of_the_right_pictures(candidates: ItemSet, data: Path) -> None:
+def test_candidates_are_whole_episodes_of_the_right_images(candidates: ItemSet, data: Path) -> None:
     assert Counter(map(label_of, candidates.items)) == dict.fromkeys((*LEAVES, "good", "broken"), 7)
     class_of = {path.read_bytes(): path.parent.name for path in data.rglob("[0-9].png")}
     for item in candidates.items:
@@ -126,11 +126,11 @@ def test_candidates_are_whole_episodes_of_the_right_pictures(candidates: ItemSet
         names = {option.key: option.text for option in item.options}
         expected = set(LEAVES) if item.factors["source"] == "TomatoLeaf" else {"good", "broken"}
         assert set(names.values()) == expected
-        pictures = [candidates.media.read(media) for demo in item.support for media in demo.media]
-        assert [class_of[raw] for raw in pictures] == [names[demo.answer] for demo in item.support]
-        assert len({*pictures, candidates.media.read(item.query[0])}) == 5 * len(names) + 1, "no picture twice"
+        images = [candidates.media.read(media) for demo in item.support for media in demo.media]
+        assert [class_of[raw] for raw in images] == [names[demo.answer] for demo in item.support]
+        assert len({*images, candidates.media.read(item.query[0])}) == 5 * len(names) + 1, "no image twice"
         assert [demo.shot for demo in item.support] == sorted(demo.shot for demo in item.support)
-    assert len(list(candidates.media.root.glob("??/*.png"))) == 5 * 7, "each picture once, and none that nobody shows"
+    assert len(list(candidates.media.root.glob("??/*.png"))) == 5 * 7, "each image once, and none that nobody shows"
     assert {item.question.split(" for the task of ")[1].split(". ")[0] for item in candidates.items} == {
         "tomato leafDefeatIdentification",
         "bottleDefeatIdentification",
@@ -147,12 +147,10 @@ def test_candidates_have_the_regions_of_their_masks(candidates: ItemSet) -> None
 
 def test_candidates_say_what_was_left_out(candidates: ItemSet) -> None:
     notes = "\n".join(candidates.card.notes)
-    assert "1 pictures, classes or tasks left out, fewer than 6 pictures: TomatoLeaf/tomato leaf/rust" in notes
-    assert (
-        "1 pictures, classes or tasks left out, the picture cannot be read: TomatoLeaf/train/late blight/torn" in notes
-    )
+    assert "1 images, classes or tasks left out, fewer than 6 images: TomatoLeaf/tomato leaf/rust" in notes
+    assert "1 images, classes or tasks left out, the image cannot be read: TomatoLeaf/train/late blight/torn" in notes
     assert "left out, a copy of another one of its class: TomatoLeaf/train/blight/again.png" in notes
-    assert "2 pictures, classes or tasks left out, the same bytes are in two classes of the task" in notes
+    assert "2 images, classes or tasks left out, the same bytes are in two classes of the task" in notes
     assert "Manufacture: 14 queries, 1 tasks, 2 concepts, 2.00 classes a query (Table 8: 1050 queries, 36" in notes
     assert "MVTec-AD, Manufacture, detail: 14 queries" in notes
     assert "(Table 7: Manufacture, detail: 304 queries, 8 tasks, 48 concepts, 6.37 classes a query; E-comm" in notes
@@ -166,8 +164,8 @@ def test_ids_tell_nothing_and_a_seed_makes_the_same_set(candidates: ItemSet, dat
     other = build(tmp_path / "other", "candidates", sources={"data": data}, seed=1, n=4)
     assert again.card.content_hash == candidates.card.content_hash
     assert other.card.items == 4
-    by_picture = {item.query[0].sha256: item for item in candidates.items}
-    assert all(by_picture[item.query[0].sha256].support != item.support for item in other.items)
+    by_image = {item.query[0].sha256: item for item in candidates.items}
+    assert all(by_image[item.query[0].sha256].support != item.support for item in other.items)
 
 
 def test_choice_keeps_what_judges_missed(candidates: ItemSet, chosen: ItemSet, votes: Path, tmp_path: Path) -> None:
@@ -191,7 +189,7 @@ def test_choice_keeps_what_judges_missed(candidates: ItemSet, chosen: ItemSet, v
     widths = {item.measures["mean_region_width"] for item in chosen.items if "box" in item.regions}
     assert sorted(widths) == pytest.approx([mean], rel=1e-11)
     notes = "\n".join(chosen.card.notes)
-    assert "left out, the picture cannot be read: TomatoLeaf/train/late blight/torn" in notes
+    assert "left out, the image cannot be read: TomatoLeaf/train/late blight/torn" in notes
     assert "difficulty: 23 of 35 candidates kept, 5 judges" in notes
     assert f"1 candidates left out, answered by fewer than 5 judges: {candidates.items[0].item_id}" in notes
     assert "11 candidates left out, too easy: a share of 0.21 or more of the judges was right" in notes
@@ -272,7 +270,7 @@ def test_captions_and_descriptions_come_back(chosen: ItemSet, tmp_path: Path) ->
         names = {option.key: option.text for option in item.options}
         labels |= {demo.media[0].sha256: names[demo.answer] for demo in item.support}
     questions = {item.query[0].sha256: item.question for item in captions.items}
-    assert len(questions) == len(captions.items) == len(labels), "each picture once"
+    assert len(questions) == len(captions.items) == len(labels), "each image once"
     assert all(f"classified as {label}\n" in questions[sha] for sha, label in labels.items())
     instructions = build(tmp_path / "instructions", "instructions", sources={"items": chosen.root})
     assert len(instructions.items) == 2, "one a task"
@@ -302,9 +300,9 @@ def test_captions_and_descriptions_come_back(chosen: ItemSet, tmp_path: Path) ->
     assert "- early blight: looks like a early blight" in parts
 
 
-def picture(*parts: str | int) -> Picture:
+def image(*parts: str | int) -> ClassImage:
     name = "-".join(map(str, parts))
-    return Picture(Media(name, "picture", "png", 8, 8), "made", name, "none")
+    return ClassImage(Media(name, "image", "png", 8, 8), "made", name, "none")
 
 
 @settings(max_examples=30)
@@ -321,8 +319,7 @@ def test_every_episode_is_sound(sizes: list[list[int]], seed: int, n: int) -> No
             "Medical",
             "style",
             tuple(
-                Concept(f"c{c}" * (c + 1), tuple(picture(t, c, k) for k in range(many)))
-                for c, many in enumerate(counts)
+                Concept(f"c{c}" * (c + 1), tuple(image(t, c, k) for k in range(many))) for c, many in enumerate(counts)
             ),
         )
         for t, counts in enumerate(sizes)
@@ -354,7 +351,7 @@ def record(source: str, name: str, label: str) -> Sample:
         source=source,
         licence="none",
         record_id=name,
-        picture=PictureFile(Path(name)),
+        image=ImageFile(Path(name)),
         annotations=(Annotation(label),),
         object="scene",
     )
@@ -437,16 +434,16 @@ def test_refusals_say_how_to_mend(
 
 
 def test_a_file_of_rules_and_an_encoder_change_what_is_made(data: Path, tmp_path: Path) -> None:
-    (tmp_path / "rules.yaml").write_text("pictures_a_class: 6\nencoder: hog\n", "utf-8")
+    (tmp_path / "rules.yaml").write_text("images_a_class: 6\nencoder: hog\n", "utf-8")
     recipe = CuratedRecipe(SMALL)
     options = BuildOptions(tmp_path, tasks=("candidates",), sources={"data": data}, rules=tmp_path / "rules.yaml")
-    assert recipe.parameters(options)["pictures_a_class"] == 6
+    assert recipe.parameters(options)["images_a_class"] == 6
     assert recipe.parameters(options)["encoder"] == "hog"
     assert recipe.parameters(replace(options, encoder="conse"))["encoder"] == "conse"
-    # Leaves of three classes and bottles of two, each with seven pictures or more, six of which are asked about.
+    # Leaves of three classes and bottles of two, each with seven images or more, six of which are asked about.
     assert recipe.plan(options)["items"] == {"candidates": 5 * 6}
-    (tmp_path / "rules.yaml").write_text("pictures_per_class: 6\n", "utf-8")
-    with pytest.raises(SnellenError, match=r"no rule 'pictures_per_class'; did you mean 'pictures_a_class'\?"):
+    (tmp_path / "rules.yaml").write_text("images_per_class: 6\n", "utf-8")
+    with pytest.raises(SnellenError, match=r"no rule 'images_per_class'; did you mean 'images_a_class'\?"):
         recipe.plan(options)
 
 

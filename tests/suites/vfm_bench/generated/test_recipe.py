@@ -20,7 +20,7 @@ from snellen.scoring.answers import read_answer
 from snellen.stimuli.scenes import Camera, Solid, truth
 from snellen.stimuli.scenes.raster import project
 from snellen.suites import SUITES
-from snellen.suites.vfm_bench.generated import block_pictures, concepts, recipe
+from snellen.suites.vfm_bench.generated import block_images, concepts, recipe
 from snellen.suites.vfm_bench.generated.concepts import FAMILIES
 from snellen.suites.vfm_bench.generated.recipe import Design
 from snellen.suites.vfm_bench.items import LEVELS, SHOTS
@@ -37,7 +37,7 @@ def large() -> Design:
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> ItemSet:
-    """Nobody here looks at pixels: pictures are blank."""
+    """Nobody here looks at pixels: images are blank."""
     out = tmp_path_factory.mktemp("vfm") / "items"
     return build(SUITE, "generated", BuildOptions(out, n=24, quick=True, renderer="blank", show_progress=False))
 
@@ -48,7 +48,7 @@ def test_pools_keep_to_their_budget(n: int, most: int) -> None:
     assert len(made.drafts) <= most
     assert len(made.episodes) == n
     plan = recipe.Generated().plan(BuildOptions(NOWHERE, n=n))
-    assert plan["pictures"] == len(made.drafts)
+    assert plan["images"] == len(made.drafts)
 
 
 def test_levels_and_ways_are_spread(large: Design) -> None:
@@ -62,7 +62,7 @@ def test_levels_and_ways_are_spread(large: Design) -> None:
 
 
 def test_episodes_show_what_they_say(large: Design) -> None:
-    assert len({ask.query for ask in large.episodes}) == len(large.episodes), "no picture is asked about twice"
+    assert len({ask.query for ask in large.episodes}) == len(large.episodes), "no image is asked about twice"
     for ask in large.episodes:
         demos = [number for shown in ask.demos for number in shown]
         assert len({ask.query, *demos}) == 1 + SHOTS * len(ask.classes)
@@ -92,7 +92,7 @@ def test_the_seed_decides_everything() -> None:
 
     assert made(3) == made(3)
     assert made(3).drafts != made(4).drafts
-    shots = [block_pictures.picture_spec(made(3).drafts[0], 0, seed, (96, 72)) for seed in (3, 3, 4)]
+    shots = [block_images.image_spec(made(3).drafts[0], 0, seed, (96, 72)) for seed in (3, 3, 4)]
     assert shots[0] == shots[1] != shots[2]
 
 
@@ -120,9 +120,9 @@ def test_what_is_required_by_hand() -> None:
     assert concepts.required(look, "a", {"a": red, "b": glass, "c": blue}) == ("colour",)
 
 
-def test_pictures_lean_and_look_down_as_told() -> None:
+def test_images_lean_and_look_down_as_told() -> None:
     for number, draft in enumerate(recipe.draw_pool(24, 1)):
-        shot = block_pictures.picture_spec(draft, number, 1, (96, 72))
+        shot = block_images.image_spec(draft, number, 1, (96, 72))
         for block_solid in shot.scene.solids[:2]:
             low, high = solid_ends = _plumb_line(block_solid, shot.camera)
             assert low[1] > high[1], solid_ends
@@ -140,7 +140,7 @@ def test_pictures_lean_and_look_down_as_told() -> None:
 
 
 def _plumb_line(solid: Solid, camera: Camera) -> list[Any]:
-    """Where a point 10 cm below the middle of a solid and one 10 cm above it stand in the picture."""
+    """Where a point 10 cm below the middle of a solid and one 10 cm above it stand in the image."""
     x, y, z = solid.pose.position_m
     return [project(camera, np.array([[x, y, z + dz]]))[0][0] for dz in (-0.1, 0.1)]
 
@@ -155,14 +155,12 @@ def test_the_instruction_names_what_differs() -> None:
 
 def test_sizes_and_colours_of_a_scene_are_those_of_its_draft() -> None:
     for number, draft in enumerate(recipe.draw_pool(12, 2)):
-        shot = block_pictures.picture_spec(draft, number, 2, (96, 72))
+        shot = block_images.image_spec(draft, number, 2, (96, 72))
         first, second, *balls = shot.scene.solids
-        assert second.pose.scale / first.pose.scale == pytest.approx(block_pictures.SIZES[draft.size])
+        assert second.pose.scale / first.pose.scale == pytest.approx(block_images.SIZES[draft.size])
         assert {ball.material.colour for ball in balls} == set(draft.balls)
         same = replace(draft, light="bright", tint="neutral")
-        lit = [
-            block_pictures.picture_spec(one, number, 2, (96, 72)).scene for one in (same, replace(same, tint="warm"))
-        ]
+        lit = [block_images.image_spec(one, number, 2, (96, 72)).scene for one in (same, replace(same, tint="warm"))]
         red, blue = (
             [light.radiance_linear_rgb[channel] for scene in lit for light in scene.lights[:1]] for channel in (0, 2)
         )
@@ -208,8 +206,8 @@ def test_items_are_whole_and_tell_nothing_by_their_ids(built: ItemSet) -> None:
         recipe.count_of(BuildOptions(NOWHERE, tasks=("slow-mapping",)))
 
 
-CONDITIONS = ["shots=0..5", "labels=fabricated", "labels=exchange", "shots=0,labels=fabricated", "pictures=none"]
-FAKES = ["oracle", "chance", "knows-names", "compares-pictures", "blind-to=colour", "blind-to=material"]
+CONDITIONS = ["shots=0..5", "labels=fabricated", "labels=exchange", "shots=0,labels=fabricated", "images=none"]
+FAKES = ["oracle", "chance", "knows-names", "compares-images", "blind-to=colour", "blind-to=material"]
 
 
 @pytest.fixture(scope="module")
@@ -227,14 +225,14 @@ NAMED = ["shots=0", *SEEN]
 @pytest.mark.parametrize(
     ("fake", "perfect", "at_chance"),
     [
-        ("oracle", [*NAMED, "labels=fabricated", "labels=exchange"], ["shots=0,labels=fabricated", "pictures=none"]),
-        ("knows-names", [*NAMED, "pictures=none"], ["labels=fabricated", "shots=0,labels=fabricated"]),
+        ("oracle", [*NAMED, "labels=fabricated", "labels=exchange"], ["shots=0,labels=fabricated", "images=none"]),
+        ("knows-names", [*NAMED, "images=none"], ["labels=fabricated", "shots=0,labels=fabricated"]),
         (
-            "compares-pictures",
+            "compares-images",
             [*SEEN, "labels=fabricated", "labels=exchange"],
-            ["shots=0", "shots=0,labels=fabricated", "pictures=none"],
+            ["shots=0", "shots=0,labels=fabricated", "images=none"],
         ),
-        ("chance", [], [*NAMED, "labels=fabricated", "labels=exchange", "pictures=none"]),
+        ("chance", [], [*NAMED, "labels=fabricated", "labels=exchange", "images=none"]),
     ],
 )
 def test_observers(rows: pd.DataFrame, fake: str, perfect: list[str], at_chance: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""Pictures of the user's own become a set by one command: which, how often, and what is left out."""
+"""Images of the user's own become a set by one command: which, how often, and what is left out."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from snellen.core.suite import BuildOptions
 from snellen.exam import run
 from snellen.suites.vfm_bench.own.recipe import Own
 from tests.cli.conftest import Command, snellen  # noqa: F401  # the fixture
-from tests.helpers.own_pictures import class_folders, draw_picture
+from tests.helpers.own_images import class_folders, draw_image
 from tests.helpers.shards import labelled_shard
 
 LABELS = ("red wine", "white wine", "Café au lait")
@@ -27,7 +27,7 @@ LABELS = ("red wine", "white wine", "Café au lait")
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Three classes of 6, 7 and 9 pictures, and everything that must be left out."""
+    """Three classes of 6, 7 and 9 images, and everything that must be left out."""
     root = tmp_path_factory.mktemp("own")
     for count, label in zip((6, 7, 9), LABELS, strict=True):
         class_folders(root / "train", count, label)
@@ -36,8 +36,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (root / "train" / LABELS[0] / "copy.png").write_bytes(copied)
     (root / "train" / LABELS[1] / "torn.png").write_bytes(copied[:99])
     for label in LABELS[:2]:
-        draw_picture(root / "val" / label / "both.png", "both")
-    draw_picture(root / "beside.png", "beside")
+        draw_image(root / "val" / label / "both.png", "both")
+    draw_image(root / "beside.png", "beside")
     (root / "train" / LABELS[2] / "phone.heic").write_bytes(b"x")
     return root
 
@@ -55,7 +55,7 @@ def test_one_command_builds_and_plans_the_same(
     folder: Path,
     tmp_path: Path,
 ) -> None:
-    words = ("build", "vfm-bench", "--from", "own", "--source", f"pictures={folder}")
+    words = ("build", "vfm-bench", "--from", "own", "--source", f"images={folder}")
     code, out, told = snellen(*words, "--plan", "--json")
     assert code == 0, told
     plan = json.loads(out)
@@ -63,12 +63,12 @@ def test_one_command_builds_and_plans_the_same(
     assert plan["items"] == {"fast-mapping": 22}
     left_out = "\n".join(plan["left_out"])
     for rule in (
-        "2 pictures, classes or tasks left out, the same bytes are in two classes of the task",
-        "1 pictures, classes or tasks left out, a copy of another one of its class",
-        "1 pictures, classes or tasks left out, fewer than 6 pictures: own/pictures/tea",
-        "1 pictures, classes or tasks left out, the picture cannot be read",
-        "1 pictures, classes or tasks left out, odd: picture outside a class folder: beside.png",
-        "1 pictures, classes or tasks left out, odd: not a picture by its suffix: train/Café au lait/phone.heic",
+        "2 images, classes or tasks left out, the same bytes are in two classes of the task",
+        "1 images, classes or tasks left out, a copy of another one of its class",
+        "1 images, classes or tasks left out, fewer than 6 images: own/images/tea",
+        "1 images, classes or tasks left out, the image cannot be read",
+        "1 images, classes or tasks left out, odd: image outside a class folder: beside.png",
+        "1 images, classes or tasks left out, odd: not an image by its suffix: train/Café au lait/phone.heic",
     ):
         assert rule in left_out
     code, out, told = snellen(*words, "--out", tmp_path / "set")
@@ -82,31 +82,31 @@ def test_one_command_builds_and_plans_the_same(
 
 
 def test_episodes_are_of_the_classes_and_of_no_industry(folder: Path, tmp_path: Path) -> None:
-    items = build(tmp_path / "set", sources={"pictures": folder}, settings={"level": "detail"})
+    items = build(tmp_path / "set", sources={"images": folder}, settings={"level": "detail"})
     raw = {path.read_bytes(): path.parent.name for path in folder.rglob("*.png")}
     for item in items.items:
         assert {option.text for option in item.options} == set(LABELS)
         assert raw[items.media.read(item.query[0])] == label_of(item)
-        assert item.cluster_id == f"own/pictures/{label_of(item)}"
+        assert item.cluster_id == f"own/images/{label_of(item)}"
         assert (item.factors["industry"], item.factors["concept_level"]) == ("Own", "detail")
-        assert "expert in visual recognition industry and ready for the task of picture classification" in item.question
+        assert "expert in visual recognition industry and ready for the task of image classification" in item.question
         shown = [media.sha256 for media in item.media()]
         assert len(set(shown)) == len(shown) == 1 + 3 * 5
-    # A picture of a class of 6 leaves five others to show, which is as many as there are shots.
+    # An image of a class of 6 leaves five others to show, which is as many as there are shots.
     assert Counter(map(label_of, items.items)) == {"red wine": 6, "white wine": 7, "Café au lait": 9}
 
 
 def test_a_few_are_spread_over_the_classes_and_stay_when_the_seed_does(folder: Path, tmp_path: Path) -> None:
-    first = build(tmp_path / "a", sources={"pictures": folder}, n=9)
+    first = build(tmp_path / "a", sources={"images": folder}, n=9)
     assert Counter(map(label_of, first.items)) == dict.fromkeys(LABELS, 3)
-    assert first.items == build(tmp_path / "b", sources={"pictures": folder}, n=9).items
-    assert first.items != build(tmp_path / "c", sources={"pictures": folder}, n=9, seed=1).items
-    level = build(tmp_path / "d", sources={"pictures": folder}, balance="answers")
+    assert first.items == build(tmp_path / "b", sources={"images": folder}, n=9).items
+    assert first.items != build(tmp_path / "c", sources={"images": folder}, n=9, seed=1).items
+    level = build(tmp_path / "d", sources={"images": folder}, balance="answers")
     assert Counter(map(label_of, level.items)) == dict.fromkeys(LABELS, 6)
 
 
 def test_an_oracle_knows_all_and_chance_a_third(folder: Path, tmp_path: Path) -> None:
-    items = build(tmp_path / "set", sources={"pictures": folder})
+    items = build(tmp_path / "set", sources={"images": folder})
     rows = run(items, ["fake:oracle", "fake:chance"], tmp_path / "run", show_progress=False).results()
     overall = rows[(rows["factor"] == "") & (rows["metric"] == "accuracy")].set_index("subject")
     score = {str(subject): float(number) for subject, number in overall["value"].items()}
@@ -117,55 +117,55 @@ def test_an_oracle_knows_all_and_chance_a_third(folder: Path, tmp_path: Path) ->
 
 
 def test_a_table_says_the_same_as_folders(folder: Path, tmp_path: Path) -> None:
-    with (tmp_path / "pictures.csv").open("w", newline="", encoding="utf-8-sig") as file:
+    with (tmp_path / "images.csv").open("w", newline="", encoding="utf-8-sig") as file:
         writer = csv.writer(file, delimiter=";")
         writer.writerow(["Path", "Class"])
         for path in sorted((folder / "train").rglob("*.png")):
             writer.writerow([path.relative_to(folder), path.parent.name])
         writer.writerow(["../outside.png", LABELS[0]])
         writer.writerow([folder.resolve() / "beside.png", LABELS[0]])
-    sources = {"pictures": tmp_path / "pictures.csv", "images": folder}
+    sources = {"images": tmp_path / "images.csv", "root": folder}
     items = build(tmp_path / "set", sources=sources)
-    same = build(tmp_path / "same", sources={"pictures": folder / "train"})
+    same = build(tmp_path / "same", sources={"images": folder / "train"})
     beside = hashlib.sha256((folder / "beside.png").read_bytes()).hexdigest()
     assert {(item.query[0].sha256, label_of(item)) for item in items.items} == {
         (beside, LABELS[0]),
         *((item.query[0].sha256, label_of(item)) for item in same.items),
     }
-    assert any("picture outside the folder; give --source images=DIR: pictures.csv row" in n for n in items.card.notes)
+    assert any("image outside the folder; give --source root=DIR: images.csv row" in n for n in items.card.notes)
 
 
 def test_a_dataset_says_the_same_as_folders(tmp_path: Path) -> None:
     labelled_shard(tmp_path / "hub" / "data" / "train-00000-of-00001.parquet", 6, "a", "b")
-    shards = build(tmp_path / "set", sources={"pictures": tmp_path / "hub"})
-    folders = build(tmp_path / "same", sources={"pictures": class_folders(tmp_path / "own", 6, "a", "b")})
+    shards = build(tmp_path / "set", sources={"images": tmp_path / "hub"})
+    folders = build(tmp_path / "same", sources={"images": class_folders(tmp_path / "own", 6, "a", "b")})
     assert {(shards.media.read(item.query[0]), label_of(item)) for item in shards.items} == {
         (folders.media.read(item.query[0]), label_of(item)) for item in folders.items
     }
 
 
-def test_near_copies_are_dropped_or_named_and_turned_pictures_counted(tmp_path: Path) -> None:
+def test_near_copies_are_dropped_or_named_and_turned_images_counted(tmp_path: Path) -> None:
     root = class_folders(tmp_path / "own", 7, "a", "b")
     exif = Image.Exif()
     exif[0x0112] = 6
-    with Image.open(root / "a" / "3.png") as picture:
-        large = picture.resize((480, 400), Image.Resampling.NEAREST)
+    with Image.open(root / "a" / "3.png") as image:
+        large = image.resize((480, 400), Image.Resampling.NEAREST)
         large.save(root / "a" / "again.jpg", quality=90)
         large.rotate(90, expand=True).save(root / "b" / "mistake.jpg", quality=90, exif=exif)
-    dropped = build(tmp_path / "dropped", sources={"pictures": root})
+    dropped = build(tmp_path / "dropped", sources={"images": root})
     notes = "\n".join(dropped.card.notes)
     assert len(dropped.items) == 15
     assert "it looks like another one of its class (--set near-copies=keep keeps it): a/again.jpg like a/3.png" in notes
     assert "look the same and stay: b/mistake.jpg like a/3.png" in notes
-    assert "1 of 16 pictures are turned by a note in their header (EXIF)" in notes
-    kept = build(tmp_path / "kept", sources={"pictures": root}, settings={"near-copies": "keep"})
+    assert "1 of 16 images are turned by a note in their header (EXIF)" in notes
+    kept = build(tmp_path / "kept", sources={"images": root}, settings={"near-copies": "keep"})
     assert len(kept.items) == 16
-    assert "1 pictures look like another one of their class and stay: a/again.jpg like a/3.png" in kept.card.notes
+    assert "1 images look like another one of their class and stay: a/again.jpg like a/3.png" in kept.card.notes
 
 
 def test_many_classes_compete_in_groups(tmp_path: Path) -> None:
     labels = [f"class {k}" for k in range(21)]
-    items = build(tmp_path / "set", sources={"pictures": class_folders(tmp_path / "own", 6, *labels)}, n=42)
+    items = build(tmp_path / "set", sources={"images": class_folders(tmp_path / "own", 6, *labels)}, n=42)
     # 21 classes in two groups: 11 and 10, each class asked about twice.
     assert Counter(len(item.options) for item in items.items) == {11: 22, 10: 20}
     assert len({item.factors["concept_task"] for item in items.items}) == 2
@@ -175,12 +175,12 @@ def test_many_classes_compete_in_groups(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [
-        ({}, "give --source pictures=DIR"),
-        ({"sources": {"picture": Path()}}, "no source 'picture'"),
-        ({"sources": {"pictures": Path("none")}}, "there is no such folder or file"),
-        ({"sources": {"pictures": Path()}, "inputs": {"votes": Path()}}, "no use for --input 'votes'"),
-        ({"sources": {"pictures": Path()}, "tasks": ("select",)}, "no task 'select'"),
-        ({"sources": {"pictures": Path()}, "n": 0}, "--n 0 makes no items"),
+        ({}, "give --source images=DIR"),
+        ({"sources": {"image": Path()}}, "no source 'image'"),
+        ({"sources": {"images": Path("none")}}, "there is no such folder or file"),
+        ({"sources": {"images": Path()}, "inputs": {"votes": Path()}}, "no use for --input 'votes'"),
+        ({"sources": {"images": Path()}, "tasks": ("select",)}, "no task 'select'"),
+        ({"sources": {"images": Path()}, "n": 0}, "--n 0 makes no items"),
     ],
 )
 def test_what_is_no_use_is_refused(tmp_path: Path, fields: dict[str, Any], reason: str) -> None:
@@ -191,6 +191,6 @@ def test_what_is_no_use_is_refused(tmp_path: Path, fields: dict[str, Any], reaso
 def test_too_few_are_refused_with_what_is_there(tmp_path: Path) -> None:
     class_folders(tmp_path / "own", 6, "a")
     class_folders(tmp_path / "own", 5, "b")
-    with pytest.raises(SnellenError, match="needs 2 classes or more of 6 different pictures or more each") as caught:
-        build(tmp_path / "set", sources={"pictures": tmp_path / "own"})
-    assert "fewer than 6 pictures: own/pictures/b" in str(caught.value)
+    with pytest.raises(SnellenError, match="needs 2 classes or more of 6 different images or more each") as caught:
+        build(tmp_path / "set", sources={"images": tmp_path / "own"})
+    assert "fewer than 6 images: own/images/b" in str(caught.value)

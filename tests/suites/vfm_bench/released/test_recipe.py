@@ -1,7 +1,7 @@
 """The released files, read from our own few-pixel copy of their layout.
 
 Layout and field names: xiaoyuanzi914/VisualFastMappingBenchmark, commit 797090e (`vlmvisualicl/src/filter_pipeline.py`,
-`eval/run_evalset.py`, `utils/helper.py`). Pictures and words are ours. No released file was at hand: this says that
+`eval/run_evalset.py`, `utils/helper.py`). Images and words are ours. No released file was at hand: this says that
 the layout as the code names it can be read.
 """
 
@@ -41,7 +41,7 @@ DETAIL = (
 
 
 def save(path: Path, shade: int, box: tuple[int, int, int, int] | None = None) -> None:
-    """A picture of its own; with `box` ([x1, y1, x2, y2]), one that is noise there."""
+    """An image of its own; with `box` ([x1, y1, x2, y2]), one that is noise there."""
     pixels = np.full((*PIXELS, 3), (shade % 256, shade // 256, 40), np.uint8)
     if box:
         x1, y1, x2, y2 = box
@@ -179,7 +179,7 @@ def test_records_without_demos_get_some_from_the_folders_of_their_classes(items:
     assert [(demo.shot, names[demo.answer]) for demo in item.support] == [
         (shot, name) for shot in range(5) for name in ("silk", "wool", "linen")
     ]
-    assert [name_of[picture] for picture in shown] == [names[demo.answer] for demo in item.support]
+    assert [name_of[image] for image in shown] == [names[demo.answer] for demo in item.support]
     assert len(set(shown)) == 15
     assert (folder / "silk/000.png").read_bytes() not in shown, "the query is no example"
     assert item.question == prompts.head("E-commerce", "cloth", "pattern")
@@ -237,13 +237,13 @@ def test_a_demo_that_is_the_query_is_replaced_and_no_class_stands_out(tmp_path: 
     root = release(tmp_path / "vfm", told)
     found = built(root, tmp_path / "with")
     (item,) = found.items
-    pictures = [demo.media[0] for demo in item.support]
-    assert (len(pictures), len(set(pictures))) == (10, 10)
-    assert item.query[0] not in pictures
+    images = [demo.media[0] for demo in item.support]
+    assert (len(images), len(set(images))) == (10, 10)
+    assert item.query[0] not in images
     captions = [demo.caption for demo in item.support if demo.answer == "c1"]
-    assert captions == ["The crack one, number 1.", "", "", "", ""], "captions stay with their pictures"
+    assert captions == ["The crack one, number 1.", "", "", "", ""], "captions stay with their images"
     assert item.provenance["demos"] == "drawn"
-    # With no picture to take its place, the other class loses a demo as well.
+    # With no image to take its place, the other class loses a demo as well.
     for n in (5, 6):
         (root / "VisualFastMappingBenchmark" / BOTTLE / f"crack/{n:03}.png").unlink()
     fewer = built(root, tmp_path / "without")
@@ -328,9 +328,9 @@ def test_the_list_of_problems_has_an_end(tmp_path: Path) -> None:
         built(root, tmp_path / "out")
 
 
-def test_a_broken_picture_refuses_the_build_with_its_line(tmp_path: Path) -> None:
+def test_a_broken_image_refuses_the_build_with_its_line(tmp_path: Path) -> None:
     root = release(tmp_path / "vfm", FULL, COMPACT)
-    (root / "VisualFastMappingBenchmark" / BOTTLE / "crack/000.png").write_bytes(b"no picture")
+    (root / "VisualFastMappingBenchmark" / BOTTLE / "crack/000.png").write_bytes(b"no image")
     with pytest.raises(SnellenError, match=r"test\.jsonl line 2: .*000\.png"):
         built(root, tmp_path / "out")
 

@@ -38,18 +38,18 @@ DECLINES = object()
 
 
 def _episode(number: int, ways: int, media: MediaFolder, **told: Any) -> Item:
-    """An episode with two shots. Truths go round the classes; every picture has a colour of its own."""
+    """An episode with two shots. Truths go round the classes; every image has a colour of its own."""
 
-    def picture(*place: int) -> Media:
+    def image(*place: int) -> Media:
         colour = tuple(int(x) for x in stream("test", "picture", number, *place).integers(256, size=3))
-        return media.add_picture(Image.new("RGB", (12, 8), colour))
+        return media.add_image(Image.new("RGB", (12, 8), colour))
 
-    classes = tuple(EpisodeClass(f"kind {n}", (picture(n, 0), picture(n, 1))) for n in range(ways))
+    classes = tuple(EpisodeClass(f"kind {n}", (image(n, 0), image(n, 1))) for n in range(ways))
     cells: dict[str, Any] = {
         "industry": "Medical", "level": "detail", "scene": "cells", "source": "S", "cluster": f"concept {number}",
         **told,
     }  # fmt: skip
-    return episode_item(Episode(f"{number}", picture(99), classes, number % ways, **cells))
+    return episode_item(Episode(f"{number}", image(99), classes, number % ways, **cells))
 
 
 @pytest.fixture
@@ -291,7 +291,7 @@ def test_pairs_of_who_reasons_and_who_does_not(items: ItemSet) -> None:
     assert "reasoning" not in [section.name for section in sections(_run(items, said))]
 
 
-def test_confusions_with_their_pictures(items: ItemSet) -> None:
+def test_confusions_with_their_images(items: ItemSet) -> None:
     """Item 0 (cells, two classes): kind 0 is said to be kind 1. Item 2 (cells, four classes): kind 2 to be kind 3.
 
     In the other task nothing is confused. `kind 0` was true once with kind 1 beside it; at 0 shots nobody looks.

@@ -1,4 +1,4 @@
-"""General cues from edited pictures: the whole chain of steps with scripted subjects, and what is refused."""
+"""General cues from edited images: the whole chain of steps with scripted subjects, and what is refused."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ PAIRS: Mapping[str, str] = {
 }
 
 
-def make_picture(path: Path, seed: int) -> None:
+def make_image(path: Path, seed: int) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     Image.fromarray(stream("test picture", seed).integers(0, 256, (8, 8, 3), dtype=np.uint8)).save(path)
 
@@ -46,9 +46,9 @@ def source(tmp_path: Path) -> Path:
     rows = []
     for n, (name, instruction) in enumerate(PAIRS.items()):
         for which, file in enumerate(("before", "after")):
-            make_picture(root / "pictures" / f"{name}-{file}.png", 2 * n + which)
-        pictures = {"src_img": f"pictures/{name}-before.png", "edited_img": f"pictures/{name}-after.png"}
-        rows.append({"omni_edit_id": name, **pictures, "edited_prompt_list": [instruction, "longer"], "task": "style"})
+            make_image(root / "images" / f"{name}-{file}.png", 2 * n + which)
+        images = {"src_img": f"images/{name}-before.png", "edited_img": f"images/{name}-after.png"}
+        rows.append({"omni_edit_id": name, **images, "edited_prompt_list": [instruction, "longer"], "task": "style"})
     (root / "metadata.jsonl").write_text("\n".join(map(json.dumps, rows)))
     return root
 
@@ -92,7 +92,7 @@ def screen(item: Item, name: str) -> str:
 
 
 def caption(item: Item, name: str) -> str:
-    return f"{{{name}}} picture {item.item_id[-1]}, 100 % sharp"  # braces and signs must survive the templates
+    return f"{{{name}}} image {item.item_id[-1]}, 100 % sharp"  # braces and signs must survive the templates
 
 
 def score(item: Item, name: str) -> str:
@@ -130,7 +130,7 @@ def test_the_whole_chain(source: Path, tmp_path: Path) -> None:
         "gc-answers": 6,
     }
     context = next(item for item in steps["gc-salience"].items if item.provenance["pair"] == "good")
-    assert "Image 1: {good} picture 1, 100 % sharp\nImage 2: {good} picture 2, 100 % sharp" in context.question
+    assert "Image 1: {good} image 1, 100 % sharp\nImage 2: {good} image 2, 100 % sharp" in context.question
     assert [option.text for option in context.options] == ["Add a red cup to the left of the plate"]
     request = next(item for item in steps["gc-answers"].items if item.provenance["pair"] == "good")
     assert "Editing Information: Add a red cup to the left of the plate" in request.question
@@ -144,8 +144,8 @@ def test_the_whole_chain(source: Path, tmp_path: Path) -> None:
     assert "Is the answer 'plate' correct" in mat["false"].question
     assert mat["true"].group_id == mat["false"].group_id
     assert mat["true"].factors == {"cue": "add/remove", "edit": "add", "wording": "positive"}
-    pictures = [final.media.read(media) for media in mat["true"].query]
-    assert pictures == [(source / "pictures" / f"good-{which}.png").read_bytes() for which in ("before", "after")]
+    images = [final.media.read(media) for media in mat["true"].query]
+    assert images == [(source / "images" / f"good-{which}.png").read_bytes() for which in ("before", "after")]
     notes = " ".join(final.card.notes)
     assert "gc-screening: 4 of 5 pairs kept; 1 dropped, instruction not unique (vague)" in notes
     assert "gc-salience: 3 of 4 pairs kept; 1 dropped, too easy: salience not below -2 (glaring)" in notes
@@ -251,7 +251,7 @@ def test_two_people_screen_in_place_of_a_run(source: Path, tmp_path: Path) -> No
 def test_no_pair_left_is_said_with_the_reasons(source: Path, tmp_path: Path) -> None:
     chain = Chain(source, tmp_path)
     chain.answer("gc-screening", lambda item, name: "I cannot tell.")
-    with pytest.raises(SnellenError, match=r"no pair of pictures is left .* 5 dropped, the answer cannot be read"):
+    with pytest.raises(SnellenError, match=r"no pair of images is left .* 5 dropped, the answer cannot be read"):
         chain.build("gc-captions")
 
 
@@ -326,7 +326,7 @@ def test_screenings(text: str, screening: tuple[str, str] | str) -> None:
 
 def test_rows_of_imagenhub_are_read_from_csv(tmp_path: Path) -> None:
     for seed, name in enumerate(("a.jpg", "b.jpg", "c.jpg")):
-        make_picture(tmp_path / name, seed)
+        make_image(tmp_path / name, seed)
     (tmp_path / "metadata.csv").write_text(
         "img_id,turn_index,source_img,target_img,instruction\n7,1,a.jpg,b.jpg,add a cat\n7,2,b.jpg,c.jpg,dye it\n"
     )
@@ -339,7 +339,7 @@ def test_rows_of_imagenhub_are_read_from_csv(tmp_path: Path) -> None:
 
 def test_a_folder_a_pair_is_read(tmp_path: Path) -> None:
     for seed, name in enumerate(("source.png", "edited.png")):
-        make_picture(tmp_path / "add-red-cup" / name, seed)
+        make_image(tmp_path / "add-red-cup" / name, seed)
     (tmp_path / "add-red-cup" / "instruction.txt").write_text("add a red cup\n")
     (pair,) = read_edit_pairs(tmp_path)
     assert (pair.name, pair.instruction, pair.kind) == ("add-red-cup", "add a red cup", "")
@@ -356,11 +356,11 @@ def test_a_folder_a_pair_is_read(tmp_path: Path) -> None:
         (["", '{"id": 1,'], "line 2: not JSON"),
         (["[]"], "line 1: not a JSON object"),
         (['{"id": 1, "source": "a.png", "edited": "a.png", "prompt": "x"}'] * 2, "line 2: id '1' stands there twice"),
-        ([""], "no pairs of pictures; give a folder with metadata"),
+        ([""], "no pairs of images; give a folder with metadata"),
     ],
 )
 def test_wrong_rows_are_named(rows: list[str], message: str, tmp_path: Path) -> None:
-    make_picture(tmp_path / "a.png", 0)
+    make_image(tmp_path / "a.png", 0)
     (tmp_path / "metadata.jsonl").write_text("\n".join(rows))
     with pytest.raises(SnellenError, match=message):
         read_edit_pairs(tmp_path)

@@ -1,4 +1,4 @@
-"""Sequences of objects and people from folders of pictures: the published counts, the rules, and what is refused."""
+"""Sequences of objects and people from folders of images: the published counts, the rules, and what is refused."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from snellen.suites.vlm2_bench.sequences import PC_COUNTS
 NAMES = ("nora", "olga", "rosa", "sina", "yuki")
 
 
-def make_picture(path: Path, seed: int) -> None:
+def make_image(path: Path, seed: int) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     Image.fromarray(stream("test picture", seed).integers(0, 256, (8, 8, 3), dtype=np.uint8)).save(path)
 
@@ -35,7 +35,7 @@ def make_objects(root: Path, types: int, objects: int) -> Path:
     seed = 0
     for name in [f"type{t}/thing{o}" for t in range(types) for o in range(objects)]:
         for file in [f"main/{k}.png" for k in range(4)] + [f"distractors/other{k}/photo.png" for k in range(4)]:
-            make_picture(root / name / file, seed)
+            make_image(root / name / file, seed)
             seed += 1
     return root
 
@@ -44,7 +44,7 @@ def make_people(root: Path, groups: int, people: int) -> Path:
     seed = 0
     for name in [f"group{g}/{NAMES[p]}-{g}" for g in range(groups) for p in range(people)]:
         for k in range(4):
-            make_picture(root / name / f"{k}.png", seed)
+            make_image(root / name / f"{k}.png", seed)
             seed += 1
     return root
 
@@ -54,7 +54,7 @@ def build(out: Path, task: str, **fields: Any) -> ItemSet:
 
 
 def look_alikes(root: Path, source: Path) -> Path:
-    """A run in which the first picture of the next person looks most like every picture."""
+    """A run in which the first image of the next person looks most like every image."""
     step = build(root / "look-alikes", "pc-look-alikes", sources={"pc": source})
     people = list(dict.fromkeys(option.key[:4] for item in step.items for option in item.options))
     after = dict(zip(sorted(people), sorted(people)[1:] + sorted(people)[:1], strict=True))
@@ -70,7 +70,7 @@ def counted(itemset: ItemSet) -> dict[str, int]:
 
 
 def true_order(item: Item) -> str:
-    """Who is on each picture of the query, by first appearance, from the identities of the pictures alone."""
+    """Who is on each image of the query, by first appearance, from the identities of the images alone."""
     letters: dict[str, str] = {}
     shows = item.latent["shows"]
     return "".join(letters.setdefault(shows[media.sha256]["identity"], "ABCD"[len(letters)]) for media in item.query)
@@ -110,7 +110,7 @@ def test_forty_objects_give_the_published_counts(forty: ItemSet) -> None:
     check_truths(forty)
 
 
-def test_nothing_but_the_pictures_tells_the_answer(forty: ItemSet, tmp_path: Path) -> None:
+def test_nothing_but_the_images_tells_the_answer(forty: ItemSet, tmp_path: Path) -> None:
     patterns = {item.factors["pattern"] for item in forty.items}
     assert not any(pattern in item.item_id for item in forty.items for pattern in patterns)
     first = [item.factors["pattern"] for item in forty.task("oc-cnt")[:36]]
@@ -136,28 +136,24 @@ def test_cues_become_factors_and_few_objects_are_noted(tmp_path: Path) -> None:
         build(tmp_path / "again", "oc", sources={"oc": photos})
 
 
-def test_two_pictures_of_one_distractor_object_are_refused(tmp_path: Path) -> None:
+def test_two_images_of_one_distractor_object_are_refused(tmp_path: Path) -> None:
     photos = make_objects(tmp_path / "photos", 1, 1)
-    make_picture(photos / "type0/thing0/distractors/other2/second.png", 999)
-    with pytest.raises(
-        SnellenError, match=r"other2: photo\.png, second\.png are pictures of the same distractor object"
-    ):
+    make_image(photos / "type0/thing0/distractors/other2/second.png", 999)
+    with pytest.raises(SnellenError, match=r"other2: photo\.png, second\.png are images of the same distractor object"):
         build(tmp_path / "set", "oc", sources={"oc": photos})
 
 
-def test_a_picture_of_two_objects_is_refused(tmp_path: Path) -> None:
+def test_an_image_of_two_objects_is_refused(tmp_path: Path) -> None:
     photos = make_objects(tmp_path / "photos", 1, 2)
     shutil.copy(photos / "type0/thing0/main/2.png", photos / "type0/thing1/distractors/other0/photo.png")
-    with pytest.raises(
-        SnellenError, match=r"thing1/distractors/other0/photo\.png: the same picture as .*thing0/main/2"
-    ):
+    with pytest.raises(SnellenError, match=r"thing1/distractors/other0/photo\.png: the same image as .*thing0/main/2"):
         build(tmp_path / "set", "oc", sources={"oc": photos})
 
 
-def test_too_few_pictures_are_named(tmp_path: Path) -> None:
+def test_too_few_images_are_named(tmp_path: Path) -> None:
     photos = make_objects(tmp_path / "photos", 1, 1)
     (photos / "type0/thing0/main/3.png").unlink()
-    with pytest.raises(SnellenError, match="thing0: 3 pictures in main and 4 distractors; at least 4 and 3 are needed"):
+    with pytest.raises(SnellenError, match="thing0: 3 images in main and 4 distractors; at least 4 and 3 are needed"):
         build(tmp_path / "set", "oc", sources={"oc": photos})
 
 
@@ -193,18 +189,16 @@ def test_thirty_people_give_the_published_counts(thirty: ItemSet) -> None:
     check_truths(thirty)
 
 
-def test_no_two_sequences_show_the_same_pictures_of_the_same_people(thirty: ItemSet) -> None:
+def test_no_two_sequences_show_the_same_images_of_the_same_people(thirty: ItemSet) -> None:
     counts = Counter(frozenset(media.sha256 for media in item.query) for item in thirty.task("pc-cnt"))
     assert set(counts.values()) == {1}
 
 
 def test_distractors_are_look_alikes(thirty: ItemSet) -> None:
-    # The script names the first picture of the next person, so that whoever follows in a sequence is next in number.
+    # The script names the first image of the next person, so that whoever follows in a sequence is next in number.
     for item in thirty.items:
         main = int(item.cluster_id.removeprefix("person-"))
-        others = {(int(key[1:4]), key[5:]) for key in item.provenance["pictures"]} - {
-            (main, str(k)) for k in range(1, 5)
-        }
+        others = {(int(key[1:4]), key[5:]) for key in item.provenance["images"]} - {(main, str(k)) for k in range(1, 5)}
         distinct = len(item.factors["pattern"].replace("A", ""))
         assert others == {((main - 1 + k) % 30 + 1, "1") for k in range(1, distinct + 1)}
 
@@ -231,7 +225,7 @@ def test_few_people_are_scaled_and_answers_must_fit(tmp_path: Path) -> None:
     assert counted(fewer) == {"pc-cpr": 14, "pc-cnt": 7, "pc-grp": 7}
     plan = Curated().plan(BuildOptions(tmp_path, tasks=("pc",), sources={"pc": photos}))
     assert plan["items"] == counted(itemset)
-    make_picture(photos / "group0/nora-0/0.png", 777)
+    make_image(photos / "group0/nora-0/0.png", 777)
     with pytest.raises(SnellenError, match="is not what the sources and inputs given now lead to"):
         build(tmp_path / "other", "pc", sources={"pc": photos}, inputs={"look-alikes": answers})
 
@@ -266,11 +260,11 @@ def test_an_encoder_finds_look_alikes(tmp_path: Path) -> None:
     assert nearest == {"p001": "p002", "p002": "p001", "p003": "p004", "p004": "p003"}
 
 
-def test_a_picture_without_a_look_alike_is_an_error(tmp_path: Path) -> None:
+def test_an_image_without_a_look_alike_is_an_error(tmp_path: Path) -> None:
     photos = make_people(tmp_path / "photos", 1, 4)
     step = build(tmp_path / "look-alikes", "pc-look-alikes", sources={"pc": photos})
     run(step, ["fake:constant=nobody"], tmp_path / "run", show_progress=False)
-    with pytest.raises(SnellenError, match="16 of 16 pictures have no look-alike; give the same `snellen run` again"):
+    with pytest.raises(SnellenError, match="16 of 16 images have no look-alike; give the same `snellen run` again"):
         build(tmp_path / "set", "pc", sources={"pc": photos}, inputs={"look-alikes": tmp_path / "run"})
 
 
@@ -303,6 +297,6 @@ def test_the_seed_moves_the_recipe_and_the_sequences(tmp_path: Path) -> None:
     assert (first.card.content_hash, first.card.recipe_hash) == (same.card.content_hash, same.card.recipe_hash)
     assert first.card.recipe_hash != other.card.recipe_hash
     assert {item.query for item in first.items} != {item.query for item in other.items}
-    make_picture(photos / "type0/thing0/main/0.png", 888)
+    make_image(photos / "type0/thing0/main/0.png", 888)
     moved = build(tmp_path / "moved", "oc-cnt", sources={"oc": photos})
-    assert moved.card.recipe_hash != first.card.recipe_hash, "other pictures are another recipe"
+    assert moved.card.recipe_hash != first.card.recipe_hash, "other images are another recipe"

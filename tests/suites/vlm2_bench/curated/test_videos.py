@@ -38,8 +38,8 @@ def build(source: Path, out: Path, **seed: int) -> ItemSet:
 def people_shown(itemset: ItemSet, item: Item) -> str:
     """Who is in the middle of each of twelve equal stretches of the video, by colour."""
     (video,) = item.query
-    pictures = [picture for _, picture in frames_at(itemset.media.find(video), uniform_times(video.seconds, 12))]
-    middles = [np.asarray(picture)[picture.height // 2, picture.width // 2] for picture in pictures]
+    images = [image for _, image in frames_at(itemset.media.find(video), uniform_times(video.seconds, 12))]
+    middles = [np.asarray(image)[image.height // 2, image.width // 2] for image in images]
     return "".join("P" if red > blue else "Q" for red, _, blue in middles)
 
 

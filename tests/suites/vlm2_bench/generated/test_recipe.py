@@ -33,7 +33,7 @@ SUITE = SUITES.get("vlm2-bench")
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> ItemSet:
-    """For who looks at no pixels: pictures are blank."""
+    """For who looks at no pixels: images are blank."""
     out = tmp_path_factory.mktemp("vlm2") / "items"
     return build(SUITE, "generated", BuildOptions(out, n=20, quick=True, renderer="blank", show_progress=False))
 
@@ -45,7 +45,7 @@ def test_an_edit_changes_one_thing(edit: Edit, seed: int) -> None:
     before, after = change.before, change.after
     assert all(rooms.MIN_OBJECTS <= len(room.objects) <= rooms.MAX_OBJECTS for room in (before, after))
     names = [thing.name for thing in {*before.objects, *after.objects}]
-    assert len(set(names)) == len(names), "a name means one thing in both pictures"
+    assert len(set(names)) == len(names), "a name means one thing in both images"
     gone, come = set(before.objects) - set(after.objects), set(after.objects) - set(before.objects)
     moved = (len(gone), len(come), before.floor != after.floor, before.light != after.light)
     if edit == "environment":
@@ -122,7 +122,7 @@ def test_a_cue_hangs_on_colour_only_where_nothing_else_tells() -> None:
     assert "colour" not in seen["the glass sphere"]
 
 
-def test_every_stored_picture_is_in_an_item(built: ItemSet) -> None:
+def test_every_stored_image_is_in_an_item(built: ItemSet) -> None:
     shown = {media.sha256 for item in built.items for media in item.media()}
     assert {path.stem for path in (built.root / "media").rglob("*.*")} == shown
 
@@ -163,7 +163,7 @@ def test_answers_follow_from_the_looks(built: ItemSet) -> None:
 def test_budget_and_balance() -> None:
     options = BuildOptions(Path("unused"), n=60)
     made = recipe.design(options)
-    assert made.pictures() <= 400
+    assert made.images() <= 400
     assert made.frames(options) >= 6 * 48
     for task in ("gc-mat", "gc-trk"):
         assert Counter(room.change.edit for room in made.rooms if task in room.tasks) == dict.fromkeys(rooms.EDITS, 12)
@@ -212,7 +212,7 @@ def test_three_part_videos_end_as_they_began(small: ItemSet) -> None:
     assert video.seconds == 3 * clips.FRAMES / clips.FRAMES_A_SECOND
     # Frame 20 of the first and second part; played backwards, frame 20 stands at 48 - 1 - 20 = 27 of the third.
     told = [(frame + 0.5) / clips.FRAMES_A_SECOND for frame in (20, 48 + 20, 96 + 27)]
-    first, second, last = (np.asarray(picture, int) for _, picture in frames_at(small.media.read(video), told))
+    first, second, last = (np.asarray(image, int) for _, image in frames_at(small.media.read(video), told))
     assert abs(first - last).mean() < 0.5 * abs(first - second).mean()
 
 
@@ -268,7 +268,7 @@ def test_level_answers_leave_no_base_rate(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("edit", rooms.EDITS)
-def test_the_second_picture_is_from_beside_and_the_change_has_a_size(edit: Edit) -> None:
+def test_the_second_image_is_from_beside_and_the_change_has_a_size(edit: Edit) -> None:
     change = rooms.random_change(edit, np.random.default_rng(4))
     cameras = rooms.views_of(change, np.random.default_rng(4), (160, 120))
     measures = rooms.acuity(change, cameras)
@@ -285,7 +285,7 @@ def test_the_second_picture_is_from_beside_and_the_change_has_a_size(edit: Edit)
 def test_metal_glints_where_any_view_lets_it() -> None:
     """Of 20 composites with metal hardly one has no view that glints; of first views one in eight does not."""
     specs = [
-        objects.picture_spec(index, 0, (index, 0), (160, 120))
+        objects.image_spec(index, 0, (index, 0), (160, 120))
         for index, block in list(enumerate(all_composites()))[::211]
         if "metal" in (block.primary.material, block.secondary.material)
     ][:20]

@@ -14,7 +14,7 @@ from snellen.core.suite import BuildOptions
 from snellen.exam import run
 from snellen.suites.vlm2_bench.own.recipe import Own
 from tests.cli.conftest import Command, snellen  # noqa: F401  # the fixture
-from tests.helpers.own_pictures import class_folders
+from tests.helpers.own_images import class_folders
 from tests.helpers.shards import IMAGE, cell, write_shard
 
 
@@ -39,23 +39,23 @@ def test_one_command_and_an_oracle_knows_all(
     assert set(oracle["value"].round(6)) == {1.0}
 
 
-def test_a_dataset_says_by_ids_which_thing_a_picture_shows(tmp_path: Path) -> None:
+def test_a_dataset_says_by_ids_which_thing_an_image_shows(tmp_path: Path) -> None:
     ids = [7] * 4 + [8] * 4 + [9, 10, 7]
-    pictures = [cell("x", k) for k in range(10)]
-    columns: dict[str, list[Any]] = {"image": [*pictures, pictures[0]], "object_id": ids, "label": ["mug"] * 11}
+    images = [cell("x", k) for k in range(10)]
+    columns: dict[str, list[Any]] = {"image": [*images, images[0]], "object_id": ids, "label": ["mug"] * 11}
     write_shard(tmp_path / "own" / "train.parquet", columns, {"image": IMAGE})
     items = Own().build(
         BuildOptions(tmp_path / "set", sources={"objects": tmp_path / "own"}, tasks=("oc-cnt",), show_progress=False)
     )
     assert {item.cluster_id for item in items.items} == {"oc-object/7", "oc-object/8"}
-    shown = {items.media.read(picture) for item in items.items for picture in item.query}
-    assert shown <= {picture["bytes"] for picture in pictures}
+    shown = {items.media.read(image) for item in items.items for image in item.query}
+    assert shown <= {image["bytes"] for image in images}
     assert any("it looks like another one of its thing: 7/" in note for note in items.card.notes)
 
 
 def test_too_few_things_are_refused_with_what_is_needed(tmp_path: Path) -> None:
     things = class_folders(tmp_path / "own", 4, "a", "b", "c")
-    with pytest.raises(SnellenError, match="needs a thing of 4 pictures or more and 3 other things"):
+    with pytest.raises(SnellenError, match="needs a thing of 4 images or more and 3 other things"):
         Own().build(BuildOptions(tmp_path / "set", sources={"objects": things}, show_progress=False))
     with pytest.raises(SnellenError, match="give --source objects=DIR"):
         Own().build(BuildOptions(tmp_path / "set", show_progress=False))

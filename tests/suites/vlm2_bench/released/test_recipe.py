@@ -2,7 +2,7 @@
 
 Layout and field names: vlm2-bench/VLM2-Bench, commit 7624b77 (README, `code/*/test/test_script_example/*.py`,
 `code/*/eval/*.py`); the TSV: open-compass/VLMEvalKit, `vlmeval/dataset/vlm2bench.py` and `utils/vlm2bench.py`.
-Questions and pictures are ours. No released file was at hand: this says that the layout as the code names it can be
+Questions and images are ours. No released file was at hand: this says that the layout as the code names it can be
 read.
 """
 
@@ -48,10 +48,10 @@ COUNTED = prompts.COUNT.format(question="How many different cups are there in th
 GROUPED = prompts.GROUP.format(question="Which images show the same cup in the input images?")
 
 
-def cue(q_id: str, cue: str, truth: str, pictures: str) -> dict[str, Any]:
+def cue(q_id: str, cue: str, truth: str, images: str) -> dict[str, Any]:
     question = f"Is the answer '{cue}' correct for the given question: '{ASKED}' Answer T or F."
     edit = f"Remove the {cue}."
-    names = [f"{pictures}/{n}.png" for n in "ab"]
+    names = [f"{images}/{n}.png" for n in "ab"]
     return {
         "q_id": q_id,
         "task": "mat",
@@ -100,7 +100,7 @@ LINES: Mapping[str, list[dict[str, Any]]] = {
 TASK_OF = {path: re.sub(r"_v_open-ended$", "-vid", Path(path).stem).replace("_", "-") for path in LINES}
 
 
-def picture(path: Path, shade: int) -> None:
+def image(path: Path, shade: int) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     Image.fromarray(np.full((4, 6, 3), (shade, 90, 40), np.uint8)).save(path)
 
@@ -111,7 +111,7 @@ def release(root: Path) -> Path:
         write(root, name, [json.dumps(line) for line in lines])
     names = [f"{GC}/{pair}/{n}.png" for pair in "abc" for n in "ab"] + [f"{OC}/{n}.png" for n in range(1, 5)]
     for shade, name in enumerate(names + [f"{PC}/p{n}.png" for n in range(1, 4)]):
-        picture(root / name, 10 * shade)
+        image(root / name, 10 * shade)
     videos = root / "data/pc/video/UNI"
     videos.mkdir(parents=True)
     write_video(np.full((6, 16, 16, 3), 100, np.uint8), videos / "walk_AB_1.mp4", fps=3)
@@ -275,7 +275,7 @@ def test_all_that_is_wrong_is_said_at_once(tmp_path: Path) -> None:
         f"{where}oc_cpr.jsonl line 6: images: 99.png is missing from {OC}",
         f"{where}oc_cpr.jsonl line 7: images: ../1.png leads out of {OC}",
         f"{where}oc_cpr.jsonl line 8: question: Field required; q_id",
-        f"{where}oc_cnt.jsonl line 1: gt_answer: 3 is no count of 2 pictures",
+        f"{where}oc_cnt.jsonl line 1: gt_answer: 3 is no count of 2 images",
         f"{where}oc_cnt.jsonl line 2: gt_answer: 0 is no count",
         f"{where}oc_cnt.jsonl line 3: gt_answer: Input should be a valid integer",
         f"{where}oc_grp.jsonl line 1: question: no options",
@@ -305,7 +305,7 @@ def test_a_lenient_reading_loses_nothing_and_counts_what_it_changed(tmp_path: Pa
     assert [item.answer for item in items.task("oc-cpr")] == ["true", "false"]
     notes = "\n".join(items.card.notes)
     assert 'oc-cnt: gt_answer "2" read as 2: 1 records' in notes
-    assert "1 records of fewer than two pictures left out: jsonl/oc/vanilla/oc_cpr.jsonl line 3" in notes
+    assert "1 records of fewer than two images left out: jsonl/oc/vanilla/oc_cpr.jsonl line 3" in notes
     assert items.card.recipe["settings"] == {"reading": "lenient"}
 
 
@@ -341,10 +341,10 @@ def test_the_type_of_cue_is_told_by_the_verb_of_the_edit(instruction: str, cue_t
     assert cue_of(instruction) == cue_type
 
 
-def test_unreadable_pictures_are_named_together(tmp_path: Path) -> None:
+def test_unreadable_images_are_named_together(tmp_path: Path) -> None:
     root = release(tmp_path / "vlm2")
     for name in ("1.png", "4.png"):
-        (root / OC / name).write_bytes(b"no picture")
+        (root / OC / name).write_bytes(b"no image")
     with pytest.raises(SnellenError, match=r"(?s)oc_cpr\.jsonl line 1.*1\.png: not a readable.*4\.png: not a readable"):
         built(root, tmp_path / "out")
 
@@ -421,7 +421,7 @@ WORTH = {
     "gc-trk": (1, 1, 1),
     # 4: the first statement is answered by both.
     "oc-cpr": (1 / 2, 1 / 2, 1 / 2),
-    # 5 of four pictures is not possible: 0, left out, or 1 - (1/3)^.1.
+    # 5 of four images is not possible: 0, left out, or 1 - (1/3)^.1.
     "oc-cnt": (1 / 2, 1, 1.104042 / 2),
     "oc-grp": (1, 1 / 2, 1 / 2),
     "pc-cpr": (1, 1, 1),

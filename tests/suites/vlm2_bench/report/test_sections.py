@@ -101,7 +101,7 @@ def test_chance_is_there_twice_and_differs_where_the_paper_lets_one_guess_decide
         "34.88",
         "33.72",
     )
-    # Two questions of two pictures (1/2 each), two of three (1/3 each): 5/12. Eight tasks: (6 * 25 + 2 * 41.667) / 8.
+    # Two questions of two images (1/2 each), two of three (1/3 each): 5/12. Eight tasks: (6 * 25 + 2 * 41.667) / 8.
     assert (computed["oc-cpr"], computed["oc-cnt"]) == ("25", "41.7")
     assert computed["mean of the eight"] == "29.2"
 
@@ -133,7 +133,7 @@ def test_both_means_are_those_of_the_printed_row() -> None:
     assert mean_of_tasks(units, Arm("m", "method=cot"), COLUMNS) == "–"
 
 
-def test_tasks_about_the_same_pictures_make_a_mean_no_surer() -> None:
+def test_tasks_about_the_same_images_make_a_mean_no_surer() -> None:
     values = np.random.default_rng(1).random(120)
     clusters = [f"c{n // 4}" for n in range(120)]
     told = pd.DataFrame({"value": values, "right": 0.0, "cluster": clusters})
@@ -222,13 +222,13 @@ def test_units_that_turned_are_named(found: dict[str, ReportSection]) -> None:
 def test_cases_show_both_statements_with_both_replies(found: dict[str, ReportSection]) -> None:
     table = found["cases"].table
     lost = table[table["turned"] == "right to wrong"]
-    assert sorted(shown.split()[0] for shown in lost["item (pictures)"]) == ["gc-mat-0-a", "gc-mat-0-b"]
+    assert sorted(shown.split()[0] for shown in lost["item (images)"]) == ["gc-mat-0-a", "gc-mat-0-b"]
     assert sorted(lost["right"]) == ["F", "T"]
     assert list(lost["plainly"]) == list(lost["right"])
     assert set(lost["with it"]) == {"T"}
     won = table[table["turned"] == "wrong to right"]
     assert (
-        len({shown.split()[0].removesuffix("-a").removesuffix("-b").rstrip("-pn") for shown in won["item (pictures)"]})
+        len({shown.split()[0].removesuffix("-a").removesuffix("-b").rstrip("-pn") for shown in won["item (images)"]})
         == 3
     )
     assert "Respond with either" not in " ".join(table["question"])
@@ -289,14 +289,14 @@ def test_letters_and_none_are_counted_against_how_often_they_are_right(found: di
     assert line["None"].endswith("(25)")
 
 
-def test_counts_are_told_by_the_number_of_pictures(found: dict[str, ReportSection]) -> None:
-    # The truths are 1 and 2 of two pictures, 2 and 3 of three; fake:always-true says 1.
-    two = row_of(found["counts"], subject="fake:always-true", task="oc-cnt", pictures=2)
-    three = row_of(found["counts"], subject="fake:always-true", task="oc-cnt", pictures=3)
+def test_counts_are_told_by_the_number_of_images(found: dict[str, ReportSection]) -> None:
+    # The truths are 1 and 2 of two images, 2 and 3 of three; fake:always-true says 1.
+    two = row_of(found["counts"], subject="fake:always-true", task="oc-cnt", images=2)
+    three = row_of(found["counts"], subject="fake:always-true", task="oc-cnt", images=3)
     assert (two["mean error"].split()[0], three["mean error"].split()[0]) == ("-0.50", "-1.50")
     assert (two["said 1"], two["said 2"], two["said 3"], two["other"]) == ("100 (50)", "0 (50)", "", "0")
     assert (three["said 1"], three["said 3"], three["other"]) == ("100 (0)", "0 (50)", "0")
-    assert row_of(found["counts"], subject="fake:oracle", task="oc-cnt", pictures=3)["mean error"] == "+0.00"
+    assert row_of(found["counts"], subject="fake:oracle", task="oc-cnt", images=3)["mean error"] == "+0.00"
 
 
 # People

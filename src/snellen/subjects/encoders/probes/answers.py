@@ -28,17 +28,17 @@ class Unanswerable(Exception):
 
 def form_of(view: View) -> Form:
     """The form of a view's answer. Raises Unanswerable with the reason where a probe has none for it."""
-    if any(media.kind != "picture" for media in view.media()):
+    if any(media.kind != "image" for media in view.media()):
         raise Unanswerable("cannot be shown a video")
     if any(option.media for option in view.options):
-        raise Unanswerable("a probe chooses among texts, not among pictures")
+        raise Unanswerable("a probe chooses among texts, not among images")
     if any(demo.media for demo in view.support):
         raise Unanswerable("a probe learns from training examples, not from examples beside the question")
     if not view.query:
-        raise Unanswerable("no picture to look at")
+        raise Unanswerable("no image to look at")
     kind = view.reply.kind
     if kind in ("box", "text") and len(view.query) > 1:
-        raise Unanswerable(f"a {kind} is asked of {len(view.query)} pictures; a probe gives it of one")
+        raise Unanswerable(f"a {kind} is asked of {len(view.query)} images; a probe gives it of one")
     if kind == "box":
         return "box"
     if kind == "colour":
@@ -136,7 +136,7 @@ class Numbers:
 
 @dataclass(frozen=True)
 class Boxes:
-    """A box as centre, width and height in shares of the picture shown, 0 to 1."""
+    """A box as centre, width and height in shares of the image shown, 0 to 1."""
 
     form: Form = "box"
     size: int = 4
@@ -147,16 +147,16 @@ class Boxes:
         return np.array([(x1 + x2) / 2, (y1 + y2) / 2, x2 - x1, y2 - y1])
 
     def refusal(self, view: View) -> str | None:
-        """None: every picture has places."""
+        """None: every image has places."""
         return None
 
     def answer(self, view: View, outputs: Doubles, rng: np.random.Generator) -> tuple[str, list[float]]:
-        """The box, and its four corners in shares of the picture shown."""
-        picture, (x, y, width, height) = view.query[0], outputs
+        """The box, and its four corners in shares of the image shown."""
+        image, (x, y, width, height) = view.query[0], outputs
         corners = np.clip([x - width / 2, y - height / 2, x + width / 2, y + height / 2], 0.0, 1.0)
-        in_pixels = corners * (picture.width, picture.height, picture.width, picture.height)
+        in_pixels = corners * (image.width, image.height, image.width, image.height)
         x1, y1, x2, y2 = (float(side) for side in in_pixels)
-        return view.reply.write(picture.from_stored.inverse().box((x1, y1, x2, y2))), corners.tolist()
+        return view.reply.write(image.from_stored.inverse().box((x1, y1, x2, y2))), corners.tolist()
 
 
 @dataclass(frozen=True)
@@ -171,7 +171,7 @@ class Colours:
         return np.asarray(example.answer, dtype=np.float64) / RGB_MAX
 
     def refusal(self, view: View) -> str | None:
-        """None: every picture has colours."""
+        """None: every image has colours."""
         return None
 
     def answer(self, view: View, outputs: Doubles, rng: np.random.Generator) -> tuple[str, list[float]]:
@@ -228,10 +228,10 @@ def fit_answers(form: Form, examples: Sequence[TrainingExample]) -> Answers:
     )
 
 
-def shares(picture: Media, box: Box) -> Box:
-    """A box in pixels of a picture as shares of its width and height."""
+def shares(image: Media, box: Box) -> Box:
+    """A box in pixels of an image as shares of its width and height."""
     x1, y1, x2, y2 = box
-    return x1 / picture.width, y1 / picture.height, x2 / picture.width, y2 / picture.height
+    return x1 / image.width, y1 / image.height, x2 / image.width, y2 / image.height
 
 
 def _value(answer: Any) -> float:

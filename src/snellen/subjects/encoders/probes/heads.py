@@ -44,7 +44,7 @@ class PlainHead(nn.Module):
 class BoxHead(nn.Module):
     """A box by every patch: how surely it lies in the box, and how far the edges are from its middle, (n, t, 5).
 
-    So each training picture teaches as many examples as it has patches (as FCOS does, Tian et al. 2019).
+    So each training image teaches as many examples as it has patches (as FCOS does, Tian et al. 2019).
     """
 
     def __init__(self, width: int, size: int, grid: tuple[int, int], random: torch.Generator) -> None:

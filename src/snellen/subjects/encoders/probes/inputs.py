@@ -16,7 +16,7 @@ from snellen.subjects.encoders.probes.answers import shares
 from snellen.subjects.encoders.readouts import Doubles
 
 Grids: TypeAlias = Callable[[Media], Floats]
-"""The patch features of a picture, float32 (rows, columns, d)."""
+"""The patch features of an image, float32 (rows, columns, d)."""
 
 _WORD = re.compile(r"[\w'-]+")
 FREQUENCIES = 4
@@ -25,10 +25,10 @@ FREQUENCIES = 4
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """One view as arrays of float32; P pictures of R x C patches.
+    """One view as arrays of float32; P images of R x C patches.
 
-    `tokens` (P, R, C, k), `words` (v,) counts, `coverage` (R, C, m) shares of each patch of the first picture that lie
-    in the box of each colour, `boxes` (m, 5): 1 where there is one, and its corners in shares of the picture.
+    `tokens` (P, R, C, k), `words` (v,) counts, `coverage` (R, C, m) shares of each patch of the first image that lie
+    in the box of each colour, `boxes` (m, 5): 1 where there is one, and its corners in shares of the image.
     """
 
     tokens: Floats
@@ -50,19 +50,19 @@ class Inputs:
     components: Floats
     vocabulary: tuple[str, ...]
     colours: tuple[str, ...]
-    max_pictures: int
+    max_images: int
 
     def refusal(self, view: View) -> str | None:
         """Why a view cannot be made into a sample, or None."""
         if strange := sorted(set(words_of(view)) - set(self.vocabulary)):
             return f"no training example's question has the word {strange[0]!r}"
-        if len(view.query) > self.max_pictures:
-            return f"no training example has {len(view.query)} pictures"
+        if len(view.query) > self.max_images:
+            return f"no training example has {len(view.query)} images"
         return None
 
     def sample(self, view: View, grids: Grids) -> Sample:
         """The view as arrays."""
-        tokens = np.stack([self.reduced(grids(picture)) for picture in view.query])
+        tokens = np.stack([self.reduced(grids(image)) for image in view.query])
         words = np.isin(self.vocabulary, words_of(view)).astype(np.float32)
         boxes = np.zeros((len(self.colours), 5), np.float32)
         coverage = np.zeros((*tokens.shape[1:3], len(self.colours)), np.float32)
@@ -82,8 +82,8 @@ def fit_inputs(views: Sequence[View], grids: Grids, components: int) -> Inputs:
 
     `components` are kept, or all there are where features have fewer dimensions.
     """
-    pictures = list({picture.sha256: picture for view in views for picture in view.query}.values())
-    mean, covariance = _moments(grids(picture) for picture in pictures)
+    images = list({image.sha256: image for view in views for image in view.query}.values())
+    mean, covariance = _moments(grids(image) for image in images)
     deviation = np.sqrt(np.diag(covariance))
     scale = np.where(deviation > 1e-6 * max(float(deviation.max()), 1e-12), deviation, 1.0)
     values, vectors = np.linalg.eigh(covariance / np.outer(scale, scale))
@@ -101,7 +101,7 @@ def fit_inputs(views: Sequence[View], grids: Grids, components: int) -> Inputs:
 
 
 def _moments(grids: Iterable[Floats]) -> tuple[Doubles, Doubles]:
-    """Mean (d,) and covariance (d, d) of all patches, one picture at a time."""
+    """Mean (d,) and covariance (d, d) of all patches, one image at a time."""
     count, total, products = 0, np.zeros(1), np.zeros((1, 1))
     for grid in grids:
         rows = grid.reshape(-1, grid.shape[-1])
@@ -118,7 +118,7 @@ def words_of(view: View) -> list[str]:
 
 
 def box_coverage(box: Sequence[float], rows: int, columns: int) -> Floats:
-    """Which share of every patch lies in a box (in shares of the picture), (rows, columns), each 0 to 1."""
+    """Which share of every patch lies in a box (in shares of the image), (rows, columns), each 0 to 1."""
     x1, y1, x2, y2 = box
     across, down = _overlap(x1, x2, columns), _overlap(y1, y2, rows)
     return np.asarray(np.outer(down, across), dtype=np.float32)

@@ -21,9 +21,9 @@ from snellen.subjects.encoders.probes.settings import ProbeSettings
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """Samples side by side. `tokens` (n, t, k), `present` (n, t): whether there is a patch, `places` (t,) of pictures.
+    """Samples side by side. `tokens` (n, t, k), `present` (n, t): whether there is a patch, `places` (t,) of images.
 
-    `words` (n, v), `coverage` (n, t, m), `boxes` (n, 5 m); `grid` is the patches of a picture as (rows, columns).
+    `words` (n, v), `coverage` (n, t, m), `boxes` (n, 5 m); `grid` is the patches of an image as (rows, columns).
     """
 
     tokens: Tensor
@@ -42,13 +42,13 @@ class Samples:
 
 
 def stack(samples: Sequence[Sample]) -> Samples:
-    """Samples of one probe as tensors; where one has fewer pictures than another, empty patches take their places."""
-    pictures = max(len(sample.tokens) for sample in samples)
+    """Samples of one probe as tensors; where one has fewer images than another, empty patches take their places."""
+    images = max(len(sample.tokens) for sample in samples)
     rows, columns, width = samples[0].tokens.shape[1:]
     patches = rows * columns
-    tokens = np.zeros((len(samples), pictures * patches, width), np.float32)
-    present = np.zeros((len(samples), pictures * patches), np.bool_)
-    coverage = np.zeros((len(samples), pictures * patches, samples[0].coverage.shape[-1]), np.float32)
+    tokens = np.zeros((len(samples), images * patches, width), np.float32)
+    present = np.zeros((len(samples), images * patches), np.bool_)
+    coverage = np.zeros((len(samples), images * patches, samples[0].coverage.shape[-1]), np.float32)
     for n, sample in enumerate(samples):
         used = len(sample.tokens) * patches
         tokens[n, :used], present[n, :used] = sample.tokens.reshape(used, width), True
@@ -56,7 +56,7 @@ def stack(samples: Sequence[Sample]) -> Samples:
     return Samples(
         torch.from_numpy(tokens),
         torch.from_numpy(present),
-        torch.arange(pictures).repeat_interleave(patches),
+        torch.arange(images).repeat_interleave(patches),
         torch.from_numpy(np.stack([sample.words for sample in samples])),
         torch.from_numpy(coverage),
         torch.from_numpy(np.stack([sample.boxes.ravel() for sample in samples])),
@@ -80,7 +80,7 @@ class Sight:
 class Trunk(nn.Module):
     """Patches, words and boxes -> what the queries read."""
 
-    def __init__(self, settings: ProbeSettings, like: Samples, max_pictures: int, random: torch.Generator) -> None:
+    def __init__(self, settings: ProbeSettings, like: Samples, max_images: int, random: torch.Generator) -> None:
         super().__init__()
         width, heads, layers = settings.width, settings.heads, settings.layers
         channels, marks = like.tokens.shape[-1], like.coverage.shape[-1]
@@ -88,7 +88,7 @@ class Trunk(nn.Module):
         self.size = settings.queries * (width + 4 * (heads // 2) + heads - heads // 2)
         self.from_tokens = weights(random, channels, width, fan_in=channels)
         self.from_positions = weights(random, self.grid.shape[-1], width, fan_in=self.grid.shape[-1], gain=0.5)
-        self.from_pictures = weights(random, max_pictures, width, fan_in=1, gain=0.5)
+        self.from_images = weights(random, max_images, width, fan_in=1, gain=0.5)
         self.from_coverage = weights(random, marks, width, fan_in=1)
         self.token_norm = nn.LayerNorm(width)
         self.from_words = weights(random, like.words.shape[-1], width, fan_in=1, gain=0.5)
@@ -105,8 +105,8 @@ class Trunk(nn.Module):
 
     def forward(self, samples: Samples, random: torch.Generator | None = None) -> Sight:
         """What is read; with `random` some tokens and some of what is read are dropped."""
-        pictures = int(samples.places[-1]) + 1
-        places = (self.grid @ self.from_positions).repeat(pictures, 1) + self.from_pictures[samples.places]
+        images = int(samples.places[-1]) + 1
+        places = (self.grid @ self.from_positions).repeat(images, 1) + self.from_images[samples.places]
         mixed = samples.tokens @ self.from_tokens + places + samples.coverage @ self.from_coverage
         tokens, present = functional.gelu(self.token_norm(mixed)), samples.present
         if random is not None:

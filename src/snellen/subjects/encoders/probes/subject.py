@@ -68,8 +68,8 @@ class AttentiveProbe:
         return "no training examples to fit a probe on" if probe is None else probe.refusal(view)
 
     def prepare(self, media: Iterable[Media], folder: MediaFolder) -> None:
-        """Compute and keep the patch features of these pictures, so that learning and answering only read them."""
-        self.patches.prepare([picture for picture in media if picture.kind == "picture"], folder)
+        """Compute and keep the patch features of these images, so that learning and answering only read them."""
+        self.patches.prepare([image for image in media if image.kind == "image"], folder)
 
     async def fit(self, examples: Sequence[TrainingExample], media: MediaFolder) -> Subject:
         """The subject with a probe for each form of answers among these examples."""
@@ -82,9 +82,7 @@ class AttentiveProbe:
                 by_form.setdefault(form_of(example.view), []).append(example)
             except Unanswerable:
                 continue
-        self.prepare(
-            (picture for some in by_form.values() for example in some for picture in example.view.query), media
-        )
+        self.prepare((image for some in by_form.values() for example in some for image in example.view.query), media)
         card = with_examples(self.card, examples)
         probes = {
             form: fit_probe(form, some, self._grids(media), self.settings, card.fingerprint())
@@ -107,7 +105,7 @@ class AttentiveProbe:
         return Reply(answer_views(prompt.views, write), numbers=tuple(numbers))
 
     def _grids(self, media: MediaFolder) -> Grids:
-        return lambda picture: self.patches.read(picture, media)
+        return lambda image: self.patches.read(image, media)
 
 
 def fit_probe(

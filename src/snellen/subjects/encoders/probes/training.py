@@ -49,7 +49,7 @@ def fit_network(
     with one_blas_thread():
         samples = stack([inputs.sample(example.view, grids) for example in examples])
     random = torch.Generator().manual_seed(int(stream("probe", answers.form, seed).integers(2**62)))
-    trunk = Trunk(settings, samples, inputs.max_pictures, random)
+    trunk = Trunk(settings, samples, inputs.max_images, random)
     head = make_head(answers.form, settings.width, trunk.size, answers.size, samples.grid, random)
     network = Network(trunk, head)
     targets = [torch.from_numpy(answers.target(example)).float() for example in examples]

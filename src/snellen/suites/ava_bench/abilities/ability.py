@@ -59,7 +59,7 @@ class Ability:
     `subgroups` are the factors whose levels get results of their own, with their levels in order, or none where these
     stand by name. `balanced_by` are factors that training and testing have in the same proportions (`balance.level`).
     `boxes` are the colours of the boxes drawn, by region; with `boxes_optional` it can be asked without them, too.
-    `padded` pictures are padded to a square; with `asks_inside_box` the inside of the red box may be shown alone.
+    `padded` images are padded to a square; with `asks_inside_box` the inside of the red box may be shown alone.
     `meaning` says to a reader of questions what the ability is; `figure` names the paper's figure of its subgroups.
 
     Items are made by `curation` (real datasets), by `tabletop` or `display` (generated scenes), and of the authors'

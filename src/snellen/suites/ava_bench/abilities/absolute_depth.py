@@ -1,6 +1,6 @@
 """Absolute depth: how far the closest point of a thing is, in bins of a metre (appendix A.2).
 
-Things of one class may be asked about several times in a picture: a box shows which is meant. All questions of a place
+Things of one class may be asked about several times in an image: a box shows which is meant. All questions of a place
 offer the same bins, those that are left of it when classes and bins have been levelled.
 """
 
@@ -14,7 +14,7 @@ import numpy as np
 
 from snellen.core.item import Box, Item
 from snellen.curation.draws import grouped
-from snellen.datasets.own_pictures import OWN
+from snellen.datasets.own_images import OWN
 from snellen.datasets.sample import Annotation, Sample
 from snellen.suites.ava_bench.abilities.ability import Ability, Levels, ReleasedForm
 from snellen.suites.ava_bench.candidates.candidates import (
@@ -63,7 +63,7 @@ from snellen.suites.ava_bench.scoring import (
 )
 
 NAME = "absolute-depth"
-SMALL = "box too small once the picture is resized"
+SMALL = "box too small once the image is resized"
 NEAR = "thing that is too near"
 ONE_BIN = "the only bin of its place, so that nothing would be left to choose"
 
@@ -104,7 +104,7 @@ def _place_in_crop(
 
 
 def select(candidates: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
-    """So many pictures a bin, the largest boxes first, and so many bins a class; with the bins of each place."""
+    """So many images a bin, the largest boxes first, and so many bins a class; with the bins of each place."""
     caps = {
         ROOMS: context.rules.depth_indoor,
         ROADS: context.rules.depth_outdoor,
@@ -137,7 +137,7 @@ CURATION = Curation(name=NAME, datasets=DATASETS, find=find, select=select, make
 TABLE_BINS = tuple(f"{low}-{low + 1}" for low in range(2, 10))
 """What comes up at the distances at which tables have things."""
 KNOWN_SIZE = f"The wooden rod on the floor is {tabletop_scenes.ROD_M[0]:g} meter long. "
-"""Without something of known size, no distance could be told from one picture."""
+"""Without something of known size, no distance could be told from one image."""
 BIN_EDGE_M = 0.1
 """How far a depth that is asked about stays from the ends of its bin, where there is a choice."""
 
@@ -184,7 +184,7 @@ def absolute_depth_item(
 ) -> Item:
     """How far the closest point of a thing is: one of `bins`, in order, as `items.depth_bin` writes them.
 
-    `known_size` is a sentence before the question that says how large something in the picture is.
+    `known_size` is a sentence before the question that says how large something in the image is.
     """
     answer = depth_bin(depth_m)
     return ABSOLUTE_DEPTH.item(

@@ -1,7 +1,7 @@
 """Action: middle frames of clips of Moments in Time (appendix A.2).
 
 Similar labels are merged (`choices`). The paper's "up to 500 training videos and 100 validation videos" of 302 classes
-would be 181K pictures, not its 15K: `rules.action_pictures` has the number that follows from the total. Clips of the
+would be 181K images, not its 15K: `rules.action_images` has the number that follows from the total. Clips of the
 dataset's two splits are one heap here, since every set is split anew.
 """
 
@@ -43,7 +43,7 @@ def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
 
 def select(candidates: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
     """At most so many clips an action."""
-    caps = Caps(context.rules.fewest, context.rules.action_pictures)
+    caps = Caps(context.rules.fewest, context.rules.action_images)
     return with_names(capped(candidates, caps, NAME, context), source_of, NAME, context)
 
 

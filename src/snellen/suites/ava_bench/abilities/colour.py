@@ -1,6 +1,6 @@
 """Colour: the most frequent RGB value of the region whose colour varies least (appendix A.2; `regions` finds it).
 
-What is in the picture does not matter, so that every picture of the two datasets may serve. The paper has no classes
+What is in the image does not matter, so that every image of the two datasets may serve. The paper has no classes
 here: bins of lightness and hue, ours, are split alike.
 """
 
@@ -48,24 +48,24 @@ MIN_CHROMA = 12.0
 
 
 def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
-    """Pictures that may be among those drawn: datasets have millions, and memory must not.
+    """Images that may be among those drawn: datasets have millions, and memory must not.
 
-    Every picture has a number of its own from 0 to 1, and those with the least are drawn. The n-th one met comes into
-    question where its number is below twice the wanted share of n pictures: none of those with the least is above.
+    Every image has a number of its own from 0 to 1, and those with the least are drawn. The n-th one met comes into
+    question where its number is below twice the wanted share of n images: none of those with the least is above.
     """
-    context.picture_counts[NAME, scene.source] += 1
+    context.image_counts[NAME, scene.source] += 1
     number = int(digest([context.seed, NAME, scene.source, scene.record_id], DIGITS), 16) / 16**DIGITS
-    if number * context.picture_counts[NAME, scene.source] < 2 * context.rules.coloured_pictures:
+    if number * context.image_counts[NAME, scene.source] < 2 * context.rules.coloured_images:
         yield Candidate(origin_of(scene), "", "", {}, number)
 
 
 def select(candidates: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
-    """So many pictures of each dataset, all equally likely."""
+    """So many images of each dataset, all equally likely."""
     selected: list[Candidate] = []
     for source, source_candidates in grouped(candidates, lambda candidate: candidate.origin.source).items():
-        selection = sorted(source_candidates, key=lambda candidate: candidate.size)[: context.rules.coloured_pictures]
-        if excess := context.picture_counts[NAME, source] - len(selection):
-            context.ledger.drop(NAME, source, f"more than {context.rules.coloured_pictures} drawn", source, excess)
+        selection = sorted(source_candidates, key=lambda candidate: candidate.size)[: context.rules.coloured_images]
+        if excess := context.image_counts[NAME, source] - len(selection):
+            context.ledger.drop(NAME, source, f"more than {context.rules.coloured_images} drawn", source, excess)
         selected += selection
     return selected
 
@@ -104,7 +104,7 @@ FLOOR_PATCH_SHARE = 0.06
 MIN_UNCOVERED = 1 / 3
 """Of a thing whose colour is asked about, the share that must be seen outside of the frame and its lines."""
 MIN_COLOURED_SIDE = 0.04
-"""Of a thing whose colour is asked about, as a share of the picture's width."""
+"""Of a thing whose colour is asked about, as a share of the image's width."""
 
 
 def _ask_tabletop(table: TabletopTruth, slot: int, item_source: ItemSource, rng: np.random.Generator) -> Item:
@@ -177,10 +177,10 @@ def _floor_patch(table: TabletopTruth, rng: np.random.Generator) -> Rect:
         x1, y1, x2, y2 = (int(side) for side in seen_box(solid, shot.camera))
         free[max(0, y1 - 2) : y2 + 3, max(0, x1 - 2) : x2 + 3] = False
     side = FLOOR_PATCH_SHARE * shot.camera.width_px
-    picture = (0.0, 0.0, float(shot.camera.width_px), float(shot.camera.height_px))
+    image = (0.0, 0.0, float(shot.camera.width_px), float(shot.camera.height_px))
     for _ in range(PATCHES):
-        share = side / min(picture[2:])
-        if (patch := _patch(table.pixels, free, picture, share, rng)) is not None:
+        share = side / min(image[2:])
+        if (patch := _patch(table.pixels, free, image, share, rng)) is not None:
             key = (NAME, patch)
             if key not in table.used and all(
                 apart(patch, old[1]) for old in table.used if old[0] == NAME and isinstance(old[1], tuple)

@@ -1,7 +1,7 @@
 """Counting: how many things of a category, 1 to 40, several counts of each (appendix A.2).
 
 Crowds are those of CrowdHuman, which the appendix names, and of VSCrowd, which the paper cites. The latter is made of
-videos: frames that follow each other are nearly the same picture. So one frame of a video is taken for a number of
+videos: frames that follow each other are nearly the same image. So one frame of a video is taken for a number of
 people, and all frames of a video are on one side of the split.
 """
 
@@ -19,7 +19,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.item import Item
 from snellen.core.least_px import LEAST_PX
 from snellen.curation.draws import grouped, shuffled
-from snellen.datasets.own_pictures import OWN
+from snellen.datasets.own_images import OWN
 from snellen.datasets.sample import Sample
 from snellen.suites.ava_bench.abilities.ability import Ability, Levels, ReleasedForm
 from snellen.suites.ava_bench.candidates.candidates import (
@@ -51,7 +51,7 @@ DATASETS = ("VQAv2", "FSC-147", "CARPK", "CrowdHuman", "VSCrowd", "LVIS")
 UNCOUNTED = "category that is not counted by the piece"
 RANGE = "count of 0 or above the greatest"
 OTHER_QUESTION = "question that is more than how many there are"
-ASKED_TWICE = "second question about the same things in a picture"
+ASKED_TWICE = "second question about the same things in an image"
 NO_NUMBER = "answer that is no number"
 SAME_VIDEO = "more than {} of a video with as many people"
 TOLD_APART = (
@@ -61,7 +61,7 @@ TOLD_APART = (
 """Words before a thing that ask for more than counting."""
 PLAIN_QUESTION = re.compile(
     rf"how many (?!(?:{'|'.join(TOLD_APART)}) )(?P<things>[a-z]+(?: [a-z]+)?)"
-    r"(?: (?:are(?: there| shown| visible| pictured| seen)?|can be seen|do you see|can you see))?"
+    r"(?: (?:are(?: there| shown| visible| imaged| seen)?|can be seen|do you see|can you see))?"
     r"(?: (?:in|on) (?:the|this) (?:image|picture|photo|photograph|scene))?"
 )
 """Questions of VQAv2 that only count: no colour, place or part of another thing. Ours; the paper names no rule."""
@@ -69,10 +69,10 @@ WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight",
 
 
 def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
-    """Every category of a picture with its count, where the count is sure."""
+    """Every category of an image with its count, where the count is sure."""
     if scene.source == "VQAv2":
         yield from _question_candidates(scene, context)
-    elif rule := completeness(scene).picture:
+    elif rule := completeness(scene).image:
         context.ledger.drop(NAME, scene.source, rule, scene.record_id)
     else:
         yield from _annotation_candidates(scene, context)
@@ -97,7 +97,7 @@ def _annotation_candidates(scene: Sample, context: CurationContext) -> Iterator[
 
 
 def _question_candidates(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
-    """Questions of people, answered by people; of two that ask the same of a picture the first."""
+    """Questions of people, answered by people; of two that ask the same of an image the first."""
     categories = set[str]()
     for question in scene.questions:
         location = f"{scene.record_id}: {question.question}"
@@ -126,7 +126,7 @@ def _number(answer: str) -> int | None:
 
 
 def select(candidates: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
-    """So many pictures a count, and so many counts a category, by the rules of each dataset."""
+    """So many images a count, and so many counts a category, by the rules of each dataset."""
     rules = context.rules
     caps = {
         "VQAv2": rules.counted_open,

@@ -1,7 +1,7 @@
 """Counting by colour: how many things of a kind have a colour, where others of the kind have not.
 
-A composite task of ours, of counting and colour, made of rendered pictures alone: no dataset tells the colours of what
-it counts. No picture is made for it: it asks about those of the other abilities.
+A composite task of ours, of counting and colour, made of rendered images alone: no dataset tells the colours of what
+it counts. No image is made for it: it asks about those of the other abilities.
 """
 
 from __future__ import annotations

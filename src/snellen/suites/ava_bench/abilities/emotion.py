@@ -1,7 +1,7 @@
 """Emotion: faces of RAF-DB and ExpW, one of seven emotions (appendix A.2).
 
-The box of a face is drawn where the dataset has one and the picture shows more than the face. Both have boxes. Each of
-several faces of ExpW in a picture is an item of its own; RAF-DB names one face of a picture, and others may be in it.
+The box of a face is drawn where the dataset has one and the image shows more than the face. Both have boxes. Each of
+several faces of ExpW in an image is an item of its own; RAF-DB names one face of an image, and others may be in it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from snellen.suites.ava_bench.scoring import (
 
 NAME = "emotion"
 DATASETS = ("RAF-DB", "ExpW")
-NO_FACE = "picture without a face"
+NO_FACE = "image without a face"
 UNKNOWN = "emotion that is none of the seven"
 UNPLACED = "one of several faces, and no box tells which"
 TWO_EMOTIONS = "face that is said to show two emotions"
@@ -72,7 +72,7 @@ def _rule(scene: Sample, face: Annotation, emotions: EmotionsByBox, accepted_box
 
 
 def _box_to_draw(scene: Sample, face: Annotation, context: CurationContext) -> Box | None:
-    """The box, unless it is the picture itself."""
+    """The box, unless it is the image itself."""
     if face.box is None or scene.size is None:
         return None
     share = box_area(face.box) / (scene.size[0] * scene.size[1])
@@ -81,7 +81,7 @@ def _box_to_draw(scene: Sample, face: Annotation, context: CurationContext) -> B
 
 def select(candidates: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
     """At most so many faces of an emotion and dataset."""
-    return capped(candidates, Caps(context.rules.fewest, context.rules.emotion_pictures), NAME, context)
+    return capped(candidates, Caps(context.rules.fewest, context.rules.emotion_images), NAME, context)
 
 
 def make_curated_item(candidate: Candidate, item_source: ItemSource, rng: np.random.Generator) -> Item:
@@ -114,7 +114,7 @@ EMOTION = Ability(
     protocols=without_script(strict()),
     subgroups={"source": (), "emotion": EMOTIONS},
     balanced_by=("answer",),
-    boxes=("red",),  # only where the picture shows more than the face (appendix A.2)
+    boxes=("red",),  # only where the image shows more than the face (appendix A.2)
     asks_inside_box=True,
     meaning="which emotion a face shows",
     figure="Figure 22",

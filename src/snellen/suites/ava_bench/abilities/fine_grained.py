@@ -1,6 +1,6 @@
-"""Fine-grained: thirty pictures each of 100 birds, 50 animals, fungi and plants, and 50 aircraft (appendix A.2).
+"""Fine-grained: thirty images each of 100 birds, 50 animals, fungi and plants, and 50 aircraft (appendix A.2).
 
-Classes are drawn by the seed among those with enough pictures. Options are all classes of the group. Section 3.2.6 has
+Classes are drawn by the seed among those with enough images. Options are all classes of the group. Section 3.2.6 has
 all aircraft and 50 of iNaturalist in all, which does not add up to its 300 classes; A.2 does.
 
 Animals are the kingdom Animalia of iNaturalist, birds among them: A.2 draws "50 random classes" of it and excludes
@@ -46,13 +46,13 @@ BIRDS = "CUB-200-2011"
 DATASETS = (BIRDS, "iNaturalist-2021", "FGVC-Aircraft")
 DOMAINS: Mapping[str, str] = MappingProxyType({"animal": "Animal", "fungi": "Fungi", "plant": "Plant"})
 """Groups of iNaturalist, as Table 2 calls them."""
-KINGDOM = "picture of a kingdom that is not asked about, or of none"
+KINGDOM = "image of a kingdom that is not asked about, or of none"
 SHARED = "class whose name another class of the group has too"
 NOT_DRAWN = "class that was not drawn"
 
 
 def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
-    """Pictures of one class that belongs to a group. Boxes do not matter, nor how many of the kind there are."""
+    """Images of one class that belongs to a group. Boxes do not matter, nor how many of the kind there are."""
     label = only_class(scene, str, NAME, context)
     if label is None:
         return
@@ -64,8 +64,8 @@ def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
 
 
 def select(candidates: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
-    """So many classes of every group, and so many pictures of each."""
-    per_class = context.rules.species_pictures
+    """So many classes of every group, and so many images of each."""
+    per_class = context.rules.species_images
     selected = [
         candidate
         for (source, group), group_candidates in grouped(
@@ -84,16 +84,16 @@ def select(candidates: Sequence[Candidate], context: CurationContext) -> list[Ca
 def _select_classes(
     source: str, group: str, candidates: Sequence[Candidate], context: CurationContext
 ) -> list[Candidate]:
-    """All pictures of the classes that are drawn, which now know their names."""
-    min_pictures = context.rules.species_pictures
+    """All images of the classes that are drawn, which now know their names."""
+    min_images = context.rules.species_images
     max_classes = context.rules.species_birds if source == BIRDS else context.rules.species_others
     classes = grouped(candidates, lambda candidate: candidate.label)
-    rare = {label for label, class_candidates in classes.items() if len(class_candidates) < min_pictures}
+    rare = {label for label, class_candidates in classes.items() if len(class_candidates) < min_images}
     name_counts = Counter(species_name(source, label) for label in classes.keys() - rare)
     shared = {label for label in classes.keys() - rare if name_counts[species_name(source, label)] > 1}
     eligible = sorted(classes.keys() - rare - shared)
     unused = set(shuffled(eligible, context.rng(NAME, "classes", source, group))[max_classes:])
-    for labels, rule in ((rare, f"class of fewer than {min_pictures}"), (shared, SHARED), (unused, NOT_DRAWN)):
+    for labels, rule in ((rare, f"class of fewer than {min_images}"), (shared, SHARED), (unused, NOT_DRAWN)):
         for label in sorted(labels):
             context.ledger.drop(NAME, source, rule, f"{group}: {label}", len(classes[label]))
     domain = {"domain": DOMAINS[group]} if group in DOMAINS else {}
@@ -127,7 +127,7 @@ def _ask_display(display: DisplayTruth, slot: int, item_source: ItemSource, rng:
 
 
 def fine_grained_item(item_source: ItemSource, group: str, name: str, names: Sequence[str]) -> Item:
-    """Which species of `group` (`bird`) is in the picture: one of `names`, all classes of that group."""
+    """Which species of `group` (`bird`) is in the image: one of `names`, all classes of that group."""
     question = FINE_GRAINED.question.format(group=group)
     return FINE_GRAINED.item(item_source, question, name, names, factors={"group": group})
 

@@ -1,6 +1,6 @@
-"""Localization and object: pictures with one thing of a chosen category (appendix A.2).
+"""Localization and object: images with one thing of a chosen category (appendix A.2).
 
-Both ask about the same pictures and things: where the thing is, and what is in the red box.
+Both ask about the same images and things: where the thing is, and what is in the red box.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ from snellen.suites.ava_bench.scoring import (
 DATASETS = ("Objects365", "LVIS", "iNaturalist-2021", "iNaturalist-2017", "DIOR")
 NAME = "localization, object"
 NOT_CHOSEN = "thing of a category that is not among the chosen ones"
-SEVERAL = "several things of the category in the picture"
+SEVERAL = "several things of the category in the image"
 NO_BOX = "thing without a box"
 AREA = "box of the wrong size"
 
 
 def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
-    """Things of chosen categories that are alone in their picture and neither too small nor too large."""
+    """Things of chosen categories that are alone in their image and neither too small nor too large."""
     categories, drop = context.choices.categories(scene.source), context.ledger.drop
     annotations = [annotation for annotation in scene.annotations if annotation.label in categories]
     if other_count := len(scene.annotations) - len(annotations):
@@ -69,7 +69,7 @@ def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
         elif annotation.box is None or scene.size is None:
             drop(NAME, scene.source, NO_BOX, location)
         elif not min_share < (share := box_area(annotation.box) / (scene.size[0] * scene.size[1])) < max_share:
-            drop(NAME, scene.source, AREA, f"{location}, {share:.4f} of the picture")
+            drop(NAME, scene.source, AREA, f"{location}, {share:.4f} of the image")
         else:
             origin = origin or origin_of(scene)
             category = categories[annotation.label]
@@ -78,7 +78,7 @@ def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
 
 
 def select(candidates: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
-    """At most so many pictures a category. All know the names of the whole set, which a small set offers, too."""
+    """At most so many images a category. All know the names of the whole set, which a small set offers, too."""
     selected = capped(candidates, Caps(context.rules.fewest, context.rules.a_thing), NAME, context)
     names = tuple(sorted({candidate.truth["name"] for candidate in selected}))
     return [replace(candidate, truth={**candidate.truth, "among": names}) for candidate in selected]
@@ -106,14 +106,14 @@ def _ask_tabletop(table: TabletopTruth, slot: int, item_source: ItemSource, rng:
 
 
 def localization_item(item_source: ItemSource, category: str, box: Sequence[float]) -> Item:
-    """Where the only thing of a category is. `box` is [x1, y1, x2, y2] in pixels of the stored picture."""
+    """Where the only thing of a category is. `box` is [x1, y1, x2, y2] in pixels of the stored image."""
     target = checked_box(item_source, box)
-    share = area_share(target, item_source.picture)
+    share = area_share(target, item_source.image)
     return LOCALIZATION.item(
         item_source,
         LOCALIZATION.question.format(category=category),
         target,
-        wrong_answers=([0.0, 0.0, float(item_source.picture.width), float(item_source.picture.height)],),
+        wrong_answers=([0.0, 0.0, float(item_source.image.width), float(item_source.image.height)],),
         regions={"box": list(target)},
         factors={"thing": category, "box_size": range_name(share, BOX_SIZES)},
         measures={"area_share": share},
@@ -129,7 +129,7 @@ LOCALIZATION = Ability(
     subgroups={"source": (), "box_size": range_names(BOX_SIZES)},
     balanced_by=("thing", "box_size"),
     padded=True,
-    meaning="where something is in the picture",
+    meaning="where something is in the image",
     figure="Figure 8b",
     curation=CURATION,
     tabletop=asked_by_slot(_ask_tabletop),

@@ -85,9 +85,9 @@ Orders: TypeAlias = Mapping[tuple[str, str], tuple[Sequence[DepthPair], Sequence
 
 
 def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
-    """All things of a picture that pairs may be made of, as one candidate, with everything else that is marked there.
+    """All things of an image that pairs may be made of, as one candidate, with everything else that is marked there.
 
-    Indoors the whole picture is shown, so that things with another one of their name go at once.
+    Indoors the whole image is shown, so that things with another one of their name go at once.
     """
     kinds = Counter(_question_name(annotation, scene, context) for annotation in scene.annotations)
     known, objects = completeness(scene), list[MeasuredObject]()
@@ -128,7 +128,7 @@ def _unmarked(scene: Sample) -> list[Box]:
 
 
 def pairs_of(candidate: Candidate, context: CurationContext) -> Iterator[DepthPair]:
-    """The pairs of a picture that can be asked about; the ledger is told of the others."""
+    """The pairs of an image that can be asked about; the ledger is told of the others."""
     rule_counts = Counter[str]()
     for first, second in combinations(candidate.truth["things"], 2):
         near, far = sorted((first, second), key=lambda measured_object: measured_object.nearest_m)
@@ -162,7 +162,7 @@ def _exclusion_rule(pair: DepthPair, context: CurationContext) -> str:
 
 
 def _visible_box(pair: DepthPair, context: CurationContext) -> Box | None:
-    """The part of the picture that is kept: outdoors a crop round both, indoors all of it."""
+    """The part of the image that is kept: outdoors a crop round both, indoors all of it."""
     if pair.candidate.origin.source != ROADS:
         width, height = pair.near.size
         return 0.0, 0.0, float(width), float(height)
@@ -172,8 +172,8 @@ def _visible_box(pair: DepthPair, context: CurationContext) -> Box | None:
 def select(candidates: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
     """As many pairs with one class nearer as with the other; as many in all as in relative depth at most."""
     selected: list[Candidate] = []
-    for source, pictures in grouped(candidates, lambda candidate: candidate.origin.source).items():
-        orders = _orders([pair for picture in pictures for pair in pairs_of(picture, context)], source, context)
+    for source, images in grouped(candidates, lambda candidate: candidate.origin.source).items():
+        orders = _orders([pair for image in images for pair in pairs_of(image, context)], source, context)
         counts = {classes: min(map(len, class_orders)) for classes, class_orders in orders.items()}
         if source != ROADS:
             target_counts = _indoor_target_counts(counts, source, context)
@@ -292,12 +292,12 @@ def nearer_localization_item(
     order = (0, 1) if gap > 0 else (1, 0)
     nearer, farther = (checked_box(item_source, boxes[n]) for n in order)
     near_category, far_category = (categories[n] for n in order)
-    share = area_share(nearer, item_source.picture)
+    share = area_share(nearer, item_source.image)
     return NEARER_LOCALIZATION.item(
         item_source,
         NEARER_LOCALIZATION.question.format(first=categories[0], second=categories[1]),
         nearer,
-        wrong_answers=([0.0, 0.0, float(item_source.picture.width), float(item_source.picture.height)], list(farther)),
+        wrong_answers=([0.0, 0.0, float(item_source.image.width), float(item_source.image.height)], list(farther)),
         regions={"box": list(nearer), "farther": list(farther)},
         factors={
             "scene_type": scene_type,

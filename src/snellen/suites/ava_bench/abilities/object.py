@@ -1,6 +1,6 @@
 """Object: what is in the red box, among all names of the set (appendix A.2).
 
-The pictures and things are those of localization.
+The images and things are those of localization.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ CURATION = replace(localization.CURATION, make_item=make_curated_item)
 
 
 def _ask_tabletop(table: TabletopTruth, slot: int, item_source: ItemSource, rng: np.random.Generator) -> Item:
-    solid = table.solids[slot]  # as in localization: the paper has the same pictures for both
+    solid = table.solids[slot]  # as in localization: the paper has the same images for both
     return object_item(item_source, solid.kind, solid.box, draw_options(solid.kind, KINDS, len(KINDS), rng))
 
 
@@ -56,7 +56,7 @@ def _ask_tabletop(table: TabletopTruth, slot: int, item_source: ItemSource, rng:
 def object_item(item_source: ItemSource, name: str, box: Sequence[float], names: Sequence[str]) -> Item:
     """What is in the red box: one of `names`, all of the set, in an order drawn for this item."""
     framed = checked_box(item_source, box)
-    share = area_share(framed, item_source.picture)
+    share = area_share(framed, item_source.image)
     return OBJECT.item(
         item_source,
         OBJECT.question,

@@ -1,11 +1,11 @@
-"""OCR: words in pictures of COCO-Text, IIIT5K and TextVQA (appendix A.2).
+"""OCR: words in images of COCO-Text, IIIT5K and TextVQA (appendix A.2).
 
 Boxes of COCO-Text and TextVQA must be large enough; A.2 asks for nothing else, so that handwriting, other languages and
-marks stay where the datasets have a text for them. Of IIIT5K so many pictures are drawn, whatever their size: a picture
-is the cropped word, its box is the whole picture, and since lines run outside of boxes none is seen there. TextVQA's
+marks stay where the datasets have a text for them. Of IIIT5K so many images are drawn, whatever their size: an image
+is the cropped word, its box is the whole image, and since lines run outside of boxes none is seen there. TextVQA's
 words were read by a program; those that are turned have no upright box and are left out.
 
-Words are drawn by dataset, and split within the ranges of their length. Which words of a picture, and how many, is
+Words are drawn by dataset, and split within the ranges of their length. Which words of an image, and how many, is
 chance: A.2 asks about "the target word" of each image and does not say how it was found.
 """
 
@@ -51,7 +51,7 @@ DATASETS = (COCO_TEXT, CROPPED, TEXT_VQA)
 LABEL = "word"
 TEXT_LENGTHS = ((5, "1-5"), (10, "6-10"), (20, "11-20"), (float("inf"), "21 and more"))
 """Characters; upper ends, included, as the released scorer has them."""
-NO_WORD = "picture without a word"
+NO_WORD = "image without a word"
 BLANK = "word without a text"
 SEVERAL = "cropped word that is said to be several words"
 NO_BOX = "word without a box"
@@ -132,7 +132,7 @@ def select(candidates: Sequence[Candidate], context: CurationContext) -> list[Ca
 
 
 def complete(candidate: Candidate, pixels: Callable[[], Pixels], context: CurationContext) -> Candidate | str:
-    """With the rectangle of the whole picture where the word has no box."""
+    """With the rectangle of the whole image where the word has no box."""
     if candidate.truth["box"] is not None:
         return candidate
     height, width = pixels().shape[:2]

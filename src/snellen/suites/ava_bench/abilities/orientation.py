@@ -1,8 +1,8 @@
 """Orientation: which way a thing faces, of EgoOrientBench and CURE-OR (appendix A.2).
 
-EgoOrientBench names the thing of a picture; it has eight of the nine orientations, CURE-OR five, `top` among them. No
+EgoOrientBench names the thing of an image; it has eight of the nine orientations, CURE-OR five, `top` among them. No
 page has the names of CURE-OR's hundred things as text: its numbers are the classes, and its questions ask of "the
-object" unless the user's own `choices` name it. Its pictures are those without a challenge, on two backgrounds by three
+object" unless the user's own `choices` name it. Its images are those without a challenge, on two backgrounds by three
 devices (`choices` has which), so that an orientation of a thing has six at most.
 """
 
@@ -16,7 +16,7 @@ import numpy as np
 
 from snellen.core.item import Item
 from snellen.core.least_px import LEAST_PX
-from snellen.datasets.own_pictures import OWN
+from snellen.datasets.own_images import OWN
 from snellen.datasets.sample import Sample
 from snellen.scoring.protocols import strict
 from snellen.suites.ava_bench.abilities.ability import Ability, Levels, ReleasedForm
@@ -43,8 +43,8 @@ NAMED, NUMBERED = "EgoOrientBench", "CURE-OR"
 DATASETS = (NAMED, NUMBERED)
 OBJECT = "object"
 """What a thing without a name is called."""
-NOTHING_THERE = "picture without a thing"
-NOT_TAKEN = "picture whose background, device or challenge is not among the chosen ones"
+NOTHING_THERE = "image without a thing"
+NOT_TAKEN = "image whose background, device or challenge is not among the chosen ones"
 NAMELESS = "thing without a label"
 UNKNOWN = "orientation that is none of the nine, or not told"
 TWO_WAYS = "thing that is said to face two ways"
@@ -52,7 +52,7 @@ TWICE = "second mention of a thing"
 
 
 def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
-    """Things of which one orientation is told. A picture may have several of different names."""
+    """Things of which one orientation is told. An image may have several of different names."""
     if not scene.annotations or not context.choices.takes(scene.source, scene.attributes):
         rule = NOT_TAKEN if scene.annotations else NOTHING_THERE
         context.ledger.drop(NAME, scene.source, rule, scene.record_id, max(1, len(scene.annotations)))
@@ -88,7 +88,7 @@ def _format_name(label: str) -> str:
 
 
 def select(candidates: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
-    """So many pictures of an orientation of a thing, and so many orientations of the thing, by dataset."""
+    """So many images of an orientation of a thing, and so many orientations of the thing, by dataset."""
     caps = {
         NAMED: context.rules.orientation,
         NUMBERED: context.rules.orientation_cure_or,

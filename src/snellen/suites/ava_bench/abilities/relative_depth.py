@@ -70,7 +70,7 @@ BEYOND = "pair beyond as many as are taken of two classes"
 
 
 class DepthPair(NamedTuple):
-    """Two things of a picture, the nearer one first."""
+    """Two things of an image, the nearer one first."""
 
     candidate: Candidate
     near: MeasuredObject
@@ -92,7 +92,7 @@ Bins: TypeAlias = Mapping[str, Sequence[Sequence[DepthPair]]]
 
 
 def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
-    """All things of a picture that pairs may be made of, as one candidate: pairs are too many to be kept one by one."""
+    """All things of an image that pairs may be made of, as one candidate: pairs are too many to be kept one by one."""
     objects: list[MeasuredObject] = []
     for annotation in scene.annotations:
         object_or_rule = measure(annotation, scene, context)
@@ -115,8 +115,8 @@ def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
 def select(candidates: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
     """As many pairs with one class nearer as with the other, level over classes and gaps."""
     selected: list[Candidate] = []
-    for source, pictures in grouped(candidates, lambda candidate: candidate.origin.source).items():
-        pairs = [pair for picture in pictures for pair in pairs_of(picture, context)]
+    for source, images in grouped(candidates, lambda candidate: candidate.origin.source).items():
+        pairs = [pair for image in images for pair in pairs_of(image, context)]
         bins = bin_pairs(pairs, source, context)
         target_counts = (
             _indoor_target_counts(bins, source, context) if source != ROADS else _outdoor_target_counts(bins, context)
@@ -128,7 +128,7 @@ def select(candidates: Sequence[Candidate], context: CurationContext) -> list[Ca
 
 
 def pairs_of(candidate: Candidate, context: CurationContext) -> Iterator[DepthPair]:
-    """The pairs of a picture that can be asked about; the ledger is told of the others."""
+    """The pairs of an image that can be asked about; the ledger is told of the others."""
     rule_counts = Counter[str]()
     source = candidate.origin.source
     for first, second in combinations(candidate.truth["things"], 2):

@@ -1,7 +1,7 @@
-"""Scene: pictures of Places and AID, exactly thirty of every class (appendix A.2).
+"""Scene: images of Places and AID, exactly thirty of every class (appendix A.2).
 
-Options are drawn from the classes of the picture's own dataset, of all that were chosen and not only of those that a
-small set (`--n`) asks about. Labels that are merged (`choices`) are one class, with thirty pictures in all.
+Options are drawn from the classes of the image's own dataset, of all that were chosen and not only of those that a
+small set (`--n`) asks about. Labels that are merged (`choices`) are one class, with thirty images in all.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ DATASETS = ("Places434", "AID")
 
 
 def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
-    """Pictures of one class that has a name."""
+    """Images of one class that has a name."""
     name = only_class(scene, lambda label: context.choices.scene(scene.source, label), NAME, context)
     if name is not None:
         yield Candidate(origin_of(scene), name, "", NOTHING)
 
 
 def select(candidates: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
-    """As many pictures of every class; none of classes with fewer."""
-    each = context.rules.scene_pictures
+    """As many images of every class; none of classes with fewer."""
+    each = context.rules.scene_images
     return with_names(capped(candidates, Caps(each, each), NAME, context), source_of, NAME, context)
 
 
@@ -56,7 +56,7 @@ CURATION = Curation(name=NAME, datasets=DATASETS, find=find, select=select, make
 
 
 def scene_item(item_source: ItemSource, scene: str, scenes: Sequence[str]) -> Item:
-    """Which scene the picture shows: one of `scenes`, thirty drawn for this item."""
+    """Which scene the image shows: one of `scenes`, thirty drawn for this item."""
     return SCENE.item(item_source, SCENE.question, scene, scenes)
 
 
@@ -69,7 +69,7 @@ SCENE = Ability(
     protocols=without_script(strict()),
     subgroups={"source": ()},
     balanced_by=("answer",),
-    meaning="what kind of place the picture shows",
+    meaning="what kind of place the image shows",
     figure="Figure 27",
     curation=CURATION,
     released=ReleasedForm(folder="Scene_Classification"),

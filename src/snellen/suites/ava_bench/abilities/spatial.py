@@ -1,6 +1,6 @@
 """Spatial reasoning: where one thing lies as seen from another (appendix A.2).
 
-Pictures of LVIS and Objects365 have millions of such pairs. `find` keeps the things of a picture, and `select` works
+Images of LVIS and Objects365 have millions of such pairs. `find` keeps the things of an image, and `select` works
 out all pairs at once; only what is chosen becomes a candidate of its own.
 """
 
@@ -50,17 +50,17 @@ NAME = "spatial"
 POSITIONS = ("Left above", "Left below", "Right above", "Right below")
 """Section A.2; section 3.2.3 writes top-left, top-right, bottom-left, bottom-right."""
 DATASETS = (ROOMS, "LVIS", "Objects365")
-SEVERAL = "several things of the category in the picture"
-NO_BOX = "thing without a box in a picture of known size"
-SMALL = "box too small a part of the picture"
+SEVERAL = "several things of the category in the image"
+NO_BOX = "thing without a box in an image of known size"
+SMALL = "box too small a part of the image"
 ALONE = "thing that no other one can be compared with"
-OVERLAP = "target and reference that share columns or rows of the picture"
+OVERLAP = "target and reference that share columns or rows of the image"
 CHUNK = 2_000_000
 """Pairs that are worked out at once, so that memory stays small."""
 
 
 def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
-    """All things of a picture that pairs may be made of, as one candidate: the only ones of their class, large enough.
+    """All things of an image that pairs may be made of, as one candidate: the only ones of their class, large enough.
 
     `boxes` holds four numbers a thing, in the order of `labels`.
     """
@@ -97,24 +97,22 @@ def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
 
 @dataclass(frozen=True)
 class PairTable:
-    """All pairs of a dataset that can be asked about: what a pair is, and in which picture, sorted by the former.
+    """All pairs of a dataset that can be asked about: what a pair is, and in which image, sorted by the former.
 
     `codes` are cell x labels + reference, a cell being target x 4 + position: numbers into `labels` and `POSITIONS`.
-    Classes name the boxes, because each is once in a picture.
+    Classes name the boxes, because each is once in an image.
     """
 
     labels: tuple[str, ...]
     codes: NDArray[np.int64]
-    pictures: NDArray[np.int32]
+    images: NDArray[np.int32]
 
     def in_cell(self, cell: int) -> dict[int, list[int]]:
-        """Of a target class in a position: reference -> pictures."""
+        """Of a target class in a position: reference -> images."""
         begin, end = np.searchsorted(self.codes, (cell * len(self.labels), (cell + 1) * len(self.labels)))
         references, starts = np.unique(self.codes[begin:end] - cell * len(self.labels), return_index=True)
-        picture_groups = np.split(self.pictures[begin:end], starts[1:])
-        return {
-            int(reference): pictures.tolist() for reference, pictures in zip(references, picture_groups, strict=True)
-        }
+        image_groups = np.split(self.images[begin:end], starts[1:])
+        return {int(reference): images.tolist() for reference, images in zip(references, image_groups, strict=True)}
 
     def name(self, cell: int) -> tuple[str, str]:
         """Target class and position of a cell."""
@@ -125,7 +123,7 @@ class PairTable:
 def pairs_of(candidates: Sequence[Candidate], context: CurationContext) -> PairTable:
     """Pairs that share no column and no row; the ledger is told how many others there were, of target and reference.
 
-    Pictures of equally many things are worked out together.
+    Images of equally many things are worked out together.
     """
     labels = tuple(sorted({label for candidate in candidates for label in candidate.truth["labels"]}))
     numbers = {label: number for number, label in enumerate(labels)}
@@ -149,7 +147,7 @@ def pairs_of(candidates: Sequence[Candidate], context: CurationContext) -> PairT
 
 
 def positions(boxes: NDArray[np.float64]) -> tuple[NDArray[np.int64], ...]:
-    """Of boxes [pictures, things, 4] the pairs that share no column and no row: picture, target, reference, position.
+    """Of boxes [images, things, 4] the pairs that share no column and no row: image, target, reference, position.
 
     Positions are numbers into `POSITIONS`, and are what `items.position` says of a pair.
     """
@@ -161,36 +159,32 @@ def positions(boxes: NDArray[np.float64]) -> tuple[NDArray[np.int64], ...]:
 
 
 def select(candidates: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
-    """Of every target class in a position as many reference classes and pictures as the rules say, or none."""
+    """Of every target class in a position as many reference classes and images as the rules say, or none."""
     selected: list[Candidate] = []
-    for source, pictures in grouped(candidates, lambda candidate: candidate.origin.source).items():
-        pair_table = pairs_of(pictures, context)
+    for source, images in grouped(candidates, lambda candidate: candidate.origin.source).items():
+        pair_table = pairs_of(images, context)
         used = Counter[Hashable]()
         for target, cells in grouped(
             cells_of(pair_table, source, context), lambda cell: cell // len(POSITIONS)
         ).items():
-            cell_references = {cell: _with_enough_pictures(pair_table.in_cell(cell), context) for cell in cells}
+            cell_references = {cell: _with_enough_images(pair_table.in_cell(cell), context) for cell in cells}
             order = _references(
                 list(cell_references.values()), context.rng(NAME, "references", source, pair_table.labels[target])
             )
-            for cell, pictures_by_reference in cell_references.items():
+            for cell, images_by_reference in cell_references.items():
                 references = {
-                    reference: pictures_by_reference[reference]
-                    for reference in order
-                    if reference in pictures_by_reference
+                    reference: images_by_reference[reference] for reference in order if reference in images_by_reference
                 }
-                selected += _draw_candidates(cell, references, pair_table, pictures, used, context)
+                selected += _draw_candidates(cell, references, pair_table, images, used, context)
     return selected
 
 
-def _with_enough_pictures(
-    pictures_by_reference: Mapping[int, list[int]], context: CurationContext
-) -> dict[int, list[int]]:
-    """The reference classes with as many pictures as are drawn."""
+def _with_enough_images(images_by_reference: Mapping[int, list[int]], context: CurationContext) -> dict[int, list[int]]:
+    """The reference classes with as many images as are drawn."""
     return {
-        reference: pictures
-        for reference, pictures in pictures_by_reference.items()
-        if len(pictures) >= context.rules.spatial_rows
+        reference: images
+        for reference, images in images_by_reference.items()
+        if len(images) >= context.rules.spatial_rows
     }
 
 
@@ -208,10 +202,10 @@ def cells_of(pair_table: PairTable, source: str, context: CurationContext) -> li
     """The target classes in positions that have enough, of classes that have enough positions.
 
     Where there are more classes than wanted, those in more positions come first, then it is drawn. A cell that could
-    be filled by other numbers of references and pictures is left out, so that all are alike.
+    be filled by other numbers of references and images is left out, so that all are alike.
     """
     rules, four = context.rules, len(POSITIONS)
-    requirement = f"{rules.spatial_references} references of {rules.spatial_rows} pictures"
+    requirement = f"{rules.spatial_references} references of {rules.spatial_rows} images"
     codes, counts = np.unique(pair_table.codes, return_counts=True)
     cells = codes // max(1, len(pair_table.labels))
     pair_counts = np.bincount(cells, counts, four * len(pair_table.labels)).astype(np.int64)
@@ -230,7 +224,7 @@ def cells_of(pair_table: PairTable, source: str, context: CurationContext) -> li
         elif target not in chosen:
             rule = f"more than {rules.spatial_classes} target classes of a dataset"
         else:
-            rule, count = f"more than {alike} pictures of a target class in a position", count - alike
+            rule, count = f"more than {alike} images of a target class in a position", count - alike
         if count:
             context.ledger.drop(NAME, source, rule, ", ".join(pair_table.name(cell)), count)
     return [target * four + n for target in sorted(chosen) for n in range(four) if full[target, n]]
@@ -238,19 +232,19 @@ def cells_of(pair_table: PairTable, source: str, context: CurationContext) -> li
 
 def _draw_candidates(
     cell: int,
-    pictures_by_reference: Mapping[int, list[int]],
+    images_by_reference: Mapping[int, list[int]],
     pair_table: PairTable,
     candidates: Sequence[Candidate],
     used: Counter[Hashable],
     context: CurationContext,
 ) -> Iterator[Candidate]:
-    """Pictures of a target class in a position, with the first of the reference classes in `pictures_by_reference`."""
+    """Images of a target class in a position, with the first of the reference classes in `images_by_reference`."""
     rules, (target, position) = context.rules, pair_table.name(cell)
     rng = context.rng(NAME, "drawn", candidates[0].origin.source, target, position)
-    for number in list(pictures_by_reference)[: rules.spatial_references]:
+    for number in list(images_by_reference)[: rules.spatial_references]:
         reference = pair_table.labels[number]
-        for picture in least_used(pictures_by_reference[number], rules.spatial_rows, lambda n: n, used, rng):
-            candidate = candidates[picture]
+        for image in least_used(images_by_reference[number], rules.spatial_rows, lambda n: n, used, rng):
+            candidate = candidates[image]
             truth = {
                 "red": name_of(candidate.origin.source, target, context),
                 "blue": name_of(candidate.origin.source, reference, context),
@@ -350,7 +344,7 @@ SPATIAL = Ability(
     balanced_by=("thing", "reference", "answer"),
     boxes=("red", "blue"),
     boxes_optional=True,
-    meaning="how two things lie to each other in the picture (left, right, above, below)",
+    meaning="how two things lie to each other in the image (left, right, above, below)",
     curation=CURATION,
     tabletop=TabletopQuestions(make_items=_tabletop_items),
     released=ReleasedForm(folder="Spatial", levels=_released_levels),

@@ -1,8 +1,8 @@
-"""Texture: close views of surfaces, 120 to 480 pictures of a texture (appendix A.2).
+"""Texture: close views of surfaces, 120 to 480 images of a texture (appendix A.2).
 
-KTH-TIPS has 81 pictures of a material, too few for that rule. KTH-TIPS2-b goes on with its materials, so that `choices`
-makes the two one pool: their pictures of one name are counted together, and their options are the names of both. DTD
-has exactly 120 pictures of a texture, so that one picture discarded by hand takes its whole texture along, if the least
+KTH-TIPS has 81 images of a material, too few for that rule. KTH-TIPS2-b goes on with its materials, so that `choices`
+makes the two one pool: their images of one name are counted together, and their options are the names of both. DTD
+has exactly 120 images of a texture, so that one image discarded by hand takes its whole texture along, if the least
 number stays as printed.
 """
 
@@ -32,11 +32,11 @@ from snellen.suites.ava_bench.scoring import (
 
 NAME = "texture"
 DATASETS = ("DTD", "Kylberg", "KTH-TIPS", "KTH-TIPS2-b")
-DISCARDED = "picture that was discarded by hand"
+DISCARDED = "image that was discarded by hand"
 
 
 def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
-    """Pictures of one texture that has a name, but for those that somebody looked at and discarded."""
+    """Images of one texture that has a name, but for those that somebody looked at and discarded."""
     if scene.record_id in context.choices.discarded(scene.source):
         context.ledger.drop(NAME, scene.source, DISCARDED, scene.record_id)
         return
@@ -46,8 +46,8 @@ def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
 
 
 def select(candidates: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
-    """Between so many pictures of a texture, of all datasets of its pool together; which stay is drawn by the seed."""
-    min_pictures, max_pictures = context.rules.texture.minimum, context.rules.texture.maximum
+    """Between so many images of a texture, of all datasets of its pool together; which stay is drawn by the seed."""
+    min_images, max_images = context.rules.texture.minimum, context.rules.texture.maximum
 
     def pool_of(candidate: Candidate) -> str:
         return context.choices.texture_pool(candidate.origin.source)
@@ -56,12 +56,12 @@ def select(candidates: Sequence[Candidate], context: CurationContext) -> list[Ca
     for (pool, name), class_candidates in grouped(
         candidates, lambda candidate: (pool_of(candidate), candidate.label)
     ).items():
-        if len(class_candidates) < min_pictures:
-            _drop(class_candidates, f"fewer than {min_pictures} of a texture", context)
+        if len(class_candidates) < min_images:
+            _drop(class_candidates, f"fewer than {min_images} of a texture", context)
             continue
         order = shuffled(class_candidates, context.rng(NAME, "capped", pool, name))
-        _drop(order[max_pictures:], f"more than {max_pictures} of a texture", context)
-        selected += order[:max_pictures]
+        _drop(order[max_images:], f"more than {max_images} of a texture", context)
+        selected += order[:max_images]
     return with_names(selected, pool_of, NAME, context)
 
 
@@ -92,7 +92,7 @@ def _ask_display(display: DisplayTruth, slot: int, item_source: ItemSource, rng:
 
 
 def texture_item(item_source: ItemSource, texture: str, textures: Sequence[str]) -> Item:
-    """Which texture fills the picture: one of `textures`, the whole pool of the source, shuffled."""
+    """Which texture fills the image: one of `textures`, the whole pool of the source, shuffled."""
     return TEXTURE.item(item_source, TEXTURE.question, texture, textures, factors={"texture": texture})
 
 

@@ -24,13 +24,13 @@ from snellen.scoring.uncertainty import wilson
 from snellen.suites.ava_bench.abilities import ability_named, atomic
 
 TAGGING_REQUEST = (
-    "Somebody asks this about a picture:\n{question}\n\n"
+    "Somebody asks this about an image:\n{question}\n\n"
     "Which of these visual abilities are needed to answer it? Name only those without which it cannot be answered; "
     "name none where nothing has to be seen, or where something else has to.\n{abilities}\n"
     'Reply with one JSON object and nothing else:\n{{"abilities": ["name", "name"]}}'
 )
 CHECKING_REQUEST = (
-    "Somebody asks this about a picture:\n{question}\n\n"
+    "Somebody asks this about an image:\n{question}\n\n"
     "To answer it, these visual abilities are said to be needed, and none of the others: {tags}. The abilities are:\n"
     "{abilities}\n"
     "Reply keep where that is right, drop where an ability is missing or too many."
@@ -40,11 +40,11 @@ CHECKING_REQUEST = (
 
 @dataclass(frozen=True)
 class UserQuestion:
-    """A question of the task somebody has in mind, with the pictures it is about, if these are to be shown."""
+    """A question of the task somebody has in mind, with the images it is about, if these are to be shown."""
 
     question_id: str
     question: str
-    pictures: tuple[Media, ...] = ()
+    images: tuple[Media, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def tagging_items(questions: Iterable[UserQuestion]) -> list[Item]:
             "screening",
             question.question_id,
             TAGGING_REQUEST.format(question=question.question, abilities=_explained()),
-            question.pictures,
+            question.images,
             "text",
         )
         for question in questions
@@ -144,7 +144,7 @@ def checking_items(questions: Sequence[UserQuestion], tagged: Tagged, n: int, rn
                 tags=", ".join(tagged.abilities[tagged_questions[index].question_id]) or "none",
                 abilities=_explained(),
             ),
-            tagged_questions[index].pictures,
+            tagged_questions[index].images,
             "text",
         )
         for index in indices

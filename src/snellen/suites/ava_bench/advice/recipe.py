@@ -32,7 +32,7 @@ from snellen.curation.results import read_step_result
 from snellen.curation.review import REVIEW_COLUMNS, read_review
 from snellen.scoring.answers import read_answer
 from snellen.suites.ava_bench.advice.ability_profile import Tagged, UserQuestion, checking_items, tagging_items, tags
-from snellen.suites.ava_bench.advice.user_questions import FORM, read_rows, with_pictures
+from snellen.suites.ava_bench.advice.user_questions import FORM, read_rows, with_images
 from snellen.suites.ava_bench.items import SUITE, VERSION
 
 TAGGING, TAG_CHECK = "tagging", "tag-check"
@@ -71,7 +71,7 @@ class Questions:
         return {"step": step, **check_settings}
 
     def plan(self, options: BuildOptions) -> Mapping[str, Any]:
-        """How many questions there are to tag or to check. No picture is read."""
+        """How many questions there are to tag or to check. No image is read."""
         step, count = step_of(options), len(read_rows(options.sources[QUESTIONS]))
         if step == TAG_CHECK:
             tagged, _ = read_tagged(options.inputs[TAGS])
@@ -83,7 +83,7 @@ class Questions:
         step = step_of(options)
         refuse_existing(options.out)
         rows, media = read_rows(options.sources[QUESTIONS]), MediaFolder(options.out / "media")
-        questions = with_pictures(rows, media)
+        questions = with_images(rows, media)
         items, recipe = tagging_items(questions), dict(self.parameters(options))
         subjects: list[str] = []
         if step == TAG_CHECK:
@@ -127,7 +127,7 @@ def read_tagged(run: Path) -> tuple[Tagged, ItemSet]:
 
 
 def _check_tagged_questions(items: Iterable[Item], work: ItemSet) -> None:
-    """Raise SnellenError unless these very questions were tagged, wording, pictures and all."""
+    """Raise SnellenError unless these very questions were tagged, wording, images and all."""
     expected = {item.item_id: item for item in items}
     if odd := next((key for key in {**expected, **work.by_id} if expected.get(key) != work.by_id.get(key)), None):
         raise SnellenError(

@@ -1,4 +1,4 @@
-"""Questions of a task that somebody has in mind, read from a file of theirs, with the pictures they are about."""
+"""Questions of a task that somebody has in mind, read from a file of theirs, with the images they are about."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from snellen.core.user_files import read_text
 from snellen.suites.ava_bench.advice.ability_profile import UserQuestion
 
 FORM = (
-    "write a CSV file with the columns question_id, question and, where pictures are to be shown, image; or a JSON "
+    "write a CSV file with the columns question_id, question and, where images are to be shown, image; or a JSON "
     "list of objects with these fields (text does for question)"
 )
 
 
 @dataclass(frozen=True)
 class QuestionRow:
-    """One question of a file. `location` names file and place; `image` is the picture's file, None without one."""
+    """One question of a file. `location` names file and place; `image` is the image's file, None without one."""
 
     location: str
     question_id: str
@@ -33,9 +33,9 @@ class QuestionRow:
 
 
 def read_rows(path: Path) -> list[QuestionRow]:
-    """The questions of a CSV file (comma, UTF-8, a line of names first) or of a JSON list. No picture is opened.
+    """The questions of a CSV file (comma, UTF-8, a line of names first) or of a JSON list. No image is opened.
 
-    Pictures are found from the folder of the file. Raises SnellenError, with file and row, where the id or the question
+    Images are found from the folder of the file. Raises SnellenError, with file and row, where the id or the question
     is missing, a cell is too many or an id is there twice, and for a file without questions.
     """
     if not path.is_file():
@@ -53,33 +53,33 @@ def read_rows(path: Path) -> list[QuestionRow]:
     return list(rows.values())
 
 
-def with_pictures(question_rows: Iterable[QuestionRow], media: MediaFolder) -> list[UserQuestion]:
-    """The questions with their pictures, which are kept in `media`.
+def with_images(question_rows: Iterable[QuestionRow], media: MediaFolder) -> list[UserQuestion]:
+    """The questions with their images, which are kept in `media`.
 
-    Raises SnellenError, with file and row, for a picture that is missing or cannot be read to its end.
+    Raises SnellenError, with file and row, for an image that is missing or cannot be read to its end.
     """
     media_by_path: dict[Path, Media] = {}
     questions = []
     for row in question_rows:
         if row.image is not None and row.image not in media_by_path:
-            media_by_path[row.image] = _add_picture(row, row.image, media)
-        pictures = () if row.image is None else (media_by_path[row.image],)
-        questions.append(UserQuestion(row.question_id, row.question, pictures))
+            media_by_path[row.image] = _add_image(row, row.image, media)
+        images = () if row.image is None else (media_by_path[row.image],)
+        questions.append(UserQuestion(row.question_id, row.question, images))
     return questions
 
 
-def _add_picture(question_row: QuestionRow, image: Path, media: MediaFolder) -> Media:
+def _add_image(question_row: QuestionRow, image: Path, media: MediaFolder) -> Media:
     try:
-        picture = media.add_file(image)
-        with media.open(picture) as opened:
+        stored = media.add_file(image)
+        with media.open(stored) as opened:
             opened.load()
     except SnellenError as error:
         raise SnellenError(f"{question_row.location}: {error}") from error
     except (OSError, ValueError, SyntaxError) as error:  # a damaged PNG is a SyntaxError to Pillow
         raise SnellenError(
-            f"{question_row.location}: {image}: a damaged picture ({error}); mend or leave it out"
+            f"{question_row.location}: {image}: a damaged image ({error}); mend or leave it out"
         ) from error
-    return picture
+    return stored
 
 
 def _row(location: str, cells: Mapping[str, Any], folder: Path) -> QuestionRow:

@@ -16,7 +16,7 @@ from snellen.core.seeds import stream
 from snellen.curation.draws import grouped, shuffled
 from snellen.curation.ledger import Ledger
 from snellen.curation.rules import Caps
-from snellen.datasets.sample import Picture, Sample
+from snellen.datasets.sample import Sample, SourceImage
 from snellen.suites.ava_bench.candidates.rules import Rules
 from snellen.suites.ava_bench.items import SUITE, VERSION, ItemSource
 
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """A picture that something may be asked about. `cluster`: what was recorded together, else the picture itself.
+    """An image that something may be asked about. `cluster`: what was recorded together, else the image itself.
 
-    With `one_side` all pictures of the cluster are on one side of the split: frames of a video, nearly the same.
+    With `one_side` all images of the cluster are on one side of the split: frames of a video, nearly the same.
     """
 
     source: str
     record_id: str
-    picture: Picture
+    image: SourceImage
     licence: str
     size: tuple[int, int] | None = None
     cluster: str = ""
@@ -41,27 +41,27 @@ class Origin:
 
     @property
     def handle(self) -> str:
-        """Names the picture and tells nothing of what it shows."""
+        """Names the image and tells nothing of what it shows."""
         return digest([self.source, self.record_id], 12)
 
     @property
     def undivided(self) -> str:
-        """Names what must be on one side of the split, beyond the picture itself; "" for nothing."""
+        """Names what must be on one side of the split, beyond the image itself; "" for nothing."""
         return f"{self.source}/{self.cluster}" if self.one_side else ""
 
 
 def origin_of(scene: Sample, cluster: str = "", *, one_side: bool = False) -> Origin:
-    """The picture of a scene."""
-    return Origin(scene.source, scene.record_id, scene.picture, scene.licence, scene.size, cluster, one_side)
+    """The image of a scene."""
+    return Origin(scene.source, scene.record_id, scene.image, scene.licence, scene.size, cluster, one_side)
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One thing, pair, word or whole picture that an item may be made of.
+    """One thing, pair, word or whole image that an item may be made of.
 
     `label` is the class and `bin` the part of it that are levelled and split alike; `truth` is what its ability needs
     to ask. `size` puts candidates of a bin in order where an ability prefers larger ones. `crop` is the part of the
-    picture that is kept, in pixels; boxes in `truth` are then those of the crop.
+    image that is kept, in pixels; boxes in `truth` are then those of the crop.
     """
 
     origin: Origin
@@ -79,13 +79,13 @@ class Candidate:
 
 @dataclass(frozen=True)
 class CurationContext:
-    """What every step of a build shares. `picture_counts`: pictures by ability and source, where an ability counts."""
+    """What every step of a build shares. `image_counts`: images by ability and source, where an ability counts."""
 
     rules: Rules
     choices: Choices
     seed: int
     ledger: Ledger = field(default_factory=Ledger)
-    picture_counts: Counter[tuple[str, str]] = field(default_factory=Counter)
+    image_counts: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def rng(self, *stream_key: str | int) -> np.random.Generator:
         """The random stream of one step."""
@@ -105,7 +105,7 @@ def keep_unchanged(candidate: Candidate, pixels: Callable[[], Pixels], context: 
 class Curation:
     """How the items of an ability are made of real datasets.
 
-    `find` finds candidates in a sample and tells the ledger what it leaves out (a picture is not opened). `select`
+    `find` finds candidates in a sample and tells the ledger what it leaves out (an image is not opened). `select`
     levels classes and bins of all that was found. `complete` completes a candidate that needs its pixels [h, w, 3], or
     says which rule leaves it out. `make_item` makes the item of a candidate. The ledger keeps what is left out under
     `name`; abilities whose curations share a name ask about the same candidates, and differ in `make_item` alone.

@@ -79,12 +79,12 @@ class Exclusion(Row):
     labels: tuple[Word, ...] = Field(min_length=1)
 
 
-class DiscardedPicture(Row):
-    """A picture that is not asked about, by its `record_id`."""
+class DiscardedImage(Row):
+    """An image that is not asked about, by its `record_id`."""
 
-    key_fields = ("source", "picture")
+    key_fields = ("source", "image")
     source: Word
-    picture: Word
+    image: Word
 
 
 class Plural(Row):
@@ -104,7 +104,7 @@ class Pool(Row):
 
 
 class AttributeFilter(Row):
-    """Only pictures with one of these values of an attribute are taken."""
+    """Only images with one of these values of an attribute are taken."""
 
     key_fields = ("source", "attribute")
     source: Word
@@ -145,7 +145,7 @@ class Textures(ClassNames):
 
     pools: tuple[Pool, ...] = ()
     left_out: tuple[Exclusion, ...] = ()
-    discarded: tuple[DiscardedPicture, ...] = ()
+    discarded: tuple[DiscardedImage, ...] = ()
 
 
 class Orientations(ClassNames):
@@ -273,7 +273,7 @@ def _describe_error(error: ValidationError, content: Any) -> str:
 def _describe_row(row: Any) -> str:
     if not isinstance(row, Mapping):
         return str(row)
-    parts = [row[key] for key in ("source", "label", "labels", "picture", "attribute", "group") if row.get(key)]
+    parts = [row[key] for key in ("source", "label", "labels", "image", "attribute", "group") if row.get(key)]
     return " ".join(", ".join(map(str, part)) if isinstance(part, list | tuple) else str(part) for part in parts)
 
 

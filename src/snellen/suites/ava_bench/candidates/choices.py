@@ -102,7 +102,7 @@ class Choices:
         return next((row.pool for row in pools if row.source == source), source)
 
     def discarded(self, source: str) -> frozenset[str]:
-        """Texture pictures, by record_id, that show a texture on part of a thing in a scene."""
+        """Texture images, by record_id, that show a texture on part of a thing in a scene."""
         return self._discarded.get(source, frozenset())
 
     def orientation(self, source: str, word: str) -> str | None:
@@ -116,7 +116,7 @@ class Choices:
         return name or (None if source == "CURE-OR" else label.replace("_", " "))
 
     def takes(self, source: str, attributes: Mapping[str, object]) -> bool:
-        """Whether a picture is among the backgrounds, devices … that are taken of its dataset."""
+        """Whether an image is among the backgrounds, devices … that are taken of its dataset."""
         rows = (row for row in cast(Orientations, self.files["orientations.yaml"]).taken if row.source == source)
         return all(attributes.get(row.attribute) in row.values for row in rows)
 
@@ -165,7 +165,7 @@ class Choices:
     @cached_property
     def _discarded(self) -> Mapping[str, frozenset[str]]:
         rows = cast(Textures, self.files["textures.yaml"]).discarded
-        return {source: frozenset(r.picture for r in rows if r.source == source) for source in {r.source for r in rows}}
+        return {source: frozenset(r.image for r in rows if r.source == source) for source in {r.source for r in rows}}
 
     @cached_property
     def _groups(self) -> Mapping[tuple[str, str], Group]:

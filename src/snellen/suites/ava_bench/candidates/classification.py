@@ -1,4 +1,4 @@
-"""What abilities share that ask for the one class of a picture: its name, and the names offered beside it."""
+"""What abilities share that ask for the one class of an image: its name, and the names offered beside it."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from snellen.curation.draws import draw_options
 from snellen.datasets.sample import Sample
 from snellen.suites.ava_bench.candidates.candidates import Candidate, CurationContext
 
-NO_CLASS = "picture without a class"
-SEVERAL = "picture of several classes"
+NO_CLASS = "image without a class"
+SEVERAL = "image of several classes"
 NOT_CHOSEN = "class that is not among the chosen ones"
 ALONE = "class that is alone in its dataset, so that there is nothing to choose from"
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 """Truth of candidates of which there may be millions; `with_names` gives one to those that stay."""
-OUTSIDE = "box that does not lie in its picture, or picture of unknown size"
+OUTSIDE = "box that does not lie in its image, or image of unknown size"
 
 
 def only_class(scene: Sample, name_of: Callable[[str], str | None], task: str, context: CurationContext) -> str | None:
-    """The name of the picture's only class, by `name_of` its label; labels that are merged are one class.
+    """The name of the image's only class, by `name_of` its label; labels that are merged are one class.
 
     None where there is no class, or more than one, or only classes that `name_of` does not know; the ledger is told.
     """
@@ -79,7 +79,7 @@ def source_of(candidate: Candidate) -> str:
 
 
 def lies_in(box: Box, size: tuple[int, int] | None) -> bool:
-    """Whether a box has an area and lies in a picture of this width and height; not where the size is not known."""
+    """Whether a box has an area and lies in an image of this width and height; not where the size is not known."""
     if size is None:
         return False
     x1, y1, x2, y2 = box

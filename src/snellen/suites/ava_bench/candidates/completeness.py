@@ -1,8 +1,8 @@
-"""Are all things of a class known in a picture? One rule for all abilities that count things or ask for the only one.
+"""Are all things of a class known in an image? One rule for all abilities that count things or ask for the only one.
 
 Where a dataset says that it did not mark all of a class (LVIS), marks several as one group (COCO, Objects365), marks
 some as not to be told apart (CrowdHuman), or where annotations were of no use to its reader, more of the class may be
-in the picture than are listed.
+in the image than are listed.
 """
 
 from __future__ import annotations
@@ -12,26 +12,26 @@ from dataclasses import dataclass
 
 from snellen.datasets.sample import NOT_EXHAUSTIVE_FIELD, Annotation, Sample
 
-LOST = "annotations of the picture were of no use, so that its things are not all known"
-NOT_EXHAUSTIVE = "thing of a class of which not all are marked in the picture"
-CROWD = "thing of a class of which some are marked as a group in the picture"
-IGNORED = "things of the picture are marked as not told apart"
+LOST = "annotations of the image were of no use, so that its things are not all known"
+NOT_EXHAUSTIVE = "thing of a class of which not all are marked in the image"
+CROWD = "thing of a class of which some are marked as a group in the image"
+IGNORED = "things of the image are marked as not told apart"
 
 
 @dataclass(frozen=True)
 class Completeness:
-    """Which classes of a picture may have more things than are listed, by label, and why; `picture`: all of them."""
+    """Which classes of an image may have more things than are listed, by label, and why; `image`: all of them."""
 
-    picture: str
+    image: str
     labels: Mapping[str, str]
 
     def rule(self, label: str) -> str:
         """The rule by which a class is left out; empty where all its things are known."""
-        return self.picture or self.labels.get(label, "")
+        return self.image or self.labels.get(label, "")
 
 
 def completeness(scene: Sample) -> Completeness:
-    """What is known of the classes of a picture."""
+    """What is known of the classes of an image."""
     names = scene.attributes.get(NOT_EXHAUSTIVE_FIELD, ())
     labels = {str(name): NOT_EXHAUSTIVE for name in names} if isinstance(names, tuple) else {}
     labels |= {annotation.label: CROWD for annotation in scene.annotations if annotation.extra.get("iscrowd")}
@@ -40,5 +40,5 @@ def completeness(scene: Sample) -> Completeness:
 
 
 def is_alone(annotation: Annotation, scene: Sample) -> bool:
-    """Whether a thing is known to be the only one that the dataset would mark in its picture."""
+    """Whether a thing is known to be the only one that the dataset would mark in its image."""
     return len(scene.annotations) == 1 and not completeness(scene).rule(annotation.label)

@@ -1,4 +1,4 @@
-"""What tasks of depth share: which things, how far they are, the part of a wide picture kept, the truth of a pair."""
+"""What tasks of depth share: which things, how far they are, the part of a wide image kept, the truth of a pair."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from snellen.core.item import Box, Item
-from snellen.datasets.own_pictures import OWN
+from snellen.datasets.own_images import OWN
 from snellen.datasets.sample import Annotation, Sample
 from snellen.suites.ava_bench.candidates.candidates import Candidate, CurationContext, ItemMaker
 from snellen.suites.ava_bench.candidates.choices import bare_name
@@ -29,13 +29,13 @@ FARTHEST_M = 10_000.0
 PairWriter: TypeAlias = Callable[
     [ItemSource, tuple[str, str], tuple[Sequence[float], Sequence[float]], tuple[float, float], SceneType], Item
 ]
-"""Makes a question of the picture shown, two names, their boxes and depths, and the kind of place."""
+"""Makes a question of the image shown, two names, their boxes and depths, and the kind of place."""
 
 EXCLUDED = "class that is left out by hand"
 NOT_CHOSEN = "thing of a class that is not asked about"
-NO_BOX = "thing without a box in a picture of known size"
+NO_BOX = "thing without a box in an image of known size"
 NO_DEPTH = "thing whose nearest distance is not known"
-EDGE = "box that touches an edge of the picture"
+EDGE = "box that touches an edge of the image"
 NO_CROP = "no crop between one and two heights wide holds it"
 
 
@@ -57,7 +57,7 @@ def name_of(source: str, label: str, context: CurationContext) -> str:
 
 
 class MeasuredObject(NamedTuple):
-    """A thing of a class that is asked about, its box, the metres to its closest point, and its picture's size."""
+    """A thing of a class that is asked about, its box, the metres to its closest point, and its image's size."""
 
     kind: str
     box: Box
@@ -94,7 +94,7 @@ def nearest_m(annotation: Annotation) -> float | None:
 
 
 def touches_edge(box: Box, size: tuple[int, int], edge_px: float) -> bool:
-    """Whether a box comes so near to an edge of the picture, or nearer.
+    """Whether a box comes so near to an edge of the image, or nearer.
 
     KITTI counts pixels from 0 and cuts boxes at the last one: a box that the right edge cuts ends at width - 1.
     """
@@ -103,10 +103,10 @@ def touches_edge(box: Box, size: tuple[int, int], edge_px: float) -> bool:
 
 
 def crop_around(box: Box, size: tuple[int, int], widths: tuple[float, float]) -> Box | None:
-    """The part of a picture of that size, in whole pixels, that is kept round a box; None: no crop can hold it.
+    """The part of an image of that size, in whole pixels, that is kept round a box; None: no crop can hold it.
 
-    It has the picture's full height, and is as wide as `widths` (least and most, in heights) and the picture allow, so
-    that little is lost. Its middle is as near to that of the box as the picture's sides allow.
+    It has the image's full height, and is as wide as `widths` (least and most, in heights) and the image allow, so
+    that little is lost. Its middle is as near to that of the box as the image's sides allow.
     """
     width, height = size
     wide = min(width, math.floor(widths[1] * height))
@@ -121,7 +121,7 @@ def crop_around(box: Box, size: tuple[int, int], widths: tuple[float, float]) ->
 
 
 def crop_round_both(near: MeasuredObject, far: MeasuredObject, context: CurationContext) -> Box | None:
-    """The part of their picture that is kept round two things, see `crop_around`."""
+    """The part of their image that is kept round two things, see `crop_around`."""
     return crop_around(hull((near.box, far.box)), near.size, context.rules.crop_widths)
 
 
@@ -153,7 +153,7 @@ def pair_item_maker(write: PairWriter) -> ItemMaker:
 
 
 def within(box: Box, crop: Box) -> Box:
-    """A box of the picture in pixels of the crop."""
+    """A box of the image in pixels of the crop."""
     left, top = crop[:2]
     return box[0] - left, box[1] - top, box[2] - left, box[3] - top
 

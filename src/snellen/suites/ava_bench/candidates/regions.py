@@ -48,8 +48,8 @@ class RegionSettings:
     compactness: float = _setting(10.0, "compactness of superpixels", "default of scikit-image")
     rounds: int = _setting(10, "rounds of SLIC", "default of scikit-image; enough, say SLIC's authors")
     merge_distance: float = _setting(6.0, "mean colours of two regions that touch are similar below this distance")
-    min_share: float = _setting(0.005, "share of the picture that a region, and its box, must cover at least")
-    min_side_share: float = _setting(0.04, "shorter side of a box, of the shorter side of the picture, at least")
+    min_share: float = _setting(0.005, "share of the image that a region, and its box, must cover at least")
+    min_side_share: float = _setting(0.04, "shorter side of a box, of the shorter side of the image, at least")
     min_filled: float = _setting(0.95, "share of its box that a region must fill at least")
     inset_px: int = _setting(1, "pixels of the copy that a box keeps from the edge of its region, where colours mix")
     max_spread: float = _setting(5.0, "root mean square distance of a box's pixels from their mean, at most")
@@ -95,7 +95,7 @@ def best_region(pixels: Pixels, settings: RegionSettings = DEFAULTS) -> Region |
     """The paper's choice: the region whose colour varies least, of those that can be asked for; or why there is none.
 
     The reason is that of the region which varies least of all. Regions behind the chosen one are not looked at, which
-    makes this quicker than `coherent_regions`. Raises SnellenError for what is no picture of 8-bit RGB.
+    makes this quicker than `coherent_regions`. Raises SnellenError for what is no image of 8-bit RGB.
     """
     reason = NO_LARGE
     for rank, region in enumerate(_examine(pixels, settings)):
@@ -109,9 +109,9 @@ def _examine(pixels: Pixels, settings: RegionSettings) -> Iterator[Region | str]
     """Every region that is large enough, the one that varies least first: as it is asked for, or why it is not."""
     if pixels.ndim != 3 or pixels.shape[2] != 3 or pixels.dtype != np.uint8 or not pixels.size:
         raise SnellenError(
-            f"regions of a colour: {pixels.dtype} of shape {pixels.shape} is no picture; give (height, width, 3) uint8"
+            f"regions of a colour: {pixels.dtype} of shape {pixels.shape} is no image; give (height, width, 3) uint8"
         )
-    copy = _WorkingCopy.from_picture(pixels, settings)
+    copy = _WorkingCopy.from_image(pixels, settings)
     labels = merged(copy.superpixels(settings), copy.mean, settings.merge_distance)
     sizes = np.bincount(labels.ravel())
     variances = _variances(labels, copy, sizes)
@@ -122,7 +122,7 @@ def _examine(pixels: Pixels, settings: RegionSettings) -> Iterator[Region | str]
 
 @dataclass(frozen=True)
 class _WorkingCopy:
-    """A picture and its smaller copy: the mean of every block of `block` x `block` pixels, and the pixel in its middle.
+    """An image and its smaller copy: the mean of every block of `block` x `block` pixels, and the pixel in its middle.
 
     Rows and columns that make no whole block are left out. `mean` and `sharp` are Lab, (rows, columns, 3).
     """
@@ -134,7 +134,7 @@ class _WorkingCopy:
     sharp: Floats = field(repr=False)
 
     @classmethod
-    def from_picture(cls, pixels: Pixels, settings: RegionSettings) -> _WorkingCopy:
+    def from_image(cls, pixels: Pixels, settings: RegionSettings) -> _WorkingCopy:
         height, width = pixels.shape[:2]
         block = min(max(1, -(-max(height, width) // settings.working_px)), height, width)
         whole_blocks = np.ascontiguousarray(pixels[: height - height % block, : width - width % block])

@@ -31,43 +31,43 @@ class Rules:
 
     thing_area: tuple[float, float] = field(
         default=AREA_SHARES,
-        metadata=_bound("localization, object: share of the picture that the box fills, between", loosest=(0.0, 1.0)),
+        metadata=_bound("localization, object: share of the image that the box fills, between", loosest=(0.0, 1.0)),
     )
-    a_thing: Count = field(default=700, metadata=_bound("localization, object: pictures of a category at most"))
+    a_thing: Count = field(default=700, metadata=_bound("localization, object: images of a category at most"))
 
     most_counted: Annotated[int, Field(ge=1, le=MAX_COUNT)] = field(
         default=MAX_COUNT, metadata=_bound("counting: greatest number of things")
     )
     counted_open: Caps = field(
         default=Caps(15, 30, 5),
-        metadata=_bound("counting, VQAv2 and LVIS: pictures a count; counts a category", loosest=LOOSEST_CAPS),
+        metadata=_bound("counting, VQAv2 and LVIS: images a count; counts a category", loosest=LOOSEST_CAPS),
     )
     counted_fsc: Caps = field(
         default=Caps(6, 12, 4),
-        metadata=_bound("counting, FSC-147: pictures a count; counts a category", loosest=LOOSEST_CAPS),
+        metadata=_bound("counting, FSC-147: images a count; counts a category", loosest=LOOSEST_CAPS),
     )
     counted_cars: Caps = field(
-        default=Caps(10, 20, 5), metadata=_bound("counting, CARPK: pictures a count; counts", loosest=LOOSEST_CAPS)
+        default=Caps(10, 20, 5), metadata=_bound("counting, CARPK: images a count; counts", loosest=LOOSEST_CAPS)
     )
     counted_crowds: Caps = field(
         default=Caps(25, 50, 1),
-        metadata=_bound("counting, CrowdHuman and VSCrowd, each: pictures a count", loosest=LOOSEST_CAPS),
+        metadata=_bound("counting, CrowdHuman and VSCrowd, each: images a count", loosest=LOOSEST_CAPS),
     )
     crowd_frames: Count = field(
         default=1, metadata=_bound("counting, VSCrowd: frames of a video that show as many people, at most", OURS)
     )
 
     spatial_indoor_area: Share = field(
-        default=0.02, metadata=_bound("spatial, NYU-Depth V2: least share of the picture that a box fills", loosest=0.0)
+        default=0.02, metadata=_bound("spatial, NYU-Depth V2: least share of the image that a box fills", loosest=0.0)
     )
     spatial_open_area: Share = field(
         default=0.002,
-        metadata=_bound("spatial, LVIS and Objects365: least share of the picture that a box fills", loosest=0.0),
+        metadata=_bound("spatial, LVIS and Objects365: least share of the image that a box fills", loosest=0.0),
     )
     spatial_references: Count = field(
         default=8, metadata=_bound("spatial: reference classes of a target class in a position", loosest=1)
     )
-    spatial_rows: Count = field(default=5, metadata=_bound("spatial: pictures of each of them", loosest=1))
+    spatial_rows: Count = field(default=5, metadata=_bound("spatial: images of each of them", loosest=1))
     spatial_positions: Count = field(
         default=2,
         metadata=_bound("spatial: positions in which a target class must appear (the paper: several)", OURS, loosest=1),
@@ -77,10 +77,10 @@ class Rules:
         metadata=_bound("spatial: target classes of a dataset; 3 datasets x 24 x 4 positions x 40 are the 11.5K", OURS),
     )
 
-    coloured_pictures: Count = field(default=7000, metadata=_bound("colour: pictures of a dataset"))
+    coloured_images: Count = field(default=7000, metadata=_bound("colour: images of a dataset"))
 
     depth_side_px: Count = field(
-        default=384, metadata=_bound("absolute depth, indoors: side to which a picture is resized to measure its boxes")
+        default=384, metadata=_bound("absolute depth, indoors: side to which an image is resized to measure its boxes")
     )
     depth_least_box_px: Extent = field(
         default=500.0,
@@ -88,10 +88,10 @@ class Rules:
     )
     depth_indoor: Caps = field(
         default=Caps(10, 30, 3),
-        metadata=_bound("absolute depth, indoors: pictures a bin; bins a class", loosest=LOOSEST_CAPS),
+        metadata=_bound("absolute depth, indoors: images a bin; bins a class", loosest=LOOSEST_CAPS),
     )
     depth_outdoor: Caps = field(
-        default=Caps(20, 60, 1), metadata=_bound("absolute depth, outdoors: pictures a bin", loosest=LOOSEST_CAPS)
+        default=Caps(20, 60, 1), metadata=_bound("absolute depth, outdoors: images a bin", loosest=LOOSEST_CAPS)
     )
     depth_nearest_outdoor_m: Extent = field(
         default=8.0, metadata=_bound("absolute depth, outdoors: least distance in metres", loosest=0.0)
@@ -102,7 +102,7 @@ class Rules:
     edge_px: Extent = field(
         default=1.0,
         metadata=_bound(
-            "depth, outdoors: a box so near to an edge of the picture, or nearer, touches it; KITTI cuts at width - 1",
+            "depth, outdoors: a box so near to an edge of the image, or nearer, touches it; KITTI cuts at width - 1",
             OURS,
         ),
     )
@@ -128,37 +128,37 @@ class Rules:
         metadata=_bound("relative depth, outdoors: metres between ranges of differences that are split alike", OURS),
     )
 
-    scene_pictures: Count = field(
-        default=30, metadata=_bound("scene: pictures of a class, neither more nor fewer", loosest=2)
+    scene_images: Count = field(
+        default=30, metadata=_bound("scene: images of a class, neither more nor fewer", loosest=2)
     )
-    action_pictures: Count = field(
+    action_images: Count = field(
         default=50,
         metadata=_bound(
             "action: clips of a class at most; the paper's 500 and 100 contradict its 15K of 302 classes", OURS
         ),
     )
-    emotion_pictures: Count = field(
+    emotion_images: Count = field(
         default=1214, metadata=_bound("emotion: faces of an emotion and dataset at most, of 17K in all", OURS)
     )
     face_share: Share = field(
         default=0.95,
-        metadata=_bound("emotion: share of the picture from which on a lone face's box is the picture, undrawn", OURS),
+        metadata=_bound("emotion: share of the image from which on a lone face's box is the image, undrawn", OURS),
     )
     texture: Caps = field(
-        default=Caps(120, 480), metadata=_bound("texture: pictures of an attribute", loosest=LOOSEST_CAPS)
+        default=Caps(120, 480), metadata=_bound("texture: images of an attribute", loosest=LOOSEST_CAPS)
     )
     orientation: Caps = field(
         default=Caps(10, 40, 2),
-        metadata=_bound("orientation, EgoOrientBench: pictures an orientation; orientations", loosest=LOOSEST_CAPS),
+        metadata=_bound("orientation, EgoOrientBench: images an orientation; orientations", loosest=LOOSEST_CAPS),
     )
     orientation_cure_or: Caps = field(
         default=Caps(5, 6, 2),
         metadata=_bound(
-            "orientation, CURE-OR: pictures an orientation, of 2 backgrounds by 3 devices; orientations (fewest: ours)",
+            "orientation, CURE-OR: images an orientation, of 2 backgrounds by 3 devices; orientations (fewest: ours)",
             loosest=LOOSEST_CAPS,
         ),
     )
-    species_pictures: Count = field(default=30, metadata=_bound("fine-grained: pictures of a class", loosest=2))
+    species_images: Count = field(default=30, metadata=_bound("fine-grained: images of a class", loosest=2))
     species_birds: Count = field(default=100, metadata=_bound("fine-grained: classes of CUB-200-2011", loosest=2))
     species_others: Count = field(default=50, metadata=_bound("fine-grained: classes of every other group", loosest=2))
     word_area_coco_text: Extent = field(
@@ -170,7 +170,7 @@ class Rules:
     word_turn: Extent = field(
         default=1.0, metadata=_bound("ocr, TextVQA: greatest angle in degrees by which a word is turned", OURS)
     )
-    words_iiit5k: Count = field(default=2000, metadata=_bound("ocr, IIIT5K: pictures"))
+    words_iiit5k: Count = field(default=2000, metadata=_bound("ocr, IIIT5K: images"))
     words_others: Count = field(
         default=4450, metadata=_bound("ocr, COCO-Text and TextVQA: words of each at most, of 10.9K in all", OURS)
     )

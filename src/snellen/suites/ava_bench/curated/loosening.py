@@ -16,8 +16,8 @@ from snellen.suites.ava_bench.candidates.rules import Rules
 from snellen.suites.ava_bench.curated.splits import CuratedGroup, SelectedCandidate, split_up
 
 MAX_SAMPLES = 5000
-"""Pictures of a dataset that rules are tried on: each is looked at once for every value that is tried."""
-UNOPENED = Media("0" * 64, "picture", "png", 1, 1)
+"""Images of a dataset that rules are tried on: each is looked at once for every value that is tried."""
+UNOPENED = Media("0" * 64, "image", "png", 1, 1)
 
 
 def advise(
@@ -56,7 +56,7 @@ def _reasons(group: CuratedGroup, source: str, ledger: Ledger) -> str:
 
 
 def _split_counts(group: CuratedGroup, selection: Sequence[Candidate], context: CurationContext) -> dict[str, int]:
-    """Items by dataset that have both sides of the split, as far as can be known of pictures that are not opened."""
+    """Items by dataset that have both sides of the split, as far as can be known of images that are not opened."""
     trial = CurationContext(context.rules, context.choices, context.seed)
     unopened = [SelectedCandidate(group, candidate, UNOPENED, candidate.origin.handle) for candidate in selection]
     counts: dict[str, int] = {}

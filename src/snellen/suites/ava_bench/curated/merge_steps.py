@@ -1,6 +1,6 @@
-"""Choices that subjects propose and people confirm: one name for labels of one meaning, and cluttered texture pictures.
+"""Choices that subjects propose and people confirm: one name for labels of one meaning, and cluttered texture images.
 
-Appendix A.2 has GPT-4o standardise the labels of scenes, people check every merge, and people discard texture pictures
+Appendix A.2 has GPT-4o standardise the labels of scenes, people check every merge, and people discard texture images
 that show things in a scene. Here a subject answers items of the suite `curation-steps`; what follows from its answers
 is written as rows of `choices/*.yaml` with `state: proposed`, refused until a person has confirmed or deleted them.
 """
@@ -23,23 +23,23 @@ from snellen.suites.ava_bench.candidates.choices import Choices
 
 LabelKind: TypeAlias = Literal["scene", "action"]
 NAME_REQUEST = (
-    "A dataset of pictures calls one of its classes of {kind} {label!r}. What is the one plain English name for it, "
+    "A dataset of images calls one of its classes of {kind} {label!r}. What is the one plain English name for it, "
     "the same that you would give to other labels of the same meaning? Keep everything that tells it from other "
     "classes. Reply with the name in one to five words and nothing else."
 )
 """Ours: appendix A.2 says that labels were converted into single, unified ones, and prints no wording."""
 CLUTTER_REQUEST = (
-    "This picture is to be a question about texture; the right answer is {texture!r}. Does the texture fill the "
-    "picture, as in a close-up of a surface, or is it on a part of a larger object, or in a scene with other things? "
+    "This image is to be a question about texture; the right answer is {texture!r}. Does the texture fill the "
+    "image, as in a close-up of a surface, or is it on a part of a larger object, or in a scene with other things? "
     "Reply with one word and nothing else: fills or part."
 )
-"""Ours, after the rule of appendix A.2 for discarding pictures."""
+"""Ours, after the rule of appendix A.2 for discarding images."""
 PART = "part"
 
 
 @dataclass(frozen=True)
-class TexturePicture:
-    """A picture of a texture: its dataset, `record_id`, the name of the texture, and the picture as it is kept."""
+class TextureImage:
+    """An image of a texture: its dataset, `record_id`, the name of the texture, and the image as it is kept."""
 
     source: str
     record_id: str
@@ -48,7 +48,7 @@ class TexturePicture:
 
 
 def label_items(labels: Mapping[str, Iterable[str]], kind: LabelKind) -> list[Item]:
-    """One item for every label by dataset, in order: what it is called. They show no picture."""
+    """One item for every label by dataset, in order: what it is called. They show no image."""
     pairs = [(source, label) for source, of_source in labels.items() for label in dict.fromkeys(of_source)]
     return [
         step_item(
@@ -63,18 +63,18 @@ def label_items(labels: Mapping[str, Iterable[str]], kind: LabelKind) -> list[It
     ]
 
 
-def clutter_items(textures: Iterable[TexturePicture]) -> list[Item]:
-    """One item for every picture: whether the texture fills it, or is on part of a thing in a scene."""
+def clutter_items(textures: Iterable[TextureImage]) -> list[Item]:
+    """One item for every image: whether the texture fills it, or is on part of a thing in a scene."""
     return [
         step_item(
             "screening",
             f"texture-{k:05d}",
-            CLUTTER_REQUEST.format(texture=picture.texture),
-            (picture.media,),
+            CLUTTER_REQUEST.format(texture=image.texture),
+            (image.media,),
             "text",
-            provenance={"source": picture.source, "texture_picture": picture.record_id},
+            provenance={"source": image.source, "texture_image": image.record_id},
         )
-        for k, picture in enumerate(textures)
+        for k, image in enumerate(textures)
     ]
 
 
@@ -108,13 +108,13 @@ def proposed_merges(result: StepResult, choices: Choices) -> list[dict[str, Any]
 
 
 def proposed_discards(result: StepResult) -> list[dict[str, Any]]:
-    """Rows for `discarded` of `textures.yaml`: pictures whose texture is on part of a thing, or in a scene.
+    """Rows for `discarded` of `textures.yaml`: images whose texture is on part of a thing, or in a scene.
 
-    Pictures without a readable answer are not proposed. Raises SnellenError where the run is about something else.
+    Images without a readable answer are not proposed. Raises SnellenError where the run is about something else.
     """
     return [
-        _proposal(result, source=item.provenance["source"], picture=item.provenance["texture_picture"])
-        for item, answer in _answers(result, "texture_picture")
+        _proposal(result, source=item.provenance["source"], image=item.provenance["texture_image"])
+        for item, answer in _answers(result, "texture_image")
         if answer.strip("\"'`.!* \n").casefold() == PART
     ]
 

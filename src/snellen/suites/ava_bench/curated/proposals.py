@@ -1,4 +1,4 @@
-"""Steps that subjects answer before a set is curated: names for labels, and texture pictures that show whole scenes.
+"""Steps that subjects answer before a set is curated: names for labels, and texture images that show whole scenes.
 
     snellen build ava-bench/scene-names --from curated --source data=ROOT --out WORK
     snellen run WORK --subject SUBJECT --out NAMES
@@ -31,7 +31,7 @@ from snellen.datasets.sample import Sample
 from snellen.suites.ava_bench.abilities import action, scene, texture
 from snellen.suites.ava_bench.candidates.candidates import CurationContext
 from snellen.suites.ava_bench.curated import merge_steps
-from snellen.suites.ava_bench.curated.pictures import PictureStore, UnusablePicture
+from snellen.suites.ava_bench.curated.images import ImageStore, UnusableImage
 from snellen.suites.ava_bench.items import SUITE
 
 CHECK_REQUEST = "A subject proposes:\n{row}\nReply keep where that is right, drop where it is not."
@@ -89,18 +89,16 @@ def _action_items(source: StepSource) -> list[Item]:
 def _clutter_items(source: StepSource) -> list[Item]:
     options, context = source.options, source.context
     candidates = [candidate for sample in _samples(source) for candidate in texture.find(sample, context)]
-    pictures = PictureStore(MediaFolder(options.out / "media"))
-    pictures.load((candidate.origin for candidate in candidates), options.workers)
-    texture_pictures = []
+    images = ImageStore(MediaFolder(options.out / "media"))
+    images.load((candidate.origin for candidate in candidates), options.workers)
+    texture_images = []
     for candidate in candidates:
-        origin, picture = candidate.origin, pictures.get(candidate.origin)
-        if isinstance(picture, UnusablePicture):
-            context.ledger.drop(texture.NAME, origin.source, picture.rule, picture.location)
+        origin, image = candidate.origin, images.get(candidate.origin)
+        if isinstance(image, UnusableImage):
+            context.ledger.drop(texture.NAME, origin.source, image.rule, image.location)
         else:
-            texture_pictures.append(
-                merge_steps.TexturePicture(origin.source, origin.record_id, candidate.label, picture)
-            )
-    return merge_steps.clutter_items(texture_pictures)
+            texture_images.append(merge_steps.TextureImage(origin.source, origin.record_id, candidate.label, image))
+    return merge_steps.clutter_items(texture_images)
 
 
 def _read_merges(source: StepSource, result: StepResult) -> Rows:
@@ -234,5 +232,5 @@ def _write(
     notes = [f"work: {task}"]
     if dropped := sum(context.ledger.dropped.values()):
         files.write_csv(options.out / "curation.csv", context.ledger.table())
-        notes.append(f"{dropped} pictures or annotations were left out: curation.csv says why")
+        notes.append(f"{dropped} images or annotations were left out: curation.csv says why")
     return write_itemset(options.out, items, source="curated", recipe={"step": task, **recipe}, notes=notes)

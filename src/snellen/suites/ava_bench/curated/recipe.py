@@ -39,8 +39,8 @@ from snellen.suites.ava_bench.candidates.choices import read_choices
 from snellen.suites.ava_bench.candidates.datasets import TASKS_OF_DATASET
 from snellen.suites.ava_bench.candidates.rules import Rules
 from snellen.suites.ava_bench.curated import proposals
+from snellen.suites.ava_bench.curated.images import ImageStore, UnusableImage
 from snellen.suites.ava_bench.curated.loosening import advise
-from snellen.suites.ava_bench.curated.pictures import PictureStore, UnusablePicture
 from snellen.suites.ava_bench.curated.splits import CuratedGroup, SelectedCandidate, balances, split_up
 from snellen.suites.ava_bench.free_answer_chance import with_chance
 from snellen.suites.ava_bench.items import SUITE, ItemSource
@@ -49,7 +49,7 @@ CHOICES = "choices"
 """What a source of the user's own reviewed files is called."""
 TRAIN = 4
 """With `n`, training items for each test item."""
-TWICE = "second picture of one id"
+TWICE = "second image of one id"
 DOMAINS: Mapping[str, str] = {
     "CARPK": "Car",
     "CrowdHuman": "People",
@@ -90,13 +90,13 @@ class Curated:
         return {"tasks": tasks, "seed": options.seed, "n": options.n, **asdict(read_rules(options.rules, self.rules))}
 
     def plan(self, options: BuildOptions) -> Mapping[str, Any]:
-        """How many items there will be at most, both sides together. Annotations are read, pictures are not opened."""
+        """How many items there will be at most, both sides together. Annotations are read, images are not opened."""
         if proposal := proposals.find_proposal(options):
             (step,) = options.tasks
             return {
                 "suite": SUITE,
                 "step": step,
-                "items": "as many as there are labels, pictures or proposals",
+                "items": "as many as there are labels, images or proposals",
                 "steps": plan_chain(proposals.chain([proposal]), options),
             }
         steps = plan_chain(proposals.chain(), options)
@@ -123,8 +123,8 @@ class Curated:
         if proposal := proposals.find_proposal(options):
             return proposals.build_proposal(proposal, options, lambda: _folders(options), context)
         selection = select(options, context)
-        picture_store = PictureStore(MediaFolder(options.out / "media"))
-        ready = split_up(list(complete(selection, picture_store, options, context)), context)
+        image_store = ImageStore(MediaFolder(options.out / "media"))
+        ready = split_up(list(complete(selection, image_store, options, context)), context)
         items = with_chance(list(make_items(ready, context)))
         if not items:
             raise SnellenError(
@@ -133,7 +133,7 @@ class Curated:
                 "look at the folders with `snellen sources check`"
             )
         check_splits(items)
-        prune_media(picture_store.media, items)
+        prune_media(image_store.media, items)
         files.write_csv(options.out / "curation.csv", context.ledger.table())
         return write_itemset(
             options.out,
@@ -143,7 +143,7 @@ class Curated:
                 **self.parameters(options),
                 "sources": sorted({selected.candidate.origin.source for selected, _ in ready}),
                 "choices": context.choices.hash,
-                "media": digest(sorted({selected.picture.sha256 for selected, _ in ready}), 16),
+                "media": digest(sorted({selected.image.sha256 for selected, _ in ready}), 16),
             },
             provenance={"curation": context.ledger.as_card(), "balance": balances(ready)},
             notes=[*_notes(options, context, items), *self._rule_notes(context)],
@@ -189,7 +189,7 @@ def select_groups(options: BuildOptions, folders: Iterable[str] | None) -> list[
 
 
 def select(options: BuildOptions, context: CurationContext) -> list[tuple[CuratedGroup, list[Candidate]]]:
-    """What every ability selects of all scenes of its datasets. No picture is opened."""
+    """What every ability selects of all scenes of its datasets. No image is opened."""
     folders = _folders(options)
     groups = select_groups(options, folders)
     selected = []
@@ -215,7 +215,7 @@ def find_candidates(
         if not finders:
             continue
         record_ids = set[str]()
-        with Progress(f"reading {source}", unit="pictures", visible=show_progress) as progress:
+        with Progress(f"reading {source}", unit="images", visible=show_progress) as progress:
             for sample in DATASETS.get(source).samples_and_notes(folder):
                 if isinstance(sample, Note):
                     context.ledger.drop(ANY_TASK, source, f"{sample.kind}: {sample.message}", sample.location)
@@ -231,26 +231,26 @@ def find_candidates(
 
 def complete(
     selected: Sequence[tuple[CuratedGroup, Sequence[Candidate]]],
-    picture_store: PictureStore,
+    image_store: ImageStore,
     options: BuildOptions,
     context: CurationContext,
 ) -> Iterator[SelectedCandidate]:
-    """Candidates whose pictures can be read, completed by what these show."""
+    """Candidates whose images can be read, completed by what these show."""
     origins = {candidate.origin: None for _, candidates in selected for candidate in candidates}
-    with Progress("opening", unit="pictures", visible=options.show_progress) as progress:
+    with Progress("opening", unit="images", visible=options.show_progress) as progress:
         progress.expect(len(origins))
-        picture_store.load(origins, options.workers, progress.advance)
+        image_store.load(origins, options.workers, progress.advance)
     for group, candidates in selected:
         for candidate in candidates:
-            source, picture = candidate.origin.source, picture_store.get(candidate.origin)
-            if isinstance(picture, UnusablePicture):
-                context.ledger.drop(group.name, source, picture.rule, picture.location)
+            source, image = candidate.origin.source, image_store.get(candidate.origin)
+            if isinstance(image, UnusableImage):
+                context.ledger.drop(group.name, source, image.rule, image.location)
                 continue
-            completed = group.curation.complete(candidate, picture_store.pixels(picture), context)
+            completed = group.curation.complete(candidate, image_store.pixels(image), context)
             if isinstance(completed, str):
                 context.ledger.drop(group.name, source, completed, candidate.origin.record_id)
             else:
-                yield SelectedCandidate(group, completed, picture_store.apply_crop(completed, picture), picture.sha256)
+                yield SelectedCandidate(group, completed, image_store.apply_crop(completed, image), image.sha256)
 
 
 def make_items(ready: Sequence[tuple[SelectedCandidate, Split]], context: CurationContext) -> Iterator[Item]:
@@ -273,12 +273,12 @@ def _source(handle: str, selected: SelectedCandidate, side: Split) -> ItemSource
     origin = selected.candidate.origin
     return ItemSource(
         handle=handle,
-        picture=selected.picture,
+        image=selected.image,
         cluster=f"{origin.source}/{origin.cluster or selected.unit[:12]}",
         dataset=origin.source,
         domain=selected.candidate.truth.get("domain") or DOMAINS.get(origin.source, "Open"),
         split=side,
-        stimulus=selected.picture.sha256[:12],
+        stimulus=selected.image.sha256[:12],
         provenance={
             "source": origin.source,
             "record": origin.record_id,
@@ -300,7 +300,7 @@ def _notes(options: BuildOptions, context: CurationContext, items: Sequence[Item
         and (absent_sources := [source for source in group.curation.datasets if (task, source) not in built])
     ]
     return [
-        f"{dropped} things, pairs, questions or pictures were left out: curation.csv says by which rules",
+        f"{dropped} things, pairs, questions or images were left out: curation.csv says by which rules",
         *([f"nothing was found for {', '.join(absent)}"] if absent else []),
         *missing,
         *layout_notes(source for _, source in built),

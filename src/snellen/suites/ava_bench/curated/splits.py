@@ -11,7 +11,7 @@ from snellen.curation.splitting import assign_sides, balance, bind_units
 from snellen.suites.ava_bench.abilities.ability import Ability
 from snellen.suites.ava_bench.candidates.candidates import Candidate, Curation, CurationContext
 
-ONE_SIDE = "class or bin with too few pictures to have some for training and some for testing"
+ONE_SIDE = "class or bin with too few images to have some for training and some for testing"
 
 
 @dataclass(frozen=True)
@@ -34,16 +34,16 @@ class CuratedGroup:
 
 @dataclass(frozen=True)
 class SelectedCandidate:
-    """A candidate with its stored picture, ready to be asked about. `unit` names the pixels of the whole picture."""
+    """A candidate with its stored image, ready to be asked about. `unit` names the pixels of the whole image."""
 
     group: CuratedGroup
     candidate: Candidate
-    picture: Media
+    image: Media
     unit: str
 
 
 def split_up(ready: Sequence[SelectedCandidate], context: CurationContext) -> list[tuple[SelectedCandidate, Split]]:
-    """The side of every item; a picture is on one side whatever is asked about it, in whatever dataset it stands.
+    """The side of every item; an image is on one side whatever is asked about it, in whatever dataset it stands.
 
     So is a video of which frames are asked about (`Origin.one_side`). Classes and bins that would be on one side alone
     are left out.

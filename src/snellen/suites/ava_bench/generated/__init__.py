@@ -1,1 +1,1 @@
-"""AVA-Bench, generated: items about pictures rendered here."""
+"""AVA-Bench, generated: items about images rendered here."""

@@ -1,11 +1,11 @@
-"""The `generated` recipe: pictures rendered here, each of which serves several abilities.
+"""The `generated` recipe: images rendered here, each of which serves several abilities.
 
 Tables of up to forty solids serve localization, counting, spatial, both depths, object and colour; displays of toys
 and plates serve orientation and ocr; close-ups of towers serve fine-grained and texture. A table or display serves up
 to three items of a task, and comes with three close-ups. For `n` test items a task there are two thirds as many tables
 and displays to train on: two training items for each test item, where the paper's curated sets have four. A third as
-many are tested on, but `MIN_SCENES` at least. No picture serves both. Composite tasks ask about the same tables and
-need no picture more. Emotion, action and scene need real pictures.
+many are tested on, but `MIN_SCENES` at least. No image serves both. Composite tasks ask about the same tables and
+need no image more. Emotion, action and scene need real images.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from snellen.core.least_px import least_px_notes, scene_notes
 from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
 from snellen.core.suite import SIZE_PX, BuildOptions
-from snellen.stimuli.render import picture_seconds, render_for_recipe, size_share
+from snellen.stimuli.render import image_seconds, render_for_recipe, size_share
 from snellen.suites.ava_bench.abilities import ABILITIES
 from snellen.suites.ava_bench.abilities.ability import Ability
 from snellen.suites.ava_bench.balance import imbalance
@@ -41,11 +41,11 @@ from snellen.suites.ava_bench.scenes.tabletop_truth import TabletopQuestions, Tu
 CHECKUP_N, QUICK_N, FULL_N = 36, 4, 1600
 """Test items a task; the paper has 1,600 (orientation, spatial) to 7,000."""
 MIN_SCENES = 20
-"""Pictures of tables, and of displays, that test items are about where there are as many: each is one cluster."""
-SECONDS_A_PICTURE, BYTES_A_PICTURE = {"fast": 0.85, "good": 2.0, "reference": 2.5}, 250_000
-"""CPU time by quality and disk of one picture of the usual size, for plans (`docs/benchmarks.md`)."""
+"""Images of tables, and of displays, that test items are about where there are as many: each is one cluster."""
+SECONDS_A_IMAGE, BYTES_A_IMAGE = {"fast": 0.85, "good": 2.0, "reference": 2.5}, 250_000
+"""CPU time by quality and disk of one image of the usual size, for plans (`docs/benchmarks.md`)."""
 BATCH = 6
-"""Pictures that a process draws up at a time."""
+"""Images that a process draws up at a time."""
 
 
 def about_tabletops() -> dict[str, TabletopQuestions]:
@@ -70,18 +70,18 @@ def _atomic_first() -> list[Ability]:
 
 @dataclass(frozen=True)
 class Design:
-    """Test items a task, and how many pictures of each kind a split has."""
+    """Test items a task, and how many images of each kind a split has."""
 
     counts: Mapping[str, int]
     tables: Mapping[Split, int]
     displays: Mapping[Split, int]
 
     def items(self, task: str, split: Split) -> int:
-        """How many items of a task a split has: to train on, all that its pictures serve."""
-        pictures = self.tables if ABILITIES[task].display is None else self.displays
-        return self.counts[task] if split == "test" or not self.counts[task] else SLOTS * pictures[split]
+        """How many items of a task a split has: to train on, all that its images serve."""
+        images = self.tables if ABILITIES[task].display is None else self.displays
+        return self.counts[task] if split == "test" or not self.counts[task] else SLOTS * images[split]
 
-    def pictures(self) -> int:
+    def images(self) -> int:
         """How many tables and displays are drawn."""
         return sum(self.tables.values()) + sum(self.displays.values())
 
@@ -103,32 +103,32 @@ class Design:
         # Not every item of a turn is about the same slot: else few items would all be about one thing.
         return [(index, (turn + index) % SLOTS) for index, turn in turns]
 
-    def picture_equivalents(self) -> float:
-        """As many whole pictures have as many pixels."""
-        return self.pictures() + sum(map(len, self.close_ups())) * SIDE_SHARE**2 * SIZE_PX[1] / SIZE_PX[0]
+    def image_equivalents(self) -> float:
+        """As many whole images have as many pixels."""
+        return self.images() + sum(map(len, self.close_ups())) * SIDE_SHARE**2 * SIZE_PX[1] / SIZE_PX[0]
 
 
 def counts_of(options: BuildOptions) -> dict[str, int]:
-    """Test items a task. Raises SnellenError for tasks that need real pictures, or none at all."""
+    """Test items a task. Raises SnellenError for tasks that need real images, or none at all."""
     n = FULL_N if options.full else options.test_items(SUITE, CHECKUP_N, QUICK_N)
     tasks = generated_tasks()
     if unknown := [task for task in options.tasks if task not in tasks]:
         raise SnellenError(
             f"{SUITE}: {unknown[0]!r} cannot be generated; there are {', '.join(tasks)}, and --from curated or "
-            f"released for real pictures"
+            f"released for real images"
         )
     return {task: n if task in (options.tasks or tasks) else 0 for task in tasks}
 
 
 def make_design(options: BuildOptions) -> Design:
-    """Decide how many pictures are needed."""
+    """Decide how many images are needed."""
     counts = counts_of(options)
     both = about_tabletops(), about_displays()
     min_scenes = 1 if options.quick else MIN_SCENES
-    return Design(counts, *(_pictures(max(counts[task] for task in tasks), min_scenes) for tasks in both))
+    return Design(counts, *(_images(max(counts[task] for task in tasks), min_scenes) for tasks in both))
 
 
-def _pictures(n: int, min_scenes: int) -> Mapping[Split, int]:
+def _images(n: int, min_scenes: int) -> Mapping[Split, int]:
     """To test on a third as many as test items, but `min_scenes` at least; to train on two thirds as many, or one."""
     third = -(-n // SLOTS)
     return {"test": max(third, min(n, min_scenes)), "train": max(1, n - third) if n else 0}
@@ -145,19 +145,19 @@ class Generated:
         return {"counts": dict(design.counts), "train_counts": train, **options.rendering()}
 
     def plan(self, options: BuildOptions) -> Mapping[str, Any]:
-        """Pictures, seconds and bytes. `items` are for testing, `train_items` to train on: twice as many."""
+        """Images, seconds and bytes. `items` are for testing, `train_items` to train on: twice as many."""
         design, scale = make_design(options), size_share(options)
-        close_ups, seconds = sum(map(len, design.close_ups())), picture_seconds(SECONDS_A_PICTURE, options)
+        close_ups, seconds = sum(map(len, design.close_ups())), image_seconds(SECONDS_A_IMAGE, options)
         return {
             "suite": SUITE,
             "tables": sum(design.tables.values()),
             "displays": sum(design.displays.values()),
             "close_ups": close_ups,
-            "pictures": design.pictures() + close_ups,
+            "images": design.images() + close_ups,
             "items": dict(design.counts),
             "train_items": {task: design.items(task, "train") for task in generated_tasks()},
-            "seconds": round(design.picture_equivalents() * seconds / options.workers),
-            "bytes": round(design.picture_equivalents() * BYTES_A_PICTURE * scale),
+            "seconds": round(design.image_equivalents() * seconds / options.workers),
+            "bytes": round(design.image_equivalents() * BYTES_A_IMAGE * scale),
             "workers": options.workers,
         }
 
@@ -173,13 +173,11 @@ class Generated:
         ]
         shots = [*(table.shot for _, table in tables), *(display.shot for _, display in displays), *close_ups]
         renders, drawn_by = render_for_recipe(shots, options)
-        pictures = [media.add_file(*render) for render in renders]
+        images = [media.add_file(*render) for render in renders]
         split_at = len(tables), len(tables) + len(displays)
         unnumbered_items = [
-            *_table_items(design, options, tables, pictures[: split_at[0]], media),
-            *_display_items(
-                design, options, displays, pictures[split_at[0] : split_at[1]], slots, pictures[split_at[1] :]
-            ),
+            *_table_items(design, options, tables, images[: split_at[0]], media),
+            *_display_items(design, options, displays, images[split_at[0] : split_at[1]], slots, images[split_at[1] :]),
         ]
         items = with_chance(_numbered(unnumbered_items, options.seed))
         return write_itemset(
@@ -200,11 +198,14 @@ class Generated:
 
 
 Content = TypeVar("Content")
-Picture = TypeVar("Picture")
+DrawnImage = TypeVar("DrawnImage")
 Drawing: TypeAlias = tuple[
-    Callable[[Content, int, int, str, tuple[int, int]], Picture], tuple[tuple[int, Content], ...], Split, BuildOptions
+    Callable[[Content, int, int, str, tuple[int, int]], DrawnImage],
+    tuple[tuple[int, Content], ...],
+    Split,
+    BuildOptions,
 ]
-"""How pictures are drawn, their numbers and contents, their split, and the options of the build."""
+"""How images are drawn, their numbers and contents, their split, and the options of the build."""
 Tables = list[tuple[Split, Table]]
 Displays = list[tuple[Split, Display]]
 
@@ -224,41 +225,37 @@ def _draw(
     options: BuildOptions,
     stream_name: str,
     draw_contents: Callable[[int, np.random.Generator], list[Content]],
-    draw_picture: Callable[[Content, int, int, str, tuple[int, int]], Picture],
-) -> list[tuple[Split, Picture]]:
-    """So many pictures a split: first what they all show, then one after the other."""
-    shards: list[Shard[Drawing[Content, Picture]]] = []
+    draw_image: Callable[[Content, int, int, str, tuple[int, int]], DrawnImage],
+) -> list[tuple[Split, DrawnImage]]:
+    """So many images a split: first what they all show, then one after the other."""
+    shards: list[Shard[Drawing[Content, DrawnImage]]] = []
     for split, count in counts.items():
         contents = draw_contents(count, stream(SUITE, VERSION, options.seed, stream_name, split))
         numbered = tuple(enumerate(contents))
         shards += [
-            Shard(f"{stream_name} {split} {start}", (draw_picture, numbered[start : start + BATCH], split, options))
+            Shard(f"{stream_name} {split} {start}", (draw_image, numbered[start : start + BATCH], split, options))
             for start in range(0, count, BATCH)
         ]
-    # Starting processes costs more than a few pictures do.
+    # Starting processes costs more than a few images do.
     workers = options.workers if sum(counts.values()) > 2 * BATCH else 1
-    return [picture for pictures in map_shards(_draw_pictures, shards, workers=workers) for picture in pictures]
+    return [image for images in map_shards(_draw_images, shards, workers=workers) for image in images]
 
 
-def _draw_pictures(drawing: Drawing[Content, Picture]) -> list[tuple[Split, Picture]]:
-    draw_picture, numbered, split, options = drawing
-    return [
-        (split, draw_picture(content, number, options.seed, split, options.size_px)) for number, content in numbered
-    ]
+def _draw_images(drawing: Drawing[Content, DrawnImage]) -> list[tuple[Split, DrawnImage]]:
+    draw_image, numbered, split, options = drawing
+    return [(split, draw_image(content, number, options.seed, split, options.size_px)) for number, content in numbered]
 
 
 def _turns(capacities: Sequence[int], count: int) -> list[tuple[int, int]]:
-    """(index, slot) of `count` items over pictures that serve so many each: every picture once, then again."""
+    """(index, slot) of `count` items over images that serve so many each: every image once, then again."""
     slots = range(max(capacities, default=0))
     return [(index, slot) for slot in slots for index, capacity in enumerate(capacities) if slot < capacity][:count]
 
 
 def _table_items(
-    design: Design, options: BuildOptions, tables: Tables, pictures: Sequence[Media], media: MediaFolder
+    design: Design, options: BuildOptions, tables: Tables, images: Sequence[Media], media: MediaFolder
 ) -> Iterator[Item]:
-    truths = [
-        tabletop_truth(table, _pixels(media, picture)) for (_, table), picture in zip(tables, pictures, strict=True)
-    ]
+    truths = [tabletop_truth(table, _pixels(media, image)) for (_, table), image in zip(tables, images, strict=True)]
     for split in design.tables:
         numbers = [n for n, (table_split, _) in enumerate(tables) if table_split == split]
         for task, questions in about_tabletops().items():
@@ -266,7 +263,7 @@ def _table_items(
             capacities = [questions.capacity(truths[number]) for number in numbers]
             for index, slot in _turns(capacities, design.items(task, split)):
                 number = numbers[index]
-                source = _source("table", number, pictures[number], split, options.seed, slot)
+                source = _source("table", number, images[number], split, options.seed, slot)
                 turns.append(Turn(truths[number], slot, source))
             yield from questions.make_items(turns, stream(SUITE, VERSION, options.seed, "asked", split, task))
 
@@ -275,7 +272,7 @@ def _display_items(
     design: Design,
     options: BuildOptions,
     displays: Displays,
-    pictures: Sequence[Media],
+    images: Sequence[Media],
     slots: Sequence[Sequence[int]],
     close_ups: Sequence[Media],
 ) -> Iterator[Item]:
@@ -290,20 +287,20 @@ def _display_items(
             rng = stream(SUITE, VERSION, options.seed, "asked", split, task)
             for index, slot in design.display_turns(task, split):
                 number = numbers[index]
-                source = _source("display", number, pictures[number], split, options.seed, slot)
+                source = _source("display", number, images[number], split, options.seed, slot)
                 yield questions.make_item(truths[number], slot, source, rng)
 
 
-def _source(sort: str, number: int, picture: Media, split: Split, seed: int, slot: int) -> ItemSource:
+def _source(sort: str, number: int, image: Media, split: Split, seed: int, slot: int) -> ItemSource:
     return ItemSource(
         handle=f"{sort}-{number}-{slot}",
-        picture=picture,
+        image=image,
         cluster=f"generated/{sort}-{number:04d}",
         dataset="generated",
         split=split,
         stimulus=f"{sort}-{number:04d}",
         known=True,
-        provenance={"source": "generated", "seed": seed, "picture": number, "slot": slot},
+        provenance={"source": "generated", "seed": seed, "image": number, "slot": slot},
     )
 
 
@@ -320,6 +317,6 @@ def _numbered(items: Sequence[Item], seed: int) -> list[Item]:
     return sorted(numbered, key=lambda item: (tasks.index(item.task), item.item_id))
 
 
-def _pixels(media: MediaFolder, picture: Media) -> np.ndarray[Any, np.dtype[np.uint8]]:
-    with media.open(picture) as opened:
+def _pixels(media: MediaFolder, image: Media) -> np.ndarray[Any, np.dtype[np.uint8]]:
+    with media.open(image) as opened:
         return np.asarray(opened.convert("RGB"))

@@ -1,1 +1,1 @@
-"""AVA-Bench on pictures and boxes of the user's own."""
+"""AVA-Bench on images and boxes of the user's own."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-from snellen.datasets.own_pictures import OWN
+from snellen.datasets.own_images import OWN
 from snellen.datasets.sample import Sample
 from snellen.suites.ava_bench.abilities import ABILITIES, colour
 from snellen.suites.ava_bench.candidates.candidates import (
@@ -39,7 +39,7 @@ NEEDS: Mapping[str, tuple[str, str]] = MappingProxyType(
     }
 )
 """By task: which fact about things it needs beside class and box, and how a user would give it."""
-WHOLE_PICTURES = "pictures of one class each, not boxes: `snellen build vfm-bench --from own` asks about these"
+WHOLE_IMAGES = "images of one class each, not boxes: `snellen build vfm-bench --from own` asks about these"
 COMPOSED = "colours of things, which boxes do not say; generated sets have it"
 
 
@@ -125,5 +125,5 @@ def missing_truth(samples: Iterable[Sample]) -> dict[str, str]:
     absent = {task: f"needs {how}" for task, (fact, how) in NEEDS.items() if fact and fact not in stated}
     for task, ability in ABILITIES.items():
         if task not in NEEDS:
-            absent[task] = f"needs {COMPOSED if ability.parts else WHOLE_PICTURES}"
+            absent[task] = f"needs {COMPOSED if ability.parts else WHOLE_IMAGES}"
     return absent

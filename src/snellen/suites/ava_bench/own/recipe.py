@@ -1,10 +1,10 @@
-"""The `own` recipe: pictures and boxes of the user's own, through the rules of every ability that has truth.
+"""The `own` recipe: images and boxes of the user's own, through the rules of every ability that has truth.
 
     snellen build ava-bench --from own --source images=DIR --source boxes=FILE --out SET
     snellen build ava-bench --from own --source images=DATASET --out SET
 
 `boxes` is a COCO JSON, a CSV file, or a folder of YOLO labels or of Pascal VOC's XML (`snellen.datasets.own_boxes`).
-A Hugging Face dataset folder has its boxes beside the pictures (`snellen.datasets.hub_boxes`).
+A Hugging Face dataset folder has its boxes beside the images (`snellen.datasets.hub_boxes`).
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from snellen.curation.splitting import check_splits
 from snellen.datasets.hub_tables import find_shards
 from snellen.datasets.inventory import Note
 from snellen.datasets.own_boxes import FORMS, OwnBoxes
-from snellen.datasets.own_pictures import OWN
+from snellen.datasets.own_images import OWN
 from snellen.datasets.sample import NOT_EXHAUSTIVE_FIELD, Sample
 from snellen.suites.ava_bench.candidates.candidates import Candidate, CurationContext, thinned
 from snellen.suites.ava_bench.candidates.choices import read_choices
 from snellen.suites.ava_bench.candidates.rules import Rules
-from snellen.suites.ava_bench.curated.pictures import PictureStore
+from snellen.suites.ava_bench.curated.images import ImageStore
 from snellen.suites.ava_bench.curated.recipe import complete, make_items
 from snellen.suites.ava_bench.curated.splits import CuratedGroup, SelectedCandidate, balances, split_up
 from snellen.suites.ava_bench.free_answer_chance import with_chance
@@ -53,12 +53,12 @@ OWN_RULES = Rules(
     counted_open=Caps(2, 30, 2),
     spatial_references=1,
     spatial_rows=4,
-    coloured_pictures=200,
+    coloured_images=200,
     depth_indoor=Caps(4, 30, 2),
     pairs_indoor=Caps(4, 30),
     orientation=Caps(4, 40, 2),
 )
-"""Rules for some hundred pictures: half for testing, and fewer of a class and bin than the paper's 10 to 30."""
+"""Rules for some hundred images: half for testing, and fewer of a class and bin than the paper's 10 to 30."""
 ONE_NAME = "needs boxes of two classes or more, so that there is something to choose from"
 
 
@@ -80,7 +80,7 @@ class Own:
     settings: Settings = field(default_factory=lambda: EXHAUSTIVE)
 
     def parameters(self, options: BuildOptions) -> Mapping[str, Any]:
-        """Tasks, seed, bound on the number of items, every rule. What the pictures were stands in the card."""
+        """Tasks, seed, bound on the number of items, every rule. What the images were stands in the card."""
         return {
             "tasks": list(options.tasks),
             "seed": options.seed,
@@ -90,17 +90,17 @@ class Own:
         }
 
     def plan(self, options: BuildOptions) -> Mapping[str, Any]:
-        """Pictures, things of each class, items, and what has none and why. Pictures are read, and none is written."""
+        """Images, things of each class, items, and what has none and why. Images are read, and none is written."""
         _refuse_others(options)
         with tempfile.TemporaryDirectory() as folder:
-            picture_store = PictureStore(MediaFolder(Path(folder)))
-            context, built = self._build(options, picture_store)
-            look_notes = _look_notes(built, picture_store)
+            image_store = ImageStore(MediaFolder(Path(folder)))
+            context, built = self._build(options, image_store)
+            look_notes = _look_notes(built, image_store)
         counts = Counter(f"{item.task} ({item.split})" for item in built.items)
         things = Counter(thing.label for sample in built.samples for thing in sample.annotations)
         return {
             "suite": SUITE,
-            "pictures": len(built.samples),
+            "images": len(built.samples),
             "things": dict(sorted(things.items())),
             "items": dict(counts),
             "without": [f"{task}: {reason}" for task, reason in built.without.items()],
@@ -109,16 +109,16 @@ class Own:
         }
 
     def build(self, options: BuildOptions) -> ItemSet:
-        """Read pictures and boxes, choose by the rules, split, and write the items."""
+        """Read images and boxes, choose by the rules, split, and write the items."""
         refuse_existing(options.out)
         _refuse_others(options)
-        picture_store = PictureStore(MediaFolder(options.out / "media"))
-        context, built = self._build(options, picture_store)
+        image_store = ImageStore(MediaFolder(options.out / "media"))
+        context, built = self._build(options, image_store)
         if not built.items:
             reasons = "; ".join(f"{task}: {reason}" for task, reason in built.without.items() if task in NEEDS)
             raise SnellenError(f"{_truth_path(options)}: nothing is left to ask about ({reasons[:1200]})")
         check_splits(built.items)
-        prune_media(picture_store.media, built.items)
+        prune_media(image_store.media, built.items)
         files.write_csv(options.out / "curation.csv", context.ledger.table())
         changes = changed_rules(context.rules, Rules())
         return write_itemset(
@@ -127,25 +127,25 @@ class Own:
             source=OWN,
             recipe={
                 **self.parameters(options),
-                "media": digest(sorted({selected.picture.sha256 for selected, _ in built.ready}), 16),
+                "media": digest(sorted({selected.image.sha256 for selected, _ in built.ready}), 16),
             },
             provenance={"curation": context.ledger.as_card(), "balance": balances(built.ready)},
             notes=[
-                f"{len(built.samples)} pictures of your own, bytes as they are; truth is what the boxes say",
+                f"{len(built.samples)} images of your own, bytes as they are; truth is what the boxes say",
                 *(f"without {task}: {reason}" for task, reason in built.without.items()),
-                *_look_notes(built, picture_store),
+                *_look_notes(built, image_store),
                 f"rules that differ from the paper's: {in_words(changes)}",
                 "what was left out, by which rule, stands in curation.csv",
             ],
         )
 
-    def _build(self, options: BuildOptions, picture_store: PictureStore) -> tuple[CurationContext, Built]:
+    def _build(self, options: BuildOptions, image_store: ImageStore) -> tuple[CurationContext, Built]:
         samples, context = self._read(options)
         without = missing_truth(samples)
         groups = _groups(options, samples, without)
         selection = [(group, _select(group, samples, options, context)) for group in groups]
         selection = [_with_choice(group, candidates, without) for group, candidates in selection]
-        ready = split_up(list(complete(selection, picture_store, options, context)), context)
+        ready = split_up(list(complete(selection, image_store, options, context)), context)
         items = with_chance(list(make_items(ready, context)))
         tasks = {item.task for item in items}
         for group in groups:
@@ -160,18 +160,18 @@ class Own:
         boxes = OwnBoxes(options.sources[IMAGES], options.sources.get(BOXES), exhaustive)
         context = CurationContext(read_rules(options.rules, self.rules), read_choices(), options.seed)
         samples: dict[str, Sample] = {}
-        with Progress("reading", unit="pictures", visible=options.show_progress) as progress:
+        with Progress("reading", unit="images", visible=options.show_progress) as progress:
             for sample in boxes.samples():
                 if isinstance(sample, Note):
                     context.ledger.drop(ANY_TASK, OWN, f"{sample.kind}: {sample.message}", sample.location)
                 elif sample.record_id in samples:
-                    context.ledger.drop(ANY_TASK, OWN, "second picture of one path", sample.record_id)
+                    context.ledger.drop(ANY_TASK, OWN, "second image of one path", sample.record_id)
                 else:
                     samples[sample.record_id] = sample
                     progress.advance()
         if not any(sample.annotations for sample in samples.values()):
             reasons = "; ".join(_left_out(context)) or "it names none"
-            raise SnellenError(f"{_truth_path(options)}: no box in a picture that can be read ({reasons[:1200]})")
+            raise SnellenError(f"{_truth_path(options)}: no box in an image that can be read ({reasons[:1200]})")
         labels = frozenset(thing.label for sample in samples.values() for thing in sample.annotations)
         return list(samples.values()), replace(context, choices=OwnChoices(context.choices.files, labels))
 
@@ -181,7 +181,7 @@ def _refuse_others(options: BuildOptions) -> None:
     where = f"{SUITE} --from own"
     options.refuse_others(where, NEEDS, [IMAGES, BOXES])
     if IMAGES not in options.sources:
-        raise SnellenError(f"{where}: --source {IMAGES}=PATH is missing; give a folder of pictures")
+        raise SnellenError(f"{where}: --source {IMAGES}=PATH is missing; give a folder of images")
     if BOXES not in options.sources and not find_shards(options.sources[IMAGES]):
         raise SnellenError(f"{where}: --source {BOXES}=PATH is missing; give {FORMS}")
 
@@ -191,22 +191,22 @@ def _truth_path(options: BuildOptions) -> Path:
     return options.sources.get(BOXES, options.sources[IMAGES])
 
 
-def _look_notes(built: Built, picture_store: PictureStore) -> list[str]:
-    """Which pictures look like another one. All stay: their boxes may differ, and frames of a video are alike."""
+def _look_notes(built: Built, image_store: ImageStore) -> list[str]:
+    """Which images look like another one. All stay: their boxes may differ, and frames of a video are alike."""
     greys: dict[str, bytes] = {}
     for selected, _ in built.ready:
         origin = selected.candidate.origin
-        whole = picture_store.get(origin)
+        whole = image_store.get(origin)
         if isinstance(whole, Media) and origin.record_id not in greys:
-            with picture_store.media.open(whole) as picture:
-                picture.draft("L", (64, 64))
-                greys[origin.record_id] = thumbnail(picture)
+            with image_store.media.open(whole) as image:
+                image.draft("L", (64, 64))
+                greys[origin.record_id] = thumbnail(image)
     pairs = near_pairs(list(greys.values()))
     if not pairs:
         return []
     names = list(greys)
     examples = listed([f"{names[later]} like {names[earlier]}" for earlier, later in pairs])
-    alike = f"{len({later for _, later in pairs})} of {len(names)} pictures look like another one"
+    alike = f"{len({later for _, later in pairs})} of {len(names)} images look like another one"
     return [f"{alike}, and may be on both sides of the split: {examples}"]
 
 
@@ -251,10 +251,10 @@ def _reasons(group: CuratedGroup, context: CurationContext, samples: Sequence[Sa
     counts = {rule: count for (name, _, rule), count in context.ledger.dropped.items() if name == group.name}
     commonest = sorted(counts, key=lambda rule: -counts[rule])[:2]
     reasons = "; ".join(f"{rule} ({counts[rule]})" for rule in commonest) or "nothing that it asks about is marked"
-    open_pictures = sum(bool(sample.attributes.get(NOT_EXHAUSTIVE_FIELD)) for sample in samples)
-    advice = "; if all things of these classes are marked, say --set exhaustive=yes" if open_pictures else ""
+    open_images = sum(bool(sample.attributes.get(NOT_EXHAUSTIVE_FIELD)) for sample in samples)
+    advice = "; if all things of these classes are marked, say --set exhaustive=yes" if open_images else ""
     return f"nothing is left: {reasons}{advice if any('not all are marked' in rule for rule in commonest) else ''}"
 
 
 def _left_out(context: CurationContext) -> list[str]:
-    return context.ledger.notes("things, pairs or pictures")
+    return context.ledger.notes("things, pairs or images")

@@ -24,7 +24,7 @@ from snellen.suites.ava_bench.released.files import released_form
 
 IMAGE_TOKEN = "<image>"
 OVERHANG = 0.01
-"""How far a box may reach over the edge of its picture, as a share of the square: boxes have two decimals."""
+"""How far a box may reach over the edge of its image, as a share of the square: boxes have two decimals."""
 
 _NUMBER = r"\s*([-+]?(?:\d+\.?\d*|\.\d+))\s*"
 _BOX = re.compile(rf"[\[(]?{','.join([_NUMBER] * 4)}[\])]?\.?")
@@ -181,17 +181,17 @@ def _cut(ability: Ability, question: str, texts: Sequence[str]) -> str:
 
 
 def stored_box(unit: Sequence[float], width: int, height: int) -> Box:
-    """A box in shares of the padded square as [x1, y1, x2, y2] in pixels of the stored picture of `width` x `height`.
+    """A box in shares of the padded square as [x1, y1, x2, y2] in pixels of the stored image of `width` x `height`.
 
-    The picture lies in the middle of the square (`transforms.Padded`); stored squares are their own squares. What
+    The image lies in the middle of the square (`transforms.Padded`); stored squares are their own squares. What
     reaches over an edge by `OVERHANG` or less is cut off, more raises LeftOut.
     """
     side = max(width, height)
-    # Whole pixels, as `Padded` moves pictures: so what is written of the item is the released box again.
+    # Whole pixels, as `Padded` moves images: so what is written of the item is the released box again.
     left, top = (side - width) // 2, (side - height) // 2
     x1, y1, x2, y2 = Affine(side, 0, -left, 0, side, -top).box((unit[0], unit[1], unit[2], unit[3]))
     over = max(-x1, -y1, x2 - width, y2 - height)
     box = max(x1, 0.0), max(y1, 0.0), min(x2, float(width)), min(y2, float(height))
     if over > OVERHANG * side or box[0] >= box[2] or box[1] >= box[3]:
-        raise LeftOut("the box lies on the padding beside its picture", f"{list(unit)} of {width} x {height}")
+        raise LeftOut("the box lies on the padding beside its image", f"{list(unit)} of {width} x {height}")
     return box

@@ -32,7 +32,7 @@ SOURCES = ("dataset_type", "dataset", "source")
 """Fields that name the dataset of a record, where there are any."""
 SPLITS: tuple[Split, ...] = ("train", "test")
 BATCH = 64
-"""Pictures in memory at once."""
+"""Images in memory at once."""
 _SHARD = re.compile(r"-(\d{5})-of-(\d{5})\.parquet$")
 
 
@@ -59,7 +59,7 @@ class Shelf:
 
     @property
     def is_json(self) -> bool:
-        """Whether pictures lie in files of their own."""
+        """Whether images lie in files of their own."""
         return self.paths[0].suffix == ".json"
 
 
@@ -67,7 +67,7 @@ class Shelf:
 class Record:
     """One released record. `location` is its file and row; `name` its id; `question` and `answer` its two turns.
 
-    `file` is the picture, or with `row` at 0 or more the Parquet file that holds it there. `wrong` is why there are no
+    `file` is the image, or with `row` at 0 or more the Parquet file that holds it there. `wrong` is why there are no
     two turns, if there are none.
     """
 
@@ -126,7 +126,7 @@ def _missing(base: Path, paths: Sequence[Path]) -> Iterator[str]:
 
 
 def read_shelf(base: Path, shelf: Shelf, problems: list[str]) -> list[Record]:
-    """Every record, in order, without its picture. What is wrong with the files goes to `problems`."""
+    """Every record, in order, without its image. What is wrong with the files goes to `problems`."""
     return _read_json(base, shelf, problems) if shelf.is_json else _read_parquet(base, shelf, problems)
 
 
@@ -147,16 +147,16 @@ def _read_json(base: Path, shelf: Shelf, problems: list[str]) -> list[Record]:
         try:
             if not isinstance(fields, dict):
                 raise ValueError("no record with id, image and conversations")
-            file = _picture(base, shelf.split, fields.get("image"))
+            file = _image(base, shelf.split, fields.get("image"))
             records.append(_record(shelf, location, number, fields, file))
         except ValueError as error:
             problems.append(f"{location}: {error}")
     return records
 
 
-def _picture(base: Path, split: Split, image: object) -> Path:
+def _image(base: Path, split: Split, image: object) -> Path:
     if not isinstance(image, str) or not image:
-        raise ValueError("image: no path of a picture")
+        raise ValueError("image: no path of an image")
     inside = PurePosixPath(image)
     if inside.is_absolute() or ".." in inside.parts:
         raise ValueError(f"image: {image} leads out of {split}/")
@@ -212,13 +212,13 @@ def _turns(conversations: object) -> tuple[str, str]:
 
 
 def used_twice(records: Sequence[Record]) -> set[tuple[str, Split, str]]:
-    """(task, split, id) of ids that several records have: pictures of the tree are named after them."""
+    """(task, split, id) of ids that several records have: images of the tree are named after them."""
     counts = Counter((record.task, record.split, record.name) for record in records)
     return {key for key, count in counts.items() if count > 1}
 
 
-def pictures(records: Sequence[Record], problems: list[str]) -> Iterator[tuple[int, bytes, str, tuple[int, int]]]:
-    """(index in `records`, bytes, format, (width, height) in pixels) of each picture, a few in memory at a time.
+def images(records: Sequence[Record], problems: list[str]) -> Iterator[tuple[int, bytes, str, tuple[int, int]]]:
+    """(index in `records`, bytes, format, (width, height) in pixels) of each image, a few in memory at a time.
 
     What is missing or cannot be decoded goes to `problems`.
     """
@@ -226,7 +226,7 @@ def pictures(records: Sequence[Record], problems: list[str]) -> Iterator[tuple[i
         try:
             yield index, raw, *_decoded(raw)
         except (OSError, SyntaxError, ValueError) as error:
-            problems.append(f"{records[index].location}: image: not a whole, readable picture ({error})")
+            problems.append(f"{records[index].location}: image: not a whole, readable image ({error})")
 
 
 def _raw(records: Sequence[Record], problems: list[str]) -> Iterator[tuple[int, bytes]]:
@@ -248,7 +248,7 @@ def _raw(records: Sequence[Record], problems: list[str]) -> Iterator[tuple[int, 
 
 
 def _cells(path: Path, rows: set[int], problems: list[str]) -> Iterator[tuple[int, bytes | None]]:
-    """(row, bytes of its picture) of some rows; row groups without any are not read."""
+    """(row, bytes of its image) of some rows; row groups without any are not read."""
     try:
         with pq.ParquetFile(path) as file:
             start = 0
@@ -274,15 +274,15 @@ def _bytes(image: object) -> bytes | None:
 
 
 def _decoded(raw: bytes) -> tuple[str, tuple[int, int]]:
-    """(format, (width, height) in pixels). Raises OSError for a picture that is cut off or none."""
+    """(format, (width, height) in pixels). Raises OSError for an image that is cut off or none."""
     from PIL import Image
 
-    with Image.open(io.BytesIO(raw)) as picture:
-        size, format = picture.size, (picture.format or "").lower()
-        picture.draft(
+    with Image.open(io.BytesIO(raw)) as image:
+        size, format = image.size, (image.format or "").lower()
+        image.draft(
             "RGB", (max(1, size[0] // 8), max(1, size[1] // 8))
         )  # an eighth is enough to see that a JPEG is whole
-        picture.load()
+        image.load()
     return {"jpeg": "jpg", "mpo": "jpg"}.get(format, format), size
 
 

@@ -1,11 +1,11 @@
 """The `released` recipe: the fourteen tasks from the hub's Parquet files or the tree they are unpacked to.
 
 `files` reads them, `answers` what they say. Only `train` is published. A task with a test file of the user's own keeps
-its splits; of the others about a tenth of the pictures, drawn by the seed, are test items (`HELD_OUT`). With `n`, so
-many test items a task are drawn, and four times as many to train on. Missing or broken files and pictures refuse the
+its splits; of the others about a tenth of the images, drawn by the seed, are test items (`HELD_OUT`). With `n`, so
+many test items a task are drawn, and four times as many to train on. Missing or broken files and images refuse the
 build, all at once; records that cannot be read are left out, counted in the card with their first places.
 
-Pictures are kept byte for byte. Those of the release have their boxes and padding drawn in, so that no item has `red`
+Images are kept byte for byte. Those of the release have their boxes and padding drawn in, so that no item has `red`
 or `blue` regions.
 """
 
@@ -37,7 +37,7 @@ from snellen.suites.ava_bench.released.files import (
     count_rows,
     find_shelves,
     footer,
-    pictures,
+    images,
     read_shelf,
     released_form,
     used_twice,
@@ -45,7 +45,7 @@ from snellen.suites.ava_bench.released.files import (
 
 HELD_OUT = "held-out-10"
 HELD_OUT_SHARE = 0.1
-"""Share of pictures that are tested on where no test file is at hand."""
+"""Share of images that are tested on where no test file is at hand."""
 TRAIN = 4
 """With `n`, training items for each test item, as in the other recipes."""
 FIRST_TOLD = 3
@@ -97,7 +97,7 @@ def _digest(options: BuildOptions, base: Path) -> dict[str, str]:
 
 
 def _read(options: BuildOptions, base: Path) -> ReleasedItems:
-    """Read every record, then keep the pictures, a few in memory at a time, then make the items."""
+    """Read every record, then keep the images, a few in memory at a time, then make the items."""
     shelves, problems, left_out = _shelves(options, base), list[str](), LeftOutRecords()
     records = [record for shelf in shelves for record in read_shelf(base, shelf, problems)]
     problems += _none_in(shelves, records, problems)
@@ -120,10 +120,10 @@ RELEASED = ReleasedRecipe(
     source="ava",
     instructions=(
         "give --source ava=FOLDER with train/ABILITY/train-….parquet as on the hub, or train/ABILITY/train.json with "
-        "pictures; test/ABILITY/test.json is read where there is one"
+        "images; test/ABILITY/test.json is read where there is one"
     ),
     layout="no folder train/ in it",
-    problem="the released files or pictures are missing or broken",
+    problem="the released files or images are missing or broken",
     remedy=f"get them again, or build the other tasks alone ({SUITE}/TASK)",
     find_root=base_of,
     choose_tasks=_choose_tasks,
@@ -180,7 +180,7 @@ def _read_records(records: Sequence[Record], left_out: LeftOutRecords) -> Iterat
 
 def _read_question(record: Record, twice: set[tuple[str, Split, str]]) -> ReleasedQuestion:
     if (record.task, record.split, record.name) in twice:
-        raise LeftOut("the id is used twice, and pictures are named after ids", record.name)
+        raise LeftOut("the id is used twice, and images are named after ids", record.name)
     if record.wrong:
         raise LeftOut(record.wrong, f"id {record.name}")
     return read_record(record.task, record.question, record.answer)
@@ -192,13 +192,13 @@ def _leave(left_out: LeftOutRecords, record: Record, why: LeftOut) -> None:
 
 @dataclass(frozen=True)
 class _Splits:
-    """To which split a picture belongs. `tested` are the tasks that have test files."""
+    """To which split an image belongs. `tested` are the tasks that have test files."""
 
     tested: frozenset[str]
     seed: int
 
     def assign(self, record: Record, digest: str) -> Split:
-        """Of tasks without test files a picture's digest decides, so that all its records are on one side.
+        """Of tasks without test files an image's digest decides, so that all its records are on one side.
 
         Which tasks are built, and what else they hold, does not matter.
         """
@@ -214,7 +214,7 @@ def _draw_records(
     """`n` test items a task and `TRAIN` times as many for training, in the order of the files."""
     problems = list[str]()
     splits: dict[int, Split] = {}
-    for index, raw, _, _ in pictures([record for _, record, _ in read_records], problems):
+    for index, raw, _, _ in images([record for _, record, _ in read_records], problems):
         splits[index] = split_of.assign(read_records[index][1], sha256(raw))
     RELEASED.refuse(base, problems)
     tasks = released_tasks()
@@ -230,12 +230,12 @@ def _draw_records(
 
 
 def _stored(base: Path, read_records: Sequence[ReadRecord], media: MediaFolder, show_progress: bool) -> list[Media]:
-    """The picture of each record, kept byte for byte."""
+    """The image of each record, kept byte for byte."""
     problems, media_by_index = list[str](), dict[int, Media]()
-    with Progress("keeping", unit="pictures", visible=show_progress) as progress:
+    with Progress("keeping", unit="images", visible=show_progress) as progress:
         progress.expect(len(read_records))
-        for index, raw, format, size in pictures([record for _, record, _ in read_records], problems):
-            media_by_index[index] = media.add(raw, "picture", format, size)
+        for index, raw, format, size in images([record for _, record, _ in read_records], problems):
+            media_by_index[index] = media.add(raw, "image", format, size)
             progress.advance()
     RELEASED.refuse(base, problems)
     return [media_by_index[index] for index in range(len(read_records))]
@@ -244,9 +244,9 @@ def _stored(base: Path, read_records: Sequence[ReadRecord], media: MediaFolder, 
 def _items(
     read_records: Sequence[ReadRecord], media: Sequence[Media], split_of: _Splits, left_out: LeftOutRecords
 ) -> Iterator[Item]:
-    for (handle, record, question), picture in zip(read_records, media, strict=True):
+    for (handle, record, question), image in zip(read_records, media, strict=True):
         try:
-            yield _item(f"{record.task}-{handle}", record, question, picture, split_of)
+            yield _item(f"{record.task}-{handle}", record, question, image, split_of)
         except LeftOut as why:
             _leave(left_out, record, why)
 
@@ -256,28 +256,28 @@ def _option(text: str) -> Option:
     return Option(text, text)  # shared: a hundred of them in each of many thousand items
 
 
-def _item(name: str, record: Record, question: ReleasedQuestion, picture: Media, split_of: _Splits) -> Item:
+def _item(name: str, record: Record, question: ReleasedQuestion, image: Media, split_of: _Splits) -> Item:
     answer, factors, measures = question.answer, dict(question.factors), dict(question.measures)
     regions: dict[str, Any] = {}
     if ability_named(record.task).kind == "box":
-        box = stored_box(answer, picture.width, picture.height)
-        answer, regions, share = list(box), {"box": list(box)}, area_share(box, picture)
+        box = stored_box(answer, image.width, image.height)
+        answer, regions, share = list(box), {"box": list(box)}, area_share(box, image)
         measures["area_share"] = share
         factors["box_size"] = range_name(share, BOX_SIZES)
-    picture_id = f"picture-{picture.sha256[:24]}"
+    image_id = f"picture-{image.sha256[:24]}"
     return Item(
         item_id=name,
         suite=SUITE,
         task=record.task,
         question=question.question,
-        query=(picture,),
+        query=(image,),
         answer=answer,
         answer_kind=ability_named(record.task).kind,
-        stimulus_id=picture_id,
+        stimulus_id=image_id,
         group_id=name,
-        cluster_id=picture_id,
+        cluster_id=image_id,
         version=VERSION,
-        split=split_of.assign(record, picture.sha256),
+        split=split_of.assign(record, image.sha256),
         options=tuple(map(_option, question.options)),
         factors={"source": record.source, **factors},
         measures=measures,
@@ -307,14 +307,14 @@ def _notes(items: Sequence[Item], split_of: _Splits, options: BuildOptions) -> l
     if held_out_tasks:
         notes.append(
             f"hold-out {HELD_OUT} (seed {options.seed}): the release has no test files; about {HELD_OUT_SHARE:.0%} of "
-            f"its training pictures, by their bytes, are the test items of {', '.join(held_out_tasks)}. Never to be "
-            f"set beside Table 5. One photo with other boxes drawn into it is another picture here"
+            f"its training images, by their bytes, are the test items of {', '.join(held_out_tasks)}. Never to be "
+            f"set beside Table 5. One photo with other boxes drawn into it is another image here"
         )
     notes += [note for task in tasks if task in split_of.tested and (note := _shared(task, items))]
     if missing := [task for task in options.tasks or released_tasks() if task not in tasks]:
         notes.append(f"no items of {', '.join(missing)}")
     if any("box_size" in item.factors for item in items):
-        notes.append("box_size and area_share are shares of the stored picture, padding included where it is drawn in")
+        notes.append("box_size and area_share are shares of the stored image, padding included where it is drawn in")
     inline = {task: sum(item.task == task and "choices" in item.provenance for item in items) for task in tasks}
     if note := ", ".join(f"{count} of {task}" for task, count in inline.items() if count):
         notes.append(f"questions that keep their choices inline, as released: {note}")
@@ -322,9 +322,9 @@ def _notes(items: Sequence[Item], split_of: _Splits, options: BuildOptions) -> l
 
 
 def _shared(task: str, items: Sequence[Item]) -> str:
-    """How many pictures of a task with a test file are in both files, if any are."""
+    """How many images of a task with a test file are in both files, if any are."""
     train, test = (
         {item.query[0].sha256 for item in items if item.task == task and item.split == split}
         for split in ("train", "test")
     )
-    return f"{task}: {len(train & test)} pictures are both in the training and in the test file" if train & test else ""
+    return f"{task}: {len(train & test)} images are both in the training and in the test file" if train & test else ""

@@ -139,7 +139,7 @@ def _counts() -> Iterator[PrintedNumber]:
     for what, total in (("Table 2", sum(sums)), ("section 3.2", sum(SECTION_COUNTS.values()))):
         yield DerivedNumber("section 3.3", f"Questions: sum of {what}", HEADLINE_COUNT, total, -3, known_reason=neither)
     yield DerivedNumber(
-        "appendix A.2", "Object: from the pictures of localization", SECTION_COUNTS["object"],
+        "appendix A.2", "Object: from the images of localization", SECTION_COUNTS["object"],
         SECTION_COUNTS["localization"], THOUSANDS, known_reason="its 37.9K for training may be a slip for 27.9K",
     )  # fmt: skip
     yield from by_subject(

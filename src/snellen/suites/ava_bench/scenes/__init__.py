@@ -1,1 +1,1 @@
-"""Scenes of solids that are rendered here, and what is true of their pictures."""
+"""Scenes of solids that are rendered here, and what is true of their images."""

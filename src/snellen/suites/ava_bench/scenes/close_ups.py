@@ -43,7 +43,7 @@ SPECIES: Mapping[str, tuple[Shape, str]] = MappingProxyType(
 """Classes of every group: they differ in the upper solid alone."""
 TEXTURES: tuple[str, ...] = tuple(MATERIALS)
 SIDE_SHARE = 2 / 3
-"""Of a close-up, which is a square, of the height of other pictures: it shows one thing and no more."""
+"""Of a close-up, which is a square, of the height of other images: it shows one thing and no more."""
 ELEVATION_DEG, LEAST_VISIBLE = (20.0, 40.0), 0.4
 UPPER = 1
 """Of the two solids of a tower, the one that stands on the other."""

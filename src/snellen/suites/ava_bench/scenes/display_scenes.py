@@ -1,4 +1,4 @@
-"""Pictures of six things in two rows: three plates with a word in front, three toys that face some way behind.
+"""Images of six things in two rows: three plates with a word in front, three toys that face some way behind.
 
 Nothing covers anything else. With each come the close-ups of three towers (`close_ups`).
 """
@@ -65,7 +65,7 @@ CELL_M = (2.0, 2.05)
 """Across and along the floor."""
 ELEVATION_DEG, DISTANCE_M, FOV_DEG = (40.0, 48.0), 10.9, 34.0
 GAP_SHARE, BORDER_SHARE = 0.012, 0.006
-"""Between two things and round all, as shares of the picture's width."""
+"""Between two things and round all, as shares of the image's width."""
 _TRIES = 200
 _LYING: Matrix3 = turn((0.0, 1.0, 0.0), 90.0)
 """Takes a solid's own axis to +x."""
@@ -87,7 +87,7 @@ class DisplayContent:
 
 @dataclass(frozen=True)
 class Display:
-    """A picture to be taken, and its three close-ups.
+    """An image to be taken, and its three close-ups.
 
     A solid's name begins with that of its object, e.g. `toy bird/0`; plates are `plate 0`.
     """

@@ -1,4 +1,4 @@
-"""What is true of a picture of toys and plates, and of close-ups of towers, and how abilities ask about them."""
+"""What is true of an image of toys and plates, and of close-ups of towers, and how abilities ask about them."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class DisplayTruth:
     close_ups: Mapping[int, Media]
 
     def toy_px(self, toy: str) -> float:
-        """The shorter side of a toy in the picture."""
+        """The shorter side of a toy in the image."""
         shot = self.display.shot
         return shorter_side(_box_of([s for s in shot.scene.solids if object_of(s.name) == toy], shot.camera))
 
     def letters_px(self, slot: int) -> float:
-        """The height of a word's letters in the picture."""
+        """The height of a word's letters in the image."""
         shot = self.display.shot
         bars = [solid for solid in shot.scene.solids if solid.name.startswith(f"letter {slot}/")]
         box = _box_of(bars, shot.camera)
@@ -47,7 +47,7 @@ def _box_of(solids: Sequence[Solid], camera: Camera) -> Rect:
 
 
 def display_truth(display: Display, close_ups: Mapping[int, Media]) -> DisplayTruth:
-    """The truth of a display, whose close-ups are stored as these pictures by slot, as far as they are asked about."""
+    """The truth of a display, whose close-ups are stored as these images by slot, as far as they are asked about."""
     scene, camera = display.shot.scene, display.shot.camera
     solids = tuple(solid for solid in scene.solids if solid.name.startswith("plate"))
     boxes = {
@@ -62,7 +62,7 @@ def close_up_source(display: DisplayTruth, slot: int, source: ItemSource, least_
     """The source of an item about a close-up, which is a scene of its own."""
     return replace(
         source,
-        picture=display.close_ups[slot],
+        image=display.close_ups[slot],
         cluster=f"{source.cluster}-close-up-{slot}",
         stimulus=f"{source.stimulus}-close-up-{slot}",
         measures={LEAST_PX: least_px},

@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 FACES: Mapping[str, str] = MappingProxyType(
     {"sans": "DejaVuSans-Bold.ttf", "serif": "DejaVuSerif-Bold.ttf", "mono": "DejaVuSansMono-Bold.ttf"}
 )
-"""Faces of words and their files; bold ones, since thin strokes would vanish at the size of a picture."""
+"""Faces of words and their files; bold ones, since thin strokes would vanish at the size of an image."""
 ROWS = 14
-"""Rows of bars in a capital, about as many as it has pixels from top to bottom in a picture."""
+"""Rows of bars in a capital, about as many as it has pixels from top to bottom in an image."""
 GAP = 0.16
 """Between two letters, in heights of a capital."""
 SHORTEST, LONGEST = 3, 7
-"""Letters of a word: longer ones would be too small to read at the size of a picture."""
+"""Letters of a word: longer ones would be too small to read at the size of an image."""
 CONSONANTS, VOWELS = "BDFGHKLMNPRSTVZ", "AEIOU"
 """Letters whose shapes are not mistaken for each other."""
 Bar = tuple[float, float, float, float]

@@ -1,4 +1,4 @@
-"""What both kinds of generated picture share: floor, light, cards to deal from, and where things are seen.
+"""What both kinds of generated image share: floor, light, cards to deal from, and where things are seen.
 
 Sizes, lights and cameras are ours; the paper takes photographs.
 """
@@ -25,7 +25,7 @@ T = TypeVar("T")
 Rect = tuple[float, float, float, float]
 """[x1, y1, x2, y2] in pixels."""
 SLOTS = 3
-"""Items of an ability that a picture serves."""
+"""Items of an ability that an image serves."""
 ROUNDS = 4
 """How often `levelled` makes every choice again; beyond, hardly one changes."""
 FARTHER = 3.0
@@ -80,26 +80,26 @@ def _least_used(
 
 def levelled(
     candidates: Sequence[Sequence[Mapping[str, Hashable]]],
-    picture_indices: Sequence[int],
+    image_indices: Sequence[int],
     sizes: Mapping[str, int],
     rng: np.random.Generator,
 ) -> list[int]:
     """For each item the number of one of its candidates, such that their levels come up as evenly as can be had.
 
     Chosen as by `evenly`, then each choice is `ROUNDS` times taken back and made again, now that all others are
-    known. Items about one picture (`picture_indices`: one number an item) have the same candidates and never choose
-    the same one. Raises ValueError where a picture has fewer candidates than items.
+    known. Items about one image (`image_indices`: one number an item) have the same candidates and never choose
+    the same one. Raises ValueError where an image has fewer candidates than items.
     """
     tally, chosen, taken = Tally(), dict[int, int](), set[tuple[int, int]]()
     for _ in range(1 + ROUNDS):
-        for item, (candidate_levels, picture) in enumerate(zip(candidates, picture_indices, strict=True)):
+        for item, (candidate_levels, image) in enumerate(zip(candidates, image_indices, strict=True)):
             if item in chosen:
                 tally.subtract(candidate_levels[chosen[item]].items())
-                taken.remove((picture, chosen[item]))
-            free = [n for n in range(len(candidate_levels)) if (picture, n) not in taken]
+                taken.remove((image, chosen[item]))
+            free = [n for n in range(len(candidate_levels)) if (image, n) not in taken]
             chosen[item] = _least_used(candidate_levels, free, sizes, tally, rng)
             tally.update(candidate_levels[chosen[item]].items())
-            taken.add((picture, chosen[item]))
+            taken.add((image, chosen[item]))
     return [chosen[item] for item in range(len(candidates))]
 
 
@@ -151,13 +151,13 @@ def _farther(light: AreaLight, factor: float) -> AreaLight:
 
 
 def seen_box(solid: Solid, camera: Camera) -> Rect:
-    """The box round a whole solid in the picture, hidden or not."""
+    """The box round a whole solid in the image, hidden or not."""
     pixels, _ = project(camera, place_points(unit_mesh(solid.shape, 1).vertices, solid.pose))
     return box_round(pixels)
 
 
 def box_round(pixels: Array) -> Rect:
-    """The box round points (n, 2) of the picture."""
+    """The box round points (n, 2) of the image."""
     x, y = pixels.T  # numpy is slow along short axes
     return float(x.min()), float(y.min()), float(x.max()), float(y.max())
 
@@ -191,12 +191,12 @@ def clear(box: Rect, other: Rect, gap_px: float = 0.0) -> bool:
 
 
 def share_of(box: Rect, camera: Camera) -> float:
-    """The area of a box as a share of the picture's."""
+    """The area of a box as a share of the image's."""
     return box_area(box) / (camera.width_px * camera.height_px)
 
 
 def inside(box: Rect, camera: Camera, border_px: float) -> bool:
-    """Whether a box lies in the picture, its border left free."""
+    """Whether a box lies in the image, its border left free."""
     return (
         min(box[0], box[1]) >= border_px
         and box[2] <= camera.width_px - border_px

@@ -1,6 +1,6 @@
-"""Pictures of many solids on a floor: how many there are, where, what, how far away, of which colour.
+"""Images of many solids on a floor: how many there are, where, what, how far away, of which colour.
 
-No two solids cover each other in the picture, so that all of each is seen. The camera always stands two metres high and
+No two solids cover each other in the image, so that all of each is seen. The camera always stands two metres high and
 looks down by the same angle: how far a thing is shows in where it stands on the floor.
 """
 
@@ -58,7 +58,7 @@ KINDS: Mapping[str, tuple[Shape, Vec3]] = MappingProxyType(
 """Nine kinds of thing: a primitive and factors along its axes.
 
 Everyday names, none of which another kind could claim: a disk is no drum, while both are cylinders. All of them can
-fill a third of the picture, so that size tells nothing of the kind.
+fill a third of the image, so that size tells nothing of the kind.
 """
 COUNTS: Mapping[str, tuple[int, int]] = MappingProxyType(
     {"1-5": (1, 5), "6-10": (6, 10), "11-20": (11, 20), "21-40": (21, 40)}
@@ -83,7 +83,7 @@ DOZEN = (
 SIZES: Mapping[str, tuple[float, float]] = MappingProxyType(
     {"0.1-0.2": (0.108, 0.15), "0.2-0.3": (0.208, 0.25), "0.3-0.5": (0.308, 0.34)}
 )
-"""Shares of the picture's area wanted for the boxes of large things, by range of the suite."""
+"""Shares of the image's area wanted for the boxes of large things, by range of the suite."""
 _SMALL, _MIDDLE, _LARGE = SIZES
 BIG = ((_LARGE,), (_MIDDLE, _SMALL))
 """Large things, from table to table in turn: with little ones three single things a table, each size once in six."""
@@ -102,9 +102,9 @@ SCALE, MIN_SCALE, A_METRE = (0.24, 0.40), 0.11, (0.024, 0.075)
 TURN_DEG = 40.0
 """To either side: a brick seen end on would pass for a cube."""
 GAP_SHARE, BORDER_SHARE = 0.008, 0.01
-"""Between two things, and round all of them, as shares of the picture's width."""
+"""Between two things, and round all of them, as shares of the image's width."""
 MIN_SIDE, MIN_SINGLE_SIDE = 0.018, 0.042
-"""Of the box of any thing, and of one that is alone in its kind, as a share of the picture's width."""
+"""Of the box of any thing, and of one that is alone in its kind, as a share of the image's width."""
 ROD_M, ROD_AT_M = (1.0, 0.08, 0.08), (3.0, 6.0)
 """Of the wooden rod that lies across on every table, so that something has a known size; how far along the floor."""
 _TRIES, _TRIES_LARGE, _STARTS = 500, 40, 5000
@@ -117,7 +117,7 @@ _SLACK_PX = 1e-6
 
 
 Placed = tuple[Solid, Rect]
-"""A solid and its box in the picture."""
+"""A solid and its box in the image."""
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ class TableContent:
 
 @dataclass(frozen=True)
 class Table:
-    """A picture to be taken. Solids are named by their number; `kinds` are theirs, in order. The last one is the rod.
+    """An image to be taken. Solids are named by their number; `kinds` are theirs, in order. The last one is the rod.
 
     `counted` are kinds to be counted, and `singles` are the numbers of things without another of their kind, large ones
     first.
@@ -395,7 +395,7 @@ def _set(
 
 
 def _fits(box: Rect, boxes: list[Rect], camera: Camera) -> bool:
-    """Whether a box lies in the picture and apart from all others."""
+    """Whether a box lies in the image and apart from all others."""
     gap = GAP_SHARE * camera.width_px
     return inside(box, camera, BORDER_SHARE * camera.width_px) and all(apart(box, other, gap) for other in boxes)
 
@@ -415,7 +415,7 @@ def _may_fit(
 ) -> bool:
     """False only for what is too small or does not fit, by a few points: nearly all draws end here, at little cost.
 
-    The middle must fit in; the box around the solid must be large enough in the picture, for the solid is no larger;
+    The middle must fit in; the box around the solid must be large enough in the image, for the solid is no larger;
     and some points of the surface must fit, for the whole is no smaller. Most draws end before there are arrays.
     """
     centre = _centre(kind, position_m, scale)
@@ -447,7 +447,7 @@ def _point_may_fit(point_m: Vec3, boxes: list[Rect], camera: Camera) -> bool:
 
 
 def _pixel(x: float, y: float, z: float, camera: Camera) -> tuple[float, float]:
-    """Where a point is in the picture of `table_camera`: what `project` says, in plain floats."""
+    """Where a point is in the image of `table_camera`: what `project` says, in plain floats."""
     ahead, below = y + AHEAD_M, HEIGHT_M - z
     cosine, sine = math.cos(math.radians(DOWN_DEG)), math.sin(math.radians(DOWN_DEG))
     scale_px = camera.width_px / 2 / math.tan(math.radians(FOV_DEG / 2)) / (ahead * cosine + below * sine)
@@ -486,7 +486,7 @@ def _centre(kind: str, position_m: tuple[float, float], scale: float) -> Vec3:
 
 
 def _scale_for(kind: str, share: float, position_m: tuple[float, float], turn_deg: float, camera: Camera) -> float:
-    """The scale at which a thing in this place fills about that share of the picture; two steps are near enough."""
+    """The scale at which a thing in this place fills about that share of the image; two steps are near enough."""
     scale = 0.6
     for _ in range(2):
         area_share = share_of(

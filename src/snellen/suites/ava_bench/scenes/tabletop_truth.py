@@ -1,6 +1,6 @@
-"""What is true of a picture of many solids (`tabletop_scenes`), and how abilities take turns to ask about it.
+"""What is true of an image of many solids (`tabletop_scenes`), and how abilities take turns to ask about it.
 
-Boxes and distances come from `stimuli.scenes.truth`. Since no thing covers another in the picture, what is true of a
+Boxes and distances come from `stimuli.scenes.truth`. Since no thing covers another in the image, what is true of a
 few of them together is true of each among all.
 """
 
@@ -25,7 +25,7 @@ T = TypeVar("T")
 MAX_OF_GROUPS = 12
 """Of things that are not alone in their kind, how many may be asked about."""
 MIN_BOX_SIDE = 0.03
-"""Of a thing that is framed, as a share of the picture's width."""
+"""Of a thing that is framed, as a share of the image's width."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +42,7 @@ class VisibleSolid:
 
 @dataclass(eq=False)
 class TabletopTruth:
-    """A table, the solids that may be asked about (single ones first), its picture, and what was used already."""
+    """A table, the solids that may be asked about (single ones first), its image, and what was used already."""
 
     table: Table
     solids: tuple[VisibleSolid, ...]
@@ -60,7 +60,7 @@ class TabletopTruth:
         return self.larger_than(MIN_BOX_SIDE)
 
     def larger_than(self, side: float) -> tuple[VisibleSolid, ...]:
-        """What measures at least that share of the picture's width across and along."""
+        """What measures at least that share of the image's width across and along."""
         min_px = side * self.table.shot.camera.width_px
         return tuple(
             solid for solid in self.solids if min(solid.box[2] - solid.box[0], solid.box[3] - solid.box[1]) >= min_px
@@ -68,7 +68,7 @@ class TabletopTruth:
 
 
 def tabletop_truth(table: Table, pixels: NDArray[np.uint8]) -> TabletopTruth:
-    """The truth of a table and its picture (height, width, 3)."""
+    """The truth of a table and its image (height, width, 3)."""
     groups = range(len(table.singles), len(table.kinds))
     step = max(1, len(groups) // MAX_OF_GROUPS)
     numbers = [*table.singles, *list(groups)[::step][:MAX_OF_GROUPS]]
@@ -133,7 +133,7 @@ def evenly_chosen(
     numbers = {key: number for number, key in enumerate(by_table)}
     slots = Counter(id(turn.table) for turn in turns)
     if any(len(by_table[key]) < count for key, count in slots.items()):
-        raise SnellenError(f"ava-bench: too little in a picture can be asked about in {task}; give another --seed")
+        raise SnellenError(f"ava-bench: too little in an image can be asked about in {task}; give another --seed")
     levels = {key: [of_factors for _, of_factors in pairs] for key, pairs in by_table.items()}
     tables = [id(turn.table) for turn in turns]
     chosen = levelled([levels[key] for key in tables], [numbers[key] for key in tables], sizes, rng)

@@ -1,7 +1,7 @@
-"""Votes on natural categories: which name fits a picture, then whether its own name does (section 3.2).
+"""Votes on natural categories: which name fits an image, then whether its own name does (section 3.2).
 
 The paper's experts chose categories that the objects can stand for, filtered and voted until 24 were left; how they
-voted is not said. Here every picture of `img2text` is named freely among all categories, and only after all of them is
+voted is not said. Here every image of `img2text` is named freely among all categories, and only after all of them is
 its own name asked about: ask in the stored order.
 """
 
@@ -22,28 +22,24 @@ FITS, FITS_NOT = "fits", "does not fit"
 
 
 def vote_items(items: ItemSet) -> list[Item]:
-    """Two items a picture: its name among all, and whether its own name fits. Raises SnellenError for no picture."""
+    """Two items an image: its name among all, and whether its own name fits. Raises SnellenError for no image."""
     about: dict[str, list[Item]] = {}
     for item in items.task(alignment.IMG2TEXT):
         about.setdefault(item.query[0].sha256, []).append(item)
     if not about:
-        raise SnellenError(f"{items.root}: no picture of a natural category; build {SUITE}/{alignment.IMG2TEXT}")
+        raise SnellenError(f"{items.root}: no image of a natural category; build {SUITE}/{alignment.IMG2TEXT}")
     names = [category.name for category in alignment.natural_categories().categories]
     naming, fitting = [], []
-    for n, of_picture in enumerate(about.values()):
-        naming.append(_item(f"name-{n:03d}", n, prompts.NAMING_QUESTION, (*names, NONE_FITS), of_picture, items))
-        question = prompts.FITTING_QUESTION.format(name=of_picture[0].answer)
-        fitting.append(_item(f"fit-{n:03d}", n, question, (FITS, FITS_NOT), of_picture, items))
+    for n, of_image in enumerate(about.values()):
+        naming.append(_item(f"name-{n:03d}", n, prompts.NAMING_QUESTION, (*names, NONE_FITS), of_image, items))
+        question = prompts.FITTING_QUESTION.format(name=of_image[0].answer)
+        fitting.append(_item(f"fit-{n:03d}", n, question, (FITS, FITS_NOT), of_image, items))
     return [*naming, *fitting]
 
 
-def _item(
-    item_id: str, n: int, question: str, words: Sequence[str], of_picture: Sequence[Item], items: ItemSet
-) -> Item:
-    (picture,) = of_picture[0].query
-    ids = [item.item_id for item in of_picture]
-    provenance = table_provenance(items, ids, picture.sha256) | {"category": str(of_picture[0].answer)}
+def _item(item_id: str, n: int, question: str, words: Sequence[str], of_image: Sequence[Item], items: ItemSet) -> Item:
+    (image,) = of_image[0].query
+    ids = [item.item_id for item in of_image]
+    provenance = table_provenance(items, ids, image.sha256) | {"category": str(of_image[0].answer)}
     options, stimulus = tuple(map(Option, words)), f"natural-{n:03d}"
-    return step_item(
-        DECISION, item_id, question, (picture,), "choice", stimulus, options=options, provenance=provenance
-    )
+    return step_item(DECISION, item_id, question, (image,), "choice", stimulus, options=options, provenance=provenance)

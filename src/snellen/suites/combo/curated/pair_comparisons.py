@@ -1,6 +1,6 @@
 """Comparisons of two pairs of categories: which pair is harder to tell apart (appendix C.3).
 
-The paper's 40 questions have two options each, and each option shows representative pictures of two categories. Here
+The paper's 40 questions have two options each, and each option shows representative images of two categories. Here
 they are the pairs that Category Building asks about, with the distance of either in `measures`.
 """
 
@@ -25,7 +25,7 @@ from snellen.suites.combo.items import SUITE, VERSION
 PAPER_COUNT = 40
 """Comparisons of one participant (appendix C.3)."""
 COLUMNS = 2
-"""Of the pictures of one category, laid out as one: the paper's four are 2 x 2 (appendix D.3)."""
+"""Of the images of one category, laid out as one: the paper's four are 2 x 2 (appendix D.3)."""
 
 
 class CategoryPair(NamedTuple):
@@ -34,7 +34,7 @@ class CategoryPair(NamedTuple):
     name: str
     item_ids: tuple[str, ...]
     distance: float
-    pictures: tuple[tuple[Media, ...], ...]
+    images: tuple[tuple[Media, ...], ...]
 
 
 def category_pairs(items: ItemSet) -> list[CategoryPair]:
@@ -44,9 +44,9 @@ def category_pairs(items: ItemSet) -> list[CategoryPair]:
         groups.setdefault(item.group_id, []).append(item)
     pairs = []
     for name, (item, *others) in groups.items():
-        pictures = tuple(tuple(m for demo in item.support if demo.answer == key for m in demo.media) for key in "AB")
+        images = tuple(tuple(m for demo in item.support if demo.answer == key for m in demo.media) for key in "AB")
         ids = tuple(member.item_id for member in (item, *others))
-        pairs.append(CategoryPair(name, ids, item.measures["distance"], pictures))
+        pairs.append(CategoryPair(name, ids, item.measures["distance"], images))
     if len(pairs) < 2:
         raise SnellenError(
             f"{items.root}: {len(pairs)} pairs of categories, and two are compared; build {SUITE}/{categories.TASK} "
@@ -82,7 +82,7 @@ def choose_comparisons(
 
 
 def comparison_items(items: ItemSet, count: int | None, seed: int, media: MediaFolder | None) -> list[Item]:
-    """One item a comparison; the examples of a category are laid out as one picture in `media`, where it is given."""
+    """One item a comparison; the examples of a category are laid out as one image in `media`, where it is given."""
     rng = stream(SUITE, VERSION, seed, "pair comparisons")
     comparisons = choose_comparisons(category_pairs(items), count, rng)
     return [_item(n, two, items, media) for n, two in enumerate(comparisons)]
@@ -91,7 +91,7 @@ def comparison_items(items: ItemSet, count: int | None, seed: int, media: MediaF
 def _item(n: int, two: tuple[CategoryPair, CategoryPair], items: ItemSet, media: MediaFolder | None) -> Item:
     options = []
     for key, pair in zip(("first", "second"), two, strict=True):
-        pages = () if media is None else tuple(lay_out(Montage(p, COLUMNS), media) for p in pair.pictures)
+        pages = () if media is None else tuple(lay_out(Montage(p, COLUMNS), media) for p in pair.images)
         options.append(Option(key, "", pages))
     return step_item(
         DECISION,

@@ -4,7 +4,7 @@
     snellen build combo/natural-votes --from curated --source items=SET --out QUEUE
 
 `pair-comparisons` asks which of two pairs of categories is harder to tell apart, as the paper did to test its distance
-(appendix C.3); `natural-votes` asks which name fits a picture, and whether its own does, as its experts voted
+(appendix C.3); `natural-votes` asks which name fits an image, and whether its own does, as its experts voted
 (section 3.2).
 """
 
@@ -78,7 +78,7 @@ def _step(options: BuildOptions) -> Stage:
     step = STEPS[options.tasks[0]]
     options.need_items(SUITE)
     if options.n is not None and not step.bounded:
-        raise SnellenError(f"{step.target}: asks about every picture; leave out --n")
+        raise SnellenError(f"{step.target}: asks about every image; leave out --n")
     if odd := next((name for name in [*options.sources, *options.inputs] if name != ITEMS), None):
         raise SnellenError(f"{step.target}: no use for {odd!r}; it takes --source {ITEMS}=SET alone")
     return step

@@ -1,1 +1,1 @@
-"""ComBo, generated: items about pictures rendered here."""
+"""ComBo, generated: items about images rendered here."""

@@ -1,4 +1,4 @@
-"""Make features: one small picture of each of the 9,504 objects through an encoder.
+"""Make features: one small image of each of the 9,504 objects through an encoder.
 
 `python -m snellen.suites.combo.generated.make_features --encoder efficientnet-lite2 --out FILE` renders what the home
 folder lacks (some 40 minutes on two cores for all objects), reduces the features by one global PCA and keeps them as
@@ -24,7 +24,7 @@ from snellen.core import files
 from snellen.core.hashing import digest
 from snellen.core.home import home
 from snellen.core.seeds import stream
-from snellen.stimuli.render import RenderSettings, render_pictures, renderer_info
+from snellen.stimuli.render import RenderSettings, render_images, renderer_info
 from snellen.stimuli.render.engine import QUALITIES
 from snellen.subjects.encoders import load_encoder
 from snellen.suites.combo.categories import MIN_OBJECTS, reference_pairs
@@ -95,21 +95,21 @@ def reference_distances(features: Floats, count: int) -> tuple[list[tuple[Mask, 
 def render_objects(settings: RenderSettings, workers: int) -> list[Path]:
     """One view of every object, 160 x 120 px."""
     shots = [object_spec(index, 0, 0, SIZE_PX) for index in range(OBJECTS)]
-    with Progress("rendering", unit="pictures") as progress:
-        return render_pictures(shots, settings, home() / "renders", workers=workers, progress=progress)
+    with Progress("rendering", unit="images") as progress:
+        return render_images(shots, settings, home() / "renders", workers=workers, progress=progress)
 
 
 def encode_files(name: str, paths: Sequence[Path], workers: int, batch_size: int = 32) -> Floats:
-    """Features of picture files, shape (n, d); an encoder takes one processor a thread."""
+    """Features of image files, shape (n, d); an encoder takes one processor a thread."""
     encoder = load_encoder(name)
 
     def rows(start: int) -> Floats:
-        pictures = [Image.open(path).convert("RGB") for path in paths[start : start + batch_size]]
-        features = np.asarray(encoder.features(pictures), np.float64)
-        progress.advance(len(pictures))
+        images = [Image.open(path).convert("RGB") for path in paths[start : start + batch_size]]
+        features = np.asarray(encoder.features(images), np.float64)
+        progress.advance(len(images))
         return features
 
-    with Progress("encoding", unit="pictures") as progress, ThreadPoolExecutor(workers) as pool:
+    with Progress("encoding", unit="images") as progress, ThreadPoolExecutor(workers) as pool:
         progress.expect(len(paths))
         return np.concatenate(list(pool.map(rows, range(0, len(paths), batch_size))))
 

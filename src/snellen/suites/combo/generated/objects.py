@@ -1,4 +1,4 @@
-"""The objects and their views: which picture shows object `index` from view `view` under a seed."""
+"""The objects and their views: which image shows object `index` from view `view` under a seed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def view_of(index: int, seed: int) -> int:
 def natural_spec(
     category: NaturalCategory, number: int, seed: int, size_px: tuple[int, int] = SIZE_PX
 ) -> tuple[RenderSpec, dict[str, str]]:
-    """Picture `number` of a natural category in materials, colours and view of its own, and the object's appearance."""
+    """Image `number` of a natural category in materials, colours and view of its own, and the object's appearance."""
     rng = stream(SUITE, VERSION, seed, "natural", category.name, number)
     block = dressed(category, rng)
     axes = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}

@@ -1,6 +1,6 @@
-"""The `generated` recipe: every picture is rendered here, every truth is exact.
+"""The `generated` recipe: every image is rendered here, every truth is exact.
 
-All tasks share one pool of pictures. For `n` test items a task it holds at most max(120, 8 n) pictures: the objects
+All tasks share one pool of images. For `n` test items a task it holds at most max(120, 8 n) images: the objects
 that Pattern Perception asks about, those of the natural categories, five of each rule-category (which, with what is
 left of the budget, are also the train split of Pattern Perception, object-disjoint from its test split).
 """
@@ -28,8 +28,8 @@ from snellen.core.suite import BuildOptions, Settings
 from snellen.stimuli.render import (
     RenderSettings,
     image_recipe,
-    picture_seconds,
-    render_pictures,
+    image_seconds,
+    render_images,
     render_settings,
     renderer_info,
     size_share,
@@ -63,13 +63,13 @@ PAPER_COUNTS = {
     **{task.id: alignment.PAPER_COUNT for task in alignment.TASKS},
     categories.TASK: categories.PAPER_COUNT,
 }
-SECONDS_A_PICTURE, BYTES_A_PICTURE = {"fast": 0.36, "good": 0.70, "reference": 1.3}, 115_000
-"""CPU time of one picture by quality, when quiet, and its disk, for plans (`python bench/render.py --suites`)."""
+SECONDS_A_IMAGE, BYTES_A_IMAGE = {"fast": 0.36, "good": 0.70, "reference": 1.3}, 115_000
+"""CPU time of one image by quality, when quiet, and its disk, for plans (`python bench/render.py --suites`)."""
 
 
 @dataclass(frozen=True)
 class Design:
-    """Which pictures are needed, and for what. Objects are indices into `all_composites`, with a view each."""
+    """Which images are needed, and for what. Objects are indices into `all_composites`, with a view each."""
 
     counts: Mapping[str, int]
     test: tuple[tuple[int, int], ...]
@@ -84,20 +84,20 @@ class Design:
         of_rules = [view for views in self.rules.values() for view in views]
         return list(dict.fromkeys([*self.test, *self.train, *of_rules]))
 
-    def pictures(self) -> int:
-        """How many pictures are drawn."""
+    def images(self) -> int:
+        """How many images are drawn."""
         return len(self.objects()) + len(self.natural)
 
 
-def max_pictures(n: int) -> int:
-    """The most pictures a set of `n` test items a task may take."""
+def max_images(n: int) -> int:
+    """The most images a set of `n` test items a task may take."""
     return max(120, 8 * n)
 
 
 def design(options: BuildOptions) -> Design:
-    """Decide every picture from the seed alone."""
+    """Decide every image from the seed alone."""
     counts, n = _counts(options), _n(options)
-    limit = len(all_composites()) * VIEWS if options.full else max_pictures(n)
+    limit = len(all_composites()) * VIEWS if options.full else max_images(n)
     natural = _natural(counts, options.seed)
     test = _test_objects(counts[perception.TASK], options)
     tested = {index for index, _ in test}
@@ -124,7 +124,7 @@ def _counts(options: BuildOptions) -> dict[str, int]:
 
 
 def _natural(counts: Mapping[str, int], seed: int) -> tuple[tuple[str, int], ...]:
-    """A picture of every category, and of some as many more as it takes to show none twice in img2text."""
+    """An image of every category, and of some as many more as it takes to show none twice in img2text."""
     count = max(counts[alignment.IMG2TEXT], counts[alignment.TEXT2IMG])
     if not count:
         return ()
@@ -222,7 +222,7 @@ def _objects_by_rule(pairs: Sequence[Pair], seed: int, tested: set[int]) -> dict
 def _train_objects(
     count: int, seed: int, tested: set[int], rules: Mapping[Rule, Sequence[tuple[int, int]]]
 ) -> tuple[tuple[int, int], ...]:
-    """The pictures of the rules, and random objects with what is left of the budget."""
+    """The images of the rules, and random objects with what is left of the budget."""
     of_rules = list(dict.fromkeys(view for views in rules.values() for view in views if view[0] not in tested))
     used = tested | {index for index, _ in of_rules}
     order = stream(SUITE, VERSION, seed, perception.TASK, "train").permutation(len(all_composites()))
@@ -249,21 +249,21 @@ class Generated:
         }
 
     def plan(self, options: BuildOptions) -> Mapping[str, Any]:
-        """Objects, pictures, seconds and bytes; with `full` the paper's 190,080 pictures."""
+        """Objects, images, seconds and bytes; with `full` the paper's 190,080 images."""
         plan = design(options)
         objects = len(all_composites()) if options.full else len({index for index, _ in plan.objects()})
-        pictures = len(all_composites()) * VIEWS if options.full else plan.pictures()
+        images = len(all_composites()) * VIEWS if options.full else plan.images()
         return {
             "suite": SUITE,
             "objects": objects,
-            "pictures": pictures,
-            "natural_pictures": len(plan.natural),
+            "images": images,
+            "natural_images": len(plan.natural),
             "items": {
                 task: count * (len(perception.QUESTIONS) if task == perception.TASK else 1)
                 for task, count in plan.counts.items()
             },
-            "seconds": round(pictures * picture_seconds(SECONDS_A_PICTURE, options) / options.workers),
-            "bytes": round(pictures * BYTES_A_PICTURE * size_share(options)),
+            "seconds": round(images * image_seconds(SECONDS_A_IMAGE, options) / options.workers),
+            "bytes": round(images * BYTES_A_IMAGE * size_share(options)),
             "workers": options.workers,
         }
 
@@ -290,15 +290,15 @@ class Generated:
 
 
 Key: TypeAlias = tuple[int, int] | tuple[str, int]
-"""An object and its view, or a natural category and the number of its picture."""
+"""An object and its view, or a natural category and the number of its image."""
 Renders: TypeAlias = Mapping[Key, tuple[Media, Mapping[str, str]]]
-"""Stored pictures, each with the appearance of its object."""
+"""Stored images, each with the appearance of its object."""
 
 
 def _render(
     plan: Design, options: BuildOptions, settings: RenderSettings, media: MediaFolder
 ) -> tuple[Renders, dict[str, float]]:
-    """Every picture, and how large the smaller solid is in it, by its SHA-256.
+    """Every image, and how large the smaller solid is in it, by its SHA-256.
 
     With `full`, all 190,080 views are rendered into the home folder too.
     """
@@ -310,14 +310,14 @@ def _render(
     for name, number in plan.natural:
         specs[name, number], appearances[name, number] = natural_spec(by_name[name], number, options.seed, size)
     renders = home() / "renders"
-    with Progress("rendering", unit="pictures", visible=options.show_progress) as progress:
-        paths = render_pictures(list(specs.values()), settings, renders, workers=options.workers, progress=progress)
+    with Progress("rendering", unit="images", visible=options.show_progress) as progress:
+        paths = render_images(list(specs.values()), settings, renders, workers=options.workers, progress=progress)
         if options.full:
             # In batches: the scenes of all views at once would fill the memory.
             for start in range(0, len(all_composites()), OBJECTS_A_BATCH):
                 batch = range(start, min(start + OBJECTS_A_BATCH, len(all_composites())))
                 views = [object_spec(index, view, options.seed, size) for index in batch for view in range(VIEWS)]
-                render_pictures(views, settings, renders, workers=options.workers, progress=progress)
+                render_images(views, settings, renders, workers=options.workers, progress=progress)
     renders_by_key = {
         key: (media.add_file(path, image_recipe(spec, settings)), appearances[key])
         for (key, spec), path in zip(specs.items(), paths, strict=True)

@@ -15,10 +15,10 @@ from snellen.core.itemset import ItemSet
 from snellen.suites.combo.generated.objects import VIEWS
 from snellen.suites.combo.references.objects import (
     Exclusion,
-    ObjectPicture,
+    ObjectImage,
     Rendering,
+    draw_images,
     draw_objects,
-    draw_pictures,
     exclusion_of,
     overlap,
     refuse_overlap,
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 def auxiliary_classes(
     items: ItemSet, objects: int, views: int, *, seed: int = 0, leak: bool = False, workers: int = 1
 ) -> Classes:
-    """A class an object, a picture a view, drawn like the set's; without `leak` of objects that it does not test.
+    """A class an object, an image a view, drawn like the set's; without `leak` of objects that it does not test.
 
-    With `leak` the tested objects come first, in the very pictures that are tested where views are drawn as the set's:
+    With `leak` the tested objects come first, in the very images that are tested where views are drawn as the set's:
     its seed is taken in place of `seed`. Raises SnellenError for more objects or views than there are.
     """
     exclusion, rendering = exclusion_of(items), rendering_of(items, workers)
@@ -44,12 +44,12 @@ def auxiliary_classes(
     if not 0 < views <= VIEWS:
         raise SnellenError(f"--views {views}: an object has 1 to {VIEWS}")
     indices = draw_objects(objects, exclusion, seed, leak=leak)
-    pictures = draw_pictures([(k, view) for k in indices for view in views_of(k, views, seed)], seed, rendering)
-    return classes_of(pictures, exclusion, items, rendering, leak=leak, seed=seed)
+    images = draw_images([(k, view) for k in indices for view in views_of(k, views, seed)], seed, rendering)
+    return classes_of(images, exclusion, items, rendering, leak=leak, seed=seed)
 
 
 def classes_of(
-    pictures: Sequence[ObjectPicture],
+    images: Sequence[ObjectImage],
     exclusion: Exclusion,
     items: ItemSet,
     rendering: Rendering,
@@ -57,22 +57,22 @@ def classes_of(
     leak: bool,
     seed: int,
 ) -> Classes:
-    """Pictures as classes, in the order their objects come. Raises SnellenError where they overlap without `leak`."""
-    from snellen.subjects.encoders.classification import Classes, LabelledPicture
+    """Images as classes, in the order their objects come. Raises SnellenError where they overlap without `leak`."""
+    from snellen.subjects.encoders.classification import Classes, LabelledImage
 
     if not leak:
-        refuse_overlap(pictures, exclusion)
-    labels = {index: n for n, index in enumerate(dict.fromkeys(picture.index for picture in pictures))}
-    shared = overlap(pictures, exclusion)
+        refuse_overlap(images, exclusion)
+    labels = {index: n for n, index in enumerate(dict.fromkeys(image.index for image in images))}
+    shared = overlap(images, exclusion)
     what = f"classification of {len(labels)} composite objects"
     return Classes(
-        [LabelledPicture(picture.path, labels[picture.index]) for picture in pictures],
+        [LabelledImage(image.path, labels[image.index]) for image in images],
         f"{what} (leak: {shared.objects} of them tested)" if leak else what,
         {
             "suite": items.card.suite,
             "items": items.card.recipe_hash,
             "objects": len(labels),
-            "views": len(pictures) // len(labels),
+            "views": len(images) // len(labels),
             "seed": seed,
             "shared": asdict(shared),
             **rendering.about(),

@@ -1,4 +1,4 @@
-"""What a picture of an object shows, in whole sentences made from the truth."""
+"""What an image of an object shows, in whole sentences made from the truth."""
 
 from __future__ import annotations
 

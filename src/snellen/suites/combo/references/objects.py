@@ -1,4 +1,4 @@
-"""Which objects a specialized model learns from, their pictures, and that none of them is tested."""
+"""Which objects a specialized model learns from, their images, and that none of them is tested."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from snellen.core.hashing import sha256
 from snellen.core.home import home
 from snellen.core.itemset import ItemSet
 from snellen.core.seeds import stream
-from snellen.stimuli.render import RenderSettings, render_pictures, renderer_info
+from snellen.stimuli.render import RenderSettings, render_images, renderer_info
 from snellen.stimuli.scenes import all_composites
 from snellen.suites.combo.generated.objects import VIEWS, object_spec, view_of
 from snellen.suites.combo.items import SUITE, VERSION
@@ -23,7 +23,7 @@ OBJECTS_A_BATCH = 64
 
 
 @dataclass(frozen=True)
-class ObjectPicture:
+class ObjectImage:
     """Object 0..9503 from one of its views 0..19, and the file that shows it."""
 
     index: int
@@ -33,32 +33,32 @@ class ObjectPicture:
 
 @dataclass(frozen=True)
 class Exclusion:
-    """What is not to be learned from, since test items of a set show it: objects by index, pictures by SHA-256."""
+    """What is not to be learned from, since test items of a set show it: objects by index, images by SHA-256."""
 
     objects: frozenset[int]
-    pictures: frozenset[str]
+    images: frozenset[str]
 
 
 def exclusion_of(items: ItemSet) -> Exclusion:
-    """Objects and pictures of all test items, their solved examples and options included.
+    """Objects and images of all test items, their solved examples and options included.
 
-    Raises SnellenError for another suite's set, and where an item does not say which object a picture shows.
+    Raises SnellenError for another suite's set, and where an item does not say which object an image shows.
     """
     if items.card.suite != SUITE:
         raise SnellenError(f"{items.root}: a set of {items.card.suite}; what is learned here are objects of {SUITE}")
-    objects, pictures = set[int](), set[str]()
+    objects, images = set[int](), set[str]()
     for item in items.items:
         if item.split != "test":
             continue
         appearances = item.latent.get("shows", {})
-        for picture in item.media():
-            if picture.sha256 not in appearances:
+        for image in item.media():
+            if image.sha256 not in appearances:
                 raise SnellenError(
-                    f"{items.root}: {item.item_id} does not say what its pictures show; build the set anew"
+                    f"{items.root}: {item.item_id} does not say what its images show; build the set anew"
                 )
-            objects.add(_indices()[tuple(sorted(appearances[picture.sha256].items()))])
-            pictures.add(picture.sha256)
-    return Exclusion(frozenset(objects), frozenset(pictures))
+            objects.add(_indices()[tuple(sorted(appearances[image.sha256].items()))])
+            images.add(image.sha256)
+    return Exclusion(frozenset(objects), frozenset(images))
 
 
 @cache
@@ -87,7 +87,7 @@ def views_of(index: int, count: int, seed: int) -> list[int]:
 
 @dataclass(frozen=True)
 class Rendering:
-    """How pictures are drawn: as those of the set that is tested on."""
+    """How images are drawn: as those of the set that is tested on."""
 
     settings: RenderSettings
     size_px: tuple[int, int]
@@ -108,39 +108,39 @@ def rendering_of(items: ItemSet, workers: int = 1) -> Rendering:
     return Rendering(RenderSettings(renderer=recipe["renderer"], **quality), (width, height), workers)
 
 
-def draw_pictures(views: Sequence[tuple[int, int]], seed: int, rendering: Rendering) -> list[ObjectPicture]:
-    """Pictures of (object, view), rendered into the home folder where it lacks them; scenes in batches of objects."""
-    pictures = list[ObjectPicture]()
-    with Progress("rendering", unit="pictures") as progress:
+def draw_images(views: Sequence[tuple[int, int]], seed: int, rendering: Rendering) -> list[ObjectImage]:
+    """Images of (object, view), rendered into the home folder where it lacks them; scenes in batches of objects."""
+    images = list[ObjectImage]()
+    with Progress("rendering", unit="images") as progress:
         for start in range(0, len(views), OBJECTS_A_BATCH * VIEWS):
             batch = views[start : start + OBJECTS_A_BATCH * VIEWS]
             specs = [object_spec(index, view, seed, rendering.size_px) for index, view in batch]
             folder = home() / "renders"
-            paths = render_pictures(specs, rendering.settings, folder, workers=rendering.workers, progress=progress)
-            pictures += [ObjectPicture(*key, path) for key, path in zip(batch, paths, strict=True)]
-    return pictures
+            paths = render_images(specs, rendering.settings, folder, workers=rendering.workers, progress=progress)
+            images += [ObjectImage(*key, path) for key, path in zip(batch, paths, strict=True)]
+    return images
 
 
 @dataclass(frozen=True)
 class Overlap:
-    """How many objects and pictures of what is learned are tested."""
+    """How many objects and images of what is learned are tested."""
 
     objects: int
-    pictures: int
+    images: int
 
 
-def overlap(pictures: Iterable[ObjectPicture], exclusion: Exclusion) -> Overlap:
-    """What is learned and tested: objects by their index, pictures by their bytes."""
-    every = list(pictures)
-    objects = {picture.index for picture in every} & exclusion.objects
-    return Overlap(len(objects), len({sha256(picture.path.read_bytes()) for picture in every} & exclusion.pictures))
+def overlap(images: Iterable[ObjectImage], exclusion: Exclusion) -> Overlap:
+    """What is learned and tested: objects by their index, images by their bytes."""
+    every = list(images)
+    objects = {image.index for image in every} & exclusion.objects
+    return Overlap(len(objects), len({sha256(image.path.read_bytes()) for image in every} & exclusion.images))
 
 
-def refuse_overlap(pictures: Iterable[ObjectPicture], exclusion: Exclusion) -> None:
+def refuse_overlap(images: Iterable[ObjectImage], exclusion: Exclusion) -> None:
     """Raise SnellenError where anything that is learned is tested."""
-    shared = overlap(pictures, exclusion)
-    if shared.objects or shared.pictures:
+    shared = overlap(images, exclusion)
+    if shared.objects or shared.images:
         raise SnellenError(
-            f"{shared.objects} objects and {shared.pictures} pictures to learn from are tested by the set; "
+            f"{shared.objects} objects and {shared.images} images to learn from are tested by the set; "
             f"learn from others, or give --leak, which the card will say"
         )

@@ -1,7 +1,7 @@
 """Training items of Pattern Perception and Category Building about objects that a set does not test.
 
-The paper's LLaVA learned from 33,656 descriptions and 40,000 task-specific question-answer pairs (appendix E). Pictures
-are drawn once and shared: descriptions are of random objects, questions on patterns about the same pictures, and
+The paper's LLaVA learned from 33,656 descriptions and 40,000 task-specific question-answer pairs (appendix E). Images
+are drawn once and shared: descriptions are of random objects, questions on patterns about the same images, and
 categories take those of their objects before others are drawn.
 """
 
@@ -27,8 +27,8 @@ from snellen.suites.combo.items import SUITE, VERSION
 from snellen.suites.combo.references.objects import (
     Exclusion,
     Rendering,
+    draw_images,
     draw_objects,
-    draw_pictures,
     refuse_overlap,
     views_of,
 )
@@ -37,13 +37,13 @@ PAIRS_A_ROUND = 60
 """Pairs of categories that are chosen together."""
 CONDITIONS: Mapping[str, str] = {
     perception.TASK: "samples=1,questions=one",
-    categories.TASK: "sheet=single,layout=pictures-first",
+    categories.TASK: "sheet=single,layout=images-first",
 }
-"""How questions are shown that have one picture before the words, as LLaVA's files have them."""
+"""How questions are shown that have one image before the words, as LLaVA's files have them."""
 
 ObjectView: TypeAlias = tuple[int, int]
 Renders: TypeAlias = Mapping[ObjectView, tuple[Media, Mapping[str, str]]]
-"""Stored pictures by object and view, each with the appearance of its object."""
+"""Stored images by object and view, each with the appearance of its object."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Design:
 
 
 def design(items: ItemSet, counts: Counts, exclusion: Exclusion, seed: int) -> Design:
-    """Decide every picture from the seed alone. No tested object is among them, and no tested pair of categories."""
+    """Decide every image from the seed alone. No tested object is among them, and no tested pair of categories."""
     questions = len(perception.QUESTIONS) - 1  # the pivot is not asked
     views = tuple(_views(max(counts.captions, -(-counts.patterns // questions)), exclusion, seed))
     pairs = tuple(_pairs(-(-counts.categories // categories.QUERIES_A_PAIR), _tested_pairs(items), exclusion, seed))
@@ -80,7 +80,7 @@ def _views(count: int, exclusion: Exclusion, seed: int) -> Iterator[ObjectView]:
     objects = draw_objects(min(count, eligible), exclusion, seed) if count else []
     rounds = -(-count // max(1, len(objects)))
     if rounds > VIEWS:
-        raise SnellenError(f"{count} pictures: {eligible} objects have {VIEWS} views each; take fewer")
+        raise SnellenError(f"{count} images: {eligible} objects have {VIEWS} views each; take fewer")
     views = {index: views_of(index, rounds, seed) for index in objects}
     yield from [(index, views[index][k]) for k in range(rounds) for index in objects][:count]
 
@@ -120,15 +120,15 @@ def _members(rule: Rule, view_by_object: Mapping[int, int], exclusion: Exclusion
 
 
 def render_design(plan: Design, exclusion: Exclusion, seed: int, rendering: Rendering, media: MediaFolder) -> Renders:
-    """Every picture of a design, kept in `media`. Raises SnellenError where one is tested."""
+    """Every image of a design, kept in `media`. Raises SnellenError where one is tested."""
     views = list(dict.fromkeys([*plan.views, *(view for views in plan.rules.values() for view in views)]))
-    pictures = draw_pictures(views, seed, rendering)
-    refuse_overlap(pictures, exclusion)
-    return {(p.index, p.view): (media.add_file(p.path), composite(p.index).dimensions()) for p in pictures}
+    images = draw_images(views, seed, rendering)
+    refuse_overlap(images, exclusion)
+    return {(p.index, p.view): (media.add_file(p.path), composite(p.index).dimensions()) for p in images}
 
 
 def pattern_items(plan: Design, count: int, renders: Renders, seed: int) -> list[Item]:
-    """Questions on patterns, drawn from all those about the pictures."""
+    """Questions on patterns, drawn from all those about the images."""
     items = [
         item
         for index, view in plan.views

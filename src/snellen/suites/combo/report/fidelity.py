@@ -23,10 +23,10 @@ from snellen.suites.combo.published import (
     PATTERN_QUERIES,
     PATTERN_QUESTIONS,
     PATTERNS,
-    PICTURES,
     QUESTION_TYPES,
     QUESTIONS_A_TYPE,
     RATERS,
+    RENDERED_IMAGES,
     SECOND_PIVOTS,
     SHAPES,
     TABLE_2,
@@ -52,7 +52,7 @@ def _counts() -> Iterator[PrintedNumber]:
         OBJECTS,
         unit * round(OBJECTS / unit),
     )
-    yield DerivedNumber("section 3.1", "Pictures: objects x views", PICTURES, OBJECTS * VIEWS)
+    yield DerivedNumber("section 3.1", "Images: objects x views", RENDERED_IMAGES, OBJECTS * VIEWS)
     yield DerivedNumber(
         "Table 1",
         "Abstraction Alignment: types x questions",

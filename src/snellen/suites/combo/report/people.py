@@ -84,7 +84,7 @@ def compared_pairs(step_results: Sequence[StepResult]) -> ReportSection:
 
 
 def natural_votes(step_results: Sequence[StepResult]) -> Iterator[ReportSection]:
-    """How many people call a picture what it stands for, and find that its name fits, category by category."""
+    """How many people call an image what it stands for, and find that its name fits, category by category."""
     items = step_results[0].items.items
     by_category: dict[str, list[Item]] = {}
     for item in items:
@@ -93,10 +93,10 @@ def natural_votes(step_results: Sequence[StepResult]) -> Iterator[ReportSection]
     lines.append(_category_line("(all)", items, step_results))
     note = (
         "Percent of people who chose the category's own name among all names, and who found that it fits, with 95 % "
-        "intervals over people and pictures where they can be told; the name most often chosen in its place, and how "
+        "intervals over people and images where they can be told; the name most often chosen in its place, and how "
         "often. A category that few people name is one to choose anew (`choices/natural_categories.yaml`)."
     )
-    names = ["category", "pictures", "people", "named so", "fits", "taken for"]
+    names = ["category", "images", "people", "named so", "fits", "taken for"]
     yield ReportSection("Votes on natural categories", note, pd.DataFrame(lines, columns=names), None, "natural-votes")
 
 
@@ -116,7 +116,7 @@ def _category_line(name: str, items: Sequence[Item], step_results: Sequence[Step
 
 
 def _share(expected: Sequence[tuple[Item, str]], step_results: Sequence[StepResult]) -> str:
-    """Percent of answers that are the expected ones, with an interval over people and pictures."""
+    """Percent of answers that are the expected ones, with an interval over people and images."""
     answers = [
         (float(answer == word), result.author, item.stimulus_id)
         for item, word in expected
@@ -125,10 +125,10 @@ def _share(expected: Sequence[tuple[Item, str]], step_results: Sequence[StepResu
     ]
     if not answers:
         return ""
-    values, people, pictures = zip(*answers, strict=True)
+    values, people, images = zip(*answers, strict=True)
     share = sum(values) / len(values)
     rng = stream("combo", "natural votes", len(values))
-    low, high, _ = crossed_interval(values, people, pictures, "mean", (0.0, 1.0), rng)
+    low, high, _ = crossed_interval(values, people, images, "mean", (0.0, 1.0), rng)
     return percent_interval(share, low, high, len(values))
 
 
@@ -150,7 +150,7 @@ def manual_scores(run: Run) -> Iterator[ReportSection]:
         lines.append([subject, condition, judge, len(part), *cells])
     note = (
         "Percent of replies whose first mistake is of each kind, with 95 % interval (pairs of categories drawn again), "
-        "by who scored them: a picture described as it is not, a rule concluded wrongly, a rule applied wrongly, no "
+        "by who scored them: an image described as it is not, a rule concluded wrongly, a rule applied wrongly, no "
         "category decided for. Who is scored by hand is right only where no step is wrong."
     )
     names = ["subject", "condition", "scored by", "replies", *("no mistake" if w == "none" else w for w in MISTAKES)]

@@ -1,6 +1,6 @@
-"""What a subject said of each picture before it classified, read from the recorded exchanges of a run.
+"""What a subject said of each image before it classified, read from the recorded exchanges of a run.
 
-Under `method=perceive-then-classify` every picture of a question is described in a call of its own. Those replies
+Under `method=perceive-then-classify` every image of a question is described in a call of its own. Those replies
 answer no item, so that no score holds them; they stay in the record, and say whether a wrong answer was wrongly seen
 or wrongly concluded (section 4.2, figure 8).
 """
@@ -26,8 +26,8 @@ from snellen.suites.combo.space import values
 
 
 @dataclass(frozen=True)
-class DescribedPicture:
-    """One picture of a question: what it shows, and what was said of each dimension (None: nothing that counts)."""
+class DescribedImage:
+    """One image of a question: what it shows, and what was said of each dimension (None: nothing that counts)."""
 
     subject: str
     condition: str
@@ -42,21 +42,19 @@ class DescribedPicture:
         return all(self.description[dimension] == self.truth[dimension] for dimension in dimensions)
 
 
-def described_pictures(run: Run) -> list[DescribedPicture]:
-    """Every described picture of the arms that perceive, then classify, as long as the pictures are the stored ones."""
+def described_images(run: Run) -> list[DescribedImage]:
+    """Every described image of the arms that perceive, then classify, as long as the images are the stored ones."""
     arms = {
         (arm.subject, arm.condition)
         for arm in run.card.arms
-        if (arm.columns.get("method"), arm.columns.get("pictures")) == ("perceive-then-classify", "original")
+        if (arm.columns.get("method"), arm.columns.get("images")) == ("perceive-then-classify", "original")
     }
     responses = [r for r in run.responses if r.task == categories.TASK and (r.subject, r.condition) in arms]
     if not responses:
         return []
     record = _read_record(run, {key for response in responses for key in response.calls[:-1]})
     return [
-        picture
-        for response in responses
-        for picture in _pictures_of(response, run.items.by_id[response.item_id], record)
+        image for response in responses for image in _images_of(response, run.items.by_id[response.item_id], record)
     ]
 
 
@@ -96,7 +94,7 @@ def _reply_spec(dimension: str) -> ReplySpec:
 
 
 def _read_record(run: Run, keys: set[str]) -> dict[str, tuple[str, str]]:
-    """Call -> (SHA-256 of the one picture sent, reply), for calls that were answered."""
+    """Call -> (SHA-256 of the one image sent, reply), for calls that were answered."""
     replies, sent = {}, {}
     for root in run.roots:
         for exchange in read_exchanges(root):
@@ -105,25 +103,25 @@ def _read_record(run: Run, keys: set[str]) -> dict[str, tuple[str, str]]:
         digests = {digest for digest, _ in replies.values()}
         for row in files.read_table(root / "sent.parquet").to_pylist():
             if row["digest"] in digests:
-                sent[row["digest"]] = _pictures(row["parts"])
+                sent[row["digest"]] = _images(row["parts"])
     record = {}
     for key, (digest, text) in replies.items():
-        pictures = sent.get(digest, [])
-        if len(pictures) == 1:
-            record[key] = pictures[0], text
+        images = sent.get(digest, [])
+        if len(images) == 1:
+            record[key] = images[0], text
     return record
 
 
-def _pictures(parts: str) -> list[str]:
+def _images(parts: str) -> list[str]:
     return [
         str(part["media"]).partition(".")[0] for part in json.loads(parts) if isinstance(part, dict) and "media" in part
     ]
 
 
-def _pictures_of(response: Response, item: Item, record: Mapping[str, tuple[str, str]]) -> Iterator[DescribedPicture]:
-    """The described pictures of one question."""
+def _images_of(response: Response, item: Item, record: Mapping[str, tuple[str, str]]) -> Iterator[DescribedImage]:
+    """The described images of one question."""
     key = response.subject, response.condition, response.repeat, item.item_id, item.cluster_id
     for call in response.calls[:-1]:
-        picture, text = record.get(call, ("", ""))
-        if picture in item.latent["shows"]:
-            yield DescribedPicture(*key, item.latent["shows"][picture], read_description(text))
+        image, text = record.get(call, ("", ""))
+        if image in item.latent["shows"]:
+            yield DescribedImage(*key, item.latent["shows"][image], read_description(text))

@@ -40,7 +40,7 @@ from snellen.suites.combo.published import TABLE_2_QUESTIONS
 from snellen.suites.combo.report import figures
 from snellen.suites.combo.report.confusions import confusions
 from snellen.suites.combo.report.people import comparisons, people_sections
-from snellen.suites.combo.report.perceived import DescribedPicture, deciding_dimensions, described_pictures
+from snellen.suites.combo.report.perceived import DescribedImage, deciding_dimensions, described_images
 from snellen.suites.combo.report.trimmed_people import mean_of_two, trimmed_line
 from snellen.suites.combo.scoring import ALL_CORRECT
 
@@ -51,7 +51,7 @@ def sections(run: Run) -> Iterator[ReportSection]:
     """Whatever of the paper's tables and figures the run has the numbers for."""
     for make in (table_2, table_3, figure_6, figure_7, by_difference):
         yield from make(run)
-    if described := described_pictures(run):
+    if described := described_images(run):
         yield given_perception(run, described)
         yield perceived_dimensions(described)
     yield from positions(run)
@@ -112,7 +112,7 @@ def table_3(run: Run) -> Iterator[ReportSection]:
         lines += trimmed_line(run, arm)
     lines.append(["(chance)", "", *chances, chances[0] if chances[0] == chances[1] else ""])
     lines += _blind_lines(rows, tasks, 1, [""])
-    note = "Percent right of four options, with 95 % interval. The paper's values stand only in a picture."
+    note = "Percent right of four options, with 95 % interval. The paper's values stand only in an image."
     if any(is_study(arm) for arm in rows["subject"]):
         note += " Its people are those left without the best and the worst total score over both (appendix C.3)."
     frame = pd.DataFrame(lines, columns=["subject", "condition", "Img2Text", "Text2Img", "mean"])
@@ -253,8 +253,8 @@ def _method_of(card: ArmCard | None, subject: str) -> str:
 # Accuracy given correct perception
 
 
-def given_perception(run: Run, described: Sequence[DescribedPicture]) -> ReportSection:
-    """Category Building on items whose pictures were all seen right in what decides, and on the others."""
+def given_perception(run: Run, described: Sequence[DescribedImage]) -> ReportSection:
+    """Category Building on items whose images were all seen right in what decides, and on the others."""
     lines = []
     for arm, answers in _answers_by_perception(run, described).items():
         cells: list[Any] = []
@@ -262,8 +262,8 @@ def given_perception(run: Run, described: Sequence[DescribedPicture]) -> ReportS
             cells += [len(part), share_cell([a.score for a in part], [a.cluster for a in part])]
         lines.append([*arm, *cells])
     note = (
-        "Category Building by those who first describe every picture: percent right over all items, over items of "
-        "which all nine pictures were described right in every dimension in which the two rules contradict each other, "
+        "Category Building by those who first describe every image: percent right over all items, over items of "
+        "which all nine images were described right in every dimension in which the two rules contradict each other, "
         "and over the others. Chance is 50. What is missing in 'right then' was wrongly concluded, not wrongly seen."
     )
     names = ["subject", "condition", "items", "right", "items seen right", "right then", "other items", "right there"]
@@ -272,47 +272,47 @@ def given_perception(run: Run, described: Sequence[DescribedPicture]) -> ReportS
 
 
 class _Answer(NamedTuple):
-    """An answer's score, its cluster, and whether every picture was described right in what decides."""
+    """An answer's score, its cluster, and whether every image was described right in what decides."""
 
     score: float
     cluster: str
     perceived: bool
 
 
-def _answers_by_perception(run: Run, described: Sequence[DescribedPicture]) -> dict[Arm, list[_Answer]]:
-    by_response: dict[ResponseKey, list[DescribedPicture]] = {}
-    for picture in described:
-        key = picture.subject, picture.condition, picture.repeat, picture.item_id
-        by_response.setdefault(key, []).append(picture)
+def _answers_by_perception(run: Run, described: Sequence[DescribedImage]) -> dict[Arm, list[_Answer]]:
+    by_response: dict[ResponseKey, list[DescribedImage]] = {}
+    for image in described:
+        key = image.subject, image.condition, image.repeat, image.item_id
+        by_response.setdefault(key, []).append(image)
     answers: dict[Arm, list[_Answer]] = {}
     scores = score_rows(run, categories.TASK, "accuracy").dropna(subset="value")
     for key, score, cluster in zip(response_keys(scores), scores["value"], scores["cluster_id"], strict=True):
         subject, condition, _, item_id = key
-        item, pictures = run.items.by_id[item_id], by_response.get(key, [])
-        # Whoever left one of the pictures undescribed may have seen it or not: such an answer belongs to neither side.
-        if pictures and len(pictures) == sum(1 for _ in item.media()):
+        item, images = run.items.by_id[item_id], by_response.get(key, [])
+        # Whoever left one of the images undescribed may have seen it or not: such an answer belongs to neither side.
+        if images and len(images) == sum(1 for _ in item.media()):
             dimensions = deciding_dimensions(item)
-            perceived = all(picture.is_right(dimensions) for picture in pictures)
+            perceived = all(image.is_right(dimensions) for image in images)
             answers.setdefault(Arm(subject, condition), []).append(_Answer(float(score), str(cluster), perceived))
     return answers
 
 
-def perceived_dimensions(described: Sequence[DescribedPicture]) -> ReportSection:
-    """How often each dimension of a described picture is said as it is."""
-    by_arm: dict[Arm, list[DescribedPicture]] = {}
-    for picture in described:
-        by_arm.setdefault(Arm(picture.subject, picture.condition), []).append(picture)
+def perceived_dimensions(described: Sequence[DescribedImage]) -> ReportSection:
+    """How often each dimension of a described image is said as it is."""
+    by_arm: dict[Arm, list[DescribedImage]] = {}
+    for image in described:
+        by_arm.setdefault(Arm(image.subject, image.condition), []).append(image)
     lines = []
-    for arm, pictures in by_arm.items():
-        clusters = [picture.cluster_id for picture in pictures]
-        cells = [share_cell([float(picture.is_right([d])) for picture in pictures], clusters) for d in DIMENSIONS]
-        lines.append([*arm, len(pictures), *cells])
+    for arm, images in by_arm.items():
+        clusters = [image.cluster_id for image in images]
+        cells = [share_cell([float(image.is_right([d])) for image in images], clusters) for d in DIMENSIONS]
+        lines.append([*arm, len(images), *cells])
     note = (
-        "Of the pictures described before classifying: percent described right, dimension by dimension, with 95 % "
+        "Of the images described before classifying: percent described right, dimension by dimension, with 95 % "
         "interval (pairs of categories drawn again). What holds no readable value counts as wrong."
     )
     names = [dimension.replace("-", " ").replace("/", ", ") for dimension in DIMENSIONS]
-    frame = pd.DataFrame(lines, columns=["subject", "condition", "pictures", *names])
+    frame = pd.DataFrame(lines, columns=["subject", "condition", "images", *names])
     return ReportSection("What is perceived before classifying", note, frame, None, "perceived")
 
 

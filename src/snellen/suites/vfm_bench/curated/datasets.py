@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 Industry: TypeAlias = Literal["Manufacture", "E-commerce", "Agriculture", "Medical", "Own"]
-"""Spelled as the release of VFM Bench spells them; `Own` stands for pictures of the user's own."""
+"""Spelled as the release of VFM Bench spells them; `Own` stands for images of the user's own."""
 Level: TypeAlias = Literal["object", "detail", "pattern", "style"]
 """Level of the visual concept that tells the classes apart (Table 6)."""
 
@@ -20,11 +20,11 @@ ONE_CLASS = "Table 7 has two classes where the dataset has one."
 
 @dataclass(frozen=True)
 class TableRow:
-    """Industry and level of Table 7, the number of pictures of Table 5, and where we read a dataset otherwise."""
+    """Industry and level of Table 7, the number of images of Table 5, and where we read a dataset otherwise."""
 
     industry: Industry
     level: Level
-    pictures: int
+    images: int
     notes: str = ""
 
 

@@ -1,7 +1,7 @@
-"""Diversity sampling: the most typical queries of so many clusters of pictures, industry by industry (section 3.2).
+"""Diversity sampling: the most typical queries of so many clusters of images, industry by industry (section 3.2).
 
 An encoder looks at the queries, k-means with as many clusters as queries are wanted divides them, and of every cluster
-the picture nearest to its centre is chosen. The paper's encoder is a CLIP; ours is any that `encoder:` can name.
+the image nearest to its centre is chosen. The paper's encoder is a CLIP; ours is any that `encoder:` can name.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ CHUNK = 256
 Floats = npt.NDArray[np.floating]
 
 
-def encode_pictures(encoder: str, pictures: Sequence[Media], folder: MediaFolder, show_progress: bool) -> Floats:
-    """Features of pictures, shape (n, d), in their order; kept from one build to the next by the encoder's layer."""
+def encode_images(encoder: str, images: Sequence[Media], folder: MediaFolder, show_progress: bool) -> Floats:
+    """Features of images, shape (n, d), in their order; kept from one build to the next by the encoder's layer."""
     from snellen.subjects.encoders import encode, load_encoder
 
     features = []
-    with Progress("looking", unit="pictures", visible=show_progress) as progress:
-        progress.expect(len(pictures))
-        for start in range(0, len(pictures), CHUNK):
-            chunk = pictures[start : start + CHUNK]
+    with Progress("looking", unit="images", visible=show_progress) as progress:
+        progress.expect(len(images))
+        for start in range(0, len(images), CHUNK):
+            chunk = images[start : start + CHUNK]
             features.append(encode(load_encoder(encoder), chunk, folder))
             progress.advance(len(chunk))
     return np.concatenate(features)
@@ -53,10 +53,10 @@ def shares(available: Mapping[str, int], n: int | None, per_industry: int = PER_
 
 
 def typical(features: Floats, clusters: int, random_state: int = RANDOM_STATE) -> list[int]:
-    """The index of the picture nearest to the centre of each of so many clusters, in ascending order.
+    """The index of the image nearest to the centre of each of so many clusters, in ascending order.
 
     On one processor, so that sums come in one order and the choice is the same however many there are. Fewer
-    where pictures look the same to the encoder.
+    where images look the same to the encoder.
     """
     if clusters >= len(features):
         return list(range(len(features)))
@@ -108,7 +108,7 @@ def choose(
     random_state: int = RANDOM_STATE,
     workers: int = 1,
 ) -> list[Item]:
-    """The chosen items, in their order; `encode_media` gives features of pictures."""
+    """The chosen items, in their order; `encode_media` gives features of images."""
     groups = by_industry(items)
     counts = shares({name: len(group) for name, group in groups.items()}, n, per_industry)
     features = {

@@ -1,6 +1,6 @@
-"""Episodes from classes and their pictures: pure, decided by the seed alone, no pixel looked at.
+"""Episodes from classes and their images: pure, decided by the seed alone, no pixel looked at.
 
-Every picture of a class may be asked about. Its demos are drawn from all other pictures of the classes; that another
+Every image of a class may be asked about. Its demos are drawn from all other images of the classes; that another
 episode asks about one of them does no harm, since episodes never meet.
 """
 
@@ -12,13 +12,13 @@ from typing import NamedTuple
 from snellen.core.item import Item
 from snellen.core.seeds import stream
 from snellen.curation.draws import shuffled
-from snellen.suites.vfm_bench.curated.pictures import ConceptTask, Picture
+from snellen.suites.vfm_bench.curated.images import ClassImage, ConceptTask
 from snellen.suites.vfm_bench.items import SHOTS, SUITE, VERSION, Episode, EpisodeClass, episode_item
 from snellen.suites.vfm_bench.prompts import SCENE_ENDINGS
 
 
 class QueryIndex(NamedTuple):
-    """A picture to be asked about: indices of its task, class and picture."""
+    """An image to be asked about: indices of its task, class and image."""
 
     task: int
     truth: int
@@ -26,12 +26,12 @@ class QueryIndex(NamedTuple):
 
 
 def draw_queries(tasks: Sequence[ConceptTask], n: int | None, seed: int) -> list[QueryIndex]:
-    """Every picture of every class, or `n` of them, in an order drawn from the seed."""
+    """Every image of every class, or `n` of them, in an order drawn from the seed."""
     queries = [
         QueryIndex(t, truth, query)
         for t, task in enumerate(tasks)
         for truth, concept in enumerate(task.classes)
-        for query in range(len(concept.pictures))
+        for query in range(len(concept.images))
     ]
     return shuffled(queries, stream(SUITE, VERSION, seed, "candidates"))[:n]
 
@@ -46,26 +46,25 @@ def episode_items(tasks: Sequence[ConceptTask], seed: int, n: int | None = None)
 
 
 def draw_episode(task: ConceptTask, index: QueryIndex, handle: str, seed: int) -> Episode:
-    """The episode about one picture: the order of the classes, and five other pictures of each, drawn by the seed.
+    """The episode about one image: the order of the classes, and five other images of each, drawn by the seed.
 
-    It hangs on the classes and pictures of its task alone, not on what else is asked.
+    It hangs on the classes and images of its task alone, not on what else is asked.
     """
     truth = task.classes[index.truth]
-    query = truth.pictures[index.query]
+    query = truth.images[index.query]
     rng = stream(SUITE, VERSION, seed, "episode", task.source, task.object, query.media.sha256)
     classes = shuffled(task.classes, rng)
 
-    def demos(pictures: Sequence[Picture]) -> list[Picture]:
+    def demos(images: Sequence[ClassImage]) -> list[ClassImage]:
         # One more than needed, since the query itself may be among them.
-        candidates = shuffled(pictures, rng)[: SHOTS + 1]
-        return [picture for picture in candidates if picture is not query][:SHOTS]
+        candidates = shuffled(images, rng)[: SHOTS + 1]
+        return [image for image in candidates if image is not query][:SHOTS]
 
     return Episode(
         handle,
         query.media,
         tuple(
-            EpisodeClass(concept.label, tuple(picture.media for picture in demos(concept.pictures)))
-            for concept in classes
+            EpisodeClass(concept.label, tuple(image.media for image in demos(concept.images))) for concept in classes
         ),
         next(n for n, concept in enumerate(classes) if concept is truth),
         task.industry,

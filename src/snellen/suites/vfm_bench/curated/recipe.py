@@ -30,7 +30,7 @@ from snellen.curation.ledger import Ledger
 from snellen.curation.rules import read_rules
 from snellen.curation.steps import ITEMS, Stage, copy_media, plan_chain, read_about, write_step
 from snellen.datasets.folders import recipe_folders
-from snellen.suites.vfm_bench.curated import difficulty, diversity, pictures
+from snellen.suites.vfm_bench.curated import difficulty, diversity, images
 from snellen.suites.vfm_bench.curated.counts import count_lines
 from snellen.suites.vfm_bench.curated.datasets import ROW_OF_DATASET
 from snellen.suites.vfm_bench.curated.episodes import episode_items
@@ -46,9 +46,9 @@ from snellen.suites.vfm_bench.curated.steps import (
 from snellen.suites.vfm_bench.items import SUITE, TASK
 from snellen.suites.vfm_bench.transforms import with_mean_regions
 
-MAX_PICTURES, MAX_CLASSES = 60, 20
-"""Pictures drawn of a class, all of them asked about (the paper: more than 30,000 of 512 concepts), and classes of a
-task (Table 7: 13.4 at most, on average; with five demos each, twenty make a prompt of 101 pictures)."""
+MAX_IMAGES, MAX_CLASSES = 60, 20
+"""Images drawn of a class, all of them asked about (the paper: more than 30,000 of 512 concepts), and classes of a
+task (Table 7: 13.4 at most, on average; with five demos each, twenty make a prompt of 101 images)."""
 VOTES = "votes"
 STEPS = (CANDIDATES.name, SELECT.name, *SET_STEPS, TASK)
 
@@ -80,13 +80,13 @@ class CuratedRecipe:
 class Curated:
     """A curation by these numbers: the paper's, and ours where it has none.
 
-    `pictures_a_class`, `classes_a_task`: see `MAX_PICTURES`. A candidate is difficult if a share of judges below
+    `images_a_class`, `classes_a_task`: see `MAX_IMAGES`. A candidate is difficult if a share of judges below
     `difficulty_below` was right, of at least `min_judges` that answered. `encoder` (a name after `encoder:`) looks
     at what is left, `queries_an_industry` is the number of clusters unless `--n` says otherwise, `random_state` the
     seed of k-means.
     """
 
-    pictures_a_class: int = MAX_PICTURES
+    images_a_class: int = MAX_IMAGES
     classes_a_task: int = MAX_CLASSES
     difficulty_below: float = difficulty.MAX_RIGHT
     min_judges: int = difficulty.MIN_JUDGES
@@ -99,7 +99,7 @@ class Curated:
         return {"step": step_of(options), "seed": options.seed, "n": options.n, **asdict(self)}
 
     def plan(self, options: BuildOptions) -> Mapping[str, Any]:
-        """How many items there will be, at most where pictures, answers or decisions may drop some; and the steps."""
+        """How many items there will be, at most where images, answers or decisions may drop some; and the steps."""
         step = step_of(options)
         chain: tuple[Stage, ...] = CHAIN
         if step in SET_STEPS and step != REVIEW.name:
@@ -140,22 +140,22 @@ class Curated:
             return write_step(SET_STEPS[step], _items(options, step), options.out, notes)
         return self._build_reviewed(options) if ITEMS in options.sources else self._build_chosen(options)
 
-    def _draw(self, options: BuildOptions, ledger: Ledger) -> pictures.Draws:
+    def _draw(self, options: BuildOptions, ledger: Ledger) -> images.Draws:
         folders = recipe_folders(options.sources, ROW_OF_DATASET, SUITE)
-        records = pictures.read_records(folders)
-        draws = pictures.draw_records(records, tuple(folders), self.pictures_a_class, options.seed)
-        return pictures.keep_classes(draws, self.classes_a_task, options.seed, ledger)
+        records = images.read_records(folders)
+        draws = images.draw_records(records, tuple(folders), self.images_a_class, options.seed)
+        return images.keep_classes(draws, self.classes_a_task, options.seed, ledger)
 
     def _build_candidates(self, options: BuildOptions) -> ItemSet:
         media, ledger = MediaFolder(options.out / "media"), Ledger()
         draws = self._draw(options, ledger)
-        with Progress("reading", unit="pictures", visible=options.show_progress) as progress:
+        with Progress("reading", unit="images", visible=options.show_progress) as progress:
             progress.expect(sum(len(draw.samples) for classes in draws.values() for draw in classes.values()))
-            tasks = pictures.read_tasks(draws, media, ledger, options.workers, progress.advance)
+            tasks = images.read_tasks(draws, media, ledger, options.workers, progress.advance)
         if not tasks:
-            reasons = "; ".join(ledger.notes(pictures.UNIT)) or "no record was found"
+            reasons = "; ".join(ledger.notes(images.UNIT)) or "no record was found"
             raise SnellenError(
-                f"{CANDIDATES.target}: no task has two classes of six pictures ({reasons}); look at the folders with "
+                f"{CANDIDATES.target}: no task has two classes of six images ({reasons}); look at the folders with "
                 "`snellen sources check`"
             )
         items = with_mean_regions(episode_items(tasks, options.seed, options.n))
@@ -171,7 +171,7 @@ class Curated:
             },
             notes=[
                 "candidates, not yet chosen: judges answer them without examples (shots=0)",
-                *ledger.notes(pictures.UNIT),
+                *ledger.notes(images.UNIT),
                 *count_lines(items),
             ],
         )
@@ -182,7 +182,7 @@ class Curated:
         hard = [item for item in votes.items.items if item.item_id in scores]
         chosen = diversity.choose(
             hard,
-            lambda media: diversity.encode_pictures(self.encoder, media, votes.items.media, options.show_progress),
+            lambda media: diversity.encode_images(self.encoder, media, votes.items.media, options.show_progress),
             options.n,
             self.queries_an_industry,
             self.random_state,

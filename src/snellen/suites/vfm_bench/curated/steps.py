@@ -23,16 +23,16 @@ from snellen.suites.vfm_bench import prompts
 from snellen.suites.vfm_bench.items import SUITE
 
 REVIEW_REQUEST = (
-    "This picture is to be a question of a benchmark: which of the categories {names} does it belong to? Whoever "
+    "This image is to be a question of a benchmark: which of the categories {names} does it belong to? Whoever "
     "answers is shown examples of every category first. The right answer is {label}.\n"
     "Judge the question:\n"
-    "- clear: what decides can be seen; the picture is neither damaged nor too small, dark or blurred for that.\n"
-    "- answerable: the picture belongs to {label} and to none of the other categories.\n"
+    "- clear: what decides can be seen; the image is neither damaged nor too small, dark or blurred for that.\n"
+    "- answerable: the image belongs to {label} and to none of the other categories.\n"
     'Reply with one JSON object and nothing else:\n{{"clear": true, "answerable": true}}'
 )
 """Ours: the two criteria are the paper's (section 3.2), which people applied. `{names}` is a list, `{label}` quoted."""
 INSTRUCTION = "instruction"
-"""What stands in place of a picture where a whole instruction is described."""
+"""What stands in place of an image where a whole instruction is described."""
 CONDITION = "shots=0"
 """How judges are asked: without examples, everything else as in the main setting."""
 
@@ -51,26 +51,26 @@ def _review_item(item: Item, items: ItemSet) -> Item:
 
 
 def caption_items(items: ItemSet) -> list[Item]:
-    """One caption item for every demo picture and class name it is shown under, all shots.
+    """One caption item for every demo image and class name it is shown under, all shots.
 
-    Raises SnellenError where no item shows a demo picture.
+    Raises SnellenError where no item shows a demo image.
     """
     about: dict[tuple[str, str], list[str]] = {}
-    pictures: dict[str, Media] = {}
+    images: dict[str, Media] = {}
     for item in items.items:
         names = {option.key: option.text for option in item.options}
         for demo in item.support:
             for media in demo.media:
-                pictures[media.sha256] = media
+                images[media.sha256] = media
                 about.setdefault((media.sha256, names[demo.answer]), []).append(item.item_id)
     if not about:
-        raise SnellenError(f"{items.root}: no item shows a demo picture, so there is nothing to caption")
+        raise SnellenError(f"{items.root}: no item shows a demo image, so there is nothing to caption")
     return [
         step_item(
             "caption",
             f"caption-{k:05d}",
             prompts.CAPTION_REQUEST.format(label=label),
-            (pictures[sha],),
+            (images[sha],),
             "description",
             provenance=table_provenance(items, ids, sha),
         )

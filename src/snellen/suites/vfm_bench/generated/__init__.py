@@ -1,1 +1,1 @@
-"""VFM Bench, generated: items about pictures rendered here."""
+"""VFM Bench, generated: items about images rendered here."""

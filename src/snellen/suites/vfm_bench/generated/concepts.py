@@ -1,6 +1,6 @@
-"""Concepts that nobody can have memorised: rules on the dimensions of a picture, each with a name that tells the rule.
+"""Concepts that nobody can have memorised: rules on the dimensions of an image, each with a name that tells the rule.
 
-A picture's look gives every dimension a value, written `factor/part` or `factor`. A family divides pictures by some of
+An image's look gives every dimension a value, written `factor/part` or `factor`. A family divides images by some of
 the dimensions of one concept level, so that its classes exclude one another and nothing else tells them apart. Families
 and wordings are ours.
 """
@@ -51,10 +51,10 @@ HEIGHTS: Mapping[str, str] = {"low": "from low down", "high": "from high up"}
 
 @dataclass(frozen=True)
 class Family:
-    """A way to divide pictures: by `dimensions`, among those that have the values `within`.
+    """A way to divide images: by `dimensions`, among those that have the values `within`.
 
     `scene` is what the instruction calls the task. `name` and `tells` give a class, as dimension -> value, its name and
-    what all its pictures show ("the smaller solid is red"). Values in `alike` make one class, `rubber or metal`.
+    what all its images show ("the smaller solid is red"). Values in `alike` make one class, `rubber or metal`.
     """
 
     level: Level
@@ -68,7 +68,7 @@ class Family:
     alike: tuple[str, ...] = ()
 
     def class_of(self, appearance: Appearance) -> Values | None:
-        """The class a picture of this look belongs to, None for one that the family does not divide."""
+        """The class an image of this look belongs to, None for one that the family does not divide."""
         if any(appearance[dimension] != value for dimension, value in self.within):
             return None
         together = OR.join(self.alike)
@@ -86,7 +86,7 @@ class Family:
 
     def definition(self, class_values: Values) -> str:
         """The class in one exact sentence."""
-        return f"In every picture of this category {self.tells(self.value_by_dimension(class_values))}."
+        return f"In every image of this category {self.tells(self.value_by_dimension(class_values))}."
 
 
 def required(appearance: Appearance, truth: str, claims: Mapping[str, Mapping[str, Iterable[str]]]) -> tuple[str, ...]:
@@ -103,7 +103,7 @@ def required(appearance: Appearance, truth: str, claims: Mapping[str, Mapping[st
 
 
 def caption(appearance: Appearance) -> str:
-    """Everything there is to see in a picture, in one sentence."""
+    """Everything there is to see in an image, in one sentence."""
     size, floor = appearance["size/secondary"], appearance["floor"]
     part = f"{_material(appearance, 'secondary')} {_part_shape(appearance)}"
     body = f"{_material(appearance, 'primary')} {SHAPE_NAMES[appearance['shape/primary']]}"
@@ -241,7 +241,7 @@ FAMILIES: tuple[Family, ...] = (
     Family(
         level="style",
         handle="light",
-        scene="telling by the light in which the picture is taken",
+        scene="telling by the light in which the image is taken",
         dimensions=("light", "tint"),
         region=None,
         name=lambda appearance: f"{TINTS[appearance['tint']]} light {LIGHTS[appearance['light']]}",
@@ -263,7 +263,7 @@ FAMILIES: tuple[Family, ...] = (
     Family(
         level="style",
         handle="floor",
-        scene="telling by the floor and by how upright things stand in the picture",
+        scene="telling by the floor and by how upright things stand in the image",
         dimensions=("floor", "tilt"),
         region=None,
         name=lambda appearance: f"{appearance['floor']} floor, {TILTS[appearance['tilt']]}",

@@ -1,9 +1,9 @@
-"""The `generated` recipe: one pool of pictures, divided anew by every episode.
+"""The `generated` recipe: one pool of images, divided anew by every episode.
 
-All dimensions of a picture vary independently (`concepts`, `blocks`), so that one picture is an example of a class at
+All dimensions of an image vary independently (`concepts`, `blocks`), so that one image is an example of a class at
 every concept level at once, and only the dimensions of the level asked about tell the classes of an episode apart. For
-`n` test items the pool holds six pictures for each of as many classes as the largest episode has (`pool_size`): five
-to show and one to ask. No picture is asked about twice.
+`n` test items the pool holds six images for each of as many classes as the largest episode has (`pool_size`): five
+to show and one to ask. No image is asked about twice.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from snellen.core.least_px import least_px_notes
 from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
 from snellen.core.suite import BuildOptions
-from snellen.stimuli.render import picture_seconds, render_for_recipe, size_share
+from snellen.stimuli.render import image_seconds, render_for_recipe, size_share
 from snellen.stimuli.scenes import COLOURS, MATERIAL_VARIANTS, MATERIALS, Composite, RenderSpec
 from snellen.stimuli.scenes import Appearance as Surface
 from snellen.stimuli.scenes.composites import joints
 from snellen.stimuli.scenes.model import COLOURED, Material
-from snellen.suites.vfm_bench.generated import block_pictures, concepts
+from snellen.suites.vfm_bench.generated import block_images, concepts
 from snellen.suites.vfm_bench.generated.concepts import FAMILIES, Family, Values
 from snellen.suites.vfm_bench.items import (
     GENERATED,
@@ -49,19 +49,19 @@ from snellen.suites.vfm_bench.transforms import with_mean_regions
 CHECKUP_N, QUICK_N, FULL_N = 12, 4, 4200
 """Items; the paper has 4,200 (section 3.2)."""
 MIN_WAYS, MAX_WAYS = 2, 10
-PICTURES_A_CLASS = SHOTS + 1
-MAX_PICTURES = 400
+IMAGES_A_CLASS = SHOTS + 1
+MAX_IMAGES = 400
 """Of a pool, unless more are asked about."""
-SECONDS_A_PICTURE, BYTES_A_PICTURE = {"fast": 0.94, "good": 1.45, "reference": 1.45}, 75_000
-"""CPU time of one picture by quality, when quiet, and its disk, for plans (`python bench/render.py --suites`)."""
+SECONDS_A_IMAGE, BYTES_A_IMAGE = {"fast": 0.94, "good": 1.45, "reference": 1.45}, 75_000
+"""CPU time of one image by quality, when quiet, and its disk, for plans (`python bench/render.py --suites`)."""
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class EpisodePlan:
-    """One episode: a family, its classes in the order of the options, the index of the true one, and its pictures.
+    """One episode: a family, its classes in the order of the options, the index of the true one, and its images.
 
-    Pictures go by number; `demos` are five of each class.
+    Images go by number; `demos` are five of each class.
     """
 
     family: Family
@@ -78,14 +78,14 @@ class EpisodePlan:
 
 @dataclass(frozen=True)
 class Design:
-    """Which pictures are needed and what is asked about them, decided from the seed alone."""
+    """Which images are needed and what is asked about them, decided from the seed alone."""
 
-    drafts: tuple[block_pictures.Draft, ...]
+    drafts: tuple[block_images.Draft, ...]
     episodes: tuple[EpisodePlan, ...]
 
     @cached_property
     def appearances(self) -> tuple[Mapping[str, str], ...]:
-        """What every picture shows, by dimension."""
+        """What every image shows, by dimension."""
         return tuple(draft.appearance() for draft in self.drafts)
 
 
@@ -102,37 +102,37 @@ def max_ways(n: int) -> int:
 
 
 def pool_size(n: int) -> int:
-    """How many pictures a set of `n` items takes: at least six a class, some more than are asked about."""
-    return max(PICTURES_A_CLASS * max_ways(n), min(3 * n, MAX_PICTURES), n + n // 4)
+    """How many images a set of `n` items takes: at least six a class, some more than are asked about."""
+    return max(IMAGES_A_CLASS * max_ways(n), min(3 * n, MAX_IMAGES), n + n // 4)
 
 
 def design(options: BuildOptions) -> Design:
-    """Decide every picture and every episode."""
+    """Decide every image and every episode."""
     n, seed = count_of(options), options.seed
     drafts = draw_pool(pool_size(n), seed)
     return Design(drafts, draw_episodes(n, [draft.appearance() for draft in drafts], seed))
 
 
-def draw_pool(count: int, seed: int) -> tuple[block_pictures.Draft, ...]:
-    """Pictures whose dimensions vary independently, every value (or combination of values) as often as any other.
+def draw_pool(count: int, seed: int) -> tuple[block_images.Draft, ...]:
+    """Images whose dimensions vary independently, every value (or combination of values) as often as any other.
 
-    Of joints, kinds of part, patterns and lights there are never more than leave six pictures for each.
+    Of joints, kinds of part, patterns and lights there are never more than leave six images for each.
     """
     rng = stream(SUITE, VERSION, seed, "pool")
 
     def dealt(values: Sequence[T]) -> list[T]:
-        max_values = min(len(values), count // PICTURES_A_CLASS)
+        max_values = min(len(values), count // IMAGES_A_CLASS)
         chosen = [values[int(k)] for k in rng.permutation(len(values))[:max_values]]
         return [chosen[int(k) % max_values] for k in rng.permutation(count)]
 
     dimensions = zip(
         dealt(tuple(joints())),
-        dealt(tuple(product((*COLOURS, "glass", "wood"), block_pictures.SIZES))),
+        dealt(tuple(product((*COLOURS, "glass", "wood"), block_images.SIZES))),
         dealt(MATERIALS),
         dealt(tuple(product(concepts.ARRANGEMENTS, concepts.BEATS))),
         dealt(tuple(product(concepts.LIGHTS, concepts.TINTS))),
         dealt(tuple(product(concepts.TILTS, concepts.HEIGHTS))),
-        dealt(tuple(block_pictures.FLOORS)),
+        dealt(tuple(block_images.FLOORS)),
         strict=True,
     )
     drafts = []
@@ -143,8 +143,8 @@ def draw_pool(count: int, seed: int) -> tuple[block_pictures.Draft, ...]:
         block = Composite(
             Surface(first, body.kind, body.colour), anchor, Surface(second, part.kind, part.colour), pivot
         )
-        balls = _any(block_pictures.BALLS, rng)[: 1 if beat == "one" else 2]
-        drafts.append(block_pictures.Draft(block, size, arrangement, balls, light, tint, tilt, height, floor))
+        balls = _any(block_images.BALLS, rng)[: 1 if beat == "one" else 2]
+        drafts.append(block_images.Draft(block, size, arrangement, balls, light, tint, tilt, height, floor))
     return tuple(drafts)
 
 
@@ -166,7 +166,7 @@ def _any(values: Sequence[T], rng: np.random.Generator) -> T:
 
 
 def draw_episodes(n: int, appearances: Sequence[Mapping[str, str]], seed: int) -> tuple[EpisodePlan, ...]:
-    """`n` episodes: levels in turn, ways spread over what there is, no picture asked about twice."""
+    """`n` episodes: levels in turn, ways spread over what there is, no image asked about twice."""
     classes = {family.handle: classes_of(family, appearances) for family in FAMILIES}
     unasked, used = set(range(len(appearances))), Counter[str]()
     way_counts = [int(w) for turn in range(n) for w in _way_counts(turn, n, seed)][:n]
@@ -188,20 +188,18 @@ def _way_counts(turn: int, n: int, seed: int) -> Sequence[int]:
 
 
 def classes_of(family: Family, appearances: Sequence[Mapping[str, str]]) -> dict[Values, tuple[int, ...]]:
-    """The classes of a family that enough pictures belong to, with the numbers of these pictures."""
+    """The classes of a family that enough images belong to, with the numbers of these images."""
     numbers_by_class: dict[Values, list[int]] = {}
     for number, appearance in enumerate(appearances):
         if (values := family.class_of(appearance)) is not None:
             numbers_by_class.setdefault(values, []).append(number)
     return {
-        values: tuple(numbers)
-        for values, numbers in sorted(numbers_by_class.items())
-        if len(numbers) >= PICTURES_A_CLASS
+        values: tuple(numbers) for values, numbers in sorted(numbers_by_class.items()) if len(numbers) >= IMAGES_A_CLASS
     }
 
 
 Classes: TypeAlias = Mapping[Values, tuple[int, ...]]
-"""The classes of a family that can be shown, with the numbers of their pictures."""
+"""The classes of a family that can be shown, with the numbers of their images."""
 
 
 def _family(
@@ -230,7 +228,7 @@ def _with_unasked(classes: Classes, unasked: set[int]) -> list[Values]:
 def _draw_episode(
     family: Family, way_count: int, classes: Classes, unasked: set[int], rng: np.random.Generator
 ) -> EpisodePlan:
-    """An episode in `way_count` classes, or in as many as the family has, about a picture that is `unasked`."""
+    """An episode in `way_count` classes, or in as many as the family has, about an image that is `unasked`."""
     truth = _any(_with_unasked(classes, unasked), rng)
     others = [values for values in classes if values != truth]
     chosen = [truth, *(others[int(k)] for k in rng.permutation(len(others))[: way_count - 1])]
@@ -255,15 +253,15 @@ class Generated:
         }
 
     def plan(self, options: BuildOptions) -> Mapping[str, Any]:
-        """Pictures, concepts, seconds and bytes."""
+        """Images, concepts, seconds and bytes."""
         plan = design(options)
         return {
             "suite": SUITE,
-            "pictures": len(plan.drafts),
+            "images": len(plan.drafts),
             "concepts": len({episode_plan.concept for episode_plan in plan.episodes}),
             "items": {TASK: len(plan.episodes)},
-            "seconds": round(len(plan.drafts) * picture_seconds(SECONDS_A_PICTURE, options) / options.workers),
-            "bytes": round(len(plan.drafts) * BYTES_A_PICTURE * size_share(options)),
+            "seconds": round(len(plan.drafts) * image_seconds(SECONDS_A_IMAGE, options) / options.workers),
+            "bytes": round(len(plan.drafts) * BYTES_A_IMAGE * size_share(options)),
             "workers": options.workers,
         }
 
@@ -273,11 +271,11 @@ class Generated:
         plan = design(options)
         media = MediaFolder(options.out / "media")
         specs = [
-            block_pictures.picture_spec(draft, k, options.seed, options.size_px) for k, draft in enumerate(plan.drafts)
+            block_images.image_spec(draft, k, options.seed, options.size_px) for k, draft in enumerate(plan.drafts)
         ]
         renders, provenance = render_for_recipe(specs, options)
-        pictures = [media.add_file(*render) for render in renders]
-        items = with_mean_regions(list(episode_items(plan, specs, pictures, options.seed)))
+        images = [media.add_file(*render) for render in renders]
+        items = with_mean_regions(list(episode_items(plan, specs, images, options.seed)))
         return write_itemset(
             options.out,
             items,
@@ -285,7 +283,7 @@ class Generated:
             recipe=self.parameters(options),
             provenance=provenance,
             notes=[
-                "concepts are rules on composite blocks, patterns, lights and views, one pool of pictures for all",
+                "concepts are rules on composite blocks, patterns, lights and views, one pool of images for all",
                 *options.size_notes(),
                 *least_px_notes(items),
             ],
@@ -293,14 +291,14 @@ class Generated:
         )
 
 
-def episode_items(plan: Design, specs: Sequence[RenderSpec], pictures: Sequence[Media], seed: int) -> list[Item]:
+def episode_items(plan: Design, specs: Sequence[RenderSpec], images: Sequence[Media], seed: int) -> list[Item]:
     """The items; their numbers, and those of concepts, are in an order drawn from the seed."""
     numbers = stream(SUITE, VERSION, seed, "numbers").permutation(len(plan.episodes))
     concept_number = _concept_numbers(plan, seed)
     items = []
     for index, episode_plan in enumerate(plan.episodes):
         cluster = f"generated/concept-{concept_number[episode_plan.concept]:04d}"
-        items.append(_item(f"{int(numbers[index]):04d}", cluster, episode_plan, plan, specs, pictures, seed))
+        items.append(_item(f"{int(numbers[index]):04d}", cluster, episode_plan, plan, specs, images, seed))
     return sorted(items, key=lambda item: item.item_id)
 
 
@@ -317,16 +315,16 @@ def _item(
     episode_plan: EpisodePlan,
     plan: Design,
     specs: Sequence[RenderSpec],
-    pictures: Sequence[Media],
+    images: Sequence[Media],
     seed: int,
 ) -> Item:
     family = episode_plan.family
     claims = {key(index): family.claims(values) for index, values in enumerate(episode_plan.classes)}
-    classes = tuple(_class(episode_plan, index, plan, pictures) for index in range(len(episode_plan.classes)))
+    classes = tuple(_class(episode_plan, index, plan, images) for index in range(len(episode_plan.classes)))
     numbers = (episode_plan.query, *(number for demos in episode_plan.demos for number in demos))
     episode = Episode(
         handle,
-        pictures[episode_plan.query],
+        images[episode_plan.query],
         classes,
         episode_plan.truth,
         GENERATED,
@@ -334,9 +332,9 @@ def _item(
         family.scene,
         "generated",
         cluster,
-        box=block_pictures.region_box(specs[episode_plan.query], family.region) if family.region else None,
+        box=block_images.region_box(specs[episode_plan.query], family.region) if family.region else None,
         latent={
-            "shows": {pictures[number].sha256: dict(plan.appearances[number]) for number in numbers},
+            "shows": {images[number].sha256: dict(plan.appearances[number]) for number in numbers},
             "claims": claims,
             "learned": True,
             "named": {episode_class.name: claim for episode_class, claim in zip(classes, claims.values(), strict=True)},
@@ -345,7 +343,7 @@ def _item(
         provenance={
             "source": "generated",
             "seed": seed,
-            "picture": episode_plan.query,
+            "image": episode_plan.query,
             "rule": claims[key(episode_plan.truth)],
         },
     )
@@ -353,12 +351,12 @@ def _item(
     return replace(item, requires=concepts.required(plan.appearances[episode_plan.query], str(item.answer), claims))
 
 
-def _class(episode_plan: EpisodePlan, index: int, plan: Design, pictures: Sequence[Media]) -> EpisodeClass:
+def _class(episode_plan: EpisodePlan, index: int, plan: Design, images: Sequence[Media]) -> EpisodeClass:
     """The class at a place of an episode."""
     family, values, demos = episode_plan.family, episode_plan.classes[index], episode_plan.demos[index]
     return EpisodeClass(
         family.name(family.value_by_dimension(values)),
-        tuple(pictures[number] for number in demos),
+        tuple(images[number] for number in demos),
         tuple(concepts.caption(plan.appearances[number]) for number in demos),
         family.definition(values),
     )

@@ -1,7 +1,7 @@
 """The `own` recipe: episodes of classes of the user's own, without judges and without a dataset's name.
 
-    snellen build vfm-bench --from own --source pictures=DIR --out SET
-    snellen build vfm-bench --from own --source pictures=FILE.csv --source images=DIR --set level=detail --out SET
+    snellen build vfm-bench --from own --source images=DIR --out SET
+    snellen build vfm-bench --from own --source images=FILE.csv --source root=DIR --set level=detail --out SET
 
 A Hugging Face dataset folder serves as DIR too (`snellen.datasets.hub_tables`).
 
@@ -29,59 +29,59 @@ from snellen.curation.draws import level_shares, shuffled
 from snellen.curation.ledger import ANY_SOURCE, Ledger
 from snellen.curation.near_copies import find_near_copies, listed, near_copy_notes
 from snellen.datasets.inventory import Note
-from snellen.datasets.own_pictures import OWN, read_own_pictures
+from snellen.datasets.own_images import OWN, read_own_images
 from snellen.datasets.sample import Sample
-from snellen.suites.vfm_bench.curated import pictures
+from snellen.suites.vfm_bench.curated import images
 from snellen.suites.vfm_bench.curated.datasets import TableRow
 from snellen.suites.vfm_bench.curated.episodes import QueryIndex, draw_episode
-from snellen.suites.vfm_bench.curated.pictures import MIN_CLASSES, MIN_PICTURES, UNIT, ConceptTask
+from snellen.suites.vfm_bench.curated.images import MIN_CLASSES, MIN_IMAGES, UNIT, ConceptTask
 from snellen.suites.vfm_bench.items import LEVELS, SUITE, TASK, VERSION, Level, episode_item
 from snellen.suites.vfm_bench.items import OWN as OWN_INDUSTRY
 from snellen.suites.vfm_bench.prompts import OWN_SCENE
 
-PICTURES, IMAGES = "pictures", "images"
+IMAGES, ROOT = "images", "root"
 NEAR_COPIES = "near-copies"
-MAX_PICTURES, MAX_CLASSES = 60, 20
-"""As in the curated recipe: pictures drawn of a class, and classes that compete in one episode."""
-OBJECT = "pictures"
+MAX_IMAGES, MAX_CLASSES = 60, 20
+"""As in the curated recipe: images drawn of a class, and classes that compete in one episode."""
+OBJECT = "images"
 
 
 @dataclass(frozen=True)
 class Own:
     """The recipe `own`. `--set level=` says which level of Table 6 tells the classes apart; instructions name it.
 
-    `--set near-copies=keep` leaves in what looks like another picture of its class.
+    `--set near-copies=keep` leaves in what looks like another image of its class.
     """
 
     settings: Settings = field(default_factory=lambda: {"level": LEVELS, NEAR_COPIES: ("drop", "keep")})
 
     def parameters(self, options: BuildOptions) -> Mapping[str, Any]:
-        """Seed, count, and what else was set. What the pictures were stands beside them in the card."""
+        """Seed, count, and what else was set. What the images were stands beside them in the card."""
         return {
             "seed": options.seed,
             "n": options.n,
-            "pictures_a_class": MAX_PICTURES,
+            "images_a_class": MAX_IMAGES,
             "classes_a_task": MAX_CLASSES,
             **options.balanced(),
             **options.changed(self.settings),
         }
 
     def plan(self, options: BuildOptions) -> Mapping[str, Any]:
-        """Pictures of each class, items, and what is left out. Every picture is read, and none is written."""
+        """Images of each class, items, and what is left out. Every image is read, and none is written."""
         _refuse_others(options)
         ledger = Ledger()
         with tempfile.TemporaryDirectory() as folder:
             tasks, look_notes = self._read(options, MediaFolder(Path(folder)), ledger)
         return {
             "suite": SUITE,
-            "classes": {concept.label: len(concept.pictures) for task in tasks for concept in task.classes},
+            "classes": {concept.label: len(concept.images) for task in tasks for concept in task.classes},
             "items": {TASK: len(draw_queries(tasks, options))},
             "left_out": ledger.notes(UNIT),
             "notes": look_notes,
         }
 
     def build(self, options: BuildOptions) -> ItemSet:
-        """Read the pictures and write the items. Raises SnellenError where no two classes have enough of them."""
+        """Read the images and write the items. Raises SnellenError where no two classes have enough of them."""
         refuse_existing(options.out)
         _refuse_others(options)
         media, ledger = MediaFolder(options.out / "media"), Ledger()
@@ -100,20 +100,20 @@ class Own:
         )
 
     def _read(self, options: BuildOptions, media: MediaFolder, ledger: Ledger) -> tuple[list[ConceptTask], list[str]]:
-        """The classes that compete, and what is to be said of how their pictures look."""
+        """The classes that compete, and what is to be said of how their images look."""
         draws = group_classes(_draw(options, ledger), options.seed)
         row = TableRow(OWN_INDUSTRY, cast(Level, options.setting("level", self.settings)), 0)
-        with Progress("reading", unit="pictures", visible=options.show_progress) as progress:
+        with Progress("reading", unit="images", visible=options.show_progress) as progress:
             progress.expect(sum(len(draw.samples) for classes in draws.values() for draw in classes.values()))
-            tasks = pictures.read_tasks(draws, media, ledger, options.workers, progress.advance, {OWN: row})
+            tasks = images.read_tasks(draws, media, ledger, options.workers, progress.advance, {OWN: row})
         notes = _turned_notes(tasks)
         keep = options.setting(NEAR_COPIES, self.settings) == "keep"
         tasks = [unlike for task in tasks if (unlike := without_near_copies(task, keep, ledger, notes))]
         if not tasks:
-            reasons = "; ".join(ledger.notes(UNIT)) or "no picture was found"
+            reasons = "; ".join(ledger.notes(UNIT)) or "no image was found"
             raise SnellenError(
-                f"{options.sources[PICTURES]}: needs {MIN_CLASSES} classes or more of {MIN_PICTURES} different "
-                f"pictures or more each, a folder a class ({reasons})"
+                f"{options.sources[IMAGES]}: needs {MIN_CLASSES} classes or more of {MIN_IMAGES} different "
+                f"images or more each, a folder a class ({reasons})"
             )
         return [replace(task, scene=OWN_SCENE) for task in tasks], notes
 
@@ -121,32 +121,32 @@ class Own:
 def _refuse_others(options: BuildOptions) -> None:
     options.need_items(SUITE)
     where = f"{SUITE} --from own"
-    options.refuse_others(where, [TASK], [PICTURES, IMAGES])
-    if PICTURES not in options.sources:
+    options.refuse_others(where, [TASK], [IMAGES, ROOT])
+    if IMAGES not in options.sources:
         raise SnellenError(
-            f"{where}: give --source {PICTURES}=DIR with one folder a class, or --source {PICTURES}=FILE.csv with the "
+            f"{where}: give --source {IMAGES}=DIR with one folder a class, or --source {IMAGES}=FILE.csv with the "
             "columns path, class"
         )
 
 
-def _draw(options: BuildOptions, ledger: Ledger) -> pictures.Draws:
-    """The pictures of all classes that have enough, at most `MAX_PICTURES` of each; all classes in one task."""
+def _draw(options: BuildOptions, ledger: Ledger) -> images.Draws:
+    """The images of all classes that have enough, at most `MAX_IMAGES` of each; all classes in one task."""
     records: list[Sample] = []
-    for record in read_own_pictures(options.sources[PICTURES], options.sources.get(IMAGES)):
+    for record in read_own_images(options.sources[IMAGES], options.sources.get(ROOT)):
         if isinstance(record, Note):
             ledger.drop(UNIT, ANY_SOURCE, f"{record.kind}: {record.message}", record.location)
         else:
             records.append(replace(record, object=OBJECT))
-    draws = pictures.draw_records(records, (OWN,), MAX_PICTURES, options.seed)
+    draws = images.draw_records(records, (OWN,), MAX_IMAGES, options.seed)
     for (_, _), classes in draws.items():
         for label, draw in classes.items():
             if rest := draw.offered - len(draw.samples):
-                rule = f"more than {MAX_PICTURES} pictures of a class; drawn by the seed"
+                rule = f"more than {MAX_IMAGES} images of a class; drawn by the seed"
                 ledger.drop(UNIT, ANY_SOURCE, rule, label, rest)
-    return pictures.keep_classes(draws, len(records), options.seed, ledger)
+    return images.keep_classes(draws, len(records), options.seed, ledger)
 
 
-def group_classes(draws: pictures.Draws, seed: int) -> pictures.Draws:
+def group_classes(draws: images.Draws, seed: int) -> images.Draws:
     """The same classes in groups of at most `MAX_CLASSES` that compete, as equal as can be, drawn by the seed."""
     groups: dict[tuple[str, str], dict[str, Any]] = {}
     for (source, object_name), classes in draws.items():
@@ -159,13 +159,13 @@ def group_classes(draws: pictures.Draws, seed: int) -> pictures.Draws:
 
 
 def without_near_copies(task: ConceptTask, keep: bool, ledger: Ledger, notes: list[str]) -> ConceptTask | None:
-    """The task without pictures that look like an earlier one of their class; None where too little is left.
+    """The task without images that look like an earlier one of their class; None where too little is left.
 
     With `keep` they stay and are named in `notes`, as are those that look like one of another class.
     """
-    every = [(concept.label, picture) for concept in task.classes for picture in concept.pictures]
-    near = find_near_copies([picture.grey for _, picture in every], [label for label, _ in every])
-    records = [picture.record for _, picture in every]
+    every = [(concept.label, image) for concept in task.classes for image in concept.images]
+    near = find_near_copies([image.grey for _, image in every], [label for label, _ in every])
+    records = [image.record for _, image in every]
     notes += near_copy_notes(near, records, "class", keep)
     if keep or not near.copies:
         return task
@@ -175,33 +175,33 @@ def without_near_copies(task: ConceptTask, keep: bool, ledger: Ledger, notes: li
     dropped = {id(every[later][1]) for later in near.copies}
     concepts = []
     for concept in task.classes:
-        rest = tuple(picture for picture in concept.pictures if id(picture) not in dropped)
-        if len(rest) >= MIN_PICTURES:
-            concepts.append(replace(concept, pictures=rest))
+        rest = tuple(image for image in concept.images if id(image) not in dropped)
+        if len(rest) >= MIN_IMAGES:
+            concepts.append(replace(concept, images=rest))
         else:
-            rule = f"fewer than {MIN_PICTURES} pictures that do not look like each other"
+            rule = f"fewer than {MIN_IMAGES} images that do not look like each other"
             ledger.drop(UNIT, ANY_SOURCE, rule, f"{task.source}/{task.object}/{concept.label}")
     return replace(task, classes=tuple(concepts)) if len(concepts) >= MIN_CLASSES else None
 
 
 def _turned_notes(tasks: Sequence[ConceptTask]) -> list[str]:
-    every = [picture for task in tasks for concept in task.classes for picture in concept.pictures]
-    turned = [picture.record for picture in every if picture.turned]
+    every = [image for task in tasks for concept in task.classes for image in concept.images]
+    turned = [image.record for image in every if image.turned]
     if not turned:
         return []
     return [
-        f"{len(turned)} of {len(every)} pictures are turned by a note in their header (EXIF), which models heed or do "
+        f"{len(turned)} of {len(every)} images are turned by a note in their header (EXIF), which models heed or do "
         f"not; save them upright: {listed(turned)}"
     ]
 
 
 def draw_queries(tasks: Sequence[ConceptTask], options: BuildOptions) -> list[QueryIndex]:
-    """Which pictures are asked about, in an order drawn by the seed: all, or `n`, of every class as many as can be.
+    """Which images are asked about, in an order drawn by the seed: all, or `n`, of every class as many as can be.
 
     With balanced answers of every class as many as of the smallest one.
     """
     rng = stream(SUITE, VERSION, options.seed, "queries")
-    sizes = {(t, c): len(concept.pictures) for t, task in enumerate(tasks) for c, concept in enumerate(task.classes)}
+    sizes = {(t, c): len(concept.images) for t, task in enumerate(tasks) for c, concept in enumerate(task.classes)}
     if options.balance == "answers":
         sizes = dict.fromkeys(sizes, min(sizes.values()))
     total = sum(sizes.values())
@@ -209,7 +209,7 @@ def draw_queries(tasks: Sequence[ConceptTask], options: BuildOptions) -> list[Qu
     chosen = [
         QueryIndex(t, c, query)
         for (t, c), share in shares.items()
-        for query in shuffled(range(len(tasks[t].classes[c].pictures)), rng)[:share]
+        for query in shuffled(range(len(tasks[t].classes[c].images)), rng)[:share]
     ]
     return shuffled(chosen, rng)
 
@@ -226,11 +226,11 @@ def make_items(tasks: Sequence[ConceptTask], options: BuildOptions) -> list[Item
 
 def _notes(tasks: Sequence[ConceptTask], items: Sequence[Item]) -> list[str]:
     classes = [concept for task in tasks for concept in task.classes]
-    count = sum(len(concept.pictures) for concept in classes)
+    count = sum(len(concept.images) for concept in classes)
     answers = Counter(item.cluster_id for item in items)
     most = max(answers.values())
     notes = [
-        f"{count} pictures of {len(classes)} classes of your own, bytes as they are; no judge looked at them",
+        f"{count} images of {len(classes)} classes of your own, bytes as they are; no judge looked at them",
         "truth is what folders or the CSV say; check it with `snellen quiz`",
     ]
     if len(tasks) > 1:

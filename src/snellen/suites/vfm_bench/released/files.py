@@ -1,7 +1,7 @@
-"""The released files of VFM Bench: records of test.jsonl, checked, and where their pictures lie.
+"""The released files of VFM Bench: records of test.jsonl, checked, and where their images lie.
 
 Layout and fields as the released code writes them (xiaoyuanzi914/VisualFastMappingBenchmark: `filter_pipeline.py`,
-`run_evalset.py`): one JSON object a line, pictures in `raw_data/INDUSTRY/DATASET/OBJECT/SPLIT/CLASS/…`. Unverified: no
+`run_evalset.py`): one JSON object a line, images in `raw_data/INDUSTRY/DATASET/OBJECT/SPLIT/CLASS/…`. Unverified: no
 released data file was at hand when this was written, and the published test.jsonl is too small to hold demos.
 """
 
@@ -25,8 +25,8 @@ ELEMENT = "element"
 """A level of the released settings that the paper does not have."""
 MASKED = ("-mask-s1", "-mask-s2", "-mask-s3")
 """Copies of the query with noise on 100, 50 and 33 percent of its region; the more noise, the surer its edges."""
-PICTURES = {".jpg", ".jpeg", ".png", ".bmp"}
-"""What the released code takes for a picture."""
+IMAGES = {".jpg", ".jpeg", ".png", ".bmp"}
+"""What the released code takes for an image."""
 
 
 class _Fields(BaseModel):
@@ -67,7 +67,7 @@ class _Line(_Fields):
 
 @dataclass(frozen=True)
 class Shot:
-    """One released demo: its picture and its caption, which is often empty."""
+    """One released demo: its image and its caption, which is often empty."""
 
     path: Path
     caption: str = ""
@@ -101,7 +101,7 @@ class Record:
 
 @dataclass
 class Tree:
-    """The pictures under a folder, found by the paths that records give.
+    """The images under a folder, found by the paths that records give.
 
     Those are paths of the authors' machines: what counts is the part behind their folder of raw data, wherever it lies
     under the folder itself or one of its folders.
@@ -155,22 +155,22 @@ def _record(tree: Tree, location: str, fields: Any) -> Record:
     data, query = line.data_info, line.query_info
     names, missing = _candidates(query.candidate), list[str]()
     wrong = _unknown(line, names)
-    image = _picture(tree, query.img_path, missing)
+    image = _image(tree, query.img_path, missing)
     demos = _demos(line.demo_info, names, tree, missing, wrong)
     if missing:
         wrong.append(f"missing: {', '.join(missing)}")
     if wrong or image is None:
         raise ValueError("; ".join(wrong))
     masked = [tree.find(query.masked_path[name]) for name in MASKED if name in query.masked_path]
-    pictured = _object(tree.tail(query.img_path))
+    imaged = _object(tree.tail(query.img_path))
     return Record(
         location=location,
         name=str(data.id),
         industry=data.industry,
         level=_level(data),
         source=data.source,
-        object=pictured,
-        scene=scene_of(query.instruct.clean) or pictured,
+        object=imaged,
+        scene=scene_of(query.instruct.clean) or imaged,
         query=image,
         label=query.label,
         names=names,
@@ -213,7 +213,7 @@ def _candidates(field: list[str] | str) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _picture(tree: Tree, name: str, missing: list[str]) -> Path | None:
+def _image(tree: Tree, name: str, missing: list[str]) -> Path | None:
     """The file of a path; where it is not there, its tail goes to `missing`."""
     path = tree.find(name)
     if path is None:
@@ -236,7 +236,7 @@ def _demos(
         return {}
     demos = {}
     for name in names:
-        shots = [(_picture(tree, shot.shot_path, missing), shot.caption) for shot in demo_info[name][:SHOTS]]
+        shots = [(_image(tree, shot.shot_path, missing), shot.caption) for shot in demo_info[name][:SHOTS]]
         demos[name] = tuple(Shot(path, caption) for path, caption in shots if path)
     return demos
 
@@ -269,9 +269,9 @@ def class_folder(record: Record, name: str) -> Path | None:
     return None
 
 
-def pictures_in(folder: Path) -> list[Path]:
-    """The pictures of a folder and its folders, in order of their names."""
-    return sorted(path for path in folder.rglob("*") if path.suffix.lower() in PICTURES and path.is_file())
+def images_in(folder: Path) -> list[Path]:
+    """The images of a folder and its folders, in order of their names."""
+    return sorted(path for path in folder.rglob("*") if path.suffix.lower() in IMAGES and path.is_file())
 
 
 def _mask(query: Path) -> Path | None:
@@ -293,7 +293,7 @@ def region_of(record: Record) -> tuple[tuple[int, int, int, int] | None, str]:
     """([x1, y1, x2, y2] of the deciding region in pixels of the query, what it was read from); None where unknown.
 
     From the mask; an empty one marks nothing. Else from what a copy with noise has changed: in the release its place
-    was drawn at random for pictures without a mask, so that this is less than a mark.
+    was drawn at random for images without a mask, so that this is less than a mark.
     """
     from PIL import Image, ImageChops
 

@@ -1,8 +1,8 @@
 """The `released` recipe: the authors' queries as they are (`files` reads them).
 
 With `n`, so many are drawn by the seed. Demos are the released ones; where there are none, or one shows the query,
-pictures of the folders of the classes are drawn by the seed. Without enough of them every class has fewer, down to
-none: such items are asked without examples only. Missing pictures and lines that are wrong refuse the build, all at
+images of the folders of the classes are drawn by the seed. Without enough of them every class has fewer, down to
+none: such items are asked without examples only. Missing images and lines that are wrong refuse the build, all at
 once; other numbers of queries than the paper's are a warning. The card says all of it.
 """
 
@@ -41,7 +41,7 @@ from snellen.suites.vfm_bench.released.files import (
     Record,
     class_folder,
     head_of,
-    pictures_in,
+    images_in,
     read_records,
     region_of,
 )
@@ -74,7 +74,7 @@ def _digest(options: BuildOptions, root: Path) -> dict[str, str]:
 
 
 def _read(options: BuildOptions, root: Path) -> ReleasedItems:
-    """Read every record, then keep the pictures."""
+    """Read every record, then keep the images."""
     problems = list[str]()
     records, others = read_records(root, problems)
     RELEASED.refuse(root, problems)
@@ -104,7 +104,7 @@ RELEASED = ReleasedRecipe(
     source="vfm",
     instructions=f"give --source vfm=FOLDER with {FILE} and the unpacked VisualFastMappingBenchmark.zip beside it",
     layout=f"no folder with {FILE}",
-    problem="the released records or pictures are missing or wrong",
+    problem="the released records or images are missing or wrong",
     remedy=f"get them again, or take their lines out of {FILE}",
     find_root=_find_root,
     choose_tasks=_choose_tasks,
@@ -128,7 +128,7 @@ def _unusual_counts(records: Sequence[Record]) -> list[str]:
 
 @dataclass
 class _ItemMaker:
-    """Makes items, keeps the pictures they show, and remembers what the card should say.
+    """Makes items, keeps the images they show, and remembers what the card should say.
 
     `remarks` counts what happened; `digests` are those of files that were read.
     """
@@ -140,7 +140,7 @@ class _ItemMaker:
     digests: dict[Path, str] = field(default_factory=dict)
 
     def item(self, handle: str, record: Record) -> Item | None:
-        """The item of a record; None, and a problem, where a picture cannot be read."""
+        """The item of a record; None, and a problem, where an image cannot be read."""
         try:
             return self._item(handle, record)
         except (SnellenError, OSError) as error:
@@ -182,11 +182,11 @@ class _ItemMaker:
         return replace(item, question=head) if head else item
 
     def _class(self, name: str, demos: Sequence[tuple[Path, str]], description: str) -> EpisodeClass:
-        pictures = tuple(self.media.add_file(path) for path, _ in demos)
-        return EpisodeClass(name, pictures, tuple(caption for _, caption in demos), description)
+        images = tuple(self.media.add_file(path) for path, _ in demos)
+        return EpisodeClass(name, images, tuple(caption for _, caption in demos), description)
 
     def _demos(self, handle: str, record: Record) -> tuple[dict[str, list[tuple[Path, str]]], int]:
-        """(picture and caption of each demo by class, how many were drawn): as many of every class, none of the query.
+        """(image and caption of each demo by class, how many were drawn): as many of every class, none of the query.
 
         A class with fewer demos than another would stand out, and the class of the query is the one that loses some.
         """
@@ -197,16 +197,16 @@ class _ItemMaker:
             released = [(shot.path, shot.caption) for shot in record.demos.get(name, ())]
             distinct = self._unused(released, used, SHOTS)
             if left_out := len(released) - len(distinct):
-                self.remarks["demos that show the query, or a picture twice, were left out"] += left_out
+                self.remarks["demos that show the query, or an image twice, were left out"] += left_out
             missing = SHOTS - len(distinct)
             # Nothing is drawn where nothing is missing: the draws of the next class hang on those before it.
-            spare = self._unused(_folder_pictures(record, name, rng), used, missing) if missing > 0 else []
+            spare = self._unused(_folder_images(record, name, rng), used, missing) if missing > 0 else []
             demos[name], drawn_count = [*distinct, *spare], drawn_count + len(spare)
         shortest = min(len(shots) for shots in demos.values())
         return {name: shots[:shortest] for name, shots in demos.items()}, drawn_count
 
     def _unused(self, demos: Sequence[tuple[Path, str]], used: set[str], limit: int) -> list[tuple[Path, str]]:
-        """The first pictures that are not used yet, byte for byte; they are then."""
+        """The first images that are not used yet, byte for byte; they are then."""
         unused: list[tuple[Path, str]] = []
         for path, caption in demos:
             if len(unused) < limit and (digest := self._digest(path)) not in used:
@@ -245,8 +245,8 @@ class _ItemMaker:
         return [*([note] if compact else []), *(f"{count} {text}" for text, count in self.remarks.items())]
 
 
-def _folder_pictures(record: Record, name: str, rng: np.random.Generator) -> list[tuple[Path, str]]:
-    """All pictures of the folder of a class, without captions, in an order drawn."""
+def _folder_images(record: Record, name: str, rng: np.random.Generator) -> list[tuple[Path, str]]:
+    """All images of the folder of a class, without captions, in an order drawn."""
     folder = class_folder(record, name)
-    paths = pictures_in(folder) if folder else []
+    paths = images_in(folder) if folder else []
     return [(paths[int(index)], "") for index in rng.permutation(len(paths))]

@@ -1,4 +1,4 @@
-"""What a change of names, pictures or instruction does to accuracy (section 4.3 and 4.4: Tables 2 to 4)."""
+"""What a change of names, images or instruction does to accuracy (section 4.3 and 4.4: Tables 2 to 4)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 ALL_SHOTS = tuple(range(SHOTS + 1))
-MOVED = ("instruction", "query", "demos", "labels", "pictures")
+MOVED = ("instruction", "query", "demos", "labels", "images")
 """The axes that are changes; `sheet`, `order` and `prompt` are other ways of showing the same."""
 NOTHING_RIGHT = "undefined: nothing right unchanged"
 CAUSES = ("hkfi", "dipi")
@@ -182,9 +182,9 @@ def strategies(originals: Sequence[ShotSeries], all_changes: Sequence[Change]) -
     note = (
         "Average: mean percent right over 0 to 5 shots. Then what is left of it, as a change in percent of what was "
         "right unchanged (equation 4), with 95 % interval (whole concepts drawn again), on the items heard in both: "
-        "names that mean nothing (what falls is knowledge of names), one picture for all demos of a class (what falls "
+        "names that mean nothing (what falls is knowledge of names), one image for all demos of a class (what falls "
         "is likeness within a class), and noise for all demos but the true class's (what falls is comparison between "
-        "classes; a subject may gain there, for only the true class has pictures then). Where shots are named, not all "
+        "classes; a subject may gain there, for only the true class has images then). Where shots are named, not all "
         "six were asked of both. At 0 shots there are no demos to change."
     )
     frame = pd.DataFrame(cells, columns=["subject", "average", *(COLUMNS[name] for name in STRATEGIES)])

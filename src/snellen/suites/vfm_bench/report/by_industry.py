@@ -171,7 +171,7 @@ def by_level(run: Run, plain: Sequence[ShotSeries]) -> Iterator[ReportSection]:
     table.cells.append(_random_policy(chances))
     note = (
         "Percent right with 95 % interval at the largest number of shots a subject was asked at, by what the names "
-        "stand for (Table 6): whole objects, parts of them, textures and arrangements, or the look of the picture."
+        "stand for (Table 6): whole objects, parts of them, textures and arrangements, or the look of the image."
     )
     frame = pd.DataFrame(table.cells, columns=["subject", "shots", *levels])
     figure = partial(figures.by_level, examined(table.levels), levels, chances)

@@ -1,4 +1,4 @@
-"""Which class is taken for which, with the pictures."""
+"""Which class is taken for which, with the images."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from snellen.core.itemset import ItemSet
 from snellen.suites.vfm_bench.report import figures
 from snellen.suites.vfm_bench.report.shot_series import ShotSeries
 
-MAX_PAIRS, MAX_PICTURES = 5, 6
+MAX_PAIRS, MAX_IMAGES = 5, 6
 """Pairs of each subject in the table, and pairs in the figure."""
 
 
@@ -68,7 +68,7 @@ def confusions(series: ShotSeries, items: ItemSet, condition: str) -> list[Confu
 
 
 def sections(run: Run, plain: Sequence[ShotSeries]) -> Iterator[ReportSection]:
-    """The commonest confusions of each subject at its largest number of shots, some with pictures."""
+    """The commonest confusions of each subject at its largest number of shots, some with images."""
     scored = [series for series in examined(plain) if series.shots]
     by_subject = [confusions(series, run.items, series.conditions[series.shots[-1]])[:MAX_PAIRS] for series in scored]
     if not any(by_subject):
@@ -87,18 +87,18 @@ def sections(run: Run, plain: Sequence[ShotSeries]) -> Iterator[ReportSection]:
         for pair in pairs
     ]
     # One pair of each subject in turn, so that the figure has the worst of all before the second worst of any.
-    in_turn = [pair for turn in zip_longest(*by_subject) for pair in turn if pair is not None][:MAX_PICTURES]
+    in_turn = [pair for turn in zip_longest(*by_subject) for pair in turn if pair is not None][:MAX_IMAGES]
     sheet = [
         figures.ConfusedPair(
             pair.subject, pair.task, pair.truth, pair.other, f"{pair.count} of {pair.chances}",
-            *_pictures(run.items.by_id[pair.items[0]], pair.other),
+            *_images(run.items.by_id[pair.items[0]], pair.other),
         )
         for pair in in_turn
     ]  # fmt: skip
     note = (
         f"At most {MAX_PAIRS} of each subject, at the largest number of shots it was asked at: how often one class was "
         "said to be another, and at how many chances: answers where the one was true and the other offered. A class "
-        "belongs to its task. In the figure: a picture asked about, and beside it an example of the class it was "
+        "belongs to its task. In the figure: an image asked about, and beside it an example of the class it was "
         "taken for, the worst of each subject first. Simulated observers are left out where others were examined."
     )
     frame = pd.DataFrame(cells, columns=["subject", "task", "is", "is taken for", "times", "chances", "percent"])
@@ -106,7 +106,7 @@ def sections(run: Run, plain: Sequence[ShotSeries]) -> Iterator[ReportSection]:
     yield ReportSection("Which classes are confused", note, frame, figure, "confused")
 
 
-def _pictures(item: Item, other: str) -> tuple[Media, Media | None]:
+def _images(item: Item, other: str) -> tuple[Media, Media | None]:
     """The query, and the first demo of the other class where there is one."""
     keys = {option.key for option in item.options if option.text == other}
     demos = (media for demo in item.support if demo.answer in keys for media in demo.media)

@@ -84,7 +84,7 @@ def _claims_on_changes() -> Iterator[PrintedNumber]:
     )
     yield count_row(
         "section 4.4",
-        "A picture helps more than enhancing or describing, all models",
+        "An image helps more than enhancing or describing, all models",
         [row.vdpi > change for row in rows for change in (row.hkfi, row.dipi) if change is not None],
     )
 
@@ -206,10 +206,10 @@ def _totals() -> Iterator[PrintedNumber]:
     yield DerivedNumber("section 3.2", "Datasets: names in Table 5", DATASETS, len(raw))
     yield DerivedNumber(
         "section 3.2", "Datasets: names in Table 7", DATASETS, len({row.name for row in TABLE_7}),
-        known_reason="MVTec-AD and MVTec-AD-2 count in two industries; MVTec-3D and GoodsAD give no picture",
+        known_reason="MVTec-AD and MVTec-AD-2 count in two industries; MVTec-3D and GoodsAD give no image",
     )  # fmt: skip
     images = sum(source.images for source in raw.values())
-    yield DerivedNumber("section 3.2", "Raw pictures: more than", MORE_RAW_IMAGES_THAN, images, relation=">")
+    yield DerivedNumber("section 3.2", "Raw images: more than", MORE_RAW_IMAGES_THAN, images, relation=">")
     yield DerivedNumber("section 3.2", "Voters: names listed", VOTER_COUNT, len(VOTERS))
 
 
@@ -224,7 +224,7 @@ def _sources() -> Iterator[PrintedNumber]:
     raw = {source.name: source for sources in TABLE_5.values() for source in sources}
     selected = {name: [row for row in TABLE_7 if row.name == name] for name in names}
     yield count_row(
-        "Table 7", "Datasets with no more pictures than in Table 5",
+        "Table 7", "Datasets with no more images than in Table 5",
         [sum(row.samples for row in selected[name]) <= raw[name].images for name in names],
     )  # fmt: skip
     yield count_row(
@@ -260,9 +260,9 @@ def _underivable() -> Iterator[PrintedNumber]:
         "Table 7", "Classes a task, where tasks differ", len(rest), "weighted by queries, which are not printed"
     )
     cells = 3 * sum(map(len, TABLE_5.values()))
-    yield Underivable("Table 5", "Pictures, objects, classes of datasets", cells, "facts of the datasets' authors")
+    yield Underivable("Table 5", "Images, objects, classes of datasets", cells, "facts of the datasets' authors")
     yield Underivable("Figures 3, 6, 7, 8, 9", "Efficiency, domains, ablations, raw data", 0, "drawn, not printed")
-    yield Underivable("appendix D", "About 70 % of attention on two pictures", 1, "one case; nothing is printed")
+    yield Underivable("appendix D", "About 70 % of attention on two images", 1, "one case; nothing is printed")
 
 
 def derived_numbers() -> Iterator[PrintedNumber]:

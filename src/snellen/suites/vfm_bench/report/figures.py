@@ -52,7 +52,7 @@ class LevelRows:
 
 @dataclass(frozen=True)
 class ConfusedPair:
-    """One picture of a contact sheet: what it is, what it was taken for, how often, and an example of that class."""
+    """One image of a contact sheet: what it is, what it was taken for, how often, and an example of that class."""
 
     subject: str
     task: str
@@ -235,7 +235,7 @@ def _draw_series(
 
 
 def confused(sheet: Sequence[ConfusedPair], media: MediaFolder) -> Figure:
-    """Pictures beside an example of the class they were taken for, two pairs a row."""
+    """Images beside an example of the class they were taken for, two pairs a row."""
     from matplotlib.figure import Figure
 
     down = math.ceil(len(sheet) / 2)
@@ -252,14 +252,14 @@ def confused(sheet: Sequence[ConfusedPair], media: MediaFolder) -> Figure:
         demo.text(0, -0.03, two_lines(f"{pair.times} by {pair.subject}", 40), transform=demo.transAxes, **small)
         query.imshow(_thumbnail(pair.query, media))
         if pair.demo is None:
-            demo.text(0.5, 0.5, "no picture", ha="center", va="center", color=MUTED)
+            demo.text(0.5, 0.5, "no image", ha="center", va="center", color=MUTED)
         else:
             demo.imshow(_thumbnail(pair.demo, media))
     return figure
 
 
-def _thumbnail(picture: Media, media: MediaFolder) -> Any:
-    """The picture as an array of at most `THUMB_PX` a side, for pages stay small."""
-    small = media.open(picture).convert("RGB")
+def _thumbnail(image: Media, media: MediaFolder) -> Any:
+    """The image as an array of at most `THUMB_PX` a side, for pages stay small."""
+    small = media.open(image).convert("RGB")
     small.thumbnail((THUMB_PX, THUMB_PX))
     return np.asarray(small)

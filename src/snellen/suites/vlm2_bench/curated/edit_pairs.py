@@ -1,12 +1,12 @@
-"""Reading edited pictures from a folder of the user's own (ImagenHub, OmniEdit and their like).
+"""Reading edited images from a folder of the user's own (ImagenHub, OmniEdit and their like).
 
-Two layouts are read. A picture's path is relative to the folder; pictures are any that Pillow opens.
+Two layouts are read. An image's path is relative to the folder; images are any that Pillow opens.
 
 1. `metadata.jsonl` (one object a line) or `metadata.csv`: a row a pair. A field may have any of the names in `FIELDS`,
    so that rows of ImagenHub's text-guided editing (`img_id`, `turn_index`, `source_img`, `target_img`, `instruction`)
    and of OmniEdit-Filtered (`omni_edit_id`, `src_img`, `edited_img`, `edited_prompt_list`, `task`) are read once their
-   pictures are saved as files. Of a list of instructions the first counts. Without an id, the line number is one.
-2. A folder a pair that holds a source picture, an edited one and a text file with the instruction, named as in `FIELDS`
+   images are saved as files. Of a list of instructions the first counts. Without an id, the line number is one.
+2. A folder a pair that holds a source image, an edited one and a text file with the instruction, named as in `FIELDS`
    (`source.jpg`, `edited.jpg`, `instruction.txt`).
 
 Field names are from the datasets' cards as remembered; no file of either was at hand.
@@ -61,9 +61,9 @@ KINDS: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class EditPair:
-    """One picture before and after an edit. `kind` is one of `KINDS`, or empty where the source does not say.
+    """One image before and after an edit. `kind` is one of `KINDS`, or empty where the source does not say.
 
-    `scene` is what pairs share that are not independent: successive edits of one picture.
+    `scene` is what pairs share that are not independent: successive edits of one image.
     """
 
     name: str
@@ -87,7 +87,7 @@ class EditPair:
 def read_edit_pairs(root: Path) -> tuple[EditPair, ...]:
     """Every pair, in the order of the file or of the folders' names.
 
-    Raises SnellenError naming file and line for a row without a needed field, a picture that is not there, or an id
+    Raises SnellenError naming file and line for a row without a needed field, an image that is not there, or an id
     used twice.
     """
     pairs: dict[str, EditPair] = {}
@@ -97,7 +97,7 @@ def read_edit_pairs(root: Path) -> tuple[EditPair, ...]:
             raise SnellenError(f"{location}: id {pair.name!r} stands there twice; ids are one a pair")
         pairs[pair.name] = pair
     if not pairs:
-        raise SnellenError(f"{root}: no pairs of pictures; {LAYOUT}")
+        raise SnellenError(f"{root}: no pairs of images; {LAYOUT}")
     return tuple(pairs.values())
 
 
@@ -158,8 +158,8 @@ def _pair(location: str, row: Mapping[str, Any], base: Path) -> EditPair:
     return EditPair(
         f"{scene}/{turn}" if turn else scene,
         scene,
-        _picture(location, row, "source", base),
-        _picture(location, row, "edited", base),
+        _image(location, row, "source", base),
+        _image(location, row, "edited", base),
         _field(location, row, "instruction"),
         next((name for name, theirs in KINDS.items() if kind in theirs), ""),
     )
@@ -174,8 +174,8 @@ def _field(location: str, row: Mapping[str, Any], field: str) -> str:
     return str(text).strip()
 
 
-def _picture(location: str, row: Mapping[str, Any], field: str, base: Path) -> Path:
+def _image(location: str, row: Mapping[str, Any], field: str, base: Path) -> Path:
     path = base / _field(location, row, field)
     if not path.is_file():
-        raise SnellenError(f"{location}: {path} is not there; paths of pictures are relative to {base}")
+        raise SnellenError(f"{location}: {path} is not there; paths of images are relative to {base}")
     return path

@@ -1,4 +1,4 @@
-"""Folders of the user's own pictures and videos, and what is made of them."""
+"""Folders of the user's own images and videos, and what is made of them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from snellen.core.media import MediaFolder
 from snellen.core.suite import BuildOptions
 from snellen.curation.results import StepResult
 
-PICTURES = (".jpg", ".jpeg", ".png", ".webp")
+IMAGES = (".jpg", ".jpeg", ".png", ".webp")
 
 
 @dataclass(frozen=True)
@@ -34,17 +34,17 @@ def source_folder(options: BuildOptions, name: str, task: str, layout: str) -> P
 
 
 def add_distinct(media: MediaFolder, paths: Iterable[Path]) -> dict[Path, Media]:
-    """Keep picture files, each read once. Raises SnellenError where two hold the same bytes.
+    """Keep image files, each read once. Raises SnellenError where two hold the same bytes.
 
-    The same picture of two objects would make a truth false, and twice of one a comparison trivial.
+    The same image of two objects would make a truth false, and twice of one a comparison trivial.
     """
-    pictures: dict[Path, Media] = {}
+    images: dict[Path, Media] = {}
     by_hash: dict[str, Path] = {}
     for path in paths:
-        pictures[path] = picture = media.add_file(path)
-        if (other := by_hash.setdefault(picture.sha256, path)) != path:
-            raise SnellenError(f"{path}: the same picture as {other}; keep one of them and replace the other")
-    return pictures
+        images[path] = image = media.add_file(path)
+        if (other := by_hash.setdefault(image.sha256, path)) != path:
+            raise SnellenError(f"{path}: the same image as {other}; keep one of them and replace the other")
+    return images
 
 
 def folders_in(root: Path) -> list[Path]:
@@ -53,7 +53,7 @@ def folders_in(root: Path) -> list[Path]:
     return sorted(path for path in paths if path.is_dir() and not path.name.startswith("."))
 
 
-def pictures_in(folder: Path) -> tuple[Path, ...]:
-    """Picture files (`PICTURES`) by name, hidden ones left out; none where `folder` is no folder."""
+def images_in(folder: Path) -> tuple[Path, ...]:
+    """Image files (`IMAGES`) by name, hidden ones left out; none where `folder` is no folder."""
     paths = folder.iterdir() if folder.is_dir() else ()
-    return tuple(sorted(path for path in paths if path.suffix.lower() in PICTURES and not path.name.startswith(".")))
+    return tuple(sorted(path for path in paths if path.suffix.lower() in IMAGES and not path.name.startswith(".")))

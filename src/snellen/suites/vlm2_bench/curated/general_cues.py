@@ -1,4 +1,4 @@
-"""General cues from edited pictures of the user's own (section 2.1): five steps, then the items.
+"""General cues from edited images of the user's own (section 2.1): five steps, then the items.
 
 Screening, captions, salience, cues, answers: each step is made from the pairs that all steps before it left over, and
 comes back as the run that answered it. A screening may come as a review instead (`read_screening`).
@@ -44,10 +44,10 @@ TwoTexts: TypeAlias = tuple[str, str]
 
 @dataclass(frozen=True)
 class Pair:
-    """A pair of pictures and what is known of it so far. `mat` and `trk` are a right and a wrong answer each."""
+    """A pair of images and what is known of it so far. `mat` and `trk` are a right and a wrong answer each."""
 
     source: EditPair
-    pictures: tuple[Media, Media]
+    images: tuple[Media, Media]
     instruction: str
     edit: str
     captions: TwoTexts = ("", "")
@@ -114,7 +114,7 @@ def _sift(step: PairStep, pairs: Sequence[Pair], result: StepResult, notes: list
             ledger.drop(step.name, ANY_SOURCE, outcome, pair.source.name)
     notes.append(ledger.task_note(step.name, "pairs"))
     if not outcomes:
-        raise SnellenError(f"no pair of pictures is left to build from; {'; '.join(notes)}")
+        raise SnellenError(f"no pair of images is left to build from; {'; '.join(notes)}")
     return outcomes
 
 
@@ -131,8 +131,8 @@ class _Verdict(BaseModel):
     edit: Literal["add", "remove", "swap", "attribute", "environment"]
 
 
-def _new_pair(edit_pair: EditPair, pictures: tuple[Media, Media]) -> Pair:
-    return Pair(edit_pair, pictures, edit_pair.instruction, edit_pair.kind)
+def _new_pair(edit_pair: EditPair, images: tuple[Media, Media]) -> Pair:
+    return Pair(edit_pair, images, edit_pair.instruction, edit_pair.kind)
 
 
 def screening_items(pair: Pair) -> tuple[Item, ...]:
@@ -142,7 +142,7 @@ def screening_items(pair: Pair) -> tuple[Item, ...]:
     provenance = {"pair": pair.source.name, "kind": pair.source.kind, "instruction": pair.source.instruction}
     return (
         step_item(
-            "screening", f"screening-{handle}", question, pair.pictures, "text", f"gc-{handle}", provenance=provenance
+            "screening", f"screening-{handle}", question, pair.images, "text", f"gc-{handle}", provenance=provenance
         ),
     )
 
@@ -185,7 +185,7 @@ def _read_screening_result(step: PairStep, options: BuildOptions, task: str) -> 
 
 
 def _screened_pairs(step: PairStep, sources: Sequence[EditPair], result: StepResult) -> list[Pair]:
-    """Every pair with the pictures that were screened: those are what the next steps show."""
+    """Every pair with the images that were screened: those are what the next steps show."""
     by_id = {f"screening-{source.handle}": source for source in sources}
     queries = {item_id: item.query for item_id, item in result.items.by_id.items() if item_id in by_id}
     pairs = {item_id: _new_pair(by_id[item_id], _two(query)) for item_id, query in queries.items()}
@@ -221,10 +221,10 @@ def _pair_item(pair: Pair, task: str, mark: str, question: str, query: Sequence[
 
 
 def caption_items(pair: Pair) -> tuple[Item, ...]:
-    """Each picture on its own."""
+    """Each image on its own."""
     return tuple(
-        _pair_item(pair, "caption", f"-{n}", prompts.CAPTION, [picture], kind="description")
-        for n, picture in enumerate(pair.pictures, 1)
+        _pair_item(pair, "caption", f"-{n}", prompts.CAPTION, [image], kind="description")
+        for n, image in enumerate(pair.images, 1)
     )
 
 
@@ -234,7 +234,7 @@ def _read_captions(pair: Pair, result: StepResult) -> Pair | str:
 
 
 def salience_items(pair: Pair) -> tuple[Item, ...]:
-    """How likely the instruction is behind both captions (equation 1, Table 2). No picture is shown."""
+    """How likely the instruction is behind both captions (equation 1, Table 2). No image is shown."""
     question = prompts.SALIENCE_CONTEXT.format(first=pair.captions[0], second=pair.captions[1])
     options = (Option("continuation", pair.instruction),)
     return (_pair_item(pair, "log-probability", "", question, (), kind="number", options=options),)
@@ -248,9 +248,9 @@ def _read_salience(pair: Pair, result: StepResult, below: float) -> Pair | str:
 
 
 def detection_items(pair: Pair) -> tuple[Item, ...]:
-    """Everything that can be detected in each picture."""
+    """Everything that can be detected in each image."""
     return tuple(
-        _pair_item(pair, "detection", f"-{n}", "", [picture], kind="text") for n, picture in enumerate(pair.pictures, 1)
+        _pair_item(pair, "detection", f"-{n}", "", [image], kind="text") for n, image in enumerate(pair.images, 1)
     )
 
 
@@ -382,7 +382,7 @@ def final_items(task: str, pair: Pair, seed: int, subjects: Sequence[str] = ()) 
     return cue_items(
         task,  # type: ignore[arg-type]  # one of FINAL
         pair.source.handle,
-        pair.pictures,
+        pair.images,
         question,
         Statement(right, True),
         Statement(wrong, False),

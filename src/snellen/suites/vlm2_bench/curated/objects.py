@@ -1,4 +1,4 @@
-"""Sequences of pictures of objects of the user's own (section 2.2, appendix 4)."""
+"""Sequences of images of objects of the user's own (section 2.2, appendix 4)."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from snellen.core.seeds import stream
 from snellen.core.suite import BuildOptions
 from snellen.core.user_yaml import read_yaml
 from snellen.curation.draws import shuffled
-from snellen.suites.vlm2_bench.curated.folders import CuratedItems, add_distinct, folders_in, pictures_in, source_folder
+from snellen.suites.vlm2_bench.curated.folders import CuratedItems, add_distinct, folders_in, images_in, source_folder
 from snellen.suites.vlm2_bench.items import (
     SUITE,
     VERSION,
     Family,
-    PictureSequence,
+    ImageSequence,
     compare_items,
     count_item,
     group_item,
@@ -31,13 +31,13 @@ from snellen.suites.vlm2_bench.sequences import PATTERNS_GRP, PATTERNS_OC, draw
 
 TASKS = ("oc-cpr", "oc-cnt", "oc-grp")
 MIN_MAIN, MIN_DISTRACTORS = 4, 3
-"""The least pictures of a main object or person, and the least distractors, that the patterns take."""
-LAYOUT = "give a folder TYPE/OBJECT/main/*.jpg (four pictures) and TYPE/OBJECT/distractors/OTHER/PICTURE.jpg"
+"""The least images of a main object or person, and the least distractors, that the patterns take."""
+LAYOUT = "give a folder TYPE/OBJECT/main/*.jpg (four images) and TYPE/OBJECT/distractors/OTHER/IMAGE.jpg"
 IDENTITY: Mapping[str, tuple[str, ...]] = {"same": ("identity",), "which": ("identity",)}
-"""What ideal observers must see: which one it is is all that is known of such pictures."""
+"""What ideal observers must see: which one it is is all that is known of such images."""
 
 
-def sequence_items(task: str, sequence: PictureSequence, seed: int) -> tuple[Item, ...]:
+def sequence_items(task: str, sequence: ImageSequence, seed: int) -> tuple[Item, ...]:
     """What a task asks about a sequence."""
     family: Family = "oc" if task.startswith("oc") else "pc"
     if task.endswith("-cpr"):
@@ -49,7 +49,7 @@ def sequence_items(task: str, sequence: PictureSequence, seed: int) -> tuple[Ite
 
 @dataclass(frozen=True)
 class MainObject:
-    """A main object: its pictures, one picture of each distractor, and the cues that distractors are said to share."""
+    """A main object: its images, one image of each distractor, and the cues that distractors are said to share."""
 
     type: str
     name: str
@@ -58,16 +58,16 @@ class MainObject:
     shared: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def owners(self) -> dict[Path, str]:
-        """Which object is on each picture."""
+        """Which object is on each image."""
         main = dict.fromkeys(self.main, f"{self.type}/{self.name}")
         return main | {path: f"{self.type}/{self.name}/{other}" for other, path in self.distractors.items()}
 
 
 def read_objects(root: Path) -> tuple[MainObject, ...]:
-    """Every main object of a folder TYPE/OBJECT/{main/*, distractors/OTHER/PICTURE}.
+    """Every main object of a folder TYPE/OBJECT/{main/*, distractors/OTHER/IMAGE}.
 
     An optional `cues.yaml` beside `main` says what distractors share with the object (`OTHER: [colour, shape]`).
-    Raises SnellenError naming the folder for too few pictures, and for two pictures of one distractor object, which
+    Raises SnellenError naming the folder for too few images, and for two images of one distractor object, which
     would make a count wrong (appendix 4).
     """
     objects = tuple(_read_object(kind.name, folder) for kind in folders_in(root) for folder in folders_in(kind))
@@ -77,17 +77,17 @@ def read_objects(root: Path) -> tuple[MainObject, ...]:
 
 
 def _read_object(kind: str, folder: Path) -> MainObject:
-    main, distractors = pictures_in(folder / "main"), dict[str, Path]()
+    main, distractors = images_in(folder / "main"), dict[str, Path]()
     for other in folders_in(folder / "distractors"):
-        pictures = pictures_in(other)
-        if len(pictures) > 1:
-            names = ", ".join(path.name for path in pictures)
-            raise SnellenError(f"{other}: {names} are pictures of the same distractor object; keep one of them")
-        if pictures:
-            distractors[other.name] = pictures[0]
+        images = images_in(other)
+        if len(images) > 1:
+            names = ", ".join(path.name for path in images)
+            raise SnellenError(f"{other}: {names} are images of the same distractor object; keep one of them")
+        if images:
+            distractors[other.name] = images[0]
     if len(main) < MIN_MAIN or len(distractors) < MIN_DISTRACTORS:
         raise SnellenError(
-            f"{folder}: {len(main)} pictures in main and {len(distractors)} distractors; "
+            f"{folder}: {len(main)} images in main and {len(distractors)} distractors; "
             f"at least {MIN_MAIN} and {MIN_DISTRACTORS} are needed: {LAYOUT}"
         )
     return MainObject(kind, folder.name, main, distractors, _read_cues(folder / "cues.yaml", distractors))
@@ -113,10 +113,10 @@ def curate_objects(tasks: Sequence[str], options: BuildOptions, media: MediaFold
 def object_items(
     objects: Sequence[MainObject], tasks: Sequence[str], options: BuildOptions, media: MediaFolder
 ) -> CuratedItems:
-    """The items of the tasks about these objects; their pictures are kept."""
-    pictures = add_distinct(media, (path for main_object in objects for path in main_object.owners()))
+    """The items of the tasks about these objects; their images are kept."""
+    images = add_distinct(media, (path for main_object in objects for path in main_object.owners()))
     sequences = [
-        _object_sequence(main_object, pattern, pictures, options.seed)
+        _object_sequence(main_object, pattern, images, options.seed)
         for main_object in objects
         for pattern in PATTERNS_OC
     ]
@@ -132,9 +132,7 @@ def object_items(
     return CuratedItems(items, (note + ("" if (types, len(objects)) == (8, 40) else " (the paper: 40 of 8, 360)"),))
 
 
-def _object_sequence(
-    main_object: MainObject, pattern: str, pictures: Mapping[Path, Media], seed: int
-) -> PictureSequence:
+def _object_sequence(main_object: MainObject, pattern: str, images: Mapping[Path, Media], seed: int) -> ImageSequence:
     rng = stream(SUITE, VERSION, seed, "oc", main_object.type, main_object.name, pattern)
     paths, order = draw(pattern, main_object.main, tuple(main_object.distractors.values()), rng)
     owners = main_object.owners()
@@ -146,17 +144,17 @@ def _object_sequence(
             for cue in main_object.shared.get(other, ())
         }
     )
-    return PictureSequence(
+    return ImageSequence(
         digest(["oc", main_object.type, main_object.name, pattern], 10),
-        tuple(pictures[path] for path in paths),
+        tuple(images[path] for path in paths),
         order,
         pattern,
         main_object.type,
         f"oc-{main_object.type}/{main_object.name}",
         factors={"shared_cues": "+".join(shared)} if shared else {},
-        shows={pictures[path].sha256: {"identity": owners[path]} for path in paths},
+        shows={images[path].sha256: {"identity": owners[path]} for path in paths},
         requires=IDENTITY,
-        provenance={"seed": seed, "pictures": [f"{owners[path]}/{path.name}" for path in paths]},
+        provenance={"seed": seed, "images": [f"{owners[path]}/{path.name}" for path in paths]},
     )
 
 

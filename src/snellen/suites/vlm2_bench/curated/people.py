@@ -1,4 +1,4 @@
-"""Sequences of pictures of people of the user's own (section 2.3, appendix 5).
+"""Sequences of images of people of the user's own (section 2.3, appendix 5).
 
 People are known by numbers alone: their names stand in no id, factor or question.
 """
@@ -24,22 +24,22 @@ from snellen.suites.vlm2_bench.curated.folders import (
     CuratedItems,
     add_distinct,
     folders_in,
-    pictures_in,
+    images_in,
     source_folder,
 )
 from snellen.suites.vlm2_bench.curated.objects import IDENTITY, MIN_DISTRACTORS, MIN_MAIN, sequence_items
-from snellen.suites.vlm2_bench.items import SUITE, VERSION, PictureSequence
+from snellen.suites.vlm2_bench.items import SUITE, VERSION, ImageSequence
 from snellen.suites.vlm2_bench.sequences import PATTERNS_GRP, PC_COUNTS, draw, needed
 
 TASKS = ("pc-cpr", "pc-cnt", "pc-grp")
 PEOPLE = 30
 """People of the paper: three races, two genders, five each."""
 CNT_QUESTIONS: Mapping[int, int] = {2: 30, 3: 25, 4: 65}
-"""Questions of PC Cnt by the number of pictures (camera-ready, appendix D)."""
+"""Questions of PC Cnt by the number of images (camera-ready, appendix D)."""
 GRP_QUESTIONS = 100
 CHOICE_RULE = "proportional: sequences of each pattern in proportion, largest remainder, the earlier pattern first"
 SCALE_RULE = "published counts x people / 30, halves up, at least 1; never more than published"
-LAYOUT = "give a folder GROUP/PERSON/*.jpg (four pictures a person)"
+LAYOUT = "give a folder GROUP/PERSON/*.jpg (four images a person)"
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Person:
 
     number: int
     group: str
-    pictures: tuple[Path, ...]
+    images: tuple[Path, ...]
 
     @property
     def handle(self) -> str:
@@ -58,7 +58,7 @@ class Person:
 
 @dataclass(frozen=True)
 class Portrait:
-    """One picture of a person. `key` names it where look-alikes are asked for."""
+    """One image of a person. `key` names it where look-alikes are asked for."""
 
     key: str
     person: Person
@@ -66,19 +66,19 @@ class Portrait:
 
 
 def read_people(root: Path) -> tuple[Person, ...]:
-    """Everybody in a folder GROUP/PERSON/*.jpg. Raises SnellenError for too few people or pictures."""
+    """Everybody in a folder GROUP/PERSON/*.jpg. Raises SnellenError for too few people or images."""
     folders = [(group.name, folder) for group in folders_in(root) for folder in folders_in(group)]
-    people = tuple(Person(n, group, pictures_in(folder)) for n, (group, folder) in enumerate(folders, 1))
+    people = tuple(Person(n, group, images_in(folder)) for n, (group, folder) in enumerate(folders, 1))
     for person, (_, folder) in zip(people, folders, strict=True):
-        if len(person.pictures) < MIN_MAIN:
-            raise SnellenError(f"{folder}: {len(person.pictures)} pictures, {MIN_MAIN} are needed; {LAYOUT}")
+        if len(person.images) < MIN_MAIN:
+            raise SnellenError(f"{folder}: {len(person.images)} images, {MIN_MAIN} are needed; {LAYOUT}")
     if len(people) <= MIN_DISTRACTORS:
         raise SnellenError(f"{root}: {len(people)} people, {MIN_DISTRACTORS + 1} or more are needed; {LAYOUT}")
     return people
 
 
 def look_alike_items(portraits: Sequence[Portrait]) -> tuple[Item, ...]:
-    """For every picture: which picture of anybody else is most like it (appendix 5, by CLIP similarity)."""
+    """For every image: which image of anybody else is most like it (appendix 5, by CLIP similarity)."""
     demos = {portrait.key: Demo((portrait.media,), portrait.key, 0) for portrait in portraits}
     items = []
     for portrait in portraits:
@@ -92,7 +92,7 @@ def look_alike_items(portraits: Sequence[Portrait]) -> tuple[Item, ...]:
 
 
 def _read_look_alikes(portraits: Sequence[Portrait], result: StepResult) -> dict[str, Portrait]:
-    """The look-alike of every picture that has one, by key."""
+    """The look-alike of every image that has one, by key."""
     by_key = {portrait.key: portrait for portrait in portraits}
     items = zip(portraits, look_alike_items(portraits), strict=True)
     return {
@@ -114,11 +114,11 @@ LOOK_ALIKES: Step[Sequence[Portrait], dict[str, Portrait]] = Step(
 def curate_people(tasks: Sequence[str], options: BuildOptions, media: MediaFolder) -> CuratedItems:
     """The step `pc-look-alikes`, or the items of `pc-cpr`, `pc-cnt` and `pc-grp` that are wanted."""
     people = read_people(source_folder(options, "pc", tasks[0], LAYOUT))
-    pictures = add_distinct(media, (path for person in people for path in person.pictures))
+    images = add_distinct(media, (path for person in people for path in person.images))
     portraits = tuple(
-        Portrait(f"p{person.number:03d}-{n}", person, pictures[path])
+        Portrait(f"p{person.number:03d}-{n}", person, images[path])
         for person in people
-        for n, path in enumerate(person.pictures, 1)
+        for n, path in enumerate(person.images, 1)
     )
     step_items = look_alike_items(portraits)
     if tasks[0] == LOOK_ALIKES.name:
@@ -128,7 +128,7 @@ def curate_people(tasks: Sequence[str], options: BuildOptions, media: MediaFolde
     near = LOOK_ALIKES.read(portraits, result)
     if missing := len(portraits) - len(near):
         raise SnellenError(
-            f"{options.inputs['look-alikes']}: {missing} of {len(portraits)} pictures have no look-alike; give the "
+            f"{options.inputs['look-alikes']}: {missing} of {len(portraits)} images have no look-alike; give the "
             "same `snellen run` again (failed calls are asked again), or ask a subject that answers all"
         )
     results = {"look-alikes": result}
@@ -138,7 +138,7 @@ def curate_people(tasks: Sequence[str], options: BuildOptions, media: MediaFolde
 
 @dataclass(frozen=True)
 class Gallery:
-    """Everybody, all pictures, and the look-alike of each, by key."""
+    """Everybody, all images, and the look-alike of each, by key."""
 
     people: tuple[Person, ...]
     portraits: tuple[Portrait, ...]
@@ -147,14 +147,14 @@ class Gallery:
     subjects: tuple[str, ...] = ()
 
     def portraits_of(self, person: Person) -> list[Portrait]:
-        """The pictures of a person."""
+        """The images of a person."""
         return [portrait for portrait in self.portraits if portrait.person is person]
 
 
 def look_alikes(gallery: Gallery, portraits: Sequence[Portrait], count: int) -> list[Portrait]:
     """Distractors for portraits of one person: `count` of them, of different people.
 
-    First the look-alikes of these portraits, then of that person's other pictures, then of the distractors themselves,
+    First the look-alikes of these portraits, then of that person's other images, then of the distractors themselves,
     and so on: who is in the sequence already is passed over. Where the chain closes before there are enough, fewer.
     """
     person, distractors = portraits[0].person, list[Portrait]()
@@ -172,9 +172,9 @@ def look_alikes(gallery: Gallery, portraits: Sequence[Portrait], count: int) -> 
     return distractors
 
 
-def people_sequences(gallery: Gallery) -> tuple[dict[str, list[PictureSequence]], int]:
+def people_sequences(gallery: Gallery) -> tuple[dict[str, list[ImageSequence]], int]:
     """Sequences by pattern, people in turn in a drawn order, and how many distractors had to be drawn at random."""
-    sequences: dict[str, list[PictureSequence]] = {}
+    sequences: dict[str, list[ImageSequence]] = {}
     at_random = 0
     for pattern, count in PC_COUNTS.items():
         people = shuffled(gallery.people, stream(SUITE, VERSION, gallery.seed, "pc", pattern))
@@ -187,8 +187,8 @@ def people_sequences(gallery: Gallery) -> tuple[dict[str, list[PictureSequence]]
     return sequences, at_random
 
 
-def _person_sequence(gallery: Gallery, person: Person, pattern: str, turn: int) -> tuple[PictureSequence, int]:
-    """The sequence of a person's `turn`-th turn, with other main pictures than before while there are others."""
+def _person_sequence(gallery: Gallery, person: Person, pattern: str, turn: int) -> tuple[ImageSequence, int]:
+    """The sequence of a person's `turn`-th turn, with other main images than before while there are others."""
     seed, (main_count, distractor_count) = gallery.seed, needed(pattern)
     choices = list(combinations(gallery.portraits_of(person), main_count))
     turns = stream(SUITE, VERSION, seed, "pc", "main", pattern, person.number).permutation(len(choices))
@@ -202,7 +202,7 @@ def _person_sequence(gallery: Gallery, person: Person, pattern: str, turn: int) 
             distractors.append(portrait)
             taken.add(portrait.person.number)
     portraits, letters = draw(pattern, main, distractors, rng)
-    return PictureSequence(
+    return ImageSequence(
         digest(["pc", person.number, pattern, turn], 10),
         tuple(portrait.media for portrait in portraits),
         letters,
@@ -214,7 +214,7 @@ def _person_sequence(gallery: Gallery, person: Person, pattern: str, turn: int) 
         requires=IDENTITY,
         provenance={
             "seed": seed,
-            "pictures": [portrait.key for portrait in portraits],
+            "images": [portrait.key for portrait in portraits],
             "construction_subjects": list(gallery.subjects),
         },
     ), lacking
@@ -229,7 +229,7 @@ def selected(task: str, available: Mapping[str, int], people: int) -> dict[str, 
     """How many sequences of each pattern a task asks about.
 
     Cpr: all that show one person, and as many of the others (100 and 100 of 160). Cnt: 30, 25 and 65 of two, three and
-    four pictures. Grp: 100 of the 110 with a distractor and three pictures or more.
+    four images. Grp: 100 of the 110 with a distractor and three images or more.
     """
     if task == "pc-cpr":
         same = {pattern: count for pattern, count in available.items() if set(pattern) == {"A"}}
@@ -262,8 +262,8 @@ def _people_items(tasks: Sequence[str], gallery: Gallery) -> tuple[tuple[Item, .
 
 
 def _draw_sequences(
-    task: str, sequences: Mapping[str, Sequence[PictureSequence]], counts: Mapping[str, int], seed: int
-) -> list[PictureSequence]:
+    task: str, sequences: Mapping[str, Sequence[ImageSequence]], counts: Mapping[str, int], seed: int
+) -> list[ImageSequence]:
     """So many of each pattern. Which ones is drawn, and so is the order of all."""
     chosen = [
         sequence
@@ -277,7 +277,7 @@ def plan_people(tasks: Sequence[str], options: BuildOptions) -> dict[str, int]:
     """Items a task."""
     people = read_people(source_folder(options, "pc", tasks[0], LAYOUT))
     if tasks[0] == LOOK_ALIKES.name:
-        return {tasks[0]: sum(len(person.pictures) for person in people)}
+        return {tasks[0]: sum(len(person.images) for person in people)}
     available = {pattern: scaled(count, len(people)) for pattern, count in PC_COUNTS.items()}
     counts = {task: sum(selected(task, available, len(people)).values()) for task in tasks}
     return {task: 2 * count if task == "pc-cpr" else count for task, count in counts.items()}

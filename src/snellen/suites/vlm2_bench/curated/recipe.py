@@ -1,4 +1,4 @@
-"""The `curated` recipe: the paper's construction on pictures and videos of the user's own (sections 2.1 to 2.3).
+"""The `curated` recipe: the paper's construction on images and videos of the user's own (sections 2.1 to 2.3).
 
     snellen build vlm2-bench/oc --from curated --source oc=DIR --out SET
     snellen build vlm2-bench/gc-captions --from curated --source gc=DIR --input screening=RUN --out STEP
@@ -63,7 +63,7 @@ class Curated:
         }
 
     def plan(self, options: BuildOptions) -> Mapping[str, Any]:
-        """How many items there will be (of GC at most, since answers drop some), and the steps. No picture is read."""
+        """How many items there will be (of GC at most, since answers drop some), and the steps. No image is read."""
         if options.tasks == (ZOOM.name,):
             return {
                 "suite": SUITE,

@@ -1,4 +1,4 @@
-"""Boxes to zoom into: what a detector is asked about the pictures of an item set (VP-zoom-o, VP-zoom-p)."""
+"""Boxes to zoom into: what a detector is asked about the images of an item set (VP-zoom-o, VP-zoom-p)."""
 
 from __future__ import annotations
 
@@ -13,40 +13,40 @@ from snellen.curation.steps import ITEMS, Argument, Step, step_item, table_prove
 from snellen.suites.vlm2_bench.items import SUITE
 
 PHRASES = {"oc": "", "pc": "face"}
-"""What is looked for: in OC pictures what the item calls the object (its factor `type`), in PC pictures the face."""
+"""What is looked for: in OC images what the item calls the object (its factor `type`), in PC images the face."""
 
 
 def detection_items(items: ItemSet) -> list[Item]:
-    """One detection item for every picture of the OC and PC items.
+    """One detection item for every image of the OC and PC items.
 
-    A picture that two items name differently is asked about once a name. Raises SnellenError where there is nothing to
+    An image that two items name differently is asked about once a name. Raises SnellenError where there is nothing to
     zoom into.
     """
     detections: dict[tuple[str, str], tuple[Media, list[Item]]] = {}
     for item in items.items:
         family = item.task[:2]
-        pictures = [media for media in item.query if media.kind == "picture"]
-        for picture in pictures if family in PHRASES else ():
+        images = [media for media in item.query if media.kind == "image"]
+        for image in images if family in PHRASES else ():
             phrase = PHRASES[family] or item.factors.get("type", "object")
-            detections.setdefault((picture.sha256, phrase), (picture, []))[1].append(item)
+            detections.setdefault((image.sha256, phrase), (image, []))[1].append(item)
     if not detections:
-        raise SnellenError(f"{items.root}: no pictures of objects or people to zoom into")
+        raise SnellenError(f"{items.root}: no images of objects or people to zoom into")
     return [
-        _detection_item(n, phrase, picture, about, items)
-        for n, ((_, phrase), (picture, about)) in enumerate(detections.items())
+        _detection_item(n, phrase, image, about, items)
+        for n, ((_, phrase), (image, about)) in enumerate(detections.items())
     ]
 
 
-def _detection_item(n: int, phrase: str, picture: Media, about: list[Item], items: ItemSet) -> Item:
-    exact = [item.regions["boxes"][picture.sha256] for item in about if picture.sha256 in item.regions.get("boxes", {})]
+def _detection_item(n: int, phrase: str, image: Media, about: list[Item], items: ItemSet) -> Item:
+    exact = [item.regions["boxes"][image.sha256] for item in about if image.sha256 in item.regions.get("boxes", {})]
     return step_item(
         "detection",
         f"zoom-{n:05d}",
         phrase,
-        (picture,),
+        (image,),
         "text",
         regions={"boxes": [{"box": list(exact[0]), "label": phrase}]} if exact else {},
-        provenance=table_provenance(items, (item.item_id for item in about), picture.sha256),
+        provenance=table_provenance(items, (item.item_id for item in about), image.sha256),
     )
 
 

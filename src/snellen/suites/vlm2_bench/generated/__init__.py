@@ -1,1 +1,1 @@
-"""VLM²-Bench, generated: items about pictures rendered here."""
+"""VLM²-Bench, generated: items about images rendered here."""

@@ -33,7 +33,7 @@ FRAMES, FRAMES_A_SECOND = 48, 12
 QUICK_FRAMES, QUICK_FRAMES_A_SECOND = 16, 4
 """For trying things out: clips last as long, and move less smoothly."""
 HALF_WAY_M = 3.3
-"""From the middle of the floor to where an object comes in or has left; just outside the picture."""
+"""From the middle of the floor to where an object comes in or has left; just outside the image."""
 VIDEOS_A_PAIR = 4
 """Videos made of two clips: either one first, in two parts and in three."""
 
@@ -73,7 +73,7 @@ def clip_specs(index: int, pair: ClipPair, seed: int, frames: int, size_px: tupl
         share = frame / (frames - 1)
         spin = turn((0.0, 0.0, 1.0), turned + speed_deg * share)
         away = HALF_WAY_M * (2 * share - 1)
-        course = math.radians(azimuth + 90)  # across the picture
+        course = math.radians(azimuth + 90)  # across the image
         shift = (away * math.cos(course), away * math.sin(course), 0.0)
         solids = tuple(move(solid, chain(spin), shift) for solid in scene.solids)
         frame_scene = Scene(solids, scene.floor, scene.lights, scene.dome)

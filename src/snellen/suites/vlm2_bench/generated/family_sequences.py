@@ -1,4 +1,4 @@
-"""Which pictures of which family stand in the sequences of generated sets: decided before anything is drawn. Pure."""
+"""Which images of which family stand in the sequences of generated sets: decided before anything is drawn. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from snellen.suites.vlm2_bench.sequences import BALANCED_GRP, BALANCED_OC, PATTE
 
 @dataclass(frozen=True)
 class FamilySequence:
-    """A sequence of a task: its family, among all with those to calibrate on, and which pictures of it in which order.
+    """A sequence of a task: its family, among all with those to calibrate on, and which images of it in which order.
 
     `order` says who is on each by first appearance (`ABA`).
     """
@@ -24,7 +24,7 @@ class FamilySequence:
     split: Split
     handle: str
     family: int
-    pictures: tuple[int, ...]
+    images: tuple[int, ...]
     order: str
 
 
@@ -61,7 +61,7 @@ def _take_turns(
     They are numbered in a random order: a number that told the pattern would tell the answer.
     """
     numbers = stream(SUITE, VERSION, seed, "numbers", split).permutation(families * len(PATTERNS_OC))
-    main, others = range(objects.PICTURES), range(objects.PICTURES, objects.PICTURES + objects.DISTRACTORS)
+    main, others = range(objects.IMAGES), range(objects.IMAGES, objects.IMAGES + objects.DISTRACTORS)
     for k in range(count):
         alternatives = patterns[k % len(patterns)]
         pattern = alternatives[k // len(patterns) % len(alternatives)]
@@ -69,5 +69,5 @@ def _take_turns(
         family = in_turn % families
         number = int(numbers[family * len(PATTERNS_OC) + PATTERNS_OC.index(pattern)])
         rng = stream(SUITE, VERSION, seed, "sequence", first + family, pattern)
-        pictures, order = draw(pattern, main, others, rng)
-        yield FamilySequence(task, split, f"{split}-{number:04d}", first + family, pictures, order)
+        images, order = draw(pattern, main, others, rng)
+        yield FamilySequence(task, split, f"{split}-{number:04d}", first + family, images, order)

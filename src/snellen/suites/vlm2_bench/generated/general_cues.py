@@ -19,7 +19,7 @@ PARTS = ("floor", "light")
 def room_items(
     handle: str,
     change: Change,
-    pictures: tuple[Media, Media],
+    images: tuple[Media, Media],
     rng: np.random.Generator,
     provenance: Mapping[str, Any],
     tasks: Sequence[str],
@@ -39,9 +39,9 @@ def room_items(
     items: list[Item] = []
     if "gc-mat" in tasks:
         question = prompts.MATCH[change.edit]
-        items += cue_items("gc-mat", handle, pictures, question, *match_statements(change, rng), rng=rng, **fields)
+        items += cue_items("gc-mat", handle, images, question, *match_statements(change, rng), rng=rng, **fields)
     if "gc-trk" in tasks:
-        items += cue_items("gc-trk", handle, pictures, prompts.TRACK, *track_statements(change), rng=rng, **fields)
+        items += cue_items("gc-trk", handle, images, prompts.TRACK, *track_statements(change), rng=rng, **fields)
     return items
 
 

@@ -30,8 +30,8 @@ from snellen.stimuli.scenes import (
 from snellen.stimuli.scenes.highlights import highlight_shares
 from snellen.suites.vlm2_bench.items import SUITE, VERSION
 
-PICTURES, DISTRACTORS = 4, 4
-"""Pictures of a main object, and distractors of one picture each (appendix 4)."""
+IMAGES, DISTRACTORS = 4, 4
+"""Images of a main object, and distractors of one image each (appendix 4)."""
 FLOORS = ((0.42, 0.42, 0.42), (0.24, 0.32, 0.47), (0.47, 0.35, 0.23), (0.62, 0.62, 0.62), (0.18, 0.18, 0.18))
 """Linear RGB."""
 LIGHT = (0.55, 1.15)
@@ -39,7 +39,7 @@ LIGHT = (0.55, 1.15)
 TINTS = ((1.0, 1.0, 1.0), (1.1, 1.0, 0.86), (0.9, 1.0, 1.12))
 """Neutral, warm, cool: mild enough that every colour keeps its name."""
 FILL = (0.5, 0.92)
-"""Share of the picture's smaller side that the object spans: its scale."""
+"""Share of the image's smaller side that the object spans: its scale."""
 MIN_HIGHLIGHT, _TRIES = 0.03, 30
 """Share of a metal solid that has to mirror a light, else it may be taken for paint; of so many views without, the best
 is taken. By eye on renders: below 0.02 nothing glints, from 0.03 on an edge or more does."""
@@ -54,8 +54,8 @@ class Family:
     distractors: tuple[int, ...]
 
     def all(self) -> tuple[int, ...]:
-        """The object of each of the eight pictures: four of the main one, then the distractors."""
-        return (*(self.main for _ in range(PICTURES)), *self.distractors)
+        """The object of each of the eight images: four of the main one, then the distractors."""
+        return (*(self.main for _ in range(IMAGES)), *self.distractors)
 
 
 @functools.cache
@@ -98,9 +98,9 @@ def appearance_of(index: int) -> dict[str, str]:
 
 
 @functools.lru_cache(maxsize=4096)
-def picture_spec(index: int, seed: int, picture_key: tuple[int, int], size_px: tuple[int, int]) -> RenderSpec:
-    """The composite in a view, light, floor and scale drawn for `picture_key`."""
-    rng = stream(SUITE, VERSION, seed, "object", *picture_key)
+def image_spec(index: int, seed: int, image_key: tuple[int, int], size_px: tuple[int, int]) -> RenderSpec:
+    """The composite in a view, light, floor and scale drawn for `image_key`."""
+    rng = stream(SUITE, VERSION, seed, "object", *image_key)
     views: list[tuple[Scene, Camera, float]] = []
     while len(views) < _TRIES:
         scene = composite_scene(composite(index), rotation=turn((0.0, 0.0, 1.0), float(rng.uniform(0, 360))))
@@ -111,7 +111,7 @@ def picture_spec(index: int, seed: int, picture_key: tuple[int, int], size_px: t
         if views[-1][2] >= MIN_HIGHLIGHT:
             break
     scene, camera, _ = max(views, key=lambda view: view[2])
-    return RenderSpec(_with_background(scene, rng), camera, seed_of(SUITE, VERSION, seed, "noise", *picture_key))
+    return RenderSpec(_with_background(scene, rng), camera, seed_of(SUITE, VERSION, seed, "noise", *image_key))
 
 
 def least_highlight(scene: Scene, camera: Camera) -> float:
@@ -128,9 +128,9 @@ def _with_background(scene: Scene, rng: np.random.Generator) -> Scene:
 
 
 def undecided_without(factor: str, appearances: Sequence[Mapping[str, str]], question: str) -> bool:
-    """Whether who misses a factor cannot answer about pictures of these appearances.
+    """Whether who misses a factor cannot answer about images of these appearances.
 
-    Two pictures that look the same to such an observer may be of the same object or not. `same` is answered by any two
+    Two images that look the same to such an observer may be of the same object or not. `same` is answered by any two
     that look different; counts and groups need every two to.
     """
 

@@ -1,8 +1,8 @@
 """The `generated` recipe: rooms before and after an edit, composites among look-alikes, and clips, all rendered here.
 
-For `n` test items a task there are n rooms and a fifth more (two pictures each, which Mat and Trk share but for
-surroundings), as many families of eight pictures as the sequences take, half as many again to calibrate on, and a pair
-of clips for each video up to twelve, more only where these give too few videos. Small pictures (the checkup's, and
+For `n` test items a task there are n rooms and a fifth more (two images each, which Mat and Trk share but for
+surroundings), as many families of eight images as the sequences take, half as many again to calibrate on, and a pair
+of clips for each video up to twelve, more only where these give too few videos. Small images (the checkup's, and
 quick ones) come with a single pair. No people are rendered.
 """
 
@@ -27,7 +27,7 @@ from snellen.core.least_px import least_px_notes, with_least_px
 from snellen.core.media import MediaFolder
 from snellen.core.seeds import seed_of, stream
 from snellen.core.suite import BuildOptions
-from snellen.stimuli.render import Render, picture_seconds, render_for_recipe, size_share
+from snellen.stimuli.render import Render, image_seconds, render_for_recipe, size_share
 from snellen.stimuli.scenes import Camera, RenderSpec, box_around, truth
 from snellen.stimuli.scenes.extents import least_extent_px
 from snellen.stimuli.scenes.floor_patterns import PATTERNS
@@ -38,8 +38,8 @@ from snellen.suites.vlm2_bench.generated.general_cues import room_items
 from snellen.suites.vlm2_bench.items import (
     SUITE,
     VERSION,
+    ImageSequence,
     Pattern,
-    PictureSequence,
     compare_items,
     count_item,
     group_item,
@@ -56,8 +56,8 @@ MIN_FAMILIES = 12
 """How many objects, which are clusters, sequences are about where there are as many sequences."""
 MIN_CLIP_PAIRS = 12
 """Of which the videos are made, a video each at first: pairs are clusters."""
-SECONDS_A_PICTURE = {"fast": 0.47, "good": 1.3, "reference": 2.2}
-SECONDS_A_FRAME, BYTES_A_PICTURE = {"fast": 0.07, "good": 0.1, "reference": 0.25}, 115_000
+SECONDS_A_IMAGE = {"fast": 0.47, "good": 1.3, "reference": 2.2}
+SECONDS_A_FRAME, BYTES_A_IMAGE = {"fast": 0.07, "good": 0.1, "reference": 0.25}, 115_000
 """CPU time by quality and disk, for plans (`docs/benchmarks.md`)."""
 NOUN = "object"
 MARGIN = 0.04
@@ -87,7 +87,7 @@ class EditedRoom:
 
 @dataclass(frozen=True)
 class Design:
-    """Which pictures and clips are needed, decided from the seed alone."""
+    """Which images and clips are needed, decided from the seed alone."""
 
     counts: Mapping[str, int]
     rooms: tuple[EditedRoom, ...]
@@ -96,15 +96,15 @@ class Design:
     clips: tuple[clips.ClipPair, ...]
     sequences: tuple[FamilySequence, ...]
 
-    def pictures(self) -> int:
-        """How many pictures are drawn, beside the frames of clips."""
-        return 2 * len(self.rooms) + sum(map(len, self.picture_numbers()))
+    def images(self) -> int:
+        """How many images are drawn, beside the frames of clips."""
+        return 2 * len(self.rooms) + sum(map(len, self.image_numbers()))
 
-    def picture_numbers(self) -> list[list[int]]:
-        """Of each family, of those to calibrate on too, the numbers of its pictures that stand in a sequence."""
+    def image_numbers(self) -> list[list[int]]:
+        """Of each family, of those to calibrate on too, the numbers of its images that stand in a sequence."""
         numbers: list[set[int]] = [set() for _ in (*self.families, *self.calibration)]
         for sequence in self.sequences:
-            numbers[sequence.family].update(sequence.pictures)
+            numbers[sequence.family].update(sequence.images)
         return list(map(sorted, numbers))
 
     def videos(self) -> int:
@@ -117,12 +117,12 @@ class Design:
 
 
 def counts_of(options: BuildOptions) -> dict[str, int]:
-    """Test items (pairs) a task. Raises SnellenError for tasks that need real pictures, or none at all."""
+    """Test items (pairs) a task. Raises SnellenError for tasks that need real images, or none at all."""
     n = options.test_items(SUITE, CHECKUP_N, QUICK_N)
     if unknown := [task for task in options.tasks if task not in TASKS]:
         raise SnellenError(
             f"{SUITE}: {unknown[0]!r} cannot be generated (no people are rendered); there are {', '.join(TASKS)}, and "
-            f"--from curated or released for real pictures"
+            f"--from curated or released for real images"
         )
     return {
         task: (FULL_COUNTS[task] if options.full else n) if task in (options.tasks or TASKS) else 0 for task in TASKS
@@ -148,7 +148,7 @@ def design(options: BuildOptions) -> Design:
 def _edited_rooms(counts: Mapping[str, int], seed: int) -> Iterator[EditedRoom]:
     """Rooms that Mat and Trk share, but for surroundings.
 
-    Mat asks which part of them changed in colour. Trk asks how, and the mean colour of a picture would tell: there the
+    Mat asks which part of them changed in colour. Trk asks how, and the mean colour of an image would tell: there the
     floor's pattern changes.
     """
     for n in range(max(counts["gc-mat"], counts["gc-trk"])):
@@ -197,20 +197,20 @@ class Generated:
         }
 
     def plan(self, options: BuildOptions) -> Mapping[str, Any]:
-        """Pictures, frames, seconds and bytes."""
+        """Images, frames, seconds and bytes."""
         plan = design(options)
-        seconds = plan.pictures() * picture_seconds(SECONDS_A_PICTURE, options)
-        seconds += plan.frames(options) * picture_seconds(SECONDS_A_FRAME, options)
+        seconds = plan.images() * image_seconds(SECONDS_A_IMAGE, options)
+        seconds += plan.frames(options) * image_seconds(SECONDS_A_FRAME, options)
         return {
             "suite": SUITE,
             "rooms": len(plan.rooms),
             "objects": len(plan.families) + len(plan.calibration),
-            "pictures": plan.pictures(),
+            "images": plan.images(),
             "clips": 2 * len(plan.clips),
             "frames": plan.frames(options),
             "items": {**plan.counts, "oc-vid": plan.videos()},
             "seconds": round(seconds / options.workers),
-            "bytes": round(plan.pictures() * BYTES_A_PICTURE * size_share(options)),
+            "bytes": round(plan.images() * BYTES_A_IMAGE * size_share(options)),
             "workers": options.workers,
         }
 
@@ -251,7 +251,7 @@ def _clip(options: BuildOptions) -> tuple[int, int]:
 
 
 def _clip_px(options: BuildOptions) -> tuple[int, int]:
-    """Width and height of a frame: half of a picture's, since a clip has so many."""
+    """Width and height of a frame: half of an image's, since a clip has so many."""
     width, height = options.size_px
     return width // 2, height // 2
 
@@ -270,9 +270,9 @@ def _cameras(edited: EditedRoom, options: BuildOptions) -> CameraPair:
 
 def _object_specs(plan: Design, options: BuildOptions) -> Iterator[RenderSpec]:
     families = (*plan.families, *plan.calibration)
-    for number, (family, numbers) in enumerate(zip(families, plan.picture_numbers(), strict=True)):
-        for picture in numbers:
-            yield objects.picture_spec(family.all()[picture], options.seed, (number, picture), options.size_px)
+    for number, (family, numbers) in enumerate(zip(families, plan.image_numbers(), strict=True)):
+        for image in numbers:
+            yield objects.image_spec(family.all()[image], options.seed, (number, image), options.size_px)
 
 
 def _clip_specs(plan: Design, options: BuildOptions) -> Iterator[RenderSpec]:
@@ -285,12 +285,12 @@ def _rooms(
     plan: Design, options: BuildOptions, cameras: Sequence[CameraPair], renders: Iterator[Render], media: MediaFolder
 ) -> Iterator[Item]:
     for edited, pair in zip(plan.rooms, cameras, strict=True):
-        pictures = media.add_file(*next(renders)), media.add_file(*next(renders))
+        images = media.add_file(*next(renders)), media.add_file(*next(renders))
         cues = "cues" if edited.stream_name == "room" else f"{edited.stream_name} cues"
         rng = stream(SUITE, VERSION, options.seed, cues, edited.number)
         provenance = {"seed": options.seed, "room": edited.number}
         acuity = rooms.acuity(edited.change, pair)
-        yield from room_items(edited.handle, edited.change, pictures, rng, provenance, edited.tasks, acuity)
+        yield from room_items(edited.handle, edited.change, images, rng, provenance, edited.tasks, acuity)
 
 
 def _sequences(plan: Design, options: BuildOptions, renders: Iterator[Render], media: MediaFolder) -> Iterator[Item]:
@@ -298,15 +298,15 @@ def _sequences(plan: Design, options: BuildOptions, renders: Iterator[Render], m
     families = (*plan.families, *plan.calibration)
     stored = [
         _Family(number, family, numbers, media, renders, options)
-        for number, (family, numbers) in enumerate(zip(families, plan.picture_numbers(), strict=True))
+        for number, (family, numbers) in enumerate(zip(families, plan.image_numbers(), strict=True))
     ]
     extents = {sha256: extent for family in stored for sha256, extent in family.extents.items()}
     for sequence in plan.sequences:
-        pictures = stored[sequence.family].sequence(sequence, options.seed)
-        yield from with_least_px(_sequence_items(sequence.task, pictures, options.seed), extents)
+        images = stored[sequence.family].sequence(sequence, options.seed)
+        yield from with_least_px(_sequence_items(sequence.task, images, options.seed), extents)
 
 
-def _sequence_items(task: str, sequence: PictureSequence, seed: int) -> tuple[Item, ...]:
+def _sequence_items(task: str, sequence: ImageSequence, seed: int) -> tuple[Item, ...]:
     if task == "oc-cpr":
         return compare_items(sequence, "oc")
     if task == "oc-cnt":
@@ -315,7 +315,7 @@ def _sequence_items(task: str, sequence: PictureSequence, seed: int) -> tuple[It
 
 
 class _Family:
-    """The pictures of a family that are shown, as stored, with their boxes."""
+    """The images of a family that are shown, as stored, with their boxes."""
 
     def __init__(
         self,
@@ -327,35 +327,35 @@ class _Family:
         options: BuildOptions,
     ) -> None:
         self.number, self.family = number, family
-        self.pictures = {picture: media.add_file(*next(renders)) for picture in numbers}
+        self.images = {image: media.add_file(*next(renders)) for image in numbers}
         self.appearances, self.extents, self.boxes = {}, {}, {}
-        for picture, stored in self.pictures.items():
-            index = family.all()[picture]
-            spec = objects.picture_spec(index, options.seed, (number, picture), options.size_px)
+        for image, stored in self.images.items():
+            index = family.all()[image]
+            spec = objects.image_spec(index, options.seed, (number, image), options.size_px)
             self.appearances[stored.sha256] = objects.appearance_of(index)
             self.extents[stored.sha256], self.boxes[stored.sha256] = least_extent_px(spec), _box(spec)
 
-    def sequence(self, sequence: FamilySequence, seed: int) -> PictureSequence:
-        """The pictures of a sequence."""
-        pictures, order = tuple(self.pictures[number] for number in sequence.pictures), sequence.order
-        appearances = [self.appearances[picture.sha256] for picture in pictures]
-        return PictureSequence(
+    def sequence(self, sequence: FamilySequence, seed: int) -> ImageSequence:
+        """The images of a sequence."""
+        images, order = tuple(self.images[number] for number in sequence.images), sequence.order
+        appearances = [self.appearances[image.sha256] for image in images]
+        return ImageSequence(
             sequence.handle,
-            pictures,
+            images,
             order,
             sorted_pattern(order),
             NOUN,
             f"object-{sequence.split}-{self.number:03d}",
-            shows={picture.sha256: self.appearances[picture.sha256] for picture in pictures},
+            shows={image.sha256: self.appearances[image.sha256] for image in images},
             requires={question: objects.required(appearances, question) for question in ("same", "which")},
             provenance={"seed": seed, "family": self.number, "composites": list(self.family.all())},
-            regions={"boxes": {picture.sha256: self.boxes[picture.sha256] for picture in pictures}},
+            regions={"boxes": {image.sha256: self.boxes[image.sha256] for image in images}},
             split=sequence.split,
         )
 
 
 def _box(spec: RenderSpec) -> list[float]:
-    """The box round all solids, with a margin, within the picture: [x1, y1, x2, y2] in pixels.
+    """The box round all solids, with a margin, within the image: [x1, y1, x2, y2] in pixels.
 
     Measured at half the resolution: one pixel of it is less than the margin.
     """

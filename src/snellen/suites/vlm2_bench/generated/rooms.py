@@ -56,9 +56,9 @@ LIGHTS: Mapping[str, tuple[float, float, float]] = {
 }
 """Factor on linear red, green and blue of every light and of the dome, of equal luminance (BT.709)."""
 STRIPES_M = (0.22, 0.4)
-"""Width of the stripes of a patterned floor, drawn for each picture: how much edge there is says nothing."""
+"""Width of the stripes of a patterned floor, drawn for each image: how much edge there is says nothing."""
 EXPOSURES = (0.5, 1.0)
-"""Factor on all light of one picture, drawn for each: how bright a picture is says nothing of what changed."""
+"""Factor on all light of one image, drawn for each: how bright an image is says nothing of what changed."""
 FARTHER = 2.5
 """Factor on distance and size of the panels: cameras stand farther off than before a single object."""
 MIN_VISIBLE = 0.4
@@ -92,7 +92,7 @@ class SceneObject:
 
 @dataclass(frozen=True)
 class Room:
-    """Objects on a floor under a light, pictured with an exposure."""
+    """Objects on a floor under a light, imaged with an exposure."""
 
     objects: tuple[SceneObject, ...]
     floor: str = "grey"
@@ -106,7 +106,7 @@ class Room:
         names = [f"a {scene_object.name}" for scene_object in self.objects]
         listed = ", ".join(names[:-1]) + f" and {names[-1]}" if len(names) > 1 else names[0]
         pattern = "" if self.pattern == PLAIN else f"{self.pattern} "
-        return f"The picture shows {listed} on a {pattern}{self.floor} floor in {self.light} light."
+        return f"The image shows {listed} on a {pattern}{self.floor} floor in {self.light} light."
 
     def scene(self) -> Scene:
         """The room as solids `0`, `1`, …, floor and lights."""
@@ -138,7 +138,7 @@ def _solid(name: str, scene_object: SceneObject) -> Solid:
 class Change:
     """A room before and after one edit.
 
-    `changed` is the object that was added, removed, replaced or altered, as it looks in the picture that the question
+    `changed` is the object that was added, removed, replaced or altered, as it looks in the image that the question
     speaks of; None for an edit of the surroundings, whose part is `part`: `floor` or `light` (their colour), or
     `pattern` (the floor's). `differs` are the factors in which before and after differ.
     """
@@ -151,7 +151,7 @@ class Change:
     part: str = ""
 
     def named(self) -> tuple[SceneObject, ...]:
-        """The objects a question about this edit may name: those of the picture that shows the changed one."""
+        """The objects a question about this edit may name: those of the image that shows the changed one."""
         return (self.after if self.edit == "add" else self.before).objects
 
     def instruction(self) -> str:
@@ -183,7 +183,7 @@ def _a(scene_object: SceneObject | None) -> str:
 
 
 def successor(change: Change) -> SceneObject:
-    """The object of the second picture that stands where the changed one stood in the first."""
+    """The object of the second image that stands where the changed one stood in the first."""
     assert change.changed is not None
     return next(
         scene_object for scene_object in change.after.objects if scene_object.position_m == change.changed.position_m
@@ -205,7 +205,7 @@ def tracked(change: Change) -> tuple[str, str]:
 
 
 def random_change(edit: Edit, rng: np.random.Generator) -> Change:
-    """A room of 3 to 7 objects (in the fuller picture) and one edit of it."""
+    """A room of 3 to 7 objects (in the fuller image) and one edit of it."""
     count = int(rng.integers(MIN_OBJECTS + (edit in ("add", "remove")), MAX_OBJECTS + 1))
     room = Room(_draw_objects(count, rng), str(rng.choice(list(FLOORS))), str(rng.choice(list(LIGHTS))))
     if edit == "environment":
@@ -231,7 +231,7 @@ def random_change(edit: Edit, rng: np.random.Generator) -> Change:
 
 
 def pattern_change(rng: np.random.Generator) -> Change:
-    """A room whose floor gets another pattern: no number of a picture tells which way it went, as of colours."""
+    """A room whose floor gets another pattern: no number of an image tells which way it went, as of colours."""
     room = Room(
         _draw_objects(int(rng.integers(MIN_OBJECTS, MAX_OBJECTS + 1)), rng),
         str(rng.choice(list(FLOORS))),
@@ -302,17 +302,17 @@ def _altered(old: Appearance, new: Appearance) -> bool:
 
 
 SHIFT_DEG: tuple[float, float] = (25.0, 40.0)
-"""How far the camera goes round the room between the two pictures."""
+"""How far the camera goes round the room between the two images."""
 
 
 def exposed(change: Change, rng: np.random.Generator) -> Change:
-    """The edit with an exposure for each picture (`EXPOSURES`)."""
+    """The edit with an exposure for each image (`EXPOSURES`)."""
     before, after = (float(exposure) for exposure in rng.uniform(*EXPOSURES, size=2))
     return replace(change, before=replace(change.before, exposure=before), after=replace(change.after, exposure=after))
 
 
 def views_of(change: Change, rng: np.random.Generator, size_px: tuple[int, int]) -> tuple[Camera, Camera]:
-    """The cameras of both pictures, each seeing at least `MIN_VISIBLE` of every object there is.
+    """The cameras of both images, each seeing at least `MIN_VISIBLE` of every object there is.
 
     The second has gone round the room by `SHIFT_DEG`, so that every pixel differs and what changed must be seen.
     """
@@ -338,9 +338,9 @@ def views_of(change: Change, rng: np.random.Generator, size_px: tuple[int, int])
 def acuity(change: Change, cameras: tuple[Camera, Camera]) -> dict[str, float]:
     """How fine an edit is: measures of the items about it.
 
-    `things` in the fuller picture, `camera_shift_deg` between the two pictures, and `least_px`, the side in pixels of
+    `things` in the fuller image, `camera_shift_deg` between the two images, and `least_px`, the side in pixels of
     a square as large as what is seen of the changed thing where it is seen least; of a pattern the width of a stripe
-    across the floor's middle as the camera sees it, and of another edit of the surroundings the whole picture.
+    across the floor's middle as the camera sees it, and of another edit of the surroundings the whole image.
     """
     first, second = (np.subtract(camera.position_m, camera.target_m) for camera in cameras)
     cosine = float(dot(unit_vector(first), unit_vector(second)))
@@ -359,7 +359,7 @@ def acuity(change: Change, cameras: tuple[Camera, Camera]) -> dict[str, float]:
 
 
 def _stripe_px(stripe_m: float, camera: Camera) -> float:
-    """How wide a stripe of the floor is at the middle of the picture, where it runs across and is seen slantwise."""
+    """How wide a stripe of the floor is at the middle of the image, where it runs across and is seen slantwise."""
     away = np.subtract(camera.position_m, camera.target_m)
     distance = float(lengths(away))
     focal_px = camera.width_px / 2 / math.tan(math.radians(camera.horizontal_fov_deg) / 2)

@@ -5,7 +5,7 @@
 DIR may be a Hugging Face dataset folder too (`snellen.datasets.hub_tables`), with a column that says which thing it is.
 
 Sequences are those of the curated recipe (Table 5). Its distractors look like the main object and were chosen by hand;
-here they are other things of the same folder, drawn by the seed, one picture each.
+here they are other things of the same folder, drawn by the seed, one image each.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from snellen.curation.ledger import ANY_SOURCE, Ledger
 from snellen.curation.near_copies import find_near_copies, near_copy_notes, thumbnail
 from snellen.datasets.hub_tables import TableRow, reading_order
 from snellen.datasets.inventory import Note
-from snellen.datasets.own_pictures import CLASS_COLUMNS, OWN, read_own_pictures
+from snellen.datasets.own_images import CLASS_COLUMNS, OWN, read_own_images
 from snellen.datasets.sample import Sample
 from snellen.suites.vlm2_bench.curated.objects import (
     MIN_DISTRACTORS,
@@ -44,17 +44,17 @@ from snellen.suites.vlm2_bench.sequences import PATTERNS_GRP, PATTERNS_OC
 
 OBJECTS = "objects"
 MAX_DISTRACTORS, MAX_MAIN = 8, 12
-"""Of a thing, each another one; and pictures of it, drawn by the seed."""
+"""Of a thing, each another one; and images of it, drawn by the seed."""
 THING_COLUMNS = ("object", "object_id", "thing", "thing_id", "group", "group_id", "instance", "instance_id")
-"""Columns of a dataset that say which thing a picture shows, before those of classes."""
-UNIT = "pictures or things"
+"""Columns of a dataset that say which thing an image shows, before those of classes."""
+UNIT = "images or things"
 
 
 class OwnThing(MainObject):
-    """A main object whose distractors are main objects too: a picture shows the same one wherever it stands."""
+    """A main object whose distractors are main objects too: an image shows the same one wherever it stands."""
 
     def owners(self) -> dict[Path, str]:
-        """Which thing is on each picture."""
+        """Which thing is on each image."""
         return dict.fromkeys(self.main, self.name) | {path: other for other, path in self.distractors.items()}
 
 
@@ -67,7 +67,7 @@ class Own:
         return {"tasks": list(options.tasks or TASKS), "seed": options.seed, "n": options.n}
 
     def plan(self, options: BuildOptions) -> Mapping[str, Any]:
-        """Pictures of each thing, items, and what is left out. Pictures are read, and none is written."""
+        """Images of each thing, items, and what is left out. Images are read, and none is written."""
         ledger = Ledger()
         with tempfile.TemporaryDirectory() as folder:
             objects, look_notes = read_things(options, ledger, Path(folder))
@@ -81,7 +81,7 @@ class Own:
         }
 
     def build(self, options: BuildOptions) -> ItemSet:
-        """Nine sequences a thing. Raises SnellenError for too few things, and for a picture that is there twice."""
+        """Nine sequences a thing. Raises SnellenError for too few things, and for an image that is there twice."""
         refuse_existing(options.out)
         media, ledger = MediaFolder(options.out / "media"), Ledger()
         with tempfile.TemporaryDirectory() as folder:
@@ -107,7 +107,7 @@ class Own:
 
 
 def read_things(options: BuildOptions, ledger: Ledger, folder: Path) -> tuple[list[MainObject], list[str]]:
-    """Things of four pictures or more, with distractors drawn of all things, and what is to be said of their looks.
+    """Things of four images or more, with distractors drawn of all things, and what is to be said of their looks.
 
     Rows of tables are written into `folder`. Raises SnellenError where there are too few.
     """
@@ -117,79 +117,79 @@ def read_things(options: BuildOptions, ledger: Ledger, folder: Path) -> tuple[li
     refuse_unknown(options.sources, [OBJECTS], f"{where}: no source")
     if OBJECTS not in options.sources or options.inputs:
         raise SnellenError(f"{where}: give --source {OBJECTS}=DIR with one folder a thing, and nothing else")
-    things, notes = _unlike_pictures(_read_pictures(_draw(options, ledger), folder, ledger), ledger)
+    things, notes = _unlike_images(_read_images(_draw(options, ledger), folder, ledger), ledger)
     objects: list[MainObject] = []
     for name, paths in things.items():
         others = shuffled([other for other in things if other != name], stream(SUITE, VERSION, options.seed, OWN, name))
         if len(paths) < MIN_MAIN:
-            ledger.drop(UNIT, ANY_SOURCE, f"fewer than {MIN_MAIN} pictures; a distractor only", name)
+            ledger.drop(UNIT, ANY_SOURCE, f"fewer than {MIN_MAIN} images; a distractor only", name)
         elif len(others) >= MIN_DISTRACTORS:
             distractors = {
-                other: _any_picture(things[other], options.seed, name, other) for other in others[:MAX_DISTRACTORS]
+                other: _any_image(things[other], options.seed, name, other) for other in others[:MAX_DISTRACTORS]
             }
             objects.append(OwnThing("object", name, tuple(paths), distractors))
     if not objects:
         raise SnellenError(
-            f"{options.sources[OBJECTS]}: needs a thing of {MIN_MAIN} pictures or more and {MIN_DISTRACTORS} other "
+            f"{options.sources[OBJECTS]}: needs a thing of {MIN_MAIN} images or more and {MIN_DISTRACTORS} other "
             f"things, a folder each; there are {len(things)} ({'; '.join(ledger.notes(UNIT))[:1000]})"
         )
     return objects, notes
 
 
 def _draw(options: BuildOptions, ledger: Ledger) -> dict[str, Reservoir[Sample]]:
-    """At most `MAX_MAIN` pictures of every thing, by its name: its folder, or what the table says."""
+    """At most `MAX_MAIN` images of every thing, by its name: its folder, or what the table says."""
     draws: dict[str, Reservoir[Sample]] = {}
-    for sample in read_own_pictures(options.sources[OBJECTS], None, (*THING_COLUMNS, *CLASS_COLUMNS), ids=True):
+    for sample in read_own_images(options.sources[OBJECTS], None, (*THING_COLUMNS, *CLASS_COLUMNS), ids=True):
         if isinstance(sample, Note):
             ledger.drop(UNIT, ANY_SOURCE, f"{sample.kind}: {sample.message}", sample.location)
             continue
-        in_table = isinstance(sample.picture, TableRow)
+        in_table = isinstance(sample.image, TableRow)
         name = sample.label if in_table else str(PurePosixPath(sample.record_id).parent)
         if name not in draws:
             draws[name] = Reservoir(MAX_MAIN, stream(SUITE, VERSION, options.seed, OWN, "pictures", name))
         draws[name].offer(sample)
     for name, draw in draws.items():
         if rest := draw.offered - len(draw.samples):
-            rule = f"more than {MAX_MAIN} pictures of a thing; drawn by the seed"
+            rule = f"more than {MAX_MAIN} images of a thing; drawn by the seed"
             ledger.drop(UNIT, ANY_SOURCE, rule, name, rest)
     return draws
 
 
-def _read_pictures(
+def _read_images(
     reservoirs: Mapping[str, Reservoir[Sample]], folder: Path, ledger: Ledger
 ) -> dict[str, dict[Path, bytes]]:
-    """By thing the files of its pictures with small copies; those in tables are written into `folder`."""
-    pictures: dict[str, dict[Path, bytes]] = {name: {} for name in reservoirs}
+    """By thing the files of its images with small copies; those in tables are written into `folder`."""
+    images: dict[str, dict[Path, bytes]] = {name: {} for name in reservoirs}
     every = [(name, sample) for name, draw in reservoirs.items() for sample in draw.samples]
-    for number, (name, sample) in enumerate(sorted(every, key=lambda pair: reading_order(pair[1].picture))):
+    for number, (name, sample) in enumerate(sorted(every, key=lambda pair: reading_order(pair[1].image))):
         try:
-            raw, format = sample.read_picture()
+            raw, format = sample.read_image()
             grey = _grey(raw)
-        except Exception:  # noqa: BLE001  # a damaged picture raises whatever its decoder meets
-            ledger.drop(UNIT, ANY_SOURCE, "the picture cannot be read", sample.record_id)
+        except Exception:  # noqa: BLE001  # a damaged image raises whatever its decoder meets
+            ledger.drop(UNIT, ANY_SOURCE, "the image cannot be read", sample.record_id)
             continue
-        path = sample.picture.path
-        if isinstance(sample.picture, TableRow):
-            path = folder / f"{number:06d}-row-{sample.picture.row}.{format}"
+        path = sample.image.path
+        if isinstance(sample.image, TableRow):
+            path = folder / f"{number:06d}-row-{sample.image.row}.{format}"
             path.write_bytes(raw)
-        pictures[name][path] = grey
-    return {name: of_thing for name, of_thing in pictures.items() if of_thing}
+        images[name][path] = grey
+    return {name: of_thing for name, of_thing in images.items() if of_thing}
 
 
 def _grey(raw: bytes) -> bytes:
     from PIL import Image
 
-    with Image.open(io.BytesIO(raw)) as picture:
-        if fault := size_fault(*picture.size):
+    with Image.open(io.BytesIO(raw)) as image:
+        if fault := size_fault(*image.size):
             raise SnellenError(fault)
-        picture.draft("L", (64, 64))
-        return thumbnail(picture)
+        image.draft("L", (64, 64))
+        return thumbnail(image)
 
 
-def _unlike_pictures(
+def _unlike_images(
     greys: Mapping[str, Mapping[Path, bytes]], ledger: Ledger
 ) -> tuple[dict[str, list[Path]], list[str]]:
-    """By thing the pictures that do not look like an earlier one of it, and what is to be said of the others."""
+    """By thing the images that do not look like an earlier one of it, and what is to be said of the others."""
     every = [(name, path, grey) for name, of_thing in greys.items() for path, grey in of_thing.items()]
     near = find_near_copies([grey for _, _, grey in every], [name for name, _, _ in every])
     names = [f"{name}/{path.name}" for name, path, _ in every]
@@ -202,5 +202,5 @@ def _unlike_pictures(
     return things, near_copy_notes(near, names, "thing", keep=False)
 
 
-def _any_picture(paths: list[Path], seed: int, name: str, other: str) -> Path:
+def _any_image(paths: list[Path], seed: int, name: str, other: str) -> Path:
     return shuffled(paths, stream(SUITE, VERSION, seed, OWN, name, PurePosixPath(other).name))[0]

@@ -1,4 +1,4 @@
-"""The two released forms of VLM2-Bench: the authors' folder of JSONL and pictures, and VLMEvalKit's TSV.
+"""The two released forms of VLM2-Bench: the authors' folder of JSONL and images, and VLMEvalKit's TSV.
 
 Layout of the folder (the unpacked vlm2-bench_dataset.zip of Sterzhang/vlm2-bench) as the released scripts name it:
 `jsonl/{gc,oc,pc}/vanilla/*.jsonl` (the scripts spell one of them `vallina`) and `data/…` (`FOLDERS`). The TSV is
@@ -48,7 +48,7 @@ JSONL: Mapping[str, tuple[str, str]] = {
 """Folder under `jsonl/` and file of each task."""
 SPELLINGS = ("vanilla", "vallina")
 FOLDERS = {"gc": "data/gc/processed", "oc": "data/oc/original_obj", "pc": "data/pc/image/picks_face"}
-"""What the paths of pictures hang on."""
+"""What the paths of images hang on."""
 VIDEOS, EXTENSIONS = "data/pc/video/UNI", (".mp4", ".mov", ".avi")
 COLUMNS = ("index", "question", "answer", "category", "image")
 TSV_MD5 = "16f474bfc4e269c583468bf89139da8f"
@@ -71,7 +71,7 @@ class Slips:
 
     def notes(self) -> list[str]:
         """Lines for the card: one a kind of change, one about what was left out."""
-        skipped = f"{len(self.skipped)} records of fewer than two pictures left out: {', '.join(self.skipped)}"
+        skipped = f"{len(self.skipped)} records of fewer than two images left out: {', '.join(self.skipped)}"
         lines = [f"{change}: {count} records" for change, count in sorted(self.changes.items())]
         return [f"read leniently: {line}" for line in (*lines, *([skipped] if self.skipped else []))]
 
@@ -108,10 +108,10 @@ def read_folder(root: Path, tasks: Sequence[str], problems: list[str], slips: Sl
 
 
 def _media_files(root: Path, task: str, fields: Mapping[str, Any]) -> tuple[Path, ...]:
-    return (_video(root, fields["vid"]),) if task == "pc-vid" else _pictures(root, task, fields["images"])
+    return (_video(root, fields["vid"]),) if task == "pc-vid" else _images(root, task, fields["images"])
 
 
-def _pictures(root: Path, task: str, names: Sequence[str]) -> tuple[Path, ...]:
+def _images(root: Path, task: str, names: Sequence[str]) -> tuple[Path, ...]:
     folder = FOLDERS[task[:2]]
     if outside := [name for name in names if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts]:
         raise ValueError(f"images: {', '.join(outside)} leads out of {folder}")
@@ -128,7 +128,7 @@ def _video(root: Path, vid: str) -> Path:
 
 
 def read_tsv(path: Path, tasks: Sequence[str], problems: list[str], slips: Slips | None = None) -> list[Record]:
-    """Every record of the tasks, in order, streamed; pictures stay in the file (`store_tsv`).
+    """Every record of the tasks, in order, streamed; images stay in the file (`store_tsv`).
 
     With `slips`, answers that are only written in another way are read, and counted there.
     """
@@ -183,7 +183,7 @@ def _encoded(cell: str) -> list[str]:
 
 
 def tsv_rows(path: Path, problems: list[str]) -> Iterator[tuple[int, dict[str, Any]]]:
-    """(line, row) of a TSV, one at a time; cells hold whole pictures, so that the limit on their length is lifted."""
+    """(line, row) of a TSV, one at a time; cells hold whole images, so that the limit on their length is lifted."""
     try:
         with files.long_cells(), path.open(newline="", encoding="utf-8-sig") as file:
             reader = csv.DictReader(file, delimiter="\t")
@@ -197,7 +197,7 @@ def tsv_rows(path: Path, problems: list[str]) -> Iterator[tuple[int, dict[str, A
 
 
 def store_tsv(path: Path, lines: set[int], media: MediaFolder, problems: list[str]) -> dict[int, tuple[Media, ...]]:
-    """Keep the pictures of some lines, byte for byte. Returns them by line."""
+    """Keep the images of some lines, byte for byte. Returns them by line."""
     stored = {}
     for line, row in tsv_rows(path, problems):
         if line in lines:
@@ -213,15 +213,15 @@ def _store(media: MediaFolder, text: str) -> Media:
 
     try:
         raw = base64.b64decode(text.rpartition("base64,")[2], validate=True)
-        with Image.open(io.BytesIO(raw)) as picture:
-            size, format = picture.size, (picture.format or "").lower()
+        with Image.open(io.BytesIO(raw)) as image:
+            size, format = image.size, (image.format or "").lower()
     except (OSError, UnidentifiedImageError, binascii.Error) as error:
-        raise ValueError(f"image: not a readable picture ({error})") from None
-    return media.add(raw, "picture", {"jpeg": "jpg"}.get(format, format), size)
+        raise ValueError(f"image: not a readable image ({error})") from None
+    return media.add(raw, "image", {"jpeg": "jpg"}.get(format, format), size)
 
 
 def store_files(records: Sequence[Record], media: MediaFolder, problems: list[str]) -> dict[Path, Media]:
-    """Keep pictures and videos, byte for byte, each once."""
+    """Keep images and videos, byte for byte, each once."""
     stored: dict[Path, Media] = {}
     for record in records:
         for path in record.files:

@@ -72,7 +72,7 @@ def _digest(options: BuildOptions, root: Path) -> dict[str, str]:
 
 
 def _read(options: BuildOptions, root: Path) -> ReleasedItems:
-    """Read everything, then keep the pictures."""
+    """Read everything, then keep the images."""
     tasks, problems = _choose_tasks(options, root), list[str]()
     slips = Slips() if options.setting("reading", SETTINGS) == "lenient" else None
     records = (read_tsv if root.is_file() else read_folder)(root, tasks, problems, slips)
@@ -80,8 +80,8 @@ def _read(options: BuildOptions, root: Path) -> ReleasedItems:
     unusual = [*_unusual_counts(records, tasks), *(slips.notes() if slips else [])]
     notes = [*unusual, *_notes(records, _digest(options, root).get("tsv"))]
     chosen = _draw(records, options)
-    pictures = _store(root, chosen, MediaFolder(options.out / "media"))
-    return ReleasedItems(_items(chosen, pictures), notes, unusual)
+    images = _store(root, chosen, MediaFolder(options.out / "media"))
+    return ReleasedItems(_items(chosen, images), notes, unusual)
 
 
 RELEASED = ReleasedRecipe(
@@ -155,7 +155,7 @@ def _unit(record: Record) -> str:
 
 
 def _store(root: Path, records: Sequence[Record], media: MediaFolder) -> list[tuple[Media, ...]]:
-    """The pictures, or the video, of each record, kept byte for byte."""
+    """The images, or the video, of each record, kept byte for byte."""
     problems: list[str] = []
     if root.is_file():
         by_line = store_tsv(root, {record.line for record in records}, media, problems)
@@ -174,7 +174,7 @@ def _items(records: Sequence[Record], queries: Sequence[tuple[Media, ...]]) -> l
         # run on with the lines would tell the answer to whoever sees an id.
         numbers = stream(SUITE, VERSION, "ids", task).permutation(len(pairs))
         handles = [f"{task}-{int(number):04d}" for number in numbers]
-        stimuli: dict[tuple[str, ...], str] = {}  # the first handle of every set of pictures
+        stimuli: dict[tuple[str, ...], str] = {}  # the first handle of every set of images
         for handle, (record, query) in zip(handles, pairs, strict=True):
             stimulus = stimuli.setdefault(tuple(media.sha256 for media in query), handle)
             items.append(_item(record, handle, stimulus, query))
@@ -201,6 +201,6 @@ def _item(record: Record, handle: str, stimulus: str, query: tuple[Media, ...]) 
         version=VERSION,
         options=record.options,
         factors=record.factors,
-        measures={"pictures": float(record.pictures)} if record.pictures else {},
+        measures={"images": float(record.images)} if record.images else {},
         provenance={"source": record.location, "licence": LICENCE, **inline, **record.provenance},
     )

@@ -28,7 +28,7 @@ class Record:
     """One released question. `location` is its file and line.
 
     Records of one `group` are scored together. `mark` is the wording of a statement of Cpr, `p` or `n`. `files` are the
-    pictures or the video of a folder; of a TSV row the pictures stay in the file, at line `line`. `inline` says that
+    images or the video of a folder; of a TSV row the images stay in the file, at line `line`. `inline` says that
     the question still holds its choices, because writing them anew would change it. `note` is for the card.
     """
 
@@ -40,7 +40,7 @@ class Record:
     mark: str = ""
     options: tuple[Option, ...] = ()
     inline: bool = False
-    pictures: int = 0
+    images: int = 0
     files: tuple[Path, ...] = ()
     line: int = 0
     factors: Mapping[str, str] = field(default_factory=dict)
@@ -55,22 +55,22 @@ class _Line(BaseModel):
     type: str | None = None
 
 
-class _Pictured(_Line):
+class _Imaged(_Line):
     q_id: str | int
     images: list[str] = Field(min_length=2)
 
 
-class _Statement(_Pictured):
+class _Statement(_Imaged):
     gt_answer: Literal["T", "F"]
     edited_prompt: str | None = None
 
 
-class _Count(_Pictured):
+class _Count(_Imaged):
     gt_answer: int
     image_seq_len: int | None = None
 
 
-class _Group(_Pictured):
+class _Group(_Imaged):
     gt_answer: str
 
 
@@ -92,7 +92,7 @@ MODELS: Mapping[str, type[_Line]] = {
 
 
 class SkippedRecord(Exception):
-    """A record that the authors' scripts skip: it has fewer than two pictures."""
+    """A record that the authors' scripts skip: it has fewer than two images."""
 
 
 def without_slips(task: str, fields: Any) -> tuple[Any, str]:
@@ -104,7 +104,7 @@ def without_slips(task: str, fields: Any) -> tuple[Any, str]:
     if not isinstance(fields, dict):
         return fields, ""
     images = fields.get("images")
-    if issubclass(MODELS[task], _Pictured) and isinstance(images, list) and len(images) < 2:
+    if issubclass(MODELS[task], _Imaged) and isinstance(images, list) and len(images) < 2:
         raise SkippedRecord
     answer, kind = fields.get("gt_answer"), TASKS[task].kind
     same: Any = answer
@@ -129,7 +129,7 @@ def record_of(task: str, location: str, fields: Any, *, line: int = 0) -> Record
     Raises ValueError, whose text says all that is wrong with the line.
     """
     question = validate_line(MODELS[task], fields)
-    cells = _of_video(task, question) if isinstance(question, _Video) else _of_pictures(task, question)
+    cells = _of_video(task, question) if isinstance(question, _Video) else _of_images(task, question)
     cells["factors"] = ({"type": question.type} if question.type else {}) | cells.get("factors", {})
     return Record(location, task, line=line, **{"question": question.question, **cells})
 
@@ -144,10 +144,10 @@ def _of_video(task: str, video: _Video) -> dict[str, Any]:
     }
 
 
-def _of_pictures(task: str, line: _Line) -> dict[str, Any]:
+def _of_images(task: str, line: _Line) -> dict[str, Any]:
     assert isinstance(line, _Statement | _Count | _Group)
     main, mark = _id_parts(task, str(line.q_id))
-    cells: dict[str, Any] = {"group": f"{task}-{main}", "mark": mark, "pictures": len(line.images)}
+    cells: dict[str, Any] = {"group": f"{task}-{main}", "mark": mark, "images": len(line.images)}
     cells["provenance"] = {"q_id": str(line.q_id)}
     if isinstance(line, _Statement):
         return {**cells, **_statement(task, line, mark)}
@@ -200,7 +200,7 @@ def cue_of(instruction: str) -> str:
 def _count(counting: _Count) -> dict[str, Any]:
     length = len(counting.images)
     if not 1 <= counting.gt_answer <= length:
-        raise ValueError(f"gt_answer: {counting.gt_answer} is no count of {length} pictures")
+        raise ValueError(f"gt_answer: {counting.gt_answer} is no count of {length} images")
     note = f"image_seq_len is {counting.image_seq_len}" if counting.image_seq_len not in (None, length) else ""
     return {
         "answer": counting.gt_answer,
@@ -211,7 +211,7 @@ def _count(counting: _Count) -> dict[str, Any]:
 
 
 def _pattern(length: int, largest_group: int) -> str:
-    """The only pattern of Table 5 in which so many pictures show the same one (`AAB`)."""
+    """The only pattern of Table 5 in which so many images show the same one (`AAB`)."""
     return "A" * largest_group + ascii_uppercase[1 : 1 + length - largest_group]
 
 

@@ -32,6 +32,8 @@ from snellen.suites.vlm2_bench.published import (
     HUMAN,
     HUMAN_GAP,
     HUMAN_VID,
+    IMAGES_OF_A_PERSON,
+    IMAGES_OF_AN_OBJECT,
     JUDGE_AGREED,
     JUDGE_CHECKED,
     JUDGE_CHECKED_A_MODEL,
@@ -39,17 +41,15 @@ from snellen.suites.vlm2_bench.published import (
     JUDGE_RATE,
     LENGTHS,
     MORE_QUESTIONS_THAN,
-    OBJECT_PICTURES,
+    OBJECT_IMAGES,
     OBJECT_TYPES,
     OBJECTS_A_TYPE,
     OPEN_MODEL_NAMES,
     OPEN_MODELS,
     PAIRS,
     PEOPLE_ABOVE_OBJECTS,
+    PEOPLE_IMAGES,
     PEOPLE_OF_EACH,
-    PEOPLE_PICTURES,
-    PICTURES_OF_A_PERSON,
-    PICTURES_OF_AN_OBJECT,
     PRINTED_FORMATS,
     QUERIES,
     QUESTIONS,
@@ -299,29 +299,27 @@ def _one_subject(patterns: Sequence[str]) -> list[str]:
 
 def _sequences() -> Iterator[PrintedNumber]:
     objects = OBJECT_TYPES * OBJECTS_A_TYPE
-    of_object = PICTURES_OF_AN_OBJECT + DISTRACTORS_OF_AN_OBJECT
-    yield DerivedNumber("appendix 4", "Pictures of objects: types x objects x 8", OBJECT_PICTURES, objects * of_object)
+    of_object = IMAGES_OF_AN_OBJECT + DISTRACTORS_OF_AN_OBJECT
+    yield DerivedNumber("appendix 4", "Images of objects: types x objects x 8", OBJECT_IMAGES, objects * of_object)
     yield DerivedNumber(
         "Figure 8",
-        "Pictures of objects, with its four objects a type",
-        OBJECT_PICTURES,
+        "Images of objects, with its four objects a type",
+        OBJECT_IMAGES,
         OBJECT_TYPES * FIGURE_8_OBJECTS_A_TYPE * of_object,
         known_reason="the figure is wrong: 360 sequences of nine patterns need five objects a type, as the text has",
     )
     people = RACES * GENDERS * PEOPLE_OF_EACH
-    yield DerivedNumber(
-        "appendix 5", "Pictures of people: 3 x 2 x 5 x 4", PEOPLE_PICTURES, people * PICTURES_OF_A_PERSON
-    )
+    yield DerivedNumber("appendix 5", "Images of people: 3 x 2 x 5 x 4", PEOPLE_IMAGES, people * IMAGES_OF_A_PERSON)
     sequences = {"oc": len(PATTERNS_OC) * objects, "pc": sum(PC_COUNTS.values())}
     yield from by_subject("appendix 4, 5", "Sequences: sum over patterns", SEQUENCES, sequences)
     lengths = {
-        f"{length} pictures": objects * sum(len(pattern) == length for pattern in PATTERNS_OC)
+        f"{length} images": objects * sum(len(pattern) == length for pattern in PATTERNS_OC)
         for length in LENGTHS["oc-cnt"]
     }
     yield from by_subject(
         "appendix 4",
         "OC-Cnt questions by length: objects x patterns",
-        {f"{length} pictures": count for length, count in LENGTHS["oc-cnt"].items()},
+        {f"{length} images": count for length, count in LENGTHS["oc-cnt"].items()},
         lengths,
     )
     yield from _questions_of_sequences(objects)

@@ -179,8 +179,8 @@ def cases(run: Run, method_changes: Sequence[Change]) -> Iterator[ReportSection]
             if len(replies) < len(keys):
                 continue  # a limit may have cut a pair
             texts = [DASH if reply.text is None else shorten(reply.text) for reply in replies]
-            pictures = " ".join(media.sha256[:8] for media in item.query)
-            question, name = shorten(core(item.question), 200), f"{item.item_id} ({pictures})"
+            images = " ".join(media.sha256[:8] for media in item.query)
+            question, name = shorten(core(item.question), 200), f"{item.item_id} ({images})"
             answer = _right_answer(item, replies[0])
             lines.append([", ".join(_change_cells(change)[:2]), turn, name, question, answer, *texts])
     if not lines:
@@ -188,11 +188,11 @@ def cases(run: Run, method_changes: Sequence[Change]) -> Iterator[ReportSection]
     note = (
         f"At most {MAX_CASES} units a direction, subject and method, drawn at random: the question without its rules, "
         "the right answer, and what was replied plainly and with the method (the first repeat; the middle of long "
-        "replies is left out). Both statements of a pair are shown, for they count only together. Pictures are named "
+        "replies is left out). Both statements of a pair are shown, for they count only together. Images are named "
         "by the beginning of their files' names in the item set. Three cases show how errors look, not how frequent "
         "they are."
     )
-    names = ["subject, method", "turned", "item (pictures)", "question", "right", "plainly", "with it"]
+    names = ["subject, method", "turned", "item (images)", "question", "right", "plainly", "with it"]
     yield ReportSection(
         "Cases: plain and with a method", note, pd.DataFrame(lines, columns=names), None, "cases", detail=True
     )

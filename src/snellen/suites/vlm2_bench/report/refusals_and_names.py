@@ -1,6 +1,6 @@
 """Replies about people that decline to answer, or that name somebody (Finding IX), told by patterns alone.
 
-The paper finds that models asked to reason about two pictures of a person first say who it is, and then do worse on
+The paper finds that models asked to reason about two images of a person first say who it is, and then do worse on
 people they do not know. Nothing but the reply is looked at: no list of names, no model.
 """
 
@@ -66,7 +66,7 @@ Yes You Young"""
 _HEADING_WORDS = """Analysis Answer Appearance Background Beard Body Choice Choices Clothing Color Colour Comparison
 Conclusion Context Details Eye Eyes Eyebrows Expression Face Faces Facial False Feature Features Female Hair Hairline
 Hairstyle Image Images Individual Individuals Jaw Jawline Look Male Man Men Mouth Nose Observation Observations Option
-Options People Person Persons Photo Photos Picture Pictures Question Reasoning Shape Skin Smile Statement Step
+Options People Person Persons Photo Photos Image Images Question Reasoning Shape Skin Smile Statement Step
 Structure Summary Tone True Woman Women"""
 OPENERS, HEADING_WORDS = frozenset(_OPENERS.split()), frozenset(_HEADING_WORDS.split())
 """Words written large where a sentence or heading begins (no first name), and words of headings (no name at all)."""

@@ -65,7 +65,7 @@ def statements(run: Run) -> Iterator[ReportSection]:
         "Percent of the readable answers that call a statement true, with 95 % interval (pairs drawn again), beside "
         "the percent of these statements that are. Then percent of the pairs that were answered so; the positive "
         "statement (of Mat and Trk the right one) comes first. In Mat and Trk only T-F is right; in Cpr T-F where all "
-        "pictures show the same, else F-T; T-T and F-F contradict themselves. A bias is flagged where three things "
+        "images show the same, else F-T; T-T and F-F contradict themselves. A bias is flagged where three things "
         f"hold: the {100 * FLAG_LEVEL:.0f} % interval leaves out the percent that is true, the two lie at least "
         f"{100 * FLAG_GAP:.0f} points apart, and the pair accuracy is not above its chance by its 95 % interval. Who "
         "guesses or knows is so hardly ever flagged; who leans to one side and yet solves pairs is not flagged either."
@@ -145,29 +145,29 @@ def _chosen_cell(chosen: Sequence[Any], right: Sequence[Any], option: Any, clust
 
 
 def counts(run: Run) -> Iterator[ReportSection]:
-    """Which numbers are said in Cnt, by how many pictures there are, and how far they lie from the truth."""
+    """Which numbers are said in Cnt, by how many images there are, and how far they lie from the truth."""
     lines = []
     for task in COUNTS:
         for arm, part in _answers_by_arm(run, task):
             length = part["item_id"].map(lambda name: len(run.items.by_id[name].query))
-            for pictures in sorted(set(length)):
-                lines.append([*arm, task, pictures, *_count_cells(part[length == pictures], arm, pictures)])
+            for images in sorted(set(length)):
+                lines.append([*arm, task, images, *_count_cells(part[length == images], arm, images)])
     if not lines:
         return
     max_count = max(line[3] for line in lines)
     lines = [[*line[:-1], *[""] * (max_count - line[3]), line[-1]] for line in lines]
     note = (
-        "Readable answers by the number of pictures: the mean of count said minus true count, with 95 % interval (no "
+        "Readable answers by the number of images: the mean of count said minus true count, with 95 % interval (no "
         "interval where all errors are alike), then how often each count was said in percent, and in parentheses how "
-        "often it was right. `other` are counts that the pictures do not allow."
+        "often it was right. `other` are counts that the images do not allow."
     )
     counts_said = [f"said {n}" for n in range(1, max_count + 1)]
-    names = ["subject", "condition", "task", "pictures", "answers", "mean error", *counts_said, "other"]
+    names = ["subject", "condition", "task", "images", "answers", "mean error", *counts_said, "other"]
     frame = pd.DataFrame(lines, columns=names)
     yield ReportSection("Which counts are said in Cnt", note, frame, None, "counts")
 
 
-def _count_cells(part: pd.DataFrame, arm: Arm, picture_count: int) -> list[Any]:
+def _count_cells(part: pd.DataFrame, arm: Arm, image_count: int) -> list[Any]:
     """Answers, mean error, a cell a possible count, and the share of impossible ones."""
     answers, true = part["prediction"].astype(int), part["truth"].astype(int)
     total = len(part)
@@ -175,13 +175,13 @@ def _count_cells(part: pd.DataFrame, arm: Arm, picture_count: int) -> list[Any]:
     def count_cell(n: int) -> str:
         return f"{percent(float((answers == n).mean()), total)} ({percent(float((true == n).mean()), total)})"
 
-    other = float((~answers.between(1, picture_count)).mean())
-    error = mean_error((answers - true).to_numpy(float), part["cluster_id"].to_numpy(str), arm, picture_count)
-    return [total, error, *map(count_cell, range(1, picture_count + 1)), percent(other, total)]
+    other = float((~answers.between(1, image_count)).mean())
+    error = mean_error((answers - true).to_numpy(float), part["cluster_id"].to_numpy(str), arm, image_count)
+    return [total, error, *map(count_cell, range(1, image_count + 1)), percent(other, total)]
 
 
-def mean_error(errors: Any, clusters: Any, arm: Arm, picture_count: int) -> str:
+def mean_error(errors: Any, clusters: Any, arm: Arm, image_count: int) -> str:
     """The mean of said minus true, signed, with its interval where one can be told."""
     text = f"{np.mean(errors):+.2f}"
-    low, high, _ = mean_interval(errors, clusters, None, stream("vlm2-bench", "counts", *arm, picture_count))
+    low, high, _ = mean_interval(errors, clusters, None, stream("vlm2-bench", "counts", *arm, image_count))
     return text if math.isnan(low) else with_interval(text, f"{low:+.2f}", f"{high:+.2f}")

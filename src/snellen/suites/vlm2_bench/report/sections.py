@@ -120,7 +120,7 @@ def _table_note(rows: Mapping[str, pd.DataFrame], tasks: Sequence[str]) -> str:
     sentences = [
         "Percent with 95 % interval: pairs of statements both right (mat, trk, cpr), nearness of the count (cnt), "
         "right answers (grp), and the judge's score over the best one (vid). The paper's footnote leaves VID out of "
-        "the average, its preprint counts it, so both means are given: of the eight tasks with pictures, and of all "
+        "the average, its preprint counts it, so both means are given: of the eight tasks with images, and of all "
         "nine, each only where all of its tasks were answered under that condition."
     ]
     if missing := [task for task in COLUMNS if task not in tasks]:
@@ -135,7 +135,7 @@ def _table_note(rows: Mapping[str, pd.DataFrame], tasks: Sequence[str]) -> str:
             )
     sentences.append(
         "Chance: the paper lets one guess decide both statements of cpr (50); two independent guesses get 25. That of "
-        "cnt follows from the numbers of pictures of the questions asked."
+        "cnt follows from the numbers of images of the questions asked."
     )
     return " ".join(sentences)
 
@@ -152,7 +152,7 @@ def as_printed() -> ReportSection:
         "Percent as printed. The footnote of Table 1 says that VID is left out of its averages, but in the preprint "
         "those of models and people are means of nine columns; only that of chance, which has no ninth, is a mean of "
         "eight. The camera-ready prints means of eight. For people it has 91.00 in oc-grp and so 94.44. These numbers "
-        "come from other pictures and subjects than those examined here."
+        "come from other images and subjects than those examined here."
     )
     means = ["mean of eight", "mean of nine"]
     names = ["", *COLUMNS, "printed average", *means, "average in the camera-ready"]

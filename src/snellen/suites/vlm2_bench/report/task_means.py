@@ -1,4 +1,4 @@
-"""Means over tasks, each task counting alike, with an interval that knows that tasks share pictures."""
+"""Means over tasks, each task counting alike, with an interval that knows that tasks share images."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class TaskMean(NamedTuple):
 def task_mean(parts: Sequence[pd.DataFrame], *key: str) -> TaskMean:
     """The plain mean of the means of several tasks, whose units are `parts` (columns value and cluster).
 
-    Tasks of a family share pictures, so that whole clusters are drawn again over all tasks at once (bootstrap-t). What
+    Tasks of a family share images, so that whole clusters are drawn again over all tasks at once (bootstrap-t). What
     is drawn are linearised values, average + N / (tasks n_t) (value - mean_t), whose mean over all N units is the
     average. NaN where there is no interval. `key` names the draws.
     """

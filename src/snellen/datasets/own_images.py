@@ -1,4 +1,4 @@
-"""Labelled pictures of the user's own: a folder a class, a CSV file of paths and classes, or a Hugging Face dataset."""
+"""Labelled images of the user's own: a folder a class, a CSV file of paths and classes, or a Hugging Face dataset."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from snellen.core.user_files import file_fault, read_text
 from snellen.datasets.formats.class_folders import SPLITS
 from snellen.datasets.formats.file_tree import SUFFIXES
 from snellen.datasets.hub_tables import Shard, ShardReader, TableRow, find_shards, open_shard
+from snellen.datasets.image_files import ImageFile
 from snellen.datasets.inventory import Note
-from snellen.datasets.picture_files import PictureFile
-from snellen.datasets.sample import Sample, labelled_picture
+from snellen.datasets.sample import Sample, labelled_image
 
 OWN = "own"
-"""What the source of such pictures is called."""
+"""What the source of such images is called."""
 MAX_LABEL, MAX_LABELS = 200, 10_000
 """Characters of a class, and classes: more are ids, taken for classes."""
 PATH_COLUMNS = ("path", "file", "filename", "file_name", "image")
@@ -32,15 +32,15 @@ HIDDEN = (".", "__MACOSX")
 """How names begin that are left out without a word."""
 
 
-def read_own_pictures(
+def read_own_images(
     path: Path, images: Path | None = None, columns: Sequence[str] = CLASS_COLUMNS, *, ids: bool = False
 ) -> Iterator[Sample | Note]:
-    """One sample a picture, of one class, always in the same order; a note for what is left out.
+    """One sample an image, of one class, always in the same order; a note for what is left out.
 
-    `path` is a folder with one folder a class (the nearest one around a picture that is not called train, test, val or
+    `path` is a folder with one folder a class (the nearest one around an image that is not called train, test, val or
     images), a CSV file with the columns path and class, paths from `images` or else from its own folder, or a dataset
     folder of shards (`hub_tables`), in which `columns` are those that may hold the class, with `ids` numbers too. No
-    picture is opened. Raises SnellenError for another kind of file, one that cannot be read, and for too many classes.
+    image is opened. Raises SnellenError for another kind of file, one that cannot be read, and for too many classes.
     """
     if shards := find_shards(path) if path.exists() else []:
         return _few_labels(path, _shard_rows(path, shards, columns, ids))
@@ -67,7 +67,7 @@ def _few_labels(path: Path, records: Iterable[Sample | Note]) -> Iterator[Sample
 def refuse_many_labels(path: Path, labels: Collection[str]) -> None:
     """Raise SnellenError where there are more classes than anybody names."""
     if len(labels) > MAX_LABELS:
-        raise SnellenError(f"{path}: more than {MAX_LABELS} classes; are these ids? Give the class of each picture")
+        raise SnellenError(f"{path}: more than {MAX_LABELS} classes; are these ids? Give the class of each image")
 
 
 def shard_name(root: Path, path: Path) -> str:
@@ -79,15 +79,15 @@ def _shard_rows(root: Path, shards: Sequence[Path], columns: Sequence[str], ids:
     reader = ShardReader()
     for shard in map(open_shard, shards):
         name = shown_name(shard_name(root, shard.path))
-        picture_column, label_column = shard.picture_column(), shard.label_column(columns)
+        image_column, label_column = shard.image_column(), shard.label_column(columns)
         class_names = shard.class_names(label_column)
         if class_names is None and not ids:
             _refuse_numbers(shard, label_column)
         for number, row in enumerate(shard.rows([label_column])):
             label = clean_label(label_text(row[label_column], class_names))
             if label:
-                picture = TableRow(reader, shard, picture_column, number)
-                raw = labelled_picture(f"{name}#{number}", picture, label, "")
+                image = TableRow(reader, shard, image_column, number)
+                raw = labelled_image(f"{name}#{number}", image, label, "")
                 yield Sample(source=OWN, licence="", **vars(raw))
             else:
                 yield Note("odd", "row without a class, or of one too long or no text", shown_name(f"{name}#{number}"))
@@ -141,9 +141,9 @@ def _class_folders(root: Path) -> Iterator[Sample | Note]:
         for file_name in sorted(name for name in file_names if not name.startswith(HIDDEN)):
             record = (below / file_name).as_posix()
             if Path(file_name).suffix.lower() not in SUFFIXES:
-                yield Note("odd", "not a picture by its suffix", shown_name(record))
+                yield Note("odd", "not an image by its suffix", shown_name(record))
             elif not name:
-                yield Note("odd", "picture outside a class folder", shown_name(record))
+                yield Note("odd", "image outside a class folder", shown_name(record))
             else:
                 yield _sample(record, root / record, name)
 
@@ -154,7 +154,7 @@ def _sample(record: str, path: Path, label: str) -> Sample | Note:
         return Note("odd", "a name that is empty, too long or no text", shown_name(record))
     if fault := file_fault(path):
         return Note("unreadable", fault, shown_name(record))
-    return Sample(source=OWN, licence="", **vars(labelled_picture(record, PictureFile(path), clean, "")))
+    return Sample(source=OWN, licence="", **vars(labelled_image(record, ImageFile(path), clean, "")))
 
 
 def _table(path: Path, images: Path) -> Iterator[Sample | Note]:
@@ -166,11 +166,11 @@ def _table(path: Path, images: Path) -> Iterator[Sample | Note]:
         location = f"{path.name} row {number}"
         record = path_within(images, row[path_column])
         if not record:
-            message = "picture outside the folder; give --source images=DIR" if row[path_column] else "row without path"
+            message = "image outside the folder; give --source root=DIR" if row[path_column] else "row without path"
             yield Note("odd", message, location)
         elif record in labels:
             same = labels[record] == row[class_column]
-            yield Note("odd", f"a picture twice, {'in one class' if same else 'in two classes; the first'}", location)
+            yield Note("odd", f"an image twice, {'in one class' if same else 'in two classes; the first'}", location)
         else:
             labels[record] = row[class_column]
             yield _sample(record, images / record, row[class_column])
@@ -201,7 +201,7 @@ def read_csv(path: Path) -> list[dict[str, str]]:
         reason = error.strerror if isinstance(error, OSError) else error
         raise SnellenError(f"{path}: not a CSV file in UTF-8 ({reason}); save it again") from error
     if not cells:
-        raise SnellenError(f"{path}: has no row below its header; write one a picture")
+        raise SnellenError(f"{path}: has no row below its header; write one an image")
     return [{name: row[n].strip() if n < len(row) else "" for n, name in enumerate(names)} for row in cells]
 
 

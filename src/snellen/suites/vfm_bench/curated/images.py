@@ -1,4 +1,4 @@
-"""From records of real datasets to the classes that compete: drawn, read, and without a picture in two places."""
+"""From records of real datasets to the classes that compete: drawn, read, and without an image in two places."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from snellen.datasets.sample import Sample
 from snellen.suites.vfm_bench.curated.datasets import ROW_OF_DATASET, Industry, Level, TableRow
 from snellen.suites.vfm_bench.items import SHOTS, SUITE, VERSION
 
-MIN_PICTURES, MIN_CLASSES = SHOTS + 1, 2
-"""Pictures a class needs (five to show beside the one asked about), and classes a task needs."""
+MIN_IMAGES, MIN_CLASSES = SHOTS + 1, 2
+"""Images a class needs (five to show beside the one asked about), and classes a task needs."""
 READ_AHEAD = 64
-"""Pictures whose bytes are in memory together."""
-UNIT = "pictures, classes or tasks"
+"""Images whose bytes are in memory together."""
+UNIT = "images, classes or tasks"
 """What the ledger counts."""
 NOT_COMPETING = "nothing to tell them from"
 LENT: Mapping[tuple[str, str], tuple[str, ...]] = {("COD10K", OPEN): ("CAMO", "NC4K")}
@@ -37,8 +37,8 @@ LENT: Mapping[tuple[str, str], tuple[str, ...]] = {("COD10K", OPEN): ("CAMO", "N
 
 
 @dataclass(frozen=True)
-class Picture:
-    """One picture of a class: its bytes, the record it comes from, and the region that decides, in pixels.
+class ClassImage:
+    """One image of a class: its bytes, the record it comes from, and the region that decides, in pixels.
 
     `grey` is a small copy (`near_copies.thumbnail`); `turned` is one that a note in its header turns.
     """
@@ -54,10 +54,10 @@ class Picture:
 
 @dataclass(frozen=True)
 class Concept:
-    """A class and its pictures, no two of the same bytes."""
+    """A class and its images, no two of the same bytes."""
 
     label: str
-    pictures: tuple[Picture, ...]
+    images: tuple[ClassImage, ...]
 
 
 @dataclass(frozen=True)
@@ -85,8 +85,8 @@ def read_records(folders: Mapping[str, Path]) -> Iterator[Sample]:
         yield from DATASETS.get(name).samples(path)
 
 
-def draw_records(records: Iterable[Sample], sources: Sequence[str], max_pictures: int, seed: int) -> Draws:
-    """At most `max_pictures` records of every class, by the seed; sources that take a class in draw theirs (`LENT`)."""
+def draw_records(records: Iterable[Sample], sources: Sequence[str], max_images: int, seed: int) -> Draws:
+    """At most `max_images` records of every class, by the seed; sources that take a class in draw theirs (`LENT`)."""
     draws: dict[tuple[str, str], dict[str, Reservoir[Sample]]] = {}
     for record in records:
         for source in (record.source, *LENT.get((record.source, record.label), ())):
@@ -95,7 +95,7 @@ def draw_records(records: Iterable[Sample], sources: Sequence[str], max_pictures
             classes = draws.setdefault((source, record.object), {})
             if record.label not in classes:
                 rng = stream(SUITE, VERSION, seed, "pictures", source, record.object, record.label)
-                classes[record.label] = Reservoir[Sample](max_pictures, rng)
+                classes[record.label] = Reservoir[Sample](max_images, rng)
             classes[record.label].offer(record)
     return draws
 
@@ -111,8 +111,8 @@ def keep_classes(draws: Draws, max_classes: int, seed: int, ledger: Ledger) -> D
         for label, draw in classes.items():
             name = " ".join(label.casefold().split())
             example = f"{source}/{object_name}/{label}"
-            if draw.offered < MIN_PICTURES:
-                ledger.drop(UNIT, ANY_SOURCE, f"fewer than {MIN_PICTURES} pictures", example)
+            if draw.offered < MIN_IMAGES:
+                ledger.drop(UNIT, ANY_SOURCE, f"fewer than {MIN_IMAGES} images", example)
             elif name in labels_by_name:
                 rule = f"no reply could tell the name from that of {labels_by_name[name]!r}"
                 ledger.drop(UNIT, ANY_SOURCE, rule, example)
@@ -134,7 +134,7 @@ def keep_classes(draws: Draws, max_classes: int, seed: int, ledger: Ledger) -> D
 
 
 class RecordContent(NamedTuple):
-    """What a record holds: bytes as they are, format, (width, height), deciding region in pixels; see `Picture`."""
+    """What a record holds: bytes as they are, format, (width, height), deciding region in pixels; see `Image`."""
 
     raw: bytes
     format: str
@@ -146,31 +146,31 @@ class RecordContent(NamedTuple):
 
 def _read_bytes(record: Sample) -> tuple[bytes, str] | None:
     try:
-        return record.read_picture()
+        return record.read_image()
     except (SnellenError, OSError, ValueError, SyntaxError):
         return None
 
 
 def read_content(record: Sample, content: tuple[bytes, str] | None) -> RecordContent | str:
-    """What a record holds, or why it cannot be used; `content` is the picture's bytes and format, None for damage.
+    """What a record holds, or why it cannot be used; `content` is the image's bytes and format, None for damage.
 
-    The picture is decoded once, so that no subject meets a damaged one.
+    The image is decoded once, so that no subject meets a damaged one.
     """
     from PIL import Image
 
     if content is None:
-        return "the picture cannot be read"
+        return "the image cannot be read"
     raw, format = content
     try:
-        with Image.open(io.BytesIO(raw)) as picture:
-            size = picture.size
+        with Image.open(io.BytesIO(raw)) as image:
+            size = image.size
             if size_fault(*size):
-                return "the picture is larger than 64 million pixels; shrink it first"
-            picture.draft("L", (64, 64))  # of JPEG only an eighth is decoded: enough to find where it breaks off
-            picture.load()
-            grey, turned = thumbnail(picture), is_turned(picture)
+                return "the image is larger than 64 million pixels; shrink it first"
+            image.draft("L", (64, 64))  # of JPEG only an eighth is decoded: enough to find where it breaks off
+            image.load()
+            grey, turned = thumbnail(image), is_turned(image)
     except (SnellenError, OSError, ValueError, SyntaxError, Image.DecompressionBombError):
-        return "the picture cannot be read"
+        return "the image cannot be read"
     try:
         box = record.annotations[0].find_box()
     except SnellenError:
@@ -179,7 +179,7 @@ def read_content(record: Sample, content: tuple[bytes, str] | None) -> RecordCon
 
 
 def _within(box: Box, size: tuple[int, int]) -> Box | None:
-    """The part of a box that lies in the picture."""
+    """The part of a box that lies in the image."""
     x1, y1, x2, y2 = max(0.0, box[0]), max(0.0, box[1]), min(float(size[0]), box[2]), min(float(size[1]), box[3])
     return (x1, y1, x2, y2) if x1 < x2 and y1 < y2 else None
 
@@ -192,14 +192,14 @@ def read_tasks(
     tick: Callable[[int], None] = lambda count: None,
     row_of_source: Mapping[str, TableRow] = ROW_OF_DATASET,
 ) -> list[ConceptTask]:
-    """Read and keep every picture, `READ_AHEAD` at a time; `tick` is told how many they were.
+    """Read and keep every image, `READ_AHEAD` at a time; `tick` is told how many they were.
 
     `row_of_source` has industry and level.
     """
     tasks = []
     samples = [sample for classes in draws.values() for draw in classes.values() for sample in draw.samples]
-    samples.sort(key=lambda sample: reading_order(sample.picture))
-    by_record: dict[int, Picture] = {}
+    samples.sort(key=lambda sample: reading_order(sample.image))
+    by_record: dict[int, ClassImage] = {}
     with ThreadPoolExecutor(max(1, workers)) as pool:
         for start in range(0, len(samples), READ_AHEAD):
             batch = samples[start : start + READ_AHEAD]
@@ -208,11 +208,11 @@ def read_tasks(
             by_record |= _keep_readable(zip(batch, contents, strict=True), media, ledger)
             tick(len(batch))
     for (source, object_name), classes in draws.items():
-        pictures = {
+        images = {
             label: [by_record[id(sample)] for sample in draw.samples if id(sample) in by_record]
             for label, draw in classes.items()
         }
-        concepts = unambiguous(f"{source}/{object_name}", pictures, ledger)
+        concepts = unambiguous(f"{source}/{object_name}", images, ledger)
         if len(concepts) >= MIN_CLASSES:
             row = row_of_source[source]
             tasks.append(ConceptTask(source, object_name, row.industry, row.level, concepts))
@@ -223,41 +223,39 @@ def read_tasks(
 
 def _keep_readable(
     contents: Iterable[tuple[Sample, RecordContent | str]], media: MediaFolder, ledger: Ledger
-) -> dict[int, Picture]:
+) -> dict[int, ClassImage]:
     """By the identity of the sample: a record may be drawn for two tasks."""
-    pictures = {}
+    images = {}
     for record, content in contents:
         if isinstance(content, str):
             ledger.drop(UNIT, ANY_SOURCE, content, f"{record.source}/{record.record_id}")
         else:
-            stored = media.add(content.raw, "picture", content.format, content.size)
-            pictures[id(record)] = Picture(
+            stored = media.add(content.raw, "image", content.format, content.size)
+            images[id(record)] = ClassImage(
                 stored, record.source, record.record_id, record.licence, content.box, content.grey, content.turned
             )
-    return pictures
+    return images
 
 
-def unambiguous(task: str, pictures: Mapping[str, Sequence[Picture]], ledger: Ledger) -> tuple[Concept, ...]:
-    """The classes of a task without pictures that two of them share, each picture once, by bytes; those with enough.
+def unambiguous(task: str, images: Mapping[str, Sequence[ClassImage]], ledger: Ledger) -> tuple[Concept, ...]:
+    """The classes of a task without images that two of them share, each image once, by bytes; those with enough.
 
-    A picture in two classes has no right answer. Of copies within a class the first stays.
+    An image in two classes has no right answer. Of copies within a class the first stays.
     """
-    classes_of = Counter(
-        sha for of_class in pictures.values() for sha in {picture.media.sha256 for picture in of_class}
-    )
+    classes_of = Counter(sha for of_class in images.values() for sha in {image.media.sha256 for image in of_class})
     concepts = []
-    for label, of_class in pictures.items():
-        by_hash: dict[str, Picture] = {}
-        for picture in of_class:
-            sha, example = picture.media.sha256, f"{picture.source}/{picture.record}"
+    for label, of_class in images.items():
+        by_hash: dict[str, ClassImage] = {}
+        for image in of_class:
+            sha, example = image.media.sha256, f"{image.source}/{image.record}"
             if classes_of[sha] > 1:
                 ledger.drop(UNIT, ANY_SOURCE, "the same bytes are in two classes of the task", example)
             elif sha in by_hash:
                 ledger.drop(UNIT, ANY_SOURCE, "a copy of another one of its class", example)
             else:
-                by_hash[sha] = picture
-        if len(by_hash) >= MIN_PICTURES:
+                by_hash[sha] = image
+        if len(by_hash) >= MIN_IMAGES:
             concepts.append(Concept(label, tuple(by_hash.values())))
         else:
-            ledger.drop(UNIT, ANY_SOURCE, f"fewer than {MIN_PICTURES} different pictures", f"{task}/{label}")
+            ledger.drop(UNIT, ANY_SOURCE, f"fewer than {MIN_IMAGES} different images", f"{task}/{label}")
     return tuple(concepts)

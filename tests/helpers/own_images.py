@@ -1,4 +1,4 @@
-"""Toy pictures as a user might have them: a folder a class, each picture another one."""
+"""Toy images as a user might have them: a folder a class, each image another one."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from snellen.core.seeds import stream
 SIZE = (24, 20)
 
 
-def draw_picture(path: Path, *key: str | int, size: tuple[int, int] = SIZE) -> Path:
-    """A picture of noise that its key decides, in whatever format the name says."""
+def draw_image(path: Path, *key: str | int, size: tuple[int, int] = SIZE) -> Path:
+    """An image of noise that its key decides, in whatever format the name says."""
     path.parent.mkdir(parents=True, exist_ok=True)
     pixels = stream("own picture", *key).integers(0, 256, (size[1], size[0], 3), dtype=np.uint8)
     Image.fromarray(pixels).save(path)
@@ -25,10 +25,10 @@ def draw_picture(path: Path, *key: str | int, size: tuple[int, int] = SIZE) -> P
 
 
 def class_folders(root: Path, count: int, *labels: str) -> Path:
-    """So many pictures of each class in a folder of its own."""
+    """So many images of each class in a folder of its own."""
     for label in labels:
         for k in range(count):
-            draw_picture(root / label / f"{k}.png", label, k)
+            draw_image(root / label / f"{k}.png", label, k)
     return root
 
 
@@ -36,8 +36,8 @@ BOX_CLASSES = {"ball": (210, 30, 30), "crate": (30, 40, 210)}
 BOX_SIDE = 24
 
 
-def boxed_pictures(images: Path, count: int) -> list[dict[str, Any]]:
-    """Pictures of four by three cells, with one or two plain balls and crates, and a row for each.
+def boxed_images(images: Path, count: int) -> list[dict[str, Any]]:
+    """Images of four by three cells, with one or two plain balls and crates, and a row for each.
 
     Things never touch, so that truth about them is plain. The first ball lies left above, left below, right above or
     right below of the first crate by turns. Depths are whole metres and a half; orientations take turns.
@@ -93,7 +93,7 @@ def write_coco(path: Path, rows: Sequence[Mapping[str, Any]]) -> Path:
 
 
 def write_yolo(folder: Path, rows: Sequence[Mapping[str, Any]]) -> Path:
-    """The rows as YOLO labels: the class's number, then middle and extent as shares of the picture."""
+    """The rows as YOLO labels: the class's number, then middle and extent as shares of the image."""
     folder.mkdir()
     (folder / "classes.txt").write_text("\n".join(BOX_CLASSES))
     width, height = 4 * BOX_SIDE, 3 * BOX_SIDE

@@ -1,4 +1,4 @@
-"""Pictures, masks and depths that are files of their own, and videos of which one frame is the picture."""
+"""Images, masks and depths that are files of their own, and videos of which one frame is the image."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class PictureFile:
-    """A picture file."""
+class ImageFile:
+    """An image file."""
 
     path: Path
 
     def read(self, location: str) -> tuple[bytes, str]:
-        """See `Picture`. The bytes are the file's own."""
+        """See `Image`. The bytes are the file's own."""
         raw = _read_bytes(self.path)
-        return raw, picture_format(raw, location)
+        return raw, image_format(raw, location)
 
     def inspect(self, location: str) -> tuple[int, int]:
-        """See `Picture` and `inspect_file`."""
+        """See `Image` and `inspect_file`."""
         return inspect_file(self.path)
 
 
 @dataclass(frozen=True)
 class MaskFiles:
-    """One or more mask files of one picture: what any of them marks (any pixel but 0) is marked."""
+    """One or more mask files of one image: what any of them marks (any pixel but 0) is marked."""
 
     paths: tuple[Path, ...]
 
@@ -44,13 +44,13 @@ class MaskFiles:
         union: Image.Image | None = None
         for path in self.paths:
             try:
-                with Image.open(io.BytesIO(_read_bytes(path))) as picture:
-                    mask = picture.convert("RGB" if picture.mode in ("P", "RGBA", "LA", "CMYK") else picture.mode)
-            except Exception as error:  # a damaged picture raises whatever its decoder meets
+                with Image.open(io.BytesIO(_read_bytes(path))) as image:
+                    mask = image.convert("RGB" if image.mode in ("P", "RGBA", "LA", "CMYK") else image.mode)
+            except Exception as error:  # a damaged image raises whatever its decoder meets
                 raise SnellenError(f"{path}: not a readable mask; copy the file again, or leave it out") from error
             mask = _non_zero(mask)
             if union is not None and union.size != mask.size:
-                raise SnellenError(f"{path}: is {mask.size}, other masks of the same picture are {union.size}")
+                raise SnellenError(f"{path}: is {mask.size}, other masks of the same image are {union.size}")
             union = mask if union is None else ImageChops.lighter(union, mask)
         assert union is not None, "without files there is no mask"
         return union
@@ -59,7 +59,7 @@ class MaskFiles:
         """See `Mask`. Several files are compared when they are read."""
         if len(self.paths) != 1:
             return None
-        size = picture_size(self.paths[0])
+        size = image_size(self.paths[0])
         if size is None:
             raise SnellenError(str(self.paths[0]))
         return size
@@ -78,9 +78,9 @@ class DepthPng:
         from PIL import Image
 
         try:
-            with Image.open(self.path) as picture:
-                values = np.asarray(picture)
-        except Exception as error:  # a damaged picture raises whatever its decoder meets
+            with Image.open(self.path) as image:
+                values = np.asarray(image)
+        except Exception as error:  # a damaged image raises whatever its decoder meets
             raise SnellenError(f"{self.path}: not a readable PNG of depths; copy the file again") from error
         if values.ndim != 2 or values.dtype.itemsize < 2:
             raise SnellenError(f"{self.path}: not a 16-bit grey PNG, so no depths; copy the file again")
@@ -107,51 +107,51 @@ class VideoFrame:
         raise SnellenError(f"{location}: is a frame of a video; take it with snellen.stimuli.video.frame_at_share")
 
     def inspect(self, location: str) -> None:
-        """See `Picture`. The video is not opened."""
+        """See `Image`. The video is not opened."""
         if not self.path.is_file():
             raise SnellenError("copy the video again, or leave it out")
 
 
 def inspect_file(path: Path) -> tuple[int, int]:
-    """Width and height of a picture file, whose header is read, of PNG also the checksums, of JPEG also the end.
+    """Width and height of an image file, whose header is read, of PNG also the checksums, of JPEG also the end.
 
     A JPEG that does not end as one is decoded, since some cameras write more behind the end. Raises SnellenError where
-    it is no picture or is cut short.
+    it is no image or is cut short.
     """
     from PIL import Image
 
     try:
-        with Image.open(path) as picture:
-            size, is_jpeg = picture.size, picture.format in ("JPEG", "MPO")
-            picture.verify()
+        with Image.open(path) as image:
+            size, is_jpeg = image.size, image.format in ("JPEG", "MPO")
+            image.verify()
         if is_jpeg and not _ends_as_jpeg(path):
-            with Image.open(path) as picture:
-                picture.load()
-    except Exception as error:  # a damaged picture raises whatever its decoder meets
+            with Image.open(path) as image:
+                image.load()
+    except Exception as error:  # a damaged image raises whatever its decoder meets
         raise SnellenError("copy the file again, or leave it out") from error
     return size
 
 
-def picture_size(path: Path) -> tuple[int, int] | None:
-    """Width and height from the picture's header; None: it is no picture."""
+def image_size(path: Path) -> tuple[int, int] | None:
+    """Width and height from the image's header; None: it is no image."""
     from PIL import Image
 
     try:
-        with Image.open(path) as picture:
-            return picture.size
-    except Exception:  # noqa: BLE001  # a damaged picture raises whatever its decoder meets
+        with Image.open(path) as image:
+            return image.size
+    except Exception:  # noqa: BLE001  # a damaged image raises whatever its decoder meets
         return None
 
 
-def picture_format(raw: bytes, location: str) -> str:
-    """The format that the bytes are in. Raises SnellenError naming `location` if they are no picture."""
+def image_format(raw: bytes, location: str) -> str:
+    """The format that the bytes are in. Raises SnellenError naming `location` if they are no image."""
     from PIL import Image
 
     try:
-        with Image.open(io.BytesIO(raw)) as picture:
-            format = (picture.format or "").lower()
-    except Exception as error:  # a damaged picture raises whatever its decoder meets
-        raise SnellenError(f"{location}: not a readable picture; copy the file again, or leave it out") from error
+        with Image.open(io.BytesIO(raw)) as image:
+            format = (image.format or "").lower()
+    except Exception as error:  # a damaged image raises whatever its decoder meets
+        raise SnellenError(f"{location}: not a readable image; copy the file again, or leave it out") from error
     return {"jpeg": "jpg", "mpo": "jpg"}.get(format, format)
 
 
@@ -162,11 +162,11 @@ def _ends_as_jpeg(path: Path) -> bool:
         return file.read().rstrip(b"\0").endswith(b"\xff\xd9")
 
 
-def _non_zero(picture: Image.Image) -> Image.Image:
+def _non_zero(image: Image.Image) -> Image.Image:
     import numpy as np
     from PIL import Image
 
-    values = np.asarray(picture)
+    values = np.asarray(image)
     marked = values.any(axis=2) if values.ndim == 3 else values != 0
     return Image.fromarray(np.where(marked, 255, 0).astype(np.uint8), "L")
 

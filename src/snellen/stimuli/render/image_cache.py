@@ -28,7 +28,7 @@ _WANTED: ContextVar[dict[RenderSpec, None] | None] = ContextVar("wanted", defaul
 
 @dataclasses.dataclass(frozen=True)
 class _Job:
-    """All missing pictures of one scene: (camera, seed, file)."""
+    """All missing images of one scene: (camera, seed, file)."""
 
     scene: Scene
     views: tuple[tuple[Camera, int, Path], ...]
@@ -39,7 +39,7 @@ class _Job:
 
 @contextmanager
 def wanted_specs() -> Iterator[dict[RenderSpec, None]]:
-    """What is wanted of `render_pictures` meanwhile, as keys in order: each spec once, drawn or in the cache."""
+    """What is wanted of `render_images` meanwhile, as keys in order: each spec once, drawn or in the cache."""
     specs: dict[RenderSpec, None] = {}
     token = _WANTED.set(specs)
     try:
@@ -48,7 +48,7 @@ def wanted_specs() -> Iterator[dict[RenderSpec, None]]:
         _WANTED.reset(token)
 
 
-def render_pictures(
+def render_images(
     specs: Sequence[RenderSpec],
     settings: RenderSettings,
     cache_dir: str | os.PathLike[str],
@@ -57,7 +57,7 @@ def render_pictures(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> list[Path]:
-    """The picture file (8-bit RGB PNG) of every spec, in order; only what the cache lacks is drawn.
+    """The image file (8-bit RGB PNG) of every spec, in order; only what the cache lacks is drawn.
 
     A file is named by a hash of scene, camera, seed, samples, renderer variant and versions, and appears whole or not
     at all: after a kill the next call draws only what is missing. Shots of one scene are drawn by one worker from one
@@ -83,7 +83,7 @@ def render_pictures(
     for views in sorted(missing.values(), key=_kernels):
         scene = next(iter(views.values())).scene
         job = _Job(scene, tuple((s.camera, s.seed, p) for p, s in views.items()), settings, engine, threads)
-        shards.append(Shard(f"picture {job.views[0][2].stem[:12]}", job, len(views)))
+        shards.append(Shard(f"image {job.views[0][2].stem[:12]}", job, len(views)))
     map_shards(_draw, shards, workers=workers, progress=progress)
     return paths
 
@@ -113,36 +113,36 @@ def _name(spec: RenderSpec, scene_text: str, settings: RenderSettings, engine: E
 
 def _cannot_write(path: Path, error: OSError) -> SnellenError:
     why = error.strerror or str(error)
-    return SnellenError(f"pictures cannot be written to {path}: {why}; free some space or choose another folder")
+    return SnellenError(f"images cannot be written to {path}: {why}; free some space or choose another folder")
 
 
 def _draw(job: _Job) -> None:
     """Draw and store the views of one scene."""
     if job.engine.renderer == "blank":
         for camera, _, path in job.views:
-            store(_blank_picture(camera, path.stem), path)
+            store(_blank_image(camera, path.stem), path)
         return
     if job.engine.renderer == "toy":
-        from snellen.stimuli.render.toy import toy_picture
+        from snellen.stimuli.render.toy import toy_image
 
         for camera, _, path in job.views:
-            store(toy_picture(job.scene, camera), path)
+            store(toy_image(job.scene, camera), path)
         return
-    from snellen.stimuli.render.mitsuba_pictures import Studio
+    from snellen.stimuli.render.mitsuba_images import Studio
 
     studio = Studio(job.scene, job.settings, job.engine, job.threads)
     for camera, seed, path in job.views:
-        store(studio.picture(camera, seed), path)
+        store(studio.image(camera, seed), path)
 
 
-def _blank_picture(camera: Camera, name: str) -> NDArray[np.uint8]:
-    """A grey picture that shows nothing, with a first row that no other has: files are known by their content."""
+def _blank_image(camera: Camera, name: str) -> NDArray[np.uint8]:
+    """A grey image that shows nothing, with a first row that no other has: files are known by their content."""
     pixels = np.full((camera.height_px, camera.width_px, 3), 128, np.uint8)
     pixels[0, : len(name) // 2, 0] = np.frombuffer(bytes.fromhex(name), np.uint8)
     return pixels
 
 
 def store(pixels: NDArray[np.uint8], path: Path) -> None:
-    """Write a picture (height, width, 3) as PNG, all of it or nothing."""
+    """Write an image (height, width, 3) as PNG, all of it or nothing."""
     with files.all_or_nothing(path, _cannot_write, durable=False) as half, half.open("wb") as file:
         Image.fromarray(pixels).save(file, "PNG", compress_level=_PNG_LEVEL)

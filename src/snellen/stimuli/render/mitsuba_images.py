@@ -1,4 +1,4 @@
-"""Pictures by Mitsuba 3: one built scene, many views. The only module that knows Mitsuba; import it only to draw.
+"""Images by Mitsuba 3: one built scene, many views. The only module that knows Mitsuba; import it only to draw.
 
 Choices and their measurements stand in `design/rendering.md`: box filter (others spread noise over pixels, where the
 denoiser leaves it), multijittered samples, path depth 8, a separate four-sample pass for albedo and normals, Open Image
@@ -44,7 +44,7 @@ _PATH = {"type": "path", "max_depth": 8, "rr_depth": 3}
 _AUXILIARY = {"type": "aov", "aovs": "albedo:albedo,normal:sh_normal"}
 _AUXILIARY_SAMPLES = 4
 _COARSE_MIRROR = 12
-"""The same for the coarse picture: with fewer, blotches stay at its border."""
+"""The same for the coarse image: with fewer, blotches stay at its border."""
 MANY_SOLIDS = 20
 """Where there are more, each is small: but for `reference` they have a quarter of the triangles."""
 _FLOOR_M = 1e-3
@@ -85,7 +85,7 @@ def _mitsuba(engine: Engine, threads: int) -> Any:
 
 
 class Studio:
-    """A scene built for Mitsuba; `picture` draws a view of it."""
+    """A scene built for Mitsuba; `image` draws a view of it."""
 
     def __init__(self, scene: Scene, settings: RenderSettings, engine: Engine, threads: int) -> None:
         self._mi = _mitsuba(engine, threads)
@@ -116,7 +116,7 @@ class Studio:
         return _denoised(colour, np.array(hints)[..., -6:])
 
     def _radiance_by_region(self, camera: Camera, seed: int, samples: RegionSamples) -> NDArray[np.float32]:
-        """Few samples where few are enough; floor far from solids in blocks, denoised as a smaller picture."""
+        """Few samples where few are enough; floor far from solids in blocks, denoised as a smaller image."""
         height, width = camera.height_px, camera.width_px
         sensor = self._mi.load_dict(_sensor(self._mi, camera, 1))
         hints, floor, glass = self._first_hits(sensor, camera)
@@ -141,12 +141,12 @@ class Studio:
         if not regions.far.any():
             return _denoised(colour, hints)
         coarse = np.where(regions.far[..., None], coarse, blocks(colour))
-        picture = enlarged(_denoised(coarse, blocks(hints), _COARSE_MIRROR), height, width)
+        image = enlarged(_denoised(coarse, blocks(hints), _COARSE_MIRROR), height, width)
         if regions.near.any():
             box = crop(regions.near)
-            sharp = _denoised(np.where(regions.near[..., None], colour, picture)[box], hints[box])
-            picture[box] += (sharp - picture[box]) * near_weight(regions.near)[box][..., None]
-        return picture
+            sharp = _denoised(np.where(regions.near[..., None], colour, image)[box], hints[box])
+            image[box] += (sharp - image[box]) * near_weight(regions.near)[box][..., None]
+        return image
 
     def _first_hits(
         self, sensor: Any, camera: Camera
@@ -181,7 +181,7 @@ class Studio:
         samples: int,
         seed: int,
     ) -> NDArray[np.float32]:
-        """Mean radiance (n, 3) of squares of the picture: corners (n, 2) as row and column, sizes (n,) in pixels."""
+        """Mean radiance (n, 3) of squares of the image: corners (n, 2) as row and column, sizes (n,) in pixels."""
         import drjit as dr
 
         if not len(corners):
@@ -204,7 +204,7 @@ class Studio:
         means = [np.array(dr.block_sum(channel, samples)) / samples for channel in channels]
         return np.stack(means, axis=-1).astype(np.float32)
 
-    def picture(self, camera: Camera, seed: int) -> NDArray[np.uint8]:
+    def image(self, camera: Camera, seed: int) -> NDArray[np.uint8]:
         """8-bit sRGB (height, width, 3)."""
         return develop(self.radiance(camera, seed))
 

@@ -10,9 +10,9 @@ from PIL import Image
 from snellen.compute import Progress
 from snellen.core.errors import SnellenError
 from snellen.core.seeds import stream
-from snellen.stimuli.render import RenderSettings, picture_cache, render_pictures
+from snellen.stimuli.render import RenderSettings, image_cache, render_images
 from snellen.stimuli.render.engine import Engine
-from snellen.stimuli.render.toy import toy_picture
+from snellen.stimuli.render.toy import toy_image
 from snellen.stimuli.scenes import RenderSpec, composite, composite_scene, random_camera, to_json
 
 TOY = RenderSettings(renderer="toy")
@@ -29,36 +29,36 @@ def specs(count: int = 3, views: int = 2) -> list[RenderSpec]:
     return made
 
 
-def test_pictures_are_what_was_asked_in_order(tmp_path: Path) -> None:
+def test_images_are_what_was_asked_in_order(tmp_path: Path) -> None:
     wanted = specs()
-    paths = render_pictures(wanted, TOY, tmp_path)
+    paths = render_images(wanted, TOY, tmp_path)
     assert len(set(paths)) == len(wanted)
     for spec, path in zip(wanted, paths, strict=True):
-        with Image.open(path) as picture:
-            assert (picture.format, picture.mode) == ("PNG", "RGB")
-            assert np.array_equal(np.array(picture), toy_picture(spec.scene, spec.camera))
+        with Image.open(path) as image:
+            assert (image.format, image.mode) == ("PNG", "RGB")
+            assert np.array_equal(np.array(image), toy_image(spec.scene, spec.camera))
 
 
 def test_two_workers_make_the_same_files(tmp_path: Path) -> None:
-    alone = render_pictures(specs(), TOY, tmp_path / "one")
-    together = render_pictures(specs(), TOY, tmp_path / "two", workers=2)
+    alone = render_images(specs(), TOY, tmp_path / "one")
+    together = render_images(specs(), TOY, tmp_path / "two", workers=2)
     assert [p.name for p in alone] == [p.name for p in together]
     assert [p.read_bytes() for p in alone] == [p.read_bytes() for p in together]
 
 
-def test_only_missing_pictures_are_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    paths = render_pictures(specs(), TOY, tmp_path)
+def test_only_missing_images_are_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    paths = render_images(specs(), TOY, tmp_path)
     paths[2].unlink()
     drawn: list[Path] = []
-    draw = picture_cache._draw
+    draw = image_cache._draw
 
-    def watched(job: picture_cache._Job) -> None:
+    def watched(job: image_cache._Job) -> None:
         drawn.extend(path for *_, path in job.views)
         draw(job)
 
-    monkeypatch.setattr(picture_cache, "_draw", watched)
+    monkeypatch.setattr(image_cache, "_draw", watched)
     with Progress("x", visible=False) as progress:
-        assert render_pictures(specs(), TOY, tmp_path, progress=progress) == paths
+        assert render_images(specs(), TOY, tmp_path, progress=progress) == paths
     assert drawn == [paths[2]]
     assert (progress.done, progress.total) == (1, 1)
 
@@ -66,7 +66,7 @@ def test_only_missing_pictures_are_drawn(tmp_path: Path, monkeypatch: pytest.Mon
 def test_a_shot_asked_twice_is_drawn_once(tmp_path: Path) -> None:
     one = specs(1, 1)[0]
     with Progress("x", visible=False) as progress:
-        first, second = render_pictures([one, one], TOY, tmp_path, progress=progress)
+        first, second = render_images([one, one], TOY, tmp_path, progress=progress)
     assert first == second
     assert progress.total == 1
 
@@ -78,7 +78,7 @@ def test_the_name_moves_with_everything_that_moves_a_pixel(monkeypatch: pytest.M
     llvm = dataclasses.replace(engine, variant="llvm_ad_rgb")
 
     def name(spec: RenderSpec = spec, settings: RenderSettings = settings, engine: Engine = engine) -> str:
-        return picture_cache._name(spec, to_json(spec.scene), settings, engine)
+        return image_cache._name(spec, to_json(spec.scene), settings, engine)
 
     others = [
         name(dataclasses.replace(spec, seed=1)),
@@ -96,33 +96,33 @@ def test_the_name_moves_with_everything_that_moves_a_pixel(monkeypatch: pytest.M
     assert name() == name(settings=dataclasses.replace(settings, glass_samples_per_pixel=99))  # no glass in it
     assert name() == name(settings=dataclasses.replace(settings, quality="fast"))  # without LLVM there is one quality
     names = name(), name(engine=llvm), name(settings=dataclasses.replace(settings, quality="reference"), engine=llvm)
-    monkeypatch.setattr(picture_cache, "SURFACES_VERSION", "another")
-    monkeypatch.setattr(picture_cache, "REGIONS_VERSION", "another")
+    monkeypatch.setattr(image_cache, "SURFACES_VERSION", "another")
+    monkeypatch.setattr(image_cache, "REGIONS_VERSION", "another")
     anew = name(), name(engine=llvm), name(settings=dataclasses.replace(settings, quality="reference"), engine=llvm)
     assert not set(names) & set(anew)
     lit = dataclasses.replace(spec, scene=dataclasses.replace(spec.scene, lights=spec.scene.lights[:1]))
     three_lights, one_light = name(), name(lit)
-    monkeypatch.setattr(picture_cache, "LAMP_VERSION", "another")
+    monkeypatch.setattr(image_cache, "LAMP_VERSION", "another")
     assert name() == three_lights
     assert name(lit) != one_light
 
 
 def test_scenes_that_share_kernels_follow_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One and three lights by turns would have kernels compiled at every turn; files come back in the order asked."""
-    drawn, draw = list[int](), picture_cache._draw
+    drawn, draw = list[int](), image_cache._draw
 
     def listed(job: Any) -> None:
         drawn.append(len(job.scene.lights))
         draw(job)
 
-    monkeypatch.setattr(picture_cache, "_draw", listed)
+    monkeypatch.setattr(image_cache, "_draw", listed)
     shots = [
         dataclasses.replace(spec, scene=dataclasses.replace(spec.scene, lights=spec.scene.lights[: 1 + 2 * (n % 2)]))
         for n, spec in enumerate(specs(6, 1))
     ]
-    paths = render_pictures(shots, TOY, tmp_path)
+    paths = render_images(shots, TOY, tmp_path)
     assert drawn == [1, 1, 1, 3, 3, 3]
-    assert paths == [path for spec in shots for path in render_pictures([spec], TOY, tmp_path)]
+    assert paths == [path for spec in shots for path in render_images([spec], TOY, tmp_path)]
 
 
 def test_a_full_disk_is_one_clear_line_and_leaves_no_half_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,12 +132,12 @@ def test_a_full_disk_is_one_clear_line_and_leaves_no_half_file(tmp_path: Path, m
 
     monkeypatch.setattr(Image.Image, "save", full)
     with pytest.raises(SnellenError, match="No space left on device; free some space") as caught:
-        render_pictures(specs(1, 1), TOY, tmp_path)
+        render_images(specs(1, 1), TOY, tmp_path)
     assert str(tmp_path) in str(caught.value)
     assert [p for p in tmp_path.rglob("*") if p.is_file()] == []
 
 
 def test_a_folder_that_cannot_be_made_is_one_clear_line(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(SnellenError, match=r"pictures cannot be written to .*file"):
-        render_pictures(specs(1, 1), TOY, tmp_path / "file" / "cache")
+    with pytest.raises(SnellenError, match=r"images cannot be written to .*file"):
+        render_images(specs(1, 1), TOY, tmp_path / "file" / "cache")

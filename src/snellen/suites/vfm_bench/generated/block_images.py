@@ -1,4 +1,4 @@
-"""The pictures of generated concepts: a composite block, little balls in a pattern beside it, light, floor and camera.
+"""The images of generated concepts: a composite block, little balls in a pattern beside it, light, floor and camera.
 
 Every dimension can take each of its values whatever the others are, so that any of them may decide while the rest vary.
 Sizes, lights and patterns are ours.
@@ -55,13 +55,13 @@ DIM, AROUND = 0.3, 0.3
 """Factor on all light at dusk, and on what comes from elsewhere when light comes from one side."""
 TILT_DEG = 21.0
 MAX_LEVEL_DEG, MIN_LEANING_DEG = 6.0, 14.0
-"""How far upright things lean in the picture at most where the view is level, and at least where it leans: perspective
+"""How far upright things lean in the image at most where the view is level, and at least where it leans: perspective
 leans what stands beside the middle, seen from high up by 8 degrees. Views in between are drawn anew."""
 ELEVATION_DEG: Mapping[str, tuple[float, float]] = {"low": (20.0, 27.0), "high": (46.0, 56.0)}
 FILL = (0.95, 1.3)
-"""Share of the picture's smaller side that a ball round everything spans. Views that cut it off are drawn anew."""
+"""Share of the image's smaller side that a ball round everything spans. Views that cut it off are drawn anew."""
 BORDER = 0.03
-"""What stays free at the border, as a share of the picture's width."""
+"""What stays free at the border, as a share of the image's width."""
 BALL_SCALE = 0.125
 MIN_VISIBLE: Mapping[str, float] = {"primary": 0.25, "secondary": 0.4}
 """Shares. Under a large part seen from above not more of the primary solid can be seen."""
@@ -100,7 +100,7 @@ def _pattern(arrangement: str) -> list[tuple[float, float, int]]:
 
 @dataclass(frozen=True)
 class Draft:
-    """Everything that a picture is to show; where things stand and the exact view are left to chance.
+    """Everything that an image is to show; where things stand and the exact view are left to chance.
 
     `balls` are the colours of the pattern, one or two.
     """
@@ -116,7 +116,7 @@ class Draft:
     floor: str
 
     def appearance(self) -> dict[str, str]:
-        """All dimensions of the picture."""
+        """All dimensions of the image."""
         return {
             **self.block.dimensions(),
             "size/secondary": self.size,
@@ -130,8 +130,8 @@ class Draft:
         }
 
 
-def picture_spec(draft: Draft, number: int, seed: int, size_px: tuple[int, int]) -> RenderSpec:
-    """Picture `number` of a set: the draft turned, set beside its pattern and seen so that both solids can be made out.
+def image_spec(draft: Draft, number: int, seed: int, size_px: tuple[int, int]) -> RenderSpec:
+    """Image `number` of a set: the draft turned, set beside its pattern and seen so that both solids can be made out.
 
     Raises SnellenError where no turn shows both.
     """
@@ -165,14 +165,14 @@ def _scene(draft: Draft, towards_deg: float, rng: np.random.Generator) -> Scene:
 
 
 def _within(scene: Scene, camera: Camera) -> bool:
-    """Whether everything lies in the picture."""
+    """Whether everything lies in the image."""
     corners = [place_points(unit_mesh(solid.shape, 1).vertices, solid.pose) for solid in scene.solids]
     (x, y), free = project(camera, np.concatenate(corners))[0].T, BORDER * camera.width_px
     return bool(min(x.min(), y.min()) > free and x.max() < camera.width_px - free and y.max() < camera.height_px - free)
 
 
 def lean_deg(solid: Solid, camera: Camera) -> float:
-    """How far a plumb line through a solid's middle leans in the picture, in degrees, to the right above 0."""
+    """How far a plumb line through a solid's middle leans in the image, in degrees, to the right above 0."""
     x, y, z = solid.pose.position_m
     foot, head = project(camera, np.array([[x, y, z - 0.3], [x, y, z + 0.3]]))[0]
     return math.degrees(math.atan2(head[0] - foot[0], foot[1] - head[1]))
@@ -259,7 +259,7 @@ _SOLIDS: Mapping[Region, tuple[str, ...]] = {
 
 
 def region_box(spec: RenderSpec, region: Region) -> list[float]:
-    """The box round what is seen of a region, with a margin, within the picture: [x1, y1, x2, y2] in pixels."""
+    """The box round what is seen of a region, with a margin, within the image: [x1, y1, x2, y2] in pixels."""
     solids = truth(spec.scene, spec.camera).solids
     boxes = [solid.visible_box for solid in solids if solid.visible_box and solid.name.split()[0] in _SOLIDS[region]]
     return box_around(boxes, MARGIN, spec.camera)
