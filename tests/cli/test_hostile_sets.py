@@ -184,7 +184,7 @@ def run_of(itemset: Path, root: Path) -> None:
     """A run folder that says it was run on this set."""
     card = json.loads((itemset / "itemset.json").read_text())
     root.mkdir()
-    fields = {name: card[name] for name in ("suite", "version", "recipe_hash", "content_hash")}
+    fields = {name: card[name] for name in ("schema_version", "suite", "version", "recipe_hash", "content_hash")}
     (root / "run.json").write_text(
         json.dumps({**fields, "itemset": str(itemset), "seed": 0, "limit": None, "arms": []})
     )

@@ -73,7 +73,7 @@ def test_a_built_set_has_its_scores_beside_it(combo: ItemSet, tmp_path: Path) ->
     (copy / "blind.json").unlink()
     assert read_itemset(copy).blind is None
     assert read_itemset(copy).card.content_hash == combo.card.content_hash
-    (copy / "blind.json").write_text('{"method": 1}', "utf-8")
+    (copy / "blind.json").write_text('{"schema_version": 2, "method": 1}', "utf-8")
     with pytest.raises(SnellenError, match="measure again"):
         read_itemset(copy)
 

@@ -95,7 +95,7 @@ ALTERATIONS: dict[str, Callable[[Path], Any]] = {
     "scores": lambda work: alter_table(work / "run" / "scores.strict.parquet"),
     "no scores": lambda work: (work / "run" / "scores.strict.parquet").unlink(),
     "judgements": lambda work: files.write_text(work / "run" / "judgements" / "x", ""),
-    "blind scores": lambda work: (work / "items" / "blind.json").write_text('{"method": "none"}'),
+    "blind scores": lambda work: (work / "items" / "blind.json").write_text('{"schema_version": 2, "method": "none"}'),
     "an image": touch_image,
     "stamp": lambda work: (work / "run" / "stamp.json").write_text("{"),
 }

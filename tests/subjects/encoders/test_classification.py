@@ -212,7 +212,7 @@ def test_a_loss_that_is_no_number_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_damaged_card_is_named(tmp_path: Path) -> None:
-    (tmp_path / CARD).write_text("{}")
+    (tmp_path / CARD).write_text('{"schema_version": 2}')
     with pytest.raises(SnellenError, match="not the card of a classifier"):
         read_classifier_card(tmp_path)
 

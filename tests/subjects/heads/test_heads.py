@@ -273,7 +273,7 @@ def test_what_cannot_be_a_head_is_named(head_folder: Path, tmp_path: Path, media
     (copy / WEIGHTS).write_bytes((copy / WEIGHTS).read_bytes()[:-8] + b"altered!")
     with pytest.raises(SnellenError, match="the bytes were altered"):
         load_head(copy)
-    (copy / CARD).write_text("{}")
+    (copy / CARD).write_text('{"schema_version": 2}')
     with pytest.raises(SnellenError, match="not the card of a head"):
         load_head(copy)
     with pytest.raises(SnellenError, match="not a readable image"):
