@@ -15,7 +15,7 @@ include_patterns = [
     "docs/site/*.md",
     "src/snellen/suites/*/README.md",
 ]
-exclude_patterns = ["build/**", ".*/**"]
+exclude_patterns = ["build/**", ".?*/**"]  # hidden folders; not "./index.html"
 myst_heading_anchors = 4
 myst_enable_extensions = ["colon_fence", "fieldlist"]
 autodoc_typehints = "description"

@@ -133,6 +133,7 @@ def test_build_says_what_it_made(snellen: Command, tmp_path: Path) -> None:
     told = json.loads(out)
     assert told["counts"] == {"img2text": {"test": 3}}
     assert told["items"] == 3
+    assert not any("pattern-perception" in note for note in told["notes"]), "a task that the set does not have"
     code, _, err = snellen(*words)
     assert code == 2
     assert "never edited" in err

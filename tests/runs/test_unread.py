@@ -81,12 +81,12 @@ def test_only_unread_replies_are_asked_about_in_fixed_words(run_root: Path, item
     asked = questions(run_root)
     assert len(asked) == 3
     assert all(
-        VAGUE in text and text.startswith("Somebody was asked a question about images") for text in asked.values()
+        VAGUE in text and text.startswith("A respondent was asked a question about images") for text in asked.values()
     )
     counting = next(text for key, text in asked.items() if "oc-cnt" in key)
     assert "The answer is a whole number." in counting
     truth = next(text for key, text in asked.items() if "gc-mat" in key)
-    assert "Options, one a line:\nT (true)\nF (false)\n" in truth
+    assert "Options, one per line:\nT (true)\nF (false)\n" in truth
 
 
 def test_unread_replies_count_as_the_reader_says(run_root: Path, items: ItemSet, tmp_path: Path) -> None:

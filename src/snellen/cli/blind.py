@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Collection
 from pathlib import Path
 
 from rich import box
@@ -71,11 +72,11 @@ def _print(card: BlindCard, suite: Suite) -> None:
     print(f"Measured: {card.method}.")
 
 
-def blind_notes(card: BlindCard, suite: Suite) -> list[str]:
-    """A line for each task that is had without looking by more than chance."""
+def blind_notes(card: BlindCard, suite: Suite, tasks: Collection[str]) -> list[str]:
+    """A line for each of these tasks whose blind baseline is above chance."""
     notes = []
-    for score in too_blind(card.scores, suite):
+    for score in too_blind([score for score in card.scores if score.task in tasks], suite):
         metric = metric_of(suite.tasks[score.task].protocols["strict"], score.metric)
         value, chance = amount(score.value, metric, score.n), amount(score.chance or 0.0, metric, score.n)
-        notes.append(f"{score.task}: {value} without looking ({score.attack}), where chance is {chance}")
+        notes.append(f"{score.task}: blind baseline {value} ({score.attack}), chance {chance}")
     return notes

@@ -52,7 +52,7 @@ def build(
 
 
 def _summary(items: ItemSet, suite: Suite) -> dict[str, Any]:
-    blind = blind_notes(items.blind, suite) if items.blind else []
+    blind = blind_notes(items.blind, suite, items.card.counts) if items.blind else []
     return {
         "itemset": address_of(items.root),
         "items": items.card.items,

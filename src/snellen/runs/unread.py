@@ -19,26 +19,26 @@ JUDGED_READING = "judged-reading"
 KINDS = ("choice", "true_false", "integer")
 """Kinds of answers that a reply can be read for in words."""
 NONE = "NONE"
-READING = """Somebody was asked a question about images and replied in their own words. Say what the reply \
-decides for.
+READING = """A respondent was asked a question about images and replied in free text. State which answer the reply \
+commits to.
 
-You do not see the images. Do not answer the question yourself, do not correct the reply, and do not guess: if the \
-reply refuses, weighs several answers without deciding for one, or decides for something that is not offered, the \
-answer is NONE.
+You do not see the images. Do not answer the question yourself, do not correct the reply, and do not guess. If the \
+reply refuses, considers several answers without committing to one, or commits to something that is not offered, \
+the answer is NONE.
 
 Question: {question}
 {offered}
 
-The reply stands between the lines:
+The reply is between the lines:
 ----------
 {reply}
 ----------
 
 {request}"""
-OPTIONS = "Options, one a line:\n{options}"
-OPTION_REQUEST = "Write only the name of the option as it stands at the beginning of its line, or NONE."
+OPTIONS = "Options, one per line:\n{options}"
+OPTION_REQUEST = "Write only the name of the option, exactly as written at the beginning of its line, or NONE."
 NUMBER = "The answer is a whole number."
-NUMBER_REQUEST = "Write only the number that the reply decides for, in digits, or NONE."
+NUMBER_REQUEST = "Write only the number that the reply commits to, in digits, or NONE."
 
 
 def reading_item(item: Item, response: Response) -> Item:

@@ -25,7 +25,7 @@ from snellen.presentation.methods import OneByOne
 from snellen.presentation.presenters import Present, option_lines, with_layout
 from snellen.stimuli.scenes import MATERIAL_VARIANTS, Appearance, Composite
 from snellen.suites.combo import prompts
-from snellen.suites.combo.items import SUITE, VERSION, choice_item
+from snellen.suites.combo.items import STREAMS, SUITE, choice_item
 from snellen.suites.combo.scoring import PROTOCOLS
 from snellen.suites.combo.space import Mask, as_claims, members, required
 
@@ -176,7 +176,7 @@ def img2text_item(
     n: int, name: str, image: Media, appearance: Mapping[str, str], seed: int, setting: str = DISTRACTORS[0]
 ) -> Item:
     """An item: which of four labels matches the image, the wrong ones by one of `DISTRACTORS`."""
-    rng = stream(SUITE, VERSION, seed, IMG2TEXT, n)
+    rng = stream(SUITE, STREAMS, seed, IMG2TEXT, n)
     names = [name, *label_distractors(name, rng, setting)]
     names = [names[k] for k in rng.permutation(4)]
     masks = {category.name: joint_of(category) for category in natural_categories().categories}
@@ -199,7 +199,7 @@ def text2img_item(n: int, name: str, renders: Mapping[str, tuple[Media, Mapping[
 
     `renders` leads from the category of an image to image and appearance.
     """
-    rng = stream(SUITE, VERSION, seed, TEXT2IMG, n)
+    rng = stream(SUITE, STREAMS, seed, TEXT2IMG, n)
     names = [list(renders)[k] for k in rng.permutation(len(renders))]
     category = next(category for category in natural_categories().categories if category.name == name)
     joint = joint_of(category)
@@ -256,7 +256,7 @@ def names_for(n: int, seed: int, task: str) -> Sequence[str]:
     names = [category.name for category in natural_categories().categories]
     rounds = -(-n // len(names))
     in_turn = [
-        names[k] for r in range(rounds) for k in stream(SUITE, VERSION, seed, task, "order", r).permutation(len(names))
+        names[k] for r in range(rounds) for k in stream(SUITE, STREAMS, seed, task, "order", r).permutation(len(names))
     ]
     return in_turn[:n]
 

@@ -26,7 +26,7 @@ from snellen.presentation.presenters import Present, with_layout
 from snellen.stimuli.scenes import ANCHORS, DIMENSIONS, all_composites
 from snellen.suites.combo import prompts
 from snellen.suites.combo.difficulty import LEVELS, Features, level_of, separation
-from snellen.suites.combo.items import SUITE, VERSION, choice_item
+from snellen.suites.combo.items import STREAMS, SUITE, choice_item
 from snellen.suites.combo.scoring import PAIR_PROTOCOLS
 from snellen.suites.combo.space import Mask, as_claims, members, required, values
 
@@ -164,7 +164,7 @@ def choose_pairs(count: int, seed: int, features: Features) -> list[Pair]:
             for name in (difference, *others):
                 if (level, name) in unreachable:
                     continue
-                rng = stream(SUITE, VERSION, seed, TASK, "pair", level, name, len(pairs))
+                rng = stream(SUITE, STREAMS, seed, TASK, "pair", level, name, len(pairs))
                 if pair := _pair_at(level, name, features, rng, pairs):
                     pairs.append(pair)
                     break
@@ -244,7 +244,7 @@ def pair_items(
     provenance: Mapping[str, object],
 ) -> list[Item]:
     """The questions about one pair, the same support in each: one test object of either category, in random order."""
-    rng = stream(SUITE, VERSION, seed, TASK, "pair", n)
+    rng = stream(SUITE, STREAMS, seed, TASK, "pair", n)
     rules = [pair.first, pair.second] if rng.random() < 0.5 else [pair.second, pair.first]
     by_key = {
         key: [renders[rule][int(k)] for k in rng.permutation(len(renders[rule]))]

@@ -67,10 +67,10 @@ SHEET = {
 }
 SHEET_FORM = {
     "full": (
-        "Reply with JSON only, without any explanation: a list with one object a sample, in the order shown, in which "
-        '"sample" is the number of the sample and every question has its answer, like {example}'
+        "Reply with JSON only, without any explanation: a list with one object per sample, in the order shown, in "
+        'which "sample" is the number of the sample and every question has its answer. Example: {example}'
     ),
-    "short": "Reply with JSON only, one object a sample, like {example}",
+    "short": "Reply with JSON only, one object per sample. Example: {example}",
     "minimal": "JSON: {example}",
 }
 ONE_FORM = {
@@ -78,18 +78,18 @@ ONE_FORM = {
     "short": "Answer with one of the options.",
     "minimal": "Answer:",
 }
-DEMOS_INTRO = "First some solved examples."
+DEMOS_INTRO = "First, some solved examples."
 
-IMG2TEXT_QUESTION = "Which of the labels matches the object in the image best?"
-TEXT2IMG_QUESTION = "Which of the images resembles this most: {label}?"
+IMG2TEXT_QUESTION = "Which label best matches the object in the image?"
+TEXT2IMG_QUESTION = "Which image most resembles this: {label}?"
 ALIGNMENT_INTRO = {
-    "full": "The image shows an abstract object built of two simple blocks. Its colour and material do not matter.",
-    "short": "An abstract object built of two blocks.",
+    "full": "The image shows an abstract object made of two simple blocks. Its colour and material do not matter.",
+    "short": "An abstract object made of two blocks.",
     "minimal": "",
 }
 ALIGNMENT_INTRO_MANY = {
-    "full": "The images show abstract objects built of two simple blocks. Their colours and materials do not matter.",
-    "short": "Abstract objects built of two blocks.",
+    "full": "The images show abstract objects made of two simple blocks. Their colours and materials do not matter.",
+    "short": "Abstract objects made of two blocks.",
     "minimal": "",
 }
 LETTER_FORM = {
@@ -103,9 +103,8 @@ CATEGORY_INTRO = {
     "full": (
         "Two abstract categories of such objects, A and B, are each defined by a rule about shape, material, colour or "
         "contact point that all their objects follow. You see four objects of category A, four objects of category "
-        "B, and "
-        "one test object. Work out what the objects of each category have in common, then decide to which category the "
-        "test object belongs."
+        "B, and one test object. Work out what the objects of each category have in common, then decide which category "
+        "the test object belongs to."
     ),
     "short": "Four objects of category A, four of category B, then a test object.",
     "minimal": "A, B, test.",
@@ -120,7 +119,7 @@ CATEGORY_THINK = (
     "End with "
     "one line: Answer: A or Answer: B."
 )
-PERCEIVE = "Describe the object in the image by its patterns. Reply with JSON only, one object with these keys:\n{keys}"
+PERCEIVE = "Describe the patterns of the object in the image. Reply with JSON only: one object with these keys:\n{keys}"
 CAPTION = "Describe the object in the image: the shape, material and colour of its two parts, and where they touch."
 DESCRIPTIONS = (
     "The larger block is a {primary}, the smaller one a {secondary}. The smaller one touches the {anchor} of the "
@@ -130,40 +129,40 @@ DESCRIPTIONS = (
     "of the smaller.",
 )
 """Replies to `CAPTION`, for models that are to learn to describe."""
-PERCEIVED_INTRO = "What was seen in the images of each category:"
-PERCEIVED_TEST = "What was seen in the test image:"
+PERCEIVED_INTRO = "Descriptions of the images of each category:"
+PERCEIVED_TEST = "Description of the test image:"
 
 COMPARISON_QUESTION = (
-    "Each option shows two kinds of objects, four examples of either in an image of its own. In which option are the "
-    "two kinds harder to tell apart?"
+    "Each option shows two kinds of objects, with four examples of each kind in separate images. In which option are "
+    "the two kinds harder to tell apart?"
 )
 """Ours, after appendix C.3: the paper says what people were to determine, and prints no wording."""
 NAMING_QUESTION = (
-    "The image shows an abstract object built of two simple blocks. Its colour and material do not matter. Which of "
+    "The image shows an abstract object made of two simple blocks. Its colour and material do not matter. Which of "
     "these names fits it best?"
 )
 FITTING_QUESTION = (
-    "The image shows an abstract object built of two simple blocks. Its colour and material do not matter. It is to "
-    "stand for: {name}. Does that fit?"
+    "The image shows an abstract object made of two simple blocks. Its colour and material do not matter. It is "
+    "meant to represent: {name}. Does the name fit?"
 )
 """Both ours: how the paper's experts voted on categories is not said."""
 CHAIN_QUESTION = """\
-Somebody was shown the examples of two categories, A and B, and then a test object: the last image. They were asked \
-to think step by step and to say to which category it belongs. The right answer is {answer}.
+A respondent was shown examples of two categories, A and B, and then a test object (the last image). They were asked \
+to think step by step and to decide which category it belongs to. The correct answer is {answer}.
 
-Their reply stands between the lines:
+Their reply is between the lines:
 ----------
 {reply}
 ----------
 
-Where is the first mistake that matters for the answer?"""
+What is the first mistake that affects the answer?"""
 """Ours: the paper scored chains of thought by hand and shows examples (Figure 8) without its rules."""
 CHAIN_CAPTIONS = {key: f"The four objects above are the examples of category {key}." for key in "AB"}
 MISTAKES = {
-    "none": "there is none: every step is right, and so is the answer",
-    "perception": "something in an image is described as it is not",
-    "rule": "the objects are seen right, but what a category has in common is concluded wrongly",
-    "application": "the rules are right, but the test object is put into the wrong category",
-    "format": "no category is decided for, or the reply breaks off",
+    "none": "no mistake: every step and the answer are correct",
+    "perception": "something in an image is described incorrectly",
+    "rule": "the objects are described correctly, but a wrong rule is inferred for a category",
+    "application": "the rules are correct, but the test object is assigned to the wrong category",
+    "format": "no category is chosen, or the reply is cut off",
 }
 """What manual scoring decides between, with what each word means; ours."""

@@ -12,8 +12,10 @@ from snellen.suites.vfm_bench import prompts
 
 SUITE = "vfm-bench"
 TASK = "fast-mapping"
-VERSION = "1"
+VERSION = "2"
 """Version of the suite: moves when old and new scores may not share a table."""
+STREAMS = "1"
+"""The version in the names of random streams: it stays where only wordings change, so that items stay."""
 SHOTS = 5
 """Demos a class at most (section 4.1)."""
 Level: TypeAlias = Literal["object", "detail", "pattern", "style"]

@@ -14,8 +14,10 @@ from snellen.core.item import Item, Media, Option, Split
 from snellen.suites.vlm2_bench import prompts
 
 SUITE = "vlm2-bench"
-VERSION = "1"
+VERSION = "2"
 """Version of the suite: moves when old and new scores may not share a table."""
+STREAMS = "1"
+"""The version in the names of random streams: it stays where only wordings change, so that items stay."""
 Family: TypeAlias = Literal["oc", "pc"]
 Pattern: TypeAlias = Literal["PQ", "PQP"]
 """Parts of a video: one after another, or the first one again at the end."""

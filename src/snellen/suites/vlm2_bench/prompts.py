@@ -74,21 +74,21 @@ TRACK = "What key visual difference can be observed from the first image to the 
 SCREEN_EDIT = """\
 You are shown an image and the same image after an edit. This instruction is meant to describe the edit:
 {instruction}
-Mend the instruction where it needs it. Then judge it as mended:
-- correct: it says what really changed from the first image to the second.
-- unique: it fits only the one thing that changed, nothing else in the images.
+Correct the instruction if necessary. Then judge the corrected instruction:
+- correct: it states what actually changed from the first image to the second.
+- unique: it applies only to the object that changed, and to nothing else in the images.
 - clear: it can be understood in only one way.
-Say also which kind of edit it is: add (something new is there), remove (something is gone), swap (one thing stands in \
-the place of another), attribute (a thing looks different), environment (the surroundings changed).
+Also state the kind of edit: add (an object was added), remove (an object was removed), swap (an object was replaced \
+by another), attribute (an object looks different), environment (the surroundings changed).
 Reply with one JSON object and nothing else:
 {{"correct": true, "unique": true, "clear": true, "instruction": "...", "edit": "add"}}"""
 """Ours; the three criteria are the paper's (section 2.1), which people applied."""
 CAPTION = "Describe this image in detail."
 """Ours: the paper's request for captions is not printed."""
 DESCRIPTION = "Image 1: {first}\nImage 2: {second}"
-DETECTED = "\nThings detected in image {number}: {things}."
+DETECTED = "\nObjects detected in image {number}: {things}."
 """Ours: how captions and detected things make up the Description of Tables 3 and 4."""
-LOOK_ALIKE = "Which of the examples looks most like this image? Answer with its name."
+LOOK_ALIKE = "Which of the examples is most similar to this image? Answer with its name."
 """Ours: the paper compares CLIP embeddings, for which no words are needed."""
 
 SALIENCE_CONTEXT = (

@@ -90,8 +90,8 @@ def test_spot_checks() -> None:
     assert len({item.item_id for item in items}) == 2
     whole = {item.item_id: item.question for item in checking_items(QUESTIONS, tagged, 9, rng())}
     assert list(whole) == ["q0", "q1", "q2"]
-    assert "none of the others: counting, colour." in whole["q1"]
-    assert "none of the others: none." in whole["q2"]
+    assert "exactly these visual abilities: counting, colour." in whole["q1"]
+    assert "exactly these visual abilities: none." in whole["q2"]
     left, checked = spot_checked(tagged, {"q0": "drop", "q1": "keep"})
     assert left == Tagged("m", {"q1": ("counting", "colour"), "q2": ()}, ("q3",))
     # Wilson's interval of 1 of 2, by hand: z^2 / 2 = 1.9207; the half width is 1.96 sqrt(1/8 + 1.9207/8) / 2.9207.

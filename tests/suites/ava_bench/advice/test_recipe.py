@@ -152,7 +152,7 @@ def test_every_question_is_work_under_its_id(tags: Path) -> None:
 def test_a_spot_check_is_of_tagged_questions(questions: Path, tags: Path, tmp_path: Path) -> None:
     items = build(tmp_path / "check", "tag-check", questions, inputs={"tags": tags})
     assert [item.item_id for item in items.items] == ["q0", "q1", "q2", "q3"]
-    assert "none of the others: colour, ocr." in items.items[1].question
+    assert "exactly these visual abilities: colour, ocr." in items.items[1].question
     assert items.card.provenance["construction_subjects"] == ["fake:scripted=tagger.json"]
     rows = pd.read_csv(items.root / SHEET, keep_default_na=False).set_index("item_id")
     assert list(rows["decision"]) == [""] * 4

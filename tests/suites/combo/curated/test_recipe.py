@@ -104,7 +104,7 @@ def test_votes_name_every_image_before_any_name_is_told(toy: ItemSet, tmp_path: 
     assert order == [item.item_id for item in asked.items]
     for item, named in zip(fitting, naming, strict=True):
         assert item.stimulus_id == named.stimulus_id
-        assert f"stand for: {item.provenance['category']}." in item.question
+        assert f"represent: {item.provenance['category']}." in item.question
 
 
 @pytest.mark.parametrize(

@@ -129,7 +129,7 @@ def test_chains_of_thought_are_scored_by_two_people(toy: ItemSet, examined: Path
     assert count == len(queue.items) == 16
     first = queue.items[0]
     assert "All are red. Answer: A" in first.question
-    assert f"The right answer is {toy.by_id[responses_item(responses, first.item_id)].answer}." in first.question
+    assert f"The correct answer is {toy.by_id[responses_item(responses, first.item_id)].answer}." in first.question
     assert [len(demo.media) for demo in first.support] == [4, 4], "examples and test object are shown"
     assert len(first.query) == 1
     # Four replies without a mistake, four with a wrong rule, eight with a wrong perception.

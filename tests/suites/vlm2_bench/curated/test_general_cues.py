@@ -134,7 +134,7 @@ def test_the_whole_chain(source: Path, tmp_path: Path) -> None:
     assert [option.text for option in context.options] == ["Add a red cup to the left of the plate"]
     request = next(item for item in steps["gc-answers"].items if item.provenance["pair"] == "good")
     assert "Editing Information: Add a red cup to the left of the plate" in request.question
-    assert "Things detected in image 2: plate, fork." in request.question
+    assert "Objects detected in image 2: plate, fork." in request.question
     assert "What new element can be observed in the second image" in request.question
 
     final = chain.build("gc")

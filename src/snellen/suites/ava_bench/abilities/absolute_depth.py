@@ -219,7 +219,7 @@ ABSOLUTE_DEPTH = Ability(
     balanced_by=("thing", "answer"),
     boxes=("red",),
     padded=True,
-    meaning="how far something is from the camera",
+    meaning="the distance of an object from the camera",
     figure="Figure 24",
     curation=CURATION,
     tabletop=TabletopQuestions(make_items=_tabletop_items),

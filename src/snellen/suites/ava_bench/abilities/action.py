@@ -72,7 +72,7 @@ ACTION = Ability(
     protocols=choice_protocols(read_number_or_equal),
     subgroups={"source": ()},
     balanced_by=("answer",),
-    meaning="what is being done",
+    meaning="the action that is performed",
     curation=CURATION,
     released=ReleasedForm(folder="Action"),
 )

@@ -220,7 +220,7 @@ COLOUR = Ability(
     balanced_by=("hue",),
     boxes=("red",),
     asks_inside_box=True,
-    meaning="which colour something has",
+    meaning="the colour of a region",
     curation=CURATION,
     tabletop=asked_by_slot(_ask_tabletop),
     released=ReleasedForm(folder="Color"),

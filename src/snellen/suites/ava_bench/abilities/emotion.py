@@ -116,7 +116,7 @@ EMOTION = Ability(
     balanced_by=("answer",),
     boxes=("red",),  # only where the image shows more than the face (appendix A.2)
     asks_inside_box=True,
-    meaning="which emotion a face shows",
+    meaning="the emotion that a face shows",
     figure="Figure 22",
     curation=CURATION,
     released=ReleasedForm(folder="Emotion", levels=_released_levels),

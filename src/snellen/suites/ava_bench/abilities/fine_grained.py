@@ -149,7 +149,7 @@ FINE_GRAINED = Ability(
     protocols=choice_protocols(read_any_token),
     subgroups={"group": ()},
     balanced_by=("group", "answer"),
-    meaning="which species, model or other narrow kind something is",
+    meaning="the species, model or other fine-grained category of an object",
     figure="Figure 26",
     curation=CURATION,
     display=DisplayQuestions(make_item=_ask_display, on_close_ups=True),

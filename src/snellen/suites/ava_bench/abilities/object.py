@@ -80,7 +80,7 @@ OBJECT = Ability(
     boxes=("red",),
     padded=True,
     asks_inside_box=True,
-    meaning="what kind of thing something is",
+    meaning="the category of an object",
     curation=CURATION,
     tabletop=asked_by_slot(_ask_tabletop),
     released=ReleasedForm(folder="Recognition"),

@@ -191,7 +191,7 @@ OCR = Ability(
     balanced_by=("length",),
     boxes=("red",),
     asks_inside_box=True,
-    meaning="which text can be read",
+    meaning="the text in the image",
     figure="Figure 28",
     curation=CURATION,
     display=DisplayQuestions(make_item=_ask_display),

@@ -142,7 +142,7 @@ ORIENTATION = Ability(
     protocols=without_script(strict()),
     subgroups={"source": (), "orientation": ORIENTATIONS},
     balanced_by=("thing", "answer"),
-    meaning="which way a thing faces",
+    meaning="the direction that an object faces",
     figure="Figure 23",
     curation=CURATION,
     display=DisplayQuestions(make_item=_ask_display),

@@ -325,7 +325,7 @@ RELATIVE_DEPTH = Ability(
     balanced_by=("answer", "nearer", "farther"),
     boxes=("red", "blue"),
     padded=True,
-    meaning="which of two things is closer to the camera",
+    meaning="which of two objects is closer to the camera",
     figure="Figure 25",
     curation=CURATION,
     tabletop=TabletopQuestions(make_items=_tabletop_items),

@@ -69,7 +69,7 @@ SCENE = Ability(
     protocols=without_script(strict()),
     subgroups={"source": ()},
     balanced_by=("answer",),
-    meaning="what kind of place the image shows",
+    meaning="the kind of place shown",
     figure="Figure 27",
     curation=CURATION,
     released=ReleasedForm(folder="Scene_Classification"),

@@ -344,7 +344,7 @@ SPATIAL = Ability(
     balanced_by=("thing", "reference", "answer"),
     boxes=("red", "blue"),
     boxes_optional=True,
-    meaning="how two things lie to each other in the image (left, right, above, below)",
+    meaning="the relative position of two objects in the image (left, right, above, below)",
     curation=CURATION,
     tabletop=TabletopQuestions(make_items=_tabletop_items),
     released=ReleasedForm(folder="Spatial", levels=_released_levels),

@@ -109,7 +109,7 @@ TEXTURE = Ability(
     protocols=without_script(strict()),
     subgroups={"source": ()},
     balanced_by=("answer",),
-    meaning="what a surface looks like or is made of",
+    meaning="the texture or material of a surface",
     curation=CURATION,
     display=DisplayQuestions(make_item=_ask_display, on_close_ups=True),
     released=ReleasedForm(folder="Texture", levels=_released_levels),

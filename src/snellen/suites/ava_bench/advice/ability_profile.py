@@ -24,16 +24,16 @@ from snellen.scoring.uncertainty import wilson
 from snellen.suites.ava_bench.abilities import ability_named, atomic
 
 TAGGING_REQUEST = (
-    "Somebody asks this about an image:\n{question}\n\n"
-    "Which of these visual abilities are needed to answer it? Name only those without which it cannot be answered; "
-    "name none where nothing has to be seen, or where something else has to.\n{abilities}\n"
+    "A user asks this question about an image:\n{question}\n\n"
+    "Which of these visual abilities are needed to answer it? Name only those without which it cannot be answered. "
+    "Name none if no visual information is needed, or if only other abilities are needed.\n{abilities}\n"
     'Reply with one JSON object and nothing else:\n{{"abilities": ["name", "name"]}}'
 )
 CHECKING_REQUEST = (
-    "Somebody asks this about an image:\n{question}\n\n"
-    "To answer it, these visual abilities are said to be needed, and none of the others: {tags}. The abilities are:\n"
+    "A user asks this question about an image:\n{question}\n\n"
+    "It has been tagged as requiring exactly these visual abilities: {tags}. The abilities are:\n"
     "{abilities}\n"
-    "Reply keep where that is right, drop where an ability is missing or too many."
+    'Reply "keep" if the tags are correct, or "drop" if an ability is missing or superfluous.'
 )
 """Both ours: the paper says only that benchmarks of questions mix abilities (section 2)."""
 

@@ -20,7 +20,7 @@ from snellen.curation.results import DECISION
 from snellen.curation.steps import step_item, table_provenance
 from snellen.stimuli.transforms.montage import lay_out
 from snellen.suites.combo import categories, prompts
-from snellen.suites.combo.items import SUITE, VERSION
+from snellen.suites.combo.items import STREAMS, SUITE
 
 PAPER_COUNT = 40
 """Comparisons of one participant (appendix C.3)."""
@@ -83,7 +83,7 @@ def choose_comparisons(
 
 def comparison_items(items: ItemSet, count: int | None, seed: int, media: MediaFolder | None) -> list[Item]:
     """One item a comparison; the examples of a category are laid out as one image in `media`, where it is given."""
-    rng = stream(SUITE, VERSION, seed, "pair comparisons")
+    rng = stream(SUITE, STREAMS, seed, "pair comparisons")
     comparisons = choose_comparisons(category_pairs(items), count, rng)
     return [_item(n, two, items, media) for n, two in enumerate(comparisons)]
 

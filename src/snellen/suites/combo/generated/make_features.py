@@ -30,7 +30,7 @@ from snellen.subjects.encoders import load_encoder
 from snellen.suites.combo.categories import MIN_OBJECTS, reference_pairs
 from snellen.suites.combo.difficulty import ENCODER, Floats, separation
 from snellen.suites.combo.generated.objects import object_spec
-from snellen.suites.combo.items import SUITE, VERSION
+from snellen.suites.combo.items import STREAMS, SUITE, VERSION
 from snellen.suites.combo.space import Mask
 
 OBJECTS, SIZE_PX, PCA, PAIRS, WHOLE_PAIRS = 9504, (160, 120), 64, 1000, 50
@@ -86,7 +86,7 @@ def encode_objects(
 
 def reference_distances(features: Floats, count: int) -> tuple[list[tuple[Mask, Mask]], Floats]:
     """Reference pairs of categories and their distances."""
-    pairs = reference_pairs(count, stream(SUITE, VERSION, 0, "reference pairs"))
+    pairs = reference_pairs(count, stream(SUITE, STREAMS, 0, "reference pairs"))
     masks = [(first.mask(), second.mask()) for first, second in pairs]
     with threadpool_limits(1):
         return masks, np.array([separation(features, first, second) for first, second in masks])

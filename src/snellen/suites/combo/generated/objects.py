@@ -6,7 +6,7 @@ from snellen.core.seeds import seed_of, stream
 from snellen.core.suite import SIZE_PX
 from snellen.stimuli.scenes import RenderSpec, chain, clear_camera, composite, composite_scene, turn
 from snellen.suites.combo.alignment import NaturalCategory, dressed
-from snellen.suites.combo.items import SUITE, VERSION
+from snellen.suites.combo.items import STREAMS, SUITE
 
 VIEWS = 20
 """Random views of each object (section 3.1)."""
@@ -15,21 +15,21 @@ VIEWS = 20
 def object_spec(index: int, view: int, seed: int, size_px: tuple[int, int] = SIZE_PX) -> RenderSpec:
     """Object 0..9503 from its view 0..19: a random one from which both primitives can be made out."""
     scene = composite_scene(composite(index))
-    rng = stream(SUITE, VERSION, seed, "view", index, view)
+    rng = stream(SUITE, STREAMS, seed, "view", index, view)
     camera = clear_camera(scene, rng, width_px=size_px[0], height_px=size_px[1])
-    return RenderSpec(scene, camera, seed_of(SUITE, VERSION, seed, "noise", index, view))
+    return RenderSpec(scene, camera, seed_of(SUITE, STREAMS, seed, "noise", index, view))
 
 
 def view_of(index: int, seed: int) -> int:
     """The view 0..19 from which item sets of a seed show an object."""
-    return int(stream(SUITE, VERSION, seed, "which view", index).integers(VIEWS))
+    return int(stream(SUITE, STREAMS, seed, "which view", index).integers(VIEWS))
 
 
 def natural_spec(
     category: NaturalCategory, number: int, seed: int, size_px: tuple[int, int] = SIZE_PX
 ) -> tuple[RenderSpec, dict[str, str]]:
     """Image `number` of a natural category in materials, colours and view of its own, and the object's appearance."""
-    rng = stream(SUITE, VERSION, seed, "natural", category.name, number)
+    rng = stream(SUITE, STREAMS, seed, "natural", category.name, number)
     block = dressed(category, rng)
     axes = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
     rotation = chain(*(turn(axes[axis], degrees) for axis, degrees in reversed(category.turn_deg)))
@@ -42,5 +42,5 @@ def natural_spec(
         width_px=size_px[0],
         height_px=size_px[1],
     )
-    noise = seed_of(SUITE, VERSION, seed, "natural noise", category.name, number)
+    noise = seed_of(SUITE, STREAMS, seed, "natural noise", category.name, number)
     return RenderSpec(scene, camera, noise), block.dimensions()

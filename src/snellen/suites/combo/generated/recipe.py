@@ -48,7 +48,7 @@ from snellen.suites.combo.difficulty import (
     separation,
 )
 from snellen.suites.combo.generated.objects import VIEWS, natural_spec, object_spec, view_of
-from snellen.suites.combo.items import SUITE, VERSION
+from snellen.suites.combo.items import STREAMS, SUITE
 from snellen.suites.combo.space import table
 from snellen.suites.combo.tasks import TASKS
 
@@ -135,7 +135,7 @@ def _natural(counts: Mapping[str, int], seed: int) -> tuple[tuple[str, int], ...
 
 def _test_objects(count: int, options: BuildOptions) -> tuple[tuple[int, int], ...]:
     seed = options.seed
-    order = stream(SUITE, VERSION, seed, perception.TASK, "test").permutation(len(all_composites()))
+    order = stream(SUITE, STREAMS, seed, perception.TASK, "test").permutation(len(all_composites()))
     indices = [int(index) for index in order]
     chosen = _level_objects(indices, count) if options.balance == "answers" else indices[:count]
     return tuple((index, view_of(index, seed)) for index in chosen)
@@ -214,7 +214,7 @@ def _objects_by_rule(pairs: Sequence[Pair], seed: int, tested: set[int]) -> dict
         every = [int(k) for k in np.flatnonzero(rule.mask())]
         eligible = [k for k in every if k not in tested]
         eligible += [k for k in every if k in tested][: max(0, OBJECTS_A_RULE - len(eligible))]
-        order = stream(SUITE, VERSION, seed, categories.TASK, "objects", number).permutation(len(eligible))
+        order = stream(SUITE, STREAMS, seed, categories.TASK, "objects", number).permutation(len(eligible))
         objects[rule] = tuple((eligible[k], view_of(eligible[k], seed)) for k in order[:OBJECTS_A_RULE])
     return objects
 
@@ -225,7 +225,7 @@ def _train_objects(
     """The images of the rules, and random objects with what is left of the budget."""
     of_rules = list(dict.fromkeys(view for views in rules.values() for view in views if view[0] not in tested))
     used = tested | {index for index, _ in of_rules}
-    order = stream(SUITE, VERSION, seed, perception.TASK, "train").permutation(len(all_composites()))
+    order = stream(SUITE, STREAMS, seed, perception.TASK, "train").permutation(len(all_composites()))
     others = [int(index) for index in order if int(index) not in used][:count]
     return (*of_rules, *((index, view_of(index, seed)) for index in others))
 
@@ -358,7 +358,7 @@ def _alignment_items(plan: Design, seed: int, renders: Renders) -> Iterator[Item
         key = by_category[name][n // len(by_category) % len(by_category[name])]
         yield alignment.img2text_item(n, name, *renders[key], seed, plan.distractors)
     for n, name in enumerate(alignment.names_for(plan.counts[alignment.TEXT2IMG], seed, alignment.TEXT2IMG)):
-        rng = stream(SUITE, VERSION, seed, alignment.TEXT2IMG, "pictures", n)
+        rng = stream(SUITE, STREAMS, seed, alignment.TEXT2IMG, "pictures", n)
         names = [name, *alignment.distractors(name, rng)]
         keys = {label: by_category[label][int(rng.integers(len(by_category[label])))] for label in names}
         yield alignment.text2img_item(n, name, {label: renders[key] for label, key in keys.items()}, seed)

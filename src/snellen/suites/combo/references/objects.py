@@ -17,7 +17,7 @@ from snellen.core.seeds import stream
 from snellen.stimuli.render import RenderSettings, render_images, renderer_info
 from snellen.stimuli.scenes import all_composites
 from snellen.suites.combo.generated.objects import VIEWS, object_spec, view_of
-from snellen.suites.combo.items import SUITE, VERSION
+from snellen.suites.combo.items import STREAMS, SUITE
 
 OBJECTS_A_BATCH = 64
 
@@ -71,7 +71,7 @@ def draw_objects(count: int, exclusion: Exclusion, seed: int, *, leak: bool = Fa
 
     Raises SnellenError where there are not so many.
     """
-    order = [int(k) for k in stream(SUITE, VERSION, seed, "references", "objects").permutation(len(all_composites()))]
+    order = [int(k) for k in stream(SUITE, STREAMS, seed, "references", "objects").permutation(len(all_composites()))]
     others = [index for index in order if index not in exclusion.objects]
     eligible = [index for index in order if index in exclusion.objects] + others if leak else others
     if not 0 < count <= len(eligible):

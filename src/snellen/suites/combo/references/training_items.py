@@ -23,7 +23,7 @@ from snellen.suites.combo import categories, perception
 from snellen.suites.combo.categories import OBJECTS_A_RULE, Pair, Rule
 from snellen.suites.combo.difficulty import packaged_features
 from snellen.suites.combo.generated.objects import VIEWS
-from snellen.suites.combo.items import SUITE, VERSION
+from snellen.suites.combo.items import STREAMS, SUITE
 from snellen.suites.combo.references.objects import (
     Exclusion,
     Rendering,
@@ -100,7 +100,7 @@ def _pairs(count: int, tested_pairs: set[frozenset[str]], exclusion: Exclusion, 
     eligible[_eligible(exclusion)] = True
     number = 0
     while count > 0:
-        round_seed = seed_of(SUITE, VERSION, seed, "references", "pairs", number)
+        round_seed = seed_of(SUITE, STREAMS, seed, "references", "pairs", number)
         pair_count = min(count, PAIRS_A_ROUND)
         pairs = categories.choose_pairs(pair_count, round_seed, packaged_features())
         number += 1
@@ -114,7 +114,7 @@ def _pairs(count: int, tested_pairs: set[frozenset[str]], exclusion: Exclusion, 
 def _members(rule: Rule, view_by_object: Mapping[int, int], exclusion: Exclusion, seed: int) -> tuple[ObjectView, ...]:
     """Objects that follow a rule, those first that are drawn already."""
     every = [int(k) for k in np.flatnonzero(rule.mask()) if int(k) not in exclusion.objects]
-    order = [every[int(k)] for k in stream(SUITE, VERSION, seed, "references", rule.text()).permutation(len(every))]
+    order = [every[int(k)] for k in stream(SUITE, STREAMS, seed, "references", rule.text()).permutation(len(every))]
     order.sort(key=lambda index: index not in view_by_object)
     return tuple((index, view_by_object.get(index, views_of(index, 1, seed)[0])) for index in order[:OBJECTS_A_RULE])
 
@@ -141,7 +141,7 @@ def pattern_items(plan: Design, count: int, renders: Renders, seed: int) -> list
         )
         if item.factors["question"] != "pivot"
     ]
-    order = stream(SUITE, VERSION, seed, "references", "patterns").permutation(len(items))
+    order = stream(SUITE, STREAMS, seed, "references", "patterns").permutation(len(items))
     return [items[int(k)] for k in order[:count]]
 
 

@@ -21,7 +21,7 @@ from snellen.core.seeds import stream
 from snellen.scoring.crossed import DRAWS, crossed_interval
 from snellen.scoring.uncertainty import wilson
 from snellen.suites.combo.difficulty import Floats
-from snellen.suites.combo.items import VERSION
+from snellen.suites.combo.items import STREAMS
 
 Side = Literal["first", "second"]
 """One of the two pairs of categories in a comparison."""
@@ -140,7 +140,7 @@ def agreement(harder: Sequence[Side], sides: Mapping[str, Sequence[Side | None]]
     if not len(signs):
         raise SnellenError("nobody voted on any comparison")
     majorities = _majorities(signs)
-    rng = stream("combo", VERSION, "agreement of people with the distance")
+    rng = stream("combo", STREAMS, "agreement of people with the distance")
     clusters, people = np.nonzero(signs)
     agrees = (signs[clusters, people] > 0).astype(np.float64)
     vote_low, vote_high, _ = crossed_interval(agrees, people, clusters, "mean", (0.0, 1.0), rng)

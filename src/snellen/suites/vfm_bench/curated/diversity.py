@@ -18,7 +18,7 @@ from snellen.core.item import Item, Media
 from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
 from snellen.curation.draws import equal_shares
-from snellen.suites.vfm_bench.items import INDUSTRIES, SUITE, VERSION
+from snellen.suites.vfm_bench.items import INDUSTRIES, STREAMS, SUITE
 
 PER_INDUSTRY, RANDOM_STATE = 1050, 42
 """Queries of an industry, and the seed of k-means (paper, Table 8; released code)."""
@@ -71,7 +71,7 @@ def typical(features: Floats, clusters: int, random_state: int = RANDOM_STATE) -
     if clusters >= len(distinct):
         return sorted(int(index) for index in distinct)
     with threadpool_limits(1):
-        first = points[first_centres(points, clusters, stream(SUITE, VERSION, "k-means", random_state))]
+        first = points[first_centres(points, clusters, stream(SUITE, STREAMS, "k-means", random_state))]
         clustering = KMeans(len(first), init=first, n_init=1, random_state=random_state).fit(points)
         distances = np.square(points - clustering.cluster_centers_[clustering.labels_]).sum(axis=1)
     # Sorted by cluster, then by distance from its centre: the first of each cluster is the nearest.

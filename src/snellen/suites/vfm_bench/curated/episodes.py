@@ -13,7 +13,7 @@ from snellen.core.item import Item
 from snellen.core.seeds import stream
 from snellen.curation.draws import shuffled
 from snellen.suites.vfm_bench.curated.images import ClassImage, ConceptTask
-from snellen.suites.vfm_bench.items import SHOTS, SUITE, VERSION, Episode, EpisodeClass, episode_item
+from snellen.suites.vfm_bench.items import SHOTS, STREAMS, SUITE, Episode, EpisodeClass, episode_item
 from snellen.suites.vfm_bench.prompts import SCENE_ENDINGS
 
 
@@ -33,7 +33,7 @@ def draw_queries(tasks: Sequence[ConceptTask], n: int | None, seed: int) -> list
         for truth, concept in enumerate(task.classes)
         for query in range(len(concept.images))
     ]
-    return shuffled(queries, stream(SUITE, VERSION, seed, "candidates"))[:n]
+    return shuffled(queries, stream(SUITE, STREAMS, seed, "candidates"))[:n]
 
 
 def episode_items(tasks: Sequence[ConceptTask], seed: int, n: int | None = None) -> list[Item]:
@@ -52,7 +52,7 @@ def draw_episode(task: ConceptTask, index: QueryIndex, handle: str, seed: int) -
     """
     truth = task.classes[index.truth]
     query = truth.images[index.query]
-    rng = stream(SUITE, VERSION, seed, "episode", task.source, task.object, query.media.sha256)
+    rng = stream(SUITE, STREAMS, seed, "episode", task.source, task.object, query.media.sha256)
     classes = shuffled(task.classes, rng)
 
     def demos(images: Sequence[ClassImage]) -> list[ClassImage]:

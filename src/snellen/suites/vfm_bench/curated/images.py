@@ -23,7 +23,7 @@ from snellen.datasets.declarations.nature import OPEN
 from snellen.datasets.hub_tables import reading_order
 from snellen.datasets.sample import Sample
 from snellen.suites.vfm_bench.curated.datasets import ROW_OF_DATASET, Industry, Level, TableRow
-from snellen.suites.vfm_bench.items import SHOTS, SUITE, VERSION
+from snellen.suites.vfm_bench.items import SHOTS, STREAMS, SUITE
 
 MIN_IMAGES, MIN_CLASSES = SHOTS + 1, 2
 """Images a class needs (five to show beside the one asked about), and classes a task needs."""
@@ -94,7 +94,7 @@ def draw_records(records: Iterable[Sample], sources: Sequence[str], max_images: 
                 continue
             classes = draws.setdefault((source, record.object), {})
             if record.label not in classes:
-                rng = stream(SUITE, VERSION, seed, "pictures", source, record.object, record.label)
+                rng = stream(SUITE, STREAMS, seed, "pictures", source, record.object, record.label)
                 classes[record.label] = Reservoir[Sample](max_images, rng)
             classes[record.label].offer(record)
     return draws
@@ -120,7 +120,7 @@ def keep_classes(draws: Draws, max_classes: int, seed: int, ledger: Ledger) -> D
                 labels_by_name[name] = label
         labels = list(labels_by_name.values())
         if len(labels) > max_classes:
-            order = stream(SUITE, VERSION, seed, "classes", source, object_name).permutation(len(labels))
+            order = stream(SUITE, STREAMS, seed, "classes", source, object_name).permutation(len(labels))
             for n in order[max_classes:]:
                 rule = f"more than {max_classes} classes in its task"
                 ledger.drop(UNIT, ANY_SOURCE, rule, f"{source}/{object_name}/{labels[int(n)]}")

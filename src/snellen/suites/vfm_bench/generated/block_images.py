@@ -39,7 +39,7 @@ from snellen.stimuli.scenes.raster import project
 from snellen.stimuli.scenes.shapes import UNIT, Ball, bounds, place_points, reach, unit_mesh
 from snellen.stimuli.scenes.vectors import apply_matrix, dot, unit_vector
 from snellen.suites.vfm_bench.generated.concepts import Region
-from snellen.suites.vfm_bench.items import SUITE, VERSION
+from snellen.suites.vfm_bench.items import STREAMS, SUITE
 
 SIZES: Mapping[str, float] = {"small": 0.40, "large": 0.74}
 """Size of the secondary solid, the primary being 1."""
@@ -135,7 +135,7 @@ def image_spec(draft: Draft, number: int, seed: int, size_px: tuple[int, int]) -
 
     Raises SnellenError where no turn shows both.
     """
-    rng = stream(SUITE, VERSION, seed, "picture", number)
+    rng = stream(SUITE, STREAMS, seed, "picture", number)
     for _ in range(_TRIES):
         towards = float(rng.uniform(0, 360))
         scene = _scene(draft, towards, rng)
@@ -150,7 +150,7 @@ def image_spec(draft: Draft, number: int, seed: int, size_px: tuple[int, int]) -
         )
         camera = _tilted(camera, draft.tilt)
         if _within(scene, camera) and _leans_clearly(scene, camera, draft.tilt) and _clear(scene, camera):
-            return RenderSpec(scene, camera, seed_of(SUITE, VERSION, seed, "noise", number))
+            return RenderSpec(scene, camera, seed_of(SUITE, STREAMS, seed, "noise", number))
     raise SnellenError(f"{SUITE}: no view of {draft} in {_TRIES} draws shows both solids")
 
 

@@ -35,9 +35,9 @@ from snellen.suites.vfm_bench.items import (
     GENERATED,
     LEVELS,
     SHOTS,
+    STREAMS,
     SUITE,
     TASK,
-    VERSION,
     Episode,
     EpisodeClass,
     Level,
@@ -118,7 +118,7 @@ def draw_pool(count: int, seed: int) -> tuple[block_images.Draft, ...]:
 
     Of joints, kinds of part, patterns and lights there are never more than leave six images for each.
     """
-    rng = stream(SUITE, VERSION, seed, "pool")
+    rng = stream(SUITE, STREAMS, seed, "pool")
 
     def dealt(values: Sequence[T]) -> list[T]:
         max_values = min(len(values), count // IMAGES_A_CLASS)
@@ -172,7 +172,7 @@ def draw_episodes(n: int, appearances: Sequence[Mapping[str, str]], seed: int) -
     way_counts = [int(w) for turn in range(n) for w in _way_counts(turn, n, seed)][:n]
     episode_plans = []
     for k in range(n):
-        rng = stream(SUITE, VERSION, seed, "episode", k)
+        rng = stream(SUITE, STREAMS, seed, "episode", k)
         family = _family(LEVELS[k % len(LEVELS)], way_counts[k], classes, unasked, used, rng)
         episode_plan = _draw_episode(family, way_counts[k], classes[family.handle], unasked, rng)
         unasked.remove(episode_plan.query)
@@ -184,7 +184,7 @@ def draw_episodes(n: int, appearances: Sequence[Mapping[str, str]], seed: int) -
 def _way_counts(turn: int, n: int, seed: int) -> Sequence[int]:
     """Every number of ways once, in an order drawn anew for every turn."""
     lowest, highest = MIN_WAYS, max_ways(n)
-    return [lowest + int(k) for k in stream(SUITE, VERSION, seed, "ways", turn).permutation(highest - lowest + 1)]
+    return [lowest + int(k) for k in stream(SUITE, STREAMS, seed, "ways", turn).permutation(highest - lowest + 1)]
 
 
 def classes_of(family: Family, appearances: Sequence[Mapping[str, str]]) -> dict[Values, tuple[int, ...]]:
@@ -293,7 +293,7 @@ class Generated:
 
 def episode_items(plan: Design, specs: Sequence[RenderSpec], images: Sequence[Media], seed: int) -> list[Item]:
     """The items; their numbers, and those of concepts, are in an order drawn from the seed."""
-    numbers = stream(SUITE, VERSION, seed, "numbers").permutation(len(plan.episodes))
+    numbers = stream(SUITE, STREAMS, seed, "numbers").permutation(len(plan.episodes))
     concept_number = _concept_numbers(plan, seed)
     items = []
     for index, episode_plan in enumerate(plan.episodes):
@@ -305,7 +305,7 @@ def episode_items(plan: Design, specs: Sequence[RenderSpec], images: Sequence[Me
 def _concept_numbers(plan: Design, seed: int) -> dict[tuple[str, Values], int]:
     """A number for every concept, which tells nothing of it."""
     all_concepts = sorted({(episode.family.handle, values) for episode in plan.episodes for values in episode.classes})
-    numbers = stream(SUITE, VERSION, seed, "concepts").permutation(len(all_concepts))
+    numbers = stream(SUITE, STREAMS, seed, "concepts").permutation(len(all_concepts))
     return {concept: int(number) for concept, number in zip(all_concepts, numbers, strict=True)}
 
 

@@ -35,7 +35,7 @@ from snellen.suites.vfm_bench.curated import images
 from snellen.suites.vfm_bench.curated.datasets import TableRow
 from snellen.suites.vfm_bench.curated.episodes import QueryIndex, draw_episode
 from snellen.suites.vfm_bench.curated.images import MIN_CLASSES, MIN_IMAGES, UNIT, ConceptTask
-from snellen.suites.vfm_bench.items import LEVELS, SUITE, TASK, VERSION, Level, episode_item
+from snellen.suites.vfm_bench.items import LEVELS, STREAMS, SUITE, TASK, Level, episode_item
 from snellen.suites.vfm_bench.items import OWN as OWN_INDUSTRY
 from snellen.suites.vfm_bench.prompts import OWN_SCENE
 
@@ -151,7 +151,7 @@ def group_classes(draws: images.Draws, seed: int) -> images.Draws:
     groups: dict[tuple[str, str], dict[str, Any]] = {}
     for (source, object_name), classes in draws.items():
         count = -(-len(classes) // MAX_CLASSES)
-        order = shuffled(list(classes), stream(SUITE, VERSION, seed, "groups"))
+        order = shuffled(list(classes), stream(SUITE, STREAMS, seed, "groups"))
         for n in range(count):
             name = object_name if count == 1 else f"{object_name}-{n + 1}"
             groups[source, name] = {label: classes[label] for label in sorted(order[n::count])}
@@ -200,7 +200,7 @@ def draw_queries(tasks: Sequence[ConceptTask], options: BuildOptions) -> list[Qu
 
     With balanced answers of every class as many as of the smallest one.
     """
-    rng = stream(SUITE, VERSION, options.seed, "queries")
+    rng = stream(SUITE, STREAMS, options.seed, "queries")
     sizes = {(t, c): len(concept.images) for t, task in enumerate(tasks) for c, concept in enumerate(task.classes)}
     if options.balance == "answers":
         sizes = dict.fromkeys(sizes, min(sizes.values()))

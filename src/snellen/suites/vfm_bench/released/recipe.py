@@ -25,9 +25,9 @@ from snellen.core.suite import BuildOptions
 from snellen.curation.released import ReleasedItems, ReleasedRecipe, draw_names
 from snellen.suites.vfm_bench.items import (
     SHOTS,
+    STREAMS,
     SUITE,
     TASK,
-    VERSION,
     Episode,
     EpisodeClass,
     Level,
@@ -82,10 +82,10 @@ def _read(options: BuildOptions, root: Path) -> ReleasedItems:
         raise SnellenError(
             f"{root / FILE}: no record has query_info, so that there is nothing to ask; {RELEASED.instructions}"
         )
-    handles = [f"{int(n):04d}" for n in stream(SUITE, VERSION, "released", "ids").permutation(len(records))]
+    handles = [f"{int(n):04d}" for n in stream(SUITE, STREAMS, "released", "ids").permutation(len(records))]
     chosen = set(handles)
     if options.n is not None:
-        chosen = draw_names(handles, options.n, stream(SUITE, VERSION, options.seed, "released", TASK))
+        chosen = draw_names(handles, options.n, stream(SUITE, STREAMS, options.seed, "released", TASK))
     maker = _ItemMaker(MediaFolder(options.out / "media"), options.seed, problems)
     pairs = [
         (record, item)
@@ -190,7 +190,7 @@ class _ItemMaker:
 
         A class with fewer demos than another would stand out, and the class of the query is the one that loses some.
         """
-        rng = stream(SUITE, VERSION, self.seed, "released", "demos", handle)
+        rng = stream(SUITE, STREAMS, self.seed, "released", "demos", handle)
         used, drawn_count = {self._digest(record.query)}, 0
         demos: dict[str, list[tuple[Path, str]]] = {}
         for name in record.names:

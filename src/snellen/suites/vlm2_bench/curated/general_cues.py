@@ -27,7 +27,7 @@ from snellen.scoring.answers import read_json_objects
 from snellen.suites.vlm2_bench import prompts
 from snellen.suites.vlm2_bench.curated.edit_pairs import KINDS, LAYOUT, EditPair, read_edit_pairs
 from snellen.suites.vlm2_bench.curated.folders import CuratedItems, source_folder
-from snellen.suites.vlm2_bench.items import CUE_BY_EDIT, SUITE, VERSION, Statement, cue_items
+from snellen.suites.vlm2_bench.items import CUE_BY_EDIT, STREAMS, SUITE, Statement, cue_items
 
 SALIENCE_BELOW = -2.0
 """Pairs whose instruction has a mean log-probability below this are kept (natural logarithm; section 2.1)."""
@@ -388,7 +388,7 @@ def final_items(task: str, pair: Pair, seed: int, subjects: Sequence[str] = ()) 
         Statement(wrong, False),
         factors={"cue": CUE_BY_EDIT[pair.edit], "edit": pair.edit},  # type: ignore[index]  # one of KINDS
         cluster=f"gc-{pair.source.scene_handle}",
-        rng=stream(SUITE, VERSION, seed, task, pair.source.handle),
+        rng=stream(SUITE, STREAMS, seed, task, pair.source.handle),
         provenance={
             "seed": seed,
             "pair": pair.source.name,

@@ -19,8 +19,8 @@ from snellen.core.user_yaml import read_yaml
 from snellen.curation.draws import shuffled
 from snellen.suites.vlm2_bench.curated.folders import CuratedItems, add_distinct, folders_in, images_in, source_folder
 from snellen.suites.vlm2_bench.items import (
+    STREAMS,
     SUITE,
-    VERSION,
     Family,
     ImageSequence,
     compare_items,
@@ -44,7 +44,7 @@ def sequence_items(task: str, sequence: ImageSequence, seed: int) -> tuple[Item,
         return compare_items(sequence, family)
     if task.endswith("-cnt"):
         return (count_item(sequence, family),)
-    return (group_item(sequence, family, stream(SUITE, VERSION, seed, "options", sequence.handle)),)
+    return (group_item(sequence, family, stream(SUITE, STREAMS, seed, "options", sequence.handle)),)
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ def object_items(
     items = tuple(
         item
         for task in tasks
-        for sequence in shuffled(sequences, stream(SUITE, VERSION, options.seed, "oc", "order"))
+        for sequence in shuffled(sequences, stream(SUITE, STREAMS, options.seed, "oc", "order"))
         if task != "oc-grp" or sequence.pattern in PATTERNS_GRP
         for item in sequence_items(task, sequence, options.seed)
     )
@@ -133,7 +133,7 @@ def object_items(
 
 
 def _object_sequence(main_object: MainObject, pattern: str, images: Mapping[Path, Media], seed: int) -> ImageSequence:
-    rng = stream(SUITE, VERSION, seed, "oc", main_object.type, main_object.name, pattern)
+    rng = stream(SUITE, STREAMS, seed, "oc", main_object.type, main_object.name, pattern)
     paths, order = draw(pattern, main_object.main, tuple(main_object.distractors.values()), rng)
     owners = main_object.owners()
     shared = sorted(

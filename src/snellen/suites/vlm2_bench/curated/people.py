@@ -28,7 +28,7 @@ from snellen.suites.vlm2_bench.curated.folders import (
     source_folder,
 )
 from snellen.suites.vlm2_bench.curated.objects import IDENTITY, MIN_DISTRACTORS, MIN_MAIN, sequence_items
-from snellen.suites.vlm2_bench.items import SUITE, VERSION, ImageSequence
+from snellen.suites.vlm2_bench.items import STREAMS, SUITE, ImageSequence
 from snellen.suites.vlm2_bench.sequences import PATTERNS_GRP, PC_COUNTS, draw, needed
 
 TASKS = ("pc-cpr", "pc-cnt", "pc-grp")
@@ -177,7 +177,7 @@ def people_sequences(gallery: Gallery) -> tuple[dict[str, list[ImageSequence]], 
     sequences: dict[str, list[ImageSequence]] = {}
     at_random = 0
     for pattern, count in PC_COUNTS.items():
-        people = shuffled(gallery.people, stream(SUITE, VERSION, gallery.seed, "pc", pattern))
+        people = shuffled(gallery.people, stream(SUITE, STREAMS, gallery.seed, "pc", pattern))
         sequences[pattern] = []
         for n in range(scaled(count, len(people))):
             turn, index = divmod(n, len(people))
@@ -191,8 +191,8 @@ def _person_sequence(gallery: Gallery, person: Person, pattern: str, turn: int) 
     """The sequence of a person's `turn`-th turn, with other main images than before while there are others."""
     seed, (main_count, distractor_count) = gallery.seed, needed(pattern)
     choices = list(combinations(gallery.portraits_of(person), main_count))
-    turns = stream(SUITE, VERSION, seed, "pc", "main", pattern, person.number).permutation(len(choices))
-    rng = stream(SUITE, VERSION, seed, "pc", "sequence", pattern, person.number, turn)
+    turns = stream(SUITE, STREAMS, seed, "pc", "main", pattern, person.number).permutation(len(choices))
+    rng = stream(SUITE, STREAMS, seed, "pc", "sequence", pattern, person.number, turn)
     main = shuffled(choices[int(turns[turn % len(choices)])], rng)
     distractors = look_alikes(gallery, main, distractor_count)
     lacking = distractor_count - len(distractors)
@@ -268,9 +268,9 @@ def _draw_sequences(
     chosen = [
         sequence
         for pattern, count in counts.items()
-        for sequence in shuffled(sequences[pattern], stream(SUITE, VERSION, seed, task, "choice", pattern))[:count]
+        for sequence in shuffled(sequences[pattern], stream(SUITE, STREAMS, seed, task, "choice", pattern))[:count]
     ]
-    return shuffled(chosen, stream(SUITE, VERSION, seed, task, "order"))
+    return shuffled(chosen, stream(SUITE, STREAMS, seed, task, "order"))
 
 
 def plan_people(tasks: Sequence[str], options: BuildOptions) -> dict[str, int]:

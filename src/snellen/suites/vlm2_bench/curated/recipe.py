@@ -26,7 +26,7 @@ from snellen.curation.steps import Argument, Stage, plan_chain, read_about, writ
 from snellen.suites.vlm2_bench.curated import general_cues, objects, people, videos
 from snellen.suites.vlm2_bench.curated.folders import CuratedItems
 from snellen.suites.vlm2_bench.curated.zoom import ZOOM
-from snellen.suites.vlm2_bench.items import SUITE, VERSION
+from snellen.suites.vlm2_bench.items import STREAMS, SUITE
 from snellen.suites.vlm2_bench.tasks import TRUE_FALSE
 
 FAMILIES: Mapping[str, tuple[str, ...]] = {
@@ -178,5 +178,5 @@ def at_most(items: list[Item], options: BuildOptions) -> list[Item]:
     group_ids: set[str] = set()
     for task in dict.fromkeys(item.task for item in items):
         groups = list(dict.fromkeys(item.group_id for item in items if item.task == task))
-        group_ids |= {*shuffled(groups, stream(SUITE, VERSION, options.seed, "at most", task))[: options.n]}
+        group_ids |= {*shuffled(groups, stream(SUITE, STREAMS, options.seed, "at most", task))[: options.n]}
     return [item for item in items if item.group_id in group_ids]

@@ -27,7 +27,7 @@ from snellen.stimuli.scenes import (
     turn,
 )
 from snellen.suites.vlm2_bench.generated.objects import neighbours
-from snellen.suites.vlm2_bench.items import SUITE, VERSION
+from snellen.suites.vlm2_bench.items import STREAMS, SUITE
 
 FRAMES, FRAMES_A_SECOND = 48, 12
 QUICK_FRAMES, QUICK_FRAMES_A_SECOND = 16, 4
@@ -50,7 +50,7 @@ class ClipPair:
 
 def draw_pair(seed: int, number: int) -> ClipPair:
     """A composite and one of its neighbours; shape, material and colour of the primary matter most to an eye."""
-    rng = stream(SUITE, VERSION, seed, "clips", number)
+    rng = stream(SUITE, STREAMS, seed, "clips", number)
     while True:
         first = int(rng.integers(9504))
         near = neighbours(first)
@@ -64,7 +64,7 @@ def draw_pair(seed: int, number: int) -> ClipPair:
 
 def clip_specs(index: int, pair: ClipPair, seed: int, frames: int, size_px: tuple[int, int]) -> list[RenderSpec]:
     """The frames of one clip: the object comes in from the left of the path, turns a little as it goes, and leaves."""
-    rng = stream(SUITE, VERSION, seed, "clip", pair.number)  # one studio, path and camera for both objects
+    rng = stream(SUITE, STREAMS, seed, "clip", pair.number)  # one studio, path and camera for both objects
     azimuth, turned = float(rng.uniform(0, 360)), float(rng.uniform(0, 360))
     speed_deg = float(rng.uniform(60, 120))
     scene, camera = composite_scene(composite(index)), _camera(azimuth, size_px)
@@ -78,7 +78,7 @@ def clip_specs(index: int, pair: ClipPair, seed: int, frames: int, size_px: tupl
         solids = tuple(move(solid, chain(spin), shift) for solid in scene.solids)
         frame_scene = Scene(solids, scene.floor, scene.lights, scene.dome)
         shots.append(
-            RenderSpec(frame_scene, camera, seed_of(SUITE, VERSION, seed, "clip noise", pair.number, index, frame))
+            RenderSpec(frame_scene, camera, seed_of(SUITE, STREAMS, seed, "clip noise", pair.number, index, frame))
         )
     return shots
 

@@ -9,7 +9,7 @@ from snellen.core.item import Split
 from snellen.core.seeds import stream
 from snellen.core.suite import BuildOptions
 from snellen.suites.vlm2_bench.generated import objects
-from snellen.suites.vlm2_bench.items import SUITE, VERSION
+from snellen.suites.vlm2_bench.items import STREAMS, SUITE
 from snellen.suites.vlm2_bench.sequences import BALANCED_GRP, BALANCED_OC, PATTERNS_GRP, PATTERNS_OC, draw
 
 
@@ -60,7 +60,7 @@ def _take_turns(
 
     They are numbered in a random order: a number that told the pattern would tell the answer.
     """
-    numbers = stream(SUITE, VERSION, seed, "numbers", split).permutation(families * len(PATTERNS_OC))
+    numbers = stream(SUITE, STREAMS, seed, "numbers", split).permutation(families * len(PATTERNS_OC))
     main, others = range(objects.IMAGES), range(objects.IMAGES, objects.IMAGES + objects.DISTRACTORS)
     for k in range(count):
         alternatives = patterns[k % len(patterns)]
@@ -68,6 +68,6 @@ def _take_turns(
         in_turn = k if count <= families else k // len(patterns) + k % len(patterns)
         family = in_turn % families
         number = int(numbers[family * len(PATTERNS_OC) + PATTERNS_OC.index(pattern)])
-        rng = stream(SUITE, VERSION, seed, "sequence", first + family, pattern)
+        rng = stream(SUITE, STREAMS, seed, "sequence", first + family, pattern)
         images, order = draw(pattern, main, others, rng)
         yield FamilySequence(task, split, f"{split}-{number:04d}", first + family, images, order)

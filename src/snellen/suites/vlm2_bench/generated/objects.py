@@ -28,7 +28,7 @@ from snellen.stimuli.scenes import (
     turn,
 )
 from snellen.stimuli.scenes.highlights import highlight_shares
-from snellen.suites.vlm2_bench.items import SUITE, VERSION
+from snellen.suites.vlm2_bench.items import STREAMS, SUITE
 
 IMAGES, DISTRACTORS = 4, 4
 """Images of a main object, and distractors of one image each (appendix 4)."""
@@ -100,7 +100,7 @@ def appearance_of(index: int) -> dict[str, str]:
 @functools.lru_cache(maxsize=4096)
 def image_spec(index: int, seed: int, image_key: tuple[int, int], size_px: tuple[int, int]) -> RenderSpec:
     """The composite in a view, light, floor and scale drawn for `image_key`."""
-    rng = stream(SUITE, VERSION, seed, "object", *image_key)
+    rng = stream(SUITE, STREAMS, seed, "object", *image_key)
     views: list[tuple[Scene, Camera, float]] = []
     while len(views) < _TRIES:
         scene = composite_scene(composite(index), rotation=turn((0.0, 0.0, 1.0), float(rng.uniform(0, 360))))
@@ -111,7 +111,7 @@ def image_spec(index: int, seed: int, image_key: tuple[int, int], size_px: tuple
         if views[-1][2] >= MIN_HIGHLIGHT:
             break
     scene, camera, _ = max(views, key=lambda view: view[2])
-    return RenderSpec(_with_background(scene, rng), camera, seed_of(SUITE, VERSION, seed, "noise", *image_key))
+    return RenderSpec(_with_background(scene, rng), camera, seed_of(SUITE, STREAMS, seed, "noise", *image_key))
 
 
 def least_highlight(scene: Scene, camera: Camera) -> float:

@@ -36,8 +36,8 @@ from snellen.suites.vlm2_bench.generated import clips, objects, rooms
 from snellen.suites.vlm2_bench.generated.family_sequences import FamilySequence, draw_sequences, patterns_of
 from snellen.suites.vlm2_bench.generated.general_cues import room_items
 from snellen.suites.vlm2_bench.items import (
+    STREAMS,
     SUITE,
-    VERSION,
     ImageSequence,
     Pattern,
     compare_items,
@@ -155,15 +155,15 @@ def _edited_rooms(counts: Mapping[str, int], seed: int) -> Iterator[EditedRoom]:
         tasks = tuple(task for task in ("gc-mat", "gc-trk") if n < counts[task])
         edit = rooms.EDITS[n % len(rooms.EDITS)]
         if edit != "environment" or "gc-mat" in tasks:
-            change = rooms.random_change(edit, stream(SUITE, VERSION, seed, "room", n))
+            change = rooms.random_change(edit, stream(SUITE, STREAMS, seed, "room", n))
             yield _exposed("room", n, change, seed, ("gc-mat",) if edit == "environment" else tasks)
         if edit == "environment" and "gc-trk" in tasks:
-            change = rooms.pattern_change(stream(SUITE, VERSION, seed, "pattern room", n))
+            change = rooms.pattern_change(stream(SUITE, STREAMS, seed, "pattern room", n))
             yield _exposed("pattern room", n, change, seed, ("gc-trk",))
 
 
 def _exposed(stream_name: str, n: int, change: rooms.Change, seed: int, tasks: tuple[str, ...]) -> EditedRoom:
-    rng = stream(SUITE, VERSION, seed, f"{stream_name} exposure", n)
+    rng = stream(SUITE, STREAMS, seed, f"{stream_name} exposure", n)
     return EditedRoom(stream_name, n, rooms.exposed(change, rng), tasks)
 
 
@@ -173,7 +173,7 @@ def _families(count: int, seed: int) -> tuple[objects.Family, ...]:
     taken: set[int] = set()
     number = 0
     while len(families) < count:
-        family = objects.draw_family(stream(SUITE, VERSION, seed, "family", number))
+        family = objects.draw_family(stream(SUITE, STREAMS, seed, "family", number))
         number += 1
         if not taken & set(family.all()):
             families.append(family)
@@ -259,12 +259,12 @@ def _clip_px(options: BuildOptions) -> tuple[int, int]:
 def _room_specs(plan: Design, options: BuildOptions, cameras: Sequence[CameraPair]) -> Iterator[RenderSpec]:
     for edited, pair in zip(plan.rooms, cameras, strict=True):
         for which, (room, camera) in enumerate(zip((edited.change.before, edited.change.after), pair, strict=True)):
-            noise = seed_of(SUITE, VERSION, options.seed, f"{edited.stream_name} noise", edited.number, which)
+            noise = seed_of(SUITE, STREAMS, options.seed, f"{edited.stream_name} noise", edited.number, which)
             yield RenderSpec(room.scene(), camera, noise)
 
 
 def _cameras(edited: EditedRoom, options: BuildOptions) -> CameraPair:
-    rng = stream(SUITE, VERSION, options.seed, f"{edited.stream_name} view", edited.number)
+    rng = stream(SUITE, STREAMS, options.seed, f"{edited.stream_name} view", edited.number)
     return rooms.views_of(edited.change, rng, options.size_px)
 
 
@@ -287,7 +287,7 @@ def _rooms(
     for edited, pair in zip(plan.rooms, cameras, strict=True):
         images = media.add_file(*next(renders)), media.add_file(*next(renders))
         cues = "cues" if edited.stream_name == "room" else f"{edited.stream_name} cues"
-        rng = stream(SUITE, VERSION, options.seed, cues, edited.number)
+        rng = stream(SUITE, STREAMS, options.seed, cues, edited.number)
         provenance = {"seed": options.seed, "room": edited.number}
         acuity = rooms.acuity(edited.change, pair)
         yield from room_items(edited.handle, edited.change, images, rng, provenance, edited.tasks, acuity)
@@ -311,7 +311,7 @@ def _sequence_items(task: str, sequence: ImageSequence, seed: int) -> tuple[Item
         return compare_items(sequence, "oc")
     if task == "oc-cnt":
         return (count_item(sequence, "oc"),)
-    return (group_item(sequence, "oc", stream(SUITE, VERSION, seed, "options", sequence.handle)),)
+    return (group_item(sequence, "oc", stream(SUITE, STREAMS, seed, "options", sequence.handle)),)
 
 
 class _Family:
@@ -369,7 +369,7 @@ def _videos(plan: Design, options: BuildOptions, renders: Iterator[Render], medi
 
     Pairs take turns, and each begins at another of its videos, so that few videos are of all four kinds.
     """
-    numbers = stream(SUITE, VERSION, options.seed, "videos").permutation(plan.videos())
+    numbers = stream(SUITE, STREAMS, options.seed, "videos").permutation(plan.videos())
     count, rate = _clip(options)
     video_count = [len(range(turn, plan.videos(), len(plan.clips))) for turn in range(len(plan.clips))]
     video_number = 0

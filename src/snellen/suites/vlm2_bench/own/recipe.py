@@ -39,7 +39,7 @@ from snellen.suites.vlm2_bench.curated.objects import (
     object_items,
 )
 from snellen.suites.vlm2_bench.curated.recipe import at_most
-from snellen.suites.vlm2_bench.items import SUITE, VERSION
+from snellen.suites.vlm2_bench.items import STREAMS, SUITE
 from snellen.suites.vlm2_bench.sequences import PATTERNS_GRP, PATTERNS_OC
 
 OBJECTS = "objects"
@@ -120,7 +120,7 @@ def read_things(options: BuildOptions, ledger: Ledger, folder: Path) -> tuple[li
     things, notes = _unlike_images(_read_images(_draw(options, ledger), folder, ledger), ledger)
     objects: list[MainObject] = []
     for name, paths in things.items():
-        others = shuffled([other for other in things if other != name], stream(SUITE, VERSION, options.seed, OWN, name))
+        others = shuffled([other for other in things if other != name], stream(SUITE, STREAMS, options.seed, OWN, name))
         if len(paths) < MIN_MAIN:
             ledger.drop(UNIT, ANY_SOURCE, f"fewer than {MIN_MAIN} images; a distractor only", name)
         elif len(others) >= MIN_DISTRACTORS:
@@ -146,7 +146,7 @@ def _draw(options: BuildOptions, ledger: Ledger) -> dict[str, Reservoir[Sample]]
         in_table = isinstance(sample.image, TableRow)
         name = sample.label if in_table else str(PurePosixPath(sample.record_id).parent)
         if name not in draws:
-            draws[name] = Reservoir(MAX_MAIN, stream(SUITE, VERSION, options.seed, OWN, "pictures", name))
+            draws[name] = Reservoir(MAX_MAIN, stream(SUITE, STREAMS, options.seed, OWN, "pictures", name))
         draws[name].offer(sample)
     for name, draw in draws.items():
         if rest := draw.offered - len(draw.samples):
@@ -203,4 +203,4 @@ def _unlike_images(
 
 
 def _any_image(paths: list[Path], seed: int, name: str, other: str) -> Path:
-    return shuffled(paths, stream(SUITE, VERSION, seed, OWN, name, PurePosixPath(other).name))[0]
+    return shuffled(paths, stream(SUITE, STREAMS, seed, OWN, name, PurePosixPath(other).name))[0]

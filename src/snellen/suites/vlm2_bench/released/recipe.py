@@ -19,7 +19,7 @@ from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
 from snellen.core.suite import BuildOptions, Settings
 from snellen.curation.released import ReleasedItems, ReleasedRecipe, draw_names
-from snellen.suites.vlm2_bench.items import SUITE, VERSION
+from snellen.suites.vlm2_bench.items import STREAMS, SUITE, VERSION
 from snellen.suites.vlm2_bench.published import QUERIES, SCORED_PAIRS
 from snellen.suites.vlm2_bench.released.files import (
     TSV_MD5,
@@ -146,7 +146,7 @@ def _draw(records: Sequence[Record], options: BuildOptions) -> list[Record]:
     chosen: set[str] = set()
     for task in dict.fromkeys(record.task for record in records):
         units = [_unit(record) for record in records if record.task == task]
-        chosen |= draw_names(units, options.n, stream(SUITE, VERSION, options.seed, "released", task))
+        chosen |= draw_names(units, options.n, stream(SUITE, STREAMS, options.seed, "released", task))
     return [record for record in records if _unit(record) in chosen]
 
 
@@ -172,7 +172,7 @@ def _items(records: Sequence[Record], queries: Sequence[tuple[Media, ...]]) -> l
         pairs = [(record, query) for record, query in zip(records, queries, strict=True) if record.task == task]
         # In the files a statement that is true stands beside one that is not, and counts stand in order: numbers that
         # run on with the lines would tell the answer to whoever sees an id.
-        numbers = stream(SUITE, VERSION, "ids", task).permutation(len(pairs))
+        numbers = stream(SUITE, STREAMS, "ids", task).permutation(len(pairs))
         handles = [f"{task}-{int(number):04d}" for number in numbers]
         stimuli: dict[tuple[str, ...], str] = {}  # the first handle of every set of images
         for handle, (record, query) in zip(handles, pairs, strict=True):
