@@ -113,7 +113,7 @@ def prototype_scores(features: Floats, pair: Pair, rendered: NDArray[np.bool_], 
 
 
 def pixels(seeds: int, objects: int) -> Iterator[str]:
-    """Category Building by pixels; which differences the levels hang on; agreement of encoders' distances by rank."""
+    """Category Building by pixels; which differences the levels depend on; agreement of encoders' distances by rank."""
     from scipy.stats import spearmanr
     from threadpoolctl import threadpool_limits
 

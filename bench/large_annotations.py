@@ -3,7 +3,7 @@
     python bench/large_annotations.py            1.27 million things in 100,000 images, as LVIS v1 has them (1 GB)
     python bench/large_annotations.py --quick    a twentieth of that
 
-The file is made of numbers that hang on the seed; its images are empty files, which reading asks for but never opens.
+The file is made of numbers that depend on the seed; its images are empty files, which reading asks for but never opens.
 Seconds and memory are those of a process that does nothing else; the file has been read before (warm).
 
 Predicted before it was run: parsing takes most. An outline of 40 numbers and the rest of a thing are 800 characters,

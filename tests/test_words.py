@@ -6,6 +6,7 @@ The words and their reasons: design/core.md. Local names are not held to it here
 from __future__ import annotations
 
 import ast
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -199,3 +200,41 @@ def test_exceptions_are_few_and_needed() -> None:
     assert len(EXCEPTIONS) <= MAX_EXCEPTIONS
     assert set(EXCEPTIONS) <= names
     assert all(reason.endswith(".") for reason in EXCEPTIONS.values())
+
+
+PHRASES: Mapping[str, str] = {
+    r"\bhang(s|ing)? on\b": "depends on",
+    r"\bhad without looking\b": "blind baseline",
+    r"\b(is|are|was) had\b": "is scored, is available",
+    r"\bcannot be told\b": "is not estimable, cannot be distinguished",
+    r"\breckon": "estimate",
+    r"\blessons?\b": "training example",
+    r"\bpictures?\b": "image",
+}
+"""What is not written, in strings, comments and pages, with what is written in its place."""
+PHRASE_FILES: Mapping[str, str] = {
+    "src/snellen/scoring/answers/": "expressions that read replies, in which models write as they like",
+    "src/snellen/suites/ava_bench/abilities/counting.py": "an expression that reads questions of other people",
+    "src/snellen/core/schemas.py": "what schema 1 called images",
+    "docs/data-schema.md": "what schema 1 called images",
+    "design/core.md": "the table of former words",
+}
+"""Files that may hold them, and why."""
+STREAM_NAMES = re.compile(r"\b(stream|seed_of)\(|picture-\{")
+"""Names of random streams and ids made from them stay, so that items stay."""
+
+
+def test_phrases_of_the_old_dialect_are_gone() -> None:
+    tracked = [ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+    for folder in ("src", "docs", "design"):
+        tracked += [p for p in (ROOT / folder).rglob("*") if p.suffix in {".py", ".md", ".j2", ".yaml", ".js", ".css"}]
+    phrases = [(re.compile(phrase, re.IGNORECASE), better) for phrase, better in PHRASES.items()]
+    odd = [
+        f"{name}:{number} {line.strip()[:120]!r}: write {better!r}"
+        for name, path in ((str(path.relative_to(ROOT)), path) for path in tracked)
+        if "vendor/" not in name and not name.startswith(tuple(PHRASE_FILES))
+        for number, line in enumerate(path.read_text("utf-8").splitlines(), 1)
+        for phrase, better in phrases
+        if phrase.search(line) and not STREAM_NAMES.search(line)
+    ]
+    assert not odd, "\n".join(odd)

@@ -151,7 +151,7 @@ def _places(
         else:
             written, position = written + piece, position + len(piece)
     if written != templated.text:
-        raise SnellenError("the chat template changes the words it is given; where they lie cannot be told")
+        raise SnellenError("the chat template changes the words it is given; where they lie is not estimable")
 
 
 def _owner(begin: int, end: int, places: Sequence[tuple[int, int, int]]) -> int | None:

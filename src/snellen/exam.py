@@ -87,7 +87,7 @@ def find_recipe(suite: Suite, how: str) -> Recipe:
 
 
 def build(suite: Suite, how: str, options: BuildOptions) -> ItemSet:
-    """Build an item set by one of the suite's recipes, with what is had without looking beside it.
+    """Build an item set by one of the suite's recipes, with the blind baseline beside it.
 
     Raises SnellenError for a recipe the suite does not have.
     """

@@ -190,7 +190,7 @@ def _cpu_seconds() -> float:
 
 @dataclass
 class _Build:
-    """The generated set of a suite, and smaller ones with blank images by which it is reckoned."""
+    """The generated set of a suite, and smaller ones with blank images from which its cost is estimated."""
 
     suite: Suite
     options: BuildOptions
@@ -343,7 +343,7 @@ class _Asking:
 
 
 class _Unasked(Base):
-    """A remote subject that is reckoned with and never asked."""
+    """A remote subject that is part of the estimate and never asked."""
 
     async def answer(self, prompt: Any, media: Any, rng: Any) -> Any:
         """Nobody calls it."""

@@ -23,7 +23,7 @@ ROW = {
         ({}, "50 [25, 75]"),
         ({"n": 200}, "50.0 [25.0, 75.0]"),
         ({"low": math.nan, "high": math.nan, "interval": ""}, "50"),
-        ({"low": math.nan, "high": math.nan, "interval": "cannot be told: 3 clusters"}, "50, cannot be told"),
+        ({"low": math.nan, "high": math.nan, "interval": "not estimable: 3 clusters"}, "50, not estimable"),
         # .05 to .95: (.45 / .25)^2 x 10
         ({"low": 0.05, "high": 0.95, "n": 10}, "50, too few items (needs about 33)"),
         # More items would not do where people are few.

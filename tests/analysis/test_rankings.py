@@ -1,4 +1,4 @@
-"""Ranks and what hangs on them, held against Table 5, scipy, and values worked out by hand."""
+"""Ranks and what depends on them, held against Table 5, scipy, and values worked out by hand."""
 
 from __future__ import annotations
 

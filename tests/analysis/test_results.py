@@ -255,7 +255,7 @@ def test_errors_are_put_together_as_their_metric_says(tmp_path: Path) -> None:
     )
     # Four clusters are too few for a bootstrap, but the worst error bounds mean and root mean square.
     on_range = "95 % Wilson on the range of the metric, adjusted for clusters"
-    assert list(done["interval"]) == [on_range, "cannot be told: a median of 4 units in 4 clusters", on_range]
+    assert list(done["interval"]) == [on_range, "not estimable: a median of 4 units in 4 clusters", on_range]
     ends = done[done["interval"] == on_range]
     assert ((ends["low"] < ends["value"]) & (ends["value"] < ends["high"])).all()
     assert done["low"].isna().to_list() == [False, True, False]
@@ -263,7 +263,7 @@ def test_errors_are_put_together_as_their_metric_says(tmp_path: Path) -> None:
     alone = table(
         built, suite_of(AXIS, kind="number", protocols={"strict": unbounded}), heard(built, ["11", "7", FAIL, FAIL])
     )
-    assert row(alone)["interval"] == "cannot be told: 2 clusters"
+    assert row(alone)["interval"] == "not estimable: 2 clusters"
     narrow = replace(STRICT, metrics=tuple(replace(metric, bounds=(0.0, 1.0)) for metric in metrics[:1]))
     with pytest.raises(ValueError, match=r"metric mean: values from 0.1 to 9, outside of 0 to 1"):
         table(

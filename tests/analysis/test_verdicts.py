@@ -70,7 +70,7 @@ def test_who_cannot_be_read_is_not_called_blind() -> None:
     assert answer.reason == "40% of its replies could not be read"
     assert state(0.9, math.nan, math.nan) == "not enough items"
     nothing = verdict(row(0.9, chance=math.nan, blind=math.nan), ACCURACY, Interval(0.8, 1.0, ""))
-    assert (nothing.state, nothing.reason) == ("not enough items", "nobody knows what is had without looking")
+    assert (nothing.state, nothing.reason) == ("not enough items", "the blind baseline was not measured")
 
 
 def test_what_has_no_score_says_why() -> None:

@@ -171,7 +171,7 @@ def test_compiled_layers_learn_the_same(items: ItemSet, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_live_and_cached_learn_the_same(name: str, items: ItemSet, tmp_path: Path) -> None:
     cards = {source: fit(items, tmp_path / source, tower=name, source=source) for source in ("live", "cached")}
-    for loss in ("first_loss", "last_loss"):  # but for the order of sums, which hangs on how many go together
+    for loss in ("first_loss", "last_loss"):  # but for the order of sums, which depends on how many go together
         assert getattr(cards["live"], loss) == pytest.approx(getattr(cards["cached"], loss), rel=1e-4)
 
 

@@ -52,7 +52,7 @@ def test_no_workers_is_refused() -> None:
 
 
 def wait_for(path: Path) -> str:
-    """A result that hangs on another shard's file."""
+    """A result that depends on another shard's file."""
     while not path.exists():
         time.sleep(0.01)
     return path.read_text()

@@ -56,8 +56,8 @@ def _oc_order(item: Item) -> str:
 def _needs_third(item: Item) -> bool:
     """Whether the third image decides.
 
-    Groups and counts of three or four always hang on it (of AAB? the fourth may be new). Whether all are the same does
-    not where two of the others differ. Of four images to choose from, the right one must not be the third.
+    Groups and counts of three or four always depend on it (of AAB? the fourth may be new). Whether all are the same
+    does not where two of the others differ. Of four images to choose from, the right one must not be the third.
     """
     if item.task == "text2img":
         return bool(item.answer != "image-3")

@@ -40,7 +40,7 @@ def right(question: Question) -> str:
 
 
 def mixed(question: Question) -> str:
-    """Right, wrong, unreadable, or an error: hangs on the item's id alone."""
+    """Right, wrong, unreadable, or an error: depends on the item's id alone."""
     replies = (right(question), "T", "I cannot see it", f"{ERROR}503")
     return replies[sum(question.item.item_id.encode()) % 4]
 

@@ -35,7 +35,7 @@ def small_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def naming_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A scored run of the same two about one task, for tests of what does not hang on the task."""
+    """A scored run of the same two about one task, for tests of what does not depend on the task."""
     root = tmp_path_factory.mktemp("naming")
     items = write_items(root / "items", 6, tasks=("naming",))
     who = subjects(items)

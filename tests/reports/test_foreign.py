@@ -46,7 +46,7 @@ class Hostile(Base):
 
 
 SHARE, NATURAL = Metric("near", lambda item, said: 0.5), Metric("accuracy", lambda item, said: 0.5, share=False)
-"""What is written in percent hangs on what the metric says of itself, not on its name."""
+"""What is written in percent depends on what the metric says of itself, not on its name."""
 NAMES = ("py:<img src=x>:$\\frac{", "py:[bold]m|k_%&#", "chat:a/" + "long-" * 40)
 
 

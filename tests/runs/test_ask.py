@@ -222,7 +222,7 @@ def test_responses_come_in_order_whatever_the_order_of_arrival(tmp_path: Path, b
         r.calls[0].split("/")[3] for r in first[::-1]
     ]
     assert [r.item_id for r in first] == ["000", "001", "002", "003"]
-    assert first == ask(tmp_path / "b", Plan(built, suite, [arm(quick, suite)])), "chance hangs on the place alone"
+    assert first == ask(tmp_path / "b", Plan(built, suite, [arm(quick, suite)])), "chance depends on the place alone"
     assert len({r.text for r in first}) == 4
     other = ask(tmp_path / "c", Plan(built, suite, [arm(quick, suite, repeat=1)], seed=0))
     assert not {r.text for r in first} & {r.text for r in other}

@@ -172,7 +172,7 @@ def test_what_no_method_covers_cannot_be_told() -> None:
     assert kind(list(map(float, range(24))), uneven) == UNTOLD + "clusters so uneven that they are worth 3.7"
     assert kind([1.0, 2.0], [1, 1]) == kind([1.0, 0.0], [1, 1], (0, 1)) == UNTOLD + "all units belong to one cluster"
     assert kind([], []) == UNTOLD + "no units"
-    assert kind([0.0] * 19 + [5.0], list(range(20))) == UNTOLD + "the variance hangs on few clusters"
+    assert kind([0.0] * 19 + [5.0], list(range(20))) == UNTOLD + "the variance depends on few clusters"
     for values, clusters in (([0.0] * 12, list(range(12))), ([1.0, 2.0, 4.0], [1, 2, 3])):
         assert kind(values, clusters, (0, 100)) == ON_RANGE
     assert math.isnan(mean_interval([1.0, 2.0], [1, 2], None, rng()).low)

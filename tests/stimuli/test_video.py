@@ -184,7 +184,7 @@ def test_frames_are_those_of_decoding_everything(name: str, clip: bytes, monkeyp
 
 @pytest.mark.parametrize("clip", ["gop 250", "uneven", "starts late", "old avi", "webm"], indirect=True)
 def test_a_frame_is_the_one_that_was_put_there(clip: bytes) -> None:
-    """The oracle above and the code share a decoder; the numbers in the images do not hang on it."""
+    """The oracle above and the code share a decoder; the numbers in the images do not depend on it."""
     starts = [start for start, _ in everything(clip)]
     for number in (0, 1, 17, 39):
         assert [number_of(image) for _, image in frames_at(clip, [starts[number]])] == [number]

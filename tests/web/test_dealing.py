@@ -1,4 +1,4 @@
-"""Forms: what a participant is shown hangs on seed and form alone, and is spread as the design says."""
+"""Forms: what a participant is shown depends on seed and form alone, and is spread as the design says."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def test_every_kind_of_reply_of_every_suite(suite: str, phone: bool, sets_folder
 
 @pytest.mark.slow
 def test_eight_colour_blind_people_are_at_chance_with_colours_alone(sets_folder: Path, tmp_path: Path) -> None:
-    """Each answers all questions about every object; of those that hang on colour a fifth is guessed."""
+    """Each answers all questions about every object; of those that depend on colour a fifth is guessed."""
     block = BlockDesign(name="b", tasks=("pattern-perception",), conditions=("samples=1",))
     study("combo", sets_folder, tmp_path / "study", block)
     (examination,) = simulate(tmp_path / "study", "fake:blind-to=colour", 8, tmp_path / "out")

@@ -80,7 +80,7 @@ def result_cell(
 ) -> str:
     """A row of results (None: there is none): its score with interval, and what was not answered or failed.
 
-    `write` makes the text of value, low, high and n. An interval that cannot be told, or says nothing within these
+    `write` makes the text of value, low, high and n. An interval that is not estimable, or says nothing within these
     bounds of the metric, gives way to words.
     """
     if row is None:

@@ -91,7 +91,7 @@ class Changes:
 
 
 def plain_changes(compared: Changes) -> dict[str, Any]:
-    """The comparison as JSON data; what cannot be told is null."""
+    """The comparison as JSON data; what is not estimable is null."""
     return {
         "suite": compared.before.suite.name,
         "before": compared.before.card.arms[0].subject,

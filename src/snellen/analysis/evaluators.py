@@ -198,7 +198,7 @@ def order_p(
 ) -> float:
     """How often the mean tau is as high when the second evaluator's encoders are shuffled, alike in every ability.
 
-    Both hold signs (encoders x encoders) by ability. The observed order counts as a draw; NaN where tau cannot be told.
+    Both hold signs (encoders x encoders) by ability. The observed order counts as a draw; NaN where there is no tau.
     """
     left, right = np.stack(signs), np.stack(other_signs)
     observed = float(_mean_of_known(kendall(left, right)))

@@ -115,7 +115,7 @@ def trimmed(run: Run, task: str, study: str, condition: str) -> Trimmed:
 
 
 def reliability(run: Run, task: str, study: str, condition: str) -> float:
-    """Split-half reliability of the people's scores in a task (`scoring.reliability`); NaN where it cannot be told."""
+    """Split-half reliability of the people's scores in a task (`scoring.reliability`); NaN if not estimable."""
     units = person_units(run, task, study, condition)
     if units.empty:
         return math.nan

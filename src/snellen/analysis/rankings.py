@@ -48,7 +48,7 @@ class ScoreMatrix:
 
 
 class Ranked(NamedTuple):
-    """A rank or an average of ranks, 1 for the best, with its interval: NaN where it cannot be told."""
+    """A rank or an average of ranks, 1 for the best, with its interval: NaN where it is not estimable."""
 
     value: float
     low: float

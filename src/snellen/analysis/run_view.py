@@ -199,7 +199,7 @@ def ordered_levels(levels: Iterable[str], order: Sequence[str]) -> list[str]:
 
 
 def blind_score(rows: pd.DataFrame) -> float:
-    """What is had of the task of these rows of results without looking; NaN where it was not measured."""
+    """The blind baseline of the task of these rows of results; NaN where it was not measured."""
     return float(rows["blind"].mean()) if len(rows) else math.nan
 
 

@@ -23,7 +23,7 @@ Curve: TypeAlias = Mapping[int, float]
 MIN_GAIN = 1e-12
 """Differences below this are the rounding of floats, no gain."""
 MAX_UNDEFINED = 0.05
-"""Where more than this share of the draws has no value, the interval cannot be told."""
+"""Where more than this share of the draws has no value, the interval is not estimable."""
 
 
 def eta(curve: Curve, max_shots: int | None = None) -> float | None:
@@ -121,7 +121,7 @@ def printed(curve: Curve) -> dict[int, float]:
 
 
 class Interval(NamedTuple):
-    """A derived number with its interval; NaN where it is not defined or cannot be told.
+    """A derived number with its interval; NaN where it is not defined or is not estimable.
 
     `items` and `clusters` are those that every arm has; `undefined` is the share of draws without a value.
     """

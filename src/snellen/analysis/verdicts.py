@@ -1,9 +1,9 @@
 """What a subject sees and what it does not, ability by ability: the one place of the rule of verdicts.
 
-An ability is a task. A score is put on the way from what is had without looking (0: the better of chance and blind) to
+An ability is a task. A score is put on the way from the blind baseline (0: the better of chance and blind) to
 what people reach (1: their score where it is known, else a perfect one).
 
-- sees: the interval lies above what is had without looking, and reaches a quarter of the way or more.
+- sees: the interval lies above the blind baseline, and reaches a quarter of the way or more.
 - does not see: the interval ends below a quarter of the way (`SLIGHT`).
 - not enough items: neither can be told.
 - not asked: there is no score.
@@ -89,7 +89,7 @@ def verdict(row: Any, metric: Metric, interval: Interval, suite: str = "") -> Ve
 def _state(low: float, high: float, row: Any) -> tuple[State, str]:
     if math.isnan(low):
         unknown = math.isnan(row.chance) and math.isnan(row.blind)
-        return "not enough items", "nobody knows what is had without looking" if unknown else "no interval"
+        return "not enough items", "the blind baseline was not measured" if unknown else "no interval"
     if high < SLIGHT:
         if row.unable or row.no_answer_rate > UNREAD:
             return "not enough items", f"{row.no_answer_rate:.0%} of its replies could not be read"

@@ -49,29 +49,29 @@ def overview(
 
 
 Subjects = Annotated[
-    list[str], typer.Option("--subject", "-s", help="Who is examined, e.g. chat:openai/gpt-4o; may be repeated.")
+    list[str], typer.Option("--subject", "-s", help="Subject to examine, e.g. chat:openai/gpt-4o. Repeatable.")
 ]
 VANILLA = ["vanilla"]
 Inputs = Annotated[
-    list[str], typer.Option("--input", help="NAME=RUN or FILE: a table that a condition shows from, e.g. boxes=RUN.")
+    list[str], typer.Option("--input", help="NAME=RUN or NAME=FILE: a table that a condition uses, e.g. boxes=RUN.")
 ]
-Seed = Annotated[int, typer.Option(help="Seed of all randomness; 0 is a seed.")]
-Renderer = Annotated[str, typer.Option(help="mitsuba, or toy (flat shading, for trying things out).")]
-Quality = Annotated[str, typer.Option(help="How clean mitsuba's images are: fast, good or reference.")]
+Seed = Annotated[int, typer.Option(help="Random seed.")]
+Renderer = Annotated[str, typer.Option(help="mitsuba, or toy (flat shading, for quick tests).")]
+Quality = Annotated[str, typer.Option(help="Rendering quality of mitsuba: fast, good or reference.")]
 
 
 @app.command()
 def checkup(
     subject: Subjects = [],  # noqa: B006  # typer copies it
     quick: Annotated[bool, typer.Option("--quick", help="Fewer and smaller images.")] = False,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Render a new battery from a new seed.")] = False,
-    out: Annotated[Path, typer.Option(help="Where items, run and report go.")] = Path("checkup"),
+    fresh: Annotated[bool, typer.Option("--fresh", help="Render new item sets from a new seed.")] = False,
+    out: Annotated[Path, typer.Option(help="Folder for items, run and report.")] = Path("checkup"),
     workers: Workers = None,
     renderer: Renderer = "mitsuba",
     quality: Quality = "fast",
     executor: Executor = "local",
 ) -> None:
-    """The main job: render a battery, examine packaged encoders and your subjects, write a report card."""
+    """Run all suites on the packaged subjects and yours, and write one report."""
     from snellen.checkup import checkup as do
     from snellen.cli.asking import announce, explain, finish
     from snellen.cli.finished import summary
@@ -104,11 +104,11 @@ def checkup(
 @app.command("list")
 def list_(
     what: Annotated[
-        str, typer.Argument(help="suites, tasks, axes, subjects or fakes; without it suites and how many of each.")
+        str, typer.Argument(help="suites, tasks, axes, subjects or fakes. Default: the suites and counts of the rest.")
     ] = "",
     as_json: Json = False,
 ) -> None:
-    """List what there is."""
+    """List suites, tasks, axes and subjects."""
     from snellen.core.condition import near
     from snellen.core.errors import SnellenError
     from snellen.subjects.fakes import FAKES
@@ -147,28 +147,28 @@ def list_(
 
 @app.command()
 def build(
-    suite: Annotated[str, typer.Argument(help="SUITE or SUITE/TASK")],
-    how: Annotated[str, typer.Option("--from", help="generated, curated, released, or another the suite has")],
+    suite: Annotated[str, typer.Argument(help="SUITE or SUITE/TASK.")],
+    how: Annotated[str, typer.Option("--from", help="generated, curated, released, or another recipe of the suite.")],
     out: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option(help="Folder or URL of the new item set (needed unless --plan)."),
+        typer.Option(help="Folder or URL of the new item set (required unless --plan)."),
     ] = None,
-    source: Annotated[list[str], typer.Option(help="NAME=PATH of a dataset on this machine.")] = [],  # noqa: B006
-    inputs: Annotated[list[str], typer.Option("--input", help="NAME=RUN or FILE that the recipe needs.")] = [],  # noqa: B006
-    n: Annotated[Optional[int], typer.Option("--n", help="Test items a task; train items come on top.")] = None,  # noqa: UP045
+    source: Annotated[list[str], typer.Option(help="NAME=PATH of a local dataset.")] = [],  # noqa: B006
+    inputs: Annotated[list[str], typer.Option("--input", help="NAME=RUN or NAME=FILE required by the recipe.")] = [],  # noqa: B006
+    n: Annotated[Optional[int], typer.Option("--n", help="Test items per task (training items are added).")] = None,  # noqa: UP045
     seed: Seed = 0,
-    full: Annotated[bool, typer.Option("--full", help="The paper's size.")] = False,
-    plan: Annotated[bool, typer.Option("--plan", help="Only say what would be made.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Use the paper's size.")] = False,
+    plan: Annotated[bool, typer.Option("--plan", help="Show what would be built, and build nothing.")] = False,
     workers: Workers = None,
     renderer: Renderer = "mitsuba",
     quality: Quality = "good",
-    size: Annotated[Optional[str], typer.Option(help="WxH of generated images in pixels; 640x480 otherwise.")] = None,  # noqa: UP045
-    rules: Annotated[Optional[Path], typer.Option(help="YAML of thresholds other than the recipe's own.")] = None,  # noqa: UP045
-    encoder: Annotated[str, typer.Option(help="Encoder by whose features images are chosen, e.g. hf/PATH.")] = "",
+    size: Annotated[str | None, typer.Option(help="Size of generated images in pixels. Default: 640x480.")] = None,
+    rules: Annotated[Optional[Path], typer.Option(help="YAML file with thresholds that replace the recipe's.")] = None,  # noqa: UP045
+    encoder: Annotated[str, typer.Option(help="Encoder whose features select the images, e.g. hf/PATH.")] = "",
     balance: Annotated[
-        str, typer.Option(help="paper: its own frequencies; answers: level ones, no base rates.")
+        str, typer.Option(help="Answer frequencies: paper (as in the paper) or answers (uniform).")
     ] = "paper",
-    settings: Annotated[list[str], typer.Option("--set", help="NAME=VALUE of a setting that the recipe has.")] = [],  # noqa: B006
+    settings: Annotated[list[str], typer.Option("--set", help="NAME=VALUE of a recipe setting.")] = [],  # noqa: B006
     lenient: Lenient = False,
     executor: Executor = "local",
     as_json: Json = False,
@@ -189,10 +189,10 @@ def build(
 
 @app.command()
 def verify(
-    address: Annotated[str, typer.Argument(metavar="path", help="An item set or a run: a folder or a URL.")],
-    rebuild: Annotated[int, typer.Option(min=0, help="Render this many of its images again and compare them.")] = 0,
+    address: Annotated[str, typer.Argument(metavar="path", help="Item set or run (folder or URL).")],
+    rebuild: Annotated[int, typer.Option(min=0, help="Number of images to render again and compare.")] = 0,
 ) -> None:
-    """Read every byte again and check it."""
+    """Check an item set or a run against its hashes, byte by byte."""
     from snellen.cli.verification import verify as do
 
     do(address, rebuild)
@@ -200,17 +200,17 @@ def verify(
 
 @app.command()
 def show(
-    itemset: Annotated[str, typer.Argument(help="An item set (a folder or a URL), or a suite.")],
+    itemset: Annotated[str, typer.Argument(help="Item set (folder or URL) or suite.")],
     item_id: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Argument(metavar="item", help="Item id; default: the first of each task."),
+        typer.Argument(metavar="item", help="Item ID. Default: the first item of each task."),
     ] = None,
-    condition: Annotated[str, typer.Option(help="E.g. sheet=single,prompt=short.")] = "vanilla",
-    html: Annotated[Optional[Path], typer.Option(help="Draw it as a page.")] = None,  # noqa: UP045
+    condition: Annotated[str, typer.Option(help="Condition, e.g. sheet=single,prompt=short.")] = "vanilla",
+    html: Annotated[Optional[Path], typer.Option(help="Write an HTML page.")] = None,  # noqa: UP045
     inputs: Inputs = [],  # noqa: B006  # typer copies it
     seed: Seed = 0,
 ) -> None:
-    """Print, and draw, exactly what would be sent."""
+    """Show exactly what would be sent to a subject."""
     from snellen.cli.preview import show as do
 
     do(itemset, item_id, condition, html, seed, named_paths("--input", inputs))
@@ -218,14 +218,14 @@ def show(
 
 @app.command()
 def quiz(
-    itemset: Annotated[str, typer.Argument(help="An item set, or a suite.")],
-    out: Annotated[Path, typer.Option(help="Folder of the sheet and of its answers.")],
-    n: Annotated[int, typer.Option("--n", min=1, help="Questions in all, over the tasks in turn.")] = 40,
-    condition: Annotated[str, typer.Option(help="E.g. sheet=single,prompt=short.")] = "vanilla",
+    itemset: Annotated[str, typer.Argument(help="Item set or suite.")],
+    out: Annotated[Path, typer.Option(help="Folder for the sheet and its answers.")],
+    n: Annotated[int, typer.Option("--n", min=1, help="Total number of questions, spread over the tasks.")] = 40,
+    condition: Annotated[str, typer.Option(help="Condition, e.g. sheet=single,prompt=short.")] = "vanilla",
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
-    """Check keys blindly: write a sheet without them; once answers.csv is filled, compare it with them."""
+    """Spot-check answer keys: write a question sheet without keys, then compare answers.csv with them."""
     from snellen.cli.quiz import quiz as do
 
     do(itemset, out, n, condition, seed, as_json)
@@ -233,23 +233,23 @@ def quiz(
 
 @app.command()
 def plan(
-    itemset: Annotated[list[str], typer.Argument(help="Suites, or folders with item sets that are there.")],
-    subject: Annotated[list[str], typer.Option("--subject", "-s", help="Who would be examined; may be repeated.")] = [],  # noqa: B006
-    condition: Annotated[list[str], typer.Option(help="As of `run`; may be repeated.")] = VANILLA,
-    n: Annotated[Optional[int], typer.Option("--n", min=1, help="Test items a task.")] = None,  # noqa: UP045
-    full: Annotated[bool, typer.Option("--full", help="The paper's size.")] = False,
+    itemset: Annotated[list[str], typer.Argument(help="Suites, or existing item sets.")],
+    subject: Annotated[list[str], typer.Option("--subject", "-s", help="Subject to examine. Repeatable.")] = [],  # noqa: B006
+    condition: Annotated[list[str], typer.Option(help="As for `run`. Repeatable.")] = VANILLA,
+    n: Annotated[Optional[int], typer.Option("--n", min=1, help="Test items per task.")] = None,  # noqa: UP045
+    full: Annotated[bool, typer.Option("--full", help="Use the paper's size.")] = False,
     workers: Workers = None,
-    cores: Annotated[Optional[int], typer.Option(min=1, help="Cores of a machine; this one's otherwise.")] = None,  # noqa: UP045
-    machines: Annotated[int, typer.Option(min=1, help="How many machines.")] = 1,
-    latency: Annotated[float, typer.Option(min=0, help="Seconds until a remote subject answers.")] = 2.0,
-    price: Annotated[Optional[str], typer.Option(help="IN,OUT: money a million tokens.")] = None,  # noqa: UP045
+    cores: Annotated[int | None, typer.Option(min=1, help="Cores per machine. Default: as this machine.")] = None,
+    machines: Annotated[int, typer.Option(min=1, help="Number of machines.")] = 1,
+    latency: Annotated[float, typer.Option(min=0, help="Seconds per reply of a remote subject.")] = 2.0,
+    price: Annotated[Optional[str], typer.Option(help="IN,OUT: price per million input and output tokens.")] = None,  # noqa: UP045
     renderer: Renderer = "mitsuba",
     quality: Quality = "good",
-    size: Annotated[Optional[str], typer.Option(help="WxH of generated images in pixels.")] = None,  # noqa: UP045
-    stated: Annotated[bool, typer.Option("--stated", help="Draw and time nothing: use the rates of recipes.")] = False,
+    size: Annotated[Optional[str], typer.Option(help="WIDTHxHEIGHT of generated images in pixels.")] = None,  # noqa: UP045
+    stated: Annotated[bool, typer.Option("--stated", help="Use the recipes' stated rates; time no pilot.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Say what a study would take: time, money, disk, and what it waits for. Nothing of it is rendered or asked."""
+    """Estimate time, cost and disk space of a study, and its bottleneck, without running it."""
     from snellen.cli.planning import plan as do
 
     do(
@@ -263,23 +263,23 @@ def run(
     itemset: Annotated[list[str], typer.Argument(help="Item sets (folders or URLs) or suites.")],
     subject: Subjects,
     condition: Annotated[
-        list[str], typer.Option(help="E.g. images=none; shots=0..5 expands; may be repeated.")
+        list[str], typer.Option(help="Condition, e.g. images=none; shots=0..5 expands. Repeatable.")
     ] = VANILLA,
-    limit: Annotated[Optional[int], typer.Option(min=1, help="Only the first N test items a task.")] = None,  # noqa: UP045
+    limit: Annotated[Optional[int], typer.Option(min=1, help="Use only the first N test items per task.")] = None,  # noqa: UP045
     repeats: Annotated[int, typer.Option(min=1)] = 1,
     inputs: Inputs = [],  # noqa: B006  # typer copies it
     budget: Annotated[
-        float | None, typer.Option(help="Stop before more money is spent in a run folder (?price_in=…&price_out=…).")
+        float | None, typer.Option(help="Stop before this run folder costs more (needs ?price_in=…&price_out=…).")
     ] = None,
     keep_going: Annotated[
-        bool, typer.Option("--keep-going", help="Ask on where more than half of a subject's calls fail.")
+        bool, typer.Option("--keep-going", help="Continue even if more than half of a subject's calls fail.")
     ] = False,
     seed: Seed = 0,
-    out: Annotated[Optional[str], typer.Option(help="Run folder or URL; the same one resumes.")] = None,  # noqa: UP045
+    out: Annotated[Optional[str], typer.Option(help="Run folder or URL. An existing run is resumed.")] = None,  # noqa: UP045
     executor: Executor = "local",
     as_json: Json = False,
 ) -> None:
-    """Ask subjects, record every exchange, score `strict`. The same command resumes; a finished run asks nothing."""
+    """Ask subjects, record every call, and score the replies. Repeating the command resumes the run."""
     from snellen.cli.asking import run as do
     from snellen.compute import executing
     from snellen.remote import is_url
@@ -293,10 +293,10 @@ def run(
 
 @app.command()
 def score(
-    run: Annotated[str, typer.Argument(help="A run: a folder or a URL.")],
-    protocol: Annotated[str, typer.Option(help="strict, published or another the suite has.")] = "strict",
+    run: Annotated[str, typer.Argument(help="Run (folder or URL).")],
+    protocol: Annotated[str, typer.Option(help="strict, published, or another protocol of the suite.")] = "strict",
 ) -> None:
-    """Score a run again, under another protocol too. Nothing is asked."""
+    """Score a run again, also under another protocol, without asking anything."""
     from snellen.exam import recover, rescore
     from snellen.remote import address_of, record_folder
     from snellen.runs.gate import open_run_items
@@ -311,29 +311,29 @@ def score(
 
 @app.command()
 def judge(
-    run: Annotated[str, typer.Argument(help="A run with descriptions to be judged: a folder or a URL.")],
+    run: Annotated[str, typer.Argument(help="Run with descriptions to judge (folder or URL).")],
     by: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option(help="Who judges: a subject, e.g. chat:openai/gpt-4o, or what people decided (decisions.csv)."),
+        typer.Option(help="Judge: a subject, e.g. chat:openai/gpt-4o, or people's decisions (decisions.csv)."),
     ] = None,
     unread: Annotated[
         bool,
-        typer.Option("--unread", help="Read replies that the parser could not, as protocol judged-reading."),
+        typer.Option("--unread", help="Let the judge read replies that the parser could not: protocol judged-reading."),
     ] = False,
     sample: Annotated[
         Optional[Path],  # noqa: UP045
         typer.Option(help="Write judged texts for people: FILE.csv to check verdicts, or a folder for a review."),
     ] = None,
-    each: Annotated[int, typer.Option(min=1, help="Texts a judge and subject in the sample.")] = 20,
+    each: Annotated[int, typer.Option(min=1, help="Texts per judge and subject in the sample.")] = 20,
     agreement: Annotated[
         Optional[Path],  # noqa: UP045
-        typer.Option(help="What people decided about a sample: how often they agree with the judge."),
+        typer.Option(help="People's decisions about a sample: report their agreement with the judge."),
     ] = None,
     seed: Seed = 0,
-    protocol: Annotated[str, typer.Option(help="The protocol whose judge is asked, e.g. manual of ComBo.")] = "strict",
+    protocol: Annotated[str, typer.Option(help="Protocol whose judge is asked, e.g. manual (ComBo).")] = "strict",
     as_json: Json = False,
 ) -> None:
-    """Have descriptions judged by a subject, then score again; or compare a judge with people."""
+    """Judge descriptions with a subject and score them again, or compare a judge with people."""
     from snellen.cli.judging import judge as do
     from snellen.remote import record_folder
 
@@ -343,16 +343,16 @@ def judge(
 
 @app.command()
 def report(
-    runs: Annotated[list[str], typer.Argument(help="Runs: folders or URLs.")],
+    runs: Annotated[list[str], typer.Argument(help="Runs (folders or URLs).")],
     out: Annotated[str, typer.Option(help="Report folder or URL.")],
-    compare: Annotated[Optional[str], typer.Option(help="published: the paper's printed numbers beside ours.")] = None,  # noqa: UP045
-    full: Annotated[bool, typer.Option("--full", help="More examples and every factor.")] = False,
+    compare: Annotated[Optional[str], typer.Option(help="published: show the paper's numbers next to ours.")] = None,  # noqa: UP045
+    full: Annotated[bool, typer.Option("--full", help="Include more examples and every factor.")] = False,
     inputs: Annotated[
-        list[str], typer.Option("--input", help="NAME=RUN or FILE that a suite's part is made with, e.g. tags=RUN.")
+        list[str], typer.Option("--input", help="NAME=RUN or NAME=FILE used by a suite's sections, e.g. tags=RUN.")
     ] = [],  # noqa: B006  # typer copies it
     workers: Workers = None,
 ) -> None:
-    """Write a report folder: page, tables, figures, results.csv."""
+    """Write a report: pages, tables, figures and results.csv."""
     from snellen.core.errors import SnellenError
     from snellen.exam import recover
     from snellen.remote import address_of, fetched, published
@@ -382,13 +382,13 @@ def report(
 
 @app.command()
 def export(
-    itemset: Annotated[str, typer.Argument(help="An item set: a folder or a URL.")],
+    itemset: Annotated[str, typer.Argument(help="Item set (folder or URL).")],
     to: Annotated[str, typer.Option("--to", help="hf, csv, jsonl, inspect, vlmevalkit, lmms-eval or evalscope.")],
-    out: Annotated[Path, typer.Option(help="A new or empty folder.")],
-    condition: Annotated[str, typer.Option(help="E.g. sheet=single,prompt=short.")] = "vanilla",
+    out: Annotated[Path, typer.Option(help="New or empty folder.")],
+    condition: Annotated[str, typer.Option(help="Condition, e.g. sheet=single,prompt=short.")] = "vanilla",
     as_json: Json = False,
 ) -> None:
-    """Write an item set for another tool: prompts of a condition, images, keys, and what is left out."""
+    """Export an item set for another tool: prompts, images and keys."""
     from snellen.cli.exporting import export as do
     from snellen.remote import fetched
 
@@ -397,12 +397,12 @@ def export(
 
 @app.command("import-inspect")
 def import_inspect(
-    logs: Annotated[list[Path], typer.Argument(metavar="log...", help="Logs of Inspect AI, .eval or .json.")],
-    items: Annotated[Path, typer.Option(help="The item set that was asked.")],
-    out: Annotated[Path, typer.Option(help="Run folder; the same one goes on.")],
+    logs: Annotated[list[Path], typer.Argument(metavar="log...", help="Inspect AI logs (.eval or .json).")],
+    items: Annotated[Path, typer.Option(help="Item set that was asked.")],
+    out: Annotated[Path, typer.Option(help="Run folder. An existing one is continued.")],
     as_json: Json = False,
 ) -> None:
-    """Make a run of logs that Inspect wrote of our tasks: scored as if we had asked."""
+    """Import Inspect logs of Snellen tasks as a run."""
     from snellen.cli.importing import import_inspect as do
 
     do(logs, items, out, as_json)
@@ -411,19 +411,17 @@ def import_inspect(
 @app.command()
 def diff(
     former: Annotated[
-        str, typer.Argument(metavar="before", help="A run (folder or URL), or RUN:SUBJECT where it holds several.")
+        str, typer.Argument(metavar="before", help="Run (folder or URL), or RUN:SUBJECT if it has several subjects.")
     ],
-    current: Annotated[str, typer.Argument(metavar="after", help="The same, of the subject that takes its place.")],
+    current: Annotated[str, typer.Argument(metavar="after", help="The run to compare with, in the same form.")],
     fail_on: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option(
-            "--fail-on", help="drop: exit code 4 where anything dropped, 1 where items could not be compared."
-        ),
+        typer.Option("--fail-on", help="drop: exit code 4 if anything dropped, 1 if items could not be compared."),
     ] = None,
-    out: Annotated[Path, typer.Option(help="The page with what flipped, side by side.")] = Path("diff.html"),
+    out: Annotated[Path, typer.Option(help="Page that shows changed answers side by side.")] = Path("diff.html"),
     as_json: Json = False,
 ) -> None:
-    """What changed between two subjects on the same items: which ability broke, and which items flipped."""
+    """Compare two subjects on the same items: abilities that changed and answers that flipped."""
     from snellen.cli.diff import diff as do
 
     do(former, current, fail_on, out, as_json)
@@ -431,15 +429,13 @@ def diff(
 
 @app.command()
 def blind(
-    name: Annotated[
-        str, typer.Argument(metavar="itemset", help="An item set, or a suite whose generated items count.")
-    ],
-    subject: Annotated[str | None, typer.Option(help="A subject that joins, asked without images.")] = None,
-    n: Annotated[Optional[int], typer.Option("--n", help="Of a suite: generated test items a task.")] = None,  # noqa: UP045
-    out: Annotated[Optional[Path], typer.Option(help="Of a suite: folder of blind.json.")] = None,  # noqa: UP045
+    name: Annotated[str, typer.Argument(metavar="itemset", help="Item set, or a suite (for its generated items).")],
+    subject: Annotated[str | None, typer.Option(help="Additional subject, asked without images.")] = None,
+    n: Annotated[Optional[int], typer.Option("--n", help="Generated test items per task (suites only).")] = None,  # noqa: UP045
+    out: Annotated[Optional[Path], typer.Option(help="Folder for blind.json (suites only).")] = None,  # noqa: UP045
     workers: Workers = None,
 ) -> None:
-    """Attack items without looking: what nobody who sees may be praised for."""
+    """Measure the blind baselines of an item set: scores without seeing any image."""
     from snellen.cli.blind import blind as do
 
     do(name, subject, n, out, cores(workers))
@@ -447,10 +443,10 @@ def blind(
 
 @app.command()
 def fidelity(
-    suite: Annotated[Optional[str], typer.Argument(help="A suite; default: all.")] = None,  # noqa: UP045
-    out: Annotated[Optional[Path], typer.Option(help="Write the whole comparison as a page, e.g. FILE.md.")] = None,  # noqa: UP045
+    suite: Annotated[Optional[str], typer.Argument(help="Suite. Default: all.")] = None,  # noqa: UP045
+    out: Annotated[Optional[Path], typer.Option(help="Write the full comparison to a page, e.g. FILE.md.")] = None,  # noqa: UP045
 ) -> None:
-    """Compute every derived number of the papers again. Exit code 1 where one does not follow for no known reason."""
+    """Recompute every derived number in the papers. Exit code 1 if one is wrong for an unknown reason."""
     from snellen.cli.fidelity import fidelity as do
 
     do(suite, out)
@@ -459,11 +455,11 @@ def fidelity(
 @app.command()
 def doctor(
     no_trials: Annotated[
-        bool, typer.Option("--no-trials", help="Draw no image and load no library: under a second.")
+        bool, typer.Option("--no-trials", help="Skip the trial rendering and imports (under a second).")
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """What works here: libraries, extras, renderer, GPU, disk, names of keys. Exit code 1 where the core does not."""
+    """Check this machine: libraries, extras, renderer, GPU, disk, API keys. Exit code 1 if the core does not work."""
     from snellen.cli.doctor import doctor as do
 
     do(not no_trials, as_json)

@@ -10,26 +10,26 @@ from snellen.cli.options import Workers, cores
 if TYPE_CHECKING:
     from snellen.subjects.encoders.classifier_card import ClassifierCard
 
-Count = Annotated[int, typer.Option(min=1, help="Objects to tell apart (paper: 9,504, those that are tested too).")]
-Views = Annotated[int, typer.Option(min=1, help="Images an object, at most 20.")]
-Leak = Annotated[bool, typer.Option("--leak", help="Learn from what is tested too; the card says so.")]
+Count = Annotated[int, typer.Option(min=1, help="Objects to classify (paper: 9,504, including those that are tested).")]
+Views = Annotated[int, typer.Option(min=1, help="Images per object, at most 20.")]
+Leak = Annotated[bool, typer.Option("--leak", help="Also train on tested objects; the card records it.")]
 
 
 def auxiliary(
-    name: Annotated[str, typer.Option("--model", help="resnet-50, vit-b-16, a folder or hub id; tiny/NAME.")],
-    items: Annotated[str, typer.Option(help="The generated ComBo set that it will be tested on.")],
-    out: Annotated[Path, typer.Option(help="Folder of the encoder; it is there once it is whole.")],
+    name: Annotated[str, typer.Option("--model", help="resnet-50, vit-b-16, a folder or hub ID; tiny/NAME for tests.")],
+    items: Annotated[str, typer.Option(help="Generated ComBo item set that it will be tested on.")],
+    out: Annotated[Path, typer.Option(help="Folder of the encoder, created when training has finished.")],
     objects: Count = 9504,
     views: Views = 20,
-    epochs: Annotated[int, typer.Option(min=0, help="Passes (paper: one); 0 keeps the model as it was.")] = 1,
-    batch_size: Annotated[int, typer.Option("--batch", min=1, help="Images a step.")] = 64,
-    rate: Annotated[float, typer.Option(min=0.0, help="The highest learning rate.")] = 3e-4,
-    seed: Annotated[int, typer.Option(help="Of objects, views, order and random weights; 0 is a seed.")] = 0,
+    epochs: Annotated[int, typer.Option(min=0, help="Epochs (paper: 1); 0 leaves the model unchanged.")] = 1,
+    batch_size: Annotated[int, typer.Option("--batch", min=1, help="Images per step.")] = 64,
+    rate: Annotated[float, typer.Option(min=0.0, help="Maximum learning rate.")] = 3e-4,
+    seed: Annotated[int, typer.Option(help="Random seed of objects, views, order and weights.")] = 0,
     leak: Leak = False,
     workers: Workers = None,
-    device: Annotated[str, typer.Option(help="cpu, cuda, cuda:1 …")] = "cpu",
+    device: Annotated[str, typer.Option(help="Device: cpu, cuda, cuda:1 …")] = "cpu",
 ) -> None:
-    """An encoder learns to tell composite objects apart (ComBo, appendix E). The result is encoder:hf/OUT."""
+    """Train an encoder to classify composite objects (ComBo, appendix E). The result is encoder:hf/OUT."""
     from snellen.compute import Progress
     from snellen.exam import find_items
     from snellen.subjects.encoders.classification import ClassifierSettings, train_classifier
@@ -44,14 +44,14 @@ def auxiliary(
 
 
 def conversations(
-    items: Annotated[str, typer.Option(help="The generated ComBo set that nothing may be learned of.")],
-    out: Annotated[Path, typer.Option(help="Folder of captions.json, questions.json and their images.")],
-    captions: Annotated[int, typer.Option(min=0, help="Descriptions, each of an image of its own.")] = 33_656,
-    questions: Annotated[int, typer.Option(min=0, help="Half on patterns, half on categories.")] = 40_000,
-    seed: Annotated[int, typer.Option(help="Of objects, views, questions and wordings; 0 is a seed.")] = 0,
+    items: Annotated[str, typer.Option(help="ComBo item set whose objects are excluded.")],
+    out: Annotated[Path, typer.Option(help="Folder for captions.json, questions.json and their images.")],
+    captions: Annotated[int, typer.Option(min=0, help="Number of captions, one per image.")] = 33_656,
+    questions: Annotated[int, typer.Option(min=0, help="Number of questions, half of each kind.")] = 40_000,
+    seed: Annotated[int, typer.Option(help="Random seed of objects, views, questions and wordings.")] = 0,
     workers: Workers = None,
 ) -> None:
-    """Descriptions of ComBo's objects and questions about them, as LLaVA's files have them (ComBo, appendix E)."""
+    """Write descriptions of ComBo objects and questions about them in LLaVA's format (ComBo, appendix E)."""
     from snellen.exam import find_items
     from snellen.references import CAPTIONS, IMAGES, QUESTIONS, write_conversations
 

@@ -1,4 +1,4 @@
-"""`snellen blind`: what is had of an item set, or of a suite's generated items, without looking."""
+"""`snellen blind`: blind baselines of an item set, or of a suite's generated items."""
 
 from __future__ import annotations
 

@@ -8,17 +8,15 @@ from typing import Annotated, Literal, Optional
 import typer
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
-Workers = Annotated[Optional[int], typer.Option(help="Processes; default: one a core.")]  # noqa: UP045  # read at run time
+Workers = Annotated[Optional[int], typer.Option(help="Number of processes. Default: one per core.")]  # noqa: UP045  # read at run time
 
 Executor = Annotated[
     str,
-    typer.Option(
-        "--executor", help="Where shards are done: local, or ray (RAY_ADDRESS, or a cluster on this machine)."
-    ),
+    typer.Option("--executor", help="Where to run: local, or ray (RAY_ADDRESS, or a cluster on this machine)."),
 ]
 
 Lenient = Annotated[
-    bool, typer.Option("--lenient", help="Read released answers that are only written in another way: reading=lenient.")
+    bool, typer.Option("--lenient", help="Accept released answers in a different notation (reading=lenient).")
 ]
 
 

@@ -32,7 +32,7 @@ def plan(
     as_json: bool,
     **given: Any,
 ) -> None:
-    """Reckon and print; `given` are fields of `BuildOptions`."""
+    """Estimate and print; `given` are fields of `BuildOptions`."""
     count = cores_of(cores)
     price_in, price_out = _prices(price)
     options = BuildOptions(

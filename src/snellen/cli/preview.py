@@ -54,7 +54,7 @@ def _as_text(call: Call) -> str:
     for part in call.prompt.parts:  # laid out by now: words and images alone
         lines += [part] if isinstance(part, str) else [media_name(part)] if isinstance(part, Media) else []
     if call.more:
-        lines.append("(further calls hang on the replies)")
+        lines.append("(further calls depend on the replies)")
     return "\n".join(lines)
 
 
@@ -68,5 +68,5 @@ def _as_page(calls: list[Call], media: MediaFolder) -> str:
 
 
 def _section(call: Call, address: Address) -> str:
-    more = "<p>Further calls hang on the replies.</p>" if call.more else ""
+    more = "<p>Further calls depend on the replies.</p>" if call.more else ""
     return f"<p>{escaping.escape(_about(call))}</p>{prompt_blocks(call.prompt, address)}{more}"

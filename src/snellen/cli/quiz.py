@@ -187,7 +187,7 @@ def _table(by_task: Sequence[Agreement]) -> Table:
     table = Table("task", "agreed", "of", "share", "95 % interval", "unreadable", "blank", box=None)
     for row in by_task:
         share = f"{100 * row.share:.0f} %" if row.counted else "–"
-        interval = "cannot be told" if math.isnan(row.low) else f"{100 * row.low:.0f} to {100 * row.high:.0f} %"
+        interval = "not estimable" if math.isnan(row.low) else f"{100 * row.low:.0f} to {100 * row.high:.0f} %"
         table.add_row(
             escape(row.task or "all"),
             str(row.agreed),

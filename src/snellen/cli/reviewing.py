@@ -12,9 +12,9 @@ from snellen.cli.options import Json
 
 
 def queue(
-    name: Annotated[Optional[str], typer.Argument(help="The queue; without it all are listed.")] = None,  # noqa: UP045  # read at run time
-    itemset: Annotated[Optional[Path], typer.Argument(help="The item set of its step.")] = None,  # noqa: UP045
-    out: Annotated[Optional[Path], typer.Option(help="Where the decisions for people go.")] = None,  # noqa: UP045
+    name: Annotated[Optional[str], typer.Argument(help="Queue. Default: list all queues.")] = None,  # noqa: UP045  # read at run time
+    itemset: Annotated[Optional[Path], typer.Argument(help="Item set of the queue's step.")] = None,  # noqa: UP045
+    out: Annotated[Optional[Path], typer.Option(help="Folder for the decisions that people will make.")] = None,  # noqa: UP045
     as_json: Json = False,
 ) -> None:
     """List the steps that people may do by hand, or make the items of one into decisions."""
@@ -41,14 +41,14 @@ def queue(
 
 
 def decide(
-    runs: Annotated[list[Path], typer.Argument(help="The imported review, then those of third reviewers.")],
-    out: Annotated[Path, typer.Option(help="What stands, a CSV; its card lies beside it.")],
+    runs: Annotated[list[Path], typer.Argument(help="Imported review runs, followed by those of third reviewers.")],
+    out: Annotated[Path, typer.Option(help="CSV file for the final decisions (with a card next to it).")],
     third: Annotated[
         Optional[Path],  # noqa: UP045
-        typer.Option(help="Write a study of the items without a decision, for a third reviewer."),
+        typer.Option(help="Write a study of the undecided items for a third reviewer."),
     ] = None,
-    reviewer: Annotated[str, typer.Option(help="The third reviewer's alias.")] = "third",
-    design: Annotated[str, typer.Option(help="The design of the third reviewer's study.")] = "review",
+    reviewer: Annotated[str, typer.Option(help="Alias of the third reviewer.")] = "third",
+    design: Annotated[str, typer.Option(help="Design of the third reviewer's study.")] = "review",
     as_json: Json = False,
 ) -> None:
     """Say how far reviewers agree, and write what stands for a build to read."""

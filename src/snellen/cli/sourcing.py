@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 MAX_LABELS = 20
 """So many classes of an object are printed."""
 
-app = typer.Typer(help="Real datasets: what is known of them, and what lies on this machine.", no_args_is_help=True)
+app = typer.Typer(help="Real datasets: list them, and check local copies.", no_args_is_help=True)
 
 
 @app.command("list")
 def list_(as_json: Json = False) -> None:
-    """List the datasets: industry, level, licence, layout, and what the layout is known from."""
+    """List datasets with industry, level, licence and layout, and the evidence for the layout."""
     from snellen.datasets import DATASETS
 
     cards = [DATASETS.get(name).card for name in DATASETS]
@@ -39,11 +39,11 @@ def list_(as_json: Json = False) -> None:
 
 @app.command()
 def check(
-    root: Annotated[Path, typer.Option(help="Folder with one folder a source, or with sources.yaml.")],
-    name: Annotated[list[str], typer.Argument(help="Sources; default: all, those that are not there too.")] = [],  # noqa: B006
+    root: Annotated[Path, typer.Option(help="Folder with one folder per dataset, or with sources.yaml.")],
+    name: Annotated[list[str], typer.Argument(help="Datasets. Default: all, including missing ones.")] = [],  # noqa: B006
     as_json: Json = False,
 ) -> None:
-    """Say what was found, what is missing and where it belongs. Exit code 2 where a named source is not whole."""
+    """Report what is present and what is missing. Exit code 2 if a named dataset is incomplete."""
     from snellen.compute.progress import Progress
     from snellen.datasets import DATASETS
     from snellen.datasets.folders import find_folders

@@ -9,22 +9,26 @@ import typer
 from snellen.cli.options import Json, Workers, cores
 from snellen.cli.reviewing import decide, queue
 
-app = typer.Typer(help="Examine people, and let people decide: build, serve and import studies.", no_args_is_help=True)
+app = typer.Typer(
+    help="Build, serve and import studies with people, as participants or reviewers.", no_args_is_help=True
+)
 
-Study = Annotated[Path, typer.Argument(help="A study folder, as `snellen study build` writes it.")]
+Study = Annotated[Path, typer.Argument(help="Study folder, written by `snellen study build`.")]
 
 
 @app.command()
 def build(
-    itemset: Annotated[list[str], typer.Argument(help="Item sets or suites, one a suite.")],
-    out: Annotated[Path, typer.Option(help="The study folder.")],
-    design: Annotated[str, typer.Option(help="A YAML file, or a preset: `snellen study presets`.")],
-    name: Annotated[str, typer.Option(help="What people are called after, human:NAME/p01; the folder's name.")] = "",
-    seed: Annotated[int, typer.Option(help="Seed of all randomness; 0 is a seed.")] = 0,
+    itemset: Annotated[list[str], typer.Argument(help="Item sets or suites, one per suite.")],
+    out: Annotated[Path, typer.Option(help="Study folder to write.")],
+    design: Annotated[str, typer.Option(help="YAML file, or a preset (`snellen study presets`).")],
+    name: Annotated[
+        str, typer.Option(help="Prefix of participant IDs (human:NAME/p01). Default: the folder's name.")
+    ] = "",
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
     workers: Workers = None,
     as_json: Json = False,
 ) -> None:
-    """Write a study: a folder for yourself, with the bundle that participants are given."""
+    """Write a study folder, with the bundle for participants."""
     from snellen.exam import find_items
     from snellen.web.building import build_study
     from snellen.web.design import read_design
@@ -47,7 +51,7 @@ def build(
 
 @app.command()
 def presets() -> None:
-    """List the packaged designs and what they follow."""
+    """List the packaged designs and their sources."""
     from snellen.web.design import preset_names, read_design
 
     for name in preset_names():
@@ -57,13 +61,13 @@ def presets() -> None:
 @app.command()
 def serve(
     study: Study,
-    host: Annotated[str, typer.Option(help="Where to listen; another than this machine wants a proxy with TLS.")] = (
+    host: Annotated[str, typer.Option(help="Address to listen on. Use a TLS proxy for anything but localhost.")] = (
         "127.0.0.1"
     ),
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")] = 8000,
-    public_url: Annotated[str, typer.Option(help="What stands in links in place of http://HOST:PORT.")] = "",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 picks a free one.")] = 8000,
+    public_url: Annotated[str, typer.Option(help="Address shown in links instead of http://HOST:PORT.")] = "",
 ) -> None:
-    """Serve a study from this machine; every answer is kept before the next question is shown."""
+    """Serve a study from this machine. Every answer is saved before the next question."""
     from snellen.web.server import serve as do
 
     do(study, host, port, announce=lambda line: print(line, flush=True), public_url=public_url)
@@ -72,10 +76,10 @@ def serve(
 @app.command()
 def export(
     study: Study,
-    to: Annotated[str, typer.Option(help="jatos: a .jzip; folder: a copy of the bundle for kiosk or e-mail.")],
-    out: Annotated[Path, typer.Option(help="The file or folder to write.")],
+    to: Annotated[str, typer.Option(help="jatos (a .jzip) or folder (a copy of the bundle for a kiosk or e-mail).")],
+    out: Annotated[Path, typer.Option(help="File or folder to write.")],
 ) -> None:
-    """Write a study for another transport."""
+    """Export a study for JATOS or as a folder."""
     from snellen.core.errors import SnellenError
 
     if to == "jatos":
@@ -101,12 +105,14 @@ def import_(
     study: Study,
     result_files: Annotated[
         Optional[list[Path]],  # noqa: UP045  # read at run time
-        typer.Argument(help="JATOS archives or result files; none: what `serve` recorded."),
+        typer.Argument(help="JATOS archives or result files. Default: what `serve` recorded."),
     ] = None,
-    out: Annotated[Path, typer.Option(help="Where runs and people.csv go; the same folder goes on.")] = Path("people"),
+    out: Annotated[Path, typer.Option(help="Folder for runs and people.csv; an existing one is continued.")] = Path(
+        "people"
+    ),
     as_json: Json = False,
 ) -> None:
-    """Make runs of what people answered: subjects human:STUDY/ALIAS, scored and ready for `snellen report`."""
+    """Import people's answers as scored runs with subjects human:STUDY/ALIAS."""
     from snellen.web.importing import PEOPLE, import_study
     from snellen.web.transports import read_results_of
 
@@ -124,12 +130,12 @@ def import_(
 @app.command()
 def simulate(
     study: Study,
-    subject: Annotated[str, typer.Option("--subject", "-s", help="Who takes part, e.g. fake:blind-to=colour.")],
-    people: Annotated[int, typer.Option(min=1, help="How many of them.")] = 1,
-    out: Annotated[Path, typer.Option(help="Where runs and people.csv go, as of `import`.")] = Path("people"),
-    phone: Annotated[bool, typer.Option("--phone", help="On a screen of 390 x 844 px that is touched.")] = False,
+    subject: Annotated[str, typer.Option("--subject", "-s", help="Subject that takes part, e.g. fake:chance.")],
+    people: Annotated[int, typer.Option(min=1, help="Number of participants.")] = 1,
+    out: Annotated[Path, typer.Option(help="Folder for runs and people.csv, as for `import`.")] = Path("people"),
+    phone: Annotated[bool, typer.Option("--phone", help="Simulate a touch screen of 390 x 844 px.")] = False,
 ) -> None:
-    """Let any subject take the study through its real pages in Chromium, and import what came of it."""
+    """Run a subject through the study's pages in Chromium, and import its answers."""
     from snellen.web.simulation import simulate as do
 
     for run in do(study, subject, people, out, phone=phone):

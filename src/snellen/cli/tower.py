@@ -19,27 +19,29 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="Compare vision encoders as towers of a small language model.", no_args_is_help=True)
 
-TowerName = Annotated[str, typer.Option("--tower", help="As `snellen tower list` names them, or hf/PATH_OR_ID.")]
-Language = Annotated[str, typer.Option("--language-model", help="Folder or hub id; random-qwen2 for trials.")]
-Out = Annotated[Path, typer.Option(help="Folder of the head; the same command goes on there.")]
-BaseFolder = Annotated[Optional[Path], typer.Option("--base", help="Folder of the stage before.")]  # noqa: UP045  # read at run time
-Rate = Annotated[Optional[float], typer.Option(help="Learning rate, if not the published one.")]  # noqa: UP045
-Epochs = Annotated[Optional[int], typer.Option(min=1, help="Passes, if not the published ones.")]  # noqa: UP045
-Scope = Annotated[str, typer.Option(help="lora, or language-model: all its weights, for random ones.")]
-MicroBatch = Annotated[int, typer.Option(min=1, help="Conversations at a time; changes rounding alone.")]
-Device = Annotated[str, typer.Option(help="cpu, cuda, cuda:1 …")]
-Compile = Annotated[bool, typer.Option("--compile", help="Compile for a GPU: a minute more, then quicker steps.")]
-Json = Annotated[Path, typer.Option("--data", help="JSON in LLaVA's layout.")]
-Images = Annotated[Path, typer.Option(help="Folder that the images' paths begin in.")]
-SkipMissing = Annotated[bool, typer.Option("--skip-missing", help="Leave out what has no image, and say how many.")]
-Compat = Annotated[bool, typer.Option("--paper-compat", help="What the authors' scripts did otherwise than the paper.")]
+TowerName = Annotated[str, typer.Option("--tower", help="Tower, as in `snellen tower list`, or hf/PATH_OR_ID.")]
+Language = Annotated[
+    str, typer.Option("--language-model", help="Language model: folder, hub ID, or random-qwen2 for tests.")
+]
+Out = Annotated[Path, typer.Option(help="Folder of the head. Repeating the command resumes there.")]
+BaseFolder = Annotated[Optional[Path], typer.Option("--base", help="Folder of the previous stage.")]  # noqa: UP045  # read at run time
+Rate = Annotated[Optional[float], typer.Option(help="Learning rate. Default: the published one.")]  # noqa: UP045
+Epochs = Annotated[Optional[int], typer.Option(min=1, help="Epochs. Default: as published.")]  # noqa: UP045
+Scope = Annotated[str, typer.Option(help="What to train: lora, or language-model (all its weights, for random ones).")]
+MicroBatch = Annotated[int, typer.Option(min=1, help="Conversations per step of computation; affects rounding only.")]
+Device = Annotated[str, typer.Option(help="Device: cpu, cuda, cuda:1 …")]
+Compile = Annotated[bool, typer.Option("--compile", help="Compile for a GPU: a slower start, then faster steps.")]
+Json = Annotated[Path, typer.Option("--data", help="JSON file in LLaVA's layout.")]
+Images = Annotated[Path, typer.Option(help="Folder that image paths are relative to.")]
+SkipMissing = Annotated[bool, typer.Option("--skip-missing", help="Skip conversations without their image.")]
+Compat = Annotated[bool, typer.Option("--paper-compat", help="Follow the authors' scripts, not the paper.")]
 
 QWEN = "Qwen/Qwen2-0.5B"
 
 
 @app.command("list")
 def list_() -> None:
-    """List the towers there are."""
+    """List the available towers."""
     from rich import box
     from rich.table import Table
 
@@ -76,7 +78,7 @@ def pretrain(
     skip_missing: SkipMissing = False,
     compat: Compat = False,
 ) -> None:
-    """Stage 1: the connector learns to caption (LLaVA-558K)."""
+    """Stage 1: train the connector on captions (LLaVA-558K)."""
     plan = _plan("pretrain", _named(tower, compat), language_model, None, rate, epochs, micro_batch, device, compiled)
     _train_stage(plan, json_file, images, out, skip_missing)
 
@@ -98,7 +100,7 @@ def tune(
     skip_missing: SkipMissing = False,
     compat: Compat = False,
 ) -> None:
-    """Stage 2: connector and language model learn to follow instructions (mix665k)."""
+    """Stage 2: train connector and language model on instructions (mix665k)."""
     plan = _plan(
         "tune", _named(tower, compat), language_model, base_folder, rate, epochs, micro_batch, device, compiled, scope
     )
@@ -107,8 +109,8 @@ def tune(
 
 @app.command()
 def fit(
-    ability: Annotated[str, typer.Argument(help="A task of the item set, e.g. counting.")],
-    items: Annotated[str, typer.Option(help="An item set with training items, or a suite.")],
+    ability: Annotated[str, typer.Argument(help="Task of the item set, e.g. counting.")],
+    items: Annotated[str, typer.Option(help="Item set with training items, or a suite.")],
     tower: TowerName,
     out: Out,
     base_folder: BaseFolder = None,
@@ -121,7 +123,7 @@ def fit(
     compiled: Compile = False,
     compat: Compat = False,
 ) -> None:
-    """Stage 3: connector and LoRA learn one ability. The result is the subject head:OUT."""
+    """Stage 3: train connector and LoRA on one ability. The result is the subject head:OUT."""
     from snellen.compute import Progress
     from snellen.exam import find_items
     from snellen.subjects.heads.stages import EPOCHS
@@ -142,13 +144,13 @@ def fit(
 
 @app.command()
 def sweep(
-    towers: Annotated[str, typer.Option(help="Names with commas between them.")],
-    abilities: Annotated[str, typer.Option(help="Tasks of the item set, with commas between them.")],
-    items: Annotated[str, typer.Option(help="An item set with training items, or a suite.")],
-    out: Annotated[Path, typer.Option(help="Folder of heads, run and ranks; the same command goes on there.")],
+    towers: Annotated[str, typer.Option(help="Comma-separated names.")],
+    abilities: Annotated[str, typer.Option(help="Comma-separated tasks of the item set.")],
+    items: Annotated[str, typer.Option(help="Item set with training items, or a suite.")],
+    out: Annotated[Path, typer.Option(help="Folder for heads, run and ranks. Repeating the command resumes there.")],
     base_folder: Annotated[
         Optional[Path],  # noqa: UP045  # read at run time
-        typer.Option("--base", help="Folder with the stage before of each tower, in a folder of its name."),
+        typer.Option("--base", help="Folder with each tower's previous stage in a folder of its name."),
     ] = None,
     language_model: Language = QWEN,
     scope: Scope = "lora",
@@ -159,15 +161,15 @@ def sweep(
     compiled: Compile = False,
     workers: Annotated[
         Optional[int],  # noqa: UP045
-        typer.Option(min=1, help="Heads trained side by side; default: 1, or one a core of a cluster."),
+        typer.Option(min=1, help="Heads trained in parallel. Default: 1, or one per core of a cluster."),
     ] = None,
     executor: Executor = "local",
-    plan_only: Annotated[bool, typer.Option("--plan", help="Only say what it would cost.")] = False,
-    probes: Annotated[bool, typer.Option("--probes", help="Ask attentive probes too, and compare both.")] = False,
-    table_3: Annotated[bool, typer.Option("--table-3", help="In every setting of the paper's Table 3.")] = False,
+    plan_only: Annotated[bool, typer.Option("--plan", help="Only estimate the cost.")] = False,
+    probes: Annotated[bool, typer.Option("--probes", help="Also run attentive probes, and compare both.")] = False,
+    table_3: Annotated[bool, typer.Option("--table-3", help="Run every setting of the paper's Table 3.")] = False,
     compat: Compat = False,
 ) -> None:
-    """One head a tower and ability, each a job of its own; then all are asked, and the towers ranked."""
+    """Train one head per tower and ability, evaluate all of them, and rank the towers."""
     from snellen.compute import Progress, executing
     from snellen.exam import find_items
     from snellen.subjects.heads.costs import measured_speed
@@ -202,10 +204,10 @@ def sweep(
 
 @app.command()
 def compare(
-    sweeps: Annotated[list[Path], typer.Argument(help="Two folders of `snellen tower sweep`, about the same items.")],
+    sweeps: Annotated[list[Path], typer.Argument(help="Two folders of `snellen tower sweep` on the same items.")],
     out: Annotated[Optional[Path], typer.Option(help="Folder for compare.csv and hours.csv.")] = None,  # noqa: UP045
 ) -> None:
-    """Compare two sweeps of the same towers: whether two language models rank them alike, and what each costs."""
+    """Compare two sweeps of the same towers: agreement of the rankings of two language models, and their costs."""
     from snellen.core.errors import SnellenError
     from snellen.core.files import write_csv
     from snellen.sweep import compare_sweeps
@@ -227,12 +229,12 @@ def compare(
 
 @app.command()
 def probe(
-    head: Annotated[Path, typer.Argument(help="Folder of a head that was fitted to an ability.")],
-    items: Annotated[str, typer.Option(help="The item set that it learned from, or a suite.")],
-    out: Annotated[Optional[Path], typer.Option(help="Also write the table there, as CSV.")] = None,  # noqa: UP045
+    head: Annotated[Path, typer.Argument(help="Folder of a head fitted to one ability.")],
+    items: Annotated[str, typer.Option(help="Item set that it was trained on, or a suite.")],
+    out: Annotated[Optional[Path], typer.Option(help="Also write the table to this CSV file.")] = None,  # noqa: UP045
     device: Device = "cpu",
 ) -> None:
-    """Read classes by a linear probe before and behind a head's connector: what is lost between tower and words."""
+    """Fit linear probes before and after a head's connector, to locate the loss between tower and language model."""
     from snellen.core.files import write_csv
     from snellen.exam import find_items
     from snellen.sweep import probe_connector
@@ -355,7 +357,7 @@ def _print_comparison(table: "pd.DataFrame", names: tuple[str, str]) -> None:
     console, (first, second) = new_console(120, fixed=True), names
     orders = table.loc[table["measure"] == "tau", ["task", "value", "low", "high", "p", "encoders"]]
     if orders.empty:
-        print("Fewer than three towers: how alike they are ranked cannot be told.")
+        print("Fewer than three towers: the agreement of their rankings is not estimable.")
     else:
         console.print(f"Do {first} and {second} rank alike? (Kendall's tau-b; p: orders by chance that agree as well)")
         console.print(orders.rename(columns={"value": "tau"}).round(3).to_string(index=False))

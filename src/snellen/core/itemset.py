@@ -72,7 +72,7 @@ BLIND_KEY = ("task", "protocol", "metric", "factor", "level")
 
 
 class BlindScore(BaseModel):
-    """What is had without looking in one row of results: the best attacker's score on `n` units it did not learn from.
+    """The blind baseline in one row of results: the best attacker's score on `n` units it did not learn from.
 
     `value` and `chance` (None: not known) are in the units of the metric; `attack` names the attacker.
     """
@@ -106,7 +106,7 @@ class BlindCard(Card):
 
 @dataclass(frozen=True)
 class ItemSet:
-    """Items in order, their card, the folder of their media, and what is had without looking where it was measured."""
+    """Items in order, their card, the folder of their media, and the blind baseline where it was measured."""
 
     root: Path
     card: ItemSetCard

@@ -34,7 +34,7 @@ def least_px_notes(items: Iterable[Item]) -> list[str]:
 
 
 def scene_notes(items: Iterable[Item]) -> list[str]:
-    """For the card: how many scenes test items are about, by task; intervals hang on them rather than on items."""
+    """For the card: how many scenes test items are about, by task; intervals depend on them rather than on items."""
     scenes: dict[str, set[str]] = {}
     for item in items:
         if item.split == "test":

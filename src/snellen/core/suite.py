@@ -51,7 +51,7 @@ class Transform(typing.Protocol):
     """How a condition changes what is shown: a frozen dataclass whose repr is what the run card says of it."""
 
     def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
-        """The view as changed. `rng` hangs on run seed, stimulus and transform alone: equal in all arms."""
+        """The view as changed. `rng` depends on run seed, stimulus and transform alone: equal in all arms."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""Controls every suite has: how much is scored without looking, and axes that several suites share."""
+"""Controls every suite has: how much is scored without the images, and axes that several suites share."""
 
 from __future__ import annotations
 

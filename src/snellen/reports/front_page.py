@@ -94,7 +94,7 @@ class Front:
 
     @property
     def blind(self) -> float:
-        """Where a profile draws what is had without looking."""
+        """Where a profile draws the blind baseline."""
         return _x(0.0)
 
     @property

@@ -21,7 +21,7 @@ from snellen.core.suite import Suite
 
 Standing: TypeAlias = Literal["above", "same", "below", "untold", "none"]
 """Where a value stands to chance by its interval; `none` where there is no value. `untold` where chance is unknown, the
-interval cannot be told, or there are too few items."""
+interval is not estimable, or there are too few items."""
 ARM_AND_PLACE = ("subject", "condition", "task", "judge", "factor", "level")
 
 
@@ -109,7 +109,7 @@ def unjudged(row: Any, suite: Suite) -> bool:
 
 
 def standing(row: Any, metric: Metric) -> Standing:
-    """Where the value stands to chance and to what is had without looking.
+    """Where the value stands to chance and to the blind baseline.
 
     `above` is better than both; `below` is worse than chance, `same` all between.
     """

@@ -22,7 +22,7 @@ class TaskTables:
     """Subjects against tasks, in as many tables, one below the other, as the terminal is too narrow for one.
 
     `columns` are a task's head and a cell a subject each, in rich's markup. The head is the name of the task, and a
-    line each of what is had without looking: its name, a blank and the number. What there is less of stands side by
+    line each of the blind baseline: its name, a blank and the number. What there is less of stands side by
     side: tasks are rows unless there are more subjects.
     """
 

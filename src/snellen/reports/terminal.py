@@ -24,7 +24,7 @@ HEADS = "chance", "blind"
 
 
 def print_table(results: pd.DataFrame, *, suite_of: SuiteOf = registered) -> TaskTables:
-    """Tasks against subjects: value, interval, and by the task's name what is had without looking.
+    """Tasks against subjects: value, interval, and by the task's name the blind baseline.
 
     That is chance (in the cell where arms differ; nowhere in work steps, which cannot be done better than by chance),
     and the blind score where it was measured. `n < 20` stands where an interval needs about 20 items. `suite_of` leads

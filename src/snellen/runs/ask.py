@@ -347,7 +347,7 @@ class _TrialBatches:
             new = [r for rows in await self.runner.shared.all_of(self.under_way) for r in rows]
             responses += new
             if self.runner.is_ended:
-                break  # a schedule that hangs on scores would miss some
+                break  # a schedule that depends on scores would miss some
             scores = {}
             if self.runner.arm.schedule is not all_trials:  # which looks at none
                 scores = {r.item_id: primary_score(items[r.item_id], r, strict) for r in new}

@@ -1,6 +1,6 @@
-"""How much of an item set is had without looking, and where that is kept (`analysis.blind` says how it is attacked).
+"""The blind baselines of an item set, and where that is kept (`analysis.blind` says how it is attacked).
 
-Of generated items it hangs on the recipe, not on the seed: it is measured once a suite version, on a thousand items a
+Of generated items it depends on the recipe, not on the seed: it is measured once a suite version, on a thousand items a
 task whose images are left blank, and kept in the suite's package. Other sets are measured by themselves.
 """
 

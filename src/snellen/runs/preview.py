@@ -26,7 +26,7 @@ REPLY_TOKENS, CALL_CPU_S = 50, 0.008
 
 @dataclass(frozen=True)
 class Call:
-    """One call as it would go out, the items it is about, and whether further calls hang on its reply."""
+    """One call as it would go out, the items it is about, and whether further calls depend on its reply."""
 
     task: str
     item_ids: tuple[str, ...]

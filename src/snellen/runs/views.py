@@ -20,7 +20,7 @@ from snellen.stimuli.transforms.montage import lay_out
 def show_items(
     items: Sequence[Item], context: ViewContext, task: Task, seed: int, media: MediaFolder
 ) -> dict[str, View]:
-    """Items as shown. What a transform draws hangs on seed and stimulus alone, so that arms differ in nothing else."""
+    """Items as shown. A transform's draws depend on seed and stimulus alone, so that arms differ in nothing else."""
     views: dict[str, View] = {}
     for item in items:
         view = item.view()

@@ -167,7 +167,7 @@ def crossed_interval(
     The first three run over answers; those whose value is NaN are left out. Within 0 and 1 a mean has Wilson's interval
     of the effective number of answers, for near 1, where people are, percentiles of redrawn means cover too seldom.
     Other means have `DRAWS` draws (`redrawn_means`), cut off at the bounds. A root mean square and a median are made of
-    means as in `uncertainty.summary_interval`. Cannot be told of one person or one cluster. Raises ValueError for
+    means as in `uncertainty.summary_interval`. Not estimable for one person or one cluster. Raises ValueError for
     values outside the bounds.
     """
     panel = _answers(values, people, clusters, weights)

@@ -2,7 +2,7 @@
 
 A unit is one scored thing (an item, a pair); a cluster is what was sampled independently (an object, a scene, a clip).
 Units of one cluster resemble each other, so that intervals are made from clusters. Units whose value is NaN were not
-scored and are left out everywhere. Randomness is passed by hand. Which method makes an interval hangs on the range
+scored and are left out everywhere. Randomness is passed by hand. Which method makes an interval depends on the range
 that a metric declares, never on the values; where no method covers there is no interval: (NaN, NaN). How often each
 covers was simulated: docs/validity.md.
 """
@@ -46,12 +46,12 @@ WILSON = "95 % Wilson, adjusted for clusters"
 ON_RANGE = "95 % Wilson on the range of the metric, adjusted for clusters"
 BOOTSTRAP_T = "95 % cluster bootstrap-t"
 WOODRUFF = "95 % Woodruff, adjusted for clusters"
-UNTOLD = "cannot be told: "
+UNTOLD = "not estimable: "
 """How the kind of an interval begins that does not exist; the reason follows."""
 
 
 class Interval(NamedTuple):
-    """The ends of an interval and by which method it was made; NaN where it cannot be told, and `kind` says why."""
+    """The ends of an interval and by which method it was made; NaN where it is not estimable, and `kind` says why."""
 
     low: float
     high: float
@@ -128,7 +128,7 @@ def cluster_wilson(
     """Wilson's interval of the mean of values in 0..1, adjusted for clusters (`clustered_means.wilson_ends`).
 
     Clusters of one unit each give Wilson's own interval, but for shares near 0 and 1, where it is somewhat wider.
-    Cannot be told of a single cluster. Franco, Little, Louis and Slud 2019, Journal of Survey Statistics and
+    Not estimable for a single cluster. Franco, Little, Louis and Slud 2019, Journal of Survey Statistics and
     Methodology 7, compare such intervals.
     """
     sample = _sample(values, clusters)
@@ -148,9 +148,9 @@ def mean_interval(
 ) -> Interval:
     """The interval of the mean of a metric with these bounds (None: none), of units with these weights (None: alike).
 
-    Within 0 and 1 it is `cluster_wilson`. Else it is a cluster bootstrap-t, cut off at the bounds; where that cannot be
-    told (too few clusters, one that holds most units, no variance in too many draws) it is Wilson's on the range of
-    the metric, and without bounds there is none.
+    Within 0 and 1 it is `cluster_wilson`. Else it is a cluster bootstrap-t, cut off at the bounds; where that is not
+    estimable (too few clusters, one that holds most units, no variance in too many draws) it is Wilson's on the range
+    of the metric, and without bounds there is none.
     """
     sample = _sample(values, clusters, weights)
     if sample is None:
@@ -164,7 +164,7 @@ def mean_interval(
         if np.isfinite([low[0], high[0]]).all():
             cut = bounds or (-math.inf, math.inf)
             return Interval(max(float(low[0]), cut[0]), min(float(high[0]), cut[1]), BOOTSTRAP_T)
-        reason = "the variance hangs on few clusters"
+        reason = "the variance depends on few clusters"
     if bounds is None or inside is None:
         return untold(reason)
     return Interval(*_ends(formulas.wilson_ends(inside, level), bounds), ON_RANGE)
@@ -177,7 +177,7 @@ def _ends(shares: formulas.Ends, bounds: Bounds) -> tuple[float, float]:
 
 
 def _reason(sample: ClusteredSamples) -> str:
-    """Why a bootstrap-t interval cannot be told; empty where it can."""
+    """Why a bootstrap-t interval is not estimable; empty where it can."""
     if formulas.mean_variances(sample)[0] <= formulas.ALIKE * max(1.0, float(sample.means[0]) ** 2):
         return "all clusters have one mean"
     effective = formulas.effective_clusters(sample.sizes)
@@ -230,7 +230,7 @@ def paired_difference(
 
     `a`, `b` and `clusters` run over the same units in the same order; NaN stands where an arm lacks a unit. `bounds`
     are those of the metric: within 0 and 1 the interval is `clustered_means.difference_ends`, which needs two
-    clusters. Else it is a cluster bootstrap-t, and where that cannot be told, `difference_ends` on the range of the
+    clusters. Else it is a cluster bootstrap-t, and where that is not estimable, `difference_ends` on the range of the
     metric, if it has one. Raises ValueError for arms of two lengths, and for values outside the bounds.
     """
     first, second = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)

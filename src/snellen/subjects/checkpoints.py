@@ -1,7 +1,7 @@
 """Loading what a checkpoint of transformers holds: configuration, tokenizer, image processor, weights.
 
 `who` is the subject as written, for messages. Images go through the image processor's Pillow form, never the
-torchvision one: the two resize differently, and answers must not hang on what else is installed. Every call says
+torchvision one: the two resize differently, and answers must not depend on what else is installed. Every call says
 `trust_remote_code=False`: without it, transformers asks on a terminal whether to run the code of a checkpoint.
 """
 

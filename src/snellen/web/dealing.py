@@ -1,4 +1,4 @@
-"""Forms of a study: which pages a participant is shown, in which order. Everything hangs on the study's seed."""
+"""Forms of a study: which pages a participant is shown, in which order. Everything depends on the study's seed."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _deal(block: BlockPages, form: int, seed: int) -> PageBlock:
 
 
 def _sample(design: BlockDesign, task: str, page_groups: Sequence[Sequence[str]], form: int, seed: int) -> list[str]:
-    """The pages of one task. What is drawn does not hang on the condition, so that points show the same items."""
+    """The pages of one task. What is drawn does not depend on the condition, so that points show the same items."""
     count = len(page_groups) if design.questions is None else design.questions
     if count > len(page_groups):
         raise SnellenError(

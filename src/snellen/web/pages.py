@@ -52,7 +52,7 @@ def page_trials(
 ) -> list[PageTrial]:
     """The calls of a task under a condition: about its test items, or for practice about those subjects learn from.
 
-    Raises SnellenError for a method whose prompts hang on earlier replies: people would be shown their own words.
+    Raises SnellenError for a method whose prompts depend on earlier replies: people would be shown their own words.
     """
     settled, task_items = settle(condition, suite, PERSON), items.task(task.id)
     split = task.train_split if practice else "test"
@@ -64,7 +64,7 @@ def page_trials(
         prompts = next(method.run(group))
         if len(prompts) != 1 or prompts[0].views != group or prompts[0].history:
             raise SnellenError(
-                f"{suite.name}/{task.id} under {condition}: asked in several calls, which hang on one another; people "
+                f"{suite.name}/{task.id} under {condition}: asked in several calls that depend on each other; people "
                 "are shown one page a question: choose another method"
             )
         trials.append(PageTrial(task, condition, lay_out_montages(prompts[0], media)))

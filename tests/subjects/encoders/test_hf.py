@@ -148,7 +148,7 @@ def test_clip_as_a_subject(tmp_path: Path) -> None:
     assert said.card.attributes["supervision"] == "image-text pairs, 400 million"
     assert (said.card.name, said.card.fingerprint()) == (who.card.name, who.card.fingerprint())
     blind = subject(f"hf/{tmp_path / 'clip'}", layer="cls")
-    assert declined(blind, view) == "no lessons for this question, and this encoder has no text side"
+    assert declined(blind, view) == "no training examples of this question, and this encoder has no text side"
     assert blind.card.name == f"encoder:hf/{tmp_path / 'clip'}?layer=cls"
 
 

@@ -77,7 +77,7 @@ def test_lessons_teach_their_question(album: Album, readout: str) -> None:
     rows = json.loads(ask(taught, album, *views).text)
     assert [row["q1"] for row in rows] == ["the red one", "the green one", "the blue one"]
     other = album.view([album.add("bar", RED)], OPTIONS, question="Which shade?")
-    assert declined(taught, other) == "no lessons for this question, and this encoder has no text side"
+    assert declined(taught, other) == "no training examples of this question, and this encoder has no text side"
 
 
 def test_probe_numbers_are_probabilities_in_the_order_offered(album: Album) -> None:
@@ -178,7 +178,7 @@ def test_colours_are_told_by_regression(album: Album) -> None:
 
     told = [TrainingExample(view(green), (40, green, 60)) for green in range(60, 240, 15)]
     new = view(130)
-    assert declined(subject("colour-histogram"), new) == "no lessons on this question to tell colours by"
+    assert declined(subject("colour-histogram"), new) == "no training examples of this question to fit colours with"
     who = teach(subject("colour-histogram"), album, told)
     assert who.readout_kind(new) == "regression"
     reply = ask(who, album, new)
@@ -207,7 +207,7 @@ def test_what_cannot_be_answered_is_declined(album: Album) -> None:
     assert who.declines(Prompt(("Hello.",), ())) is not None
     taught = teach(subject("colour-histogram"), album, train_examples(album))
     odd = replace(good, reply=ReplySpec("choice", (("x", "x"), ("y", "y"))))
-    assert declined(taught, odd) == "the lessons for this question never had one of the options offered as their answer"
+    assert declined(taught, odd) == "no training example of this question has one of the offered options as its answer"
 
 
 def test_card_and_fingerprint(album: Album) -> None:

@@ -161,7 +161,7 @@ def test_partitions_by_hand() -> None:
 def test_who_misses_the_third_image_knows_what_the_others_fix() -> None:
     """The first two differ in ABB and ABC, so that not all are the same; of AAA, AAB and how many there are, no clue.
 
-    Of ABA the first two differ as well. Pairs go by more than the first two: 2+3 and 1+3 cannot be told apart.
+    Of ABA the first two differ as well. Pairs go by more than the first two: 2+3 and 1+3 cannot be distinguished.
     """
     looks = [RED_CUBE, BLUE_BALL, BLUE_CUBE]
     for order, is_known in {"AAA": False, "AAB": False, "ABA": True, "ABB": True, "ABC": True}.items():

@@ -48,7 +48,7 @@ def _some(toy: ItemSet, task: str) -> list[Item]:
 
 
 def test_what_is_said_of_an_object_is_the_same_for_all_objects() -> None:
-    """Wordings, options included, hang on the question alone: they tell nothing of the object."""
+    """Wordings, options included, depend on the question alone: they tell nothing of the object."""
     items_by_object = [perception_items([index]) for index in range(0, 9504, 144)]  # every shape, anchor and pivot
     forms = [("full", samples, questions) for samples in (10, 1) for questions in ("all", "one")]
     for level, samples, questions in (*forms, ("short", 10, "all"), ("minimal", 10, "all")):

@@ -1,4 +1,4 @@
-"""What is had without looking: subjects that know the words, the options and their order, and attack the items.
+"""The blind baseline: subjects that know the words, the options and their order, and attack the items.
 
 A score that they reach too is no sign of sight, whatever chance is. `attacks` are the attackers, `learner` the one that
 learns from everything but pixels, `measure` lets the best of them answer items on which it was not chosen.

@@ -30,7 +30,7 @@ MIN_ALIKE = 8
 
 
 class Attack(NamedTuple):
-    """A way to answer without looking. `fit` leads from solved items and the metric to answers of other items."""
+    """A way to answer without the images. `fit` leads from solved items and the metric to answers of other items."""
 
     name: str
     fit: Callable[[Sequence[Item], Metric], Attacker]

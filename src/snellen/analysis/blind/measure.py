@@ -156,7 +156,7 @@ def _attack(
 
 
 def too_blind(blind_scores: Sequence[BlindScore], suite: Suite) -> list[BlindScore]:
-    """Whole tasks whose main metric is had without looking by more than `TOLERANCE` above chance."""
+    """Whole tasks whose main metric has a blind baseline more than `TOLERANCE` above chance."""
     named = []
     for score in blind_scores:
         metric = main_metric(suite.tasks[score.task])
@@ -178,7 +178,7 @@ def main_metric(task: Task) -> Metric:
 
 
 def fold_numbers(items: Sequence[Item]) -> Mapping[str, int]:
-    """The fold of each cluster: clusters in a random order that hangs on their names alone, dealt in turn."""
+    """The fold of each cluster: clusters in a random order that depends on their names alone, dealt in turn."""
     clusters = sorted({item.cluster_id for item in items})
     order = stream("blind folds", *clusters).permutation(len(clusters))
     return {clusters[int(n)]: place % FOLDS for place, n in enumerate(order)}
@@ -195,7 +195,7 @@ def _by_fold(items: Sequence[Item]) -> Iterator[tuple[list[Item], list[Item]]]:
 
 
 def some_clusters(items: Sequence[Item], limit: int) -> list[Item]:
-    """About `limit` of the items, whole clusters of them, in a random order that hangs on their names alone.
+    """About `limit` of the items, whole clusters of them, in a random order that depends on their names alone.
 
     Every n-th item would not do: sets have statements and questions in turn.
     """

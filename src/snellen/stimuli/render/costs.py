@@ -27,7 +27,7 @@ class DrawingCost:
 
 
 def drawing_cost(specs: Sequence[RenderSpec], settings: RenderSettings, workers: int) -> DrawingCost:
-    """Draw some of the specs, spread over scenes and sizes, and reckon what all of them take.
+    """Draw some of the specs, spread over scenes and sizes, and estimate what all of them take.
 
     It is drawn here, with as many threads as each of so many workers has. The first image of a process also loads
     the renderer; that is told apart.

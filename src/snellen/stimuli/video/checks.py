@@ -15,7 +15,7 @@ _TOLERANCE_S = 1e-3
 def video_fault(raw: bytes, media: Media) -> str | None:
     """Why bytes are not the video of a card (format, length, size on screen), or None; also None without PyAV.
 
-    All packets are looked at, but only the first and the last frame, with those they hang on, are decoded. AVI is
+    All packets are looked at, but only the first and the last frame, with those they depend on, are decoded. AVI is
     decoded as a whole, since it does not tell when its frames are.
     """
     try:

@@ -1,7 +1,7 @@
 """A chat model of transformers on disk or the hub: configuration, processor with its chat template, weights.
 
 Images go through the Pillow form of the model's own image processor, never the torchvision one: the two resize
-differently, and answers must not hang on what else is installed. Processors of videos exist for torchvision only and
+differently, and answers must not depend on what else is installed. Processors of videos exist for torchvision only and
 are left out: videos are shown as frames.
 """
 

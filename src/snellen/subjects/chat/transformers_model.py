@@ -200,7 +200,7 @@ def generate(
 class Drawing:
     """Makes the greedy choice a draw from softmax(logits / temperature), by adding Gumbel noise to the logits.
 
-    Every prompt has a random stream of its own, so that a reply does not hang on what else is in the batch.
+    Every prompt has a random stream of its own, so that a reply does not depend on what else is in the batch.
     """
 
     def __init__(self, settings: LocalSettings, prompts: Sequence[TemplatedPrompt]) -> None:

@@ -1,7 +1,7 @@
 """Any vision model of transformers as an encoder, from a folder or the hub; CLIP-like models bring their text side.
 
 Images go through the model's own image processor in its Pillow form, never the torchvision one: the two resize
-differently, and features must not hang on what else is installed.
+differently, and features must not depend on what else is installed.
 """
 
 from __future__ import annotations

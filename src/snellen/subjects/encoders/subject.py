@@ -102,7 +102,7 @@ class EncoderSubject:
             return "support"
         if view.reply.kind == "colour" and self.readout in ("auto", "probe"):
             if view.question not in self.colours:
-                raise _Declined("no lessons on this question to tell colours by")
+                raise _Declined("no training examples of this question to fit colours with")
             return "regression"
         if not offered:
             raise _Declined(
@@ -112,11 +112,11 @@ class EncoderSubject:
             return "threshold"
         if asks_clustering(view):
             if self._limit(view) is None:
-                raise _Declined("no lessons to learn from how alike images of the same thing are")
+                raise _Declined("no training examples to learn a similarity threshold from")
             return "clustering"
         if self.readout != "text" and (fitted := self.fitted.get(view.question)) is not None:
             if not set(offered) & set(fitted.answers):
-                raise _Declined("the lessons for this question never had one of the options offered as their answer")
+                raise _Declined("no training example of this question has one of the offered options as its answer")
             return "training examples"
         return self._text_readout(view, "text")
 
@@ -124,11 +124,11 @@ class EncoderSubject:
         if self.encoder.text is None:
             reason = "this encoder has no text side"
             raise _Declined(
-                reason if readout_kind == "image options" else f"no lessons for this question, and {reason}"
+                reason if readout_kind == "image options" else f"no training examples of this question, and {reason}"
             )
         texts = view.reply.kind == "choice" and not any(option.media for option in view.options)
         if readout_kind == "text" and not (texts and len(view.query) == 1):
-            raise _Declined("no lessons for this question, and its options are no texts to compare one image with")
+            raise _Declined("no training examples of this question, and its options are not texts")
         return readout_kind
 
     def _threshold(self, view: View) -> Threshold | None:
@@ -332,5 +332,5 @@ def _key(answer: Any) -> str:
 
 @functools.lru_cache(maxsize=4096)
 def _text_vector(side: TextSide, text: str) -> Doubles:
-    """One text at a time, so that its features never hang on what it was asked with."""
+    """One text at a time, so that its features never depend on what it was asked with."""
     return unit(side.features([text])[0])

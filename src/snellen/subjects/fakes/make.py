@@ -31,7 +31,7 @@ FAKES = {
     "misses-image=PLACE": "the oracle, but the image at that place (1 is the first) of a question is not seen",
     "prefers-option=NAME": "the oracle, but half of the time it takes the option shown as NAME (A) where there is one",
     "says-yes": "the oracle, but it says true to every statement",
-    "knows-names": "knows what things are called without looking, and picks the option of that name",
+    "knows-names": "knows what objects are called without seeing them, and picks the option of that name",
     "compares-images": "the oracle without names: learns options from their solved examples alone",
     "exact-boxes": "a detector that finds exactly the boxes in the items' regions",
 }

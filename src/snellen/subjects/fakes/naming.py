@@ -1,4 +1,4 @@
-"""An observer that knows the names of things without looking: how much an exam owes to names alone."""
+"""An observer that knows the names of objects without seeing them: how much an exam owes to names alone."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def token_weights(stage: Stage, conversations: Sequence[Tokens]) -> list[float]:
 
 
 def micro_batches(conversations: Sequence[Tokens], size: int) -> list[list[int]]:
-    """Places in the batch, `size` at a time, alike in length: sums do not hang on who is padded with whom."""
+    """Places in the batch, `size` at a time, alike in length: sums do not depend on who is padded with whom."""
     places = sorted(range(len(conversations)), key=lambda index: (-len(conversations[index].ids), index))
     return [places[start : start + size] for start in range(0, len(places), size)]
 

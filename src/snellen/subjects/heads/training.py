@@ -1,4 +1,4 @@
-"""Training a head: a plain loop whose every step hangs on its number alone, so that it can stop and go on anywhere.
+"""Training a head: a plain loop whose every step depends on its number alone, so that it can stop and go on anywhere.
 
 The order of conversations and the dropout of a step are drawn from its number; a checkpoint is one safetensors file
 with what is trained, the optimizer's moments and the losses so far. No pickle is written or read.

@@ -1,7 +1,7 @@
 """The chance of answers that no options are offered for: the truth of one item given to another.
 
 It is worked out when items are made and kept with them as measures, since a guesser draws from truths that a reader of
-one item does not know. What is had by better ways not to look stands beside it (`analysis.blind`).
+one item does not know. Better blind attacks stand beside it (`analysis.blind`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Category Building (section 3.2, appendix B.4): two rule-categories, four objects of each, and a test object.
 
 A rule fixes some dimensions. The two rules of a pair fix the same ones, and to the same values but for what the pair
-is to hang on: a shape, an anchor, a combination, a colour or a material. How far apart they lie is measured, not
+is to depend on: a shape, an anchor, a combination, a colour or a material. How far apart they lie is measured, not
 assumed, and each of these comes equally often at each level (`quotas`): by distance alone the hard end would be colour
 and material, which the encoder sees worst, and the paper's is the secondary's shape and combinations (section 4.2).
 """
@@ -44,11 +44,11 @@ OBJECTS_A_RULE = SHOTS + 1
 """Images of each category in the pool: four to support, one to ask."""
 RULES_A_FAMILY = 3
 DIFFERENCES = ("shape", "anchor", "combination", "colour", "material")
-"""What a pair may hang on."""
+"""What a pair may depend on."""
 _TURNS = ("shape", "colour", "anchor", "combination", "shape", "material", "anchor")
 _FIRST_TURN = {"easy": 5, "medium": 3, "hard": 1, "expert": 0}
 """How they take turns at a level, and where each level begins: six pairs then have all five, and of the expert ones
-never less than half hang on a shape or an anchor."""
+never less than half depend on a shape or an anchor."""
 ATTEMPTS = 200
 """Draws of a pair before its level counts as one that this difference does not reach."""
 MIN_OBJECTS = 72
@@ -72,7 +72,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Pair:
-    """Two rules no object follows both of, their distance and its level, and which of `DIFFERENCES` they hang on."""
+    """Two rules no object follows both of, their distance and its level, and which of `DIFFERENCES` they depend on."""
 
     first: Rule
     second: Rule
@@ -180,7 +180,7 @@ def choose_pairs(count: int, seed: int, features: Features) -> list[Pair]:
 def _pair_at(
     level: str, difference: str, features: Features, rng: np.random.Generator, former_pairs: Sequence[Pair]
 ) -> Pair | None:
-    """A pair of this level that hangs on this difference and is none of the former; None where no draw is one."""
+    """A pair of this level that depends on this difference and is none of the former; None where no draw is one."""
     known = {frozenset((pair.first, pair.second)) for pair in former_pairs}
     for _ in range(ATTEMPTS):
         first, second = contrast(difference, rng)

@@ -112,7 +112,7 @@ class Content:
         ]  # fmt: skip
 
     def _guess(self, run: Run, item: Item, guess: Any) -> list[Any] | None:
-        """What is answered best without looking, and whether that is right; None where nothing can be learnt."""
+        """What a blind guess answers, and whether that is right; None where nothing can be learnt."""
         if guess is None:
             return None
         protocol, spec = protocol_in(run, item.task), item.view().reply

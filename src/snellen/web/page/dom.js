@@ -1,4 +1,4 @@
-/** Small helpers of the study page. Everything of ours hangs on one global; index.html loads the scripts in order. */
+/** Small helpers of the study page. Everything is attached to one global object; index.html loads the scripts in order. */
 "use strict";
 globalThis.Snellen = {};
 

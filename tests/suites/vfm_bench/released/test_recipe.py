@@ -286,7 +286,7 @@ def test_details_that_name_not_every_class_stay_whole(tmp_path: Path) -> None:
     root = release(tmp_path / "vfm", changed(FULL, "query_info", instruct={"detail": half}))
     found = built(root, tmp_path / "items")
     assert found.items[0].latent == {"instruction": half}
-    assert "1 detailed instructions cannot be told apart by class" in "\n".join(found.card.notes)
+    assert "1 detailed instructions do not distinguish classes" in "\n".join(found.card.notes)
     assert found.items[0].question == prompts.head("Manufacture", "bottle", "detail")
 
 

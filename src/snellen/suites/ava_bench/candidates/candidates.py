@@ -97,7 +97,7 @@ Pixels: TypeAlias = NDArray[np.uint8]
 
 
 def keep_unchanged(candidate: Candidate, pixels: Callable[[], Pixels], context: CurationContext) -> Candidate | str:
-    """The candidate: nothing of it hangs on pixels."""
+    """The candidate: nothing of it depends on pixels."""
     return candidate
 
 

@@ -42,7 +42,7 @@ Pair = tuple[ArmCard, ArmCard]
 
 
 def parts_of(task: str) -> tuple[str, ...]:
-    """The abilities that a composite task hangs on."""
+    """The abilities that a composite task depends on."""
     return names(ability_named(task).parts)
 
 
@@ -87,7 +87,7 @@ def scores(run: Run, arms: Sequence[ArmCard], tasks: Sequence[str]) -> ReportSec
         lines.append(
             [f"({first_part_alone(task).description})", *(worth if column == task else DASH for column in tasks)]
         )
-    parts = "; ".join(f"{task} hangs on {listing(parts_of(task))}" for task in tasks)
+    parts = "; ".join(f"{task} depends on {listing(parts_of(task))}" for task in tasks)
     note = (
         f"Scores with 95 % interval in tasks that need two abilities at once: {parts}. Below are chance, and what is "
         "had by somebody who masters the first of the two alone: who does no better may lack the second. These tasks "

@@ -64,7 +64,7 @@ def sections(run: Run) -> Iterator[ReportSection]:
 
 
 def scores(run: Run, arms: Sequence[ArmCard], tasks: Sequence[str]) -> ReportSection:
-    """Every ability with interval, chance, and what is had without looking."""
+    """Every ability with interval, chance and the blind baseline."""
     rows = {task: scored(result_rows(run, task)) for task in tasks}
     metrics = {task: main_metric(run, task) for task in tasks}
     lines = [[arm.subject, *(metric_cell(row_of(rows[task], arm), metrics[task]) for task in tasks)] for arm in arms]

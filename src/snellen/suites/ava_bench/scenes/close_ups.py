@@ -1,6 +1,6 @@
 """Close-ups of one tower each: a solid on which another one stands, both of one material.
 
-Each is a scene of its own, with its own floor, light and camera, so that items about it hang on nothing else.
+Each is a scene of its own, with its own floor, light and camera, so that items about it depend on nothing else.
 """
 
 from __future__ import annotations

@@ -179,7 +179,7 @@ def _notes(plan: Design, difficulty: Mapping[str, Any]) -> list[str]:
 
 
 def _about_pairs(pairs: Sequence[Pair], features: Features) -> dict[str, Any]:
-    """What the card of a set says of its levels: by whom, how many pairs hang on what, and whether others agree.
+    """What the card of a set says of its levels: by whom, how many pairs depend on what, and whether others agree.
 
     `agreement` is Spearman's rank correlation of the pairs' distances with those by each of the package's features but
     those that set the levels; None for fewer than three pairs.

@@ -65,7 +65,7 @@ def _chances(rows: pd.DataFrame, levels: Sequence[str], column: str = "chance") 
 
 
 def _blind_lines(rows: pd.DataFrame, levels: Sequence[str], before: int, after: Sequence[str]) -> list[list[str]]:
-    """The line of what is had without looking, `before` cells behind its name; none where it was not measured."""
+    """The line of the blind baseline, `before` cells behind its name; none where it was not measured."""
     if rows["blind"].isna().all():
         return []
     return [["(blind)", *[""] * before, *_chances(rows, levels, "blind"), *after]]
@@ -219,7 +219,7 @@ def levels_name(run: Run) -> str:
 
 
 def by_difference(run: Run) -> Iterator[ReportSection]:
-    """Accuracy by what the two categories hang on, which distance alone does not tell."""
+    """Accuracy by what the two categories depend on, which distance alone does not tell."""
     rows = scored(result_rows(run, categories.TASK, "difference"))
     if rows.empty:
         return

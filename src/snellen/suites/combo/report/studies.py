@@ -105,7 +105,7 @@ class Agreement:
     """How far people and the distance call the same pairs harder, over `comparisons` with `ties` and `votes`.
 
     `by_majority` is the share of comparisons whose majority agrees, a tie counting half; `by_vote` that of all votes.
-    Both have a 95 % interval over comparisons and people (NaN where it cannot be told). Chance is 0.5 for both.
+    Both have a 95 % interval over comparisons and people (NaN where it is not estimable). Chance is 0.5 for both.
     """
 
     by_majority: float

@@ -48,7 +48,7 @@ def episode_items(tasks: Sequence[ConceptTask], seed: int, n: int | None = None)
 def draw_episode(task: ConceptTask, index: QueryIndex, handle: str, seed: int) -> Episode:
     """The episode about one image: the order of the classes, and five other images of each, drawn by the seed.
 
-    It hangs on the classes and images of its task alone, not on what else is asked.
+    It depends on the classes and images of its task alone, not on what else is asked.
     """
     truth = task.classes[index.truth]
     query = truth.images[index.query]

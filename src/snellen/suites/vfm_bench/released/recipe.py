@@ -199,7 +199,7 @@ class _ItemMaker:
             if left_out := len(released) - len(distinct):
                 self.remarks["demos that show the query, or an image twice, were left out"] += left_out
             missing = SHOTS - len(distinct)
-            # Nothing is drawn where nothing is missing: the draws of the next class hang on those before it.
+            # Nothing is drawn where nothing is missing: the draws of the next class depend on those before it.
             spare = self._unused(_folder_images(record, name, rng), used, missing) if missing > 0 else []
             demos[name], drawn_count = [*distinct, *spare], drawn_count + len(spare)
         shortest = min(len(shots) for shots in demos.values())
@@ -230,7 +230,7 @@ class _ItemMaker:
             ),
             "queries name copies with noise that are not there": record.missing_copies > 0,
             f"items have the level {ELEMENT!r}, which the paper does not have": record.level == ELEMENT,
-            "detailed instructions cannot be told apart by class and are not used": (
+            "detailed instructions do not distinguish classes and are not used": (
                 "detail" in record.instructions and not described
             ),
         }

@@ -107,7 +107,7 @@ def _cue_worlds(change: Change, cue: SceneObject, changed_object: SceneObject) -
         number = str(objects.index(other))
         return {**meant.dimensions(), **{f"{factor}/changed": number for factor in seen_in}}
 
-    # Of the objects that did not change, one stands for all: the answer hangs only on whether it is the one meant.
+    # Of the objects that did not change, one stands for all: the answer depends only on whether it is the one meant.
     candidates = list(
         dict.fromkeys(
             [changed_object, cue, next(scene_object for scene_object in objects if scene_object != changed_object)]

@@ -48,7 +48,7 @@ JSONL: Mapping[str, tuple[str, str]] = {
 """Folder under `jsonl/` and file of each task."""
 SPELLINGS = ("vanilla", "vallina")
 FOLDERS = {"gc": "data/gc/processed", "oc": "data/oc/original_obj", "pc": "data/pc/image/picks_face"}
-"""What the paths of images hang on."""
+"""What the paths of images depend on."""
 VIDEOS, EXTENSIONS = "data/pc/video/UNI", (".mp4", ".mov", ".avi")
 COLUMNS = ("index", "question", "answer", "category", "image")
 TSV_MD5 = "16f474bfc4e269c583468bf89139da8f"

@@ -99,7 +99,7 @@ def _computed_chance(rows: Mapping[str, pd.DataFrame], tasks: Sequence[str]) -> 
 
 
 def _blind_lines(rows: Mapping[str, pd.DataFrame], tasks: Sequence[str]) -> list[list[str]]:
-    """What is had of each task without looking; no line where it was not measured."""
+    """The blind baseline of each task; no line where it was not measured."""
     scores = {task: scored(rows[task])["blind"] for task in tasks}
     if all(column.isna().all() for column in scores.values()):
         return []
