@@ -20,7 +20,7 @@ START, END = "<!-- bench/blind.py writes from here: do not edit -->", "<!-- to h
 
 
 def table() -> Iterator[str]:
-    """The lines: one a task and its main metric; in bold the blind baseline by more than chance."""
+    """The lines: one a task and its main metric; in bold where the blind baseline is above chance."""
     yield "| suite | task | metric | chance | blind | items | by |"
     yield "|---|---|---|---|---|---|---|"
     for name in SUITES:
