@@ -5,7 +5,7 @@ what people reach (1: their score where it is known, else a perfect one).
 
 - sees: the interval lies above the blind baseline, and reaches a quarter of the way or more.
 - does not see: the interval ends below a quarter of the way (`SLIGHT`).
-- not enough items: neither can be told.
+- not enough items: neither can be decided.
 - not asked: there is no score.
 
 Of a subject's verdicts at most one in twenty may be wrong, on average: where R of N abilities get one of the first two,

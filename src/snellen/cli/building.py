@@ -58,6 +58,7 @@ def _summary(items: ItemSet, suite: Suite) -> dict[str, Any]:
         "items": items.card.items,
         "counts": items.card.counts,
         "recipe_hash": items.card.recipe_hash,
+        "rows_hash": items.card.rows_hash,
         "content_hash": items.card.content_hash,
         "notes": [*items.card.notes, *blind],
     }
