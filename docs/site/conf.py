@@ -26,30 +26,31 @@ html_extra_path = ["root"]
 html_copy_source = False
 
 CHAPTERS = {
-    "Begin": ("first-report", "installing", "own-model", "own-images", "own-suite", "ci-guard"),
-    "Examine": (
-        "subjects",
-        "chat",
-        "conditions",
-        "answers",
-        "judging",
-        "people",
-        "reviewing",
+    "Tutorials": ("first-report", "own-model", "own-images", "own-suite", "ci-guard"),
+    "How-to guides": (
+        "installing",
+        "building",
+        "planning",
         "towers",
         "training",
+        "people",
+        "reviewing",
+        "judging",
+        "exports",
+        "remote",
+        "cluster",
         "attention",
     ),
-    "Build": ("building", "planning", "sources", "data-schema", "exports", "remote", "cluster"),
-    "Believe": (
+    "Reference": ("subjects", "chat", "conditions", "answers", "reports", "data-schema", "sources", "glossary"),
+    "Explanation": (
         "what-numbers-do-not-mean",
-        "reports",
         "validity",
-        "benchmarks",
+        "footguns",
         "reliability",
         "threats",
-        "fidelity",
+        "benchmarks",
         "coverage",
-        "footguns",
+        "fidelity",
     ),
 }
 SUITES = ("combo", "vlm2_bench", "vfm_bench", "ava_bench")
