@@ -206,7 +206,7 @@ PHRASES: Mapping[str, str] = {
     r"\bhang(s|ing)? on\b": "depends on",
     r"\bhad without looking\b": "blind baseline",
     r"\b(is|are|was) had\b": "is scored, is available",
-    r"\bcannot be told\b": "is not estimable, cannot be distinguished",
+    r"\b(can(not)?|could not) be told\b(?! apart)": "is not estimable, cannot be distinguished",
     r"\breckon": "estimate",
     r"\blessons?\b": "training example",
     r"\bpictures?\b": "image",

@@ -34,7 +34,7 @@ def test_the_way_leads_from_blind_to_people() -> None:
     assert progress(0.7, 0.4, 0.7) == 1, "as good as people"
     assert progress(0.3, 0.5, 0.0) == pytest.approx(0.4), "an error of .3, where blind is .5 and perfect 0"
     assert math.isnan(progress(0.3, math.nan, 1.0))
-    assert math.isnan(progress(1.0, 1.0, 1.0)), "blind is perfect: nothing can be told"
+    assert math.isnan(progress(1.0, 1.0, 1.0)), "blind is perfect: there is no estimate"
 
 
 def test_an_interval_is_never_said_more_of_than_it_says() -> None:

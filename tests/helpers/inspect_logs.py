@@ -1,4 +1,4 @@
-"""Logs as Inspect writes them (schema version 2), by hand, so that tests need no Inspect and can tell lies."""
+"""Logs as Inspect writes them (schema version 2), by hand, so that tests need no Inspect and can contain errors."""
 
 from __future__ import annotations
 

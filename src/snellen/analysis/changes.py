@@ -264,7 +264,7 @@ def _with_verdicts(run: Run, table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _verdict(row: Any, metric: Metric, clusters: int) -> Verdict:
-    """With fewer `clusters` no p of so many tests is clear, unless others are: nothing can be told."""
+    """With fewer `clusters` no p of so many tests is clear, unless others are: there is no conclusion."""
     if row.clear:
         return DROPPED if row.difference * metric.sign < 0 else ROSE
     return TOO_FEW if row.clusters < clusters else "no clear change"

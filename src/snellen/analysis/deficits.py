@@ -208,7 +208,7 @@ class Trials:
 
 
 def find_deficits(answers: Sequence[Answer]) -> Findings:
-    """What decides whether a subject is right; nothing where no property can be told from the others.
+    """What decides whether a subject is right; nothing where no property can be told apart from the others.
 
     All of `answers` are those of one subject, in one repeat or several, under one condition.
     """

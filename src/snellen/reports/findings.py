@@ -115,7 +115,7 @@ def _perfect(row: Any) -> bool:
 
 
 def _contains_chance(row: Any) -> bool:
-    """Also where no interval can be told, as of one item: nothing speaks against it there."""
+    """True where no interval is estimable, as for one item: nothing contradicts it there."""
     return math.isnan(row.low) or bool(row.low <= row.chance <= row.high)
 
 

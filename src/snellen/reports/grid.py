@@ -261,7 +261,7 @@ def _cell(row: Any, run: Run, column: Column, draw: Callable[[Any], Bar | None],
     chance = "" if column.chance or math.isnan(row.chance) else amount(row.chance, metric)
     hover = (
         f"{row.value:.4f}, {row.interval or 'no interval'} {row.low:.4f} to {row.high:.4f}, "
-        f"{row.n} scored units in {row.clusters} clusters, which can tell a difference of {row.detectable:.4f}"
+        f"{row.n} scored units in {row.clusters} clusters, which can detect a difference of {row.detectable:.4f}"
     )
     text = amount(row.value, metric, row.n)
     around = in_place_of_interval(row, metric.bounds) or span(row.low, row.high, metric, row.n)

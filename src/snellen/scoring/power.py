@@ -1,8 +1,9 @@
-"""How many units would tell: power beside results, from the variance that the interval itself has.
+"""The difference a set of items can detect, and how many items another difference needs.
 
-An interval's width holds how clusters, partial credit and few degrees of freedom widen it. Taken as 2 z standard
-errors, it says what difference this set can tell and how many units of the same kind (such clusters, only more of them)
-would tell another. A reference is a number without error: chance, or what somebody gets who sees no images.
+From the interval that a metric already has, in which clusters are respected: its half width is taken as 1.96 standard
+errors. The power is 80 %, and the test two-sided at 5 %. `detectable` is the smallest such difference, and
+`items_needed` the number of units of the same kind, in clusters of the same size, for another difference. A reference
+is a number without error: chance, or the score of a blind baseline.
 """
 
 from __future__ import annotations

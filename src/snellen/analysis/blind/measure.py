@@ -264,7 +264,7 @@ def _parts(items: Sequence[Item], task: Task) -> dict[Part, list[Item]]:
 def _tasks(
     suite: Suite, train: Sequence[Item], test: Sequence[Item]
 ) -> Iterator[tuple[Task, Sequence[Item], Sequence[Item]]]:
-    """Tasks that a blind score can be told of, each with the items to learn from and to answer that vanilla asks."""
+    """Tasks whose blind score is estimable, each with the items to learn from and to answer that vanilla asks."""
     (vanilla,) = parse_conditions(suite.axes, "vanilla")
     for task in suite.tasks.values():
         of_task = ([item for item in split if item.task == task.id] for split in (train, test))

@@ -93,7 +93,7 @@ def natural_votes(step_results: Sequence[StepResult]) -> Iterator[ReportSection]
     lines.append(_category_line("(all)", items, step_results))
     note = (
         "Percent of people who chose the category's own name among all names, and who found that it fits, with 95 % "
-        "intervals over people and images where they can be told; the name most often chosen in its place, and how "
+        "intervals over people and images where they are estimable; the name most often chosen in its place, and how "
         "often. A category that few people name is one to choose anew (`choices/natural_categories.yaml`)."
     )
     names = ["category", "images", "people", "named so", "fits", "taken for"]

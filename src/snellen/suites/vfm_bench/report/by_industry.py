@@ -44,7 +44,7 @@ def spread(tables: Sequence[pd.DataFrame], rng: np.random.Generator) -> Spread |
 
     Whole clusters are drawn again within each level. A redrawn spread holds the noise twice, once of the data and once
     of the drawing, so that two such variances come off its square, and one comes off the observed square. What is
-    negative then is 0. Nothing can be told where a level has one cluster, and no interval where no level varies.
+    negative then is 0. There is no estimate where a level has one cluster, and no interval where no level varies.
     """
     if len(tables) < 2:
         return None

@@ -181,7 +181,7 @@ def _count_cells(part: pd.DataFrame, arm: Arm, image_count: int) -> list[Any]:
 
 
 def mean_error(errors: Any, clusters: Any, arm: Arm, image_count: int) -> str:
-    """The mean of said minus true, signed, with its interval where one can be told."""
+    """The mean of said minus true, signed, with its confidence interval where that is estimable."""
     text = f"{np.mean(errors):+.2f}"
     low, high, _ = mean_interval(errors, clusters, None, stream("vlm2-bench", "counts", *arm, image_count))
     return text if math.isnan(low) else with_interval(text, f"{low:+.2f}", f"{high:+.2f}")
