@@ -34,7 +34,7 @@ NAMED: Mapping[str, str] = {
 INNOCENT = ("fake:oracle", "fake:chance")
 SEEDS = (0, 1, 2)
 LINKING = ("oc-cpr", "oc-cnt", "oc-grp")
-"""Questions that link images. At 100 a task they have 15 clusters, in which the third image is not estimable."""
+"""Questions that link images. At 100 a task they have 15 clusters, in which the third image cannot be distinguished."""
 LINKED = 300
 GUESSERS = 20
 

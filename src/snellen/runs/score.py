@@ -164,7 +164,7 @@ def score_paths(root: Path) -> dict[str, Path]:
 
 
 def write_scores(root: Path, scores: pd.DataFrame, protocol: str) -> None:
-    """Keep scores beside the run. Raises SnellenError where it is of an earlier schema version."""
+    """Keep scores in the run folder."""
     files.write_table(score_path(root, protocol), pa.Table.from_pandas(scores, preserve_index=False))
 
 

@@ -177,7 +177,7 @@ def _ends(shares: formulas.Ends, bounds: Bounds) -> tuple[float, float]:
 
 
 def _reason(sample: ClusteredSamples) -> str:
-    """Why a bootstrap-t interval is not estimable; empty where it can."""
+    """Why a bootstrap-t interval is not estimable; empty if it is."""
     if formulas.mean_variances(sample)[0] <= formulas.ALIKE * max(1.0, float(sample.means[0]) ** 2):
         return "all clusters have one mean"
     effective = formulas.effective_clusters(sample.sizes)

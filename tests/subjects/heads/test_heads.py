@@ -132,7 +132,7 @@ def test_sources_lead_to_the_same_weights(source: Any, media: MediaFolder, tmp_p
         fitted(tmp_path / name, media, stage=two, source=way) for name, way in (("a", source), ("b", None))
     )
     assert first.features == source
-    assert second.live_seconds_an_image > second.read_seconds_an_image > 0
+    assert second.live_seconds_per_image > second.read_seconds_per_image > 0
     a, b = (read_tensors(tmp_path / name / WEIGHTS)[0] for name in "ab")
     assert all(torch.equal(a[key], b[key]) for key in a)
 

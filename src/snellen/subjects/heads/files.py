@@ -57,8 +57,8 @@ class HeadCard(Card):
     device: str
     device_hours: float
     features: str
-    live_seconds_an_image: float
-    read_seconds_an_image: float
+    live_seconds_per_image: float
+    read_seconds_per_image: float
     first_loss: float
     last_loss: float
     trained_parameters: int

@@ -18,7 +18,7 @@ from snellen.core.hashing import digest
 from snellen.core.item import Media, Montage
 from snellen.core.subject import TrainingExample
 from snellen.subjects.checkpoints import device_name
-from snellen.subjects.heads.conversations import Conversation, SourceImage, Turn
+from snellen.subjects.heads.conversations import Conversation, MediaOrPath, Turn
 from snellen.subjects.heads.features import (
     Choice,
     ImageOpener,
@@ -66,7 +66,7 @@ def conversation_of(example: TrainingExample) -> Conversation:
 
     Raises SnellenError for what is asked in several calls, or shown in a montage or a video.
     """
-    name, parts = example.view.item_id, list[str | SourceImage]()
+    name, parts = example.view.item_id, list[str | MediaOrPath]()
     if example.prompt is None:
         raise SnellenError(f"{name}: is asked in several calls, which heads are not trained on")
     for part in example.prompt.parts:
@@ -164,8 +164,8 @@ def _card(plan: HeadPlan, training: Training, progress: Progress, choice: Choice
         device=device_name(plan.device),
         device_hours=round(progress.seconds / 3600, 6),
         features=choice.source,
-        live_seconds_an_image=choice.live_seconds,
-        read_seconds_an_image=choice.read_seconds,
+        live_seconds_per_image=choice.live_seconds,
+        read_seconds_per_image=choice.read_seconds,
         first_loss=progress.losses[0],
         last_loss=progress.losses[-1],
         trained_parameters=parameters,

@@ -18,7 +18,7 @@ from snellen.core.prompt import Prompt, Reply
 from snellen.core.subject import Base, SubjectCard
 from snellen.subjects.chat.batching import Batches
 from snellen.subjects.checkpoints import first_line
-from snellen.subjects.heads.conversations import Conversation, SourceImage, Turn
+from snellen.subjects.heads.conversations import Conversation, MediaOrPath, Turn
 from snellen.subjects.heads.tower import Tower
 from snellen.subjects.heads.towers import find_tower
 from snellen.subjects.loading import import_extra
@@ -67,7 +67,7 @@ class HeadSubject(Base):
         )
 
 
-def _parts(parts: Sequence[Any]) -> tuple[str | SourceImage, ...]:
+def _parts(parts: Sequence[Any]) -> tuple[str | MediaOrPath, ...]:
     if any(isinstance(part, Montage) for part in parts):
         raise SnellenError("a montage reached a head; images are laid out before they are sent")
     return tuple(parts)

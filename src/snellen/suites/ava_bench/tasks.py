@@ -39,7 +39,7 @@ def resolve(condition: Condition, card: SubjectCard) -> Mapping[str, Value]:
     """`format=auto` is `paper` for heads, which were tuned on it, and `with-format` for everybody else.
 
     A subject may say so itself (attribute `format`). `look=auto` is `box` for encoders, which see an image as a whole
-    and cannot be instructed what a box in it is for, and `image` for everybody else.
+    and have no instruction that explains a drawn box, and `image` for everybody else.
     """
     sort, settings = card.name.partition(":")[0], dict[str, Value]()
     if condition["format"] == "auto":

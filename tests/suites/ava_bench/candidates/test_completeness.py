@@ -80,7 +80,7 @@ def test_localization_object_counting_and_spatial_agree(
 
 
 def test_two_images_of_one_id_leave_nothing_known(tmp_path: Path) -> None:
-    """Whose annotations they are is not estimable: the dog of b.jpg would be boxed in a.jpg."""
+    """Nothing says whose annotations they are: the dog of b.jpg would be boxed in a.jpg."""
     image = {"id": 5, "width": 8, "height": 6, "file_name": "patch0/a.jpg"}
     images = [image, {**image, "file_name": "patch0/b.jpg"}]
     sample = sample_of(tmp_path, "Objects365", DOG_AND_CAT, {}, images=images)
