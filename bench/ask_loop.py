@@ -80,8 +80,8 @@ def bare_client(paths: Sequence[Path], url: str) -> dict[str, Any]:
 
 def chat_subject(paths: Sequence[Path], url: str) -> dict[str, Any]:
     """The same questions through `ChatSubject`, nothing recorded."""
-    from snellen.core.media import MediaFolder
     from snellen.core.prompt import Prompt
+    from snellen.core.storage.media import MediaFolder
     from snellen.core.subject import Subject
 
     folder = MediaFolder(paths[0].parent.parent / "media")
@@ -104,8 +104,8 @@ def snellen_run(paths: Sequence[Path], url: str, items: int, images: int) -> dic
     """A run as users start it: write-ahead record, responses and tables on disk."""
     from snellen.core.condition import Condition
     from snellen.core.item import Item, Option
-    from snellen.core.itemset import write_itemset
-    from snellen.core.media import MediaFolder
+    from snellen.core.storage.itemset import write_itemset
+    from snellen.core.storage.media import MediaFolder
     from snellen.core.suite import Suite, SuiteCard, Task
     from snellen.presentation.methods import OneByOne
     from snellen.runs.ask import ask
@@ -135,8 +135,8 @@ def snellen_run(paths: Sequence[Path], url: str, items: int, images: int) -> dic
 
 def write_questions(folder: Path, items: int) -> Path:
     """The same questions as items of a real suite, for the command."""
-    from snellen.core.itemset import write_itemset
-    from snellen.core.media import MediaFolder
+    from snellen.core.storage.itemset import write_itemset
+    from snellen.core.storage.media import MediaFolder
     from snellen.suites.ava_bench.abilities.texture import texture_item
     from snellen.suites.ava_bench.items import ItemSource
 
@@ -160,7 +160,7 @@ def command(folder: Path, url: str, items: int) -> dict[str, Any]:
     from openai.resources.chat.completions import AsyncCompletions
     from typer.main import get_command
 
-    import snellen.exam  # noqa: F401  # with pandas and pyarrow
+    import snellen.exam.examine  # noqa: F401  # with pandas and pyarrow
     from snellen.subjects.chat import ChatSubject
     from snellen.suites import SUITES
 

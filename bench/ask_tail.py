@@ -25,8 +25,8 @@ from ask_loop import MAX_CONCURRENCY, QUESTION, bare_client, make_images, timed
 
 from snellen.core.condition import Axis, parse_conditions
 from snellen.core.item import Item, Option
-from snellen.core.itemset import ItemSet, write_itemset
-from snellen.core.media import MediaFolder
+from snellen.core.storage.itemset import ItemSet, write_itemset
+from snellen.core.storage.media import MediaFolder
 from snellen.core.suite import Suite, SuiteCard, Task
 from snellen.presentation.methods import OneByOne
 from snellen.runs.ask import ask

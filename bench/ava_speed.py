@@ -39,13 +39,13 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from snellen.core import png
 from snellen.core.condition import parse_conditions
 from snellen.core.item import Item, Media
-from snellen.core.itemset import ItemSet, write_itemset
-from snellen.core.media import MediaFolder
 from snellen.core.response import Response
 from snellen.core.seeds import stream
+from snellen.core.storage import png
+from snellen.core.storage.itemset import ItemSet, write_itemset
+from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import SubjectCard
 from snellen.core.suite import ViewContext, settle
 from snellen.runs.score import score

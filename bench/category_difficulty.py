@@ -15,8 +15,8 @@ from scipy.stats import spearmanr
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from snellen.core.seeds import stream
-from snellen.suites.combo.categories import reference_pairs
 from snellen.suites.combo.difficulty import packaged_features, separation
+from snellen.suites.combo.questions.categories import reference_pairs
 from snellen.suites.combo.space import Mask
 
 Floats = NDArray[np.float64]

@@ -16,16 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from snellen.core.home import home
 from snellen.core.seeds import stream
+from snellen.core.storage.home import home
 from snellen.stimuli.render import RenderSettings, render_images
 from snellen.stimuli.scenes import ANCHORS, all_composites
 from snellen.subjects.encoders import load_encoder
-from snellen.suites.combo.alignment import DISTRACTORS, label_distractors, names_for, natural_categories
-from snellen.suites.combo.categories import DIFFERENCES, SHOTS, Pair, choose_pairs
 from snellen.suites.combo.difficulty import LEVELS, packaged_features, separation
 from snellen.suites.combo.generated.make_features import SIZE_PX
 from snellen.suites.combo.generated.objects import object_spec
+from snellen.suites.combo.questions.alignment import DISTRACTORS, label_distractors, names_for, natural_categories
+from snellen.suites.combo.questions.categories import DIFFERENCES, SHOTS, Pair, choose_pairs
 
 Floats = NDArray[np.float64]
 ITEMS = 480

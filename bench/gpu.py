@@ -30,7 +30,7 @@ import torch
 from PIL import Image
 
 from snellen.core.item import Media
-from snellen.core.media import MediaFolder
+from snellen.core.storage.media import MediaFolder
 from snellen.subjects.heads.answering import generate
 from snellen.subjects.heads.composition import compose
 from snellen.subjects.heads.conversations import SYSTEM, Conversation, Turn, Wording

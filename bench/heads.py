@@ -23,7 +23,7 @@ import numpy as np
 import torch
 from PIL import Image
 
-from snellen.core.media import MediaFolder
+from snellen.core.storage.media import MediaFolder
 from snellen.subjects.heads.answering import generate
 from snellen.subjects.heads.batches import Batch, collate, token_weights
 from snellen.subjects.heads.conversations import Conversation, Turn

@@ -19,10 +19,10 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from snellen.core.itemset import read_itemset, write_itemset
-from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
-from snellen.exam import run
+from snellen.core.storage.itemset import read_itemset, write_itemset
+from snellen.core.storage.media import MediaFolder
+from snellen.exam.run import run
 from snellen.suites.vfm_bench.items import Episode, EpisodeClass, episode_item
 
 EPISODES, WAYS, SHOTS, IMAGES = 4200, 11, 6, 2000

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from scipy.ndimage import label, uniform_filter
 
 from snellen.core.item import Item
-from snellen.core.itemset import ItemSet
+from snellen.core.storage.itemset import ItemSet
 from snellen.core.suite import BuildOptions
 from snellen.scoring.uncertainty import wilson
 from snellen.stimuli.scenes.floor_patterns import PATTERNS

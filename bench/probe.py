@@ -23,8 +23,8 @@ import numpy as np
 from PIL import Image
 
 from snellen.core.item import Media, Option, ReplySpec, View
-from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt
+from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import SubjectCard, TrainingExample
 from snellen.subjects.encoders.encoder import Floats
 from snellen.subjects.encoders.patches import PatchCache

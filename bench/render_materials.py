@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from snellen.core.home import home
 from snellen.core.seeds import stream
+from snellen.core.storage.home import home
 from snellen.stimuli.render import RenderSettings, render_images
 from snellen.stimuli.render.engine import Quality
 from snellen.stimuli.scenes import MATERIALS, RenderSpec, all_composites, composite_scene, random_camera

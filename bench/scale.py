@@ -33,8 +33,8 @@ COMMAND = (sys.executable, "-c", "from snellen.cli import main; main()")
 def write_set(root: Path, count: int) -> None:
     """`count` test items of five tasks in turn, images used again and again."""
     from snellen.core.item import Item
-    from snellen.core.itemset import write_itemset
-    from snellen.core.media import MediaFolder
+    from snellen.core.storage.itemset import write_itemset
+    from snellen.core.storage.media import MediaFolder
     from snellen.suites.ava_bench.abilities.action import action_item
     from snellen.suites.ava_bench.abilities.counting import counting_item
     from snellen.suites.ava_bench.abilities.orientation import orientation_item

@@ -22,9 +22,9 @@ from pathlib import Path
 import numpy as np
 
 from snellen.core.item import Item, Media
-from snellen.core.itemset import write_itemset
-from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
+from snellen.core.storage.itemset import write_itemset
+from snellen.core.storage.media import MediaFolder
 from snellen.curation.ledger import Ledger
 from snellen.datasets.image_files import ImageFile
 from snellen.datasets.sample import Annotation, Sample

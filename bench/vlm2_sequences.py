@@ -21,9 +21,9 @@ from unittest.mock import patch
 import numpy as np
 from PIL import Image, ImageFile
 
-from snellen.core.itemset import ItemSet
+from snellen.core.storage.itemset import ItemSet
 from snellen.core.suite import BuildOptions
-from snellen.exam import run
+from snellen.exam.run import run
 from snellen.suites.vlm2_bench.curated.recipe import Curated
 
 MAX_S = 20.0

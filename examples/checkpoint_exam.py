@@ -17,7 +17,7 @@ from torch import nn
 
 import snellen
 from snellen.core.suite import BuildOptions
-from snellen.exam import build
+from snellen.exam.items import build
 from snellen.suites import SUITES
 
 SIDE = 24

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from snellen.core.item import Media
-from snellen.core.itemset import SCHEMA, ItemSetCard
-from snellen.core.runfolder import EXCHANGES, RESPONSES, SENT, ArmCard, RunCard
+from snellen.core.storage.itemset import SCHEMA, ItemSetCard
+from snellen.core.storage.runfolder import EXCHANGES, RESPONSES, SENT, ArmCard, RunCard
 from snellen.suites import SUITES
 
 ROOT = Path(__file__).parent.parent

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from snellen.core.suite import BuildOptions
-from snellen.exam import build, run
+from snellen.exam.items import build
+from snellen.exam.run import run
 from snellen.suites import SUITES
 
 FOLDER = Path(__file__).parent.parent / "examples" / "landolt"

@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 
 import snellen
-from snellen.core.itemset import ItemSet
-from snellen.core.parts import read_exchanges
+from snellen.core.storage.itemset import ItemSet
+from snellen.core.storage.parts import read_exchanges
 from snellen.reports import load_run, write_report
 from tests.helpers.sets import small_set
 from tests.reports.exam import leave_out_figures

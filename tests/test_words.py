@@ -215,7 +215,7 @@ PHRASES: Mapping[str, str] = {
 PHRASE_FILES: Mapping[str, str] = {
     "src/snellen/scoring/answers/": "expressions that read replies, in which models write as they like",
     "src/snellen/suites/ava_bench/abilities/counting.py": "an expression that reads questions of other people",
-    "src/snellen/core/schemas.py": "what schema 1 called images",
+    "src/snellen/core/storage/schemas.py": "what schema 1 called images",
     "docs/data-schema.md": "what schema 1 called images",
     "design/core.md": "the table of former words",
 }

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from examples.attention.spans import Span, find_spans
 from snellen.core.errors import SnellenError
-from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt
+from snellen.core.storage.media import MediaFolder
 from snellen.subjects.chat.transformers_model import TransformersChat, apply_template, encode_prompts, generate
 from snellen.subjects.loading import import_extra
 

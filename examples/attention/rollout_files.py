@@ -11,8 +11,8 @@ from PIL import Image
 
 from examples.attention.rollout import TOP, Rollout, span_shares, top_tokens, visual_shares
 from examples.attention.spans import Span
-from snellen.core import files
-from snellen.core.media import MediaFolder
+from snellen.core.storage import files
+from snellen.core.storage.media import MediaFolder
 
 OPACITY = 0.6
 """Of the heat over an image."""

@@ -15,8 +15,8 @@ from typing import Any, Literal, TypeAlias
 
 from snellen.core.errors import SnellenError
 from snellen.core.item import Box, Media, Part
-from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt
+from snellen.core.storage.media import MediaFolder
 from snellen.subjects.chat.transformers_model import TemplatedPrompt, apply_template, encode_prompts
 
 SpanKind: TypeAlias = Literal["image", "text", "template", "reply"]

@@ -10,11 +10,11 @@ from snellen.core.lazy import lazy_names
 
 if typing.TYPE_CHECKING:
     from snellen.core.errors import SnellenError as SnellenError
-    from snellen.exam import Examination as Examination
-    from snellen.exam import aexamine as aexamine
-    from snellen.exam import examine as examine
-    from snellen.training import checkpoint_exam as checkpoint_exam
-    from snellen.training import exam_callback as exam_callback
+    from snellen.exam.checkpoints import checkpoint_exam as checkpoint_exam
+    from snellen.exam.checkpoints import exam_callback as exam_callback
+    from snellen.exam.examine import aexamine as aexamine
+    from snellen.exam.examine import examine as examine
+    from snellen.exam.run import Examination as Examination
 
     __version__: str
 
@@ -24,12 +24,12 @@ __all__ = ["Examination", "SnellenError", "__version__", "aexamine", "checkpoint
 _lazy_name = lazy_names(
     __name__,
     {
-        "Examination": "snellen.exam",
+        "Examination": "snellen.exam.run",
         "SnellenError": "snellen.core.errors",
-        "aexamine": "snellen.exam",
-        "checkpoint_exam": "snellen.training",
-        "exam_callback": "snellen.training",
-        "examine": "snellen.exam",
+        "aexamine": "snellen.exam.examine",
+        "checkpoint_exam": "snellen.exam.checkpoints",
+        "exam_callback": "snellen.exam.checkpoints",
+        "examine": "snellen.exam.examine",
     },
 )
 

@@ -8,7 +8,7 @@ import pytest
 
 from snellen.analysis.authenticity import AuthenticityRule, authenticity
 from snellen.analysis.section import Run
-from snellen.core.itemset import ItemSet
+from snellen.core.storage.itemset import ItemSet
 from snellen.reports import load_run
 from tests.helpers.people import ask_people, everything, person
 from tests.reports.exam import SUITE, able, suite_of, write_items

@@ -18,10 +18,10 @@ from snellen.analysis.run_view import lines_of
 from snellen.analysis.section import Run
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item
-from snellen.core.itemset import ItemSet
-from snellen.core.runfolder import ArmCard, RunCard
 from snellen.core.score import Outcome
 from snellen.core.seeds import stream
+from snellen.core.storage.itemset import ItemSet
+from snellen.core.storage.runfolder import ArmCard, RunCard
 from snellen.runs.score import COLUMNS
 from tests.reports.exam import SUITE, write_items
 

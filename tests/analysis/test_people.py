@@ -22,7 +22,7 @@ from snellen.analysis.people import (
 )
 from snellen.analysis.run_view import Arm, lines_of, result_rows, row_of, score_rows, scored_units
 from snellen.analysis.section import Run
-from snellen.core.itemset import ItemSet
+from snellen.core.storage.itemset import ItemSet
 from snellen.reports import load_run
 from snellen.scoring.crossed import BOOTSTRAP, WILSON, crossed_interval
 from snellen.scoring.uncertainty import UNTOLD

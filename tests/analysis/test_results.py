@@ -15,10 +15,10 @@ import pytest
 from snellen.analysis.results import KEYS, parts_of, result_columns, results, summary, with_python_strings
 from snellen.core.condition import Axis
 from snellen.core.item import Item, Option
-from snellen.core.itemset import ItemSet, write_itemset
 from snellen.core.response import Response, Status
-from snellen.core.runfolder import ArmCard
 from snellen.core.score import Metric
+from snellen.core.storage.itemset import ItemSet, write_itemset
+from snellen.core.storage.runfolder import ArmCard
 from snellen.core.suite import Ceiling, Suite
 from snellen.runs.score import score
 from snellen.scoring.metrics import mae_over_gt

@@ -11,8 +11,8 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="the extra 'models' is not installed")
 
-from snellen.core.itemset import read_itemset  # noqa: E402
-from snellen.exam import run  # noqa: E402
+from snellen.core.storage.itemset import read_itemset  # noqa: E402
+from snellen.exam.run import run  # noqa: E402
 from snellen.subjects.registry import make_subject  # noqa: E402
 from tests.helpers.sets import small_set  # noqa: E402
 

@@ -16,8 +16,8 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from snellen.core import files
-from snellen.core.schemas import SCHEMA
+from snellen.core.storage import files
+from snellen.core.storage.schemas import SCHEMA
 from snellen.suites import SUITES
 from tests.helpers.sets import small_set
 from tests.helpers.stub_server import StubServer

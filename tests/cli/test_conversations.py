@@ -14,9 +14,13 @@ torch = pytest.importorskip("torch", reason="the extra 'models' is not installed
 need("peft", "heads")
 
 from snellen.core.errors import SnellenError  # noqa: E402
-from snellen.core.itemset import ItemSet  # noqa: E402
-from snellen.core.media import MediaFolder  # noqa: E402
-from snellen.references import (  # noqa: E402
+from snellen.core.storage.itemset import ItemSet  # noqa: E402
+from snellen.core.storage.media import MediaFolder  # noqa: E402
+from snellen.subjects.heads.files import read_head_card  # noqa: E402
+from snellen.subjects.heads.llava_files import Record, read_llava  # noqa: E402
+from snellen.suites import SUITES  # noqa: E402
+from snellen.suites.combo import prompts  # noqa: E402
+from snellen.towers.conversations import (  # noqa: E402
     CAPTIONS,
     CARD,
     IMAGES,
@@ -24,10 +28,6 @@ from snellen.references import (  # noqa: E402
     question_records,
     write_conversations,
 )
-from snellen.subjects.heads.files import read_head_card  # noqa: E402
-from snellen.subjects.heads.llava_files import Record, read_llava  # noqa: E402
-from snellen.suites import SUITES  # noqa: E402
-from snellen.suites.combo import prompts  # noqa: E402
 from tests.helpers.sets import small_set  # noqa: E402
 
 Command = Callable[..., tuple[int, str, str]]

@@ -11,8 +11,8 @@ import pytest
 
 from snellen.analysis.changes import changes
 from snellen.cli.diff import side
-from snellen.core.itemset import read_itemset
-from snellen.exam import run
+from snellen.core.storage.itemset import read_itemset
+from snellen.exam.run import run
 from snellen.reports.changes_page import render_changes
 from snellen.suites import SUITES
 from tests.helpers.sets import undrawn_set

@@ -16,12 +16,12 @@ from PIL import Image
 
 from snellen.core.errors import SnellenError
 from snellen.core.item import View
-from snellen.core.itemset import ItemSet
-from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.seeds import stream
+from snellen.core.storage.itemset import ItemSet
+from snellen.core.storage.media import MediaFolder
 from snellen.core.suite import BuildOptions
-from snellen.exam import build
+from snellen.exam.items import build
 from snellen.presentation.presenters import plain
 from snellen.subjects.encoders import load_encoder
 from snellen.subjects.encoders.patches import PatchEncoder
@@ -38,7 +38,7 @@ from snellen.subjects.heads import training as training_module  # noqa: E402  # 
 from snellen.subjects.heads.features import TowerReader, opener  # noqa: E402
 from snellen.subjects.heads.fitting import HeadPlan, conversation_of, train_head  # noqa: E402
 from snellen.subjects.heads.tensor_files import read_tensors  # noqa: E402
-from snellen.sweep import training_examples  # noqa: E402
+from snellen.towers.sweep import training_examples  # noqa: E402
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA here")]
 

@@ -23,8 +23,8 @@ from PIL import Image, ImageFile
 
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest, sha256
-from snellen.core.itemset import read_itemset, write_itemset
-from snellen.core.media import MediaFolder
+from snellen.core.storage.itemset import read_itemset, write_itemset
+from snellen.core.storage.media import MediaFolder
 from snellen.curation.steps import copy_media
 from tests.cli.conftest import Command
 from tests.helpers.sets import small_set

@@ -13,9 +13,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from snellen.core.itemset import read_card
-from snellen.core.parts import read_exchanges
-from snellen.core.runfolder import read_run_card
+from snellen.core.storage.itemset import read_card
+from snellen.core.storage.parts import read_exchanges
+from snellen.core.storage.runfolder import read_run_card
 from tests.helpers.stub_server import StubServer
 
 pytestmark = pytest.mark.slow

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from snellen.core.itemset import read_itemset, write_itemset
+from snellen.core.storage.itemset import read_itemset, write_itemset
 from snellen.curation.queues import queues
 from snellen.curation.steps import step_item
 from tests.helpers.reviewers import reviewed_by, words

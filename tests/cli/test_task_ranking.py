@@ -16,7 +16,8 @@ Command = Callable[..., tuple[int, str, str]]
 def examined(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two observers of a few generated images: one is always right, one always says 7."""
     from snellen.core.suite import BuildOptions
-    from snellen.exam import build, run
+    from snellen.exam.items import build
+    from snellen.exam.run import run
     from snellen.suites import SUITES
 
     root = tmp_path_factory.mktemp("examined")

@@ -19,9 +19,9 @@ torch = pytest.importorskip("torch", reason="the extra 'models' is not installed
 need("peft", "heads")
 
 from snellen.core.errors import SnellenError  # noqa: E402
-from snellen.core.itemset import ItemSet  # noqa: E402
+from snellen.core.storage.itemset import ItemSet  # noqa: E402
 from snellen.core.suite import BuildOptions  # noqa: E402
-from snellen.exam import build  # noqa: E402
+from snellen.exam.items import build  # noqa: E402
 from snellen.reports import loading  # noqa: E402
 from snellen.reports.evaluators import compare_runs  # noqa: E402
 from snellen.reports.loading import load_run  # noqa: E402
@@ -32,7 +32,7 @@ from snellen.subjects.heads.fitting import HeadPlan  # noqa: E402
 from snellen.subjects.heads.llava_files import read_llava  # noqa: E402
 from snellen.subjects.heads.stages import STAGES  # noqa: E402
 from snellen.suites import SUITES  # noqa: E402
-from snellen.sweep import JobOutcome, ask_heads, folder_name, run_job, sweep_jobs, train_all, train_items  # noqa: E402
+from snellen.towers.sweep import JobOutcome, ask_heads, folder_name, run_job, sweep_jobs, train_all, train_items  # noqa: E402
 
 Command = Callable[..., tuple[int, str, str]]
 SMALL = "random-qwen2?layers=1&width=32"
@@ -118,7 +118,7 @@ def test_a_sweep_with_probes_compares_both_tiers(
     snellen: Command, items: ItemSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(probed_tower, "ProbeSettings", partial(ProbeSettings, steps=12))
-    monkeypatch.setattr("snellen.sweep.sweep_cost", lambda items, jobs: Cost(0.0, 0.0))  # others test what it counts
+    monkeypatch.setattr("snellen.towers.sweep.sweep_cost", lambda items, jobs: Cost(0.0, 0.0))
     out = tmp_path / "sweep"
     names = ("--towers", ",".join(THREE), "--abilities", "counting", "--items", items.root)
     code, output, err = snellen("tower", "sweep", *names, *TRIAL, "--out", out, "--probes")

@@ -21,9 +21,9 @@ from snellen.compute import Progress, Shard, ShardFailed, executing, map_shards
 from snellen.compute.executor import _clusters
 from snellen.compute.ray_executor import RayCluster, Site, enter, environment_digest
 from snellen.core.errors import SnellenError
-from snellen.core.parts import read_exchanges
 from snellen.core.response import Exchange
-from snellen.exam import run
+from snellen.core.storage.parts import read_exchanges
+from snellen.exam.run import run
 from tests.helpers.sets import small_set
 
 

@@ -9,9 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from snellen.core.item import Media, View
-from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.seeds import stream
+from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import Subject, SubjectCard, TrainingExample
 from snellen.presentation.presenters import plain
 

@@ -16,9 +16,10 @@ from scipy.stats import binom
 from snellen.analysis.blind.measure import ATTACKS, main_metric
 from snellen.analysis.run_view import lines_of
 from snellen.core.item import Item
-from snellen.core.itemset import ItemSet
+from snellen.core.storage.itemset import ItemSet
 from snellen.core.subject import SubjectCard
-from snellen.exam import run, with_blind
+from snellen.exam.items import with_blind
+from snellen.exam.run import run
 from snellen.reports.rows import metric_in, standing, subgroups, whole_tasks
 from snellen.runs.blind import blind_card
 from snellen.subjects.fakes.simple import Scripted

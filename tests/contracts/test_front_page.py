@@ -13,9 +13,9 @@ import pytest
 
 from snellen.analysis.deficits import Answer, find_deficits
 from snellen.core.item import Item
-from snellen.core.itemset import ItemSet
 from snellen.core.seeds import stream
-from snellen.exam import run
+from snellen.core.storage.itemset import ItemSet
+from snellen.exam.run import run
 from snellen.reports import write_report
 from snellen.scoring.protocols import ACCURACY, correct
 from snellen.subjects.fakes.ideal import draw, peers_of

@@ -20,10 +20,10 @@ from scipy.stats import binom
 
 from snellen.analysis.run_view import lines_of
 from snellen.core.item import Item
-from snellen.core.itemset import ItemSet
 from snellen.core.score import Metric
+from snellen.core.storage.itemset import ItemSet
 from snellen.core.suite import Suite
-from snellen.exam import run
+from snellen.exam.run import run
 from snellen.reports.rows import metric_in, subgroups, whole_tasks
 from snellen.runs.score import read_scores
 from snellen.suites import SUITES

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from snellen.exam import build
+from snellen.exam.items import build
 from snellen.suites import SUITES
 from tests.goldens.house import BLIND_OBSERVERS
 from tests.helpers.sets import small_options, small_set

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from snellen.core.item import Demo, Item, Media, Option, View
-from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply
+from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import Base, Subject, SubjectCard, TrainingExample, with_examples
 from snellen.subjects.from_callable import wrap
 from snellen.subjects.registry import make_subject

@@ -13,13 +13,14 @@ import pytest
 from snellen.core.condition import Condition, parse_conditions
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item
-from snellen.core.itemset import ItemSet, read_itemset
-from snellen.core.media import MediaFolder
 from snellen.core.prompt import Reply
 from snellen.core.response import Response
+from snellen.core.storage.itemset import ItemSet, read_itemset
+from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import SubjectCard
 from snellen.core.suite import BuildOptions, Suite, Task, ViewContext, settle
-from snellen.exam import build, run
+from snellen.exam.items import build
+from snellen.exam.run import run
 from snellen.runs.quiz import compare, draw_questions, key_text
 from snellen.runs.score import primary_score
 from snellen.runs.views import show_items, training_example

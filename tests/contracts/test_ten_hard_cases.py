@@ -18,11 +18,11 @@ from PIL import Image, ImageOps
 
 from snellen.core.condition import Axis
 from snellen.core.item import Affine, Box, Demo, Item, Media, Option, Part, View
-from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.response import Response
 from snellen.core.score import Metric
 from snellen.core.sheet import write_sheet
+from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import Base, Subject, SubjectCard, TrainingExample, with_examples
 from snellen.core.suite import Transform, Trial, ViewContext
 from snellen.presentation.controls import IMAGES, control

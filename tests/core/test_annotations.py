@@ -9,7 +9,7 @@ import pytest
 
 from snellen.core.annotations import Annotations, read_annotations, write_annotations
 from snellen.core.errors import SnellenError
-from snellen.core.itemset import ItemSet
+from snellen.core.storage.itemset import ItemSet
 from tests.helpers.journey import colour_set
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from snellen.core.errors import SnellenError
-from snellen.core.itemset import write_itemset
+from snellen.core.storage.itemset import write_itemset
 from snellen.curation.panel import Vote, decision_of
 from snellen.curation.results import WITH_REASON, read_panel, read_step_result
 from tests.helpers.reviewers import decision_set, reviewed_by, words

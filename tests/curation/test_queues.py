@@ -9,7 +9,7 @@ import pytest
 
 from snellen.core.errors import SnellenError
 from snellen.core.item import ReplySpec
-from snellen.core.itemset import ItemSet, write_itemset
+from snellen.core.storage.itemset import ItemSet, write_itemset
 from snellen.curation.queues import find_queue, queues, write_queue
 from snellen.curation.steps import step_item
 from snellen.scoring.answers import read_answer

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from snellen.core.errors import SnellenError
-from snellen.core.itemset import ItemSet
+from snellen.core.storage.itemset import ItemSet
 from snellen.curation.review import read_review
 from tests.helpers.journey import colour_set
 

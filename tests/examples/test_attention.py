@@ -25,8 +25,8 @@ from examples.attention.rollout_files import heat, overlay, write_attention
 from examples.attention.spans import Span, Tile
 from snellen.core.errors import SnellenError
 from snellen.core.item import Demo, Media, Option, ReplySpec, View
-from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Turn
+from snellen.core.storage.media import MediaFolder
 from snellen.subjects.chat import TransformersChat, make_chat
 from tests.subjects.chat import tiny_models
 

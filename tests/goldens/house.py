@@ -16,8 +16,8 @@ from pathlib import Path
 import pandas as pd
 
 from snellen.compute.dispatch import dispatch
-from snellen.core.itemset import ItemSet
-from snellen.exam import run
+from snellen.core.storage.itemset import ItemSet
+from snellen.exam.run import run
 from tests.helpers.sets import SEED, small_set
 
 FOLDER = Path(__file__).parent / "house"

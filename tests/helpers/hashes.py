@@ -6,7 +6,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from snellen.exam import build
+from snellen.exam.items import build
 from snellen.suites import SUITES
 from tests.helpers.sets import small_options
 

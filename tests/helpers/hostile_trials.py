@@ -13,11 +13,11 @@ from typing import Any
 
 from snellen.core.errors import SnellenError
 from snellen.core.item import AnswerKind, ReplySpec
-from snellen.core.itemset import write_itemset
-from snellen.core.media import MediaFolder
-from snellen.core.runfolder import read_responses
+from snellen.core.storage.itemset import write_itemset
+from snellen.core.storage.media import MediaFolder
+from snellen.core.storage.runfolder import read_responses
 from snellen.curation.steps import copy_media
-from snellen.exam import run
+from snellen.exam.run import run
 from snellen.runs.ask import ask
 from snellen.runs.gate import open_items
 from snellen.runs.plan import Plan

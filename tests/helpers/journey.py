@@ -17,11 +17,11 @@ from PIL import Image
 from snellen.analysis.results import results
 from snellen.core.condition import Axis, parse_conditions
 from snellen.core.item import AnswerKind, Item, Media, Option
-from snellen.core.itemset import ItemSet, read_itemset, write_itemset
-from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.response import Response
-from snellen.core.runfolder import read_responses, read_run_card
+from snellen.core.storage.itemset import ItemSet, read_itemset, write_itemset
+from snellen.core.storage.media import MediaFolder
+from snellen.core.storage.runfolder import read_responses, read_run_card
 from snellen.core.subject import Base, Subject, SubjectCard, TrainingExample
 from snellen.core.suite import Schedule, Suite, SuiteCard, Task, all_trials
 from snellen.presentation.methods import OneByOne

@@ -130,7 +130,7 @@ def _child(act: Callable[[], int], folder: Path, notes: Path, fault: Fault) -> N
 
 def _suffer(watch: _Watch) -> None:
     """Put the fault in place."""
-    from snellen.core.runfolder import RunFolder
+    from snellen.core.storage.runfolder import RunFolder
 
     sys.addaudithook(watch)
     record = RunFolder.record

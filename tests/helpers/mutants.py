@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[2]
 AREAS: Mapping[str, tuple[str, ...]] = {
     "scoring": ("tests/scoring",),
     "analysis": ("tests/analysis", "tests/reports"),
-    "runs": ("tests/runs", "tests/core/test_runfolder.py"),
+    "runs": ("tests/runs", "tests/core/storage/test_runfolder.py"),
 }
 """Packages of snellen that are mutated, each with its quick tests."""
 SAMPLE, CPU_SECONDS = 60, 200

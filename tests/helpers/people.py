@@ -10,9 +10,9 @@ from typing import cast
 import numpy as np
 
 from snellen.core.condition import parse_conditions
-from snellen.core.itemset import ItemSet
-from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply
+from snellen.core.storage.itemset import ItemSet
+from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import Base, Subject
 from snellen.core.suite import Schedule, Suite, Trial
 from snellen.runs.ask import ask

@@ -10,12 +10,12 @@ import numpy as np
 
 from snellen.core.errors import CallFailed
 from snellen.core.item import Option
-from snellen.core.itemset import ItemSet, write_itemset
-from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply
+from snellen.core.storage.itemset import ItemSet, write_itemset
+from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import Base, SubjectCard
 from snellen.curation.steps import step_item
-from snellen.exam import run
+from snellen.exam.run import run
 
 Entries = Mapping[str, tuple[str, str]]
 """Item id -> what is answered, and the reason; an item that is absent was not answered."""

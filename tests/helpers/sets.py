@@ -6,9 +6,9 @@ import fcntl
 from dataclasses import replace
 from pathlib import Path
 
-from snellen.core.itemset import ItemSet, is_itemset, read_itemset
+from snellen.core.storage.itemset import ItemSet, is_itemset, read_itemset
 from snellen.core.suite import BuildOptions, Suite
-from snellen.exam import build, find_recipe
+from snellen.exam.items import build, find_recipe
 from snellen.suites import SUITES
 
 SEED, TEST_ITEMS = 3, 5

@@ -150,7 +150,7 @@ def looked_at(root: Path, trial: Path) -> Life:
     def look() -> int:
         from snellen.cli.faults import one_line_errors
         from snellen.core.errors import SnellenError
-        from snellen.exam import recover
+        from snellen.exam.run import recover
         from snellen.reports.loading import load_run
         from snellen.runs.gate import open_items
 

@@ -17,8 +17,8 @@ import pytest
 
 from snellen.core.condition import parse_conditions
 from snellen.core.errors import SnellenError
-from snellen.core.itemset import ItemSet
-from snellen.core.media import MediaFolder
+from snellen.core.storage.itemset import ItemSet
+from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import SubjectCard
 from snellen.interop.exporting import FORMATS, ExportAccount, export
 from snellen.interop.questions import select_questions

@@ -13,8 +13,8 @@ from PIL import Image
 
 from snellen.core.errors import SnellenError
 from snellen.core.item import Demo, Item, Option
-from snellen.core.itemset import SCHEMA, ItemSet, write_itemset
-from snellen.core.media import MediaFolder
+from snellen.core.storage.itemset import SCHEMA, ItemSet, write_itemset
+from snellen.core.storage.media import MediaFolder
 from snellen.interop.huggingface import from_datasets, to_datasets
 
 

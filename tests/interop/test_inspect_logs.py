@@ -13,8 +13,8 @@ import pandas as pd
 import pytest
 
 from snellen.core.condition import parse_conditions
-from snellen.core.runfolder import is_run, read_run_card
-from snellen.exam import examine
+from snellen.core.storage.runfolder import is_run, read_run_card
+from snellen.exam.examine import examine
 from snellen.interop import inspect_logs
 from snellen.interop.inspect_import import import_logs
 from snellen.interop.questions import Question, Selection, select_questions

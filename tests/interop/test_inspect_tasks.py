@@ -13,7 +13,7 @@ import pytest
 from snellen.analysis.changes import changes
 from snellen.cli.diff import side
 from snellen.core.errors import SnellenError
-from snellen.exam import examine
+from snellen.exam.examine import examine
 from snellen.interop.inspect_import import import_logs
 from snellen.reports import write_report
 from snellen.runs.score import read_scores

@@ -9,8 +9,8 @@ import pytest
 from snellen.core.condition import parse_conditions
 from snellen.core.errors import SnellenError
 from snellen.core.item import Affine, Demo, Item, Media, Option, View
-from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
+from snellen.core.storage.media import MediaFolder
 from snellen.core.suite import ViewContext
 from snellen.presentation.controls import IMAGES, Lettered, control, order_transforms
 from snellen.presentation.presenters import plain

@@ -8,8 +8,8 @@ import pytest
 from PIL import Image
 
 from snellen.core.item import Media, Montage
-from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply
+from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import Base, SubjectCard
 from snellen.presentation.methods import OneByOne
 from snellen.runs.ask import ask

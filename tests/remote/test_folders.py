@@ -13,8 +13,8 @@ import pytest
 
 import snellen as package
 from snellen.core.errors import SnellenError
-from snellen.core.parts import read_exchanges
-from snellen.core.runfolder import read_run_card
+from snellen.core.storage.parts import read_exchanges
+from snellen.core.storage.runfolder import read_run_card
 from snellen.remote import ITEMSET, fetched, published, record_folder, writers
 from snellen.remote.mirror import Mirror
 from snellen.remote.store import Store

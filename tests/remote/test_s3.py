@@ -16,7 +16,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from snellen.core.parts import read_exchanges
+from snellen.core.storage.parts import read_exchanges
 from tests.helpers.stub_server import StubServer
 
 pytestmark = pytest.mark.slow

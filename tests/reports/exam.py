@@ -16,12 +16,12 @@ from PIL import Image, ImageDraw
 
 from snellen.core.condition import Axis, Condition, Value
 from snellen.core.item import Demo, Item, Media, Option
-from snellen.core.itemset import ItemSet, write_itemset
-from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.score import Metric
 from snellen.core.seeds import stream
 from snellen.core.sheet import answer_views
+from snellen.core.storage.itemset import ItemSet, write_itemset
+from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import Base, Subject, SubjectCard
 from snellen.core.suite import Ceiling, Suite, SuiteCard, Task, Transform, ViewContext
 from snellen.presentation.controls import IMAGES, control

@@ -16,7 +16,7 @@ from snellen.analysis.groups import group_contrasts, groupings
 from snellen.analysis.rank_table import AVERAGE, rank_table
 from snellen.analysis.run_view import main_arms, scored_units
 from snellen.core.condition import parse_conditions
-from snellen.core.itemset import ItemSet
+from snellen.core.storage.itemset import ItemSet
 from snellen.core.subject import Subject
 from snellen.reports import Report, Run, load_run, write_report
 from snellen.reports.comparisons import compared, families, paired, rank_cells

@@ -12,9 +12,9 @@ import pandas as pd
 import pytest
 
 from snellen.core.errors import CallFailed
-from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.score import Metric
+from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import Base, SubjectCard
 from snellen.reports import Report, print_table, write_report
 from snellen.reports.export import to_latex, to_markdown

@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
-from snellen.core.itemset import ItemSet
+from snellen.core.storage.itemset import ItemSet
 from snellen.core.subject import Subject
 from snellen.core.suite import Suite
 from snellen.reports import Report, load_run, print_table, write_report
@@ -171,7 +171,7 @@ def test_eight_colour_blind_people_are_at_chance_in_colour_alone(
 
 
 def test_a_run_of_people_can_be_printed_before_there_is_a_report(sets_folder: Path, tmp_path: Path) -> None:
-    from snellen.exam import Examination
+    from snellen.exam.run import Examination
 
     items, suite = small_set("combo", sets_folder), with_task(SUITES.get("combo"), "pattern-perception")
     root = ask_people(tmp_path / "run", items, suite, fakes("X", ["oracle", "chance"], items))

@@ -19,7 +19,7 @@ from snellen.analysis.results import result_columns, results
 from snellen.analysis.section import ReportSection
 from snellen.core.condition import parse_conditions
 from snellen.core.errors import SnellenError
-from snellen.core.runfolder import read_run_card
+from snellen.core.storage.runfolder import read_run_card
 from snellen.core.subject import SubjectCard
 from snellen.reports import Report, Run, figures, load_run, print_table, write_report
 from snellen.scoring.protocols import all_right, strict

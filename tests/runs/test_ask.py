@@ -15,11 +15,11 @@ import pytest
 from snellen.core.condition import Axis
 from snellen.core.errors import CallFailed, SnellenError
 from snellen.core.item import Item, Montage, Part, View
-from snellen.core.itemset import ItemSet
-from snellen.core.media import MediaFolder
-from snellen.core.parts import read_exchanges
 from snellen.core.prompt import Prompt, Reply
-from snellen.core.runfolder import read_responses, read_run_card
+from snellen.core.storage.itemset import ItemSet
+from snellen.core.storage.media import MediaFolder
+from snellen.core.storage.parts import read_exchanges
+from snellen.core.storage.runfolder import read_responses, read_run_card
 from snellen.core.subject import Base, Subject, SubjectCard
 from snellen.core.suite import Suite, Transform, ViewContext
 from snellen.presentation.methods import OneByOne, PerceiveThenClassify

@@ -12,9 +12,9 @@ import pytest
 
 from snellen.core.condition import Axis
 from snellen.core.item import Item, View
-from snellen.core.itemset import ItemSet, read_itemset, write_itemset
-from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply
+from snellen.core.storage.itemset import ItemSet, read_itemset, write_itemset
+from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import Base, Subject, SubjectCard, TrainingExample
 from snellen.core.suite import Suite, Transform, ViewContext
 from snellen.runs.ask import ask

@@ -11,9 +11,10 @@ import pytest
 from snellen.analysis.blind import too_blind
 from snellen.analysis.run_view import lines_of
 from snellen.core.errors import SnellenError
-from snellen.core.itemset import BlindCard, ItemSet, read_itemset
+from snellen.core.storage.itemset import BlindCard, ItemSet, read_itemset
 from snellen.core.suite import BuildOptions
-from snellen.exam import blind_subject, build, run
+from snellen.exam.items import build
+from snellen.exam.run import blind_subject, run
 from snellen.reports.rows import metric_in, standing, whole_tasks
 from snellen.runs.blind import blind_card, measure_recipe, recipe_card
 from snellen.suites import SUITES

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from snellen.core.errors import SnellenError
-from snellen.core.itemset import read_blind
-from snellen.exam import build
+from snellen.core.storage.itemset import read_blind
+from snellen.exam.items import build
 from snellen.suites import SUITES
 from tests.helpers.refusals import assert_refused
 from tests.helpers.sets import small_options

@@ -10,12 +10,13 @@ import pandas as pd
 import pytest
 
 from snellen.core.errors import SnellenError
-from snellen.core.itemset import ItemSet, read_itemset
-from snellen.core.parts import read_exchanges
-from snellen.core.runfolder import read_responses
+from snellen.core.storage.itemset import ItemSet, read_itemset
+from snellen.core.storage.parts import read_exchanges
+from snellen.core.storage.runfolder import read_responses
 from snellen.core.suite import BuildOptions
-from snellen.exam import build, rescore, run
-from snellen.judging import judge
+from snellen.exam.items import build
+from snellen.exam.judge import judge
+from snellen.exam.run import rescore, run
 from snellen.runs.gate import open_run_items
 from snellen.runs.judgements import (
     FOLDER,

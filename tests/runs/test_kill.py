@@ -13,11 +13,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from snellen.core.itemset import ItemSet, read_itemset
-from snellen.core.media import MediaFolder
-from snellen.core.parts import read_exchanges
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.seeds import stream
+from snellen.core.storage.itemset import ItemSet, read_itemset
+from snellen.core.storage.media import MediaFolder
+from snellen.core.storage.parts import read_exchanges
 from snellen.core.subject import Base, SubjectCard
 from snellen.runs.ask import ask
 from snellen.runs.plan import Plan

@@ -19,10 +19,10 @@ import pytest
 
 pytest.importorskip("inspect_ai", reason="the extra 'chat' is not installed")
 
-from snellen.core.itemset import ItemSet, write_itemset
-from snellen.core.media import MediaFolder
 from snellen.core.response import Response
-from snellen.core.runfolder import read_responses
+from snellen.core.storage.itemset import ItemSet, write_itemset
+from snellen.core.storage.media import MediaFolder
+from snellen.core.storage.runfolder import read_responses
 from snellen.runs.ask import ask
 from snellen.runs.plan import Arm, Plan
 from snellen.runs.score import score, write_scores

@@ -11,7 +11,7 @@ import numpy as np
 
 from snellen.core.condition import Axis
 from snellen.core.item import Item, View
-from snellen.core.media import MediaFolder
+from snellen.core.storage.media import MediaFolder
 from snellen.core.suite import Transform, Trial, ViewContext
 from snellen.runs.plan import Plan, run_card
 from snellen.runs.views import show_items

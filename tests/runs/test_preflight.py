@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from snellen.core.errors import CallFailed, SnellenError
-from snellen.core.itemset import ItemSet
-from snellen.core.media import MediaFolder
-from snellen.core.parts import read_exchanges
 from snellen.core.prompt import Prompt, Reply
-from snellen.core.runfolder import read_responses
+from snellen.core.storage.itemset import ItemSet
+from snellen.core.storage.media import MediaFolder
+from snellen.core.storage.parts import read_exchanges
+from snellen.core.storage.runfolder import read_responses
 from snellen.core.subject import Base, SubjectCard
 from snellen.runs.ask import ask
 from snellen.runs.generated_sets import itemset_folder

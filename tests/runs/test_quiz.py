@@ -11,8 +11,8 @@ import pytest
 
 from snellen.cli.quiz import ANSWERS, CARD, DISAGREEMENTS, SHEET
 from snellen.core.condition import parse_conditions
-from snellen.core.itemset import ItemSet
-from snellen.core.media import MediaFolder
+from snellen.core.storage.itemset import ItemSet
+from snellen.core.storage.media import MediaFolder
 from snellen.runs.quiz import QuizQuestion, agreements, compare, draw_questions, key_text
 from snellen.scoring.uncertainty import cluster_wilson, wilson
 from snellen.suites import SUITES

@@ -14,12 +14,12 @@ import pytest
 
 from snellen.analysis.coverage import Gap, gaps, partial_note
 from snellen.core.errors import CallFailed
-from snellen.core.media import MediaFolder
-from snellen.core.parts import read_exchanges
 from snellen.core.prompt import Prompt, Reply
-from snellen.core.runfolder import read_responses, read_run_card
+from snellen.core.storage.media import MediaFolder
+from snellen.core.storage.parts import read_exchanges
+from snellen.core.storage.runfolder import read_responses, read_run_card
 from snellen.core.subject import Base, Subject, SubjectCard, TrainingExample, with_examples
-from snellen.exam import open_examination, recover, run
+from snellen.exam.run import open_examination, recover, run
 from snellen.runs.ask import ask
 from snellen.runs.plan import Plan
 from snellen.runs.replay import is_behind, replay

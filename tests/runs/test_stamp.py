@@ -12,15 +12,15 @@ from typing import Any
 import pandas as pd
 import pytest
 
-import snellen.exam
-from snellen.core import files
-from snellen.core.itemset import ItemSet, read_itemset, write_itemset
-from snellen.core.media import MediaFolder
+import snellen.exam.run
 from snellen.core.response import Response
-from snellen.core.runfolder import read_responses
+from snellen.core.storage import files
+from snellen.core.storage.itemset import ItemSet, read_itemset, write_itemset
+from snellen.core.storage.media import MediaFolder
+from snellen.core.storage.runfolder import read_responses
 from snellen.core.subject import Base, SubjectCard
 from snellen.curation.steps import copy_media
-from snellen.exam import Examination, rescore
+from snellen.exam.run import Examination, rescore
 from snellen.runs import stamp
 from snellen.runs.ask import ask
 from snellen.runs.gate import open_run_items
@@ -36,7 +36,7 @@ def finished(sets_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
     items = whole.task("img2text")[:4]
     copy_media(items, whole.media, MediaFolder(folder / "items" / "media"))
     write_itemset(folder / "items", items, source="generated", recipe={})
-    snellen.exam.run(read_itemset(folder / "items"), SUBJECTS, folder / "run", show_progress=False)
+    snellen.exam.run.run(read_itemset(folder / "items"), SUBJECTS, folder / "run", show_progress=False)
     return folder
 
 
@@ -50,7 +50,7 @@ def work(finished: Path, tmp_path: Path) -> Path:
 
 def again(work: Path, *subjects: Any, **options: Any) -> Examination:
     items: ItemSet = read_itemset(work / "items")
-    return snellen.exam.run(items, subjects or SUBJECTS, work / "run", show_progress=False, **options)
+    return snellen.exam.run.run(items, subjects or SUBJECTS, work / "run", show_progress=False, **options)
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def askings(work: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
         roots.append(root)
         return ask(root, plan, card)
 
-    monkeypatch.setattr(snellen.exam, "ask", note)
+    monkeypatch.setattr(snellen.exam.run, "ask", note)
     return roots
 
 
@@ -163,6 +163,6 @@ def test_some_items_of_a_set_are_no_whole_set(work: Path) -> None:
     items = read_itemset(work / "items")
     for count in (2, 3):  # in memory alone: on disk the set stays what it is
         some = replace(items, items=items.items[:count])
-        examination = snellen.exam.run(some, SUBJECTS, work / "some", show_progress=False)
+        examination = snellen.exam.run.run(some, SUBJECTS, work / "some", show_progress=False)
         assert len(examination.responses) == count * len(SUBJECTS)
     assert not (work / "some" / "stamp.json").exists()

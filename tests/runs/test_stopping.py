@@ -15,11 +15,11 @@ import numpy as np
 import pytest
 
 from snellen.core.errors import CallFailed, Interrupted
-from snellen.core.itemset import ItemSet
-from snellen.core.media import MediaFolder
-from snellen.core.parts import read_exchanges
 from snellen.core.prompt import Prompt, Reply
-from snellen.core.runfolder import read_responses
+from snellen.core.storage.itemset import ItemSet
+from snellen.core.storage.media import MediaFolder
+from snellen.core.storage.parts import read_exchanges
+from snellen.core.storage.runfolder import read_responses
 from snellen.core.subject import Base, Subject, SubjectCard, TrainingExample
 from snellen.runs import stopping
 from snellen.runs.ask import ask

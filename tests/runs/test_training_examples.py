@@ -11,9 +11,9 @@ import numpy as np
 
 from snellen.core.condition import Axis, Condition
 from snellen.core.item import Affine, Item, Media, Montage, Part, ReplySpec, View
-from snellen.core.itemset import read_itemset, write_itemset
-from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply
+from snellen.core.storage.itemset import read_itemset, write_itemset
+from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import Base, Subject, SubjectCard, TrainingExample
 from snellen.core.suite import Method, Suite, Transform, ViewContext
 from snellen.presentation.methods import OneByOne, PerceiveThenClassify

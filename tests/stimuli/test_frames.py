@@ -13,8 +13,8 @@ pytest.importorskip("av", reason="the extra 'video' is not installed")
 from snellen.core.condition import parse_conditions
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item, Media, View
-from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
+from snellen.core.storage.media import MediaFolder
 from snellen.core.suite import Transform, ViewContext
 from snellen.presentation.controls import IMAGES, Grey, Without, control
 from snellen.runs.views import transform_stream

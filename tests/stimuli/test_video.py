@@ -20,8 +20,8 @@ pytest.importorskip("av", reason="the extra 'video' is not installed")
 
 from snellen.core.errors import SnellenError
 from snellen.core.item import Media
-from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
+from snellen.core.storage.media import MediaFolder
 from snellen.stimuli.video import (
     JoinedVideo,
     Pixels,

@@ -19,9 +19,9 @@ from skimage import transform as transforms
 
 from snellen.core.errors import SnellenError
 from snellen.core.item import Affine, Box, Item, Media, ReplySpec, View
-from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.seeds import stream
+from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import Subject, SubjectCard
 from snellen.scoring.answers import read_answer
 from snellen.subjects.construction_models import zero_shot

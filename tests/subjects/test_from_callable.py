@@ -9,9 +9,9 @@ import pytest
 from PIL import Image
 
 from snellen.core.errors import CallFailed, SnellenError
-from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Turn
 from snellen.core.seeds import stream
+from snellen.core.storage.media import MediaFolder
 from snellen.subjects.from_callable import wrap
 from snellen.subjects.registry import make_subject
 from tests.helpers.journey import patch

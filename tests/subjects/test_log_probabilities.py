@@ -15,9 +15,9 @@ import pytest
 
 from snellen.core.errors import CallFailed
 from snellen.core.item import Media, Option, ReplySpec, View
-from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.seeds import stream
+from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import Subject
 from snellen.scoring.answers import read_answer
 from snellen.subjects.registry import make_subject

@@ -14,8 +14,8 @@ import pytest
 
 from snellen.core.condition import Condition
 from snellen.core.errors import SnellenError
-from snellen.core.itemset import ItemSet, write_itemset
-from snellen.core.media import MediaFolder
+from snellen.core.storage.itemset import ItemSet, write_itemset
+from snellen.core.storage.media import MediaFolder
 from snellen.reports import Report, write_report
 from snellen.reports.loading import Exam, gather, load_run
 from snellen.web import lock

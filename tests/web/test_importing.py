@@ -12,7 +12,7 @@ from typer.testing import CliRunner, Result
 from snellen.analysis.people_tables import person_table
 from snellen.core.errors import SnellenError
 from snellen.core.item import View
-from snellen.core.parts import read_exchanges
+from snellen.core.storage.parts import read_exchanges
 from snellen.reports import load_run
 from snellen.web.building import build_study
 from snellen.web.design import BlockDesign, Design

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from snellen.core.condition import parse_conditions
 from snellen.core.errors import SnellenError
 from snellen.core.item import Affine, Box, Media, Option, Part, ReplySpec, View
-from snellen.core.media import MediaFolder
+from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import SubjectCard
 from snellen.runs.preview import first_calls
 from snellen.scoring.answers import read_answer

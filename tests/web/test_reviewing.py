@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from snellen.core.errors import SnellenError
-from snellen.core.itemset import ItemSet
+from snellen.core.storage.itemset import ItemSet
 from snellen.curation.results import read_panel, read_step_result
 from snellen.curation.review import DecisionCard, card_path, read_review
 from snellen.web.plan import PageAnswers, RecordRow

@@ -7,8 +7,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from snellen.core.runfolder import read_responses
-from snellen.exam import Examination
+from snellen.core.storage.runfolder import read_responses
+from snellen.exam.run import Examination
 from snellen.runs.score import read_scores
 from snellen.web.building import build_study
 from snellen.web.chromium import MISSING, find_chromium

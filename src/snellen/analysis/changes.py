@@ -21,8 +21,8 @@ from snellen.analysis.contrasts import contrast, with_holm
 from snellen.analysis.run_view import Arm, lines_of, main_metric, of_first_judge, score_rows, scored_units, unit_bounds
 from snellen.analysis.section import Run, protocol_of
 from snellen.core.errors import SnellenError
-from snellen.core.runfolder import same_items
 from snellen.core.score import Metric
+from snellen.core.storage.runfolder import same_items
 from snellen.presentation.controls import IMAGES
 from snellen.scoring.permutation import clusters_needed
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from snellen.core.response import Response
-from snellen.core.runfolder import ArmCard
+from snellen.core.storage.runfolder import ArmCard
 
 
 @dataclass(frozen=True)

@@ -32,8 +32,8 @@ from snellen.analysis.rankings import (
 )
 from snellen.analysis.run_view import arms_with_all, main_metric, score_matrix, scored_units, unit_bounds
 from snellen.analysis.section import Run
-from snellen.core.runfolder import ArmCard
 from snellen.core.seeds import stream
+from snellen.core.storage.runfolder import ArmCard
 from snellen.scoring.uncertainty import paired_difference
 
 MIN_ENCODERS = 3

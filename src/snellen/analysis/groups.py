@@ -12,7 +12,7 @@ import pandas as pd
 from snellen.analysis.contrasts import KEYS, NUMBERS, contrast, with_holm
 from snellen.analysis.run_view import Arm, main_arms, main_metric, scored_tasks, scored_units, unit_bounds
 from snellen.analysis.section import Run, protocol_of
-from snellen.core.runfolder import ArmCard
+from snellen.core.storage.runfolder import ArmCard
 from snellen.core.subject import is_simulated
 from snellen.scoring.uncertainty import Bounds
 

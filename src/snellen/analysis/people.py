@@ -18,10 +18,10 @@ import pandas as pd
 from snellen.analysis.results import KEYS, result_columns, results, with_python_strings
 from snellen.analysis.section import Run, once_a_run
 from snellen.core.hashing import digest
-from snellen.core.itemset import ItemSet
-from snellen.core.runfolder import ArmCard
 from snellen.core.score import Metric
 from snellen.core.seeds import stream
+from snellen.core.storage.itemset import ItemSet
+from snellen.core.storage.runfolder import ArmCard
 from snellen.core.suite import Suite
 from snellen.scoring.crossed import crossed_interval
 from snellen.scoring.uncertainty import Interval, untold

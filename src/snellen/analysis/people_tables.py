@@ -14,9 +14,9 @@ from snellen.analysis.people import is_person, people_interval, rows_of, study_o
 from snellen.analysis.results import summary
 from snellen.analysis.run_view import Arm, main_metric, result_rows, row_of, score_rows, scored_units
 from snellen.analysis.section import Run, once_a_run
-from snellen.core import files
 from snellen.core.score import Metric
 from snellen.core.seeds import stream
+from snellen.core.storage import files
 from snellen.scoring.agreement import fleiss_kappa, percent_agreement, rating_counts
 from snellen.scoring.reliability import split_half
 

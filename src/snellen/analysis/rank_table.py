@@ -11,7 +11,7 @@ import pandas as pd
 from snellen.analysis.rankings import ScoreMatrix, fewest_clusters, ranked
 from snellen.analysis.run_view import arms_with_all, examined, main_arms, score_matrix, scored_tasks
 from snellen.analysis.section import Run
-from snellen.core.runfolder import ArmCard
+from snellen.core.storage.runfolder import ArmCard
 
 AVERAGE = ""
 """The task of an average rank."""

@@ -11,10 +11,10 @@ import numpy as np
 import pandas as pd
 
 from snellen.core.item import Item
-from snellen.core.itemset import ItemSet
-from snellen.core.runfolder import ArmCard
 from snellen.core.score import OUTCOMES, Metric, Protocol
 from snellen.core.seeds import lazy_stream
+from snellen.core.storage.itemset import ItemSet
+from snellen.core.storage.runfolder import ArmCard
 from snellen.core.suite import Suite, Task
 from snellen.scoring.power import detectable, units_needed
 from snellen.scoring.protocols import by_item

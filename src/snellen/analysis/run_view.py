@@ -19,8 +19,8 @@ import pandas as pd
 from snellen.analysis.rankings import ScoreMatrix
 from snellen.analysis.section import Run, once_a_run, protocol_of
 from snellen.core.response import Response
-from snellen.core.runfolder import ArmCard
 from snellen.core.score import Metric, Protocol
+from snellen.core.storage.runfolder import ArmCard
 from snellen.core.subject import is_simulated
 from snellen.scoring.uncertainty import Bounds
 

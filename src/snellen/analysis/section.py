@@ -10,9 +10,9 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import pandas as pd
 
-from snellen.core.itemset import ItemSet
 from snellen.core.response import Response
-from snellen.core.runfolder import RunCard
+from snellen.core.storage.itemset import ItemSet
+from snellen.core.storage.runfolder import RunCard
 from snellen.core.suite import Suite
 
 Parameters = ParamSpec("Parameters")

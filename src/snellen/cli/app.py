@@ -72,10 +72,10 @@ def checkup(
     executor: Executor = "local",
 ) -> None:
     """Run all suites on the packaged subjects and yours, and write one report."""
-    from snellen.checkup import checkup as do
     from snellen.cli.asking import announce, explain, finish
     from snellen.cli.finished import summary
     from snellen.compute import executing
+    from snellen.exam.checkup import checkup as do
     from snellen.reports import answer_table, print_table
     from snellen.web.explorer import explorer_writer
 
@@ -297,7 +297,7 @@ def score(
     protocol: Annotated[str, typer.Option(help="strict, published, or another protocol of the suite.")] = "strict",
 ) -> None:
     """Score a run again, also under another protocol, without asking anything."""
-    from snellen.exam import recover, rescore
+    from snellen.exam.run import recover, rescore
     from snellen.remote import address_of, record_folder
     from snellen.runs.gate import open_run_items
     from snellen.runs.score import score_path
@@ -354,7 +354,7 @@ def report(
 ) -> None:
     """Write a report: pages, tables, figures and results.csv."""
     from snellen.core.errors import SnellenError
-    from snellen.exam import recover
+    from snellen.exam.run import recover
     from snellen.remote import address_of, fetched, published
     from snellen.reports import write_report
     from snellen.web.explorer import explorer_writer

@@ -78,7 +78,7 @@ def _ask(
 ) -> tuple[list[RunSummary], BudgetSpent | Interrupted | None]:
     """What came of each item set until something stopped it, and what did. `folders` are those that were named."""
     from snellen.cli.finished import finished_summary, summary
-    from snellen.core.runfolder import has_tables
+    from snellen.core.storage.runfolder import has_tables
     from snellen.runs.stopping import BudgetSpent
 
     roots = {name: folder.root for name, folder in folders.items()}
@@ -90,8 +90,9 @@ def _ask(
         for name in itemsets
     }  # fmt: skip
     if unfinished := [name for name in itemsets if finished[name] is None]:
-        from snellen.exam import find_items, open_examination, run_folder
-        from snellen.exam import run as do
+        from snellen.exam.items import find_items
+        from snellen.exam.run import open_examination, run_folder
+        from snellen.exam.run import run as do
 
         ready, preflight = _prepare(
             unfinished, subjects, conditions, roots, limit=limit, seed=seed, keep_going=keep_going
@@ -129,8 +130,8 @@ def _prepare(
     keep_going: bool,
 ) -> tuple[list[str | Subject], Preflight]:
     """Refuse what can be refused; the subjects and the first questions. `roots` are run folders that were named."""
-    from snellen.core.runfolder import refuse_other_run
-    from snellen.exam import prepare
+    from snellen.core.storage.runfolder import refuse_other_run
+    from snellen.exam.run import prepare
     from snellen.runs.generated_sets import suite_of_items
     from snellen.runs.preflight import make_subjects
 

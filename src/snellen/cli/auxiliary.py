@@ -31,9 +31,9 @@ def auxiliary(
 ) -> None:
     """Train an encoder to classify composite objects (ComBo, appendix E). The result is encoder:hf/OUT."""
     from snellen.compute import Progress
-    from snellen.exam import find_items
+    from snellen.exam.items import find_items
     from snellen.subjects.encoders.classification import ClassifierSettings, train_classifier
-    from snellen.suites.combo.references.auxiliary import auxiliary_classes
+    from snellen.towers.combo_training.auxiliary import auxiliary_classes
 
     classes = auxiliary_classes(find_items(items), objects, views, seed=seed, leak=leak, workers=cores(workers))
     settings = ClassifierSettings(epochs=epochs, batch=batch_size, rate=rate, seed=seed)
@@ -52,8 +52,8 @@ def conversations(
     workers: Workers = None,
 ) -> None:
     """Write descriptions of ComBo objects and questions about them in LLaVA's format (ComBo, appendix E)."""
-    from snellen.exam import find_items
-    from snellen.references import CAPTIONS, IMAGES, QUESTIONS, write_conversations
+    from snellen.exam.items import find_items
+    from snellen.towers.conversations import CAPTIONS, IMAGES, QUESTIONS, write_conversations
 
     card = write_conversations(find_items(items), captions, questions, out, seed=seed, workers=cores(workers))
     shares = ", ".join(f"{count} on {task}" for task, count in card.questions.items())

@@ -14,9 +14,10 @@ from snellen.analysis.blind import measure_by_folds, too_blind
 from snellen.analysis.results import metric_of
 from snellen.cli.output import console as new_console
 from snellen.core.errors import SnellenError
-from snellen.core.itemset import BlindCard, is_itemset, read_itemset, write_blind
+from snellen.core.storage.itemset import BlindCard, is_itemset, read_itemset, write_blind
 from snellen.core.suite import BuildOptions, Suite
-from snellen.exam import blind_subject, run_folder, with_blind
+from snellen.exam.items import with_blind
+from snellen.exam.run import blind_subject, run_folder
 from snellen.reports.words import amount
 from snellen.runs.blind import FOLDS_METHOD, ITEMS, measure_recipe
 from snellen.suites import SUITES

@@ -10,11 +10,11 @@ from snellen.cli.blind import blind_notes
 from snellen.cli.options import read_settings
 from snellen.cli.output import print_fields
 from snellen.core.errors import SnellenError
-from snellen.core.itemset import ItemSet, prune_media
+from snellen.core.storage.itemset import ItemSet, prune_media
 from snellen.core.suite import MAX_SIDE_PX, MIN_SIDE_PX, BuildOptions, Suite
 from snellen.curation.steps import chain_lines
-from snellen.exam import build as build_items
-from snellen.exam import find_recipe
+from snellen.exam.items import build as build_items
+from snellen.exam.items import find_recipe
 from snellen.remote import ITEMSET, address_of, is_url, published
 from snellen.suites import SUITES
 

@@ -14,7 +14,7 @@ from snellen.cli.output import console, print_json
 from snellen.core.condition import near
 from snellen.core.errors import SnellenError
 from snellen.core.subject import is_simulated
-from snellen.exam import recover
+from snellen.exam.run import recover
 from snellen.remote import RUN, address_of, fetched, is_url, lies_there
 from snellen.reports.changes_page import change_lines, write_changes_page
 from snellen.reports.loading import load_run

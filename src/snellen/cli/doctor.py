@@ -24,8 +24,8 @@ from snellen.cli.output import print_json
 from snellen.compute.dispatch import dispatch
 from snellen.core.errors import SnellenError
 from snellen.core.extras import install_command
-from snellen.core.home import home
 from snellen.core.plain_text import short_reason
+from snellen.core.storage.home import home
 from snellen.web.chromium import find_chromium
 from snellen.web.lock import present_parts
 

@@ -59,10 +59,10 @@ def _end(error: Exception) -> NoReturn:
 
 def _write(error: Exception) -> Path | None:
     """The command, versions and traceback, without keys, under the home folder or among temporary files."""
-    from snellen.core.files import write_text
-    from snellen.core.home import home
     from snellen.core.plain_text import printable, redacted
-    from snellen.core.versions import versions
+    from snellen.core.storage.files import write_text
+    from snellen.core.storage.home import home
+    from snellen.core.storage.versions import versions
 
     lines = ["snellen " + " ".join(sys.argv[1:]), *(f"{name} {version}" for name, version in versions().items())]
     text = printable(redacted("\n".join([*lines, "", *traceback.format_exception(error, limit=-50)])))

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from snellen.core.itemset import is_itemset, read_card
-from snellen.core.runfolder import default_folder
+from snellen.core.storage.itemset import is_itemset, read_card
+from snellen.core.storage.runfolder import default_folder
 from snellen.reports.task_tables import TaskTables
 from snellen.runs.generated_sets import itemset_folder
 from snellen.runs.stamp import add_table, has_table, read_stamp, run_key
@@ -16,7 +16,7 @@ from snellen.subjects.registry import make_subject
 from snellen.suites import SUITES
 
 if TYPE_CHECKING:
-    from snellen.exam import Examination
+    from snellen.exam.run import Examination
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from typing import Any
 import typer
 
 from snellen.core.errors import SnellenError
-from snellen.core.runfolder import read_responses
-from snellen.judging import judge as do
+from snellen.core.storage.runfolder import read_responses
+from snellen.exam.judge import judge as do
 from snellen.runs.gate import open_run_items
 from snellen.runs.judgements import (
     judgement_items,

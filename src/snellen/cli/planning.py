@@ -12,7 +12,7 @@ from snellen.cli.output import console, print_json
 from snellen.compute.progress import duration
 from snellen.core.errors import SnellenError
 from snellen.core.suite import BuildOptions
-from snellen.planning import Machines, Service, Step, StudyPlan, plan_study, rounded
+from snellen.exam.estimate import Machines, Service, Step, StudyPlan, plan_study, rounded
 
 PRICE_FORM = "write IN,OUT, money a million tokens, e.g. 2.5,10"
 

@@ -11,10 +11,10 @@ from snellen.cli.prompt_page import Address, embedded, media_name, page, prompt_
 from snellen.core.condition import parse_conditions
 from snellen.core.errors import SnellenError
 from snellen.core.item import Media
-from snellen.core.media import MediaFolder
+from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import SubjectCard
 from snellen.curation.results import read_tables
-from snellen.exam import find_items
+from snellen.exam.items import find_items
 from snellen.runs.preview import Call, first_calls
 from snellen.suites import SUITES
 

@@ -7,8 +7,8 @@ import html
 from collections.abc import Callable, Sequence
 
 from snellen.core.item import Media
-from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt
+from snellen.core.storage.media import MediaFolder
 
 Address = Callable[[Media], str]
 """Where the page has the bytes of an image or video."""

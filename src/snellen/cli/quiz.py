@@ -18,15 +18,15 @@ from rich.table import Table
 
 from snellen.cli.output import console, print_json
 from snellen.cli.prompt_page import embedded, page, prompt_blocks
-from snellen.core import files
 from snellen.core.condition import parse_conditions
 from snellen.core.errors import SnellenError
 from snellen.core.item import Media
-from snellen.core.itemset import ItemSet
-from snellen.core.media import MediaFolder
-from snellen.core.schemas import Card, parse_card
-from snellen.core.user_files import read_text
-from snellen.exam import find_items
+from snellen.core.storage import files
+from snellen.core.storage.itemset import ItemSet
+from snellen.core.storage.media import MediaFolder
+from snellen.core.storage.schemas import Card, parse_card
+from snellen.core.storage.user_files import read_text
+from snellen.exam.items import find_items
 from snellen.runs.quiz import (
     UNDECIDABLE,
     Agreement,

@@ -19,7 +19,7 @@ def queue(
 ) -> None:
     """List the steps that people may do by hand, or make the items of one into decisions."""
     from snellen.core.errors import SnellenError
-    from snellen.core.itemset import read_itemset
+    from snellen.core.storage.itemset import read_itemset
     from snellen.curation.queues import queues, write_queue
 
     if name is None:

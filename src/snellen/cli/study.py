@@ -29,7 +29,7 @@ def build(
     as_json: Json = False,
 ) -> None:
     """Write a study folder, with the bundle for participants."""
-    from snellen.exam import find_items
+    from snellen.exam.items import find_items
     from snellen.web.building import build_study
     from snellen.web.design import read_design
     from snellen.web.study import BUNDLE, read_plan

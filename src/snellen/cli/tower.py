@@ -12,10 +12,10 @@ from snellen.cli.output import console as new_console
 if TYPE_CHECKING:
     import pandas as pd
 
-    from snellen.exam import Examination
+    from snellen.exam.run import Examination
     from snellen.subjects.heads.files import HeadCard
     from snellen.subjects.heads.fitting import HeadPlan
-    from snellen.sweep import Sweep, Tiers
+    from snellen.towers.sweep import Sweep, Tiers
 
 app = typer.Typer(help="Compare vision encoders as towers of a small language model.", no_args_is_help=True)
 
@@ -125,9 +125,9 @@ def fit(
 ) -> None:
     """Stage 3: train connector and LoRA on one ability. The result is the subject head:OUT."""
     from snellen.compute import Progress
-    from snellen.exam import find_items
+    from snellen.exam.items import find_items
     from snellen.subjects.heads.stages import EPOCHS
-    from snellen.sweep import fit_ability, train_items
+    from snellen.towers.sweep import fit_ability, train_items
 
     item_set = find_items(items)
     learnt = train_items(item_set, ability)
@@ -171,9 +171,17 @@ def sweep(
 ) -> None:
     """Train one head per tower and ability, evaluate all of them, and rank the towers."""
     from snellen.compute import Progress, executing
-    from snellen.exam import find_items
+    from snellen.exam.items import find_items
     from snellen.subjects.heads.costs import measured_speed
-    from snellen.sweep import ask_heads, ask_probes, settings_jobs, settings_table, sweep_cost, sweep_jobs, train_all
+    from snellen.towers.sweep import (
+        ask_heads,
+        ask_probes,
+        settings_jobs,
+        settings_table,
+        sweep_cost,
+        sweep_jobs,
+        train_all,
+    )
 
     item_set, names = find_items(items), [_named(name, compat) for name in _split(towers)]
     plan = _plan("fit", "", language_model, None, rate, epochs, micro_batch, device, compiled, scope)
@@ -209,8 +217,8 @@ def compare(
 ) -> None:
     """Compare two sweeps of the same towers: agreement of the rankings of two language models, and their costs."""
     from snellen.core.errors import SnellenError
-    from snellen.core.files import write_csv
-    from snellen.sweep import compare_sweeps
+    from snellen.core.storage.files import write_csv
+    from snellen.towers.sweep import compare_sweeps
 
     if len(sweeps) != 2:
         raise SnellenError(f"two sweeps are compared, not {len(sweeps)}")
@@ -235,9 +243,9 @@ def probe(
     device: Device = "cpu",
 ) -> None:
     """Fit linear probes before and after a head's connector, to locate the loss between tower and language model."""
-    from snellen.core.files import write_csv
-    from snellen.exam import find_items
-    from snellen.sweep import probe_connector
+    from snellen.core.storage.files import write_csv
+    from snellen.exam.items import find_items
+    from snellen.towers.sweep import probe_connector
 
     table = probe_connector(find_items(items), head, device)
     console = new_console(120, fixed=True)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 
-from snellen.core import files
 from snellen.core.errors import SnellenError
-from snellen.core.item_rows import read_image_recipes, rows_hash
-from snellen.core.itemset import ItemSet, is_itemset
-from snellen.core.parts import read_exchanges
-from snellen.core.runfolder import is_run
 from snellen.core.seeds import stream
+from snellen.core.storage import files
+from snellen.core.storage.item_rows import read_image_recipes, rows_hash
+from snellen.core.storage.itemset import ItemSet, is_itemset
+from snellen.core.storage.parts import read_exchanges
+from snellen.core.storage.runfolder import is_run
 from snellen.remote import address_of, fetched
 from snellen.runs.gate import open_items, open_run_items
 

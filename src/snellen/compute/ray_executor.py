@@ -25,12 +25,12 @@ from typing import Any, TypeVar
 
 from snellen.core.errors import SnellenError
 from snellen.core.extras import install_command
-from snellen.core.files import cannot_write
 from snellen.core.hashing import digest
-from snellen.core.home import home
 from snellen.core.plain_text import short_reason
-from snellen.core.trees import code_digest
-from snellen.core.versions import versions
+from snellen.core.storage.files import cannot_write
+from snellen.core.storage.home import home
+from snellen.core.storage.trees import code_digest
+from snellen.core.storage.versions import versions
 
 Work = TypeVar("Work")
 Result = TypeVar("Result")

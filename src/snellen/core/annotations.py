@@ -13,10 +13,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from snellen.core import files
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
-from snellen.core.itemset import ItemSet
+from snellen.core.storage import files
+from snellen.core.storage.itemset import ItemSet
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ import numpy as np
 
 from snellen.core.hashing import digest
 from snellen.core.item import Item, Media, View
-from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply
+from snellen.core.storage.media import MediaFolder
 
 
 def is_simulated(subject: str) -> bool:

@@ -20,10 +20,10 @@ from snellen.core.fidelity import PrintedNumber
 from snellen.core.hashing import digest
 from snellen.core.item import AnswerKind, Item, Media, Split, View
 from snellen.core.item_checks import STEP_SUITE
-from snellen.core.itemset import ItemSet
-from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.score import Protocol
+from snellen.core.storage.itemset import ItemSet
+from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import SubjectCard
 
 SIZE_PX, QUICK_SIZE_PX, CHECKUP_SIZE_PX = (640, 480), (240, 180), (384, 288)

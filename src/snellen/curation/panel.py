@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from snellen.core.itemset import ItemSet
+from snellen.core.storage.itemset import ItemSet
 
 
 class Vote(NamedTuple):

@@ -19,8 +19,8 @@ from snellen.core.condition import near
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item, Option
 from snellen.core.item_checks import STEP_SUITE
-from snellen.core.itemset import ItemSet, refuse_existing, write_itemset
-from snellen.core.media import MediaFolder
+from snellen.core.storage.itemset import ItemSet, refuse_existing, write_itemset
+from snellen.core.storage.media import MediaFolder
 from snellen.curation.results import DECISION, WITH_REASON
 from snellen.curation.steps import copy_media
 

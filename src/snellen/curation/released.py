@@ -18,9 +18,9 @@ from pydantic import BaseModel, ValidationError
 
 from snellen.core.errors import SnellenError, refuse_problems
 from snellen.core.item import Item
-from snellen.core.itemset import ItemSet, refuse_existing, write_itemset
+from snellen.core.storage.itemset import ItemSet, refuse_existing, write_itemset
+from snellen.core.storage.user_files import read_text
 from snellen.core.suite import BuildOptions, Settings
-from snellen.core.user_files import read_text
 
 M = TypeVar("M", bound=BaseModel)
 

@@ -12,10 +12,10 @@ from snellen.core.annotations import Annotations, read_annotations
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
 from snellen.core.item import Item
-from snellen.core.itemset import ItemSet, read_same_itemset
-from snellen.core.parts import read_exchanges
 from snellen.core.response import Response
-from snellen.core.runfolder import is_run, read_responses, read_run_card
+from snellen.core.storage.itemset import ItemSet, read_same_itemset
+from snellen.core.storage.parts import read_exchanges
+from snellen.core.storage.runfolder import is_run, read_responses, read_run_card
 from snellen.core.subject import is_person
 from snellen.curation.panel import Panel, Vote
 from snellen.curation.review import read_review, reviewed_items

@@ -14,8 +14,8 @@ from snellen.core.annotations import Annotations
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
 from snellen.core.item import Item
-from snellen.core.itemset import ItemSet, read_same_itemset
-from snellen.core.schemas import Card, parse_card
+from snellen.core.storage.itemset import ItemSet, read_same_itemset
+from snellen.core.storage.schemas import Card, parse_card
 from snellen.curation.ledger import ANY_SOURCE, Ledger
 from snellen.remote import fetched
 

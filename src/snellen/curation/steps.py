@@ -16,8 +16,8 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar
 from snellen.core.errors import SnellenError
 from snellen.core.item import AnswerKind, Item, Media
 from snellen.core.item_checks import STEP_SUITE
-from snellen.core.itemset import ItemSet, read_itemset, write_itemset
-from snellen.core.media import MediaFolder
+from snellen.core.storage.itemset import ItemSet, read_itemset, write_itemset
+from snellen.core.storage.media import MediaFolder
 from snellen.core.suite import BuildOptions
 from snellen.curation.results import StepResult, read_step_result
 

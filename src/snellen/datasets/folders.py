@@ -9,7 +9,7 @@ import yaml
 
 from snellen.core.condition import near, refuse_unknown
 from snellen.core.errors import SnellenError
-from snellen.core.user_yaml import read_yaml
+from snellen.core.storage.user_yaml import read_yaml
 from snellen.datasets import DATASETS
 
 FILE = "sources.yaml"

@@ -13,8 +13,8 @@ from yaml import YAMLError
 
 from snellen.core.errors import SnellenError
 from snellen.core.item import Box
-from snellen.core.user_files import MAX_YAML_BYTES, file_fault, read_text
-from snellen.core.user_yaml import read_yaml
+from snellen.core.storage.user_files import MAX_YAML_BYTES, file_fault, read_text
+from snellen.core.storage.user_yaml import read_yaml
 from snellen.datasets.fitting import annotated_file
 from snellen.datasets.formats.coco_json import CocoFile, CocoJson
 from snellen.datasets.formats.file_tree import SUFFIXES

@@ -10,10 +10,10 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from snellen.core import files
 from snellen.core.errors import SnellenError
 from snellen.core.plain_text import control_character, printable
-from snellen.core.user_files import file_fault, read_text
+from snellen.core.storage import files
+from snellen.core.storage.user_files import file_fault, read_text
 from snellen.datasets.formats.class_folders import SPLITS
 from snellen.datasets.formats.file_tree import SUFFIXES
 from snellen.datasets.hub_tables import Shard, ShardReader, TableRow, find_shards, open_shard

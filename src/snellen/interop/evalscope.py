@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from snellen.core import files
+from snellen.core.storage import files
 from snellen.interop.formats import LETTERS, ExportFormat, export_name, image_name, not_a_choice, write_images
 from snellen.interop.questions import Question, Selection
 

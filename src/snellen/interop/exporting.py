@@ -7,10 +7,10 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from snellen.core import files
 from snellen.core.condition import parse_conditions
 from snellen.core.errors import SnellenError
 from snellen.core.registry import Registry
+from snellen.core.storage import files
 from snellen.interop.formats import ExportFormat, export_name
 from snellen.interop.questions import Selection, select_questions
 from snellen.runs.gate import open_items

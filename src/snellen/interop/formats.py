@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from snellen.core import files
 from snellen.core.errors import SnellenError
 from snellen.core.item import Media
+from snellen.core.storage import files
 from snellen.interop.questions import Question, Selection
 
 CHOICES = frozenset({"choice", "true_false"})

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from snellen.core import files
+from snellen.core.storage import files
 from snellen.interop.formats import ExportFormat, fields
 from snellen.interop.questions import Question, Selection
 

@@ -16,13 +16,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from snellen.core import files
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import sha256
 from snellen.core.item import Item, Media
-from snellen.core.itemset import SCHEMA, ItemSet, ItemSetCard, is_itemset, read_itemset
-from snellen.core.media import MediaFolder
-from snellen.core.schemas import parse_card
+from snellen.core.storage import files
+from snellen.core.storage.itemset import SCHEMA, ItemSet, ItemSetCard, is_itemset, read_itemset
+from snellen.core.storage.media import MediaFolder
+from snellen.core.storage.schemas import parse_card
 
 _FILES = pa.list_(pa.struct({"bytes": pa.binary(), "path": pa.string()}))
 _COLUMNS = {"image": "images", "video": "videos"}

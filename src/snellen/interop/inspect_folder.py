@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from snellen.core import files
+from snellen.core.storage import files
 from snellen.interop.formats import ExportFormat, plain_name, task_names, write_images
 from snellen.interop.packing import write_standalone
 from snellen.interop.questions import Question, Selection

@@ -18,15 +18,15 @@ import numpy as np
 
 from snellen.core.condition import Condition, parse_conditions
 from snellen.core.errors import CallFailed, SnellenError
-from snellen.core.itemset import ItemSet
-from snellen.core.media import MediaFolder
 from snellen.core.plain_text import control_character, short_reason
 from snellen.core.prompt import Prompt, Reply
-from snellen.core.runfolder import RunCard, refuse_other_run
+from snellen.core.storage.itemset import ItemSet
+from snellen.core.storage.media import MediaFolder
+from snellen.core.storage.runfolder import RunCard, refuse_other_run
+from snellen.core.storage.versions import versions
 from snellen.core.subject import Base, SubjectCard
 from snellen.core.suite import Schedule, Suite, Trial
-from snellen.core.versions import versions
-from snellen.exam import Examination, rescore
+from snellen.exam.run import Examination, rescore
 from snellen.interop.inspect_logs import InspectLog, LogHeader, LogSample, read_log
 from snellen.interop.questions import Question, select_questions
 from snellen.runs.ask import ask

@@ -23,7 +23,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.extras import install_command
 from snellen.core.hashing import sha256
 from snellen.core.plain_text import short_reason
-from snellen.core.user_files import read_bytes
+from snellen.core.storage.user_files import read_bytes
 
 MAX_MEMBERS = 1_000_000
 MAX_MEMBER_BYTES = 128 * 2**20

@@ -16,8 +16,8 @@ from inspect_ai.solver import TaskState, generate
 
 from snellen.core.condition import parse_conditions
 from snellen.core.errors import SnellenError
-from snellen.core.home import home
-from snellen.exam import find_items
+from snellen.core.storage.home import home
+from snellen.exam.items import find_items
 from snellen.interop.inspect_folder import sample_metadata
 from snellen.interop.questions import Question, Selection, select_questions
 from snellen.interop.scoring_fields import units

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from snellen.core import files
+from snellen.core.storage import files
 from snellen.interop.formats import ExportFormat, export_name, task_names
 from snellen.interop.hub_questions import images, write_rows
 from snellen.interop.packing import write_standalone

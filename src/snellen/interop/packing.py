@@ -9,8 +9,8 @@ from functools import cache
 from pathlib import Path
 
 import snellen
-from snellen.core import files
 from snellen.core.hashing import sha256
+from snellen.core.storage import files
 
 _ROOT = Path(snellen.__file__).parent
 _IMPORT = re.compile(r"^(\s*(?:from|import) )snellen\b", re.MULTILINE)

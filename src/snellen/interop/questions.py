@@ -11,10 +11,10 @@ from typing import TypeAlias
 
 from snellen.core.condition import Condition
 from snellen.core.item import Item, Media, View
-from snellen.core.itemset import ItemSet
-from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.score import Protocol
+from snellen.core.storage.itemset import ItemSet
+from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import SubjectCard
 from snellen.core.suite import Method, Suite, Task, ViewContext, settle
 from snellen.presentation.presenters import apply_layout

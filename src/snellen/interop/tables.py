@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from snellen.core import files
+from snellen.core.storage import files
 from snellen.interop.formats import ExportFormat, fields, image_name, write_images
 from snellen.interop.questions import Question, Selection
 

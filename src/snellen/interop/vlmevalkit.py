@@ -14,7 +14,7 @@ from typing import Any
 
 import pandas as pd
 
-from snellen.core import files
+from snellen.core.storage import files
 from snellen.interop.formats import LETTERS, ExportFormat, export_name, image_name, not_a_choice
 from snellen.interop.questions import Question, Selection
 

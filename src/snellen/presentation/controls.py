@@ -14,7 +14,7 @@ from PIL import Image
 from snellen.core.condition import Axis, Condition, Value
 from snellen.core.errors import SnellenError
 from snellen.core.item import Media, View
-from snellen.core.media import MediaFolder
+from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import SubjectCard
 from snellen.core.suite import Transform, ViewContext
 from snellen.stimuli.transforms.frames import Frames

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import sha256
-from snellen.core.home import home
+from snellen.core.storage.home import home
 
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _HOST = re.compile(r"[^@:]*(:\d*)?|\[[^@]*\](:\d*)?")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from snellen.core.errors import SnellenError
-from snellen.core.files import kernel_lock
+from snellen.core.storage.files import kernel_lock
 from snellen.remote import writers
 from snellen.remote.addresses import is_url
 from snellen.remote.mirror import Mirror, is_record

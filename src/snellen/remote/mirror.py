@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from snellen.compute import Progress
-from snellen.core import files
 from snellen.core.errors import SnellenError
+from snellen.core.storage import files
 from snellen.remote.addresses import ADDRESS, FILES, copy_folder
 from snellen.remote.store import RemoteFile, Store
 

@@ -15,8 +15,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from snellen.core import files
 from snellen.core.errors import SnellenError
+from snellen.core.storage import files
 from snellen.remote.addresses import copies_folder
 from snellen.remote.mirror import WRITERS
 from snellen.remote.store import Store

@@ -19,9 +19,9 @@ import pandas as pd
 from snellen.analysis.changes import Changes, row_name
 from snellen.analysis.run_view import lines_of, main_metric, of_first_judge, score_rows
 from snellen.analysis.section import Run
-from snellen.core import files
 from snellen.core.response import Response
 from snellen.core.score import Metric
+from snellen.core.storage import files
 from snellen.reports.examples import Example, InlineThumbs, Prediction, example, marks, prediction
 from snellen.reports.words import amount, foreign, probability, span
 

@@ -13,9 +13,9 @@ from snellen.analysis.changes import DROPPED, ROSE, TOO_FEW, changes, plain_chan
 from snellen.analysis.coverage import gaps
 from snellen.analysis.section import Run
 from snellen.analysis.verdicts import State, Verdict
-from snellen.core import files
 from snellen.core.errors import SnellenError
-from snellen.core.schemas import Card, parse_card
+from snellen.core.storage import files
+from snellen.core.storage.schemas import Card, parse_card
 from snellen.reports.front_page import Part, front
 from snellen.runs.failures import summarize_failures
 

@@ -13,9 +13,9 @@ import pyarrow as pa
 
 from snellen.analysis.run_view import arm_name
 from snellen.analysis.section import Run
-from snellen.core import files
-from snellen.core.itemset import ItemSetCard
-from snellen.core.runfolder import ArmCard
+from snellen.core.storage import files
+from snellen.core.storage.itemset import ItemSetCard
+from snellen.core.storage.runfolder import ArmCard
 from snellen.remote import name_of
 from snellen.reports.loading import Exam
 from snellen.reports.words import foreign

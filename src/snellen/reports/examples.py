@@ -15,11 +15,11 @@ import pandas as pd
 from snellen.analysis.results import metric_of
 from snellen.analysis.run_view import arm_name, lines_of
 from snellen.analysis.section import Run
-from snellen.core import files
 from snellen.core.item import Item, Media
-from snellen.core.media import MediaFolder
 from snellen.core.score import Metric
 from snellen.core.seeds import stream
+from snellen.core.storage import files
+from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import is_simulated
 from snellen.reports.rows import arm_order, whole_tasks_of
 from snellen.reports.words import amount, answer_words, foreign

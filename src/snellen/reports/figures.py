@@ -16,7 +16,7 @@ import pandas as pd
 from snellen.analysis.plots import FAINT, INK, MUTED, two_lines
 from snellen.analysis.run_view import lines_of
 from snellen.analysis.section import Run
-from snellen.core import files
+from snellen.core.storage import files
 from snellen.reports.rows import arm_order, level_order, metric_in, standing, subgroups_of, whole_tasks_of
 from snellen.reports.words import foreign
 

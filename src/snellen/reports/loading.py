@@ -13,7 +13,7 @@ from snellen.analysis.results import KEYS, NUMBERS, results, with_python_strings
 from snellen.analysis.section import Run
 from snellen.core.condition import near
 from snellen.core.errors import SnellenError
-from snellen.core.runfolder import read_responses, read_run_card, same_items
+from snellen.core.storage.runfolder import read_responses, read_run_card, same_items
 from snellen.core.suite import Suite
 from snellen.remote import fetched
 from snellen.runs.gate import open_asked_items

@@ -14,8 +14,8 @@ from snellen.analysis.people import is_study, rows_of, study_subject
 from snellen.analysis.results import baseline, metric_of
 from snellen.analysis.run_view import arm_name
 from snellen.analysis.section import Run, once_a_run
-from snellen.core.itemset import ItemSet
 from snellen.core.score import Metric
+from snellen.core.storage.itemset import ItemSet
 from snellen.core.subject import is_simulated
 from snellen.core.suite import Suite
 

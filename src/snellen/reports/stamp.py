@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from snellen.core import files
 from snellen.core.hashing import digest, sha256
-from snellen.core.runfolder import read_run_card
-from snellen.core.trees import code_digest, tree_digest, tree_files
+from snellen.core.storage import files
+from snellen.core.storage.runfolder import read_run_card
+from snellen.core.storage.trees import code_digest, tree_digest, tree_files
 from snellen.remote import fetched
 
 STAMP = "stamp.json"

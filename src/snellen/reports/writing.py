@@ -15,8 +15,8 @@ from snellen.analysis.rank_table import rank_table
 from snellen.analysis.run_view import main_arms
 from snellen.analysis.section import ReportSection, Run
 from snellen.compute import Shard, background
-from snellen.core import files
 from snellen.core.errors import SnellenError
+from snellen.core.storage import files
 from snellen.reports import figures
 from snellen.reports.comparisons import MAX_ARMS, compared, families, group_cells, paired, rank_cells
 from snellen.reports.conduct import conduct, set_facts

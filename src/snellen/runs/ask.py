@@ -17,8 +17,8 @@ from snellen.core.errors import CallFailed, Interrupted
 from snellen.core.item import Item, View
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.response import Exchange, Response, Status
-from snellen.core.runfolder import RunCard, RunFolder, has_tables, open_run, other_responses, read_responses
 from snellen.core.seeds import stream
+from snellen.core.storage.runfolder import RunCard, RunFolder, has_tables, open_run, other_responses, read_responses
 from snellen.core.subject import Prepares, Subject
 from snellen.core.suite import Method, Task, Trial, ViewContext, all_trials, settle
 from snellen.runs.failures import FailureRate, LastingFailures

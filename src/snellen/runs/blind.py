@@ -14,7 +14,7 @@ from typing import Any
 
 from snellen.analysis.blind import measure_blind, measure_by_folds
 from snellen.core.item import Item
-from snellen.core.itemset import BlindCard, ItemSet, read_blind
+from snellen.core.storage.itemset import BlindCard, ItemSet, read_blind
 from snellen.core.suite import BuildOptions, Recipe, Suite
 
 ITEMS, ITEMS_A_SET = 1000, 200

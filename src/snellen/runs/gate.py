@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from snellen.core.itemset import ItemSet, read_itemset, read_same_itemset
-from snellen.core.runfolder import RunCard, read_run_card
+from snellen.core.storage.itemset import ItemSet, read_itemset, read_same_itemset
+from snellen.core.storage.runfolder import RunCard, read_run_card
 from snellen.core.suite import Suite, check_items
 from snellen.remote import fetched
 from snellen.runs.unread import with_judged_reading

@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from snellen.core.errors import SnellenError
-from snellen.core.home import home
-from snellen.core.itemset import ItemSet, is_itemset, read_blind, read_card, recipe_hash
+from snellen.core.storage.home import home
+from snellen.core.storage.itemset import ItemSet, is_itemset, read_blind, read_card, recipe_hash
 from snellen.core.suite import BuildOptions, Recipe, Suite
 from snellen.remote import fetched, is_url
 from snellen.runs.gate import open_items

@@ -16,12 +16,12 @@ import pandas as pd
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
 from snellen.core.item import Item
-from snellen.core.itemset import ItemSet, refuse_existing, write_itemset
-from snellen.core.media import MediaFolder
 from snellen.core.plain_text import no_formula
 from snellen.core.response import Response
-from snellen.core.runfolder import is_run
 from snellen.core.seeds import stream
+from snellen.core.storage.itemset import ItemSet, refuse_existing, write_itemset
+from snellen.core.storage.media import MediaFolder
+from snellen.core.storage.runfolder import is_run
 from snellen.core.subject import Subject
 from snellen.core.suite import Suite
 from snellen.curation.results import DECISION, read_step_result, read_step_results

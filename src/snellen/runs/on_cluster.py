@@ -12,9 +12,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from snellen.compute import Shard, cluster, each_result
-from snellen.core.itemset import ItemSet
-from snellen.core.parts import part_files, read_exchanges
-from snellen.core.runfolder import RunCard, open_run, read_sent
+from snellen.core.storage.itemset import ItemSet
+from snellen.core.storage.parts import part_files, read_exchanges
+from snellen.core.storage.runfolder import RunCard, open_run, read_sent
 from snellen.core.subject import Subject
 from snellen.core.suite import Task
 from snellen.runs.ask import ask

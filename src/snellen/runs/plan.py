@@ -10,9 +10,9 @@ from snellen.core.annotations import Annotations
 from snellen.core.condition import Condition
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item
-from snellen.core.itemset import ItemSet
 from snellen.core.response import Exchange, Response
-from snellen.core.runfolder import ArmCard, RunCard
+from snellen.core.storage.itemset import ItemSet
+from snellen.core.storage.runfolder import ArmCard, RunCard
 from snellen.core.subject import Subject
 from snellen.core.suite import Schedule, Suite, Task, ViewContext, all_trials, settle
 from snellen.remote import address_of

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from snellen.compute.event_loop import run_to_end
 from snellen.core.errors import CallFailed, SnellenError
-from snellen.core.media import MediaFolder
 from snellen.core.plain_text import short_reason
 from snellen.core.prompt import Prompt
 from snellen.core.response import Exchange
 from snellen.core.seeds import stream
+from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import Subject
 from snellen.subjects.registry import make_subject, needs_items
 

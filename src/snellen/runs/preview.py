@@ -9,10 +9,10 @@ from pathlib import Path
 
 from snellen.core.annotations import Annotations
 from snellen.core.condition import Condition
-from snellen.core.itemset import ItemSet
-from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt
-from snellen.core.runfolder import RunFolder
+from snellen.core.storage.itemset import ItemSet
+from snellen.core.storage.media import MediaFolder
+from snellen.core.storage.runfolder import RunFolder
 from snellen.core.subject import Subject, SubjectCard
 from snellen.core.suite import Dialogue, Suite, Task, Trial, ViewContext, settle
 from snellen.runs.plan import Arm, Plan, is_asked, prices, select_test_items

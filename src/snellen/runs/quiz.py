@@ -16,10 +16,10 @@ import numpy as np
 from snellen.core.condition import Condition
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item, View
-from snellen.core.itemset import ItemSet
-from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt
 from snellen.core.seeds import stream
+from snellen.core.storage.itemset import ItemSet
+from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import SubjectCard
 from snellen.core.suite import Suite, Task, ViewContext, settle
 from snellen.runs.plan import is_asked, select_test_items

@@ -10,12 +10,12 @@ import numpy as np
 
 from snellen.core.annotations import Annotations
 from snellen.core.condition import Condition, Value, parse_conditions
-from snellen.core.itemset import ItemSet
-from snellen.core.media import MediaFolder
-from snellen.core.parts import read_exchanges
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.response import Response
-from snellen.core.runfolder import RunCard, is_run, read_responses, read_run_card, tables_are_behind
+from snellen.core.storage.itemset import ItemSet
+from snellen.core.storage.media import MediaFolder
+from snellen.core.storage.parts import read_exchanges
+from snellen.core.storage.runfolder import RunCard, is_run, read_responses, read_run_card, tables_are_behind
 from snellen.core.subject import Base, Subject, SubjectCard, TrainingExample, with_examples
 from snellen.core.suite import Suite
 from snellen.runs.ask import ask

@@ -12,13 +12,13 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from snellen.core import files
 from snellen.core.condition import near
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item
-from snellen.core.itemset import ItemSet
 from snellen.core.response import Response
 from snellen.core.score import Outcome, Protocol
+from snellen.core.storage import files
+from snellen.core.storage.itemset import ItemSet
 from snellen.core.suite import Suite
 
 COLUMNS = (

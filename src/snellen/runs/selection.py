@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import zip_longest
 
 from snellen.core.item import Item
-from snellen.core.itemset import ItemSet
+from snellen.core.storage.itemset import ItemSet
 
 
 def select_items(items: ItemSet, count: int) -> ItemSet:

@@ -13,11 +13,11 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from snellen.core import files
 from snellen.core.hashing import digest, sha256
+from snellen.core.storage import files
+from snellen.core.storage.trees import code_digest, marks_digest, tree_digest
+from snellen.core.storage.versions import versions
 from snellen.core.subject import Subject
-from snellen.core.trees import code_digest, marks_digest, tree_digest
-from snellen.core.versions import versions
 
 STAMP = "stamp.json"
 RECORD = ("run.json", "exchanges.parquet", "responses.parquet", "sent.parquet", "scores.strict.parquet", "judgements")

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from snellen.core.condition import Condition, parse_conditions
 from snellen.core.item import Item
-from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt
+from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import SubjectCard, TrainingExample
 from snellen.core.suite import Suite, Task, ViewContext, settle
 from snellen.runs.views import lay_out_montages, show_items, training_example

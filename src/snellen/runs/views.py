@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from snellen.core.item import Item, Montage, Part, View
-from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt
 from snellen.core.seeds import lazy_stream
+from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import TrainingExample
 from snellen.core.suite import Method, Task, Transform, ViewContext
 from snellen.stimuli.transforms.montage import lay_out

@@ -17,8 +17,8 @@ import numpy as np
 
 from snellen.core.errors import CallFailed, SnellenError
 from snellen.core.item import Item, Media
-from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply
+from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import Base, Subject, SubjectCard
 
 if TYPE_CHECKING:

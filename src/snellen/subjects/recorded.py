@@ -9,8 +9,8 @@ import numpy as np
 
 from snellen.core.errors import CallFailed
 from snellen.core.hashing import digest
-from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply
+from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import Base, Subject, SubjectCard
 
 

@@ -8,15 +8,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from snellen.core import files
 from snellen.core.condition import near, parse_conditions
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
 from snellen.core.item import Media
-from snellen.core.itemset import ItemSet
-from snellen.core.media import MediaFolder
+from snellen.core.storage import files
+from snellen.core.storage.itemset import ItemSet
+from snellen.core.storage.media import MediaFolder
+from snellen.core.storage.versions import versions
 from snellen.core.suite import Suite, Task
-from snellen.core.versions import versions
 from snellen.scoring.protocols import by_item
 from snellen.suites import SUITES
 from snellen.web.dealing import BlockPages, attention_page, deal_forms

@@ -13,8 +13,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from snellen.analysis.authenticity import AuthenticityRule
 from snellen.core.condition import near
 from snellen.core.errors import SnellenError
-from snellen.core.user_files import MAX_YAML_BYTES, read_text
-from snellen.core.user_yaml import parse_yaml
+from snellen.core.storage.user_files import MAX_YAML_BYTES, read_text
+from snellen.core.storage.user_yaml import parse_yaml
 from snellen.web.plan import Texts
 
 PRESETS = "presets"

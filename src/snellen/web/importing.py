@@ -18,16 +18,16 @@ import pandas as pd
 
 from snellen.analysis.authenticity import AuthenticityRule, authenticity
 from snellen.analysis.people_tables import QUESTIONS
-from snellen.core import files
 from snellen.core.condition import parse_conditions
 from snellen.core.errors import SnellenError
-from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.sheet import answer_views
+from snellen.core.storage import files
+from snellen.core.storage.media import MediaFolder
+from snellen.core.storage.versions import versions
 from snellen.core.subject import Base, SubjectCard
 from snellen.core.suite import Schedule, Trial
-from snellen.core.versions import versions
-from snellen.exam import Examination, rescore
+from snellen.exam.run import Examination, rescore
 from snellen.reports.loading import load_run
 from snellen.runs.ask import ask
 from snellen.runs.plan import Arm, Plan

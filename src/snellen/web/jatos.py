@@ -23,9 +23,9 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from snellen.core import files
 from snellen.core.errors import SnellenError
-from snellen.core.user_files import read_text
+from snellen.core.storage import files
+from snellen.core.storage.user_files import read_text
 from snellen.web.bundle import INDEX, bundle_files
 from snellen.web.page import index_page
 from snellen.web.plan import RecordRow, Start, StudyPlan

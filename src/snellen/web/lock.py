@@ -22,7 +22,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, TypeAlias
 
 from snellen.core.errors import SnellenError
-from snellen.core.home import home
+from snellen.core.storage.home import home
 
 LOCK = Path(__file__).with_name("web.lock")
 PACKAGE_FOLDER = Path(__file__).with_name("vendor")

@@ -11,9 +11,9 @@ from snellen.core.condition import Condition
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
 from snellen.core.item import Item, Media, Option, Part, View
-from snellen.core.itemset import ItemSet
-from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt
+from snellen.core.storage.itemset import ItemSet
+from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import SubjectCard
 from snellen.core.suite import Suite, Task, ViewContext, settle
 from snellen.presentation.presenters import option_lines

@@ -15,12 +15,12 @@ from pathlib import Path
 
 import numpy as np
 
-from snellen.core import files
 from snellen.core.errors import SnellenError
-from snellen.core.itemset import ItemSet, refuse_existing, write_itemset
-from snellen.core.media import MediaFolder
 from snellen.core.plain_text import no_formula
-from snellen.core.runfolder import read_run_card
+from snellen.core.storage import files
+from snellen.core.storage.itemset import ItemSet, refuse_existing, write_itemset
+from snellen.core.storage.media import MediaFolder
+from snellen.core.storage.runfolder import read_run_card
 from snellen.curation.panel import Panel
 from snellen.curation.results import read_panel, run_folder
 from snellen.curation.review import REVIEW_COLUMNS, DecisionCard, card_path

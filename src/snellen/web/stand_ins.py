@@ -10,9 +10,9 @@ from pathlib import Path
 from snellen.core.condition import parse_conditions
 from snellen.core.errors import SnellenError
 from snellen.core.item import View
-from snellen.core.media import MediaFolder
 from snellen.core.response import Response
-from snellen.exam import Examination, run
+from snellen.core.storage.media import MediaFolder
+from snellen.exam.run import Examination, run
 from snellen.scoring.answers import read_answer
 from snellen.suites import SUITES
 from snellen.web.pages import SEED, as_recorded, page_trials

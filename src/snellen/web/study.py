@@ -6,10 +6,10 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from snellen.core import files
 from snellen.core.errors import SnellenError
-from snellen.core.itemset import ItemSet, read_same_itemset
-from snellen.core.schemas import Card, parse_card
+from snellen.core.storage import files
+from snellen.core.storage.itemset import ItemSet, read_same_itemset
+from snellen.core.storage.schemas import Card, parse_card
 from snellen.web.design import Design
 from snellen.web.plan import Entry, StudyPlan
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from snellen.analysis.blind import guesses_by_folds
-from snellen.core.media import MediaFolder
+from snellen.core.storage.media import MediaFolder
 from tests.reports.exam import SUITE, Album, naming
 
 

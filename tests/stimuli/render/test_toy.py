@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from snellen.core.hashing import canonical
-from snellen.core.item_rows import read_image_recipes
 from snellen.core.seeds import stream
+from snellen.core.storage.item_rows import read_image_recipes
 from snellen.stimuli.render import toy
 from snellen.stimuli.render.appearances import develop, level_thresholds
 from snellen.stimuli.render.toy import toy_image

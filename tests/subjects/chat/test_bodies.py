@@ -17,8 +17,8 @@ import pytest
 pytest.importorskip("inspect_ai", reason="the extra 'chat' is not installed")
 
 from snellen.core.errors import CallFailed
-from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt
+from snellen.core.storage.media import MediaFolder
 from snellen.subjects.chat import ChatSubject, bodies, make_chat
 from tests.helpers.lying_server import GOOD, LyingServer, Wire, wire
 

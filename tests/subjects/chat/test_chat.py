@@ -23,8 +23,8 @@ pytest.importorskip("inspect_ai", reason="the extra 'chat' is not installed")
 
 from snellen.core.errors import CallFailed, SnellenError
 from snellen.core.item import Media, Montage, Part
-from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply, Turn
+from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import Subject
 from snellen.subjects.chat import ChatSubject, make_chat
 from snellen.subjects.chat.layer import sends_videos

@@ -16,8 +16,8 @@ pytest.importorskip("inspect_ai", reason="the extra 'chat' is not installed")
 from inspect_ai.model import GenerateConfig, Model, ModelAPI, ModelCall, ModelOutput, RetryDecision, modelapi
 
 from snellen.core.errors import CallFailed, SnellenError
-from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply, Turn
+from snellen.core.storage.media import MediaFolder
 from snellen.subjects.chat import ChatSubject, make_chat
 from snellen.subjects.chat.layer import CLIENT_CALLS, is_opening
 from snellen.subjects.chat.messages import to_messages, to_reply

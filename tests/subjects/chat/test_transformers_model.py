@@ -16,9 +16,9 @@ from PIL import Image
 
 from snellen.core.errors import CallFailed, SnellenError
 from snellen.core.item import Media, Montage, Option, ReplySpec, View
-from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply, Turn
 from snellen.core.seeds import stream
+from snellen.core.storage.media import MediaFolder
 from snellen.subjects.chat import TransformersChat, make_chat
 from snellen.subjects.chat.batching import Batches
 from snellen.subjects.chat.transformers_model import apply_template

@@ -11,9 +11,9 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from snellen.core.item import Demo, Media, Option, ReplySpec, View
-from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.seeds import stream
+from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import TrainingExample
 from snellen.subjects.encoders import EncoderSubject, make_encoder
 

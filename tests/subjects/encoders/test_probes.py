@@ -15,9 +15,9 @@ from PIL import Image, ImageDraw
 
 from snellen.core.errors import SnellenError
 from snellen.core.item import Mark, Media, Option, ReplySpec, View
-from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt
 from snellen.core.seeds import stream
+from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import Subject, SubjectCard, TrainingExample
 from snellen.scoring.metrics import giou
 from snellen.subjects.encoders.encoder import Floats

@@ -13,9 +13,9 @@ import pytest
 
 from snellen.core.errors import SnellenError
 from snellen.core.item import Demo, Item, Media, Option, Part, View
-from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt
 from snellen.core.seeds import stream
+from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import Subject
 from snellen.core.suite import Method, ViewContext
 from snellen.presentation.controls import Grey, Lettered, Shuffled, Without

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from snellen.core.errors import SnellenError
 from snellen.core.item import Affine, Item, Media, Montage, Option, View
-from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt
 from snellen.core.seeds import stream
+from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import Subject
 from snellen.core.suite import ViewContext
 from snellen.presentation.controls import Grey, Shuffled, Without

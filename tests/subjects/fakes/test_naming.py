@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from snellen.core.item import Demo, Item, Media, Option, ReplySpec, View
-from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt
 from snellen.core.seeds import stream
+from snellen.core.storage.media import MediaFolder
 from snellen.presentation.controls import Lettered, Without
 from snellen.subjects.fakes import make_fake
 from tests.helpers.journey import item

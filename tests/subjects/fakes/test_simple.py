@@ -9,9 +9,9 @@ import pytest
 
 from snellen.core.errors import CallFailed, SnellenError
 from snellen.core.item import Option, View
-from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt
 from snellen.core.seeds import stream
+from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import Subject
 from snellen.presentation.controls import Lettered
 from snellen.subjects.registry import make_subject

@@ -9,14 +9,15 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from snellen.core.itemset import ItemSet
+from snellen.core.storage.itemset import ItemSet
 from snellen.core.suite import BuildOptions
-from snellen.exam import build, run
+from snellen.exam.items import build
+from snellen.exam.run import run
 from snellen.subjects.heads.stages import STAGES
 from snellen.subjects.loading import import_extra
 from snellen.suites import SUITES
 from snellen.suites.ava_bench.prompts import TABLE_1
-from snellen.sweep import fit_ability
+from snellen.towers.sweep import fit_ability
 from tests.helpers.extras import need
 from tests.subjects.heads.drawn_tables import write_questions
 

@@ -13,9 +13,9 @@ import pytest
 
 from snellen.core.errors import CallFailed, SnellenError
 from snellen.core.item import Media, Option, ReplySpec, View
-from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.seeds import stream
+from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import TrainingExample
 from snellen.presentation.presenters import plain
 from snellen.subjects.heads.stages import STAGES

@@ -15,9 +15,9 @@ from PIL import Image, ImageDraw
 from scipy.stats import binomtest
 
 from snellen.core.item import Option, View
-from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt
 from snellen.core.seeds import stream
+from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import TrainingExample
 from snellen.presentation.presenters import plain
 from snellen.subjects.heads.stages import STAGES

@@ -12,8 +12,8 @@ from PIL import Image
 
 from snellen.core.errors import SnellenError
 from snellen.core.item import Option
-from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt
+from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import TrainingExample
 from snellen.presentation.presenters import plain
 from snellen.subjects.encoders.patches import PatchEncoder

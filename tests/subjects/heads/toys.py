@@ -11,7 +11,7 @@ import torch
 from PIL import Image
 
 from snellen.subjects.heads.composition import compose
-from snellen.subjects.heads.conversations import Conversation, MediaOrPath, Turn, Wording
+from snellen.subjects.heads.conversations import Conversation, StoredImage, Turn, Wording
 from snellen.subjects.heads.language_models import load_language_model
 from snellen.subjects.heads.stages import STAGES, Stage
 from snellen.subjects.heads.tower_models import pixels_of
@@ -35,7 +35,7 @@ def conversations(count: int) -> list[Conversation]:
     ]
 
 
-def pixels(tower: str, images: Sequence[MediaOrPath]) -> torch.Tensor:
+def pixels(tower: str, images: Sequence[StoredImage]) -> torch.Tensor:
     """What the images of `conversations` show."""
     return pixels_of(tower, [Image.new("RGB", (32, 32), COLOURS[Path(str(p)).stem]) for p in images])
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import pytest
 
-from snellen.core.itemset import ItemSet
+from snellen.core.storage.itemset import ItemSet
 from snellen.suites.ava_bench.generated import recipe
 from snellen.suites.ava_bench.scenes.display_scenes import Display
 from snellen.suites.ava_bench.scenes.tabletop_scenes import Table

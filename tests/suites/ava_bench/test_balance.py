@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from snellen.core.item import Item, Split
-from snellen.core.itemset import ItemSet, ItemSetCard
-from snellen.core.media import MediaFolder
+from snellen.core.storage.itemset import ItemSet, ItemSetCard
+from snellen.core.storage.media import MediaFolder
 from snellen.suites.ava_bench.abilities.counting import COUNT_RANGES, counting_item
 from snellen.suites.ava_bench.abilities.ocr import ocr_item
 from snellen.suites.ava_bench.abilities.relative_depth import relative_depth_item

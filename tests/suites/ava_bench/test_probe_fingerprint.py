@@ -9,7 +9,8 @@ import pytest
 
 from snellen.core.subject import Subject, SubjectCard
 from snellen.core.suite import BuildOptions
-from snellen.exam import build, run
+from snellen.exam.items import build
+from snellen.exam.run import run
 from snellen.subjects.encoders.probes.subject import AttentiveProbe
 from snellen.subjects.registry import make_subject
 from snellen.suites import SUITES

@@ -13,9 +13,9 @@ import pytest
 from snellen.analysis.results import results
 from snellen.core.errors import SnellenError
 from snellen.core.item import Affine, Item, Media
-from snellen.core.itemset import write_itemset
-from snellen.core.media import MediaFolder
 from snellen.core.response import Response
+from snellen.core.storage.itemset import write_itemset
+from snellen.core.storage.media import MediaFolder
 from snellen.core.suite import check_items
 from snellen.runs.score import score, score_one
 from snellen.suites import SUITES

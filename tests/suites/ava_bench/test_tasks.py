@@ -13,8 +13,8 @@ from PIL import Image
 from snellen.analysis.results import results
 from snellen.core.condition import parse_conditions
 from snellen.core.item import Item, Media
-from snellen.core.itemset import ItemSet, write_itemset
-from snellen.core.media import MediaFolder
+from snellen.core.storage.itemset import ItemSet, write_itemset
+from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import SubjectCard
 from snellen.core.suite import Suite, SuiteCard, ViewContext, settle
 from snellen.runs.ask import ask

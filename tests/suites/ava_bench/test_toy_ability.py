@@ -10,7 +10,8 @@ import pytest
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item
 from snellen.core.suite import BuildOptions
-from snellen.exam import build, run
+from snellen.exam.items import build
+from snellen.exam.run import run
 from snellen.scoring.protocols import strict
 from snellen.stimuli.scenes import MATERIALS
 from snellen.suites import SUITES

@@ -13,7 +13,7 @@ from PIL import Image
 from snellen.core.condition import parse_conditions
 from snellen.core.errors import SnellenError
 from snellen.core.item import Box, Mark, Media, ReplySpec, View
-from snellen.core.media import MediaFolder
+from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import SubjectCard
 from snellen.core.suite import Suite, SuiteCard, ViewContext, settle
 from snellen.scoring.answers import read_answer

@@ -9,14 +9,14 @@ from typing import Any
 
 from snellen.core.hashing import sha256
 from snellen.core.item import Item, Media, View
-from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt
 from snellen.core.seeds import stream
+from snellen.core.storage.media import MediaFolder
 from snellen.core.suite import BuildOptions, Task, ViewContext
 from snellen.stimuli.scenes import composite
 from snellen.subjects.fakes.make import make_fake
 from snellen.suites.combo import SUITE
-from snellen.suites.combo.perception import items_about
+from snellen.suites.combo.questions.perception import items_about
 
 NOWHERE = MediaFolder(Path("nowhere"))
 

@@ -18,8 +18,19 @@ from snellen.core.errors import SnellenError
 from snellen.core.item import Item
 from snellen.core.seeds import stream
 from snellen.stimuli.scenes import DIMENSIONS, composite
-from snellen.suites.combo import categories
-from snellen.suites.combo.categories import (
+from snellen.suites.combo.difficulty import (
+    LEVELS,
+    Features,
+    level_of,
+    other_features,
+    packaged_features,
+    rank_correlation,
+    read_features,
+    separation,
+    wasserstein,
+)
+from snellen.suites.combo.questions import categories
+from snellen.suites.combo.questions.categories import (
     DIFFERENCES,
     MIN_OBJECTS,
     OBJECTS_A_RULE,
@@ -34,17 +45,6 @@ from snellen.suites.combo.categories import (
     random_rule,
     reference_pairs,
     variant_of,
-)
-from snellen.suites.combo.difficulty import (
-    LEVELS,
-    Features,
-    level_of,
-    other_features,
-    packaged_features,
-    rank_correlation,
-    read_features,
-    separation,
-    wasserstein,
 )
 from snellen.suites.combo.space import FACTORS
 from tests.suites.combo.fixtures import says, shown, unseen

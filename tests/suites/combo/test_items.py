@@ -15,17 +15,18 @@ import pytest
 from snellen.core.condition import parse_conditions
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item
-from snellen.core.itemset import ItemSet
 from snellen.core.seeds import stream
-from snellen.exam import build
+from snellen.core.storage.itemset import ItemSet
+from snellen.exam.items import build
 from snellen.scoring.answers import read_answer
 from snellen.scoring.protocols import guess
 from snellen.stimuli.scenes import ANCHORS, DIMENSIONS, all_composites, composite
-from snellen.suites.combo import SUITE, alignment
+from snellen.suites.combo import SUITE
 from snellen.suites.combo.difficulty import packaged_features
 from snellen.suites.combo.generated.objects import VIEWS, natural_spec, object_spec
 from snellen.suites.combo.generated.recipe import design, max_images
-from snellen.suites.combo.perception import QUESTIONS, asks, names
+from snellen.suites.combo.questions import alignment
+from snellen.suites.combo.questions.perception import QUESTIONS, asks, names
 from snellen.suites.combo.space import FACTORS
 from tests.suites.combo.fixtures import options, perception_items, says, says_often, shown, unseen
 

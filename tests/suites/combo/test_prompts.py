@@ -10,15 +10,15 @@ import pytest
 
 from snellen.core.condition import parse_conditions
 from snellen.core.item import Item, Media, Montage, Part
-from snellen.core.itemset import ItemSet
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.sheet import read_sheet, sheet_places, write_sheet
+from snellen.core.storage.itemset import ItemSet
 from snellen.core.suite import settle
 from snellen.scoring.answers import read_json_objects
 from snellen.stimuli.scenes import ANCHORS, DIMENSIONS, SHAPES, all_composites, text_name
 from snellen.subjects.fakes.make import make_fake
 from snellen.suites.combo import SUITE, prompts
-from snellen.suites.combo.perception import QUESTIONS, option_list
+from snellen.suites.combo.questions.perception import QUESTIONS, option_list
 from snellen.suites.combo.report.perceived import read_description
 from tests.suites.combo.fixtures import perception_items, shown
 

@@ -11,9 +11,7 @@ import yaml
 
 from snellen.core.condition import parse_conditions
 from snellen.suites.combo import SUITE
-from snellen.suites.combo.alignment import natural_categories
 from snellen.suites.combo.generated.recipe import PAPER_COUNTS
-from snellen.suites.combo.perception import QUESTIONS
 from snellen.suites.combo.published import (
     COUNTS,
     OBJECTS,
@@ -24,6 +22,8 @@ from snellen.suites.combo.published import (
     VIEWS,
     published,
 )
+from snellen.suites.combo.questions.alignment import natural_categories
+from snellen.suites.combo.questions.perception import QUESTIONS
 from snellen.suites.combo.report.fidelity import derived_numbers
 from tests.helpers.fidelity import recomputed
 

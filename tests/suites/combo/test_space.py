@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from snellen.stimuli.scenes import ANCHORS, DIMENSIONS, MATERIAL_VARIANTS, PIVOTS, SHAPES, all_composites
-from snellen.suites.combo.perception import option_values
 from snellen.suites.combo.published import OBJECTS, RENDERED_IMAGES
+from snellen.suites.combo.questions.perception import option_values
 from snellen.suites.combo.space import FACTORS, claims, like, members, required, table, values
 
 

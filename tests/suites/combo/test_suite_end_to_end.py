@@ -12,8 +12,8 @@ import pytest
 from scipy.stats import binomtest
 
 from snellen.cli import main
-from snellen.core.itemset import ItemSet
-from snellen.exam import run
+from snellen.core.storage.itemset import ItemSet
+from snellen.exam.run import run
 
 TASKS = ("pattern-perception", "img2text", "text2img", "category-building")
 KEEPING_THE_IMAGES = (

@@ -8,8 +8,8 @@ import pytest
 
 from snellen.core.condition import parse_conditions
 from snellen.core.item import Media, Part
-from snellen.core.itemset import ItemSet
-from snellen.core.media import MediaFolder
+from snellen.core.storage.itemset import ItemSet
+from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import SubjectCard
 from snellen.runs.preview import first_calls
 from snellen.suites import SUITES

@@ -10,8 +10,8 @@ import pytest
 
 from snellen.analysis.results import results
 from snellen.core.item import Item, Media, Option, ReplySpec
-from snellen.core.itemset import write_itemset
 from snellen.core.response import Response
+from snellen.core.storage.itemset import write_itemset
 from snellen.runs.score import score
 from snellen.scoring.answers import read_answer
 from snellen.suites.vfm_bench import prompts

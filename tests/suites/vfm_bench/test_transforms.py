@@ -13,7 +13,7 @@ from PIL import Image
 
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item, Media, View
-from snellen.core.media import MediaFolder
+from snellen.core.storage.media import MediaFolder
 from snellen.scoring.answers import read_answer
 from snellen.suites.vfm_bench import transforms
 from snellen.suites.vfm_bench.items import Episode, EpisodeClass, episode_item

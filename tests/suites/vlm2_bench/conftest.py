@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from snellen.core.itemset import ItemSet
+from snellen.core.storage.itemset import ItemSet
 from tests.helpers.sets import small_set
 
 

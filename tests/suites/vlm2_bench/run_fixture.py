@@ -9,11 +9,11 @@ from typing import Any, Literal
 from snellen.analysis.results import results
 from snellen.analysis.section import Run
 from snellen.core.item import Item, Media, ReplySpec
-from snellen.core.itemset import ItemSet, ItemSetCard
-from snellen.core.media import MediaFolder
 from snellen.core.response import Response
-from snellen.core.runfolder import ArmCard, RunCard
 from snellen.core.seeds import stream
+from snellen.core.storage.itemset import ItemSet, ItemSetCard
+from snellen.core.storage.media import MediaFolder
+from snellen.core.storage.runfolder import ArmCard, RunCard
 from snellen.runs.score import score
 from snellen.suites.vlm2_bench import SUITE
 from snellen.suites.vlm2_bench.items import (

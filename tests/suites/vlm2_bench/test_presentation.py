@@ -15,13 +15,13 @@ from snellen.core.annotations import Annotations
 from snellen.core.condition import parse_conditions
 from snellen.core.errors import SnellenError
 from snellen.core.item import Media
-from snellen.core.itemset import ItemSet
-from snellen.core.media import MediaFolder
+from snellen.core.storage.itemset import ItemSet
+from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import SubjectCard
 from snellen.core.suite import ViewContext, settle
 from snellen.curation.results import read_table
 from snellen.curation.steps import write_step
-from snellen.exam import run
+from snellen.exam.run import run
 from snellen.runs.preview import Call, first_calls
 from snellen.suites import SUITES
 from snellen.suites.vlm2_bench import prompts, visual_prompts

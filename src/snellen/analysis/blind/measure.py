@@ -30,9 +30,9 @@ from snellen.analysis.blind.learner import learner
 from snellen.analysis.results import parts_of, summary, units_of
 from snellen.core.condition import parse_conditions
 from snellen.core.item import Item
-from snellen.core.itemset import BlindScore
 from snellen.core.score import Metric, Protocol
 from snellen.core.seeds import stream
+from snellen.core.storage.itemset import BlindScore
 from snellen.core.suite import Suite, Task
 
 ATTACKS = (

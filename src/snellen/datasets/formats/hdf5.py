@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from snellen.core import png
 from snellen.core.errors import SnellenError
 from snellen.core.extras import install_command
+from snellen.core.storage import png
 
 if TYPE_CHECKING:
     import numpy as np

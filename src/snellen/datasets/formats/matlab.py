@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
-from snellen.core.user_files import read_bytes
+from snellen.core.storage.user_files import read_bytes
 
 T = TypeVar("T")
 MAX_BYTES = 200_000_000

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from snellen.core.user_files import read_text
+from snellen.core.storage.user_files import read_text
 from snellen.datasets.fitting import annotated_file
 from snellen.datasets.formats.file_tree import entries, folders_holding, images, name_below, subfolders
 from snellen.datasets.formats.lists import rows

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from snellen.core import files
 from snellen.core.errors import SnellenError
+from snellen.core.storage import files
 from snellen.datasets.formats.file_tree import entries, name_below, subfolders
 from snellen.datasets.image_files import ImageFile, image_format
 from snellen.datasets.inventory import Note

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from snellen.compute import Progress
 from snellen.core.hashing import canonical
-from snellen.core.home import home
+from snellen.core.storage.home import home
 from snellen.core.suite import SIZE_PX, BuildOptions
 from snellen.stimuli.render.engine import RenderSettings, renderer_info
 from snellen.stimuli.render.image_cache import render_images

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from snellen.compute import Progress, Shard, map_shards
-from snellen.core import files
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
+from snellen.core.storage import files
 from snellen.stimuli.render.engine import Engine, RenderSettings, find_engine, region_samples, threads_per_worker
 from snellen.stimuli.render.regions import LAMP_VERSION, REGIONS_VERSION, SURFACES_VERSION
 from snellen.stimuli.scenes.floor_patterns import PLAIN

@@ -11,7 +11,7 @@ from PIL import Image
 
 from snellen.core.errors import SnellenError
 from snellen.core.item import Media, View
-from snellen.core.media import MediaFolder
+from snellen.core.storage.media import MediaFolder
 from snellen.stimuli.video import frames_at, rate_times, uniform_times
 
 _UNIFORM, _RATE = re.compile(r"[1-9][0-9]*"), re.compile(r"([0-9]+(?:\.[0-9]+)?)fps")

@@ -7,7 +7,7 @@ from PIL import Image, ImageDraw, ImageFont
 from snellen.core.errors import SnellenError
 from snellen.core.item import Media, Montage
 from snellen.core.item_checks import size_fault
-from snellen.core.media import MediaFolder
+from snellen.core.storage.media import MediaFolder
 
 _GAP_PX, _LINE_PX, _PAPER, _INK = 8, 28, (255, 255, 255), (0, 0, 0)
 

@@ -14,8 +14,8 @@ from PIL import Image
 
 from snellen.core.errors import SnellenError
 from snellen.core.item import Media
-from snellen.core.media import MediaFolder
-from snellen.core.user_files import read_file
+from snellen.core.storage.media import MediaFolder
+from snellen.core.storage.user_files import read_file
 from snellen.stimuli.video.opening import ROUNDING_S, convert_frame, open_video
 from snellen.stimuli.video.timeline import Timeline, decoded_timeline, timeline
 

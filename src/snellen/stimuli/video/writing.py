@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageOps
 
-from snellen.core import files
 from snellen.core.errors import SnellenError
+from snellen.core.storage import files
 from snellen.stimuli.video.opening import ROUNDING_S, convert_frame, open_video, pyav
 from snellen.stimuli.video.reading import frames_at
 from snellen.stimuli.video.timeline import timeline

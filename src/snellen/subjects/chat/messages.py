@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Literal
 
 from snellen.core.errors import SnellenError
 from snellen.core.item import Media, Montage, Part
-from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply
+from snellen.core.storage.media import MediaFolder
 
 if TYPE_CHECKING:
     from inspect_ai.model import ChatMessage, Content, ContentVideo, ModelOutput

@@ -10,8 +10,8 @@ import numpy as np
 
 from snellen.core.errors import CallFailed, SnellenError
 from snellen.core.item import Item
-from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply
+from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import Base, SubjectCard
 from snellen.subjects.chat.layer import Service, open_service, sends_videos
 from snellen.subjects.chat.messages import to_messages, to_reply, unsendable

@@ -16,8 +16,8 @@ import numpy as np
 
 from snellen.core.errors import CallFailed, SnellenError
 from snellen.core.item import Media, Montage, Part
-from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply
+from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import Base, SubjectCard
 from snellen.subjects.chat.batching import Batches
 from snellen.subjects.chat.checkpoint import Checkpoint, choose_device

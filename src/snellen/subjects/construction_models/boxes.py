@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from snellen.core.item import Box, Media, View
-from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.sheet import answer_views
+from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import Base
 
 if TYPE_CHECKING:

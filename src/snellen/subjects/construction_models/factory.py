@@ -10,8 +10,8 @@ from typing import Any
 from snellen.core.condition import near
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item
+from snellen.core.storage.user_files import MAX_YAML_BYTES, read_text
 from snellen.core.subject import Subject, SubjectCard
-from snellen.core.user_files import MAX_YAML_BYTES, read_text
 from snellen.subjects.construction_models.boxes import DetectorSubject
 from snellen.subjects.construction_models.continuation import DTYPES, CausalModel, LogProbSubject
 from snellen.subjects.construction_models.faces import BlazeFaces, CascadeFaces

@@ -15,9 +15,9 @@ import numpy as np
 
 from snellen.core.errors import CallFailed, SnellenError
 from snellen.core.item import View
-from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.sheet import answer_views
+from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import Base
 from snellen.subjects.chat.retry import Trouble, trouble, wait_seconds
 from snellen.subjects.construction_models.continuation import mean_text, split_context

@@ -22,9 +22,9 @@ from PIL import Image
 from safetensors import SafetensorError
 
 from snellen.core.errors import SnellenError
-from snellen.core.files import cannot_write, write_text
 from snellen.core.hashing import digest
 from snellen.core.seeds import seed_of, stream
+from snellen.core.storage.files import cannot_write, write_text
 from snellen.subjects.checkpoints import (
     device_name,
     load_weights,

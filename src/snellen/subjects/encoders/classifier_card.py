@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from snellen.core.errors import SnellenError
-from snellen.core.schemas import Card, parse_card
+from snellen.core.storage.schemas import Card, parse_card
 
 CARD = "classifier.json"
 

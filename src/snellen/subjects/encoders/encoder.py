@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snellen.core.errors import SnellenError
-from snellen.core.files import write_bytes
 from snellen.core.hashing import digest
-from snellen.core.home import home
 from snellen.core.item import Media
-from snellen.core.media import MediaFolder
+from snellen.core.storage.files import write_bytes
+from snellen.core.storage.home import home
+from snellen.core.storage.media import MediaFolder
 
 if TYPE_CHECKING:
     from pathlib import Path

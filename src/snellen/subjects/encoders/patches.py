@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snellen.core.errors import SnellenError
-from snellen.core.files import all_or_nothing
 from snellen.core.hashing import canonical, digest
-from snellen.core.home import home
 from snellen.core.item import Media
-from snellen.core.media import MediaFolder
+from snellen.core.storage.files import all_or_nothing
+from snellen.core.storage.home import home
+from snellen.core.storage.media import MediaFolder
 from snellen.subjects.encoders.encoder import MAX_THREADS, Encoder, Floats
 from snellen.subjects.loading import import_extra
 

@@ -14,9 +14,9 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from snellen.core.item import Media, View
-from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.sheet import answer_views
+from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import Subject, SubjectCard, TrainingExample, with_examples
 from snellen.subjects.encoders.clustering import (
     ClusteringExample,

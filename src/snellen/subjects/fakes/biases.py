@@ -9,9 +9,9 @@ from typing import TypeAlias
 import numpy as np
 
 from snellen.core.item import View
-from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.sheet import answer_views
+from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import Base
 from snellen.subjects.fakes.ideal import IdealObserver
 

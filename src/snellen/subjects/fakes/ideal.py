@@ -19,9 +19,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from snellen.core.item import Item, Media, Option, View
-from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.sheet import answer_views
+from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import Base
 from snellen.subjects.fakes.appearances import Appearance, is_erased, perceive
 from snellen.subjects.fakes.linking import by_partitions, by_worlds

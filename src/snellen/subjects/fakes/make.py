@@ -11,8 +11,8 @@ from snellen.core.condition import near
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
 from snellen.core.item import Item
+from snellen.core.storage.user_files import read_text
 from snellen.core.subject import Subject, SubjectCard
-from snellen.core.user_files import read_text
 from snellen.subjects.fakes.appearances import appearances_by_image, dimensions_of
 from snellen.subjects.fakes.biases import Bias, Biased, counting_to, preferring, says_yes
 from snellen.subjects.fakes.ideal import IdealObserver

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from snellen.core.item import Item, View
-from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.sheet import answer_views
+from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import Base
 
 

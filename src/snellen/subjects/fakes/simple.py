@@ -10,9 +10,9 @@ import numpy as np
 
 from snellen.core.errors import CallFailed
 from snellen.core.item import Item, View
-from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.sheet import answer_views
+from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import Base
 from snellen.subjects.fakes.ideal import Peers, draw, peers_of
 

@@ -13,9 +13,9 @@ from threading import RLock
 
 import torch
 
-from snellen.core.media import MediaFolder
+from snellen.core.storage.media import MediaFolder
 from snellen.subjects.heads.batches import collate
-from snellen.subjects.heads.conversations import Conversation, MediaOrPath
+from snellen.subjects.heads.conversations import Conversation, StoredImage
 from snellen.subjects.heads.features import opener
 from snellen.subjects.heads.files import Head, load_head, read_head_card
 from snellen.subjects.heads.tower_models import pixels_of
@@ -51,7 +51,7 @@ def generate(head: Head, prompts: Sequence[tuple[Conversation, MediaFolder]], de
     rows = [head.wording.tokens(conversation) for conversation, _ in prompts]
     tower = head.model.config.vision_config.tower
 
-    def read(images: Sequence[MediaOrPath]) -> torch.Tensor:
+    def read(images: Sequence[StoredImage]) -> torch.Tensor:
         return pixels_of(tower, [opener(media_of[image])(image) for image in images])
 
     batch = collate(rows, [1.0] * len(rows), head.wording.padding, read, device, left=True)

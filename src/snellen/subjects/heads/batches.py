@@ -12,10 +12,10 @@ import numpy as np
 import torch
 
 from snellen.core.seeds import stream
-from snellen.subjects.heads.conversations import IGNORED, Conversation, MediaOrPath, Tokens
+from snellen.subjects.heads.conversations import IGNORED, Conversation, StoredImage, Tokens
 from snellen.subjects.heads.stages import Stage
 
-ImageReader = Callable[[Sequence[MediaOrPath]], torch.Tensor]
+ImageReader = Callable[[Sequence[StoredImage]], torch.Tensor]
 """Images -> pixels (n, 3, side, side) or patch tokens (n, tokens, width)."""
 
 

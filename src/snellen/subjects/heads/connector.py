@@ -13,10 +13,10 @@ import torch
 from torch import nn
 
 from snellen.core.errors import SnellenError
-from snellen.core.media import MediaFolder
+from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import TrainingExample
 from snellen.subjects.encoders.encoder import Floats
-from snellen.subjects.heads.conversations import MediaOrPath
+from snellen.subjects.heads.conversations import StoredImage
 from snellen.subjects.heads.features import SAMPLE, TowerReader, image_name, opener
 from snellen.subjects.heads.files import load_head
 
@@ -30,7 +30,7 @@ def pooled(connector: nn.Module, tokens: torch.Tensor) -> tuple[torch.Tensor, to
 
 
 def connector_features(
-    folder: Path, images: Sequence[MediaOrPath], media: MediaFolder | None, device: str = "cpu"
+    folder: Path, images: Sequence[StoredImage], media: MediaFolder | None, device: str = "cpu"
 ) -> dict[str, Floats]:
     """Max-pooled features of images by place (`PLACES`), float32 (n, d), as the head in `folder` reads them."""
     head = load_head(folder, device)

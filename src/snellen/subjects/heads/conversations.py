@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeAlias
 from snellen.core.errors import SnellenError
 from snellen.core.item import Media
 
-MediaOrPath: TypeAlias = Media | Path
+StoredImage: TypeAlias = Media | Path
 """An image of an item set, or a file."""
 Template: TypeAlias = Literal["caption", "conversation"]
 
@@ -33,7 +33,7 @@ MAX_LENGTH = 2048
 class Turn:
     """A prompt of texts and images, and the reply to it; None where the reply is to be written."""
 
-    parts: tuple[str | MediaOrPath, ...]
+    parts: tuple[str | StoredImage, ...]
     reply: str | None
 
 
@@ -45,7 +45,7 @@ class Conversation:
     turns: tuple[Turn, ...]
 
     @property
-    def images(self) -> tuple[MediaOrPath, ...]:
+    def images(self) -> tuple[StoredImage, ...]:
         """The images in their order."""
         return tuple(part for turn in self.turns for part in turn.parts if not isinstance(part, str))
 
@@ -70,7 +70,7 @@ class Tokens:
 
     ids: tuple[int, ...]
     labels: tuple[int, ...]
-    images: tuple[MediaOrPath, ...] = ()
+    images: tuple[StoredImage, ...] = ()
 
     @property
     def targets(self) -> int:

@@ -17,11 +17,11 @@ import torch
 
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
-from snellen.core.home import home
 from snellen.core.item import Media
-from snellen.core.media import MediaFolder
+from snellen.core.storage.home import home
+from snellen.core.storage.media import MediaFolder
 from snellen.subjects.encoders.encoder import MAX_THREADS
-from snellen.subjects.heads.conversations import MediaOrPath
+from snellen.subjects.heads.conversations import StoredImage
 from snellen.subjects.heads.tensor_files import facts_of, open_tensors, write_tensors
 from snellen.subjects.heads.tower_models import image_tokens, load_tower, pixels_of, tower_fingerprint
 from snellen.subjects.heads.towers import find_tower
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from PIL import Image
 
 Source: TypeAlias = Literal["live", "cached"]
-ImageOpener: TypeAlias = Callable[[MediaOrPath], "Image.Image"]
+ImageOpener: TypeAlias = Callable[[StoredImage], "Image.Image"]
 
 SHARD_IMAGES = 64
 """Images a shard: 110 MB of the widest tower in bfloat16."""
@@ -42,7 +42,7 @@ SAMPLE = 4
 def opener(media: MediaFolder | None) -> ImageOpener:
     """How images are opened: those of an item set from its folder, files as they are."""
 
-    def open_image(image: MediaOrPath) -> Image.Image:
+    def open_image(image: StoredImage) -> Image.Image:
         if isinstance(image, Media):
             if media is None:
                 raise SnellenError(f"{image.path}: an image of an item set, without its folder")
@@ -71,14 +71,14 @@ class TowerReader:
     dtype: torch.dtype = torch.float32
     batch: int = SAMPLE
 
-    def pixels(self, images: Sequence[MediaOrPath]) -> torch.Tensor:
+    def pixels(self, images: Sequence[StoredImage]) -> torch.Tensor:
         """Images -> float32 (n, 3, side, side). Before a GPU several are read side by side, or it would wait."""
         if self.device == "cpu":
             return pixels_of(self.tower, [self.open_image(image) for image in images])
         rows = _readers().map(lambda image: pixels_of(self.tower, [self.open_image(image)]), images)
         return torch.cat(list(rows))
 
-    def tokens(self, images: Sequence[MediaOrPath]) -> torch.Tensor:
+    def tokens(self, images: Sequence[StoredImage]) -> torch.Tensor:
         """Images -> (n, tokens, width), on the device: what a head in training reads of the pixels."""
         tower, model = find_tower(self.tower), load_tower(self.tower, self.device)
         with reduced(self.device, self.dtype):
@@ -108,7 +108,7 @@ class TokenCache:
         self._places: dict[str, Any] = {}
         self._index(self.root.glob("*.safetensors"))
 
-    def prepare(self, images: Iterable[MediaOrPath], tick: Callable[[], None] = lambda: None) -> None:
+    def prepare(self, images: Iterable[StoredImage], tick: Callable[[], None] = lambda: None) -> None:
         """Compute and keep what is not kept yet. Raises SnellenError where the disk is full; what is kept stays."""
         by_name = {image_name(image): image for image in images}
         missing = [name for name in by_name if name not in self._places]
@@ -123,7 +123,7 @@ class TokenCache:
             write_tensors(path, tensors, {"tower": self.fingerprint})
             self._index([path])
 
-    def read(self, images: Sequence[MediaOrPath]) -> torch.Tensor:
+    def read(self, images: Sequence[StoredImage]) -> torch.Tensor:
         """Tokens (n, tokens, width) of images that were prepared."""
         names = [image_name(image) for image in images]
         return torch.stack([self._places[name].get_tensor(name) for name in names])
@@ -139,12 +139,12 @@ class TokenCache:
             self._places |= dict.fromkeys(shard.keys(), shard)
 
 
-def image_name(image: MediaOrPath) -> str:
+def image_name(image: StoredImage) -> str:
     """SHA-256 of an image's bytes."""
     return image.sha256 if isinstance(image, Media) else file_sha256(image)
 
 
-def image_mark(image: MediaOrPath) -> str:
+def image_mark(image: StoredImage) -> str:
     """What tells an image from others cheaply: its SHA-256 where that is known, else name and size of the file."""
     if isinstance(image, Media):
         return image.sha256
@@ -163,7 +163,7 @@ class Choice:
     read_seconds: float
 
 
-def choose_source(reader: TowerReader, cache: TokenCache, images: Sequence[MediaOrPath], passes: int) -> Choice:
+def choose_source(reader: TowerReader, cache: TokenCache, images: Sequence[StoredImage], passes: int) -> Choice:
     """Live or cached, by the time that some images take: caching can lose where the tower is quick and disks slow.
 
     With a single pass nothing is gained by keeping.

@@ -15,8 +15,8 @@ import torch
 from pydantic import ValidationError
 
 from snellen.core.errors import SnellenError
-from snellen.core.files import write_text
-from snellen.core.schemas import Card, parse_card
+from snellen.core.storage.files import write_text
+from snellen.core.storage.schemas import Card, parse_card
 from snellen.subjects.checkpoints import for_inference
 from snellen.subjects.heads.composition import compose
 from snellen.subjects.heads.conversations import Wording

@@ -18,7 +18,7 @@ from snellen.core.hashing import digest
 from snellen.core.item import Media, Montage
 from snellen.core.subject import TrainingExample
 from snellen.subjects.checkpoints import device_name
-from snellen.subjects.heads.conversations import Conversation, MediaOrPath, Turn
+from snellen.subjects.heads.conversations import Conversation, StoredImage, Turn
 from snellen.subjects.heads.features import (
     Choice,
     ImageOpener,
@@ -66,7 +66,7 @@ def conversation_of(example: TrainingExample) -> Conversation:
 
     Raises SnellenError for what is asked in several calls, or shown in a montage or a video.
     """
-    name, parts = example.view.item_id, list[str | MediaOrPath]()
+    name, parts = example.view.item_id, list[str | StoredImage]()
     if example.prompt is None:
         raise SnellenError(f"{name}: is asked in several calls, which heads are not trained on")
     for part in example.prompt.parts:

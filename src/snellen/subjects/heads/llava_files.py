@@ -15,8 +15,8 @@ from typing import Literal
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from snellen.core.errors import SnellenError, refuse_problems
-from snellen.core.files import write_text
-from snellen.core.user_files import read_bytes
+from snellen.core.storage.files import write_text
+from snellen.core.storage.user_files import read_bytes
 from snellen.subjects.heads.conversations import Conversation, Turn
 
 MARK = "<image>"

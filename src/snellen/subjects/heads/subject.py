@@ -13,12 +13,12 @@ import numpy as np
 from snellen.core.condition import near
 from snellen.core.errors import CallFailed, SnellenError
 from snellen.core.item import Item, Montage
-from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply
+from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import Base, SubjectCard
 from snellen.subjects.chat.batching import Batches
 from snellen.subjects.checkpoints import first_line
-from snellen.subjects.heads.conversations import Conversation, MediaOrPath, Turn
+from snellen.subjects.heads.conversations import Conversation, StoredImage, Turn
 from snellen.subjects.heads.tower import Tower
 from snellen.subjects.heads.towers import find_tower
 from snellen.subjects.loading import import_extra
@@ -67,7 +67,7 @@ class HeadSubject(Base):
         )
 
 
-def _parts(parts: Sequence[Any]) -> tuple[str | MediaOrPath, ...]:
+def _parts(parts: Sequence[Any]) -> tuple[str | StoredImage, ...]:
     if any(isinstance(part, Montage) for part in parts):
         raise SnellenError("a montage reached a head; images are laid out before they are sent")
     return tuple(parts)

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from snellen.core.errors import SnellenError
-from snellen.core.files import all_or_nothing
+from snellen.core.storage.files import all_or_nothing
 
 
 def write_tensors(path: Path, tensors: Mapping[str, torch.Tensor], facts: Mapping[str, Any]) -> None:

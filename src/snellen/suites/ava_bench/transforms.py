@@ -18,7 +18,7 @@ from PIL import Image, ImageDraw
 
 from snellen.core.errors import SnellenError
 from snellen.core.item import Affine, Box, Mark, Media, View
-from snellen.core.media import MediaFolder
+from snellen.core.storage.media import MediaFolder
 
 PADDING_RGB = (124, 120, 111)
 """Mean over the image processors of nine models (appendix A.2, localization and recognition)."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from snellen.presentation.controls import IMAGES, LAYOUT, ORDER, PROMPT, SHEET
-from snellen.suites.combo import alignment, categories, perception
+from snellen.suites.combo.questions import alignment, categories, perception
 
 AXES = (*perception.AXES, SHEET, *categories.AXES, LAYOUT, ORDER, PROMPT, IMAGES)
 TASKS = {task.id: task for task in (*perception.TASKS, *alignment.TASKS, *categories.TASKS)}

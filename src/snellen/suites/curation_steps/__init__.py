@@ -14,8 +14,8 @@ import numpy as np
 
 from snellen.core.condition import Condition, Value
 from snellen.core.item import AnswerKind, Item, Part, View
-from snellen.core.media import MediaFolder
 from snellen.core.score import Metric, Protocol
+from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import SubjectCard
 from snellen.core.suite import Method, Suite, Task, Transform, ViewContext, read_suite_card
 from snellen.presentation.methods import OneByOne

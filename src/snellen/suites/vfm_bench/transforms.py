@@ -16,8 +16,8 @@ from PIL import Image, ImageDraw
 
 from snellen.core.errors import SnellenError
 from snellen.core.item import Box, Demo, Item, Media, View
-from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
+from snellen.core.storage.media import MediaFolder
 from snellen.core.suite import ViewContext
 from snellen.suites.vfm_bench import prompts
 

@@ -12,7 +12,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from snellen.core.errors import SnellenError
 from snellen.core.item import Affine, Box, Item, Media, View
-from snellen.core.media import MediaFolder
+from snellen.core.storage.media import MediaFolder
 from snellen.core.suite import ViewContext
 
 ROWS, COLUMNS = 6, 6

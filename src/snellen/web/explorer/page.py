@@ -13,8 +13,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from snellen.core import files
 from snellen.core.errors import SnellenError
+from snellen.core.storage import files
 from snellen.reports.writing import EXPLORER, Companion
 from snellen.web.explorer.content import explorer_content
 from snellen.web.explorer.specs import score_by_measure

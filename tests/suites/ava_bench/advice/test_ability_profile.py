@@ -10,8 +10,8 @@ import pytest
 
 from snellen.analysis.rankings import ScoreMatrix
 from snellen.core.errors import SnellenError
-from snellen.core.itemset import write_itemset
 from snellen.core.response import Response
+from snellen.core.storage.itemset import write_itemset
 from snellen.curation.results import StepResult
 from snellen.suites.ava_bench.abilities import ABILITIES
 from snellen.suites.ava_bench.advice.ability_profile import (

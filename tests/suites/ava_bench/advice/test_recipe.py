@@ -16,11 +16,11 @@ from PIL import Image
 from snellen.analysis.section import ReportSection
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item
-from snellen.core.itemset import ItemSet, read_itemset
-from snellen.core.media import MediaFolder
+from snellen.core.storage.itemset import ItemSet, read_itemset
+from snellen.core.storage.media import MediaFolder
 from snellen.core.suite import BuildOptions
 from snellen.curation.queues import write_queue
-from snellen.exam import run as ask
+from snellen.exam.run import run as ask
 from snellen.suites import SUITES
 from snellen.suites.ava_bench.advice.recipe import SHEET, Questions
 from snellen.suites.ava_bench.advice.user_questions import read_rows, with_images

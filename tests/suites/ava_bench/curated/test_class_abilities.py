@@ -17,8 +17,8 @@ from PIL import Image
 
 pytest.importorskip("av", reason="the extra 'video' is not installed")
 
-from snellen.core.itemset import ItemSet
 from snellen.core.seeds import stream
+from snellen.core.storage.itemset import ItemSet
 from snellen.core.suite import BuildOptions
 from snellen.curation.rules import Caps
 from snellen.stimuli.video import write_video

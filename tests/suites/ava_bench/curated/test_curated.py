@@ -15,8 +15,8 @@ import pytest
 from PIL import Image
 
 from snellen.core.errors import SnellenError
-from snellen.core.itemset import ItemSet, read_itemset
 from snellen.core.seeds import stream
+from snellen.core.storage.itemset import ItemSet, read_itemset
 from snellen.core.suite import BuildOptions
 from snellen.curation.rules import Caps
 from snellen.suites.ava_bench.abilities import localization

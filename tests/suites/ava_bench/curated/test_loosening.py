@@ -9,7 +9,7 @@ import pytest
 
 from snellen.core.errors import SnellenError
 from snellen.core.suite import BuildOptions
-from snellen.exam import build
+from snellen.exam.items import build
 from snellen.suites.ava_bench import SUITE
 from snellen.suites.ava_bench.curated.recipe import Curated
 from tests.suites.ava_bench.curated.test_curated import lvis

@@ -12,12 +12,12 @@ import yaml
 from PIL import Image
 
 from snellen.core.errors import SnellenError
-from snellen.core.itemset import ItemSet
 from snellen.core.seeds import stream
+from snellen.core.storage.itemset import ItemSet
 from snellen.core.suite import BuildOptions
 from snellen.curation.queues import write_queue
 from snellen.curation.rules import Caps
-from snellen.exam import run
+from snellen.exam.run import run
 from snellen.suites.ava_bench.candidates.choices import read_choices
 from snellen.suites.ava_bench.candidates.rules import Rules
 from snellen.suites.ava_bench.curated.recipe import Curated

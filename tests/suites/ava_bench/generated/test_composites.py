@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from snellen.core.item import Item
-from snellen.core.itemset import ItemSet
+from snellen.core.storage.itemset import ItemSet
 from snellen.core.suite import BuildOptions
-from snellen.exam import run
+from snellen.exam.run import run
 from snellen.stimuli.scenes import COLOURS
 from snellen.stimuli.scenes.shapes import place_mesh, unit_mesh
 from snellen.suites.ava_bench.abilities import ABILITIES, counting_by_colour

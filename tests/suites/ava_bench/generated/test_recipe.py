@@ -14,10 +14,10 @@ import pytest
 
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item
-from snellen.core.itemset import ItemSet
-from snellen.core.media import MediaFolder
+from snellen.core.storage.itemset import ItemSet
+from snellen.core.storage.media import MediaFolder
 from snellen.core.suite import BuildOptions
-from snellen.exam import run
+from snellen.exam.run import run
 from snellen.stimuli.render.toy import toy_image
 from snellen.stimuli.scenes import COLOURS, RenderSpec, truth
 from snellen.stimuli.scenes.raster import project

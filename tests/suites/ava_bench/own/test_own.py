@@ -11,12 +11,12 @@ import pytest
 from PIL import Image
 
 from snellen.core.errors import SnellenError
-from snellen.core.itemset import ItemSet
+from snellen.core.storage.itemset import ItemSet
 from snellen.core.suite import BuildOptions
 from snellen.datasets.inventory import Note
 from snellen.datasets.own_boxes import OwnBoxes, read_colour
 from snellen.datasets.sample import Sample
-from snellen.exam import run
+from snellen.exam.run import run
 from snellen.suites.ava_bench.own.recipe import Own
 from tests.cli.conftest import Command, snellen  # noqa: F401  # the fixture
 from tests.helpers.own_images import BOX_CLASSES, boxed_images, write_coco, write_table, write_voc, write_yolo

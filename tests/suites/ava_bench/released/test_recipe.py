@@ -20,8 +20,8 @@ from snellen.core.condition import parse_conditions
 from snellen.core.errors import MAX_LISTED_PROBLEMS, SnellenError
 from snellen.core.hashing import sha256
 from snellen.core.item import Item
-from snellen.core.itemset import ItemSet, read_itemset
-from snellen.core.media import MediaFolder
+from snellen.core.storage.itemset import ItemSet, read_itemset
+from snellen.core.storage.media import MediaFolder
 from snellen.core.suite import BuildOptions, ViewContext
 from snellen.suites.ava_bench import prompts
 from snellen.suites.ava_bench.abilities import ABILITIES

@@ -14,8 +14,8 @@ from snellen.analysis.section import ReportSection
 from snellen.core.condition import parse_conditions
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item
-from snellen.core.itemset import ItemSet, write_itemset
-from snellen.core.media import MediaFolder
+from snellen.core.storage.itemset import ItemSet, write_itemset
+from snellen.core.storage.media import MediaFolder
 from snellen.core.suite import ViewContext
 from snellen.runs.ask import ask
 from snellen.runs.plan import Plan

@@ -12,10 +12,10 @@ from snellen.analysis.run_view import main_arms
 from snellen.analysis.section import ReportSection, Run
 from snellen.core.condition import parse_conditions
 from snellen.core.item import Item
-from snellen.core.itemset import ItemSet, ItemSetCard
-from snellen.core.media import MediaFolder
 from snellen.core.response import Response
-from snellen.core.runfolder import ArmCard, RunCard
+from snellen.core.storage.itemset import ItemSet, ItemSetCard
+from snellen.core.storage.media import MediaFolder
+from snellen.core.storage.runfolder import ArmCard, RunCard
 from snellen.runs.score import score
 from snellen.suites.ava_bench import report_sections
 from snellen.suites.ava_bench.abilities.counting import counting_item

@@ -11,15 +11,16 @@ import pytest
 from snellen.core.condition import parse_conditions
 from snellen.core.errors import SnellenError
 from snellen.core.item import Montage
-from snellen.core.itemset import ItemSet
-from snellen.core.media import MediaFolder
+from snellen.core.storage.itemset import ItemSet
+from snellen.core.storage.media import MediaFolder
 from snellen.core.suite import BuildOptions
-from snellen.exam import build, run
+from snellen.exam.items import build
+from snellen.exam.run import run
 from snellen.stimuli.transforms.montage import lay_out
 from snellen.suites.combo import SUITE
-from snellen.suites.combo.alignment import IMG2TEXT, natural_categories
 from snellen.suites.combo.curated.natural_votes import NONE_FITS
 from snellen.suites.combo.curated.pair_comparisons import CategoryPair, category_pairs, choose_comparisons
+from snellen.suites.combo.questions.alignment import IMG2TEXT, natural_categories
 from snellen.suites.curation_steps import SUITE as STEPS
 from snellen.web.building import build_study
 from snellen.web.design import read_design

@@ -12,7 +12,8 @@ from snellen.core.seeds import stream
 from snellen.stimuli.scenes import joints, truth
 from snellen.stimuli.scenes.raster import project
 from snellen.stimuli.scenes.shapes import place_mesh, unit_mesh
-from snellen.suites.combo.alignment import (
+from snellen.suites.combo.generated.objects import natural_spec
+from snellen.suites.combo.questions.alignment import (
     DISTRACTORS,
     NaturalCategory,
     joint_of,
@@ -21,7 +22,6 @@ from snellen.suites.combo.alignment import (
     option_sets,
     similar,
 )
-from snellen.suites.combo.generated.objects import natural_spec
 
 CATEGORIES = natural_categories().categories
 NAMES = [category.name for category in CATEGORIES]

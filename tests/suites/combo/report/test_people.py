@@ -9,12 +9,13 @@ import pytest
 
 from snellen.analysis.cells import percent_interval, share_cell
 from snellen.core.errors import SnellenError
-from snellen.core.itemset import ItemSet, read_itemset
 from snellen.core.response import Response
-from snellen.core.runfolder import read_responses
+from snellen.core.storage.itemset import ItemSet, read_itemset
+from snellen.core.storage.runfolder import read_responses
 from snellen.core.suite import BuildOptions
-from snellen.exam import build, run
-from snellen.judging import judge
+from snellen.exam.items import build
+from snellen.exam.judge import judge
+from snellen.exam.run import run
 from snellen.reports.loading import load_run, registered, with_inputs
 from snellen.runs.gate import open_run_items
 from snellen.runs.judgements import (

@@ -20,8 +20,8 @@ from PIL import Image
 
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item, Media
-from snellen.core.itemset import ItemSet
 from snellen.core.seeds import stream
+from snellen.core.storage.itemset import ItemSet
 from snellen.core.suite import BuildOptions
 from snellen.curation.draws import Reservoir
 from snellen.curation.ledger import Ledger
@@ -29,7 +29,7 @@ from snellen.curation.queues import write_queue
 from snellen.datasets.declarations.nature import HIDDEN, OPEN
 from snellen.datasets.image_files import ImageFile
 from snellen.datasets.sample import Annotation, Sample
-from snellen.exam import run
+from snellen.exam.run import run
 from snellen.suites.vfm_bench.curated.difficulty import difficult
 from snellen.suites.vfm_bench.curated.episodes import episode_items
 from snellen.suites.vfm_bench.curated.images import ClassImage, Concept, ConceptTask, draw_records

@@ -13,9 +13,10 @@ import pytest
 
 from snellen.core.errors import SnellenError
 from snellen.core.item import ReplySpec
-from snellen.core.itemset import ItemSet
+from snellen.core.storage.itemset import ItemSet
 from snellen.core.suite import BuildOptions
-from snellen.exam import build, run
+from snellen.exam.items import build
+from snellen.exam.run import run
 from snellen.scoring.answers import read_answer
 from snellen.stimuli.scenes import Camera, Solid, truth
 from snellen.stimuli.scenes.raster import project

@@ -14,9 +14,9 @@ from PIL import Image
 
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item
-from snellen.core.itemset import ItemSet, read_itemset
+from snellen.core.storage.itemset import ItemSet, read_itemset
 from snellen.core.suite import BuildOptions
-from snellen.exam import run
+from snellen.exam.run import run
 from snellen.suites.vfm_bench.own.recipe import Own
 from tests.cli.conftest import Command, snellen  # noqa: F401  # the fixture
 from tests.helpers.own_images import class_folders, draw_image

@@ -17,7 +17,7 @@ from PIL import Image
 
 from snellen.core.errors import MAX_LISTED_PROBLEMS, SnellenError
 from snellen.core.item import Item
-from snellen.core.itemset import ItemSet, read_itemset
+from snellen.core.storage.itemset import ItemSet, read_itemset
 from snellen.core.suite import BuildOptions
 from snellen.suites.vfm_bench import prompts
 from snellen.suites.vfm_bench.items import TASK

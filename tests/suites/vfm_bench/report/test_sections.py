@@ -18,11 +18,11 @@ from snellen.analysis.section import ReportSection, Run
 from snellen.analysis.shot_curves import delta, eta
 from snellen.core.condition import parse_conditions
 from snellen.core.item import Item, Media
-from snellen.core.itemset import ItemSet, ItemSetCard
-from snellen.core.media import MediaFolder
 from snellen.core.response import Response
-from snellen.core.runfolder import ArmCard, RunCard
 from snellen.core.seeds import stream
+from snellen.core.storage.itemset import ItemSet, ItemSetCard
+from snellen.core.storage.media import MediaFolder
+from snellen.core.storage.runfolder import ArmCard, RunCard
 from snellen.runs.score import score
 from snellen.suites.vfm_bench import SUITE
 from snellen.suites.vfm_bench.items import Episode, EpisodeClass, episode_item

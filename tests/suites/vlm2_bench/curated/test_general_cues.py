@@ -15,11 +15,11 @@ from PIL import Image
 
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item
-from snellen.core.itemset import ItemSet, read_itemset
 from snellen.core.seeds import stream
+from snellen.core.storage.itemset import ItemSet, read_itemset
 from snellen.core.suite import BuildOptions
 from snellen.curation.queues import write_queue
-from snellen.exam import run
+from snellen.exam.run import run
 from snellen.suites.vlm2_bench.curated.edit_pairs import read_edit_pairs
 from snellen.suites.vlm2_bench.curated.general_cues import STEPS, PairStep, parse_pair, read_screening
 from snellen.suites.vlm2_bench.curated.recipe import Curated

@@ -14,10 +14,10 @@ from PIL import Image
 
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item
-from snellen.core.itemset import ItemSet
 from snellen.core.seeds import stream
+from snellen.core.storage.itemset import ItemSet
 from snellen.core.suite import BuildOptions
-from snellen.exam import run
+from snellen.exam.run import run
 from snellen.suites.vlm2_bench.curated.people import scaled, selected
 from snellen.suites.vlm2_bench.curated.recipe import Curated
 from snellen.suites.vlm2_bench.items import sorted_pattern

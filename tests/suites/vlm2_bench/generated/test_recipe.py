@@ -17,10 +17,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from snellen.core.errors import SnellenError
-from snellen.core.itemset import ItemSet
 from snellen.core.seeds import stream
+from snellen.core.storage.itemset import ItemSet
 from snellen.core.suite import BuildOptions
-from snellen.exam import build, run
+from snellen.exam.items import build
+from snellen.exam.run import run
 from snellen.stimuli.scenes import Appearance, Camera, all_composites, truth
 from snellen.stimuli.video import frames_at, rate_times, uniform_times
 from snellen.suites import SUITES

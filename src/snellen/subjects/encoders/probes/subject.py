@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from snellen.core.item import Media, View
-from snellen.core.media import MediaFolder
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.sheet import answer_views
+from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import Subject, SubjectCard, TrainingExample, with_examples
 from snellen.subjects.encoders.patches import PatchCache
 from snellen.subjects.encoders.probes.answers import Answers, Form, Unanswerable, fit_answers, form_of

@@ -17,7 +17,7 @@ from snellen.core.colour import srgb_to_lab
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
 from snellen.core.item import Item
-from snellen.core.item_rows import FROM_PIXELS
+from snellen.core.storage.item_rows import FROM_PIXELS
 from snellen.curation.draws import grouped
 from snellen.datasets.sample import Sample
 from snellen.suites.ava_bench.abilities.ability import Ability, ReleasedForm

@@ -18,15 +18,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from snellen.core import files
 from snellen.core.condition import near
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
 from snellen.core.item import Item, ReplySpec
-from snellen.core.itemset import ItemSet, prune_media, refuse_existing, write_itemset
-from snellen.core.media import MediaFolder
 from snellen.core.plain_text import no_formula
 from snellen.core.seeds import stream
+from snellen.core.storage import files
+from snellen.core.storage.itemset import ItemSet, prune_media, refuse_existing, write_itemset
+from snellen.core.storage.media import MediaFolder
 from snellen.core.suite import BuildOptions
 from snellen.curation.results import read_step_result
 from snellen.curation.review import REVIEW_COLUMNS, read_review

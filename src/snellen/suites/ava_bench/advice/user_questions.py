@@ -12,8 +12,8 @@ from typing import Any
 
 from snellen.core.errors import SnellenError
 from snellen.core.item import Media
-from snellen.core.media import MediaFolder
-from snellen.core.user_files import read_text
+from snellen.core.storage.media import MediaFolder
+from snellen.core.storage.user_files import read_text
 from snellen.suites.ava_bench.advice.ability_profile import UserQuestion
 
 FORM = (

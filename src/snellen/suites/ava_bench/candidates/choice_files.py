@@ -19,8 +19,8 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 
 from snellen.core.condition import near
 from snellen.core.errors import SnellenError
-from snellen.core.user_files import MAX_YAML_BYTES, read_text
-from snellen.core.user_yaml import parse_yaml
+from snellen.core.storage.user_files import MAX_YAML_BYTES, read_text
+from snellen.core.storage.user_yaml import parse_yaml
 from snellen.suites.ava_bench.candidates.datasets import TASKS_OF_DATASET
 from snellen.suites.ava_bench.items import EMOTIONS, ORIENTATIONS
 

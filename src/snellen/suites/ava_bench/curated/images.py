@@ -12,7 +12,7 @@ from PIL import Image
 
 from snellen.core.errors import SnellenError
 from snellen.core.item import Box, Media
-from snellen.core.media import MediaFolder
+from snellen.core.storage.media import MediaFolder
 from snellen.datasets.hub_tables import reading_order
 from snellen.datasets.image_files import VideoFrame
 from snellen.stimuli.video import frame_at_share

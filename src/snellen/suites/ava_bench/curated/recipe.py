@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import Any
 
 from snellen.compute import Progress
-from snellen.core import files
 from snellen.core.condition import refuse_unknown
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
 from snellen.core.item import Item, Split
-from snellen.core.itemset import ItemSet, prune_media, refuse_existing, write_itemset
-from snellen.core.media import MediaFolder
+from snellen.core.storage import files
+from snellen.core.storage.itemset import ItemSet, prune_media, refuse_existing, write_itemset
+from snellen.core.storage.media import MediaFolder
 from snellen.core.suite import BuildOptions
 from snellen.curation.ledger import ANY_TASK
 from snellen.curation.rules import changed_rules, in_words, read_rules

@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import Any
 
 from snellen.compute import Progress
-from snellen.core import files
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
 from snellen.core.item import Item, Media, Split
-from snellen.core.itemset import ItemSet, prune_media, refuse_existing, write_itemset
-from snellen.core.media import MediaFolder
+from snellen.core.storage import files
+from snellen.core.storage.itemset import ItemSet, prune_media, refuse_existing, write_itemset
+from snellen.core.storage.media import MediaFolder
 from snellen.core.suite import BuildOptions, Settings
 from snellen.curation.ledger import ANY_TASK
 from snellen.curation.near_copies import listed, near_pairs, thumbnail

@@ -23,7 +23,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from snellen.core.errors import SnellenError
 from snellen.core.item import Split
-from snellen.core.user_files import read_text
+from snellen.core.storage.user_files import read_text
 from snellen.suites.ava_bench.abilities import ability_named
 from snellen.suites.ava_bench.abilities.ability import ReleasedForm
 

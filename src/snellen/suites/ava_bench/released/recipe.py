@@ -22,8 +22,8 @@ from snellen.compute import Progress
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import sha256
 from snellen.core.item import Item, Media, Option, Split
-from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
+from snellen.core.storage.media import MediaFolder
 from snellen.core.suite import BuildOptions
 from snellen.curation.released import ReleasedItems, ReleasedRecipe
 from snellen.suites.ava_bench.abilities import ABILITIES, ability_named, names

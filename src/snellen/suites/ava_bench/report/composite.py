@@ -28,8 +28,8 @@ from snellen.analysis.run_view import (
 )
 from snellen.analysis.section import ReportSection, Run, protocol_of
 from snellen.core.errors import SnellenError
-from snellen.core.runfolder import ArmCard
 from snellen.core.seeds import stream
+from snellen.core.storage.runfolder import ArmCard
 from snellen.scoring.uncertainty import Paired, paired_difference
 from snellen.suites.ava_bench.abilities import ability_named, composites, names
 from snellen.suites.ava_bench.abilities.ability import FirstPartAlone

@@ -13,8 +13,8 @@ from snellen.analysis.cells import DASH
 from snellen.analysis.plots import MAX_SERIES
 from snellen.analysis.run_view import examined, main_metric, mean_chance, result_rows, row_of, scored, scored_tasks
 from snellen.analysis.section import ReportSection, Run
-from snellen.core.runfolder import ArmCard
 from snellen.core.score import Metric
+from snellen.core.storage.runfolder import ArmCard
 from snellen.suites.ava_bench.published import COLUMNS
 from snellen.suites.ava_bench.report import figures
 

@@ -30,8 +30,8 @@ from snellen.analysis.run_view import (
     scored_tasks,
 )
 from snellen.analysis.section import ReportSection, Run, protocol_of
-from snellen.core.runfolder import ArmCard
 from snellen.core.seeds import stream
+from snellen.core.storage.runfolder import ArmCard
 from snellen.suites.ava_bench.abilities import composites
 from snellen.suites.ava_bench.published import COLUMNS, TRAINING_ITEMS
 from snellen.suites.ava_bench.report import balance, composite, figures

@@ -18,7 +18,7 @@ from snellen.analysis.run_view import (
     scored,
 )
 from snellen.analysis.section import ReportSection, Run
-from snellen.core.runfolder import ArmCard
+from snellen.core.storage.runfolder import ArmCard
 from snellen.suites.ava_bench.abilities import ability_named
 from snellen.suites.ava_bench.report import figures
 

@@ -11,11 +11,12 @@ from collections.abc import Sequence
 
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item, Option
-from snellen.core.itemset import ItemSet
+from snellen.core.storage.itemset import ItemSet
 from snellen.curation.results import DECISION
 from snellen.curation.steps import step_item, table_provenance
-from snellen.suites.combo import alignment, prompts
+from snellen.suites.combo import prompts
 from snellen.suites.combo.items import SUITE
+from snellen.suites.combo.questions import alignment
 
 NONE_FITS = "none of these"
 FITS, FITS_NOT = "fits", "does not fit"

@@ -13,14 +13,15 @@ import numpy as np
 
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item, Media, Montage, Option
-from snellen.core.itemset import ItemSet
-from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
+from snellen.core.storage.itemset import ItemSet
+from snellen.core.storage.media import MediaFolder
 from snellen.curation.results import DECISION
 from snellen.curation.steps import step_item, table_provenance
 from snellen.stimuli.transforms.montage import lay_out
-from snellen.suites.combo import categories, prompts
+from snellen.suites.combo import prompts
 from snellen.suites.combo.items import STREAMS, SUITE
+from snellen.suites.combo.questions import categories
 
 PAPER_COUNT = 40
 """Comparisons of one participant (appendix C.3)."""

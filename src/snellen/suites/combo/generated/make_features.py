@@ -20,17 +20,17 @@ from PIL import Image
 from threadpoolctl import threadpool_limits
 
 from snellen.compute import Progress
-from snellen.core import files
 from snellen.core.hashing import digest
-from snellen.core.home import home
 from snellen.core.seeds import stream
+from snellen.core.storage import files
+from snellen.core.storage.home import home
 from snellen.stimuli.render import RenderSettings, render_images, renderer_info
 from snellen.stimuli.render.engine import QUALITIES
 from snellen.subjects.encoders import load_encoder
-from snellen.suites.combo.categories import MIN_OBJECTS, reference_pairs
 from snellen.suites.combo.difficulty import ENCODER, Floats, separation
 from snellen.suites.combo.generated.objects import object_spec
 from snellen.suites.combo.items import STREAMS, SUITE, VERSION
+from snellen.suites.combo.questions.categories import MIN_OBJECTS, reference_pairs
 from snellen.suites.combo.space import Mask
 
 OBJECTS, SIZE_PX, PCA, PAIRS, WHOLE_PAIRS = 9504, (160, 120), 64, 1000, 50

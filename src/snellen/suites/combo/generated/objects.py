@@ -5,8 +5,8 @@ from __future__ import annotations
 from snellen.core.seeds import seed_of, stream
 from snellen.core.suite import SIZE_PX
 from snellen.stimuli.scenes import RenderSpec, chain, clear_camera, composite, composite_scene, turn
-from snellen.suites.combo.alignment import NaturalCategory, dressed
 from snellen.suites.combo.items import STREAMS, SUITE
+from snellen.suites.combo.questions.alignment import NaturalCategory, dressed
 
 VIEWS = 20
 """Random views of each object (section 3.1)."""

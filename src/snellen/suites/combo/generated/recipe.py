@@ -18,12 +18,12 @@ from snellen.compute import Progress
 from snellen.core.condition import refuse_unknown
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
-from snellen.core.home import home
 from snellen.core.item import Item, Media, Split
-from snellen.core.itemset import ItemSet, refuse_existing, write_itemset
 from snellen.core.least_px import least_px_notes, with_least_px
-from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
+from snellen.core.storage.home import home
+from snellen.core.storage.itemset import ItemSet, refuse_existing, write_itemset
+from snellen.core.storage.media import MediaFolder
 from snellen.core.suite import BuildOptions, Settings
 from snellen.stimuli.render import (
     RenderSettings,
@@ -36,8 +36,6 @@ from snellen.stimuli.render import (
 )
 from snellen.stimuli.scenes import RenderSpec, all_composites
 from snellen.stimuli.scenes.extents import least_extent_px
-from snellen.suites.combo import alignment, categories, perception
-from snellen.suites.combo.categories import OBJECTS_A_RULE, Pair, Rule
 from snellen.suites.combo.difficulty import (
     LEVELS,
     Features,
@@ -49,6 +47,8 @@ from snellen.suites.combo.difficulty import (
 )
 from snellen.suites.combo.generated.objects import VIEWS, natural_spec, object_spec, view_of
 from snellen.suites.combo.items import STREAMS, SUITE
+from snellen.suites.combo.questions import alignment, categories, perception
+from snellen.suites.combo.questions.categories import OBJECTS_A_RULE, Pair, Rule
 from snellen.suites.combo.space import table
 from snellen.suites.combo.tasks import TASKS
 

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from snellen.analysis.run_view import Arm, examined_rows, ordered_levels
 from snellen.analysis.section import ReportSection
-from snellen.core.itemset import ItemSet
-from snellen.suites.combo import perception
+from snellen.core.storage.itemset import ItemSet
+from snellen.suites.combo.questions import perception
 from snellen.suites.combo.report import figures
 from snellen.suites.combo.space import values
 

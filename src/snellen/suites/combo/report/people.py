@@ -16,11 +16,11 @@ import pandas as pd
 from snellen.analysis.cells import percent_interval, share_cell
 from snellen.analysis.section import ReportSection, Run
 from snellen.core.item import Item
-from snellen.core.itemset import ItemSet
 from snellen.core.seeds import stream
+from snellen.core.storage.itemset import ItemSet
 from snellen.curation.results import StepResult, check_about, read_step_results
 from snellen.scoring.crossed import crossed_interval
-from snellen.suites.combo import categories
+from snellen.suites.combo.questions import categories
 from snellen.suites.combo.report.studies import Side, agreement
 from snellen.suites.combo.scoring import MANUAL, MISTAKES
 

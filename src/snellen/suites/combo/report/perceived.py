@@ -14,14 +14,14 @@ from functools import cache
 from typing import Any
 
 from snellen.analysis.section import Run
-from snellen.core import files
 from snellen.core.item import Item, ReplySpec
-from snellen.core.parts import read_exchanges
 from snellen.core.response import Response
+from snellen.core.storage import files
+from snellen.core.storage.parts import read_exchanges
 from snellen.scoring.answers import read_answer, read_json_objects
 from snellen.stimuli.scenes import DIMENSIONS
-from snellen.suites.combo import categories
-from snellen.suites.combo.perception import names
+from snellen.suites.combo.questions import categories
+from snellen.suites.combo.questions.perception import names
 from snellen.suites.combo.space import values
 
 

@@ -28,15 +28,15 @@ from snellen.analysis.run_view import (
     scored,
 )
 from snellen.analysis.section import ReportSection, Run
-from snellen.core.runfolder import ArmCard
 from snellen.core.seeds import stream
+from snellen.core.storage.runfolder import ArmCard
 from snellen.core.subject import is_simulated
 from snellen.scoring.uncertainty import Paired, paired_difference
 from snellen.stimuli.scenes import DIMENSIONS
-from snellen.suites.combo import alignment, categories, perception
 from snellen.suites.combo.curated.pair_comparisons import PAPER_COUNT
 from snellen.suites.combo.difficulty import LEVELS
 from snellen.suites.combo.published import TABLE_2_QUESTIONS
+from snellen.suites.combo.questions import alignment, categories, perception
 from snellen.suites.combo.report import figures
 from snellen.suites.combo.report.confusions import confusions
 from snellen.suites.combo.report.people import comparisons, people_sections

@@ -11,7 +11,7 @@ from snellen.analysis.cells import percent_interval
 from snellen.analysis.people import is_study, people_interval
 from snellen.analysis.run_view import Arm, main_metric, score_rows
 from snellen.analysis.section import Run
-from snellen.suites.combo import alignment
+from snellen.suites.combo.questions import alignment
 from snellen.suites.combo.report.studies import without_best_and_worst
 
 MIN_PEOPLE = 3

@@ -10,9 +10,9 @@ from pathlib import Path
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
 from snellen.core.item import Item
-from snellen.core.itemset import ItemSet
 from snellen.core.response import Response
-from snellen.core.runfolder import read_run_card
+from snellen.core.storage.itemset import ItemSet
+from snellen.core.storage.runfolder import read_run_card
 from snellen.curation.ledger import ANY_SOURCE, Ledger
 from snellen.curation.results import StepResult, read_step_results
 from snellen.scoring.answers import read_answer

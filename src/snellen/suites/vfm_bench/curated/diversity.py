@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from snellen.compute import Progress
 from snellen.core.item import Item, Media
-from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
+from snellen.core.storage.media import MediaFolder
 from snellen.curation.draws import equal_shares
 from snellen.suites.vfm_bench.items import INDUSTRIES, STREAMS, SUITE
 

@@ -13,8 +13,8 @@ from typing import NamedTuple
 from snellen.core.errors import SnellenError
 from snellen.core.item import Box, Media
 from snellen.core.item_checks import size_fault
-from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
+from snellen.core.storage.media import MediaFolder
 from snellen.curation.draws import Reservoir
 from snellen.curation.ledger import ANY_SOURCE, Ledger
 from snellen.curation.near_copies import is_turned, thumbnail

@@ -23,8 +23,8 @@ from snellen.compute import Progress
 from snellen.core.condition import refuse_unknown
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item
-from snellen.core.itemset import ItemSet, media_digest, prune_media, refuse_existing, write_itemset
-from snellen.core.media import MediaFolder
+from snellen.core.storage.itemset import ItemSet, media_digest, prune_media, refuse_existing, write_itemset
+from snellen.core.storage.media import MediaFolder
 from snellen.core.suite import BuildOptions
 from snellen.curation.ledger import Ledger
 from snellen.curation.rules import read_rules

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from snellen.core.annotations import Annotations
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item, Media
-from snellen.core.itemset import ItemSet
+from snellen.core.storage.itemset import ItemSet
 from snellen.curation.results import StepResult, check_about, make_table, read_step_result
 from snellen.curation.review import Verdicts, read_review, verdicts_of
 from snellen.curation.steps import ITEMS, Argument, Stage, Step, step_item, table_provenance

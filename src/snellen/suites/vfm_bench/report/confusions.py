@@ -14,7 +14,7 @@ from snellen.analysis.cells import percent
 from snellen.analysis.run_view import examined
 from snellen.analysis.section import ReportSection, Run
 from snellen.core.item import Item, Media
-from snellen.core.itemset import ItemSet
+from snellen.core.storage.itemset import ItemSet
 from snellen.suites.vfm_bench.report import figures
 from snellen.suites.vfm_bench.report.shot_series import ShotSeries
 

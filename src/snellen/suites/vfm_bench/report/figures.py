@@ -30,7 +30,7 @@ from snellen.analysis.plots import (
 from snellen.analysis.run_view import examined
 from snellen.analysis.shot_curves import Interval
 from snellen.core.item import Media
-from snellen.core.media import MediaFolder
+from snellen.core.storage.media import MediaFolder
 from snellen.suites.vfm_bench.report.shot_series import Change, ShotGains
 
 if TYPE_CHECKING:

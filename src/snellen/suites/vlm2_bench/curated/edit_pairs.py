@@ -24,7 +24,7 @@ from typing import Any
 
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
-from snellen.core.user_files import read_text
+from snellen.core.storage.user_files import read_text
 
 FIELDS: Mapping[str, tuple[str, ...]] = {
     "id": ("id", "omni_edit_id", "img_id", "image_id"),

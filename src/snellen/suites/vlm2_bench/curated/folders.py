@@ -8,7 +8,7 @@ from pathlib import Path
 
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item, Media
-from snellen.core.media import MediaFolder
+from snellen.core.storage.media import MediaFolder
 from snellen.core.suite import BuildOptions
 from snellen.curation.results import StepResult
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
 from snellen.core.item import Demo, Item, Media, Option
-from snellen.core.media import MediaFolder
 from snellen.core.seeds import stream
+from snellen.core.storage.media import MediaFolder
 from snellen.core.suite import BuildOptions
 from snellen.curation.draws import proportional_shares, shuffled
 from snellen.curation.results import StepResult, construction_subjects

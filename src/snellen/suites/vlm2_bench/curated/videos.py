@@ -12,7 +12,7 @@ from snellen.compute import Progress
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest, sha256
 from snellen.core.item import Item, Media
-from snellen.core.media import MediaFolder
+from snellen.core.storage.media import MediaFolder
 from snellen.core.suite import BuildOptions
 from snellen.stimuli.video import JoinedVideo, add_video, frames_at, join_clips
 from snellen.suites.vlm2_bench.curated.folders import CuratedItems, folders_in, source_folder

@@ -7,7 +7,7 @@ from pathlib import Path
 from snellen.core.annotations import Annotations
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item, Media
-from snellen.core.itemset import ItemSet
+from snellen.core.storage.itemset import ItemSet
 from snellen.curation.results import StepResult, make_table
 from snellen.curation.steps import ITEMS, Argument, Step, step_item, table_provenance
 from snellen.suites.vlm2_bench.items import SUITE

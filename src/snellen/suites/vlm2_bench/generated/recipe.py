@@ -21,11 +21,11 @@ from PIL import Image
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import canonical
 from snellen.core.item import Item, Media
-from snellen.core.item_rows import recipe_name
-from snellen.core.itemset import ItemSet, refuse_existing, write_itemset
 from snellen.core.least_px import least_px_notes, with_least_px
-from snellen.core.media import MediaFolder
 from snellen.core.seeds import seed_of, stream
+from snellen.core.storage.item_rows import recipe_name
+from snellen.core.storage.itemset import ItemSet, refuse_existing, write_itemset
+from snellen.core.storage.media import MediaFolder
 from snellen.core.suite import BuildOptions
 from snellen.stimuli.render import Render, image_seconds, render_for_recipe, size_share
 from snellen.stimuli.scenes import Camera, RenderSpec, box_around, truth

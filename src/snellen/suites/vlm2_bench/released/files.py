@@ -20,10 +20,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from snellen.core import files
 from snellen.core.errors import SnellenError
 from snellen.core.item import Media
-from snellen.core.media import MediaFolder
+from snellen.core.storage import files
+from snellen.core.storage.media import MediaFolder
 from snellen.curation.released import read_json_lines
 from snellen.suites.vlm2_bench.released.records import (
     MODELS,

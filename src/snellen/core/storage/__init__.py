@@ -1,0 +1,1 @@
+"""Files: item sets, run folders, media, and what users write."""

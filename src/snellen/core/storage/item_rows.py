@@ -1,0 +1,83 @@
+"""What the rows of an item set say on every machine: rounded numbers, and a hash that names images by their recipes.
+
+The last digits of a float, and the pixels of a ray-traced image, depend on the processor and its libraries. Rows keep
+twelve significant digits. `rows_hash` puts in place of each rendered image the recipe that it was rendered from, and
+leaves out what an item says was measured in pixels (`FROM_PIXELS`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from snellen.core.hashing import ListDigest, digest
+from snellen.core.item import Item
+from snellen.core.storage import files
+
+JSON_FIELDS = ("answer", "factors", "measures", "regions", "latent", "provenance")
+"""Fields kept as JSON text, since their shape differs from suite to suite."""
+FROM_PIXELS = "from_pixels"
+"""Key of an item's provenance: the fields that were measured in the pixels of a rendered image."""
+DIGITS, DECIMALS = 12, 9
+"""Significant digits of a float in a row; decimals of a length, an angle or a colour in the recipe of an image."""
+_FILE = "image_recipes.parquet"
+_SCHEMA = pa.schema({"sha256": pa.string(), "recipe": pa.string()})
+
+
+def rounded(item: Item) -> Item:
+    """The item as it is written: every float of answer, measures, regions and latent to twelve significant digits."""
+    names = ("answer", "measures", "regions", "latent")
+    return replace(item, **{name: _changed(getattr(item, name), _significant) for name in names})
+
+
+def rows_hash(rows: Iterable[Mapping[str, Any]], image_recipes: Mapping[str, str]) -> str:
+    """Digest of everything decided, 64 hexadecimal digits; `rows` as stored, recipes as JSON text by SHA-256."""
+    names = {sha256: recipe_name(recipe) for sha256, recipe in image_recipes.items()}
+    rows_digest = ListDigest()
+    for row in rows:
+        cells = {name: json.loads(cell) if name in JSON_FIELDS else cell for name, cell in row.items()}
+        measured = cells["provenance"].get(FROM_PIXELS, ())
+        decided = {name: cell for name, cell in cells.items() if name not in measured}
+        rows_digest.add(_changed(decided, lambda text: names.get(text, text) if isinstance(text, str) else text))
+    return rows_digest.digest()
+
+
+def recipe_name(recipe: str) -> str:
+    """The digest of a recipe (JSON text), 64 hexadecimal digits; its floats count to nine decimals."""
+    return digest(_changed(json.loads(recipe), _decimal))
+
+
+def _significant(value: Any) -> Any:
+    return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
+
+
+def _decimal(value: Any) -> Any:
+    return round(value, DECIMALS) + 0.0 if isinstance(value, float) else value  # no -0.0
+
+
+def _changed(value: Any, change: Callable[[Any], Any]) -> Any:
+    """Data with `change` done to every name and every value that holds no others."""
+    if isinstance(value, Mapping):
+        return {change(key): _changed(part, change) for key, part in value.items()}
+    if type(value) in (list, tuple):
+        return type(value)(_changed(part, change) for part in value)
+    return change(value)
+
+
+def write_image_recipes(root: Path, items: Iterable[Item], image_recipes: Mapping[str, str]) -> None:
+    """Write the recipes of the images that the items show, as JSON text by SHA-256; nothing where there are none."""
+    shown = sorted({media.sha256 for item in items for media in item.media()} & image_recipes.keys())
+    if shown:
+        rows = [{"sha256": sha256, "recipe": image_recipes[sha256]} for sha256 in shown]
+        files.write_table(root / _FILE, files.table_of(rows, _SCHEMA))
+
+
+def read_image_recipes(root: Path) -> dict[str, str]:
+    """The recipes of a set's rendered images, as JSON text by SHA-256; none where there is no file of them."""
+    table = files.read_table(root / _FILE) if (root / _FILE).is_file() else _SCHEMA.empty_table()
+    return {str(row["sha256"]): str(row["recipe"]) for row in files.rows_of(table)}

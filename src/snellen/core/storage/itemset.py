@@ -1,0 +1,396 @@
+"""An item set on disk: `itemset.json` (card), `items.parquet`, `media/`. Built once, never edited.
+
+This module holds the schema; `docs/data-schema.md` tells it to people.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, fields
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from snellen.core.errors import SnellenError
+from snellen.core.hashing import ListDigest, digest
+from snellen.core.item import Demo, Item, Media, Option
+from snellen.core.item_checks import item_fault, media_fault
+from snellen.core.plain_text import printable
+from snellen.core.storage import files
+from snellen.core.storage.item_rows import JSON_FIELDS, rounded, rows_hash, write_image_recipes
+from snellen.core.storage.media import MediaFolder
+from snellen.core.storage.schemas import Card, parse_card
+from snellen.core.storage.user_files import MAX_CARD_BYTES, read_text
+
+_TEXT, _INT, _FLOAT = pa.string(), pa.int32(), pa.float64()
+_MEDIA = pa.list_(
+    pa.struct({"sha256": _TEXT, "kind": _TEXT, "format": _TEXT, "width": _INT, "height": _INT, "seconds": _FLOAT})
+)
+_NESTED = {
+    "query": _MEDIA,
+    "options": pa.list_(pa.struct({"key": _TEXT, "text": _TEXT, "media": _MEDIA})),
+    "support": pa.list_(pa.struct({"media": _MEDIA, "answer": _TEXT, "shot": _INT, "caption": _TEXT})),
+    "requires": pa.list_(_TEXT),
+}
+_MEDIA_NAMES = tuple(field.name for field in _MEDIA.value_type)
+SCHEMA = pa.schema({f.name: _NESTED.get(f.name, _TEXT) for f in fields(Item)})
+"""One row an item."""
+_TEXT_FIELDS = tuple(name for name in SCHEMA.names if name not in {*_NESTED, *JSON_FIELDS})
+_KINDS = {"choice", "true_false", "integer", "number", "box", "colour", "text", "description"}
+_SPLITS = {"train", "calibration", "test"}
+
+
+class ItemSetCard(Card):
+    """`itemset.json`. `recipe_hash` is of how the set was asked for, `rows_hash` of all that was decided.
+
+    `content_hash` is of the rows with the bytes of their media: it tells whether they are whole. Ray-traced images
+    differ in single pixels from machine to machine, and with them the content hash; the other two do not.
+    """
+
+    file = "itemset.json"
+
+    suite: str
+    version: str
+    source: str
+    recipe: dict[str, Any]
+    recipe_hash: str
+    content_hash: str
+    rows_hash: str = ""
+    items: int
+    counts: dict[str, dict[str, int]]
+    provenance: dict[str, Any] = Field(default_factory=dict)
+    notes: list[str] = Field(default_factory=list)
+
+
+BLIND_KEY = ("task", "protocol", "metric", "factor", "level")
+"""The columns of results by which a row finds its blind score."""
+
+
+class BlindScore(BaseModel):
+    """The blind baseline in one row of results: the best attacker's score on `n` units it did not learn from.
+
+    `value` and `chance` (None: not known) are in the units of the metric; `attack` names the attacker.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    task: str
+    protocol: str
+    metric: str
+    factor: str = ""
+    level: str = ""
+    value: float
+    chance: float | None
+    n: int
+    attack: str
+
+    @property
+    def key(self) -> tuple[str, str, str, str, str]:
+        """Task, protocol, metric, factor and level: the row of results that the score stands in."""
+        return self.task, self.protocol, self.metric, self.factor, self.level
+
+
+class BlindCard(Card):
+    """`blind.json`: how blind scores were measured, and the scores. It lies beside the set, outside its hashes."""
+
+    file = "blind.json"
+
+    method: str
+    scores: tuple[BlindScore, ...] = ()
+
+
+@dataclass(frozen=True)
+class ItemSet:
+    """Items in order, their card, the folder of their media, and the blind baseline where it was measured."""
+
+    root: Path
+    card: ItemSetCard
+    items: tuple[Item, ...]
+    media: MediaFolder
+    blind: BlindCard | None = None
+
+    @cached_property
+    def by_id(self) -> dict[str, Item]:
+        """Items by their id."""
+        return {item.item_id: item for item in self.items}
+
+    def __repr__(self) -> str:
+        return f"<ItemSet {self.card.suite} version {self.card.version}: {len(self.items)} items; {self.root}>"
+
+    def task(self, task: str) -> list[Item]:
+        """The items of one task, in order."""
+        return [item for item in self.items if item.task == task]
+
+
+def recipe_hash(suite: str, version: str, source: str, recipe: Mapping[str, Any]) -> str:
+    """What an item set's card says of how it was made, 64 hexadecimal digits; known before it is."""
+    return digest([suite, version, source, dict(recipe)])
+
+
+def write_itemset(
+    root: Path,
+    items: Iterable[Item],
+    *,
+    source: str,
+    recipe: Mapping[str, Any],
+    provenance: Mapping[str, Any] | None = None,
+    notes: Iterable[str] = (),
+    image_recipes: Mapping[str, str] | None = None,
+) -> ItemSet:
+    """Write items whose media already lie in `root/media`. The card is written last, so that half a set is none.
+
+    `recipe` holds the parameters and the seed; with suite and version it makes the recipe hash. `image_recipes` say by
+    SHA-256 how images were rendered (`MediaFolder.recipes`). Raises SnellenError for no items, ids used twice, or items
+    of several suites or versions.
+    """
+    items = tuple(map(rounded, items))
+    _check_written(root, items)
+    files.remove_halves(root / "media", "*/*")
+    suite, version = items[0].suite, items[0].version
+    table = files.table_of(map(_cells, items), SCHEMA)
+    rows_digest = ListDigest()
+    for row in files.rows_of(table):
+        rows_digest.add(row)
+    counts: dict[str, dict[str, int]] = {}
+    for item in items:
+        of_task = counts.setdefault(item.task, {})
+        of_task[item.split] = of_task.get(item.split, 0) + 1
+    card = ItemSetCard(
+        suite=suite,
+        version=version,
+        source=source,
+        recipe=dict(recipe),
+        recipe_hash=recipe_hash(suite, version, source, recipe),
+        content_hash=rows_digest.digest(),
+        rows_hash=rows_hash(files.rows_of(table), image_recipes or {}),
+        items=len(items),
+        counts=counts,
+        provenance=dict(provenance or {}),
+        notes=list(notes),
+    )
+    files.write_table(root / "items.parquet", table)
+    write_image_recipes(root, items, image_recipes or {})
+    files.write_text(root / "itemset.json", card.model_dump_json(indent=1) + "\n")
+    return ItemSet(root, card, items, MediaFolder(root / "media"))
+
+
+def write_blind(root: Path, card: BlindCard) -> None:
+    """Write `blind.json` beside a set."""
+    files.write_text(root / "blind.json", card.model_dump_json(indent=1) + "\n")
+
+
+def read_blind(root: Path) -> BlindCard | None:
+    """Read `blind.json`; None where nobody measured. Raises SnellenError for a malformed one."""
+    path = root / "blind.json"
+    if not path.is_file():
+        return None
+    try:
+        return parse_card(BlindCard, path, read_text(path, limit=MAX_CARD_BYTES))
+    except (ValidationError, UnicodeDecodeError, OSError) as error:
+        raise SnellenError(f"{path}: {_first(error)}; measure again with `snellen blind {root}`") from error
+
+
+def is_itemset(root: Path) -> bool:
+    """Whether a finished item set lies here."""
+    return (root / "itemset.json").is_file()
+
+
+def refuse_existing(root: Path) -> None:
+    """Raise SnellenError where a finished item set lies here: sets are built once and never edited."""
+    if is_itemset(root):
+        raise SnellenError(f"{root}: holds an item set already, and sets are never edited; choose another --out")
+
+
+def media_digest(items: Iterable[Item]) -> str:
+    """Of the bytes of everything the items show, 16 hexadecimal digits: what a recipe was made from."""
+    return digest(sorted({media.sha256 for item in items for media in item.media()}), 16)
+
+
+def prune_media(media: MediaFolder, items: Iterable[Item]) -> None:
+    """Take away files of a set's own folder that no item shows: what was kept before the items were chosen."""
+    used = {media_file.path for item in items for media_file in item.media()}
+    for path in sorted(media.root.glob("??/*")):
+        is_media_name = re.fullmatch(r"[0-9a-f]{64}", path.stem)  # and not something that lay in the folder already
+        if is_media_name and path.relative_to(media.root).as_posix() not in used:
+            path.unlink()
+
+
+def read_itemset(
+    root: Path,
+    *,
+    verify: bool = True,
+    remember: bool = True,
+    video_fault: Callable[[bytes, Media], str | None] | None = None,
+) -> ItemSet:
+    """Read a set, its rows against the content hash and (with `verify`) every media file as `MediaFolder.verify` does.
+
+    Raises SnellenError naming file and row for anything missing, altered, cut short or unknown; nothing is half-loaded.
+    """
+    card = read_card(root)
+    path = root / "items.parquet"
+    table = files.read_table(path)
+    _check_schema(path, table.schema)
+    rows_digest, shared = ListDigest(), dict[Any, Any]()
+    known_media: dict[tuple[Any, ...], Media] = {}
+    items: dict[str, Item] = {}
+    for number, row in enumerate(files.rows_of(table)):
+        item = _item(row, f"{path} row {number}", known_media, shared)
+        if item.item_id in items or (item.suite, item.version) != (card.suite, card.version):
+            raise SnellenError(
+                f"{path} row {number}: {item.item_id!r:.80} is used twice, or of another suite or version than its "
+                "card; build the item set again"
+            )
+        items[item.item_id] = item
+        rows_digest.add(row)
+    if rows_digest.digest() != card.content_hash:
+        raise SnellenError(
+            f"{path}: the rows are not those the card was written for (content_hash); build the item set again"
+        )
+    media = MediaFolder(root / "media")
+    if verify:
+        used = ((f"{path} row {n}", image) for n, item in enumerate(items.values()) for image in item.media())
+        media.verify(used, remember=remember, video_fault=video_fault)
+    return ItemSet(root, card, tuple(items.values()), media, read_blind(root))
+
+
+def _check_schema(path: Path, schema: pa.Schema) -> None:
+    if schema.names != SCHEMA.names or not schema.equals(SCHEMA):
+        odd = sorted(set(schema.names) ^ set(SCHEMA.names)) or [
+            name for name in SCHEMA.names if schema.field(name) != SCHEMA.field(name)
+        ]
+        raise SnellenError(
+            f"{path}: unknown, missing or retyped fields {', '.join(odd)}; the schema stands in docs/data-schema.md"
+        )
+
+
+def read_same_itemset(path: Path, content_hash: str, purpose: str, **how: Any) -> ItemSet:
+    """The item set in a folder, which must have this hash. Raises SnellenError where it is gone or another one.
+
+    `purpose` says what it was needed for: "not the item set that …"; `how` goes to `read_itemset`.
+    """
+    if not is_itemset(path):
+        raise SnellenError(f"{path}: the item set that {purpose} is no longer there; put it back")
+    items = read_itemset(path, **how)
+    if items.card.content_hash != content_hash:
+        raise SnellenError(f"{path}: not the item set that {purpose} (content_hash); restore it")
+    return items
+
+
+def read_card(root: Path) -> ItemSetCard:
+    """Read `itemset.json`. Raises SnellenError where it is missing or malformed."""
+    path = root / "itemset.json"
+    if not path.is_file():
+        raise SnellenError(f"{root}: no item set (no itemset.json); build one with `snellen build SUITE --out {root}`")
+    try:
+        return parse_card(ItemSetCard, path, read_text(path, limit=MAX_CARD_BYTES))
+    except (ValidationError, UnicodeDecodeError, OSError) as error:
+        raise SnellenError(f"{path}: {_first(error)}; build the item set again") from error
+
+
+def _first(error: ValidationError | UnicodeDecodeError | OSError) -> str:
+    if not isinstance(error, ValidationError):
+        return str(error)
+    problem = error.errors()[0]
+    return f"{'.'.join(map(str, problem['loc'])) or 'file'}: {problem['msg']}"
+
+
+def _check_written(root: Path, items: tuple[Item, ...]) -> None:
+    if not items:
+        raise SnellenError(f"{root}: there are no items to write")
+    item_ids: set[str] = set()
+    for item in items:
+        if item.item_id in item_ids:
+            raise SnellenError(f"{root}: item id {item.item_id!r} is used twice; colliding ids belong in group_id")
+        item_ids.add(item.item_id)
+        if (item.suite, item.version) != (items[0].suite, items[0].version):
+            raise SnellenError(f"{root}: item {item.item_id!r} is of another suite or version than the first")
+        if fault := item_fault(item) or next(filter(None, map(media_fault, item.media())), None):
+            raise SnellenError(f"{root}: item {item.item_id!r}: {printable(fault)}; it cannot be kept so")
+
+
+def _cells(item: Item) -> dict[str, Any]:
+    cells = {name: getattr(item, name) for name in SCHEMA.names}
+    for name in JSON_FIELDS:
+        cells[name] = json.dumps(cells[name], sort_keys=True)
+    cells["query"] = _media_cells(item.query)
+    for name in ("options", "support"):
+        cells[name] = [{**vars(part), "media": _media_cells(part.media)} for part in cells[name]]
+    return cells
+
+
+def _media_cells(images: Iterable[Media]) -> list[dict[str, Any]]:
+    """Without where they come from: a stored image is its own origin."""
+    return [{name: getattr(image, name) for name in _MEDIA_NAMES} for image in images]
+
+
+def _item(
+    row: Mapping[str, Any], location: str, known_media: dict[tuple[Any, ...], Media], shared: dict[Any, Any]
+) -> Item:
+    """The item of a row; texts and options that are equal in several items are one object, kept in `shared`."""
+    try:
+        item = _read_item(row, known_media, shared)
+        fault = item_fault(item)
+    except (ValueError, RecursionError) as error:
+        fault = f"a field that holds JSON does not ({error})"
+    except (TypeError, AttributeError, KeyError) as error:
+        fault = f"a field has nothing, or something else, where it must not ({error})"
+    except _Unusable as error:
+        fault = str(error)
+    if fault:
+        raise SnellenError(f"{location}: {printable(fault)}; build the item set again")
+    return item
+
+
+class _Unusable(Exception):
+    """A cell says what is not allowed."""
+
+
+def _read_item(row: Mapping[str, Any], known_media: dict[tuple[Any, ...], Media], shared: dict[Any, Any]) -> Item:
+    cells = {name: _read_json(value) if name in JSON_FIELDS else value for name, value in row.items()}
+    for name, allowed in (("answer_kind", _KINDS), ("split", _SPLITS)):
+        if cells[name] not in allowed:
+            raise _Unusable(f"unknown {name} {cells[name]!r:.60}; there are {', '.join(sorted(allowed))}")
+    if missing := next((name for name in SCHEMA.names if name not in JSON_FIELDS and cells[name] is None), None):
+        raise _Unusable(f"{missing} is empty")
+    if odd := next((name for name in JSON_FIELDS[1:] if not isinstance(cells[name], dict)), None):
+        raise _Unusable(f"{odd} is not a JSON object")
+
+    def media(media_cells: Iterable[Mapping[str, Any]]) -> tuple[Media, ...]:
+        return tuple(_read_media(cell, known_media) for cell in media_cells)
+
+    cells |= {name: shared.setdefault(cells[name], cells[name]) for name in _TEXT_FIELDS}
+    cells["query"], cells["requires"] = media(row["query"]), tuple(row["requires"])
+    options = (Option(option["key"], option["text"], media(option["media"])) for option in row["options"])
+    cells["options"] = tuple(shared.setdefault(option, option) for option in options)
+    cells["support"] = tuple(Demo(media(d["media"]), d["answer"], d["shot"], d["caption"]) for d in row["support"])
+    cells["answer"] = tuple(cells["answer"]) if isinstance(cells["answer"], list) else cells["answer"]
+    return Item(**cells)
+
+
+def _read_media(cell: Mapping[str, Any], known_media: dict[tuple[Any, ...], Media]) -> Media:
+    key = tuple(cell.values())
+    if key not in known_media:
+        media = Media(**cell)
+        if fault := media_fault(media):
+            raise _Unusable(fault)
+        known_media[key] = media
+    return known_media[key]
+
+
+def _read_json(text: str | None) -> Any:
+    if text is None:
+        raise ValueError("there is none")
+    return _JSON.decode(text)
+
+
+def _no_number(name: str) -> None:
+    raise ValueError(f"{name} is no number")
+
+
+_JSON = json.JSONDecoder(parse_constant=_no_number)
+"""Made once: `json.loads` would make one for every field."""

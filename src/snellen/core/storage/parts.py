@@ -1,0 +1,100 @@
+"""The record of a run: its parts, one line of JSON an exchange, each with a checksum; a new part each life.
+
+A line without a checksum is one that a version before wrote, and read as it is.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterator
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from snellen.core.errors import SnellenError
+from snellen.core.plain_text import short_reason
+from snellen.core.prompt import Reply
+from snellen.core.response import Exchange
+from snellen.core.storage.user_files import MAX_LIST_BYTES, read_file
+
+_DEFAULTS = asdict(Reply(""))
+_FIELDS = {"key", "digest", "reply", "error"}
+_CHECKSUM = b',"crc":'
+
+
+def read_exchanges(root: Path) -> Iterator[Exchange]:
+    """Every exchange in the order recorded. A torn last line was in flight at a kill and is dropped.
+
+    Raises SnellenError naming file and line for a broken line elsewhere.
+    """
+    for part in part_files(root):
+        try:
+            *lines, _ = read_file(part, MAX_LIST_BYTES).split(b"\n")
+        except OSError as error:
+            raise SnellenError(
+                f"{part}: cannot be read ({error.strerror}); restore it, or choose another --out"
+            ) from error
+        for number, line in enumerate(lines, 1):
+            try:
+                cells = json.loads(_checked(line))
+                if unknown := cells.keys() - _FIELDS:
+                    raise ValueError(f"unknown field {min(unknown)!r:.40}")
+                reply_cells = cells["reply"]
+                reply = (
+                    None
+                    if reply_cells is None
+                    else Reply(**{**reply_cells, "numbers": tuple(reply_cells.get("numbers", ()))})
+                )
+                exchange = bounded(Exchange(cells["key"], cells["digest"], reply, cells.get("error", "")))
+            except (ValueError, KeyError, TypeError, RecursionError) as error:
+                raise SnellenError(
+                    f"{part} line {number}: broken ({error}); restore the file or run again with another --out"
+                ) from error
+            yield exchange
+
+
+def _checked(line: bytes) -> bytes:
+    """The line without its checksum. Raises ValueError where it is not that of the rest."""
+    if not line.endswith(b"}"):
+        raise ValueError("no end")
+    before, separator, checksum = line[:-1].rpartition(_CHECKSUM)
+    if separator and int(checksum) != zlib.crc32(before):
+        raise ValueError("its checksum is another")
+    return before + b"}" if separator else line
+
+
+def line_of(exchange: Exchange) -> str:
+    """The line that a part holds of an exchange, with its end."""
+    reply = exchange.reply and {
+        k: v for k in _DEFAULTS if (v := getattr(exchange.reply, k)) != _DEFAULTS[k] or k == "text"
+    }
+    cells = {"key": exchange.key, "digest": exchange.digest, "reply": reply}
+    if exchange.error:
+        cells["error"] = exchange.error
+    before = json.dumps(cells, separators=(",", ":")).removesuffix("}")
+    return f"{before}{_CHECKSUM.decode()}{zlib.crc32(before.encode('ascii'))}}}\n"
+
+
+def part_files(root: Path) -> list[Path]:
+    """The parts of a run's record, in order."""
+    return sorted((root / "parts").glob("*.jsonl"))
+
+
+def part_sizes(root: Path) -> dict[str, int]:
+    """Bytes of every part of a run, by its name."""
+    return {part.name: part.stat().st_size for part in part_files(root)}
+
+
+def bounded(exchange: Exchange) -> Exchange:
+    """The exchange as it can be kept: a reply with a nonsense field is a failure, an error is a short line."""
+    if (reply := exchange.reply) and (fault := reply.fault()):
+        return Exchange(exchange.key, exchange.digest, None, fault)
+    if reply and not (reply.text.isascii() and reply.reasoning.isascii()):
+        text, reasoning = _joined(reply.text), _joined(reply.reasoning)
+        exchange = replace(exchange, reply=replace(reply, text=text, reasoning=reasoning))
+    return replace(exchange, error=short_reason(exchange.error)) if exchange.error else exchange
+
+
+def _joined(text: str) -> str:
+    """The text with every pair of surrogates as the character that it means, as JSON reads it; single ones stay."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")

@@ -1,0 +1,383 @@
+"""A run on disk: `run.json`, the write-ahead record in `parts/`, and the tables made from it.
+
+The only thing ever recorded is an exchange: one prompt's digest with one reply or one failure. Responses, and the
+state of methods and schedules, are computed again from the record.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, fields, replace
+from itertools import chain
+from pathlib import Path
+from typing import IO, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from snellen.core.errors import SnellenError
+from snellen.core.hashing import digest
+from snellen.core.item import Affine, ReplySpec
+from snellen.core.prompt import Reply
+from snellen.core.response import Exchange, Response
+from snellen.core.storage import files
+from snellen.core.storage.itemset import ItemSetCard
+from snellen.core.storage.media import MediaFolder
+from snellen.core.storage.parts import bounded, line_of, part_sizes, read_exchanges
+from snellen.core.storage.schemas import Card, parse_card
+from snellen.core.storage.user_files import MAX_CARD_BYTES, read_text
+
+_ARROW = {"int": pa.int64(), "float": pa.float64(), "tuple[float, ...]": pa.list_(pa.float64())}
+_REPLY = {f.name: _ARROW.get(str(f.type), pa.string()) for f in fields(Reply)}
+EXCHANGES = pa.schema({"key": pa.string(), "digest": pa.string(), "error": pa.string()} | _REPLY)
+RESPONSES = pa.schema(
+    {
+        f.name: pa.list_(pa.string()) if f.name == "calls" else _ARROW.get(str(f.type), pa.string())
+        for f in fields(Response)
+    }
+)
+SENT = pa.schema({"digest": pa.string(), "parts": pa.string()})
+_REPEATED = ("subject", "fingerprint", "item_id", "task", "condition", "status", "text", "reason")
+"""Columns of responses in which many rows are alike."""
+MAX_PART_BYTES = 4_000_000
+"""A part that has so much is never written to again: what is copied elsewhere while a run goes on is copied once."""
+_MADE_OF = "parts"
+_MEND = "give the same `snellen run` command again, which makes its tables anew from the parts"
+
+
+class ArmCard(BaseModel):
+    """One subject under one condition: what `run.json` keeps of it.
+
+    `columns` are the axes as resolved for the subject. `test_items` is how many items of each task it is to be asked;
+    empty where that is not known beforehand.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    subject: str
+    fingerprint: str
+    settings: dict[str, Any]
+    attributes: dict[str, str]
+    condition: str
+    columns: dict[str, int | str]
+    repeat: int
+    test_items: dict[str, int] = {}
+
+
+class RunCard(Card):
+    """`run.json`. `annotations` tells of each table that was shown from who made it, and its hash."""
+
+    file = "run.json"
+
+    suite: str
+    version: str
+    itemset: str
+    recipe_hash: str
+    content_hash: str
+    rows_hash: str = ""
+    seed: int
+    limit: int | None
+    arms: list[ArmCard]
+    transforms: list[str] = Field(default_factory=list)
+    annotations: dict[str, str] = Field(default_factory=dict)
+    versions: dict[str, str] = Field(default_factory=dict)
+
+
+def same_items(earlier: RunCard, current: RunCard) -> bool:
+    """Whether two runs were asked the same items: the same bytes, or the same decisions rendered on two machines."""
+    if earlier.rows_hash and current.rows_hash:
+        return earlier.rows_hash == current.rows_hash
+    return earlier.content_hash == current.content_hash
+
+
+class RunFolder:
+    """The record of a run, held by one writer."""
+
+    def __init__(self, root: Path, media: MediaFolder) -> None:
+        self.root, self.media = root, media
+        self._exchanges: dict[str, Exchange] = {}
+        self._tokens: dict[str, tuple[int, int]] = {}
+        self._sent: dict[str, str] = {}
+        self._digests: dict[str, str] = {}
+        self._part: IO[str] | None = None  # each life begins a new one; a life that asks nothing has none
+        for exchange in read_exchanges(root):
+            self._keep(exchange)
+
+    def _keep(self, exchange: Exchange) -> None:
+        digest = self._digests.setdefault(exchange.digest, exchange.digest)  # one object where several are asked alike
+        self._exchanges[exchange.key] = replace(exchange, digest=digest)
+        if exchange.reply:
+            fingerprint = exchange.key.split("/", 1)[0]
+            tokens_in, tokens_out = self._tokens.get(fingerprint, (0, 0))
+            self._tokens[fingerprint] = tokens_in + exchange.reply.tokens_in, tokens_out + exchange.reply.tokens_out
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nobody was asked anything yet."""
+        return not self._exchanges
+
+    def recall(self, key: str, digest: str) -> Reply | None:
+        """The recorded reply to this very prompt. A failure, or a reply to another prompt, counts as never asked."""
+        exchange = self._exchanges.get(key)
+        return exchange.reply if exchange and exchange.digest == digest else None
+
+    def failed(self, key: str, digest: str) -> bool:
+        """Whether this very prompt was asked and the latest call failed."""
+        exchange = self._exchanges.get(key)
+        return exchange is not None and exchange.digest == digest and exchange.reply is None
+
+    def error(self, key: str) -> str:
+        """Why a call failed."""
+        return self._exchanges[key].error
+
+    def sent(self, digest: str, parts: Sequence[Any]) -> None:
+        """Remember what was sent under this digest."""
+        if digest not in self._sent:
+            self._sent[digest] = json.dumps(parts)
+
+    def record(self, exchange: Exchange) -> Reply | None:
+        """Keep an exchange before anybody acts on it, and return its reply: None for one that cannot be kept.
+
+        Raises SnellenError where it cannot be written.
+        """
+        path, exchange = self.root / "parts", bounded(exchange)
+        try:
+            if self._part is None:
+                numbers = [int(part.stem) for part in path.glob("*.jsonl") if part.stem.isdecimal()]
+                path /= f"{max(numbers, default=-1) + 1:04d}.jsonl"
+                self._part = path.open("x", encoding="ascii")
+            self._part.write(line_of(exchange))
+            self._part.flush()
+            if os.fstat(self._part.fileno()).st_size >= MAX_PART_BYTES:
+                self.close()
+        except OSError as error:
+            raise files.cannot_write(path, error) from error
+        self._keep(exchange)
+        return exchange.reply
+
+    def spent(self, prices: Mapping[str, tuple[float, float]]) -> float:
+        """Money of all recorded calls; `prices` lead from fingerprint to (in, out) a million tokens."""
+        used = [(self._tokens.get(fingerprint, (0, 0)), price) for fingerprint, price in prices.items()]
+        return sum(tokens_in * p_in + tokens_out * p_out for (tokens_in, tokens_out), (p_in, p_out) in used) / 1e6
+
+    def write_tables(self, responses: Sequence[Response], keep: Iterable[Response] = ()) -> None:
+        """Write the tables. The parts stay: they are the truth, the tables can be made again.
+
+        `keep` are responses of arms that this life did not ask.
+        """
+        rows = map(_response_cells, chain(keep, responses))
+        files.write_table(self.root / "responses.parquet", files.table_of(rows, RESPONSES))
+        every = read_sent(self.root) | self._sent
+        sent = ({"digest": key, "parts": _clean(parts)} for key, parts in every.items())
+        files.write_table(self.root / "sent.parquet", files.table_of(sent, SENT))
+        # Last: which parts all of the tables are made of.
+        made_of = {_MADE_OF: json.dumps(part_sizes(self.root))}
+        exchanges = files.table_of(map(_flat, self._exchanges.values()), EXCHANGES)
+        files.write_table(self.root / "exchanges.parquet", exchanges.replace_schema_metadata(made_of))
+
+    def close(self) -> None:
+        """Close the record."""
+        try:
+            if self._part is not None:
+                os.fsync(self._part.fileno())
+                self._part.close()
+                self._part = None
+        except OSError as error:  # what a full disk refused is still held back, and refused again
+            raise files.cannot_write(self.root / "parts", error) from error
+
+
+@contextmanager
+def open_run(root: Path, card: RunCard, behind: MediaFolder) -> Iterator[RunFolder]:
+    """Open or create a run about one item set. The lock is the kernel's: it ends with the process, however that ends.
+
+    Raises SnellenError where another process writes here, or the run was begun with another item set, seed or limit.
+    """
+    try:
+        (root / "parts").mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise files.cannot_write(root, error) from error
+    with files.kernel_lock(root / "lock", root):
+        if is_run(root):
+            card = _merge_cards(root, read_run_card(root), card)
+        files.write_text(root / "run.json", card.model_dump_json(indent=1) + "\n")
+        run = RunFolder(root, MediaFolder(root / "media", behind))
+        try:
+            yield run
+        finally:
+            run.close()
+
+
+def default_folder(card: ItemSetCard, subjects: Sequence[str], conditions: Sequence[str]) -> Path:
+    """`runs/SUITE-<8 hex>`, the same for the same item set, subjects and conditions."""
+    key = digest([card.content_hash, list(subjects), list(conditions)], 8)
+    return Path("runs") / f"{card.suite}-{key}"
+
+
+def is_run(root: Path) -> bool:
+    """Whether a run lies here."""
+    return (root / "run.json").is_file()
+
+
+def has_tables(root: Path) -> bool:
+    """Whether a run lies here that came to its end, or was stopped in good order: its tables were written."""
+    return is_run(root) and (root / "responses.parquet").is_file()
+
+
+def tables_are_behind(root: Path) -> bool:
+    """Whether the parts of a run hold more than its tables, or there are no whole tables: it was killed.
+
+    Raises SnellenError where parts hold less, since making the tables anew would lose what is only there.
+    """
+    path = root / "exchanges.parquet"
+    if not has_tables(root) or not path.is_file():
+        return True
+    try:
+        made_of = json.loads((pq.read_schema(path).metadata or {}).get(_MADE_OF.encode(), b"null"))
+    except (pa.ArrowException, OSError, ValueError):
+        return True
+    sizes = part_sizes(root)
+    if made_of is None:  # an earlier Snellen did not say
+        written = (root / "responses.parquet").stat().st_mtime_ns
+        return any((root / "parts" / name).stat().st_mtime_ns > written for name in sizes)
+    if short := next((name for name, size in made_of.items() if sizes.get(name, 0) < size), None):
+        raise SnellenError(
+            f"{root / 'parts' / short}: cut short or gone since the tables were made of it; restore it, or give the "
+            "same `snellen run` command again, which asks what is lost"
+        )
+    return bool(sizes != made_of)
+
+
+def read_run_card(root: Path) -> RunCard:
+    """Read `run.json`. Raises SnellenError where it is missing or malformed."""
+    path = root / "run.json"
+    if not path.is_file():
+        raise SnellenError(
+            f"{root}: no run (no run.json); make one with `snellen run ITEMSET --subject S --out {root}`"
+        )
+    try:
+        return parse_card(RunCard, path, read_text(path, limit=MAX_CARD_BYTES))
+    except (ValidationError, UnicodeDecodeError, OSError) as error:
+        raise SnellenError(
+            f"{path}: malformed ({str(error).splitlines()[0]}); the parts are whole: run again with another --out"
+        ) from error
+
+
+def refuse_other_run(root: Path, *, limit: int | None, **fields_of_card: str | int) -> None:
+    """Raise SnellenError where a run lies here that was begun with another limit, suite, seed or item set."""
+    if not is_run(root):
+        return
+    earlier = read_run_card(root)
+    if earlier.limit != limit:
+        begun, now = ("no --limit" if n is None else f"--limit {n}" for n in (earlier.limit, limit))
+        raise SnellenError(
+            f"{root}: this run was begun with {begun}; with {now} other items share a sheet, so it cannot go on: "
+            f"give {begun} again, or choose another --out"
+        )
+    for name, value in fields_of_card.items():
+        if getattr(earlier, name) != value:
+            raise SnellenError(
+                f"{root}: this run was begun with {name} {getattr(earlier, name)!r}, not {value!r}; choose another "
+                f"--out"
+            )
+
+
+def read_responses(root: Path) -> list[Response]:
+    """The responses of a run. Raises SnellenError where the run was cut off before its tables were written."""
+    path = root / "responses.parquet"
+    if is_run(root) and not path.is_file():
+        raise SnellenError(
+            f"{root}: the run was cut off before its end; give the same `snellen run` command again to finish it"
+        )
+    table = files.read_table(path, mend=_MEND)
+    specs, shared = dict[str, ReplySpec](), dict[Any, Any]()
+    try:
+        return [_response(row, specs, shared) for row in files.rows_of(table)]
+    except (ValueError, KeyError, TypeError) as error:
+        raise SnellenError(f"{path}: no table of responses ({error}); {_MEND}") from error
+
+
+def _response(row: dict[str, Any], specs: dict[str, ReplySpec], shared: dict[Any, Any]) -> Response:
+    """The response of a row; equal texts and specs of several rows are one object, kept in `specs` and `shared`."""
+    text = row["reply_spec"]
+    if text not in specs:
+        specs[text] = _spec(text)
+    cells = {name: shared.setdefault(row[name], row[name]) for name in _REPEATED}
+    return Response(**{**row, **cells, "reply_spec": specs[text], "calls": tuple(row["calls"])})
+
+
+def other_responses(root: Path, arms: Collection[tuple[str, str, int]]) -> list[Response]:
+    """The responses of a run to all but these arms (subject, condition, repeat), whose tables are made anew.
+
+    None where there is no table yet. Raises SnellenError where it is torn and the run has other arms.
+    """
+    if not (root / "responses.parquet").is_file():
+        return []
+    try:
+        responses = read_responses(root)
+    except SnellenError as error:
+        others = [card for card in read_run_card(root).arms if (card.subject, card.condition, card.repeat) not in arms]
+        if others:
+            names = ", ".join(sorted({f"{card.subject} under {card.condition}" for card in others}))
+            raise SnellenError(f"{error}; this command leaves out arms of that run: {names}") from error
+        return []
+    return [r for r in responses if (r.subject, r.condition, r.repeat) not in arms]
+
+
+def read_sent(root: Path) -> dict[str, str]:
+    """What earlier lives of a run sent, as JSON by digest; nothing where the table is missing or torn."""
+    try:
+        return {row["digest"]: row["parts"] for row in files.read_table(root / "sent.parquet").to_pylist()}
+    except (SnellenError, KeyError):
+        return {}
+
+
+def _merge_cards(root: Path, earlier: RunCard, current: RunCard) -> RunCard:
+    refuse_other_run(
+        root, suite=current.suite, limit=current.limit, seed=current.seed, content_hash=current.content_hash
+    )
+    for name in earlier.annotations.keys() & current.annotations.keys():
+        if earlier.annotations[name] != current.annotations[name]:
+            raise SnellenError(
+                f"{root}: this run was begun with another table {name!r} ({earlier.annotations[name]}, not "
+                f"{current.annotations[name]}); choose another --out"
+            )
+    fresh = {(arm.subject, arm.condition, arm.repeat) for arm in current.arms}
+    other_arms = [arm for arm in earlier.arms if (arm.subject, arm.condition, arm.repeat) not in fresh]
+    transforms = list(dict.fromkeys([*earlier.transforms, *current.transforms]))
+    return current.model_copy(
+        update={
+            "arms": [*other_arms, *current.arms],
+            "transforms": transforms,
+            "annotations": {**earlier.annotations, **current.annotations},
+        }
+    )
+
+
+def _clean(text: str) -> str:
+    """Text as a table can hold it: lone surrogates are written out, the parts keep them as they came."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _flat(exchange: Exchange) -> dict[str, Any]:
+    reply = {name: getattr(exchange.reply, name) if exchange.reply else None for name in _REPLY}
+    cells = {"key": exchange.key, "digest": exchange.digest, "error": exchange.error, **reply}
+    return {name: _clean(value) if isinstance(value, str) else value for name, value in cells.items()}
+
+
+def _response_cells(response: Response) -> dict[str, Any]:
+    spec = response.reply_spec
+    reply_spec = json.dumps({"kind": spec.kind, "keys": spec.keys, "frame": spec.frame and asdict(spec.frame)})
+    cells = {f.name: getattr(response, f.name) for f in fields(Response)}
+    cells |= {"reply_spec": reply_spec, "calls": list(response.calls)}
+    return {name: _clean(value) if isinstance(value, str) else value for name, value in cells.items()}
+
+
+def _spec(text: str) -> ReplySpec:
+    cells = json.loads(text)
+    return ReplySpec(
+        cells["kind"], tuple((name, key) for name, key in cells["keys"]), cells["frame"] and Affine(**cells["frame"])
+    )

@@ -1,0 +1,1 @@
+"""Examinations: item sets, runs, checkups, judging, time and cost estimates, exams of checkpoints."""

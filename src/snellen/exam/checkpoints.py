@@ -1,0 +1,383 @@
+"""An exam of a checkpoint while it is trained: the same items each time, in a minute, and never in the way of training.
+
+`checkpoint_exam` asks a callable and writes one JSON verdict; `exam_callback` does so from transformers' Trainer.
+"""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from snellen.analysis.section import Run
+from snellen.core.condition import parse_conditions, refuse_unknown
+from snellen.core.errors import Interrupted, SnellenError
+from snellen.core.plain_text import short_reason
+from snellen.core.storage import files
+from snellen.core.storage.itemset import ItemSet, is_itemset, read_blind
+from snellen.core.storage.runfolder import has_tables
+from snellen.core.storage.schemas import Card, parse_card
+from snellen.core.storage.versions import versions
+from snellen.core.suite import QUICK_SIZE_PX, BuildOptions, Suite
+from snellen.exam.items import find_generated, find_recipe
+from snellen.exam.run import Examination, run
+from snellen.reports.checkpoints import (
+    AskedSet,
+    ChangesSince,
+    CheckpointVerdict,
+    ability_scores,
+    asked_set,
+    changes_since,
+    read_verdict,
+    write_verdict,
+)
+from snellen.reports.loading import load_run
+from snellen.runs.failures import summarize_failures
+from snellen.runs.gate import open_items
+from snellen.runs.generated_sets import generated_folder, suite_of_items
+from snellen.runs.selection import select_items
+from snellen.runs.stopping import BudgetSpent
+from snellen.stimuli.render import RenderSettings
+from snellen.subjects.from_callable import wrap
+from snellen.subjects.live_models import (
+    Clock,
+    answer_by_template,
+    is_main_process,
+    model_behind,
+    refuse_second_import,
+    trainer_callback,
+    undisturbed,
+)
+
+if TYPE_CHECKING:
+    from snellen.subjects.from_callable import AnswerFunction
+
+SETS = ("ava-bench", "combo")
+"""What is asked unless somebody says otherwise."""
+ASKING_SHARE, PACE_SHARE, CLOSING_SHARE = 0.65, 0.25, 0.1
+"""Of the seconds of an exam: what the items are chosen to take, at most to measure the pace, and kept for scoring."""
+PACE_ITEMS = 2
+"""Items a task by which the pace is measured."""
+CARD = "exam.json"
+
+
+class ExamSettings(BaseModel):
+    """What decides an exam. `sets` are suites, `SUITE/TASK`, or folders with item sets.
+
+    Of suites `n` items a task are generated, of `size` pixels, by `renderer` in `quality`. An exam asks at most `n` of
+    each task, and as many as `seconds` allow. `workers` are processes that render: with more than one the script that
+    trains is imported by each, and must be guarded by `if __name__ == "__main__"`.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    sets: tuple[str, ...] = Field(SETS, min_length=1)
+    seconds: float = Field(60.0, gt=0)
+    n: int = Field(24, ge=1)
+    size: tuple[int, int] = QUICK_SIZE_PX
+    renderer: str = "mitsuba"
+    quality: str = "fast"
+    condition: str = "vanilla"
+    seed: int = Field(0, ge=0)
+    workers: int = Field(1, ge=1, exclude=True)
+
+
+class ExamCard(Card):
+    """`exam.json`: what all exams in a folder share, so that their verdicts compare.
+
+    `items_a_task` was chosen once, by the pace of the first checkpoint; `seconds_a_call` is that pace by suite.
+    """
+
+    file: ClassVar[str] = CARD
+
+    settings: ExamSettings
+    content_hashes: dict[str, str]
+    items_a_task: int
+    seconds_a_call: dict[str, float]
+
+
+class OtherExams(SnellenError):
+    """A folder holds exams of other items or settings: nothing of this exam is written there."""
+
+
+def checkpoint_exam(
+    function: AnswerFunction,
+    folder: str | Path = "exam",
+    *,
+    step: int | None = None,
+    model: Any = None,
+    **settings: Any,
+) -> CheckpointVerdict | None:
+    """Examine a callable from parts to text, as `snellen.examine` takes, write and return the verdict on it.
+
+    `folder/step-…/verdict.json` compares it with the exam before it; `settings` are those of `ExamSettings`, and stay
+    the same in a folder. `model` is the torch module behind the callable: it is asked in eval mode without gradients,
+    and comes back as it was. Random states stay as they were. Whatever goes wrong is a verdict `failed`, never an
+    error; it is not written where the settings are wrong, or `folder` holds exams with others.
+    Returns None in every process but the first.
+    """
+    refuse_second_import()
+    if not is_main_process():
+        return None
+    folder, root = Path(folder), None
+    try:
+        checked = read_settings(settings)
+        step = _next_step(folder) if step is None else step
+        root = _root(folder, step)
+        with undisturbed(model if model is not None else model_behind(function), checked.seed):
+            verdict = _Exam(folder, checked, step).verdict(function)
+        write_verdict(root, verdict)
+    except Interrupted as stop:
+        signal.raise_signal(stop.signal_number)  # it was meant for the training
+        return _failed(step, stop)
+    except Exception as error:  # noqa: BLE001  # a training is worth more than its exam
+        verdict = _failed(step, error)
+        _print(f"snellen: {verdict}")
+        if root is not None and not isinstance(error, OtherExams):
+            with suppress(SnellenError, OSError):  # what cannot be written was printed
+                write_verdict(root, verdict)
+    return verdict
+
+
+def exam_callback(
+    function: Callable[[Any, list[Any]], str] | None = None,
+    folder: str | Path = "exam",
+    *,
+    every: int | None = None,
+    on_verdict: Callable[[CheckpointVerdict], object] | None = None,
+    max_new_tokens: int = 64,
+    **settings: Any,
+) -> Any:
+    """A callback for transformers' Trainer: an exam at each checkpoint saved, or `every` so many steps.
+
+    `function` is called with the model and the parts; without it the model is asked by the chat template of Trainer's
+    `processing_class`. Each verdict is handed to `on_verdict`, or else printed. Raises SnellenError at once for
+    settings that cannot be; nothing is raised later.
+    """
+    refuse_second_import()
+    read_settings(settings)
+    if every is not None and every < 1:
+        raise SnellenError(f"every: {every} steps; an exam is at least one step after another")
+
+    def begin() -> None:
+        with undisturbed(None, 0):
+            try:
+                prepare_exam(**settings)
+            except Exception as error:  # noqa: BLE001  # a training is worth more than its exam
+                _print(f"snellen: no items for exams ({_words(error)}); each will be failed")
+
+    def examine(model: Any, processor: Any, step: int) -> None:
+        def ask(parts: list[Any]) -> str:
+            return function(model, parts) if function else answer_by_template(model, processor, parts, max_new_tokens)
+
+        verdict = checkpoint_exam(ask, folder, step=step, model=model, **settings)
+        if verdict is not None:
+            _hand_over(verdict, on_verdict)
+
+    return trainer_callback(begin, examine, every)
+
+
+def _hand_over(verdict: CheckpointVerdict, on_verdict: Callable[[CheckpointVerdict], object] | None) -> None:
+    try:
+        (on_verdict or _print)(verdict)
+    except Exception as error:  # noqa: BLE001  # as above
+        _print(f"snellen: on_verdict failed: {_words(error)}")
+
+
+def read_settings(settings: Mapping[str, Any]) -> ExamSettings:
+    """Settings as given. Raises SnellenError for an unknown name, or a value that cannot be."""
+    try:
+        checked = ExamSettings(**settings)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise SnellenError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}; see ExamSettings") from error
+    RenderSettings(renderer=checked.renderer, quality=checked.quality)  # type: ignore[arg-type]  # which it checks
+    for name in checked.sets:
+        head, _, task = ("", "", "") if is_itemset(Path(name)) else name.partition("/")
+        suite = suite_of_items(head or name)
+        refuse_unknown([task] if task else [], suite.tasks, f"{head}: no task")
+        if len(parse_conditions(suite.axes, checked.condition)) != 1:
+            raise SnellenError(f"condition {checked.condition!r}: an exam has one")
+    return checked
+
+
+def prepare_exam(**settings: Any) -> list[ItemSet]:
+    """The item sets of an exam, a suite each, built into the home folder where they are not there yet."""
+    checked = read_settings(settings)
+    by_suite: dict[str, tuple[str, ...]] = {}
+    whole = [name for name in checked.sets if is_itemset(Path(name))]
+    for name in checked.sets:
+        suite, _, task = name.partition("/")
+        if name not in whole:
+            by_suite[suite] = (*by_suite.get(suite, ()), *([task] if task else []))
+    options = BuildOptions(
+        Path(), seed=checked.seed, n=checked.n, size=checked.size, renderer=checked.renderer, quality=checked.quality,
+        workers=checked.workers, show_progress=False,
+    )  # fmt: skip
+    sets = [
+        _generated_set(suite_of_items(name), replace(options, tasks=() if name in checked.sets else tasks))
+        for name, tasks in by_suite.items()
+    ]
+    sets += [open_items(Path(name)) for name in whole]
+    if twice := [suite for suite, count in Counter(items.card.suite for items in sets).items() if count > 1]:
+        raise SnellenError(f"sets: two are of {twice[0]}; an exam asks one set a suite")
+    return sets
+
+
+def _generated_set(suite: Suite, options: BuildOptions) -> ItemSet:
+    """The generated set of a suite; a line on stderr where it must be built first."""
+    if read_blind(generated_folder(suite, options)) is None:
+        images = find_recipe(suite, "generated").plan(options)["images"]
+        _print(f"snellen: building {suite.name} for exams, once: {images} images by {options.renderer}; maybe minutes")
+    return find_generated(suite, options)
+
+
+@dataclass(frozen=True)
+class _Exam:
+    """One exam, at a step of a training."""
+
+    folder: Path
+    settings: ExamSettings
+    step: int
+
+    def verdict(self, function: AnswerFunction) -> CheckpointVerdict:
+        """Ask, score, compare with the exam before."""
+        sets, begun = prepare_exam(**dict(self.settings)), time.monotonic()
+        root, card = _root(self.folder, self.step), self._card(sets, function)
+        if root.exists():
+            shutil.rmtree(root)  # the weights behind a step may be others now
+        deadline = begun + self.settings.seconds * (1 - CLOSING_SHARE)
+        for items in sets:
+            self._ask(select_items(items, card.items_a_task), wrap(Clock(function).ask, self._name), root, deadline)
+        runs = load_runs(root)
+        asked = [asked_set(each) for each in runs.values()]
+        abilities = ability_scores(list(runs.values()))
+        has_scores = any(score.value is not None for score in abilities)
+        changes = _changes(self.folder, self.step, runs) if has_scores else None
+        return CheckpointVerdict(
+            step=self.step,
+            state="failed" if not has_scores else "partial" if any(each.unasked for each in asked) else "whole",
+            error=_shortfall(asked),
+            seconds=round(time.monotonic() - begun, 2),
+            limit_s=self.settings.seconds,
+            items_a_task=card.items_a_task,
+            abilities=abilities,
+            sets=asked,
+            changes=changes,
+            settings=self.settings.model_dump(mode="json"),
+            versions=versions(),
+        )
+
+    @property
+    def _name(self) -> str:
+        return f"step {self.step}"
+
+    def _ask(self, items: ItemSet, subject: Any, root: Path, deadline: float) -> Examination | None:
+        """None where the time was over before all was asked."""
+        try:
+            return run(
+                items, [subject], root / items.card.suite, conditions=[self.settings.condition],
+                seed=self.settings.seed, deadline=deadline, show_progress=False,
+            )  # fmt: skip
+        except BudgetSpent:
+            return None
+
+    def _card(self, sets: Sequence[ItemSet], function: AnswerFunction) -> ExamCard:
+        """What the folder's exams share; where there was none yet, the pace is measured first."""
+        hashes = {items.card.suite: items.card.content_hash for items in sets}
+        path = self.folder / CARD
+        if not path.is_file():
+            card = self._measure(sets, hashes, function)
+            files.write_text(path, card.model_dump_json(indent=1) + "\n")
+            return card
+        try:
+            card = parse_card(ExamCard, path, path.read_text("utf-8"))
+        except (UnicodeDecodeError, ValidationError) as error:
+            raise SnellenError(f"{path}: malformed ({str(error).splitlines()[0]}); choose another folder") from error
+        if card.content_hashes != hashes or card.settings.model_dump() != self.settings.model_dump():
+            raise OtherExams(f"{path}: exams there have other items or settings; choose another folder")
+        return card
+
+    def _measure(self, sets: Sequence[ItemSet], hashes: dict[str, str], function: AnswerFunction) -> ExamCard:
+        """Ask a few items of every task, and choose how many fit into the time."""
+        root, begun = self.folder / "pace", time.monotonic()
+        shutil.rmtree(root, ignore_errors=True)
+        deadline = begun + self.settings.seconds * PACE_SHARE
+        round_s, fixed_s, paces = 0.0, 0.0, dict[str, float]()
+        for items in sets:
+            clock, chosen, start = Clock(function), select_items(items, PACE_ITEMS), time.monotonic()
+            self._ask(chosen, wrap(clock.ask, "pace"), root, deadline)
+            fixed_s += time.monotonic() - start - sum(end - begin for begin, end in clock.calls)
+            responses = load_run(root / items.card.suite).responses if clock.calls else ()
+            answered = sum(response.status == "ok" for response in responses)
+            if responses and not answered:
+                raise SnellenError(f"no call came back: {'; '.join(summarize_failures([r.reason for r in responses]))}")
+            suite_s = clock.pace() * len(clock.calls) / answered if answered else max(paces.values(), default=0.0)
+            paces[items.card.suite] = clock.pace() if answered else suite_s
+            tests = sum(item.split == "test" for item in chosen.items)
+            round_s += suite_s * tests / PACE_ITEMS
+        room = self.settings.seconds * ASKING_SHARE - fixed_s
+        count = min(max(int(room / round_s), 1) if round_s else self.settings.n, self.settings.n)
+        rounded = {suite: round(pace, 4) for suite, pace in paces.items()}
+        return ExamCard(settings=self.settings, content_hashes=hashes, items_a_task=count, seconds_a_call=rounded)
+
+
+def load_runs(root: Path) -> dict[str, Run]:
+    """The runs in the folder of an exam, by suite."""
+    return {path.name: load_run(path) for path in sorted(root.iterdir()) if path.is_dir() and has_tables(path)}
+
+
+def _root(folder: Path, step: int) -> Path:
+    return folder / f"step-{step:08d}"
+
+
+def _steps(folder: Path) -> list[int]:
+    """The steps of exams; what else lies in the folder counts for nothing."""
+    names = (path.name.removeprefix("step-") for path in folder.glob("step-*") if path.is_dir())
+    return sorted(int(name) for name in names if name.isdecimal())
+
+
+def _next_step(folder: Path) -> int:
+    return max(_steps(folder), default=-1) + 1
+
+
+def _changes(folder: Path, step: int, runs: Mapping[str, Run]) -> ChangesSince | None:
+    """What changed since the last exam before that has scores; None where there is none."""
+    for earlier in reversed([number for number in _steps(folder) if number < step]):
+        root = _root(folder, earlier)
+        try:
+            if read_verdict(root).state != "failed":
+                return changes_since(earlier, load_runs(root), runs)
+        except SnellenError:  # that exam was cut off, or its folder is damaged: the one before it will do
+            continue
+    return None
+
+
+def _shortfall(sets: Sequence[AskedSet]) -> str:
+    """What is missing of an exam, and why."""
+    unasked = [f"{task} {count}" for each in sets for task, count in each.unasked.items()]
+    failures = [reason for each in sets for reason in each.failures]
+    words = [f"not asked: {', '.join(unasked)}"] if unasked else []
+    return "; ".join([*words, *([f"calls failed: {', '.join(failures)}"] if failures else [])])
+
+
+def _failed(step: int | None, error: BaseException) -> CheckpointVerdict:
+    return CheckpointVerdict(step=step or 0, state="failed", error=_words(error), seconds=0.0, versions=versions())
+
+
+def _words(error: BaseException) -> str:
+    text = short_reason(str(error))
+    return text if isinstance(error, SnellenError) else f"{type(error).__name__}: {text}"
+
+
+def _print(line: object) -> None:
+    sys.stderr.write(f"{line}\n")

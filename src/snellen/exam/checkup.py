@@ -1,0 +1,157 @@
+"""The main job: generate a set of every suite, examine the packaged subjects and any more, write one report."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from snellen.compute import Progress, Shard, cluster, map_ahead
+from snellen.core.storage.itemset import ItemSet, is_itemset, read_blind, read_card, read_itemset
+from snellen.core.suite import CHECKUP_SIZE_PX, BuildOptions
+from snellen.exam.items import build
+from snellen.exam.run import Examination, run
+from snellen.runs.preflight import Preflight, make_subjects
+from snellen.runs.preview import Estimate
+from snellen.stimuli.video.opening import pyav
+from snellen.suites import SUITES
+
+if TYPE_CHECKING:
+    from snellen.reports import Report
+    from snellen.reports.writing import Companion
+
+CHECKUP_SUITES = ("ava-bench", "combo", "vlm2-bench", "vfm-bench")
+"""In the order of asking: who is asked longest comes first, since the other sets are built meanwhile."""
+CHECKUP_SUBJECTS = (
+    "encoder:efficientnet-lite0",
+    "encoder:conse",
+    "encoder:colour-histogram",
+    "encoder:hog",
+    "fake:chance",
+    "fake:oracle",
+)
+
+
+@dataclass(frozen=True)
+class Checkup:
+    """What the main job made: examinations, the report, the seconds it took, and what to know of its images."""
+
+    examinations: Sequence[Examination]
+    report: Report
+    seconds: float
+    notes: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class _Battery:
+    """A generated set to be examined: of which suite, how it is built, and where its run lies."""
+
+    suite: str
+    options: BuildOptions
+    run_root: Path
+
+
+def checkup(
+    subjects: Sequence[str] = (),
+    *,
+    out: Path = Path("checkup"),
+    quick: bool = False,
+    fresh: bool = False,
+    workers: int = 2,
+    renderer: str = "mitsuba",
+    quality: str = "fast",
+    show_progress: bool = True,
+    announce: Callable[[Sequence[Estimate]], None] | None = None,
+    explorer: Companion | None = None,
+) -> Checkup:
+    """Render a battery where none is, examine the packaged subjects and any more, write the report.
+
+    Everything lies in `out`: `items/SUITE`, `run/SUITE`, `report`. `fresh` renders a new battery from a new seed.
+    With more than one worker, the sets to come are built while one is asked. `explorer` is `write_report`'s.
+    """
+    start, examinations = time.monotonic(), {}
+    batteries = []
+    for name in CHECKUP_SUITES:
+        folder = out / "items" / name
+        seed = int(time.time()) if fresh else _seed_there(folder)
+        options = BuildOptions(
+            folder,
+            seed=seed,
+            quick=quick,
+            size=None if quick else CHECKUP_SIZE_PX,
+            workers=workers,
+            renderer=renderer,
+            quality=quality,
+            show_progress=show_progress,
+        )
+        batteries.append(_Battery(name, options, out / "run" / name))
+    is_complete = all(map(_is_built, batteries))
+    if not is_complete:
+        pyav()  # vlm2-bench has clips: what is missing is better known before minutes of rendering
+    named, preflight = make_subjects(list(dict.fromkeys([*CHECKUP_SUBJECTS, *subjects]))), Preflight()
+    if not is_complete:
+        preflight.check(named)
+    with closing(_item_sets(batteries)) as item_sets:
+        for battery, items in zip(batteries, item_sets, strict=True):
+            examinations[battery.suite] = run(
+                items,
+                named,
+                battery.run_root,
+                show_progress=show_progress,
+                announce=announce,
+                preflight=preflight,
+            )
+    from snellen.reports import write_report
+
+    in_order = [examinations[name] for name in SUITES if name in examinations]
+    report = write_report(
+        [examination.root for examination in in_order], out / "report", explorer=explorer, workers=workers
+    )
+    return Checkup(in_order, report, time.monotonic() - start, batteries[0].options.size_notes())
+
+
+def _seed_there(folder: Path) -> int:
+    """A battery once drawn from a new seed stays until the next one."""
+    return int(read_card(folder).recipe.get("seed", 0)) if is_itemset(folder) else 0
+
+
+def _item_sets(batteries: Sequence[_Battery]) -> Generator[ItemSet]:
+    """The set of each battery. The first that is missing is built at once, the others while those before are used."""
+    missing = [battery for battery in batteries if not _is_built(battery)]
+    # A cluster is kept busy by one set after the other, and a child process is no part of it.
+    count = 1 if batteries[0].options.workers > 1 and cluster() is None else len(missing)
+    for battery in missing[:count]:
+        _build(battery)
+    # Two progress lines would overwrite each other: here only waiting is shown.
+    shards = [
+        Shard(battery.suite, replace(battery, options=replace(battery.options, show_progress=False)))
+        for battery in missing[count:]
+    ]
+    with map_ahead(_build, shards) as builds:
+        for battery in batteries:
+            if battery in missing[count:]:
+                with Progress(f"building {battery.suite}", visible=battery.options.show_progress):
+                    next(builds)
+            yield read_itemset(battery.options.out)
+
+
+def _is_built(battery: _Battery) -> bool:
+    """Whether the set that lies there is the one wanted."""
+    options, suite = battery.options, SUITES.get(battery.suite)
+    if not is_itemset(options.out) or read_blind(options.out) is None:  # which is written last
+        return False
+    card, parameters = read_card(options.out), suite.recipes["generated"].parameters(options)
+    return (card.version, json.loads(json.dumps(parameters))) == (suite.card.version, card.recipe)
+
+
+def _build(battery: _Battery) -> None:
+    """A new set; the one that lay there and the run about it go."""
+    if is_itemset(battery.options.out):
+        shutil.rmtree(battery.options.out)
+    shutil.rmtree(battery.run_root, ignore_errors=True)
+    build(SUITES.get(battery.suite), "generated", battery.options)

@@ -1,0 +1,77 @@
+"""Item sets of an exam: built by a recipe, found in a folder, or generated on first use."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from snellen.core.errors import SnellenError
+from snellen.core.storage.itemset import (
+    BlindCard,
+    ItemSet,
+    is_itemset,
+    read_blind,
+    write_blind,
+)
+from snellen.core.suite import BuildOptions, Recipe, Suite
+from snellen.remote import fetched
+from snellen.runs.gate import open_items
+from snellen.runs.generated_sets import (
+    cut_off_set,
+    generated_folder,
+    generated_options,
+    suite_of_items,
+)
+
+if TYPE_CHECKING:
+    pass
+
+
+def find_recipe(suite: Suite, how: str) -> Recipe:
+    """One of the suite's recipes. Raises SnellenError for one it does not have."""
+    recipe: Recipe | None = suite.recipes.get(how)
+    if recipe is None:
+        recipe_names = ", ".join(suite.recipes) or "none, since its item sets are made by other suites"
+        raise SnellenError(f"{suite.name} has no recipe {how!r}; there are: {recipe_names}")
+    return recipe
+
+
+def build(suite: Suite, how: str, options: BuildOptions) -> ItemSet:
+    """Build an item set by one of the suite's recipes, with the blind baseline beside it.
+
+    Raises SnellenError for a recipe the suite does not have.
+    """
+    from snellen.runs.blind import blind_card
+
+    recipe = find_recipe(suite, how)
+    items = cut_off_set(suite, recipe, options) or recipe.build(options)
+    return with_blind(items, blind_card(items, suite))
+
+
+def with_blind(items: ItemSet, card: BlindCard) -> ItemSet:
+    """The set with these blind scores, kept beside it."""
+    write_blind(items.root, card)
+    return replace(items, blind=card)
+
+
+def find_items(
+    itemset: str | Path, *, limit: int | None = None, workers: int = 2, show_progress: bool = True
+) -> ItemSet:
+    """The item set in a folder, or the generated one of a suite: seed 0, checkup size, built on first use.
+
+    Of a suite no more than `limit` items a task are built, where that is less.
+    """
+    if is_itemset(path := fetched(itemset)):
+        return open_items(path)
+    suite = suite_of_items(itemset)
+    options = replace(generated_options(suite, limit), workers=workers, show_progress=show_progress)
+    return find_generated(suite, options)
+
+
+def find_generated(suite: Suite, options: BuildOptions) -> ItemSet:
+    """The generated set of a suite with these options (but `out`) in the home folder, built on first use."""
+    root = generated_folder(suite, options)
+    if read_blind(root) is None:  # which is written last
+        build(suite, "generated", replace(options, out=root))
+    return open_items(root)

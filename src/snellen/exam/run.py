@@ -1,0 +1,282 @@
+"""A run: subjects are asked under conditions, replies are scored, and the results can be opened again."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from snellen.analysis.coverage import gaps
+from snellen.compute import Progress
+from snellen.core.condition import Condition, parse_conditions
+from snellen.core.errors import Interrupted, SnellenError
+from snellen.core.response import Response, Status
+from snellen.core.storage.itemset import (
+    BLIND_KEY,
+    BlindCard,
+    BlindScore,
+    ItemSet,
+    is_itemset,
+)
+from snellen.core.storage.runfolder import (
+    default_folder,
+    has_tables,
+    read_responses,
+    read_run_card,
+)
+from snellen.core.storage.versions import versions
+from snellen.core.subject import Subject
+from snellen.core.suite import Suite
+from snellen.curation.results import read_tables
+from snellen.remote import address_of, published
+from snellen.runs.ask import ask
+from snellen.runs.failures import summarize_failures
+from snellen.runs.gate import open_run_items
+from snellen.runs.generated_sets import (
+    itemset_folder,
+    suite_of_items,
+)
+from snellen.runs.judgements import (
+    judgement_items,
+    read_verdicts,
+    score_judged,
+)
+from snellen.runs.on_cluster import ask_workers
+from snellen.runs.plan import Arm, Plan, run_card
+from snellen.runs.preflight import Preflight, make_subjects
+from snellen.runs.preview import Estimate, asks_remote, estimates
+from snellen.runs.replay import is_behind, replay, responses_of
+from snellen.runs.score import damaged_scores, read_scores, score_paths, write_scores
+from snellen.runs.stamp import read_stamp, run_key, write_stamp
+from snellen.runs.stopping import BudgetSpent
+from snellen.runs.unread import with_judged_reading
+from snellen.subjects.registry import make_subject
+from snellen.suites import SUITES
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from snellen.reports import Report
+
+
+@dataclass(frozen=True)
+class Examination:
+    """A finished run: where it lies, how many items failed, and its table of results."""
+
+    root: Path
+    suite: Suite
+    items: ItemSet
+    responses: Sequence[Response]
+
+    def __repr__(self) -> str:
+        subjects = ", ".join(dict.fromkeys(response.subject for response in self.responses))
+        failed = f", {self.failed} failed" if self.failed else ""
+        address = address_of(self.root)
+        return f"<Examination of {subjects} by {self.suite.name}: {len(self.responses)} responses{failed}; {address}>"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the table of results, and why calls failed."""
+        from html import escape
+
+        from snellen.reports import print_table
+
+        lines = [f"{subject} failed: {reason}" for subject, reasons in self.reasons("failed").items()
+                 for reason in reasons]  # fmt: skip
+        notes = "".join(f"<p>{escape(line)}</p>" for line in [repr(self), *lines])
+        return (print_table(self.results()).html() if self.responses else "") + notes
+
+    @property
+    def failed(self) -> int:
+        """Items whose calls failed; the same command asks them again."""
+        return sum(response.status == "failed" for response in self.responses)
+
+    def reasons(self, status: Status) -> dict[str, list[str]]:
+        """By subject why items failed or were declined: each kind of reason with its count."""
+        reasons: dict[str, list[str]] = {}
+        for response in self.responses:
+            if response.status == status:
+                reasons.setdefault(response.subject, []).append(response.reason)
+        return {subject: summarize_failures(texts) for subject, texts in reasons.items()}
+
+    def unasked(self) -> dict[str, int]:
+        """By subject how many items were not asked, since the run was stopped or the subject failed too often."""
+        counts: Counter[str] = Counter()
+        for gap in gaps(read_run_card(self.root).arms, self.responses):
+            counts[gap.subject] += gap.missing
+        return dict(counts)
+
+    def results(self) -> pd.DataFrame:
+        """One row a subject, task, condition and metric, over all scored protocols; studies of people before them."""
+        import pandas as pd
+
+        from snellen.analysis.people import study_results
+        from snellen.analysis.results import results
+
+        card, suite, scores = read_run_card(self.root), with_judged_reading(self.suite), read_scores(self.root)
+        tables = [results(rows, self.items, suite, card.arms) for rows in scores.values()]
+        studies = study_results(scores, self.items, suite, card.arms)
+        return pd.concat([studies, *tables] if len(studies) else tables, ignore_index=True)
+
+    def report(self, out: str | Path = "report", **how: Any) -> Report:
+        """Write the report folder, which may be a URL."""
+        from snellen.reports import write_report
+
+        with published(out) as folder:
+            return write_report([self.root], folder, **how)
+
+
+def prepare(
+    subjects: Sequence[str | Subject],
+    itemsets: Sequence[str | Path],
+    conditions: Sequence[str],
+    *,
+    limit: int | None = None,
+    keep_going: bool = False,
+) -> tuple[list[str | Subject], Preflight]:
+    """Refuse what can be refused before anything is rendered: subjects, conditions, keys, servers.
+
+    Returns the subjects and the first questions that were asked: of remote subjects, where a set is still to be built.
+    What a run about a set that is there still asks is found out by `run`, which asks the first question then.
+    """
+    for itemset in itemsets:
+        for text in conditions:
+            parse_conditions(suite_of_items(itemset).axes, text)
+    examined, preflight = make_subjects(subjects), Preflight(keep_going)
+    if not all(is_itemset(itemset_folder(itemset, limit)) for itemset in itemsets):
+        preflight.check(examined)
+    return examined, preflight
+
+
+def run(
+    items: ItemSet,
+    subjects: Sequence[str | Subject],
+    root: Path,
+    *,
+    conditions: Sequence[str] = ("vanilla",),
+    repeats: int = 1,
+    seed: int = 0,
+    limit: int | None = None,
+    budget: float | None = None,
+    deadline: float | None = None,
+    keep_going: bool = False,
+    inputs: Mapping[str, Path] | None = None,
+    show_progress: bool = True,
+    announce: Callable[[Sequence[Estimate]], None] | None = None,
+    after_call: Callable[[], None] = lambda: None,
+    preflight: Preflight | None = None,
+) -> Examination:
+    """Ask subjects under conditions, resume what `root` holds, score `strict`. What is finished is only read.
+
+    `inputs` are annotation tables that some conditions show from, by name (`curation.results`). `announce` is given
+    what remote subjects still take, and may stop it by an error, as `after_call` may after each call. `keep_going` asks
+    on where most calls of an arm fail. `deadline` is `Plan`'s. `preflight` knows who was asked a first question
+    already. Raises BudgetSpent and Interrupted when what was asked so far is scored.
+    """
+    suite = SUITES.get(items.card.suite)
+    points = [point for text in conditions for point in parse_conditions(suite.axes, text)]
+    examined = [make_subject(subject, items.items) if isinstance(subject, str) else subject for subject in subjects]
+    arms = _arms(examined, points, repeats)
+    options = {"conditions": list(conditions), "repeats": repeats, "seed": seed, "limit": limit}
+    # The key stands for the set as it lies there: a run about some of its items gets no stamp.
+    is_whole = len(items.items) == items.card.items and SUITES.is_packaged(suite.name)
+    key = run_key(items.root, examined, inputs or {}, **options) if is_whole else ""
+    if read_stamp(root, key) and not damaged_scores(root):
+        return Examination(root, suite, items, responses_of(root, arms))
+    tables = read_tables(inputs or {}, items)
+    plan = Plan(items, suite, arms, seed, limit, budget, deadline, tables, keep_going, versions=versions())
+    remote = None if announce is None else estimates(plan, root)
+    if announce is not None:
+        announce(remote or [])
+    preflight = preflight or Preflight(keep_going)
+    if asks_remote(plan, root, remote):
+        preflight.check(examined)
+    first_replies = preflight.take(subject.card.fingerprint() for subject in examined)
+    plan = replace(plan, preflight=first_replies)
+    stop: BudgetSpent | Interrupted | None = None
+    responses: list[Response] = []
+    with Progress("asking", unit="items", visible=show_progress) as progress:
+        card = run_card(plan)
+        progress.expect(sum(sum(arm.test_items.values()) for arm in card.arms))
+        plan = replace(plan, tick=after_call, count_items=progress.advance, notify=_print_line)
+        try:
+            plan = replace(plan, records=ask_workers(root, plan, card))
+            responses = ask(root, plan, card)
+        except (BudgetSpent, Interrupted) as cause:
+            stop = cause
+    if stop is None or has_tables(root):  # no table where a second signal came
+        for protocol in dict.fromkeys(["strict", *damaged_scores(root)]):
+            rescore(root, items, suite, protocol)
+    if stop is not None:
+        raise stop
+    examination = Examination(root, suite, items, responses)
+    if not examination.failed and not examination.unasked():
+        write_stamp(root, key, len(responses), examination.reasons("declined"))
+    return examination
+
+
+def _print_line(line: str) -> None:
+    sys.stderr.write(f"snellen: {line}\n")
+
+
+def _arms(subjects: Sequence[Subject], conditions: Sequence[Condition], repeats: int) -> list[Arm]:
+    names = [subject.card.name for subject in subjects]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise SnellenError(f"subject {twice!r} is given twice; ask it again with --repeats")
+    conditions = list({str(point): point for point in conditions}.values())
+    return [Arm(subject, point, repeat) for subject in subjects for point in conditions for repeat in range(repeats)]
+
+
+def rescore(root: Path, items: ItemSet, suite: Suite, protocol: str) -> pd.DataFrame:
+    """Score all responses of a run under a protocol, with the verdicts there are, and keep the table."""
+    responses = read_responses(root)
+    verdicts = read_verdicts(root, judgement_items(responses, items, suite, protocol))
+    scores = score_judged(responses, items, suite, protocol, verdicts)
+    write_scores(root, scores, protocol)
+    return scores
+
+
+def recover(root: Path) -> None:
+    """Make the tables and scores of a run that was killed from its record; others stay as they are."""
+    if not is_behind(root):
+        return
+    card, items, suite = open_run_items(root)
+    if tables := sorted(card.annotations):
+        raise SnellenError(
+            f"{root}: the run was cut off, and shows from {', '.join(tables)}; give the same `snellen run` command "
+            f"again to finish it"
+        )
+    replay(root, items, suite, {})
+    for protocol in dict.fromkeys(["strict", *score_paths(root)]):
+        rescore(root, items, suite, protocol)
+
+
+def open_examination(root: Path) -> Examination:
+    """What a run folder holds, finished or stopped. Raises SnellenError where no table was written."""
+    _, items, suite = open_run_items(root)
+    return Examination(root, suite, items, read_responses(root))
+
+
+def run_folder(items: ItemSet, subjects: Sequence[str | Subject], conditions: Sequence[str]) -> Path:
+    """`runs/SUITE-<8 hex>`, the same for the same item set, subjects and conditions."""
+    names = [subject if isinstance(subject, str) else subject.card.name for subject in subjects]
+    return default_folder(items.card, names, conditions)
+
+
+def blind_subject(items: ItemSet, card: BlindCard, subject: str | Subject, root: Path, **how: Any) -> BlindCard:
+    """The scores of a card, each at least as good as what the subject gets without images (`images=none`)."""
+    from snellen.analysis.results import metric_of
+
+    suite = SUITES.get(items.card.suite)
+    rows = run(items, [subject], root, conditions=["images=none"], **how).results()
+    scores: dict[tuple[str, ...], BlindScore] = {score.key: score for score in card.scores}
+    for row in rows[rows["value"].notna()].to_dict("records"):
+        task, protocol, metric_name, *_ = key = tuple(str(row[name]) for name in BLIND_KEY)
+        metric = metric_of(suite.tasks[task].protocols[protocol], metric_name)
+        if key in scores and metric.sign * row["value"] > metric.sign * scores[key].value:
+            update = {"value": round(row["value"], 4), "n": row["n"], "attack": row["subject"]}
+            scores[key] = scores[key].model_copy(update=update)
+    name = subject if isinstance(subject, str) else subject.card.name
+    return BlindCard(method=f"{card.method}; {name} without images", scores=tuple(scores.values()))

@@ -1,0 +1,1 @@
+"""ComBo's three kinds of task: what they ask, their axes, and their items."""

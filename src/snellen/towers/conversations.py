@@ -1,0 +1,117 @@
+"""Conversations that a model before images learns from, as LLaVA's files have them: descriptions and questions.
+
+Questions are worded as their suite shows them, and answered as it reads them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from snellen.core.errors import SnellenError
+from snellen.core.item import Item, Media
+from snellen.core.seeds import stream
+from snellen.core.storage.files import write_text
+from snellen.core.storage.itemset import ItemSet
+from snellen.core.storage.media import MediaFolder
+from snellen.core.storage.schemas import Card
+from snellen.core.suite import Suite
+from snellen.runs.training_examples import learner_condition, solved_examples
+from snellen.suites import SUITES
+
+if TYPE_CHECKING:
+    from snellen.subjects.heads.llava_files import Record
+    from snellen.towers.combo_training.training_items import ObjectView, Renders
+
+CAPTIONS, QUESTIONS, IMAGES, CARD = "captions.json", "questions.json", "images", "conversations.json"
+
+
+class ConversationCard(Card):
+    """`conversations.json`: what was written, and the set (`recipe_hash`) that tests none of its objects."""
+
+    file = CARD
+
+    suite: str
+    items: str
+    seed: int
+    captions: int
+    questions: dict[str, int]
+    objects: int
+    images: int
+    rendering: dict[str, Any]
+
+
+def question_records(items: Sequence[Item], suite: Suite, condition: str, media: MediaFolder) -> list[Record]:
+    """A conversation of one turn an item; what is shown is kept in `media`, whose paths the records have.
+
+    Items are of one task. Raises SnellenError for a question that does not show exactly one image in one call.
+    """
+    from snellen.subjects.heads.llava_files import question_record
+
+    if not items:
+        return []
+    task, settled = suite.tasks[items[0].task], learner_condition(suite, condition)
+    records = []
+    for item, example in zip(items, solved_examples(items, task, settled, items, media), strict=True):
+        parts = example.prompt.parts if example.prompt is not None else ()
+        images = [part for part in parts if isinstance(part, Media)]
+        if len(images) != 1 or images[0].kind != "image":
+            raise SnellenError(f"{item.item_id}: shows {len(images)} images in a call; LLaVA's files hold one each")
+        words = "\n".join(part for part in parts if isinstance(part, str))
+        records.append(question_record(item.item_id, images[0].path, words, example.target))
+    return records
+
+
+def write_conversations(
+    items: ItemSet, captions: int, questions: int, out: Path, *, seed: int = 0, workers: int = 1
+) -> ConversationCard:
+    """Descriptions and questions about ComBo's objects that the set does not test, in images drawn like the set's.
+
+    Writes `captions.json`, `questions.json` (half on patterns, half on categories), `images/`, and the card last.
+    Raises SnellenError where a card lies already, and for more images than there are.
+    """
+    from snellen.subjects.heads.llava_files import write_llava
+    from snellen.towers.combo_training import training_items as training
+    from snellen.towers.combo_training.objects import exclusion_of, rendering_of
+
+    if (out / CARD).is_file():
+        raise SnellenError(f"{out}: conversations lie there already; take another --out")
+    suite, exclusion, rendering = SUITES.get(items.card.suite), exclusion_of(items), rendering_of(items, workers)
+    counts = training.Counts(captions, questions - questions // 2, questions // 2)
+    plan, media = training.design(items, counts, exclusion, seed), MediaFolder(out / IMAGES)
+    renders = training.render_design(plan, exclusion, seed, rendering, media)
+    by_task = training.training_items(plan, counts, renders, seed)
+    records = [
+        record
+        for task, learnt in by_task.items()
+        for record in question_records(learnt, suite, training.CONDITIONS[task], media)
+    ]
+    write_llava(out / CAPTIONS, _caption_records(plan.views[:captions], renders, seed))
+    write_llava(out / QUESTIONS, records)
+    card = ConversationCard(
+        suite=suite.name,
+        items=items.card.recipe_hash,
+        seed=seed,
+        captions=captions,
+        questions={task: len(learnt) for task, learnt in by_task.items()},
+        objects=len({index for index, _ in renders}),
+        images=len(renders),
+        rendering=rendering.about(),
+    )
+    write_text(out / CARD, card.model_dump_json(indent=2) + "\n")
+    return card
+
+
+def _caption_records(views: Sequence[ObjectView], renders: Renders, seed: int) -> list[Record]:
+    """A description of each image, asked for as ComBo does."""
+    from snellen.subjects.heads.llava_files import question_record
+    from snellen.suites.combo.prompts import CAPTION
+    from snellen.towers.combo_training.descriptions import description
+
+    records = []
+    for index, view in views:
+        image, appearance = renders[index, view]
+        text = description(appearance, stream("references", seed, "caption", index, view))
+        records.append(question_record(f"object-{index:04d}-{view:02d}", image.path, CAPTION, text))
+    return records

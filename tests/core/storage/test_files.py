@@ -1,0 +1,96 @@
+"""Files that are whole or named as damaged; tables as text that a spreadsheet opens, no cell of which is a formula."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from snellen.core.errors import SnellenError
+from snellen.core.plain_text import no_formula
+from snellen.core.storage.files import all_or_nothing, kernel_lock, read_table, remove_halves, write_csv, write_table
+
+
+@pytest.mark.parametrize(
+    ("cell", "written"),
+    [
+        ("=cmd|' /C calc'!A0", "'=cmd|' /C calc'!A0"),
+        ("+1+cmd", "'+1+cmd"),
+        ("-2+3", "'-2+3"),
+        ("@SUM(A1)", "'@SUM(A1)"),
+        ("\t=1", "'\t=1"),
+        ("-0.5", "-0.5"),
+        ("+1e-3", "+1e-3"),
+        ("-", "-"),
+        ("a=b", "a=b"),
+        ("", ""),
+        (-1.5, -1.5),
+        (None, None),
+    ],
+)
+def test_only_a_formula_is_changed(cell: object, written: object) -> None:
+    assert no_formula(cell) == written
+
+
+def test_a_table_is_written_as_it_is_but_for_formulas(tmp_path: Path) -> None:
+    rows = [["a", -1.0, 2, None], ["b, c", float("nan"), -3, "x"]]
+    table = pd.DataFrame(rows, columns=["text", "number", "count", "text"])
+    write_csv(tmp_path / "a.csv", table)
+    assert (tmp_path / "a.csv").read_text() == table.to_csv(index=False)
+    hostile = pd.DataFrame({"=head": ["=1+1", "fine"], "n": [-1, 2]})
+    write_csv(tmp_path / "b.csv", hostile)
+    assert (tmp_path / "b.csv").read_text() == "'=head,n\n'=1+1,-1\nfine,2\n"
+    assert list(hostile.columns) == ["=head", "n"]
+    assert hostile["=head"][0] == "=1+1"
+
+
+def test_a_flipped_bit_of_a_table_s_pages_is_found(tmp_path: Path) -> None:
+    path, rng = tmp_path / "table.parquet", np.random.default_rng(0)
+    write_table(path, pa.table({"x": np.arange(2000.0), "y": [f"text {n}" for n in range(2000)]}))
+    whole = path.read_bytes()
+    table = read_table(path)
+    for place in rng.integers(0, len(whole), 60):
+        damaged = bytearray(whole)
+        damaged[place] ^= 1 << int(rng.integers(8))
+        path.write_bytes(damaged)
+        try:
+            assert read_table(path).equals(table)
+        except SnellenError as error:
+            assert "cannot be read as Parquet" in str(error)  # noqa: PT017
+
+
+def test_a_disk_without_locks_is_not_taken_for_another_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(file: object, operation: int) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    with (
+        pytest.raises(SnellenError, match=r"lock: cannot be locked \(No locks available\)"),
+        kernel_lock(tmp_path / "lock", "a run"),
+    ):
+        pass
+
+
+def test_halves_of_processes_that_are_gone_are_removed(tmp_path: Path) -> None:
+    folder = tmp_path / "ab"
+    child = os.fork()
+    if child == 0:
+        with all_or_nothing(folder / "x.png") as half:
+            half.write_bytes(b"ha")
+            os._exit(0)
+    os.waitpid(child, 0)
+    (left,) = folder.iterdir()
+    elsewhere, other = folder / f"x.png.elsewhere-{child}.half", folder / "of others.half"
+    for path in (elsewhere, other):
+        path.write_bytes(b"")
+    with all_or_nothing(folder / "y.png") as half:
+        half.write_bytes(b"ha")
+        remove_halves(tmp_path, "*/*")
+        assert set(folder.iterdir()) == {half, elsewhere, other}
+    assert not left.exists()

@@ -1,0 +1,96 @@
+"""Rows say the same on every machine: rounded floats, and images named by what they are rendered from."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from snellen.core.hashing import canonical
+from snellen.core.item import Item, Media
+from snellen.core.storage.item_rows import FROM_PIXELS, JSON_FIELDS, read_image_recipes, recipe_name, rounded, rows_hash
+from snellen.core.storage.itemset import ItemSet, read_itemset, write_itemset
+from snellen.core.storage.media import MediaFolder
+
+SPEC = {"height": 0.3, "side": 2.0, "name": "cube"}
+RECIPE = {"settings": {"renderer": "mitsuba"}, "spec": SPEC}
+
+
+def write(root: Path, raw: bytes, recipe: dict[str, Any], **changes: Any) -> ItemSet:
+    """A set of one item about one image with these bytes, rendered from this recipe."""
+    media = MediaFolder(root / "media")
+    image = media.add(raw, "image", "png", (2, 2))
+    media.recipes[image.sha256] = canonical(recipe)
+    item = Item(
+        item_id="item-0", suite="shapes", task="naming", question="Which?", query=(image,), answer="1",
+        answer_kind="text", stimulus_id="s", group_id="g", cluster_id="c", latent={"shows": {image.sha256: {}}},
+    )  # fmt: skip
+    made = Item(**{**vars(item), **changes})
+    return write_itemset(root, [made], source="generated", recipe={"seed": 0}, image_recipes=media.recipes)
+
+
+def test_floats_are_kept_to_twelve_digits_wherever_they_stand() -> None:
+    image = Media("0" * 64, "image", "png", 1, 1)
+    item = Item(
+        item_id="i", suite="s", task="t", question="", query=(image,), answer=(0.1 + 0.2, 1.0), answer_kind="box",
+        stimulus_id="s", group_id="g", cluster_id="c", measures={"depth_m": 2 / 3, "count": 7},
+        regions={"boxes": [[1e-30 / 3, 10**15]]}, latent={"worlds": [{"answer": (1 / 3,)}]},
+    )  # fmt: skip
+    again = rounded(item)
+    assert again.answer == (0.3, 1.0)
+    assert again.measures == {"depth_m": 0.666666666667, "count": 7}
+    assert again.regions == {"boxes": [[3.33333333333e-31, 10**15]]}
+    assert again.latent == {"worlds": [{"answer": (0.333333333333,)}]}
+    assert rounded(again) == again
+
+
+def test_what_is_written_is_what_is_read(tmp_path: Path) -> None:
+    written = write(tmp_path, b"pixels", RECIPE, measures={"depth_m": 2 / 3})
+    assert read_itemset(tmp_path, verify=False).items == written.items
+
+
+def test_pixels_move_the_content_hash_alone(tmp_path: Path) -> None:
+    here, there = write(tmp_path / "1", b"pixels", RECIPE), write(tmp_path / "2", b"other pixels", RECIPE)
+    assert here.card.content_hash != there.card.content_hash
+    assert here.card.rows_hash == there.card.rows_hash
+    assert here.card.recipe_hash == there.card.recipe_hash
+
+
+def test_last_digits_of_a_scene_do_not_count_and_others_do(tmp_path: Path) -> None:
+    rows = [
+        write(tmp_path / str(n), b"pixels", {**RECIPE, "spec": {**SPEC, "height": height}}).card.rows_hash
+        for n, height in enumerate((0.3, 0.1 + 0.2, 0.3 + 1e-8))
+    ]
+    assert rows[0] == rows[1] != rows[2]
+    assert recipe_name('{"x":0.0}') == recipe_name('{"x":-0.0}') == recipe_name('{"x":-1e-17}')
+
+
+def test_every_field_counts_but_those_measured_in_pixels(tmp_path: Path) -> None:
+    measured = {FROM_PIXELS: ["answer", "measures"]}
+    first = write(tmp_path / "1", b"p", RECIPE, provenance=measured).card.rows_hash
+    moved = write(tmp_path / "2", b"q", RECIPE, provenance=measured, answer="2", measures={"level": 1.0}).card.rows_hash
+    other = write(tmp_path / "3", b"p", RECIPE, provenance=measured, question="What?").card.rows_hash
+    unmeasured = write(tmp_path / "4", b"p", RECIPE, answer="2").card.rows_hash
+    assert first == moved != other
+    assert unmeasured != write(tmp_path / "5", b"p", RECIPE).card.rows_hash
+
+
+def test_order_of_names_by_digest_does_not_count() -> None:
+    """Cells that name images are sorted by their digests, which differ where pixels do."""
+    recipes = {"a" * 64: '{"spec":1}', "b" * 64: '{"spec":2}', "c" * 64: '{"spec":1}'}
+
+    def hash_of(*images: str) -> str:
+        fields: dict[str, Any] = {name: {} for name in JSON_FIELDS}
+        fields["latent"] = {"shows": {image * 64: {"colour": str(n)} for n, image in enumerate(images)}}
+        cells = {name: json.dumps(cell, sort_keys=True) for name, cell in fields.items()}
+        return rows_hash([cells], recipes)
+
+    assert hash_of("a", "b") == hash_of("c", "b")
+    assert hash_of("a", "b") != hash_of("b", "a")
+
+
+def test_recipes_lie_beside_the_rows_for_images_that_are_shown(tmp_path: Path) -> None:
+    items = write(tmp_path / "1", b"pixels", RECIPE)
+    (image,) = items.items[0].query
+    assert read_image_recipes(items.root) == {image.sha256: canonical(RECIPE)}
+    assert read_image_recipes(tmp_path) == {}

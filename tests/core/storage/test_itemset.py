@@ -1,0 +1,230 @@
+"""An item set comes back as it was written, or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from snellen.core.errors import SnellenError
+from snellen.core.hashing import digest
+from snellen.core.item import Demo, Item, Option
+from snellen.core.storage.itemset import read_itemset, write_itemset
+from snellen.core.storage.media import MediaFolder
+from tests.helpers.journey import NAMED, RGB, colour_set, item, patch
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return colour_set(tmp_path / "set").root
+
+
+def everything_an_item_holds(media: MediaFolder) -> Item:
+    red, blue = (patch(media, RGB[name]) for name in ("red", "blue"))
+    clip = media.add(b"no frames", "video", "mp4", (640, 480), 2.5)
+    return item(
+        "full",
+        [red, clip],
+        (1.5, 2.0, 3.0, 4.0),
+        "box",
+        options=(Option("k", "", (red, blue)), Option("l", "ünï \U0001f441")),
+        support=(Demo((blue,), "k", 0), Demo((), "l", 1, "said")),
+        factors={"level": "hard"},
+        measures={"size_m": 0.1, "n": 3.0},
+        requires=("colour", "shape"),
+        regions={"near": [1, 2, 3, 4]},
+        latent={"shows": {red.sha256: {"colour": "red"}}},
+        provenance={"seed": 0},
+        stimulus_id="s",
+        group_id="g",
+        cluster_id="c",
+        split="calibration",
+    )
+
+
+def test_what_is_written_is_read(tmp_path: Path) -> None:
+    media = MediaFolder(tmp_path / "media")
+    answers: list[tuple[Any, Any]] = [("true", "true_false"), (7, "integer"), (0.1, "number"), (None, "description")]
+    items = [everything_an_item_holds(media), *(item(str(n), [], a, k) for n, (a, k) in enumerate(answers))]
+    written = write_itemset(tmp_path, items, source="curated", recipe={"seed": 0, "n": 5}, notes=["a remark"])
+    read = read_itemset(tmp_path)
+    assert read.items == written.items == tuple(items)
+    assert read.card == written.card
+    assert read.card.counts == {"task": {"calibration": 1, "test": 4}}
+    assert read.by_id["full"] is read.items[0]
+    assert not list(tmp_path.rglob("*.half"))
+
+
+def test_hashes_tell_what_they_are_for(tmp_path: Path) -> None:
+    sets = [
+        colour_set(tmp_path / "a"),
+        colour_set(tmp_path / "b"),
+        colour_set(tmp_path / "c", factors={"level": "easy"}),
+    ]
+    recipes, contents = [s.card.recipe_hash for s in sets], [s.card.content_hash for s in sets]
+    assert recipes == [digest(["hard", "1", "generated", {"seed": 0}])] * 3
+    assert contents[0] == contents[1] != contents[2]
+
+
+def test_what_is_no_set_is_not_written(tmp_path: Path) -> None:
+    one = item("1", [], "red", "choice", options=NAMED)
+    other = Item("2", "soft", "task", "?", (), "red", "choice", "2", "2", "2")
+    for items, told in [([], "no items"), ([one, one], "'1' is used twice"), ([one, other], "another suite")]:
+        with pytest.raises(SnellenError, match=told):
+            write_itemset(tmp_path / "set", items, source="generated", recipe={})
+    assert not (tmp_path / "set").exists()
+
+
+def rewrite(root: Path, change: Callable[[list[dict[str, Any]]], None]) -> None:
+    """Change cells of row 2 and mend the card, so that only the cell itself is wrong."""
+    path = root / "items.parquet"
+    table = pq.read_table(path)
+    rows = table.to_pylist()
+    change(rows)
+    pq.write_table(pa.Table.from_pylist(rows, table.schema), path)
+    card = json.loads((root / "itemset.json").read_text())
+    (root / "itemset.json").write_text(json.dumps({**card, "content_hash": digest(rows)}))
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("answer", "{", "a field that holds JSON does not"),
+        ("latent", None, "a field that holds JSON does not"),
+        ("factors", "[]", "factors is not a JSON object"),
+        ("split", "tset", "unknown split 'tset'; there are calibration, test, train"),
+        ("answer_kind", "guess", "unknown answer_kind 'guess'"),
+        ("question", None, "question is empty"),
+        ("query", None, "query is empty"),
+        ("requires", None, "requires is empty"),
+    ],
+)
+def test_a_bad_cell_is_named_by_file_and_row(root: Path, field: str, value: Any, message: str) -> None:
+    rewrite(root, lambda rows: rows[2].update({field: value}))
+    with pytest.raises(SnellenError) as caught:
+        read_itemset(root)
+    assert str(caught.value).startswith(f"{root / 'items.parquet'} row 2: {message}")
+
+
+def edit_card(root: Path, **cells: Any) -> None:
+    card = json.loads((root / "itemset.json").read_text())
+    (root / "itemset.json").write_text(json.dumps({**card, **cells}))
+
+
+def altered_rows(root: Path) -> None:
+    table = pq.read_table(root / "items.parquet")
+    rows = table.to_pylist()
+    rows[1]["answer"] = '"blue"' if rows[1]["answer"] != '"blue"' else '"red"'
+    pq.write_table(pa.Table.from_pylist(rows, table.schema), root / "items.parquet")
+
+
+def another_field(root: Path) -> None:
+    table = pq.read_table(root / "items.parquet")
+    pq.write_table(table.append_column("hint", pa.array(["psst"] * len(table))), root / "items.parquet")
+
+
+def another_type(root: Path) -> None:
+    table = pq.read_table(root / "items.parquet")
+    at = table.schema.get_field_index("question")
+    pq.write_table(table.set_column(at, "question", pa.array(range(len(table)))), root / "items.parquet")
+
+
+def cut_short(root: Path) -> None:
+    raw = (root / "items.parquet").read_bytes()
+    (root / "items.parquet").write_bytes(raw[: len(raw) // 2])
+
+
+def image(root: Path) -> Path:
+    return sorted(root.rglob("*.png"))[0]
+
+
+DAMAGE: dict[str, tuple[Callable[[Path], object], str, str]] = {
+    "no card": (lambda root: (root / "itemset.json").unlink(), "", "no item set"),
+    "card is no JSON": (lambda root: (root / "itemset.json").write_text("{"), "itemset.json", "Invalid JSON"),
+    "card is no text": (lambda root: (root / "itemset.json").write_bytes(b"\xff{}"), "itemset.json", "decode"),
+    "card has another field": (lambda root: edit_card(root, hint="psst"), "itemset.json", "hint"),
+    "no rows": (lambda root: (root / "items.parquet").unlink(), "items.parquet", "missing"),
+    "rows cut short": (cut_short, "items.parquet", "cannot be read as Parquet"),
+    "rows altered": (altered_rows, "items.parquet", "content_hash"),
+    "field unknown": (another_field, "items.parquet", "hint"),
+    "field retyped": (another_type, "items.parquet", "question"),
+    "media missing": (lambda root: image(root).unlink(), ".png", r"missing \(used by .*items.parquet row \d\)"),
+    "media altered": (
+        lambda root: image(root).write_bytes(b"?"),
+        ".png",
+        r"altered \(used by .*items.parquet row \d\)",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGE)
+def test_damage_is_one_clear_line(root: Path, name: str) -> None:
+    read_itemset(root)
+    harm, file, told = DAMAGE[name]
+    harm(root)
+    with pytest.raises(SnellenError, match=told) as caught:
+        read_itemset(root)
+    message = str(caught.value)
+    assert "\n" not in message
+    assert message.startswith(str(root))
+    assert file in message.split(": ")[0]
+
+
+def test_what_was_found_whole_is_remembered_by_size_and_time(root: Path) -> None:
+    read_itemset(root)
+    path = image(root)
+    raw, stat = path.read_bytes(), path.stat()
+    path.write_bytes(bytes([raw[0] ^ 1]) + raw[1:])
+    os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    read_itemset(root)  # nothing to be seen from outside: remembered
+    with pytest.raises(SnellenError, match="altered"):
+        read_itemset(root, remember=False)
+    os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns + 1))
+    with pytest.raises(SnellenError, match="altered"):
+        read_itemset(root)
+    path.write_bytes(raw)
+    read_itemset(root)
+
+
+def test_a_second_look_reads_no_image(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[Path] = []
+    real = Path.read_bytes
+
+    def counted(path: Path) -> bytes:
+        if path.suffix == ".png":
+            read.append(path)
+        return real(path)
+
+    monkeypatch.setattr(Path, "read_bytes", counted)
+    for _ in range(2):
+        read_itemset(root)
+        assert len(read) == 4
+
+
+def test_a_home_that_is_lost_or_damaged_costs_only_time(
+    root: Path, snellen_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read_itemset(root)
+    for memory in (snellen_home / "verified").glob("*.json"):
+        memory.write_text('{"torn')
+    read_itemset(root)
+    (root.parent / "file").write_text("in the way")
+    monkeypatch.setenv("SNELLEN_HOME", str(root.parent / "file"))
+    read_itemset(root)
+    image(root).write_bytes(b"?")
+    with pytest.raises(SnellenError, match="altered"):
+        read_itemset(root)
+
+
+def test_an_image_altered_after_the_check_is_still_refused(root: Path) -> None:
+    built = read_itemset(root, verify=False)
+    (shown,) = built.items[0].query
+    (root / "media" / shown.path).write_bytes(b"?")
+    with pytest.raises(SnellenError, match="altered"):
+        built.media.open(shown)

@@ -1,0 +1,50 @@
+"""Files of users are read up to a size, and YAML without aliases."""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+
+import pytest
+import yaml
+
+from snellen.core.storage.user_files import read_bytes, read_text
+from snellen.core.storage.user_yaml import parse_yaml, read_yaml
+
+
+def test_a_file_is_read_up_to_its_limit(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes("é\r\nb\rc\n".encode("utf-8-sig"))
+    assert read_text(path, "utf-8-sig") == path.read_text("utf-8-sig") == "é\nb\nc\n"
+    assert len(read_bytes(path, 11)) == path.stat().st_size == 11
+    with pytest.raises(OSError, match=f"more than the 10 bytes.*{path}"):
+        read_bytes(path, 10)
+
+
+def test_a_pipe_is_read_up_to_the_limit_too(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for size, fits in ((100, True), (101, False)):
+        writer = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=(bytes(size),))
+        writer.start()
+        if fits:
+            assert read_bytes(tmp_path / "pipe", 100) == bytes(100)
+        else:
+            with pytest.raises(OSError, match="more than the 100 bytes"):
+                read_bytes(tmp_path / "pipe", 100)
+        writer.join()
+
+
+@pytest.mark.parametrize("text", ["a: &x 1\nb: *x", "a: &x [*x]", "a: &x {b: 1}\nc:\n  <<: *x"])
+def test_aliases_are_refused_with_their_place(text: str) -> None:
+    with pytest.raises(yaml.YAMLError, match=r"aliases are not read(.|\n)*line \d"):
+        parse_yaml(text)
+
+
+def test_yaml_is_plain_data(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("a: [1, x, 2.5]\n")
+    assert read_yaml(tmp_path / "a.yaml") == {"a": [1, "x", 2.5]}
+    with pytest.raises(yaml.YAMLError, match="could not determine a constructor"):
+        parse_yaml("!!python/object/apply:os.system [ls]")
+    with pytest.raises(yaml.YAMLError, match="nested too deep"):
+        parse_yaml("[" * 5000)
