@@ -1,6 +1,6 @@
-"""The table of blind scores in docs/validity.md, from the files of the packages: `python bench/blind.py --write`.
+"""The table of blind scores in docs/measurements/validity.md, from the packaged files.
 
-The scores themselves are measured by `snellen blind SUITE --out DIR`.
+`python bench/blind.py --write` renews it. The scores themselves are measured by `snellen blind SUITE --out DIR`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from snellen.reports.words import amount
 from snellen.runs.blind import recipe_card
 from snellen.suites import SUITES
 
-PAGE = Path(__file__).parents[1] / "docs" / "validity.md"
+PAGE = Path(__file__).parents[1] / "docs" / "measurements" / "validity.md"
 START, END = "<!-- bench/blind.py writes from here: do not edit -->", "<!-- to here -->"
 
 

@@ -2,7 +2,7 @@
 
     python bench/coverage.py            the whole grid: some ten minutes on one core
     python bench/coverage.py --quick    a tenth of the samples
-    python bench/coverage.py --write    put the table into docs/validity.md
+    python bench/coverage.py --write    put the table into docs/measurements/intervals.md
 
 What is drawn stands in tests/helpers/coverage.py. A cell is one design, one correlation and one kind of truth; its
 coverage is taken over the samples for which an interval is shown. Wanted: no cell under .90, and from 20 clusters on
@@ -20,11 +20,11 @@ import numpy as np
 from snellen.core.seeds import stream
 from tests.helpers.coverage import COUNTS, FAMILIES, SHAPES, Cell, designs
 
-PAGE = Path(__file__).parents[1] / "docs" / "validity.md"
+PAGE = Path(__file__).parents[1] / "docs" / "measurements" / "intervals.md"
 START, END = "<!-- bench/coverage.py writes from here", "<!-- to here -->"
 DRAWS = {"error": 2000, "median error": 2000, "partial credit": 2000, "rank of six": 1000}
 USUAL_DRAWS = 4000
-HEAD = "| what | clusters | sizes | cells | mean | least | shown | width |\n|---|---|---|---|---|---|---|---|"
+HEAD = "| quantity | clusters | sizes | cells | mean | least | shown | width |\n|---|---|---|---|---|---|---|---|"
 
 
 def cells_of(family: str, quick: bool) -> Iterator[tuple[int, str, Cell]]:
@@ -70,7 +70,7 @@ def main() -> None:
             f"| {family} | {len(cells)} | {least:.3f} | {len(many)} | {min(many):.3f} | {np.mean(many):.3f} | "
             f"{np.mean(usual):.3f} |"
         )
-    head = "| what | cells | least | cells from 20 clusters on | least | mean | mean without *one half* |\n"
+    head = "| quantity | cells | least | cells from 20 clusters on | least | mean | mean without *one half* |\n"
     head += "|---|---|---|---|---|---|---|"
     table = "\n".join([head, *summary, "", *lines])
     print(table)

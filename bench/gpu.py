@@ -33,12 +33,12 @@ from snellen.core.item import Media
 from snellen.core.storage.media import MediaFolder
 from snellen.subjects.heads.answering import generate
 from snellen.subjects.heads.composition import compose
-from snellen.subjects.heads.conversations import SYSTEM, Conversation, Turn, Wording
+from snellen.subjects.heads.conversations import SYSTEM, Conversation, ConversationTurn, Wording
 from snellen.subjects.heads.costs import QWEN2_05B, conversation_flops, tower_flops
 from snellen.subjects.heads.features import TokenCache, TowerReader, opener
 from snellen.subjects.heads.files import Head
 from snellen.subjects.heads.language_models import LanguageModel, load_language_model
-from snellen.subjects.heads.stages import STAGES, Stage
+from snellen.subjects.heads.stages import STAGES, TrainingStage
 from snellen.subjects.heads.tower_models import load_tower
 from snellen.subjects.heads.towers import find_tower
 from snellen.subjects.heads.training import Training, train
@@ -64,7 +64,7 @@ class Bench:
     talks: Sequence[Conversation]
     peak: float
 
-    def head(self, tower: str, stage: Stage) -> Head:
+    def head(self, tower: str, stage: TrainingStage) -> Head:
         """A head that has learned nothing."""
         spec, language = find_tower(tower), language_model(self.language, self.device)
         wording = Wording(language.tokenizer, language.image_id, spec.tokens, stage.template)
@@ -136,7 +136,7 @@ def conversations(media: MediaFolder, images: int, count: int) -> list[Conversat
     for _ in range(images):
         coarse = Image.fromarray(rng.integers(0, 256, (12, 16, 3), dtype=np.uint8))
         kept.append(media.add_image(coarse.resize((640, 480), Image.Resampling.BICUBIC)))
-    return [Conversation(str(n), (Turn((kept[n % images], QUESTION * 3), ANSWER),)) for n in range(count)]
+    return [Conversation(str(n), (ConversationTurn((kept[n % images], QUESTION * 3), ANSWER),)) for n in range(count)]
 
 
 def print_towers(bench: Bench, tower: str, dtype: torch.dtype, batches: Sequence[int]) -> None:

@@ -26,7 +26,7 @@ from PIL import Image
 from snellen.core.storage.media import MediaFolder
 from snellen.subjects.heads.answering import generate
 from snellen.subjects.heads.batches import Batch, collate, token_weights
-from snellen.subjects.heads.conversations import Conversation, Turn
+from snellen.subjects.heads.conversations import Conversation, ConversationTurn
 from snellen.subjects.heads.costs import conversation_flops, tower_flops
 from snellen.subjects.heads.features import TokenCache, TowerReader, opener
 from snellen.subjects.heads.files import Head, fresh_head
@@ -72,7 +72,10 @@ def conversations(media: MediaFolder, count: int) -> list[Conversation]:
     rng = np.random.default_rng(0)
     pixels = rng.integers(0, 256, (count, 224, 224, 3), dtype=np.uint8)
     images = [media.add_image(Image.fromarray(image)) for image in pixels]
-    return [Conversation(str(n), (Turn((image, QUESTION), "the red cube, I think"),)) for n, image in enumerate(images)]
+    return [
+        Conversation(str(n), (ConversationTurn((image, QUESTION), "the red cube, I think"),))
+        for n, image in enumerate(images)
+    ]
 
 
 def processor_seconds(work: Callable[[], Any], rounds: int) -> float:

@@ -18,6 +18,7 @@ PAGES = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
     *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs" / "measurements").glob("*.md")),
     *sorted((ROOT / "design").glob("*.md")),
 ]
 FIELDS = {
@@ -94,4 +95,6 @@ def test_every_page_has_its_place_on_the_site() -> None:
     """`make docs` would end there, minutes later."""
     chapters = runpy.run_path(str(ROOT / "docs" / "site" / "conf.py"))["CHAPTERS"].values()
     placed = [name for names in chapters for name in names]
-    assert sorted([*placed, "index"]) == sorted(page.stem for page in (ROOT / "docs").glob("*.md"))
+    docs = ROOT / "docs"
+    pages = [*docs.glob("*.md"), *docs.glob("measurements/*.md")]
+    assert sorted([*placed, "index"]) == sorted(str(page.relative_to(docs).with_suffix("")) for page in pages)

@@ -19,6 +19,7 @@ ROOT = Path(__file__).parent.parent
 PAGES = [
     ROOT / "README.md",
     *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs" / "measurements").glob("*.md")),
     *sorted(ROOT.glob("src/snellen/suites/*/README.md")),
 ]
 TUTORIALS = ("first-report", "own-model", "ci-guard", "own-images")

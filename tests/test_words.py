@@ -238,3 +238,24 @@ def test_phrases_of_the_old_dialect_are_gone() -> None:
         if phrase.search(line) and not STREAM_NAMES.search(line)
     ]
     assert not odd, "\n".join(odd)
+
+
+SHARED_CLASSES: Mapping[str, str] = {
+    "Curated": "the recipe `curated` of a suite",
+    "Generated": "the recipe `generated` of a suite",
+    "Own": "the recipe `own` of a suite",
+    "Design": "the images that a generated set of a suite needs",
+    "Row": "a row of the main table of a suite's paper",
+}
+"""Class names that several suites have for the same thing."""
+
+
+def test_a_class_name_means_one_thing() -> None:
+    modules: dict[str, list[str]] = defaultdict(list)
+    for name in definitions(ROOT / "src"):
+        if name.kind == "class" and not name.name.startswith("_"):
+            modules[name.name].append(name.location)
+    shared = {name: locations for name, locations in modules.items() if len(locations) > 1}
+    assert len(SHARED_CLASSES) <= 10
+    assert set(shared) == set(SHARED_CLASSES), {name: shared.get(name) for name in set(shared) ^ set(SHARED_CLASSES)}
+    assert all("/suites/" in location for name in SHARED_CLASSES for location in shared[name])

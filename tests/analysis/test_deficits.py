@@ -11,9 +11,9 @@ import pytest
 
 from snellen.analysis.deficits import (
     MAX_COUNT,
-    Answer,
     Findings,
     Property,
+    ScoredAnswer,
     Share,
     deciding_images,
     find_deficits,
@@ -36,7 +36,7 @@ def words(findings: Findings) -> str:
     return ". ".join(sentences(findings))
 
 
-def choices(count: int, right: Callable[[Item, np.random.Generator], bool], seed: int = 0) -> Iterator[Answer]:
+def choices(count: int, right: Callable[[Item, np.random.Generator], bool], seed: int = 0) -> Iterator[ScoredAnswer]:
     """Four options with words in random order; every third item requires colour, every second shape; two levels."""
     rng = stream("choices", seed)
     for number in range(count):
@@ -47,7 +47,7 @@ def choices(count: int, right: Callable[[Item, np.random.Generator], bool], seed
         question = item(number, options=options, answer="o1", answer_kind="choice", requires=needs, factors=level)
         is_right = right(question, rng)
         position = 1 if is_right else int(rng.choice([0, 2, 3]))
-        yield Answer(question, "s/t", ("difficulty",), is_right, 0.25, position)
+        yield ScoredAnswer(question, "s/t", ("difficulty",), is_right, 0.25, position)
 
 
 def test_a_colour_blind_is_told_by_colour_and_by_nothing_else() -> None:
@@ -84,7 +84,7 @@ def test_nobody_without_a_deficit_is_accused(skill: float) -> None:
 def test_counting_ends_where_it_ends() -> None:
     counts = [number for number in range(1, 13) for _ in range(3)]
     answers = [
-        Answer(item(n, answer=count, answer_kind="integer"), "s/t", (), count <= 4, 0.05)
+        ScoredAnswer(item(n, answer=count, answer_kind="integer"), "s/t", (), count <= 4, 0.05)
         for n, count in enumerate(counts)
     ]
     findings = find_deficits(answers)
@@ -106,18 +106,18 @@ def test_counts_are_asked_about_up_to_the_largest_that_is() -> None:
 
 def test_who_says_yes_is_right_where_yes_is_right() -> None:
     answers = [
-        Answer(item(n, answer=("true", "false")[n % 2], answer_kind="true_false"), "s/t", (), n % 2 == 0, 0.5)
+        ScoredAnswer(item(n, answer=("true", "false")[n % 2], answer_kind="true_false"), "s/t", (), n % 2 == 0, 0.5)
         for n in range(30)
     ]
     assert words(find_deficits(answers)).startswith("says yes: fails where a statement is false (0 % of 15")
-    says_no = [Answer(a.item, a.task, (), not a.right, 0.5) for a in answers]
+    says_no = [ScoredAnswer(a.item, a.task, (), not a.right, 0.5) for a in answers]
     assert words(find_deficits(says_no)).startswith("says no: fails where a statement is true")
 
 
 def test_an_option_is_preferred_where_wrong_answers_take_it() -> None:
     fair = list(choices(40, lambda i, rng: rng.random() < 0.5))
     assert find_deficits(fair).preference is None
-    biased = [Answer(a.item, a.task, (), a.right, 0.25, a.position if a.right else 0) for a in fair]
+    biased = [ScoredAnswer(a.item, a.task, (), a.right, 0.25, a.position if a.right else 0) for a in fair]
     wrong = sum(not answer.right for answer in fair)
     preference = find_deficits(biased).preference
     assert preference is not None
@@ -126,10 +126,16 @@ def test_an_option_is_preferred_where_wrong_answers_take_it() -> None:
     assert words(find_deficits(biased)).startswith(f"prefers option A (the first): {wrong} of {wrong} wrong answers")
     # Where words have fixed places, a place is a word: nothing is said of it.
     fixed = [
-        Answer(item(n, options=biased[0].item.options, answer="o1", answer_kind="choice"), "s/t", (), a.right, 0.25,
-               a.position)
+        ScoredAnswer(
+            item(n, options=biased[0].item.options, answer="o1", answer_kind="choice"),
+            "s/t",
+            (),
+            a.right,
+            0.25,
+            a.position,
+        )
         for n, a in enumerate(biased)
-    ]  # fmt: skip
+    ]
     assert find_deficits(fixed).preference is None
 
 

@@ -20,7 +20,7 @@ from snellen.analysis.people import (
     study_subject,
     with_people_as_ceilings,
 )
-from snellen.analysis.run_view import Arm, lines_of, result_rows, row_of, score_rows, scored_units
+from snellen.analysis.run_view import ReportArm, lines_of, result_rows, row_of, score_rows, scored_units
 from snellen.analysis.section import Run
 from snellen.core.storage.itemset import ItemSet
 from snellen.reports import load_run
@@ -108,7 +108,7 @@ def test_the_pooled_value_is_the_mean_of_all_answers_and_its_interval_that_of_pe
         for cluster, value in zip(units["cluster"], units["value"], strict=True)
     ]
     people, clusters, values = (list(column) for column in zip(*answers, strict=True))
-    row = row_of(result_rows(pooled(run), "finding"), Arm("human:eyes", "vanilla"))
+    row = row_of(result_rows(pooled(run), "finding"), ReportArm("human:eyes", "vanilla"))
     assert row.value == pytest.approx(np.mean(values))
     assert (row.n, row.interval) == (5 * 8, WILSON)
     low, high, _ = crossed_interval(values, people, clusters, "mean", (0, 1), np.random.default_rng())
@@ -117,13 +117,13 @@ def test_the_pooled_value_is_the_mean_of_all_answers_and_its_interval_that_of_pe
 
 
 def test_a_metric_of_another_unit_has_an_interval_too(run: Run) -> None:
-    row = row_of(result_rows(pooled(run), "sizing"), Arm("human:eyes", "vanilla"))
+    row = row_of(result_rows(pooled(run), "sizing"), ReportArm("human:eyes", "vanilla"))
     assert row.interval == BOOTSTRAP
     assert row.low < row.value < row.high
 
 
 def test_units_are_averaged_over_people_where_others_are_compared_with_them(run: Run) -> None:
-    units = scored_units(pooled(run), "finding")[Arm("human:eyes", "vanilla")]
+    units = scored_units(pooled(run), "finding")[ReportArm("human:eyes", "vanilla")]
     assert len(units) == N
     by_person = [units for arm, units in scored_units(run, "finding").items() if is_person(arm.subject)]
     expected = pd.concat(by_person).groupby("unit")["value"].mean()

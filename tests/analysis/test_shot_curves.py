@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from snellen.analysis.shot_curves import (
-    Interval,
+    DerivedInterval,
     average,
     common,
     curve_of,
@@ -174,7 +174,7 @@ def test_the_interval_covers_what_is_true_about_as_often_as_it_says() -> None:
 def test_arms_are_drawn_together() -> None:
     told = drawn(np.random.default_rng(1), {0: 0.3, 1: 0.5})
     same = interval(lambda a, b: phi(a, b, (0, 1)), [told, told], np.random.default_rng(0))
-    assert same == Interval(0.0, 0.0, 0.0, 120, 30, 0.0)
+    assert same == DerivedInterval(0.0, 0.0, 0.0, 120, 30, 0.0)
     again = interval(eta, [told], np.random.default_rng(5))
     assert again == interval(eta, [told.sample(frac=1, random_state=0)], np.random.default_rng(5)), "order is no matter"
 

@@ -14,7 +14,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from snellen.cli import doctor
-from snellen.cli.doctor import WIDTH, Trial, findings, key_names, library_problems, try_child, wanted_libraries
+from snellen.cli.doctor import WIDTH, ChildProcess, findings, key_names, library_problems, try_child, wanted_libraries
 from tests.cli.conftest import Command
 
 SECRET = "sk-proj-never-to-be-printed-0123456789"
@@ -46,7 +46,7 @@ def installed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, str]
     monkeypatch.setattr(doctor, "version", version)
     monkeypatch.setattr(doctor, "distribution", lambda name: SimpleNamespace(requires=REQUIREMENTS, metadata=metadata))
     monkeypatch.setattr(doctor, "install_command", lambda extra: f"pip install 'snellen[{extra}]'")
-    monkeypatch.setattr(doctor, "try_child", lambda code, seconds: Trial(True, "as it should be"))
+    monkeypatch.setattr(doctor, "try_child", lambda code, seconds: ChildProcess(True, "as it should be"))
     monkeypatch.setenv("SNELLEN_HOME", str(tmp_path / "not" / "there" / "yet"))
     return versions
 
@@ -106,7 +106,7 @@ def test_without_a_core_library_it_ends_with_one(
 def test_core_libraries_that_do_not_load_are_a_fault_of_the_core(
     snellen: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(doctor, "try_child", lambda code, seconds: Trial(False, "ImportError: libgomp.so.1"))
+    monkeypatch.setattr(doctor, "try_child", lambda code, seconds: ChildProcess(False, "ImportError: libgomp.so.1"))
     code, out, _ = snellen("doctor")
     assert code == 1
     assert "NO  core        the libraries do not load: ImportError: libgomp.so.1" in out
@@ -160,7 +160,7 @@ def test_only_names_of_keys_count() -> None:
 )
 def test_a_child_tells_how_it_ended(code: str, works: bool, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", SECRET)
-    assert try_child(code, 60) == Trial(works, text)
+    assert try_child(code, 60) == ChildProcess(works, text)
 
 
 def test_a_child_that_hangs_is_ended_with_its_own_children(tmp_path: Path) -> None:
@@ -171,17 +171,17 @@ def test_a_child_that_hangs_is_ended_with_its_own_children(tmp_path: Path) -> No
         f"import fcntl, subprocess, sys; file = open({str(lock)!r}, 'w'); fcntl.flock(file, fcntl.LOCK_EX); "
         f"subprocess.Popen([sys.executable, '-c', {grandchild!r}], pass_fds=[file.fileno()])"
     )
-    assert try_child(code, 2) == Trial(False, "no answer in 2 seconds")
+    assert try_child(code, 2) == ChildProcess(False, "no answer in 2 seconds")
     with lock.open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
     assert not late.exists()
 
 
-def gpu_by(monkeypatch: pytest.MonkeyPatch, torch: str, trial: Trial) -> tuple[Trial, Sequence[str]]:
+def gpu_by(monkeypatch: pytest.MonkeyPatch, torch: str, trial: ChildProcess) -> tuple[ChildProcess, Sequence[str]]:
     """What is said of GPUs with such a torch and such a child, and what children ran."""
     codes: list[str] = []
 
-    def child(code: str, seconds: float) -> Trial:
+    def child(code: str, seconds: float) -> ChildProcess:
         codes.append(code)
         return trial
 
@@ -192,7 +192,7 @@ def gpu_by(monkeypatch: pytest.MonkeyPatch, torch: str, trial: Trial) -> tuple[T
 
 @pytest.mark.parametrize("torch", ["", "2.13.0+cpu"])
 def test_torch_is_imported_only_where_it_may_see_a_gpu(torch: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    trial, codes = gpu_by(monkeypatch, torch, Trial(True, '["never asked"]'))
+    trial, codes = gpu_by(monkeypatch, torch, ChildProcess(True, '["never asked"]'))
     assert not trial.works
     assert codes == []
 
@@ -200,12 +200,15 @@ def test_torch_is_imported_only_where_it_may_see_a_gpu(torch: str, monkeypatch: 
 @pytest.mark.parametrize(
     ("child", "trial"),
     [
-        (Trial(True, '["NVIDIA H100", "NVIDIA H100"]'), Trial(True, "torch 2.13.0: NVIDIA H100, NVIDIA H100")),
-        (Trial(True, "[]"), Trial(False, "torch 2.13.0 sees none")),
-        (Trial(False, "no answer in 60 seconds"), Trial(False, "no answer in 60 seconds")),
+        (
+            ChildProcess(True, '["NVIDIA H100", "NVIDIA H100"]'),
+            ChildProcess(True, "torch 2.13.0: NVIDIA H100, NVIDIA H100"),
+        ),
+        (ChildProcess(True, "[]"), ChildProcess(False, "torch 2.13.0 sees none")),
+        (ChildProcess(False, "no answer in 60 seconds"), ChildProcess(False, "no answer in 60 seconds")),
     ],
 )
-def test_gpus_are_those_torch_lists(child: Trial, trial: Trial, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gpus_are_those_torch_lists(child: ChildProcess, trial: ChildProcess, monkeypatch: pytest.MonkeyPatch) -> None:
     assert gpu_by(monkeypatch, "2.13.0", child)[0] == trial
 
 

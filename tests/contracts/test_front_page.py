@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from snellen.analysis.deficits import Answer, find_deficits
+from snellen.analysis.deficits import ScoredAnswer, find_deficits
 from snellen.core.item import Item
 from snellen.core.seeds import stream
 from snellen.core.storage.itemset import ItemSet
@@ -73,7 +73,7 @@ def test_every_planted_deficit_is_named_and_no_other(
         assert len(sentences) == len(named), (subject, sentences)
 
 
-def guesses(items: ItemSet, rng: np.random.Generator) -> Iterator[Answer]:
+def guesses(items: ItemSet, rng: np.random.Generator) -> Iterator[ScoredAnswer]:
     """What a guesser answers to all test items with right and wrong answers."""
     suite, peers = SUITES.get(items.card.suite), peers_of(items.items)
     tested: list[Item] = [item for item in items.items if item.split == "test"]
@@ -88,7 +88,7 @@ def guesses(items: ItemSet, rng: np.random.Generator) -> Iterator[Answer]:
         said = json.dumps(prediction)
         position = keys.index(said) if said in keys else -1
         right = correct(item, prediction) == 1.0
-        yield Answer(item, f"{suite.name}/{item.task}", task.split_by, right, metric.chance(item), position)
+        yield ScoredAnswer(item, f"{suite.name}/{item.task}", task.split_by, right, metric.chance(item), position)
 
 
 @pytest.mark.slow

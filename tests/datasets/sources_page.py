@@ -1,4 +1,4 @@
-"""The tables of docs/sources.md, made of the cards. `python -m tests.datasets.sources_page` writes them anew."""
+"""Tables of two pages from the cards of datasets; `python -m tests.datasets.sources_page` renews them."""
 
 from __future__ import annotations
 
@@ -11,32 +11,38 @@ from snellen.datasets.dataset import DatasetCard
 from snellen.suites.ava_bench.candidates.datasets import TASKS_OF_DATASET
 from snellen.suites.vfm_bench.curated.datasets import ROW_OF_DATASET
 
-PAGE = Path(__file__).parents[2] / "docs" / "sources.md"
+INDUSTRY, TASKS, EVIDENCE = "| source | industry |", "| source | tasks |", "| source | known by |"
+DOCS = Path(__file__).parents[2] / "docs"
+HEADERS: Mapping[Path, tuple[str, ...]] = {
+    DOCS / "sources.md": (INDUSTRY, TASKS),
+    DOCS / "measurements" / "datasets.md": (EVIDENCE,),
+}
+"""The tables of each page, by the beginning of their headers."""
 
 
 def tables() -> Mapping[str, list[str]]:
     """Lines of every table by the beginning of its header, which stays as the page has it."""
     cards = [DATASETS.get(name).card for name in DATASETS]
     return {
-        "| source | industry |": [
+        INDUSTRY: [
             _row(card.name, row.industry, row.level, card.licence, card.layout, _origin(card))
             for card in cards
             if (row := ROW_OF_DATASET.get(card.name))
         ],
-        "| source | tasks |": [
+        TASKS: [
             _row(card.name, ", ".join(tasks), card.licence, card.layout, _origin(card))
             for card in cards
             if (tasks := TASKS_OF_DATASET.get(card.name))
         ],
-        "| source | known by |": [
-            _row(card.name, card.verified, "<br>".join(_evidence(card)), card.caveat) for card in cards
-        ],
+        EVIDENCE: [_row(card.name, card.verified, "<br>".join(_evidence(card)), card.caveat) for card in cards],
     }
 
 
-def rewritten(page: str) -> str:
-    """The page with its tables as the cards have them, and the counts above the last one."""
-    for header, rows in tables().items():
+def rewritten(path: Path) -> str:
+    """The page with its tables as the cards have them, and the counts of layouts by evidence."""
+    page, rows_by_header = path.read_text("utf-8"), tables()
+    for header in HEADERS[path]:
+        rows = rows_by_header[header]
         start = page.index(f"\n{header}") + 1
         body = page.index("\n", page.index("\n", start) + 1) + 1  # behind the header and the rule below it
         end = page.find("\n\n", body - 1)
@@ -60,4 +66,5 @@ def _evidence(card: DatasetCard) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(rewritten(PAGE.read_text("utf-8")), "utf-8")
+    for path in HEADERS:
+        path.write_text(rewritten(path), "utf-8")

@@ -18,11 +18,11 @@ import numpy as np
 import pytest
 
 import snellen
-from snellen.exam import checkpoints
 from snellen.core.errors import SnellenError
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.runfolder import read_responses
 from snellen.core.suite import BuildOptions, Suite
+from snellen.exam import checkpoints
 from snellen.exam.checkpoints import prepare_exam
 from snellen.reports.checkpoints import CheckpointVerdict, read_verdict
 from snellen.runs.selection import select_items

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from snellen.exam import checkup
 from snellen.core.errors import SnellenError
 from snellen.core.suite import BuildOptions
+from snellen.exam import checkup
 from tests.helpers.journey import colour_set
 
 

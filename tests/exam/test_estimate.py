@@ -12,7 +12,7 @@ from snellen.cli.planning import _prices
 from snellen.core.errors import SnellenError
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.suite import BuildOptions
-from snellen.exam.estimate import Machines, Service, Step, StudyPlan, plan_study
+from snellen.exam.estimate import Machines, RemoteService, StudyEstimate, StudyStep, plan_study
 from snellen.runs.preview import CALL_CPU_S, REPLY_TOKENS
 from snellen.stimuli.render import RenderSettings, costs
 from snellen.stimuli.scenes.model import RenderSpec
@@ -34,7 +34,7 @@ def command_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_calls_tokens_and_money_of_a_service(combo: ItemSet) -> None:
     subjects = ["chat:openai/gpt-4o?max_concurrency=4", "vllm/none?price_in=1&price_out=2"]
-    service = Service(3.0, 2.5, 10.0)
+    service = RemoteService(3.0, 2.5, 10.0)
     plan = plan_study([str(combo.root)], subjects, ["vanilla", "images=none"], OPTIONS, ONE, service)
     first, second = plan.steps
     calls = first.count
@@ -50,7 +50,7 @@ def test_calls_tokens_and_money_of_a_service(combo: ItemSet) -> None:
     assert first.cpu_s == pytest.approx(calls * CALL_CPU_S)
     twice = plan_study([str(combo.root)], subjects, ["vanilla", "images=none"], OPTIONS, replace(ONE, count=2), service)
     assert twice.steps[0].wall_s == pytest.approx(first.wall_s / 2)
-    unpriced = plan_study([str(combo.root)], subjects[:1], ["vanilla"], OPTIONS, ONE, Service())
+    unpriced = plan_study([str(combo.root)], subjects[:1], ["vanilla"], OPTIONS, ONE, RemoteService())
     assert unpriced.total()["money"] is None
     assert plan.bottleneck is first
 
@@ -65,7 +65,7 @@ def test_waiting_counts_by_the_clock(combo: ItemSet, tmp_path: Path, monkeypatch
         return 0.01, 3.0 * counted
 
     monkeypatch.setattr("snellen.exam.estimate._Asking._ask", ask)
-    plan = plan_study([str(combo.root)], ["fake:constant=A"], ["vanilla"], OPTIONS, ONE, Service())
+    plan = plan_study([str(combo.root)], ["fake:constant=A"], ["vanilla"], OPTIONS, ONE, RemoteService())
     tests = sum(item.split == "test" for item in combo.items)
     assert counted > 0
     assert plan.steps[0].wall_s == pytest.approx(3.0 * tests)
@@ -86,7 +86,7 @@ def test_mistakes_are_one_line(combo: ItemSet) -> None:
     }
     for words, (sets, subjects, conditions) in mistakes.items():
         with pytest.raises(SnellenError, match=words):
-            plan_study(sets, subjects, conditions, OPTIONS, ONE, Service())
+            plan_study(sets, subjects, conditions, OPTIONS, ONE, RemoteService())
 
 
 def test_drawing_is_reckoned_by_scenes_and_views(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,7 +110,7 @@ def test_drawing_is_reckoned_by_scenes_and_views(monkeypatch: pytest.MonkeyPatch
 
 
 def test_totals_follow_from_steps() -> None:
-    steps = (Step("draw", "a", 3, "images", 4.0, 2.0, 10), Step("ask", "b", 1, "calls", 1.0, 9.0, 0, 5, 0.5))
-    plan = StudyPlan(steps, ())
+    steps = (StudyStep("draw", "a", 3, "images", 4.0, 2.0, 10), StudyStep("ask", "b", 1, "calls", 1.0, 9.0, 0, 5, 0.5))
+    plan = StudyEstimate(steps, ())
     assert plan.total() == {"cpu_s": 5.0, "wall_s": 11.0, "bytes": 10, "money": 0.5}
     assert plan.bottleneck is steps[1]

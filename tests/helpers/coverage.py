@@ -1,6 +1,6 @@
 """How often intervals hold the truth: drawn samples of known means, by the formulas that reports show.
 
-`bench/coverage.py` runs the whole grid and writes the table of docs/validity.md; a slow test runs a part.
+`bench/coverage.py` runs the whole grid and writes the table of docs/measurements/intervals.md; a slow test runs a part.
 """
 
 from __future__ import annotations

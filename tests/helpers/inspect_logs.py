@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from snellen.interop.inspect_folder import sample_metadata
-from snellen.interop.questions import Question, Selection
+from snellen.interop.questions import ModelQuestion, Selection
 from snellen.interop.scoring_fields import units
 
 ERROR = "error: "
@@ -30,7 +30,7 @@ def log_header(**changes: Any) -> dict[str, Any]:
 
 
 def log_samples(
-    selection: Selection, task: str, reply: Callable[[Question], str], epoch: int = 1
+    selection: Selection, task: str, reply: Callable[[ModelQuestion], str], epoch: int = 1
 ) -> list[dict[str, Any]]:
     """A sample of every question of a task; scored as our task does, unless the reply stands for an error."""
     unit_of = units(selection.questions)
@@ -41,7 +41,7 @@ def log_samples(
     ]
 
 
-def _sample(question: Question, metadata: Mapping[str, Any], reply: str, epoch: int) -> dict[str, Any]:
+def _sample(question: ModelQuestion, metadata: Mapping[str, Any], reply: str, epoch: int) -> dict[str, Any]:
     content = [
         {"type": "text", "text": part} if isinstance(part, str) else {"type": "image", "image": "<base64-data-removed>"}
         for part in question.parts

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from snellen.core.item import AnswerKind
-from snellen.web.design import BlockDesign, Design
+from snellen.web.design import BlockDesign, StudyDesign
 from snellen.web.plan import (
     Choice,
     Consent,
@@ -77,7 +77,7 @@ def make_plan(kind: Any = "study", plan_hash: str = PLAN_HASH) -> StudyPlan:
 
 def write_study(root: Path, reviewers: Sequence[str] = ()) -> StudyPlan:
     plan = make_plan("review" if reviewers else "study")
-    design = Design(
+    design = StudyDesign(
         kind=plan.kind,
         texts=plan.texts,
         blocks=(BlockDesign(name="all"),),

@@ -17,7 +17,7 @@ from snellen.core.storage.runfolder import is_run, read_run_card
 from snellen.exam.examine import examine
 from snellen.interop import inspect_logs
 from snellen.interop.inspect_import import import_logs
-from snellen.interop.questions import Question, Selection, select_questions
+from snellen.interop.questions import ModelQuestion, Selection, select_questions
 from snellen.runs.score import read_scores
 from snellen.suites import SUITES
 from tests.helpers.inspect_logs import ERROR, log_header, log_samples, write_eval
@@ -35,11 +35,11 @@ def selection(sets_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Se
     return select_questions(items, suite, vanilla, tmp_path_factory.mktemp("media"))
 
 
-def right(question: Question) -> str:
+def right(question: ModelQuestion) -> str:
     return f"The answer is {question.key}."
 
 
-def mixed(question: Question) -> str:
+def mixed(question: ModelQuestion) -> str:
     """Right, wrong, unreadable, or an error: depends on the item's id alone."""
     replies = (right(question), "T", "I cannot see it", f"{ERROR}503")
     return replies[sum(question.item.item_id.encode()) % 4]
@@ -195,7 +195,7 @@ def test_hostile_logs_are_refused_in_one_line(case: str, selection: Selection, t
 
 
 def test_two_answers_to_one_sample_are_refused(selection: Selection, tmp_path: Path) -> None:
-    always: dict[str, Callable[[Question], str]] = {"T": lambda question: "T", "F": lambda question: "F"}
+    always: dict[str, Callable[[ModelQuestion], str]] = {"T": lambda question: "T", "F": lambda question: "F"}
     logs = [
         write_eval(tmp_path / f"{name}.eval", log_header(), log_samples(selection, TASK, reply))
         for name, reply in always.items()

@@ -26,7 +26,7 @@ from snellen.interop.inspect_folder import write_inspect_folder
 from snellen.interop.inspect_import import import_logs
 from snellen.interop.lmms_eval import write_task_folder
 from snellen.interop.packing import packed_modules
-from snellen.interop.questions import Question, Selection, select_questions
+from snellen.interop.questions import ModelQuestion, Selection, select_questions
 from snellen.interop.scoring_fields import not_scored_alone, scoring_fields, units
 from snellen.interop.standalone import lmms_eval_utils
 from snellen.interop.standalone.lmms_eval_utils import FAILED, process_results
@@ -58,7 +58,7 @@ REPLIES = (
 )
 
 
-def _questions(suite_name: str, sets_folder: Path, folder: Path) -> tuple[Question, ...]:
+def _questions(suite_name: str, sets_folder: Path, folder: Path) -> tuple[ModelQuestion, ...]:
     suite = SUITES.get(suite_name)
     (condition,) = parse_conditions(suite.axes, CONDITIONS[suite_name])
     return select_questions(small_set(suite_name, sets_folder), suite, condition, folder).questions
@@ -212,7 +212,7 @@ def test_messages_hold_images_in_their_places(folders: dict[str, Path], monkeypa
 # In the frameworks themselves
 
 
-def _replies(questions: tuple[Question, ...]) -> dict[str, str]:
+def _replies(questions: tuple[ModelQuestion, ...]) -> dict[str, str]:
     """Right, wrong, unreadable, by the item's id alone."""
     by_number = ("The answer is {}.", "T", "I cannot see it", "{}")
     return {
@@ -227,7 +227,7 @@ def _asked(replies: Mapping[str, str], items: Path, folder: Path, condition: str
     return examine(f"fake:scripted={script}", items, condition=condition, out=folder / "asked", show_progress=False)
 
 
-def _task_scores(examination: Examination, questions: tuple[Question, ...]) -> dict[str, float]:
+def _task_scores(examination: Examination, questions: tuple[ModelQuestion, ...]) -> dict[str, float]:
     """The main metric of each task, of whole tasks."""
     rows = examination.results()
     rows = rows[(rows["protocol"] == "strict") & (rows["factor"] == "")]

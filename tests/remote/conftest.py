@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from snellen.remote.store import Store
+from snellen.remote.store import ObjectStore
 
 
 @pytest.fixture(autouse=True)
@@ -26,5 +26,5 @@ def url() -> Iterator[str]:
 
 
 @pytest.fixture
-def store(url: str) -> Store:
-    return Store(url)
+def store(url: str) -> ObjectStore:
+    return ObjectStore(url)

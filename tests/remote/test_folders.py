@@ -17,7 +17,7 @@ from snellen.core.storage.parts import read_exchanges
 from snellen.core.storage.runfolder import read_run_card
 from snellen.remote import ITEMSET, fetched, published, record_folder, writers
 from snellen.remote.mirror import Mirror
-from snellen.remote.store import Store
+from snellen.remote.store import ObjectStore
 from snellen.reports import load_run, write_report
 from tests.cli.conftest import Command, snellen
 from tests.helpers.sets import small_set
@@ -65,7 +65,7 @@ def test_two_sets_of_one_suite_are_not_asked_in_one_run(uploaded: Path, snellen:
     code, out, errors = snellen("run", SET, uploaded, "--subject", "fake:chance", "--out", RUN)
     assert (code, out) == (2, "")
     assert errors == f"snellen: --out {RUN}: two of the sets are of one suite; give a command and --out to each\n"
-    assert Store(RUN).list() == {}
+    assert ObjectStore(RUN).list() == {}
 
 
 def test_score_and_diff_of_urls(
@@ -76,7 +76,7 @@ def test_score_and_diff_of_urls(
     other_machine(monkeypatch, tmp_path)
     code, out, _ = snellen("score", RUN, "--protocol", "published")
     assert (code, out.partition(":")[2].partition(": ")[0]) == (0, "//bucket/runs/first/scores.published.parquet")
-    assert "scores.published.parquet" in Store(RUN).list()
+    assert "scores.published.parquet" in ObjectStore(RUN).list()
     page = tmp_path / "diff.html"
     assert snellen("diff", f"{RUN}:fake:oracle", f"{RUN}:fake:chance", "--out", page, "--json")[0] == 0
     for name in ("fake:nobody", "chat:openai/nobody?temperature=1"):
@@ -94,7 +94,7 @@ def test_a_report_at_a_url(uploaded: Path, snellen: Command, tmp_path: Path, mon
     leave_out_figures(monkeypatch)
     code, out, _ = snellen("report", RUN, "--out", REPORT)
     assert (code, out.splitlines()[0]) == (0, f"{REPORT}/index.html")
-    store = Store(REPORT)
+    store = ObjectStore(REPORT)
     assert {"index.html", "results.csv", "stamp.json", "vlm2-bench.html"} <= set(store.list())
     texts = [store.read(name).decode() for name in store.list() if name.endswith((".html", ".csv", ".json"))]
     assert not [text for text in texts if "other-home" in text], "pages name URLs, no local copies"
@@ -110,8 +110,8 @@ def test_the_python_api_takes_urls(uploaded: Path, tmp_path: Path, monkeypatch: 
     examination.report(REPORT)
     with published(f"{REPORT}2") as folder:
         write_report([fetched(RUN)], folder)
-    assert {name for name in Store(REPORT).list() if not name.startswith("writers/")} == {
-        name for name in Store(f"{REPORT}2").list() if not name.startswith("writers/")
+    assert {name for name in ObjectStore(REPORT).list() if not name.startswith("writers/")} == {
+        name for name in ObjectStore(f"{REPORT}2").list() if not name.startswith("writers/")
     }
 
 
@@ -121,19 +121,19 @@ def test_build_makes_a_set_once_and_shows_it_when_it_is_whole(
 ) -> None:
     build = ["build", "vlm2-bench/gc-mat", "--from", "generated", "--n", 1, "--renderer", "toy", "--size", "160x120"]
     build += ["--json", "--out", url]
-    upload = Store.upload
+    upload = ObjectStore.upload
 
-    def gone(self: Store, sources: dict[str, Path]) -> None:
+    def gone(self: ObjectStore, sources: dict[str, Path]) -> None:
         if "items.parquet" in sources:
             raise SnellenError(f"{self.url}: the network is gone; mend that")
         upload(self, sources)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Store, "upload", gone)
+        patch.setattr(ObjectStore, "upload", gone)
         code, out, errors = snellen(*build)
     assert (code, out, errors.count("\n")) == (2, "", 1)
     assert "all that was made is kept in" in errors
-    assert ITEMSET not in Store(url).list()
+    assert ITEMSET not in ObjectStore(url).list()
     assert snellen("verify", url)[0] == 2
     code, out, _ = snellen(*build)
     assert (code, json.loads(out)["itemset"]) == (0, url)
@@ -165,11 +165,11 @@ def test_what_is_recorded_is_there_before_the_end(url: str, tmp_path: Path, monk
         part = folder.root / "parts" / "0000.jsonl"
         part.write_text(line + '{"key":"torn')
         (folder.root / "run.json").write_text("{}")
-        wait_for(lambda: "run.json" in Store(url).list())
+        wait_for(lambda: "run.json" in ObjectStore(url).list())
         folder.after_call()
         other_machine(monkeypatch, tmp_path)
         assert [exchange.key for exchange in read_exchanges(fetched(url))] == ["a/b/c"]
-    assert "parts/0000.jsonl" in Store(url).list()
+    assert "parts/0000.jsonl" in ObjectStore(url).list()
 
 
 @pytest.mark.usefixtures("quick_beats")
@@ -185,10 +185,10 @@ def test_a_network_that_goes_and_comes_back_stops_nobody(
     with record_folder(url) as folder:
         (folder.root / "run.json").write_text("{}")
         with monkeypatch.context() as patch:
-            patch.setattr(Store, "list", _gone)
+            patch.setattr(ObjectStore, "list", _gone)
             wait_for(said)
             folder.after_call()
-        wait_for(lambda: "run.json" in Store(url).list())
+        wait_for(lambda: "run.json" in ObjectStore(url).list())
     assert said() == (
         f"snellen: {url}: no route to host; what is recorded stays in the local copy, and uploads are tried again\n"
     )
@@ -201,7 +201,7 @@ def test_a_network_that_stays_away_leaves_all_here(url: str, monkeypatch: pytest
         with record_folder(url) as folder:
             roots.append(folder.root)
             (folder.root / "run.json").write_text("{}")
-            monkeypatch.setattr(Store, "list", _gone)
+            monkeypatch.setattr(ObjectStore, "list", _gone)
 
     with pytest.raises(SnellenError, match="all that was made is kept in") as refused:
         write()
@@ -209,7 +209,7 @@ def test_a_network_that_stays_away_leaves_all_here(url: str, monkeypatch: pytest
     assert (roots[0] / "run.json").is_file()
 
 
-def _gone(self: Store, folder: str = "") -> dict[str, object]:
+def _gone(self: ObjectStore, folder: str = "") -> dict[str, object]:
     raise SnellenError(f"{self.url}: no route to host")
 
 
@@ -217,37 +217,37 @@ def _gone(self: Store, folder: str = "") -> dict[str, object]:
 def test_who_is_followed_stops_and_uploads_nothing_more(url: str, capsys: pytest.CaptureFixture[str]) -> None:
     def write() -> None:
         with record_folder(url) as folder:
-            Store(url).write("writers/000002.json", b"{}")
+            ObjectStore(url).write("writers/000002.json", b"{}")
             (folder.root / "run.json").write_text("{}")
             wait_for(lambda: "took over" in capsys.readouterr().err)
             folder.after_call()
 
     with pytest.raises(SnellenError, match="another process took over"):
         write()
-    assert "run.json" not in Store(url).list()
+    assert "run.json" not in ObjectStore(url).list()
 
 
 @pytest.mark.usefixtures("quick_beats")
 def test_a_long_upload_gives_signs_of_life(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    upload = Store.upload
+    upload = ObjectStore.upload
 
-    def slow(self: Store, sources: dict[str, Path]) -> None:
+    def slow(self: ObjectStore, sources: dict[str, Path]) -> None:
         before = self.read("writers/000001.json")
         wait_for(lambda: self.read("writers/000001.json") != before)
         upload(self, sources)
 
-    monkeypatch.setattr(Store, "upload", slow)
+    monkeypatch.setattr(ObjectStore, "upload", slow)
     with published(f"{url}/report") as root:
         (root / "index.html").write_text("page")
     with record_folder(f"{url}/run") as folder:
         (folder.root / "run.json").write_text("{}")
-    assert {"report/index.html", "run/run.json"} <= set(Store(url).list())
+    assert {"report/index.html", "run/run.json"} <= set(ObjectStore(url).list())
 
 
 def test_who_is_followed_in_an_upload_stops_it(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    upload = Store.upload
+    upload = ObjectStore.upload
 
-    def freeze(self: Store, sources: dict[str, Path]) -> None:
+    def freeze(self: ObjectStore, sources: dict[str, Path]) -> None:
         upload(self, sources)
         self.write("writers/000002.json", b"{}")
 
@@ -255,11 +255,11 @@ def test_who_is_followed_in_an_upload_stops_it(url: str, monkeypatch: pytest.Mon
         with published(url) as root:
             for name in ("results.csv", "index.html"):
                 (root / name).write_text(name)
-            monkeypatch.setattr(Store, "upload", freeze)
+            monkeypatch.setattr(ObjectStore, "upload", freeze)
 
     with pytest.raises(SnellenError, match="another process took over"):
         write()
-    assert set(Store(url).list()) == {"results.csv", "writers/000001.json", "writers/000002.json"}
+    assert set(ObjectStore(url).list()) == {"results.csv", "writers/000001.json", "writers/000002.json"}
 
 
 def test_two_processes_of_this_machine_are_kept_apart(url: str) -> None:
@@ -278,8 +278,8 @@ def test_where_something_is_raised_a_run_goes_up_and_a_report_does_not(url: str)
         stop(folder.root)
     with pytest.raises(KeyboardInterrupt), published(f"{url}/report") as root:
         stop(root)
-    assert "run.json" in Store(f"{url}/run").list()
-    assert "run.json" not in Store(f"{url}/report").list()
+    assert "run.json" in ObjectStore(f"{url}/run").list()
+    assert "run.json" not in ObjectStore(f"{url}/report").list()
 
 
 @pytest.mark.parametrize(

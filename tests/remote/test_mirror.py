@@ -11,7 +11,7 @@ import pytest
 
 from snellen.core.errors import SnellenError
 from snellen.remote.mirror import Mirror, is_record
-from snellen.remote.store import Store
+from snellen.remote.store import ObjectStore
 
 CARDS = ["run.json"]
 PART = "parts/0000.jsonl"
@@ -29,7 +29,7 @@ def read(root: Path) -> dict[str, bytes]:
     return {path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file()}
 
 
-def there(store: Store) -> dict[str, bytes]:
+def there(store: ObjectStore) -> dict[str, bytes]:
     return {name: store.read(name) for name in store.list()}
 
 
@@ -43,18 +43,18 @@ def machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str], 
 def uploads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of files as they go up."""
     names: list[str] = []
-    upload, one = Store.upload, Store.write
+    upload, one = ObjectStore.upload, ObjectStore.write
 
-    def many(self: Store, sources: Mapping[str, Path]) -> None:
+    def many(self: ObjectStore, sources: Mapping[str, Path]) -> None:
         names.extend(sources)
         upload(self, sources)
 
-    def single(self: Store, name: str, raw: bytes) -> None:
+    def single(self: ObjectStore, name: str, raw: bytes) -> None:
         names.append(name)
         one(self, name, raw)
 
-    monkeypatch.setattr(Store, "upload", many)
-    monkeypatch.setattr(Store, "write", single)
+    monkeypatch.setattr(ObjectStore, "upload", many)
+    monkeypatch.setattr(ObjectStore, "write", single)
     return names
 
 
@@ -84,7 +84,7 @@ def test_what_is_the_same_is_not_transferred_again(
     mirror.push()
     uploads.clear()
     downloads: list[str] = []
-    monkeypatch.setattr(Store, "download", lambda self, targets: downloads.extend(targets))
+    monkeypatch.setattr(ObjectStore, "download", lambda self, targets: downloads.extend(targets))
     again = Mirror(url)
     assert again.pull(CARDS)
     again.push()
@@ -92,20 +92,20 @@ def test_what_is_the_same_is_not_transferred_again(
 
 
 def test_an_upload_that_breaks_off_shows_nothing_and_goes_on(
-    url: str, store: Store, uploads: list[str], monkeypatch: pytest.MonkeyPatch
+    url: str, store: ObjectStore, uploads: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mirror = Mirror(url)
     contents = {f"media/ab/ab{n:062x}.png": b"p%d" % n for n in range(20)}
     write(mirror.root, {**contents, "items.parquet": b"rows", "itemset.json": b"{}"})
-    upload = Store.upload
+    upload = ObjectStore.upload
 
-    def gone(self: Store, sources: Mapping[str, Path]) -> None:
+    def gone(self: ObjectStore, sources: Mapping[str, Path]) -> None:
         if "items.parquet" in sources:
             raise SnellenError("the network is gone")
         upload(self, sources)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Store, "upload", gone)
+        patch.setattr(ObjectStore, "upload", gone)
         with pytest.raises(SnellenError, match="network"):
             mirror.push()
     assert "itemset.json" not in store.list()
@@ -138,7 +138,7 @@ def test_images_that_went_up_unnoticed_are_known_by_name_and_size(url: str, uplo
     ids=["ours is longer", "theirs is longer", "ours is torn", "both have calls of their own"],
 )
 def test_records_that_grew_on_both_sides_lose_no_call(
-    url: str, store: Store, ours: bytes, theirs: bytes, expected: dict[str, bytes]
+    url: str, store: ObjectStore, ours: bytes, theirs: bytes, expected: dict[str, bytes]
 ) -> None:
     mirror = Mirror(url)
     write(mirror.root, {PART: b"1\n" if ours != b"1\n" else b"", "run.json": b"{}"})
@@ -155,7 +155,7 @@ def test_records_that_grew_on_both_sides_lose_no_call(
     assert there(store) == read(mirror.root)
 
 
-def test_of_tables_that_changed_on_both_sides_theirs_stay(url: str, store: Store) -> None:
+def test_of_tables_that_changed_on_both_sides_theirs_stay(url: str, store: ObjectStore) -> None:
     mirror = Mirror(url)
     write(mirror.root, RUN)
     mirror.push()
@@ -165,7 +165,7 @@ def test_of_tables_that_changed_on_both_sides_theirs_stay(url: str, store: Store
     assert read(mirror.root) == {**RUN, "responses.parquet": b"theirs now", "scores.strict.parquet": b"only ours"}
 
 
-def test_tables_are_not_younger_than_records_that_went_up_later(url: str, store: Store, tmp_path: Path) -> None:
+def test_tables_are_not_younger_than_records_that_went_up_later(url: str, store: ObjectStore, tmp_path: Path) -> None:
     """Else a run that was killed elsewhere after its tables were written would be taken for finished."""
     mirror = Mirror(url)
     write(mirror.root, {"responses.parquet": b"table", "run.json": b"{}"})
@@ -177,7 +177,7 @@ def test_tables_are_not_younger_than_records_that_went_up_later(url: str, store:
     assert times[1] == store.list()[PART].modified_ns
 
 
-def test_deleted_files_are_deleted_on_the_other_side_where_nothing_is_lost(url: str, store: Store) -> None:
+def test_deleted_files_are_deleted_on_the_other_side_where_nothing_is_lost(url: str, store: ObjectStore) -> None:
     mirror = Mirror(url)
     write(mirror.root, {**RUN, "old.html": b"old", "changed.html": b"1"})
     mirror.push()
@@ -192,7 +192,7 @@ def test_deleted_files_are_deleted_on_the_other_side_where_nothing_is_lost(url: 
     assert (mirror.root / "changed.html").read_bytes() == b"22"
 
 
-def test_a_copy_whose_original_is_gone_is_set_aside(url: str, store: Store) -> None:
+def test_a_copy_whose_original_is_gone_is_set_aside(url: str, store: ObjectStore) -> None:
     mirror = Mirror(url)
     write(mirror.root, RUN)
     mirror.push()
@@ -202,7 +202,7 @@ def test_a_copy_whose_original_is_gone_is_set_aside(url: str, store: Store) -> N
     assert read(mirror.folder.with_suffix(".1") / "files") == RUN
 
 
-def test_what_is_recorded_goes_up_by_whole_lines_and_alone(url: str, store: Store) -> None:
+def test_what_is_recorded_goes_up_by_whole_lines_and_alone(url: str, store: ObjectStore) -> None:
     mirror = Mirror(url)
     write(mirror.root, {**RUN, PART: b"1\n2\n3", "judgements/a/run/parts/0000.jsonl": b"4\n"})
     mirror.push(is_record)
@@ -213,7 +213,7 @@ def test_what_is_recorded_goes_up_by_whole_lines_and_alone(url: str, store: Stor
 
 
 def test_a_current_set_is_known_by_one_look_at_its_card(
-    url: str, store: Store, monkeypatch: pytest.MonkeyPatch
+    url: str, store: ObjectStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mirror = Mirror(url)
     assert not mirror.is_current("itemset.json")
@@ -221,7 +221,7 @@ def test_a_current_set_is_known_by_one_look_at_its_card(
     store.write("itemset.json", b"{}")
     assert mirror.pull(["itemset.json"])
     with monkeypatch.context() as patch:
-        patch.setattr(Store, "list", None)
+        patch.setattr(ObjectStore, "list", None)
         assert mirror.is_current("itemset.json")
     store.write("itemset.json", b"{ }")
     assert not mirror.is_current("itemset.json")
@@ -240,7 +240,7 @@ def test_names_that_lead_elsewhere_are_refused(
 
 
 def test_folders_that_a_store_lists_as_empty_files_are_none(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    store = Store(url)
+    store = ObjectStore(url)
     listed = {"/bucket/folder/": {"size": 0}, "/bucket/folder/media/": {"size": 0}, "/bucket/folder/a": {"size": 1}}
     monkeypatch.setattr(store, "_files", _Listing(listed))
     assert list(store.list()) == ["a"]
@@ -269,18 +269,18 @@ def test_a_lost_manifest_costs_transfers_alone(url: str) -> None:
         assert read(mirror.root) == there(mirror.store) == RUN
 
 
-def test_a_download_that_is_cut_leaves_no_file(url: str, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_download_that_is_cut_leaves_no_file(url: str, store: ObjectStore, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, raw in RUN.items():
         store.write(name, raw)
-    download = Store.download
+    download = ObjectStore.download
 
-    def cut(self: Store, targets: Mapping[str, Path]) -> None:
+    def cut(self: ObjectStore, targets: Mapping[str, Path]) -> None:
         download(self, targets)
         os.truncate(targets["run.json"], 1)
 
     mirror = Mirror(url)
     with monkeypatch.context() as patch:
-        patch.setattr(Store, "download", cut)
+        patch.setattr(ObjectStore, "download", cut)
         with pytest.raises(SnellenError, match="changed while it was downloaded"):
             mirror.pull(CARDS)
     assert "run.json" not in read(mirror.root)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from snellen.core.errors import SnellenError
-from snellen.remote.store import RemoteFile, Store
+from snellen.remote.store import ObjectStore, RemoteFile
 from snellen.remote.writers import BEAT_SECONDS, STALE_SECONDS, Writer
 
 Machine = Callable[[str], None]
@@ -25,11 +25,11 @@ def never(seconds: float) -> None:
     raise AssertionError(f"waits {seconds} seconds")
 
 
-def writer(store: Store, lines: list[str], sleep: Callable[[float], None] = never) -> Writer:
+def writer(store: ObjectStore, lines: list[str], sleep: Callable[[float], None] = never) -> Writer:
     return Writer(store, lines.append, sleep)
 
 
-def test_who_comes_after_an_end_writes_at_once(store: Store, machine: Machine) -> None:
+def test_who_comes_after_an_end_writes_at_once(store: ObjectStore, machine: Machine) -> None:
     lines: list[str] = []
     for name in ("first", "second"):
         machine(name)
@@ -41,14 +41,14 @@ def test_who_comes_after_an_end_writes_at_once(store: Store, machine: Machine) -
     assert list(store.list()) == ["writers/000002.json"]
 
 
-def test_who_died_on_this_machine_is_followed_at_once(store: Store) -> None:
+def test_who_died_on_this_machine_is_followed_at_once(store: ObjectStore) -> None:
     dead, lines = writer(store, []), list[str]()
     dead.acquire()
     writer(store, lines).acquire()
     assert lines == []
 
 
-def test_a_living_writer_elsewhere_is_not_disturbed(store: Store, machine: Machine) -> None:
+def test_a_living_writer_elsewhere_is_not_disturbed(store: ObjectStore, machine: Machine) -> None:
     machine("first")
     alive, lines = writer(store, []), list[str]()
     alive.acquire()
@@ -61,7 +61,7 @@ def test_a_living_writer_elsewhere_is_not_disturbed(store: Store, machine: Machi
     assert not alive.is_lost
 
 
-def test_a_writer_elsewhere_without_a_sign_of_life_is_followed_and_stops(store: Store, machine: Machine) -> None:
+def test_a_writer_elsewhere_without_a_sign_of_life_is_followed_and_stops(store: ObjectStore, machine: Machine) -> None:
     machine("first")
     frozen, waits = writer(store, []), list[float]()
     frozen.acquire()
@@ -79,7 +79,7 @@ def test_a_writer_elsewhere_without_a_sign_of_life_is_followed_and_stops(store: 
     assert json.loads(store.read("writers/000002.json"))["ended"] is False
 
 
-def test_a_writer_that_ends_meanwhile_is_followed(store: Store, machine: Machine) -> None:
+def test_a_writer_that_ends_meanwhile_is_followed(store: ObjectStore, machine: Machine) -> None:
     machine("first")
     other = writer(store, [])
     other.acquire()
@@ -87,7 +87,7 @@ def test_a_writer_that_ends_meanwhile_is_followed(store: Store, machine: Machine
     writer(store, [], lambda seconds: other.release()).acquire()
 
 
-def test_of_two_that_follow_a_dead_one_only_one_writes(store: Store, machine: Machine) -> None:
+def test_of_two_that_follow_a_dead_one_only_one_writes(store: ObjectStore, machine: Machine) -> None:
     machine("dead")
     writer(store, []).acquire()
     rivals: list[Writer] = []
@@ -109,14 +109,14 @@ def test_of_two_that_follow_a_dead_one_only_one_writes(store: Store, machine: Ma
 
 
 def test_whose_look_is_old_does_not_take_a_number_again(
-    store: Store, machine: Machine, monkeypatch: pytest.MonkeyPatch
+    store: ObjectStore, machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Between the look and the file of the next number one writer ends, and another begins."""
-    listing, rivals = Store.list, list[Writer]()
+    listing, rivals = ObjectStore.list, list[Writer]()
 
-    def old(self: Store, folder: str = "") -> dict[str, RemoteFile]:
+    def old(self: ObjectStore, folder: str = "") -> dict[str, RemoteFile]:
         rows = listing(self, folder)
-        monkeypatch.setattr(Store, "list", listing)
+        monkeypatch.setattr(ObjectStore, "list", listing)
         for name in ("ended", "rival"):
             machine(name)
             rivals.append(writer(store, []))
@@ -126,18 +126,20 @@ def test_whose_look_is_old_does_not_take_a_number_again(
         machine("late")
         return rows
 
-    monkeypatch.setattr(Store, "list", old)
+    monkeypatch.setattr(ObjectStore, "list", old)
     with pytest.raises(SnellenError, match="another process is writing there"):
         writer(store, [], lambda seconds: rivals[1].beat()).acquire()
     rivals[1].beat()
 
 
-def test_a_store_that_overwrites_is_said_to_keep_nobody_apart(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    def create(self: Store, name: str, raw: bytes) -> bool:
+def test_a_store_that_overwrites_is_said_to_keep_nobody_apart(
+    store: ObjectStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def create(self: ObjectStore, name: str, raw: bytes) -> bool:
         self.write(name, raw)
         return True
 
-    monkeypatch.setattr(Store, "create", create)
+    monkeypatch.setattr(ObjectStore, "create", create)
     lines: list[str] = []
     owner = writer(store, lines)
     owner.acquire()
@@ -146,8 +148,8 @@ def test_a_store_that_overwrites_is_said_to_keep_nobody_apart(store: Store, monk
     owner.beat()
 
 
-def test_files_are_created_once_in_memory_and_in_folders(store: Store, tmp_path: Path) -> None:
-    for place in (store, Store((tmp_path / "folder").as_uri())):
+def test_files_are_created_once_in_memory_and_in_folders(store: ObjectStore, tmp_path: Path) -> None:
+    for place in (store, ObjectStore((tmp_path / "folder").as_uri())):
         assert place.create("writers/1", b"a")
         assert place.create("writers/1", b"a"), "what this very call wrote at a try before"
         assert not place.create("writers/1", b"b")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from snellen.analysis.people import pooled
-from snellen.analysis.run_view import Arm, scored_units
+from snellen.analysis.run_view import ReportArm, scored_units
 from snellen.analysis.section import ReportSection, Run
 from snellen.core.suite import Suite
 from snellen.reports import load_run
@@ -59,7 +59,7 @@ def test_combo_drops_the_best_and_the_worst_total_over_both_questions(
     left = [f"human:X/p{number:02d}" for number in (2, 4, 5)]
     row = row_of(sections["table-3"], subject="human:X without best and worst")
     for task, head in (("img2text", "Img2Text"), ("text2img", "Text2Img")):
-        mean = np.mean([scored_units(run, task)[Arm(name, "vanilla")]["value"].mean() for name in left])
+        mean = np.mean([scored_units(run, task)[ReportArm(name, "vanilla")]["value"].mean() for name in left])
         assert row[head].startswith(f"{100 * mean:.0f} [")
     assert "C.3" in sections["table-3"].note
 
@@ -95,7 +95,10 @@ def test_vlm2_bench_says_how_far_subjects_lie_from_people(sets_folder: Path, tmp
     together, gaps = pooled(run), []
     for task in row["tasks"].split(", "):
         units = scored_units(together, task)
-        gaps.append(units[Arm("chat:m", "vanilla")]["value"].mean() - units[Arm("human:X", "vanilla")]["value"].mean())
+        gaps.append(
+            units[ReportArm("chat:m", "vanilla")]["value"].mean()
+            - units[ReportArm("human:X", "vanilla")]["value"].mean()
+        )
     assert len(gaps) > 3
     assert row["difference"].startswith(f"{100 * np.mean(gaps):+.1f}")
     assert "below-people" not in by_name(suite.sections(run) if suite.sections else [], with_figures=False)

@@ -8,14 +8,14 @@ import pytest
 
 from snellen.core.errors import SnellenError
 from snellen.web.dealing import BlockPages, attention_page, deal_forms
-from snellen.web.design import BlockDesign, Design, preset_names, read_design
+from snellen.web.design import BlockDesign, StudyDesign, preset_names, read_design
 from snellen.web.plan import Texts
 
 UNITS = [[f"q{n}"] for n in range(12)]
 
 
-def design(*blocks: BlockDesign, forms: int = 6, **how: object) -> Design:
-    return Design.model_validate({"texts": Texts(title="t"), "blocks": blocks, "forms": forms, **how})
+def design(*blocks: BlockDesign, forms: int = 6, **how: object) -> StudyDesign:
+    return StudyDesign.model_validate({"texts": Texts(title="t"), "blocks": blocks, "forms": forms, **how})
 
 
 def pages(block: BlockDesign, point: str = "vanilla", **more: list[str]) -> BlockPages:

@@ -15,7 +15,7 @@ from snellen.core.item import View
 from snellen.core.storage.parts import read_exchanges
 from snellen.reports import load_run
 from snellen.web.building import build_study
-from snellen.web.design import BlockDesign, Design
+from snellen.web.design import BlockDesign, StudyDesign
 from snellen.web.importing import PEOPLE, as_participants, import_study
 from snellen.web.plan import PageAnswers, RecordRow, Start, StudyPlan, Texts
 from snellen.web.stand_ins import make_stand_in
@@ -39,7 +39,7 @@ def no_web_parts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def small_study(suite: str, folder: Path, root: Path) -> StudyCard:
-    design = Design(texts=Texts(title="Seeing", consent="You may stop."), blocks=(BLOCKS[suite],), forms=3)
+    design = StudyDesign(texts=Texts(title="Seeing", consent="You may stop."), blocks=(BLOCKS[suite],), forms=3)
     return build_study([small_set(suite, folder)], design, root, name="trial")
 
 
@@ -134,7 +134,7 @@ def test_the_verdict_on_who_looked_is_a_column_and_leaves_nobody_out(sets_folder
     """One person knows everything, the other always takes the first answer; the checked block is no part of the run."""
     rule = {"min_accuracy": 0.9, "min_items": 4, "possible_seconds": 0.6}
     checked = BlockDesign.model_validate({"name": "looking", "tasks": ["gc-mat"], "authenticity": rule})
-    design = Design(texts=Texts(title="t"), blocks=(BlockDesign(name="b", tasks=("oc-cnt",)), checked), forms=2)
+    design = StudyDesign(texts=Texts(title="t"), blocks=(BlockDesign(name="b", tasks=("oc-cnt",)), checked), forms=2)
     card = build_study([small_set("vlm2-bench", sets_folder)], design, tmp_path / "study", name="trial")
     plan = read_plan(tmp_path / "study")
     results = []

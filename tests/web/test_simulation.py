@@ -12,7 +12,7 @@ from snellen.exam.run import Examination
 from snellen.runs.score import read_scores
 from snellen.web.building import build_study
 from snellen.web.chromium import MISSING, find_chromium
-from snellen.web.design import BlockDesign, Design
+from snellen.web.design import BlockDesign, StudyDesign
 from snellen.web.importing import PEOPLE
 from snellen.web.lock import web_parts
 from snellen.web.plan import Texts
@@ -31,7 +31,7 @@ def parts() -> Path:
 
 def study(suite: str, folder: Path, root: Path, *blocks: BlockDesign) -> None:
     texts = Texts(title="Seeing", consent="You may stop.", instructions="Look.")
-    build_study([small_set(suite, folder)], Design(texts=texts, blocks=blocks, forms=8), root, name="trial")
+    build_study([small_set(suite, folder)], StudyDesign(texts=texts, blocks=blocks, forms=8), root, name="trial")
 
 
 def assert_equal_to_own(out: Path, examination: Examination) -> None:

@@ -18,7 +18,7 @@ from snellen.core.storage.media import MediaFolder
 from snellen.curation.steps import copy_media, step_item
 from snellen.web.building import build_study
 from snellen.web.chromium import MISSING, find_chromium, open_browser
-from snellen.web.design import BlockDesign, Design
+from snellen.web.design import BlockDesign, StudyDesign
 from snellen.web.importing import import_study
 from snellen.web.jatos import write_jzip
 from snellen.web.plan import PageAnswers, Texts
@@ -50,7 +50,7 @@ def study_of_all_kinds(folder: Path, root: Path) -> StudyCard:
     """Boxes, numbers, choices, colours and texts of one suite; statements and descriptions of another."""
     blocks = [BlockDesign(name="see", items="ava-bench", questions=1, practice=1, attention=1)]
     blocks.append(BlockDesign(name="link", items="vlm2-bench", questions=1))
-    design = Design(texts=Texts(title="All kinds", consent="You may stop."), blocks=tuple(blocks), forms=1)
+    design = StudyDesign(texts=Texts(title="All kinds", consent="You may stop."), blocks=tuple(blocks), forms=1)
     return build_study([small_set("ava-bench", folder), small_set("vlm2-bench", folder)], design, root, name="trial")
 
 
@@ -61,7 +61,7 @@ def review_of_captions(folder: Path, root: Path) -> StudyCard:
     source = small_set("combo", folder)
     copy_media(items, source.media, MediaFolder(root / "queue" / "media"))
     queue: ItemSet = write_itemset(root / "queue", items, source="trial", recipe={"seed": 0})
-    design = Design(
+    design = StudyDesign(
         kind="review",
         texts=Texts(title="Review"),
         blocks=(BlockDesign(name="review", reason=True),),

@@ -18,7 +18,15 @@ import numpy as np
 import pandas as pd
 
 from snellen.analysis.contrasts import contrast, with_holm
-from snellen.analysis.run_view import Arm, lines_of, main_metric, of_first_judge, score_rows, scored_units, unit_bounds
+from snellen.analysis.run_view import (
+    ReportArm,
+    lines_of,
+    main_metric,
+    of_first_judge,
+    score_rows,
+    scored_units,
+    unit_bounds,
+)
 from snellen.analysis.section import Run, protocol_of
 from snellen.core.errors import SnellenError
 from snellen.core.score import Metric
@@ -211,7 +219,7 @@ def _task_rows(former: Run, current: Run) -> Iterator[dict[str, Any]]:
             if (second := units[1].get(condition)) is None:
                 continue
             both = first[["value", "cluster"]].join(second["value"].rename("after"), how="inner")
-            arms = {Arm("before", condition): first, Arm("after", condition): second}
+            arms = {ReportArm("before", condition): first, ReportArm("after", condition): second}
             yield from _row(former, condition, "task", task, (task,), both.rename(columns={"value": "before"}),
                             unit_bounds(former, task, arms))  # fmt: skip
 

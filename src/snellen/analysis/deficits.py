@@ -23,7 +23,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from snellen.analysis.run_view import Arm, lines_of
+from snellen.analysis.run_view import ReportArm, lines_of
 from snellen.analysis.section import Run, protocol_of
 from snellen.core.item import Item
 from snellen.core.seeds import lazy_stream
@@ -55,7 +55,7 @@ class Property:
 
 
 @dataclass(frozen=True)
-class Answer:
+class ScoredAnswer:
     """What a subject made of an item: right or not, beside what a guess gets.
 
     `task` names the suite too; `split_by` are the factors that the task is split by. `position` is that of the option
@@ -143,27 +143,29 @@ def _without(pattern: str, position: int) -> tuple[int, ...]:
     return tuple(rest.index(letter) for letter in rest)
 
 
-def answers_by_arm(run: Run) -> dict[Arm, list[Answer]]:
+def answers_by_arm(run: Run) -> dict[ReportArm, list[ScoredAnswer]]:
     """What every arm made of the items of tasks with right and wrong answers (metric `accuracy`), where it was read.
 
     Places of options are those of the item; under a condition that shuffles them no place is known.
     """
     scores = run.scores[protocol_of(run)]
     scores = scores[(scores["metric"] == ACCURACY.name) & (scores["outcome"] == "answered") & scores["value"].notna()]
-    by_arm: dict[Arm, list[Answer]] = {}
+    by_arm: dict[ReportArm, list[ScoredAnswer]] = {}
     for row in lines_of(scores):
         item, task = run.items.by_id[row.item_id], run.suite.tasks[row.task]
         keys = [json.dumps(option.key) for option in item.options]
         position = keys.index(row.prediction) if row.prediction in keys and "order=" not in row.condition else -1
-        answer = Answer(item, f"{run.suite.name}/{row.task}", task.split_by, row.value == 1.0, row.chance, position)
-        by_arm.setdefault(Arm(str(row.subject), str(row.condition)), []).append(answer)
+        answer = ScoredAnswer(
+            item, f"{run.suite.name}/{row.task}", task.split_by, row.value == 1.0, row.chance, position
+        )
+        by_arm.setdefault(ReportArm(str(row.subject), str(row.condition)), []).append(answer)
     return by_arm
 
 
 class Trials:
     """The answers of one subject as arrays, with what decides each item."""
 
-    def __init__(self, answers: Sequence[Answer]) -> None:
+    def __init__(self, answers: Sequence[ScoredAnswer]) -> None:
         self.answers = answers
         self.right = np.array([answer.right for answer in answers], np.float64)
         self.chance = np.array([answer.chance for answer in answers], np.float64)
@@ -207,7 +209,7 @@ class Trials:
         return Share(right, progress, first, last, int(mask.sum()))
 
 
-def find_deficits(answers: Sequence[Answer]) -> Findings:
+def find_deficits(answers: Sequence[ScoredAnswer]) -> Findings:
     """What decides whether a subject is right; nothing where no property can be told apart from the others.
 
     All of `answers` are those of one subject, in one repeat or several, under one condition.
@@ -289,7 +291,7 @@ def _dimensions(trials: Trials, active: Mask) -> tuple[str, ...]:
     return tuple(name for name, side in sides.items() if trials.share(side, level).low > SEES)
 
 
-def _free_positions(answers: Sequence[Answer]) -> Mask:
+def _free_positions(answers: Sequence[ScoredAnswer]) -> Mask:
     """Whose options stand in random order: in their task most words that come twice come at several places.
 
     Options without words of their own (letters, images) say nothing else than their place.
@@ -309,7 +311,7 @@ def _free_positions(answers: Sequence[Answer]) -> Mask:
     return np.array([answer.task in free for answer in answers], np.bool_)
 
 
-def _preference(answers: Sequence[Answer], error: float) -> Preference | None:
+def _preference(answers: Sequence[ScoredAnswer], error: float) -> Preference | None:
     """The place that wrong answers take most often beyond chance; None where chance may do it.
 
     Options stand in random order: a wrong answer without a preference takes each of the wrong places alike. The number

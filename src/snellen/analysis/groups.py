@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from snellen.analysis.contrasts import KEYS, NUMBERS, contrast, with_holm
-from snellen.analysis.run_view import Arm, main_arms, main_metric, scored_tasks, scored_units, unit_bounds
+from snellen.analysis.run_view import ReportArm, main_arms, main_metric, scored_tasks, scored_units, unit_bounds
 from snellen.analysis.section import Run, protocol_of
 from snellen.core.storage.runfolder import ArmCard
 from snellen.core.subject import is_simulated
@@ -103,8 +103,10 @@ def group_contrasts(run: Run) -> pd.DataFrame:
     return with_holm(pd.DataFrame(rows, columns=list(COLUMNS)))
 
 
-def _values_by_subject(units_by_arm: Mapping[Arm, pd.DataFrame], arms: Sequence[ArmCard]) -> dict[str, pd.DataFrame]:
-    keys = {arm.subject: Arm(arm.subject, arm.condition) for arm in arms}
+def _values_by_subject(
+    units_by_arm: Mapping[ReportArm, pd.DataFrame], arms: Sequence[ArmCard]
+) -> dict[str, pd.DataFrame]:
+    keys = {arm.subject: ReportArm(arm.subject, arm.condition) for arm in arms}
     return {subject: units_by_arm[key] for subject, key in keys.items() if key in units_by_arm}
 
 

@@ -12,7 +12,7 @@ import pandas as pd
 from snellen.analysis.cells import DASH, metric_cell, number, with_interval
 from snellen.analysis.people import is_person, people_interval, rows_of, study_of, study_subject
 from snellen.analysis.results import summary
-from snellen.analysis.run_view import Arm, main_metric, result_rows, row_of, score_rows, scored_units
+from snellen.analysis.run_view import ReportArm, main_metric, result_rows, row_of, score_rows, scored_units
 from snellen.analysis.section import Run, once_a_run
 from snellen.core.score import Metric
 from snellen.core.seeds import stream
@@ -35,7 +35,7 @@ class Trimmed(NamedTuple):
     dropped: tuple[str, ...]
 
 
-class Agreement(NamedTuple):
+class PeopleAgreement(NamedTuple):
     """How alike people answer the same items: share of pairs (0 to 1) over `items`, and kappa of `rated` of them.
 
     Fleiss' kappa needs equally many people: it is that of the items that most often had `raters` people.
@@ -123,7 +123,7 @@ def reliability(run: Run, task: str, study: str, condition: str) -> float:
     return split_half(table.to_numpy(float), stream("people", "split-half", study, task, condition))
 
 
-def agreement(run: Run, task: str, study: str, condition: str) -> Agreement:
+def agreement(run: Run, task: str, study: str, condition: str) -> PeopleAgreement:
     """How alike a study's people answer the items that several of them were asked; NaN where none were.
 
     A reply that could not be read is an answer of its own. Answers without names (boxes, texts) are not compared.
@@ -132,17 +132,17 @@ def agreement(run: Run, task: str, study: str, condition: str) -> Agreement:
     rows = rows_of(rows, lambda subject: is_person(subject) and study_of(subject) == study)
     rows = rows[(rows["condition"] == condition) & rows["outcome"].isin(["answered", "no_answer"])]
     if rows.empty or run.suite.tasks[task].kind not in NAMED_ANSWERS:
-        return Agreement(math.nan, 0, math.nan, 0, 0)
+        return PeopleAgreement(math.nan, 0, math.nan, 0, 0)
     codes = rows.assign(code=pd.factorize(rows["prediction"].astype(str))[0])
     table = codes.pivot_table(index="item_id", columns=["subject", "repeat"], values="code", aggfunc="first")
     counts = rating_counts(table.to_numpy(float))
     raters = counts.sum(axis=1).astype(int)
     counts, raters = counts[raters > 1], raters[raters > 1]
     if not len(counts):
-        return Agreement(math.nan, 0, math.nan, 0, 0)
+        return PeopleAgreement(math.nan, 0, math.nan, 0, 0)
     usual = int(np.bincount(raters).argmax())
     rated = counts[raters == usual]
-    return Agreement(percent_agreement(counts), len(counts), fleiss_kappa(rated), len(rated), usual)
+    return PeopleAgreement(percent_agreement(counts), len(counts), fleiss_kappa(rated), len(rated), usual)
 
 
 # Answers and their times
@@ -220,7 +220,7 @@ def _study_cells(
     yield str(len(scores))
     usual = "–".join(dict.fromkeys((str(sizes.min()), str(sizes.max()))))
     yield f"{usual} of {units['unit'].nunique()}"
-    row = row_of(result_rows(pooled_run, task), Arm(study_subject(order[0]), condition))
+    row = row_of(result_rows(pooled_run, task), ReportArm(study_subject(order[0]), condition))
     yield metric_cell(row, metric)
     rest = trimmed(run, task, study, condition)
     text = number(rest.value, metric, len(units))
@@ -252,7 +252,7 @@ def person_table(run: Run) -> pd.DataFrame:
     total = answers[answers["outcome"] == "answered"].groupby("subject")["item_id"].size().to_dict()
     lines = []
     for (subject, condition), part in answers.groupby(["subject", "condition"], sort=False):
-        arm, metrics = Arm(str(subject), str(condition)), [main_metric(run, task) for task in tasks]
+        arm, metrics = ReportArm(str(subject), str(condition)), [main_metric(run, task) for task in tasks]
         cells = [metric_cell(row_of(rows[t], arm), m) for t, m in zip(tasks, metrics, strict=True)]
         responded = int((part["outcome"] == "answered").sum())
         seconds = part["seconds"].dropna()
@@ -268,7 +268,7 @@ def _heads(run: Run, tasks: Sequence[str]) -> list[str]:
     return [task if m.share else f"{task} {m.name}" for task, m in zip(tasks, metrics, strict=True)]
 
 
-def _remark(run: Run, arm: Arm, answered: int) -> str:
+def _remark(run: Run, arm: ReportArm, answered: int) -> str:
     """That a person did not come to the end of their form, where the card says how long it is."""
     card = next(card for card in run.card.arms if (card.subject, card.condition) == arm)
     size: Any = card.attributes.get(QUESTIONS, "")

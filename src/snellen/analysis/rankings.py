@@ -70,7 +70,7 @@ class Spread(NamedTuple):
     n: int
 
 
-class Agreement(NamedTuple):
+class RankAgreement(NamedTuple):
     """How alike two evaluators rank: Kendall's tau-b and Spearman's rho (-1 to 1) with intervals over the items."""
 
     tau: Ranked
@@ -287,7 +287,7 @@ def spearman(left_ranks: Floats, right_ranks: Floats) -> Floats:
     return np.asarray(np.divide((a * b).sum(axis=-1), size, out=np.full_like(size, np.nan), where=size > 1e-12))
 
 
-def agreement(first: ScoreMatrix, second: ScoreMatrix, rng: np.random.Generator, draws: int = DRAWS) -> Agreement:
+def agreement(first: ScoreMatrix, second: ScoreMatrix, rng: np.random.Generator, draws: int = DRAWS) -> RankAgreement:
     """How alike two evaluators rank the same encoders (Figure 7), or two abilities the same subjects (Figure 8a).
 
     Rows of both are the same encoders in the same order, which are fixed: intervals say how far the items, drawn again
@@ -304,7 +304,7 @@ def agreement(first: ScoreMatrix, second: ScoreMatrix, rng: np.random.Generator,
 
 def average_agreement(
     first: Sequence[ScoreMatrix], second: Sequence[ScoreMatrix], rng: np.random.Generator, draws: int = DRAWS
-) -> Agreement:
+) -> RankAgreement:
     """How alike two evaluators rank the same encoders on average over abilities, the same ones for both."""
     both = [*first, *second]
     observed, draws_of_signs = [observed_signs(pair) for pair in both], redrawn_signs(both, rng, draws)
@@ -322,9 +322,9 @@ def _by_average(signs_by_ability: Sequence[Floats]) -> Floats:
     return signs(average[..., None, :] - average[..., :, None])
 
 
-def _agreement(observed: tuple[Floats, Floats], draws: tuple[Floats, Floats], clusters: int) -> Agreement:
+def _agreement(observed: tuple[Floats, Floats], draws: tuple[Floats, Floats], clusters: int) -> RankAgreement:
     tau, rho = kendall(*observed), spearman(ranks_of(observed[0]), ranks_of(observed[1]))
-    return Agreement(
+    return RankAgreement(
         interval(float(tau), kendall(*draws), clusters),
         interval(float(rho), spearman(ranks_of(draws[0]), ranks_of(draws[1])), clusters),
     )

@@ -25,7 +25,7 @@ from snellen.core.subject import is_simulated
 from snellen.scoring.uncertainty import Bounds
 
 
-class Arm(NamedTuple):
+class ReportArm(NamedTuple):
     """A subject under a condition as written: what tables have a row for. Repeats belong to one arm."""
 
     subject: str
@@ -64,11 +64,11 @@ def simulated_last(arms: Iterable[OfSubject]) -> list[OfSubject]:
     return sorted(arms, key=lambda arm: is_simulated(arm.subject))
 
 
-def arm_cards(run: Run) -> dict[Arm, ArmCard]:
+def arm_cards(run: Run) -> dict[ReportArm, ArmCard]:
     """The card of each arm (of its first repeat), in the order of the run."""
-    cards: dict[Arm, ArmCard] = {}
+    cards: dict[ReportArm, ArmCard] = {}
     for card in run.card.arms:
-        cards.setdefault(Arm(card.subject, card.condition), card)
+        cards.setdefault(ReportArm(card.subject, card.condition), card)
     return cards
 
 
@@ -152,32 +152,32 @@ def _line_class(columns: tuple[str, ...]) -> Any:
     return namedtuple("Line", ("Index", *columns), rename=True)
 
 
-def row_by_arm(rows: pd.DataFrame) -> dict[Arm, Any]:
+def row_by_arm(rows: pd.DataFrame) -> dict[ReportArm, Any]:
     """One row of results an arm; with several judges that of the first."""
-    by_arm: dict[Arm, Any] = {}
+    by_arm: dict[ReportArm, Any] = {}
     for row in lines_of(rows):
-        by_arm.setdefault(Arm(str(row.subject), str(row.condition)), row)
+        by_arm.setdefault(ReportArm(str(row.subject), str(row.condition)), row)
     return by_arm
 
 
-def rows_by_arm(rows: pd.DataFrame) -> dict[Arm, dict[str, Any]]:
+def rows_by_arm(rows: pd.DataFrame) -> dict[ReportArm, dict[str, Any]]:
     """The rows of results of each arm by level."""
-    by_arm: dict[Arm, dict[str, Any]] = {}
+    by_arm: dict[ReportArm, dict[str, Any]] = {}
     for row in lines_of(rows):
-        by_arm.setdefault(Arm(str(row.subject), str(row.condition)), {})[str(row.level)] = row
+        by_arm.setdefault(ReportArm(str(row.subject), str(row.condition)), {})[str(row.level)] = row
     return by_arm
 
 
-def row_of(rows: pd.DataFrame, arm: Arm | ArmCard) -> Any:
+def row_of(rows: pd.DataFrame, arm: ReportArm | ArmCard) -> Any:
     """The first row of an arm, or None."""
     arms = zip(rows["subject"], rows["condition"], strict=True)
     position = next((n for n, names in enumerate(arms) if names == (arm.subject, arm.condition)), None)
     return None if position is None else next(lines_of(rows.iloc[position : position + 1]))
 
 
-def scored_tasks(run: Run, arms: Sequence[Arm | ArmCard], tasks: Iterable[str]) -> list[str]:
+def scored_tasks(run: Run, arms: Sequence[ReportArm | ArmCard], tasks: Iterable[str]) -> list[str]:
     """Of these tasks those that any of the arms has a score in."""
-    names = {Arm(arm.subject, arm.condition) for arm in arms}
+    names = {ReportArm(arm.subject, arm.condition) for arm in arms}
     return [task for task in tasks if not names.isdisjoint(_scored_arms(run, task))]
 
 
@@ -236,13 +236,13 @@ def of_first_judge(scores: pd.DataFrame) -> pd.DataFrame:
 
 
 @once_a_run
-def scored_units(run: Run, task: str) -> dict[Arm, pd.DataFrame]:
+def scored_units(run: Run, task: str) -> dict[ReportArm, pd.DataFrame]:
     """By arm: unit (item, or group of items scored together) -> value, share of repeats that got it whole, cluster.
 
     A further column is the weight by which the value is multiplied. Repeats of a unit are averaged. With several
     judges it is the first one's scores that count.
     """
-    protocol, units_by_arm = protocol_in(run, task), dict[Arm, pd.DataFrame]()
+    protocol, units_by_arm = protocol_in(run, task), dict[ReportArm, pd.DataFrame]()
     for (subject, condition), part in score_rows(run, task).groupby(["subject", "condition"], sort=False):
         rows, repeats = of_first_judge(part), []
         for _, repeat in rows.groupby("repeat", sort=False):
@@ -261,18 +261,18 @@ def scored_units(run: Run, task: str) -> dict[Arm, pd.DataFrame]:
             )
         )
         if len(units):
-            units_by_arm[Arm(str(subject), str(condition))] = units
+            units_by_arm[ReportArm(str(subject), str(condition))] = units
     return units_by_arm
 
 
-def unit_bounds(run: Run, task: str, units_by_arm: Mapping[Arm, pd.DataFrame]) -> Bounds | None:
+def unit_bounds(run: Run, task: str, units_by_arm: Mapping[ReportArm, pd.DataFrame]) -> Bounds | None:
     """The least and the greatest value that a scored unit of the task can have: the metric's, times the weight."""
     bounds = main_metric(run, task).bounds
     weight = max((float(units["weight"].max()) for units in units_by_arm.values()), default=1.0)
     return None if bounds is None else (bounds[0] * weight, bounds[1] * weight)
 
 
-def units_by_task(run: Run, tasks: Iterable[str]) -> Mapping[str, Mapping[Arm, pd.DataFrame]]:
+def units_by_task(run: Run, tasks: Iterable[str]) -> Mapping[str, Mapping[ReportArm, pd.DataFrame]]:
     """The scored units (`scored_units`) of those of the tasks that have some."""
     present = set(run.scores[protocol_of(run)]["task"])
     units = {task: scored_units(run, task) for task in tasks if task in present}
@@ -282,7 +282,7 @@ def units_by_task(run: Run, tasks: Iterable[str]) -> Mapping[str, Mapping[Arm, p
 def score_matrix(run: Run, task: str, arms: Sequence[ArmCard], name: str = "") -> ScoreMatrix:
     """Scores of the arms (its rows, in their order) on the `scored_units` of a task, ready to be ranked."""
     units_by_arm = scored_units(run, task)
-    units = [units_by_arm.get(Arm(arm.subject, arm.condition)) for arm in arms]
+    units = [units_by_arm.get(ReportArm(arm.subject, arm.condition)) for arm in arms]
     clusters = pd.concat([part["cluster"] for part in units if part is not None])
     clusters = clusters[~clusters.index.duplicated()].sort_index()
     values = [np.full(len(clusters), np.nan) if u is None else u["value"].reindex(clusters.index) for u in units]

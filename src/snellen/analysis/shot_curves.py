@@ -120,7 +120,7 @@ def printed(curve: Curve) -> dict[int, float]:
 # Intervals
 
 
-class Interval(NamedTuple):
+class DerivedInterval(NamedTuple):
     """A derived number with its interval; NaN where it is not defined or is not estimable.
 
     `items` and `clusters` are those that every arm has; `undefined` is the share of draws without a value.
@@ -168,7 +168,7 @@ def interval(
     rng: np.random.Generator,
     draws: int = 2000,
     level: float = 0.95,
-) -> Interval:
+) -> DerivedInterval:
     """A derived number of one or several arms, with its interval when whole clusters are drawn again for all at once.
 
     `statistic` takes one curve an arm, in order (`eta`; `lambda changed, original: phi(changed, original, range(6))`).
@@ -176,22 +176,22 @@ def interval(
     """
     cut = common(score_tables)
     if cut[0].empty:
-        return Interval(math.nan, math.nan, math.nan, 0, 0, 0.0)
+        return DerivedInterval(math.nan, math.nan, math.nan, 0, 0, 0.0)
     sums, sizes, shots = _by_cluster(cut)
     value = statistic(*_curves(sums.sum(axis=0) / sizes.sum(), shots))
     count, items = len(sizes), int(sizes.sum())
     estimate = math.nan if value is None else float(value)
     if count < 2 or value is None:
-        return Interval(estimate, math.nan, math.nan, items, count, 0.0)
+        return DerivedInterval(estimate, math.nan, math.nan, items, count, 0.0)
     samples = rng.integers(count, size=(draws, count))
     means = sums[samples].sum(axis=1) / sizes[samples].sum(axis=1)[:, None]
     statistics = [statistic(*_curves(row, shots)) for row in means]
     defined = [statistic_value for statistic_value in statistics if statistic_value is not None]
     undefined = 1 - len(defined) / draws
     if undefined > MAX_UNDEFINED:
-        return Interval(estimate, math.nan, math.nan, items, count, undefined)
+        return DerivedInterval(estimate, math.nan, math.nan, items, count, undefined)
     low, high = np.quantile(np.array(defined), tails(count, level))
-    return Interval(estimate, float(low), float(high), items, count, undefined)
+    return DerivedInterval(estimate, float(low), float(high), items, count, undefined)
 
 
 Places: TypeAlias = tuple[tuple[int, ...], ...]

@@ -61,7 +61,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Trial:
+class ChildProcess:
     """What a child process did: whether it ended well, and what it printed last, or why it failed."""
 
     works: bool
@@ -95,9 +95,9 @@ def findings(trials: bool) -> Iterator[Finding]:
         command = install_command(extra) if problems else ""
         yield Finding("--" if problems else "ok", extra, "; ".join(problems) or _versions(part), command)
     can_render = trials and not library_problems(libraries.get("render", ()))
-    not_tried = Trial(False, "not tried; --renderer toy needs nothing")
+    not_tried = ChildProcess(False, "not tried; --renderer toy needs nothing")
     yield _tried("renderer", try_child(RENDER, RENDER_SECONDS) if can_render else not_tried)
-    yield _tried("GPU", gpus() if trials else Trial(False, "not tried"))
+    yield _tried("GPU", gpus() if trials else ChildProcess(False, "not tried"))
     browser, parts = find_chromium(), present_parts()
     yield Finding("ok" if browser else "--", "browser", browser or "no Chromium (Debian: chromium)")
     yield (
@@ -113,7 +113,7 @@ def findings(trials: bool) -> Iterator[Finding]:
     yield Finding("ok", "machine", f"{platform.machine()}, {cores} cores, {memory:.1f} GB of memory; {dispatch()}")
 
 
-def _tried(label: str, trial: Trial) -> Finding:
+def _tried(label: str, trial: ChildProcess) -> Finding:
     return Finding("ok" if trial.works else "--", label, trial.text)
 
 
@@ -182,19 +182,21 @@ def _home() -> Finding:
     return Finding("ok", "home", f"{folder}: {free:.1f} GB free, can be written to")
 
 
-def gpus() -> Trial:
+def gpus() -> ChildProcess:
     """GPUs that torch sees, listed by a child; a torch for processors alone is not imported."""
     torch = _installed("torch")
     if torch is None or torch.endswith("+cpu"):
-        return Trial(False, f"torch {torch} is built for processors alone" if torch else "torch is not installed")
+        return ChildProcess(
+            False, f"torch {torch} is built for processors alone" if torch else "torch is not installed"
+        )
     trial = try_child(LIST_GPUS, TRIAL_SECONDS)
     names: list[str] = json.loads(trial.text) if trial.works else []
     if trial.works and not names:
-        return Trial(False, f"torch {torch} sees none")
-    return Trial(trial.works, f"torch {torch}: {', '.join(names)}" if names else trial.text)
+        return ChildProcess(False, f"torch {torch} sees none")
+    return ChildProcess(trial.works, f"torch {torch}: {', '.join(names)}" if names else trial.text)
 
 
-def try_child(code: str, seconds: float) -> Trial:
+def try_child(code: str, seconds: float) -> ChildProcess:
     """Run Python code in a process group of its own: it may abort, hang or start others, and cannot take us along."""
     with subprocess.Popen(
         [sys.executable, "-P", "-c", code], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -206,12 +208,12 @@ def try_child(code: str, seconds: float) -> Trial:
             with suppress(ProcessLookupError):
                 os.killpg(child.pid, signal.SIGKILL)
             if isinstance(stop, subprocess.TimeoutExpired):
-                return Trial(False, f"no answer in {seconds:g} seconds")
+                return ChildProcess(False, f"no answer in {seconds:g} seconds")
             raise
     if child.returncode < 0:
-        return Trial(False, f"the process was ended by {signal.Signals(-child.returncode).name}")
+        return ChildProcess(False, f"the process was ended by {signal.Signals(-child.returncode).name}")
     last = next((line for line in reversed((messages if child.returncode else printed).splitlines()) if line), "")
-    return Trial(child.returncode == 0, short_reason(last) or f"ended with exit code {child.returncode}")
+    return ChildProcess(child.returncode == 0, short_reason(last) or f"ended with exit code {child.returncode}")
 
 
 def render_one_image() -> None:

@@ -12,7 +12,7 @@ from snellen.cli.output import console, print_json
 from snellen.compute.progress import duration
 from snellen.core.errors import SnellenError
 from snellen.core.suite import BuildOptions
-from snellen.exam.estimate import Machines, Service, Step, StudyPlan, plan_study, rounded
+from snellen.exam.estimate import Machines, RemoteService, StudyEstimate, StudyStep, plan_study, rounded
 
 PRICE_FORM = "write IN,OUT, money a million tokens, e.g. 2.5,10"
 
@@ -44,7 +44,7 @@ def plan(
     )
     study = plan_study(
         itemsets, subjects, conditions, options, Machines(machines, count, options.workers),
-        Service(latency, price_in, price_out), stated=stated,
+        RemoteService(latency, price_in, price_out), stated=stated,
     )  # fmt: skip
     if as_json:
         print_json(_plain(study))
@@ -64,7 +64,7 @@ def _prices(written: str | None) -> tuple[float | None, float | None]:
     return price_in, price_out
 
 
-def _plain(study_plan: StudyPlan) -> dict[str, Any]:
+def _plain(study_plan: StudyEstimate) -> dict[str, Any]:
     return {
         "steps": [rounded(step) for step in study_plan.steps],
         "total": study_plan.total(),
@@ -73,7 +73,7 @@ def _plain(study_plan: StudyPlan) -> dict[str, Any]:
     }
 
 
-def _print(study_plan: StudyPlan) -> None:
+def _print(study_plan: StudyEstimate) -> None:
     from rich import box
     from rich.markup import escape
     from rich.table import Table
@@ -97,7 +97,7 @@ def _print(study_plan: StudyPlan) -> None:
         screen.print(f"- {escape(line)}", highlight=False)
 
 
-def _name(step: Step) -> str:
+def _name(step: StudyStep) -> str:
     return f"{step.kind} {step.name}"
 
 

@@ -29,7 +29,7 @@ from snellen.core.storage.user_files import read_text
 from snellen.exam.items import find_items
 from snellen.runs.quiz import (
     UNDECIDABLE,
-    Agreement,
+    KeyAgreement,
     QuizAnswer,
     QuizQuestion,
     agreements,
@@ -170,7 +170,7 @@ def _difference(quiz_answer: QuizAnswer) -> Mapping[str, Any]:
     }
 
 
-def _fields(agreement: Agreement) -> Mapping[str, Any]:
+def _fields(agreement: KeyAgreement) -> Mapping[str, Any]:
     low, high = (None if math.isnan(end) else round(end, 4) for end in (agreement.low, agreement.high))
     return {
         "task": agreement.task or "all",
@@ -183,7 +183,7 @@ def _fields(agreement: Agreement) -> Mapping[str, Any]:
     }
 
 
-def _table(by_task: Sequence[Agreement]) -> Table:
+def _table(by_task: Sequence[KeyAgreement]) -> Table:
     table = Table("task", "agreed", "of", "share", "95 % interval", "unreadable", "blank", box=None)
     for row in by_task:
         share = f"{100 * row.share:.0f} %" if row.counted else "–"

@@ -171,7 +171,7 @@ def _side_index(strata: Sequence[S], first: S, lacking: Mapping[S, Sequence[floa
 
 
 @dataclass(frozen=True)
-class Balance:
+class TestShare:
     """How near a task came to the share it should test on: over its strata."""
 
     strata: int
@@ -193,14 +193,14 @@ class Balance:
         }
 
 
-def balance(strata: Sequence[Hashable], sides: Sequence[Split]) -> Balance:
+def balance(strata: Sequence[Hashable], sides: Sequence[Split]) -> TestShare:
     """Of the items of one task: stratum and side of each."""
     counts: dict[Hashable, list[int]] = {}
     for stratum, side in zip(strata, sides, strict=True):
         counts.setdefault(stratum, [0, 0])[SIDES.index(side)] += 1
     shares = [test / (train + test) for train, test in counts.values()]
     train, test = (sum(both[n] for both in counts.values()) for n in (0, 1))
-    return Balance(len(counts), train, test, min(shares, default=0.0), max(shares, default=0.0))
+    return TestShare(len(counts), train, test, min(shares, default=0.0), max(shares, default=0.0))
 
 
 def check_splits(items: Sequence[Item]) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from snellen.core.errors import SnellenError
 from snellen.datasets.fitting import fit_annotations
-from snellen.datasets.hub_tables import Shard, ShardReader, TableRow, class_names, open_shard
+from snellen.datasets.hub_tables import ShardReader, TableRow, TableShard, class_names, open_shard
 from snellen.datasets.inventory import Note
 from snellen.datasets.own_images import CLASS_COLUMNS, clean_label, label_text, shard_name, shown_name
 from snellen.datasets.sample import Annotation, RawSample
@@ -38,7 +38,7 @@ def read_hub_boxes(root: Path, shards: Sequence[Path]) -> Iterator[RawSample | N
             yield from _sample(record, image, row[object_column], names)
 
 
-def _category_names(shard: Shard, column: str) -> tuple[str, ...] | None:
+def _category_names(shard: TableShard, column: str) -> tuple[str, ...] | None:
     """What numbers of categories mean, wherever `datasets` wrote it: features of lists are nested in several ways."""
     feature = shard.features.get(column)
     for _ in range(8):

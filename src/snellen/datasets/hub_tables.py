@@ -63,7 +63,7 @@ def _current(paths: list[Path], folder: Path) -> list[Path]:
 
 
 @dataclass(frozen=True)
-class Shard:
+class TableShard:
     """One file of rows: its columns, what they hold (`features`, as `datasets` writes it), and where groups begin."""
 
     path: Path
@@ -148,7 +148,7 @@ def _reading(path: Path) -> Iterator[None]:
         raise SnellenError(f"{path}: cannot be read as a table ({reason}); copy or save the dataset again") from None
 
 
-def open_shard(path: Path) -> Shard:
+def open_shard(path: Path) -> TableShard:
     """What a shard says of itself. Raises SnellenError where it is no table."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -170,7 +170,7 @@ def open_shard(path: Path) -> Shard:
         features = json.loads(raw)["info"]["features"] if len(raw) <= MAX_FEATURES_BYTES else {}
     except (ValueError, RecursionError, KeyError, TypeError):
         features = {}
-    return Shard(path, schema, features if isinstance(features, dict) else {}, tuple(starts))
+    return TableShard(path, schema, features if isinstance(features, dict) else {}, tuple(starts))
 
 
 def _batches(path: Path, columns: Sequence[str], group: int | None, rows: int) -> Iterator[pa.RecordBatch]:
@@ -204,7 +204,7 @@ class ShardReader:
         self._batch: pa.RecordBatch | None = None
         self._start = 0
 
-    def read(self, shard: Shard, column: str, row: int) -> Any:
+    def read(self, shard: TableShard, column: str, row: int) -> Any:
         """The cell of a row. Raises SnellenError for damage."""
         with self._lock, _reading(shard.path):
             try:
@@ -213,7 +213,7 @@ class ShardReader:
                 self._position = None
                 raise
 
-    def _read(self, shard: Shard, column: str, row: int) -> Any:
+    def _read(self, shard: TableShard, column: str, row: int) -> Any:
         group = max(bisect_right(shard.group_starts, row) - 1, 0)
         position = (shard.path, column, group)
         if position != self._position or row < self._start:
@@ -232,7 +232,7 @@ class TableRow:
     """An image in a row of a shard; those of one dataset share a reader (`ShardReader`)."""
 
     reader: ShardReader = field(compare=False, repr=False)
-    shard: Shard
+    shard: TableShard
     column: str
     row: int
 

@@ -16,7 +16,7 @@ from snellen.core.storage import files
 from snellen.core.storage.user_files import file_fault, read_text
 from snellen.datasets.formats.class_folders import SPLITS
 from snellen.datasets.formats.file_tree import SUFFIXES
-from snellen.datasets.hub_tables import Shard, ShardReader, TableRow, find_shards, open_shard
+from snellen.datasets.hub_tables import ShardReader, TableRow, TableShard, find_shards, open_shard
 from snellen.datasets.image_files import ImageFile
 from snellen.datasets.inventory import Note
 from snellen.datasets.sample import Sample, labelled_image
@@ -93,7 +93,7 @@ def _shard_rows(root: Path, shards: Sequence[Path], columns: Sequence[str], ids:
                 yield Note("odd", "row without a class, or of one too long or no text", shown_name(f"{name}#{number}"))
 
 
-def _refuse_numbers(shard: Shard, column: str) -> None:
+def _refuse_numbers(shard: TableShard, column: str) -> None:
     import pyarrow as pa
 
     column_type = shard.schema.field(column).type

@@ -98,7 +98,7 @@ class Annotation:
 
 
 @dataclass(frozen=True)
-class Question:
+class ImageQuestion:
     """A question about the image, with the answers people gave, the usual one first."""
 
     id: str
@@ -115,7 +115,7 @@ class RawSample:
     image: SourceImage
     annotations: tuple[Annotation, ...] = ()
     object: str = ""
-    questions: tuple[Question, ...] = ()
+    questions: tuple[ImageQuestion, ...] = ()
     depth: Depth | None = None
     size: tuple[int, int] | None = None
     lost: int = 0

@@ -55,7 +55,7 @@ class Machines:
 
 
 @dataclass(frozen=True)
-class Service:
+class RemoteService:
     """What is assumed of a remote subject: seconds a call, and money a million tokens in and out, None for unknown."""
 
     latency_s: float = 2.0
@@ -64,7 +64,7 @@ class Service:
 
 
 @dataclass(frozen=True)
-class Step:
+class StudyStep:
     """One part of a study: images, items or calls, and what they take; `money` None where there is no price.
 
     `wall_s` is on all machines together.
@@ -82,14 +82,14 @@ class Step:
 
 
 @dataclass(frozen=True)
-class StudyPlan:
+class StudyEstimate:
     """The steps of a study, and what was assumed."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[StudyStep, ...]
     assumptions: tuple[str, ...]
 
     @property
-    def bottleneck(self) -> Step:
+    def bottleneck(self) -> StudyStep:
         """What takes longest by the clock."""
         return max(self.steps, key=lambda step: step.wall_s)
 
@@ -110,10 +110,10 @@ def plan_study(
     conditions: Sequence[str],
     options: BuildOptions,
     machines: Machines,
-    service: Service,
+    service: RemoteService,
     *,
     stated: bool = False,
-) -> StudyPlan:
+) -> StudyEstimate:
     """What building generated sets and asking subjects under conditions takes.
 
     `itemsets` are suites, or folders with sets, which need no building. With `stated` no image is drawn: the rates of
@@ -121,7 +121,7 @@ def plan_study(
     """
     if not itemsets:
         raise SnellenError("name at least one suite or item set")
-    steps, start = list[Step](), COMMAND_CPU_S if stated else _command_seconds()
+    steps, start = list[StudyStep](), COMMAND_CPU_S if stated else _command_seconds()
     with tempfile.TemporaryDirectory() as folder, _home(Path(folder) / "home"):
         for number, itemset in enumerate(itemsets):
             suite, root = suite_of_items(itemset), Path(folder) / str(number)
@@ -137,7 +137,7 @@ def plan_study(
             asked = _Asking(suite, pilot, scale, tuple(conditions), machines, service, root)
             of_suite = [step for subject in subjects for step in asked.steps(subject, stated=stated)]
             steps += [_later(step, start if number == 0 else 0.0) for number, step in enumerate(of_suite)]
-    return StudyPlan(tuple(steps), tuple(_assumptions(steps, machines, service, stated=stated)))
+    return StudyEstimate(tuple(steps), tuple(_assumptions(steps, machines, service, stated=stated)))
 
 
 def _command_seconds() -> float:
@@ -149,7 +149,7 @@ def _command_seconds() -> float:
     return cpu
 
 
-def _later(step: Step, seconds: float) -> Step:
+def _later(step: StudyStep, seconds: float) -> StudyStep:
     return replace(step, cpu_s=step.cpu_s + seconds, wall_s=step.wall_s + seconds)
 
 
@@ -214,12 +214,12 @@ class _Build:
         counts: list[int] = [sum(plan["items"].values()) for plan in (self._planned(), self._pilot_plan)]
         return counts[0] / max(counts[1], 1)
 
-    def stated(self) -> Step:
+    def stated(self) -> StudyStep:
         """Drawing by the rates of the recipe's own plan."""
         plan = find_recipe(self.suite, "generated").plan(replace(self.options, workers=1))
         return self._draw_step(_images(plan), float(plan["seconds"]), 2 * int(plan["bytes"]), uses_all_cores=True)
 
-    def measured(self, start: float) -> Step:
+    def measured(self, start: float) -> StudyStep:
         """Drawing by images of the pilot that are drawn here; each of several workers takes `start` seconds."""
         plan, machines = self._planned(), self.machines
         settings = RenderSettings(renderer=self.options.renderer, quality=self.options.quality)  # type: ignore[arg-type]  # which it checks
@@ -230,20 +230,20 @@ class _Build:
         size = 2 * round(cost.bytes * scale)
         return self._draw_step(_images(plan), cpu, size, uses_all_cores=cost.uses_all_cores)
 
-    def _draw_step(self, count: int, cpu: float, size: int, *, uses_all_cores: bool) -> Step:
+    def _draw_step(self, count: int, cpu: float, size: int, *, uses_all_cores: bool) -> StudyStep:
         cores = self.machines.cores
         parallel = cores if uses_all_cores and self.machines.workers == 1 else min(self.machines.workers, cores)
         wall = cpu / (parallel * self.machines.count)
-        return Step("draw", self.suite.name, count, "images", cpu, wall, size)
+        return StudyStep("draw", self.suite.name, count, "images", cpu, wall, size)
 
-    def other(self, start: float) -> Step:
+    def other(self, start: float) -> StudyStep:
         """Everything but drawing: `start` seconds, and by the pilots a fixed cost, and one an image."""
         (small, first), (large, last) = self.costs[0], self.costs[-1]
         each = last / max(large, 1)
         fixed = max(0.0, first - each * small) if len(self.costs) > 1 else 0.0
         plan = self._planned()
         cpu, count = start + fixed + each * _images(plan), sum(plan["items"].values())
-        return Step("build", self.suite.name, count, "items", cpu, cpu)
+        return StudyStep("build", self.suite.name, count, "items", cpu, cpu)
 
     def _items_a_task(self) -> int:
         counts: Mapping[str, int] = find_recipe(self.suite, "generated").parameters(self.options)["counts"]
@@ -279,17 +279,17 @@ class _Asking:
     scale: float
     conditions: tuple[str, ...]
     machines: Machines
-    service: Service
+    service: RemoteService
     root: Path
 
-    def steps(self, subject: str, *, stated: bool) -> list[Step]:
+    def steps(self, subject: str, *, stated: bool) -> list[StudyStep]:
         """What asking a subject takes."""
         kind, name, settings = split_spec(subject)
         if kind == "chat" and not name.startswith("hf/"):
             return [self._remote(subject, name, settings)]
         return [] if stated else [self._local(subject)]
 
-    def _remote(self, spec: str, name: str, written: Mapping[str, str]) -> Step:
+    def _remote(self, spec: str, name: str, written: Mapping[str, str]) -> StudyStep:
         """By calls and tokens of the pilot, and what is assumed of the service; no key is needed."""
         from snellen.subjects.chat.settings import read_settings
 
@@ -311,7 +311,7 @@ class _Asking:
         cpu = calls * CALL_CPU_S
         waited = calls * self.service.latency_s / min(settings.max_concurrency, max(calls, 1))
         wall = max(cpu, waited) / self.machines.count
-        return Step("ask", f"{self.suite.name}, {spec}", calls, "calls", cpu, wall, 0, tokens, money)
+        return StudyStep("ask", f"{self.suite.name}, {spec}", calls, "calls", cpu, wall, 0, tokens, money)
 
     def _estimate(self, card: SubjectCard) -> Estimate:
         points = [point for text in self.conditions for point in parse_conditions(self.suite.axes, text)]
@@ -319,7 +319,7 @@ class _Asking:
         by_subject = estimates(plan, self.root / "none")
         return by_subject[0] if by_subject else Estimate(card.name, 0, 0, 0, None)
 
-    def _local(self, spec: str) -> Step:
+    def _local(self, spec: str) -> StudyStep:
         """By asking it the pilot, and a smaller one before."""
         label = make_subject(spec, self.pilot.items).card.name.replace("/", "-")
         first = select_items(self.pilot, 1)
@@ -331,7 +331,7 @@ class _Asking:
         cpu = fixed + warm * self.scale
         wall = max(0.0, cold_wall - warm_wall * share) + warm_wall * self.scale
         size = sum(path.stat().st_size for path in (self.root / label).rglob("*") if path.is_file())
-        return Step(
+        return StudyStep(
             "ask", f"{self.suite.name}, {spec}", round(items * self.scale), "items", cpu,
             wall / self.machines.count, round(size * self.scale),
         )  # fmt: skip
@@ -351,7 +351,9 @@ class _Unasked(Base):
         raise NotImplementedError
 
 
-def _assumptions(steps: Sequence[Step], machines: Machines, service: Service, *, stated: bool) -> Iterator[str]:
+def _assumptions(
+    steps: Sequence[StudyStep], machines: Machines, service: RemoteService, *, stated: bool
+) -> Iterator[str]:
     if any(step.kind == "draw" for step in steps):
         rates = "by the rates that recipes state" if stated else "by a few of the pilot's images, drawn here"
         yield f"images {rates}; none is in the cache yet; each lies in the cache and in the set"
@@ -368,7 +370,7 @@ def _assumptions(steps: Sequence[Step], machines: Machines, service: Service, *,
     yield "reports, judges and failed calls are not counted"
 
 
-def rounded(step: Step) -> dict[str, Any]:
+def rounded(step: StudyStep) -> dict[str, Any]:
     """A step as JSON data."""
     numbers = {name: getattr(step, name) for name in ("kind", "name", "count", "unit", "bytes", "tokens_in", "money")}
     money = None if step.money is None else round(step.money, 4)

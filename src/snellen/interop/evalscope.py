@@ -12,13 +12,13 @@ from typing import Any
 
 from snellen.core.storage import files
 from snellen.interop.formats import LETTERS, ExportFormat, export_name, image_name, not_a_choice, write_images
-from snellen.interop.questions import Question, Selection
+from snellen.interop.questions import ModelQuestion, Selection
 
 MAX_IMAGES = 100
 """Columns `image_1` to `image_100` of a question are read."""
 
 
-def too_many_images(question: Question) -> str | None:
+def too_many_images(question: ModelQuestion) -> str | None:
     """Why a question does not fit, or None."""
     return None if len(question.images) <= MAX_IMAGES else f"shows more than {MAX_IMAGES} images"
 
@@ -37,7 +37,7 @@ def _write_lines(path: Path, rows: Sequence[dict[str, Any]]) -> None:
     files.write_text(path, "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows))
 
 
-def _choice_row(question: Question) -> dict[str, Any]:
+def _choice_row(question: ModelQuestion) -> dict[str, Any]:
     images = {f"image_{n}": image_name(image) for n, image in enumerate(question.images, 1)}
     answer = LETTERS[question.answer_index]
     return {
@@ -49,7 +49,7 @@ def _choice_row(question: Question) -> dict[str, Any]:
     }
 
 
-def _open_row(question: Question) -> dict[str, Any]:
+def _open_row(question: ModelQuestion) -> dict[str, Any]:
     content = [
         {"type": "text", "text": part}
         if isinstance(part, str)
@@ -59,7 +59,7 @@ def _open_row(question: Question) -> dict[str, Any]:
     return {"messages": [{"role": "user", "content": content}], "answer": question.key, **_ids(question)}
 
 
-def _ids(question: Question) -> dict[str, str]:
+def _ids(question: ModelQuestion) -> dict[str, str]:
     return {"item_id": question.item.item_id, "task": question.item.task, "metric": question.metric}
 
 

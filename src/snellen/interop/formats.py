@@ -12,18 +12,18 @@ from typing import Any
 from snellen.core.errors import SnellenError
 from snellen.core.item import Media
 from snellen.core.storage import files
-from snellen.interop.questions import Question, Selection
+from snellen.interop.questions import ModelQuestion, Selection
 
 CHOICES = frozenset({"choice", "true_false"})
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
-def any_question(question: Question) -> str | None:
+def any_question(question: ModelQuestion) -> str | None:
     """For formats that hold every question: no fault."""
     return None
 
 
-def not_a_choice(question: Question) -> str | None:
+def not_a_choice(question: ModelQuestion) -> str | None:
     """For formats of lettered options: why a question is none, or None."""
     if question.item.answer_kind not in CHOICES:
         return f"answered by a {question.item.answer_kind}, not by one of several options"
@@ -42,7 +42,7 @@ class ExportFormat:
     summary: str
     write: Callable[[Selection, Path], object]
     usage: str
-    fault: Callable[[Question], str | None] = any_question
+    fault: Callable[[ModelQuestion], str | None] = any_question
     header: str = ""
     has_parser: bool = False
 
@@ -77,7 +77,7 @@ def write_images(selection: Selection, out: Path) -> None:
         files.write_bytes(out / image_name(image), selection.media.read(image), durable=False)
 
 
-def fields(question: Question) -> dict[str, Any]:
+def fields(question: ModelQuestion) -> dict[str, Any]:
     """What every format says of a question, as plain data: ids, kind, options, key, metric, subgroups."""
     item = question.item
     return {

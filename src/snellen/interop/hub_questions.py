@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from snellen.core.storage import files
 from snellen.interop.formats import ExportFormat, fields
-from snellen.interop.questions import Question, Selection
+from snellen.interop.questions import ModelQuestion, Selection
 
 _GROUP_ROWS, _DICTIONARY_BYTES = 100, 256 << 20
 _TEXTS = ("item_id", "suite", "task", "group_id", "cluster_id", "answer_kind", "key", "metric", "factors", "prompt")
@@ -29,7 +29,10 @@ def write_parquet(selection: Selection, out: Path) -> None:
 
 
 def write_rows(
-    questions: Sequence[Question], row_of: Callable[[Question], dict[str, Any]], texts: Sequence[str], path: Path
+    questions: Sequence[ModelQuestion],
+    row_of: Callable[[ModelQuestion], dict[str, Any]],
+    texts: Sequence[str],
+    path: Path,
 ) -> None:
     """Write a table of texts, the lists of options and `images`, as `datasets` reads it."""
     schema = _schema(texts)
@@ -41,13 +44,13 @@ def write_rows(
             writer.write_table(pa.Table.from_pylist([row_of(question) for question in group], schema))
 
 
-def _groups(questions: Sequence[Question]) -> Iterator[list[Question]]:
+def _groups(questions: Sequence[ModelQuestion]) -> Iterator[list[ModelQuestion]]:
     rest = iter(questions)
     while group := list(islice(rest, _GROUP_ROWS)):
         yield group
 
 
-def _row(question: Question, selection: Selection) -> dict[str, Any]:
+def _row(question: ModelQuestion, selection: Selection) -> dict[str, Any]:
     described = fields(question)
     return {
         **described,
@@ -57,7 +60,7 @@ def _row(question: Question, selection: Selection) -> dict[str, Any]:
     }
 
 
-def images(question: Question, selection: Selection) -> list[dict[str, Any]]:
+def images(question: ModelQuestion, selection: Selection) -> list[dict[str, Any]]:
     """The images of a question as `datasets` keeps them."""
     return [{"bytes": selection.media.read(image), "path": image.path} for image in question.images]
 

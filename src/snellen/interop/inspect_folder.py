@@ -13,7 +13,7 @@ from typing import Any
 from snellen.core.storage import files
 from snellen.interop.formats import ExportFormat, plain_name, task_names, write_images
 from snellen.interop.packing import write_standalone
-from snellen.interop.questions import Question, Selection
+from snellen.interop.questions import ModelQuestion, Selection
 from snellen.interop.scoring_fields import not_scored_alone, scoring_fields, units
 from snellen.interop.tables import prompt_parts
 
@@ -21,7 +21,9 @@ SNELLEN = "snellen"
 """The field of a sample's metadata by which `snellen import-inspect` knows what was asked."""
 
 
-def sample_metadata(question: Question, selection: Selection, unit_of: Mapping[str, tuple[str, int]]) -> dict[str, Any]:
+def sample_metadata(
+    question: ModelQuestion, selection: Selection, unit_of: Mapping[str, tuple[str, int]]
+) -> dict[str, Any]:
     """The subgroups of a question, its metric and group, and under `snellen` what identifies it."""
     item, (unit, size) = question.item, unit_of[question.item.item_id]
     identity = {

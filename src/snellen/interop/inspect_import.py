@@ -28,7 +28,7 @@ from snellen.core.subject import Base, SubjectCard
 from snellen.core.suite import Schedule, Suite, Trial
 from snellen.exam.run import Examination, rescore
 from snellen.interop.inspect_logs import InspectLog, LogHeader, LogSample, read_log
-from snellen.interop.questions import Question, select_questions
+from snellen.interop.questions import ModelQuestion, select_questions
 from snellen.runs.ask import ask
 from snellen.runs.gate import open_items
 from snellen.runs.plan import Arm, Plan, run_card
@@ -121,7 +121,7 @@ class _ItemQuestions:
     items: ItemSet
     suite: Suite
     folder: Path
-    _questions: dict[tuple[str, str], Mapping[str, Question]] = field(default_factory=dict)
+    _questions: dict[tuple[str, str], Mapping[str, ModelQuestion]] = field(default_factory=dict)
 
     def condition(self, sample: LogSample, log: InspectLog) -> Condition:
         """The condition of a sample. Raises SnellenError where it names several."""
@@ -130,7 +130,7 @@ class _ItemQuestions:
             raise SnellenError(f"{log.path}: several conditions in one sample; no task of Snellen writes that")
         return point
 
-    def question(self, sample: LogSample, condition: Condition, log: InspectLog) -> Question:
+    def question(self, sample: LogSample, condition: Condition, log: InspectLog) -> ModelQuestion:
         """The question of a sample. Raises SnellenError where the set has none."""
         task = sample.metadata.snellen.task
         if task not in self.suite.tasks:
@@ -204,7 +204,7 @@ def subject_name(log: InspectLog) -> str:
     return name
 
 
-def _check_sample(sample: LogSample, question: Question, log: InspectLog) -> None:
+def _check_sample(sample: LogSample, question: ModelQuestion, log: InspectLog) -> None:
     """Raise SnellenError unless the sample was asked in our words, with our images in their places."""
     digests = [image.sha256 for image in question.images]
     try:

@@ -76,7 +76,7 @@ class LogHeader(_Read):
     plan: EvalPlan = EvalPlan()
 
 
-class Content(_Read):
+class LogContent(_Read):
     """A part of a message: text, image or reasoning."""
 
     type: _Name
@@ -87,11 +87,11 @@ class Content(_Read):
     redacted: bool = False
 
 
-class Message(_Read):
+class LogMessage(_Read):
     """A turn."""
 
     role: _Name
-    content: str | list[Content]
+    content: str | list[LogContent]
 
     @property
     def text(self) -> str:
@@ -101,10 +101,10 @@ class Message(_Read):
         return "\n".join(part.text for part in self.content if part.type == "text")
 
 
-class Choice(_Read):
+class LogChoice(_Read):
     """What a model said, and why it stopped."""
 
-    message: Message
+    message: LogMessage
     stop_reason: _Name = "unknown"
 
 
@@ -121,13 +121,13 @@ class Output(_Read):
     """What came back from a model: the fields of Inspect's ModelOutput that are read."""
 
     model: str = ""
-    choices: list[Choice] = []
+    choices: list[LogChoice] = []
     usage: Usage | None = None
     time: float | None = None
     error: str | None = None
 
     @property
-    def message(self) -> Message:
+    def message(self) -> LogMessage:
         """Of the first choice."""
         return self.choices[0].message
 
@@ -168,7 +168,7 @@ class LogSample(_Read):
 
     id: Annotated[str, Field(max_length=500)]
     epoch: Annotated[int, Field(ge=1, le=MAX_EPOCHS)] = 1
-    input: list[Message]
+    input: list[LogMessage]
     metadata: _Metadata
     output: Output = Output()
     error: _Error | None = None
@@ -195,7 +195,7 @@ class LogSample(_Read):
         Raises ValueError for an image that is no base64.
         """
         content = self.input[0].content if self.input else []
-        urls = [self._text(part.image) for part in content if isinstance(part, Content) and part.type == "image"]
+        urls = [self._text(part.image) for part in content if isinstance(part, LogContent) and part.type == "image"]
         return [_data_digest(url) if url.startswith("data:") else None for url in urls]
 
     def _text(self, text: str) -> str:

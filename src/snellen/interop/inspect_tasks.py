@@ -19,7 +19,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.storage.home import home
 from snellen.exam.items import find_items
 from snellen.interop.inspect_folder import sample_metadata
-from snellen.interop.questions import Question, Selection, select_questions
+from snellen.interop.questions import ModelQuestion, Selection, select_questions
 from snellen.interop.scoring_fields import units
 from snellen.interop.standalone.inspect_questions import unit_mean
 from snellen.suites import SUITES
@@ -46,7 +46,7 @@ def inspect_task(suite_task: str, itemset: str = "", condition: str = "vanilla")
     return Task(dataset=MemoryDataset(samples, name=suite_task), solver=generate(), scorer=strict_scorer(by_id))
 
 
-def _sample(question: Question, selection: Selection, unit_of: Mapping[str, tuple[str, int]]) -> Sample:
+def _sample(question: ModelQuestion, selection: Selection, unit_of: Mapping[str, tuple[str, int]]) -> Sample:
     content: list[Content] = [
         ContentText(text=part) if isinstance(part, str) else ContentImage(image=str(selection.media.find(part)))
         for part in question.parts
@@ -55,7 +55,7 @@ def _sample(question: Question, selection: Selection, unit_of: Mapping[str, tupl
     return Sample([ChatMessageUser(content=content)], target=question.key, id=question.item.item_id, metadata=metadata)
 
 
-def strict_scorer(by_id: Mapping[str, Question]) -> Scorer:
+def strict_scorer(by_id: Mapping[str, ModelQuestion]) -> Scorer:
     """The main metric of the protocol `strict`; the one parser reads, and `outcome` says whether it could."""
 
     @scorer(metrics=[unit_mean(), mean(), stderr()])  # type: ignore[untyped-decorator]  # not followed, for its size (pyproject)

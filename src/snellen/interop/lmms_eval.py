@@ -15,7 +15,7 @@ from snellen.core.storage import files
 from snellen.interop.formats import ExportFormat, export_name, task_names
 from snellen.interop.hub_questions import images, write_rows
 from snellen.interop.packing import write_standalone
-from snellen.interop.questions import Question, Selection
+from snellen.interop.questions import ModelQuestion, Selection
 from snellen.interop.scoring_fields import not_scored_alone, scoring_fields, units
 
 MAX_TOKENS = 1024
@@ -41,7 +41,7 @@ def write_task_folder(selection: Selection, out: Path) -> None:
     write_standalone("snellen.interop.standalone.lmms_eval_utils", out, "utils.py")
 
 
-def _row(question: Question, selection: Selection, unit_of: Mapping[str, tuple[str, int]]) -> dict[str, Any]:
+def _row(question: ModelQuestion, selection: Selection, unit_of: Mapping[str, tuple[str, int]]) -> dict[str, Any]:
     item = question.item
     unit, size = unit_of[item.item_id]
     parts = [
@@ -66,7 +66,7 @@ def _row(question: Question, selection: Selection, unit_of: Mapping[str, tuple[s
     }
 
 
-def _task_yaml(name: str, task: str, question: Question) -> str:
+def _task_yaml(name: str, task: str, question: ModelQuestion) -> str:
     """The configuration of a task; `!function` names stand in `utils.py` beside it."""
     metric = question.protocol.metrics[0]
     metrics = (

@@ -27,7 +27,7 @@ Words: TypeAlias = str | Media
 
 
 @dataclass(frozen=True)
-class Question:
+class ModelQuestion:
     """One item as one call: what a chat model is sent, montages laid out, and how its reply is scored."""
 
     item: Item
@@ -99,12 +99,12 @@ class Selection:
     suite: Suite
     condition: Condition
     media: MediaFolder
-    questions: tuple[Question, ...]
+    questions: tuple[ModelQuestion, ...]
     left_out: Mapping[tuple[str, str], int]
 
-    def without(self, fault: Callable[[Question], str | None]) -> Selection:
+    def without(self, fault: Callable[[ModelQuestion], str | None]) -> Selection:
         """The selection less the questions that have a fault, which are counted."""
-        left_out, questions = Counter(self.left_out), list[Question]()
+        left_out, questions = Counter(self.left_out), list[ModelQuestion]()
         for question in self.questions:
             if reason := fault(question):
                 left_out[question.item.task, reason] += 1
@@ -119,7 +119,7 @@ class Selection:
 
 def select_questions(items: ItemSet, suite: Suite, condition: Condition, folder: Path, seed: int = 0) -> Selection:
     """Every item as one call, or counted with a reason; what the condition makes of images goes into `folder`."""
-    media, questions, left_out = MediaFolder(folder, items.media), list[Question](), Counter[tuple[str, str]]()
+    media, questions, left_out = MediaFolder(folder, items.media), list[ModelQuestion](), Counter[tuple[str, str]]()
     settled = settle(condition, suite, SubjectCard("someone"))
     for task in suite.tasks.values():
         of_task = items.task(task.id)
@@ -137,7 +137,7 @@ def select_questions(items: ItemSet, suite: Suite, condition: Condition, folder:
 
 def _questions(
     tested: Sequence[Item], views: Mapping[str, View], task: Task, condition: Condition, media: MediaFolder
-) -> Iterator[tuple[Question | None, str]]:
+) -> Iterator[tuple[ModelQuestion | None, str]]:
     method, by_id = task.method(condition), {item.item_id: item for item in tested}
     for trial in method.group([views[item.item_id] for item in tested]):
         if len(trial) > 1:
@@ -152,7 +152,7 @@ def _questions(
             yield None, VIDEO
         else:
             parts = tuple(part for part in lay_out_montages(prompt, media).parts if isinstance(part, (str, Media)))
-            yield Question(item, trial[0], parts, method, task.protocols["strict"]), ""
+            yield ModelQuestion(item, trial[0], parts, method, task.protocols["strict"]), ""
 
 
 def _only_prompt(method: Method, trial: tuple[View, ...]) -> Prompt | None:

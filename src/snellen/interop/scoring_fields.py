@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from snellen.interop.questions import Question
+from snellen.interop.questions import ModelQuestion
 from snellen.interop.standalone.scoring import METRICS, score
 from snellen.presentation.methods import OneByOne, Sheet
 
@@ -19,7 +19,7 @@ _PROBES = {"box": "[1, 2, 30, 40]", "colour": "[0, 128, 255]", "text": "maybe", 
 _TOLERANCE = 1e-9
 
 
-def scoring_fields(question: Question) -> dict[str, Any]:
+def scoring_fields(question: ModelQuestion) -> dict[str, Any]:
     """Fields of `standalone.scoring.score`, as plain data."""
     item, reply, metric = question.item, question.view.reply, question.protocol.metrics[0]
     is_listed = item.answer_kind in ("choice", "true_false") or (reply.keys and reply.kind not in ("integer", "number"))
@@ -38,7 +38,7 @@ def scoring_fields(question: Question) -> dict[str, Any]:
     }
 
 
-def not_scored_alone(question: Question) -> str | None:
+def not_scored_alone(question: ModelQuestion) -> str | None:
     """Why the module that exports take with them cannot score a question as its protocol does, or None."""
     reason = "scored by rules that stand in no export"
     if not isinstance(question.method, OneByOne | Sheet) or question.protocol.metrics[0].summary != "mean":
@@ -55,7 +55,7 @@ def _equal(alone: tuple[str, float], ours: tuple[str, float]) -> bool:
     return alone[0] == ours[0] and math.isclose(alone[1], ours[1], abs_tol=_TOLERANCE)
 
 
-def units(questions: Sequence[Question]) -> dict[str, tuple[str, int]]:
+def units(questions: Sequence[ModelQuestion]) -> dict[str, tuple[str, int]]:
     """By item id: the unit that the main metric counts, and how many of the questions are in it.
 
     A unit is a question, or a group where the protocol puts groups together.
@@ -68,7 +68,7 @@ def units(questions: Sequence[Question]) -> dict[str, tuple[str, int]]:
     return {item_id: (name, sizes[name]) for item_id, name in names.items()}
 
 
-def _grouped(question: Question) -> bool:
+def _grouped(question: ModelQuestion) -> bool:
     return _puts_groups_together(question.protocol.units, question.metric)
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 
 from snellen.core.storage import files
 from snellen.interop.formats import ExportFormat, fields, image_name, write_images
-from snellen.interop.questions import Question, Selection
+from snellen.interop.questions import ModelQuestion, Selection
 
 
 def write_csv(selection: Selection, out: Path) -> None:
@@ -40,7 +40,7 @@ def write_jsonl(selection: Selection, out: Path) -> None:
     write_images(selection, out)
 
 
-def prompt_parts(question: Question) -> list[dict[str, Any]]:
+def prompt_parts(question: ModelQuestion) -> list[dict[str, Any]]:
     """Texts and images in the order sent, images by file and SHA-256."""
     return [
         {"type": "text", "text": part}

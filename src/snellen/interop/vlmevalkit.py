@@ -16,13 +16,13 @@ import pandas as pd
 
 from snellen.core.storage import files
 from snellen.interop.formats import LETTERS, ExportFormat, export_name, image_name, not_a_choice
-from snellen.interop.questions import Question, Selection
+from snellen.interop.questions import ModelQuestion, Selection
 
 _MISSING = re.compile(r"|#N/A|#N/A N/A|#NA|-?1\.#(IND|QNAN)|-?(NaN|nan)|<NA>|N/A|n/a|NA|NULL|null|None")
 """What `pandas.read_csv`, by which the kit reads, takes for an empty cell: an option `None` would be dropped."""
 
 
-def no_image(question: Question) -> str | None:
+def no_image(question: ModelQuestion) -> str | None:
     """Why the kit would drop a question: rows without an image are skipped."""
     return None if question.images else "shows no image"
 
@@ -38,7 +38,7 @@ def write_tsv(selection: Selection, out: Path) -> None:
             files.write_text(out / file, pd.DataFrame(rows).to_csv(sep="\t", index=False, lineterminator="\n"))
 
 
-def _row(number: int, question: Question, selection: Selection) -> dict[str, Any]:
+def _row(number: int, question: ModelQuestion, selection: Selection) -> dict[str, Any]:
     images = [str(base64.b64encode(selection.media.read(image)), "ascii") for image in question.images]
     names = [image_name(image).removeprefix("images/") for image in question.images]
     is_choice = not_a_choice(question) is None

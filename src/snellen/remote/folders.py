@@ -14,7 +14,7 @@ from snellen.core.storage.files import kernel_lock
 from snellen.remote import writers
 from snellen.remote.addresses import is_url
 from snellen.remote.mirror import Mirror, is_record
-from snellen.remote.store import Store
+from snellen.remote.store import ObjectStore
 from snellen.remote.writers import Writer
 
 ITEMSET, RUN = "itemset.json", "run.json"
@@ -35,7 +35,7 @@ def joined(address: str | Path, name: str) -> str | Path:
 
 def lies_there(address: str | Path, card: str) -> bool:
     """Whether a folder or a URL has this card."""
-    return Store(str(address)).stat(card) is not None if is_url(address) else (Path(address) / card).is_file()
+    return ObjectStore(str(address)).stat(card) is not None if is_url(address) else (Path(address) / card).is_file()
 
 
 def fetched(address: str | Path) -> Path:

@@ -18,7 +18,7 @@ from snellen.compute import Progress
 from snellen.core.errors import SnellenError
 from snellen.core.storage import files
 from snellen.remote.addresses import ADDRESS, FILES, copy_folder
-from snellen.remote.store import RemoteFile, Store
+from snellen.remote.store import ObjectStore, RemoteFile
 
 WRITERS = "writers"
 """The folder of a URL that says who writes there; it is nobody's business else."""
@@ -43,7 +43,7 @@ class Mirror:
     """A URL and its local copy in `root`. What is only here, or changed here, stays until it is uploaded."""
 
     def __init__(self, url: str) -> None:
-        self.store = Store(url)
+        self.store = ObjectStore(url)
         self.folder = copy_folder(url)
         self.root = self.folder / FILES
         self._open()

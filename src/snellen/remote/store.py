@@ -39,7 +39,7 @@ class RemoteFile:
     modified_ns: int | None
 
 
-class Store:
+class ObjectStore:
     """The files below a URL, named by their path from there. Every method raises SnellenError in one line."""
 
     def __init__(self, url: str) -> None:

@@ -19,7 +19,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.storage import files
 from snellen.remote.addresses import copies_folder
 from snellen.remote.mirror import WRITERS
-from snellen.remote.store import Store
+from snellen.remote.store import ObjectStore
 
 BEAT_SECONDS = 20.0
 """Between two signs of life, and two uploads of what was recorded."""
@@ -31,7 +31,7 @@ class Writer:
     """The right to write behind a URL. `notify` is told what a user should know; `sleep` waits for so many seconds."""
 
     def __init__(
-        self, store: Store, notify: Callable[[str], None], sleep: Callable[[float], None] = time.sleep
+        self, store: ObjectStore, notify: Callable[[str], None], sleep: Callable[[float], None] = time.sleep
     ) -> None:
         self._store, self._notify, self._sleep = store, notify, sleep
         self._card: dict[str, Any] = {"owner": _owner(), "life": uuid.uuid4().hex, "beat": 0, "ended": False}

@@ -16,7 +16,7 @@ from snellen.analysis.verdicts import State, Verdict
 from snellen.core.errors import SnellenError
 from snellen.core.storage import files
 from snellen.core.storage.schemas import Card, parse_card
-from snellen.reports.front_page import Part, front
+from snellen.reports.front_page import ExamPart, front
 from snellen.runs.failures import summarize_failures
 
 VERDICT = "verdict.json"
@@ -142,7 +142,7 @@ def read_verdict(root: Path) -> CheckpointVerdict:
 
 def ability_scores(runs: Sequence[Run]) -> list[AbilityScore]:
     """Every task of the runs of one subject, with its verdict among them all; a run without responses has none."""
-    lines = front([Part(run, run.suite.name, "") for run in runs if run.responses]).lines
+    lines = front([ExamPart(run, run.suite.name, "") for run in runs if run.responses]).lines
     return [_ability_score(verdict) for line in lines for verdict in line.verdicts if verdict.row is not None]
 
 

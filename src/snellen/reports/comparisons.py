@@ -13,7 +13,7 @@ from snellen.analysis.cells import DASH, decimal_interval
 from snellen.analysis.contrasts import COLUMNS, contrasts, with_holm
 from snellen.analysis.groups import COUNTERPARTS
 from snellen.analysis.rank_table import AVERAGE
-from snellen.analysis.run_view import Arm, arm_name, lines_of, unit_bounds, units_by_task
+from snellen.analysis.run_view import ReportArm, arm_name, lines_of, unit_bounds, units_by_task
 from snellen.analysis.section import Run, protocol_of
 from snellen.core.score import Metric
 from snellen.core.subject import is_simulated
@@ -58,7 +58,7 @@ def paired(run: Run, limit: int = MAX_ARMS) -> pd.DataFrame:
     return table.sort_values("task", key=lambda tasks: tasks.map(order), kind="stable", ignore_index=True)
 
 
-def _units(units: pd.DataFrame, arm: Arm) -> pd.DataFrame:
+def _units(units: pd.DataFrame, arm: ReportArm) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "item_id": units.index,
@@ -71,7 +71,7 @@ def _units(units: pd.DataFrame, arm: Arm) -> pd.DataFrame:
 
 
 @dataclass(frozen=True)
-class Family:
+class TestFamily:
     """A family of tests: in words, how many there are, and the clusters below which none of them could be clear."""
 
     text: str
@@ -79,18 +79,18 @@ class Family:
     clusters: int
 
 
-def families(table: pd.DataFrame) -> list[Family]:
+def families(table: pd.DataFrame) -> list[TestFamily]:
     """The families of a table of contrasts."""
     counts = table.dropna(subset="p")["family"].value_counts()
     return [
-        Family(text, int(counts[name]), clusters_needed(int(counts[name])))
+        TestFamily(text, int(counts[name]), clusters_needed(int(counts[name])))
         for name, text in FAMILIES.items()
         if name in counts
     ]
 
 
 @dataclass(frozen=True)
-class Sentence:
+class ClearDifference:
     """A clear difference: who is better than whom, by how much, and its corrected p."""
 
     better: str
@@ -110,7 +110,7 @@ class Compared:
 
     task: str
     metric: str
-    sentences: tuple[Sentence, ...]
+    sentences: tuple[ClearDifference, ...]
     clear: int
     too_few_clusters: int
     pairs: int
@@ -144,12 +144,12 @@ def _reversed(pair: Any) -> Any:
 
 def _sentences(
     ranked: list[str], contrast_by_pair: Mapping[tuple[str, str], Any], metric: Metric
-) -> Iterator[Sentence]:
+) -> Iterator[ClearDifference]:
     for better in ranked:
         for worse in ranked:
             contrast = contrast_by_pair.get((better, worse))
             if contrast and contrast.clear and contrast.difference * metric.sign > 0:
-                yield Sentence(better, worse, *_by(contrast, metric))
+                yield ClearDifference(better, worse, *_by(contrast, metric))
                 break
 
 

@@ -30,7 +30,7 @@ MAX_IMAGES, MAX_ARMS = 24, 16
 
 
 @dataclass(frozen=True)
-class Shot:
+class Thumbnail:
     """An image on the page: a thumbnail's path relative to it, or a note where there is none to show."""
 
     thumb: str
@@ -40,11 +40,11 @@ class Shot:
 
 
 @dataclass(frozen=True)
-class Choice:
+class OfferedOption:
     """An option as offered."""
 
     text: str
-    shots: tuple[Shot, ...]
+    shots: tuple[Thumbnail, ...]
     right: bool
 
 
@@ -65,9 +65,9 @@ class Example:
 
     item_id: str
     question: str
-    support: tuple[tuple[str, tuple[Shot, ...], tuple[str, ...]], ...]
-    query: tuple[Shot, ...]
-    options: tuple[Choice, ...]
+    support: tuple[tuple[str, tuple[Thumbnail, ...], tuple[str, ...]], ...]
+    query: tuple[Thumbnail, ...]
+    options: tuple[OfferedOption, ...]
     truth: str
     factors: str
     predictions: tuple[Prediction, ...]
@@ -78,25 +78,25 @@ class Thumbs:
 
     def __init__(self, run: Run, out: Path) -> None:
         self.media, self.out = run.items.media, out
-        self._files: dict[str, Shot] = {}
+        self._files: dict[str, Thumbnail] = {}
 
-    def shot(self, media: Media) -> Shot:
+    def shot(self, media: Media) -> Thumbnail:
         """An image's thumbnail; of a video a note."""
         if media.sha256 not in self._files:
             self._files[media.sha256] = self._make(media)
         return self._files[media.sha256]
 
-    def shots(self, media: tuple[Media, ...]) -> tuple[Shot, ...]:
+    def shots(self, media: tuple[Media, ...]) -> tuple[Thumbnail, ...]:
         """Thumbnails of the first images, and a note that says how many more there are."""
         rest = len(media) - MAX_IMAGES
-        more = (Shot("", f"and {rest} more", 0, 0),) if rest > 0 else ()
+        more = (Thumbnail("", f"and {rest} more", 0, 0),) if rest > 0 else ()
         return (*(self.shot(image) for image in media[:MAX_IMAGES]), *more)
 
-    def _make(self, media: Media) -> Shot:
+    def _make(self, media: Media) -> Thumbnail:
         if media.kind == "video":
-            return Shot("", f"video, {media.seconds:.1f} s, {media.width} × {media.height}", 0, 0)
+            return Thumbnail("", f"video, {media.seconds:.1f} s, {media.width} × {media.height}", 0, 0)
         jpeg, size = thumbnail(self.media, media)
-        return Shot(self._keep(f"thumbs/{media.sha256[:20]}.jpg", jpeg), "", *size)
+        return Thumbnail(self._keep(f"thumbs/{media.sha256[:20]}.jpg", jpeg), "", *size)
 
     def _keep(self, name: str, jpeg: bytes) -> str:
         """Where the page finds it."""
@@ -231,7 +231,7 @@ def example(item: Item, predictions: tuple[Prediction, ...], thumbs: Thumbs) -> 
         for answer, arms in groups.items()
     )
     options = tuple(
-        Choice(foreign(option.text or option.key, 120), thumbs.shots(option.media), option.key == item.answer)
+        OfferedOption(foreign(option.text or option.key, 120), thumbs.shots(option.media), option.key == item.answer)
         for option in item.options
     )
     return Example(

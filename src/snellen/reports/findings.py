@@ -131,7 +131,7 @@ def _check(run: Run, text: str, rows: list[Any], holds: Callable[[Any], bool]) -
 
 
 @dataclass(frozen=True)
-class Printed:
+class PrintedComparison:
     """Measured and printed numbers of one task and metric, apart from each other."""
 
     task: str
@@ -149,7 +149,7 @@ class Printed:
         return pd.DataFrame(rows, columns=["subject", *names, "origin"])
 
 
-def published(run: Run) -> Iterator[Printed]:
+def published(run: Run) -> Iterator[PrintedComparison]:
     """What the paper prints beside what was measured, wherever the two have a task and metric in common."""
     printed = pd.DataFrame([dict(row) for row in run.suite.published()] if run.suite.published else [])
     if printed.empty:
@@ -172,7 +172,7 @@ def published(run: Run) -> Iterator[Printed]:
 
 def _printed(
     task: str, metric: Metric, factor: str, levels: tuple[str, ...], near: pd.DataFrame, our_rows: pd.DataFrame
-) -> Printed:
+) -> PrintedComparison:
     def cells(rows: pd.DataFrame) -> tuple[str, ...]:
         values = {str(row.level): float(row.value) for row in lines_of(rows)}
         return tuple(amount(values.get(level, math.nan), metric) for level in levels)
@@ -183,4 +183,4 @@ def _printed(
     printed = []
     for (subject, source), rows in near.groupby(["subject", "source"], sort=False):
         printed.append((str(subject), cells(rows), str(source)))
-    return Printed(task, metric.name, factor, levels, tuple(measured), tuple(printed))
+    return PrintedComparison(task, metric.name, factor, levels, tuple(measured), tuple(printed))

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import pandas as pd
 
 from snellen.analysis.coverage import Gap, partial_note
-from snellen.analysis.deficits import Answer, answers_by_arm, find_deficits
-from snellen.analysis.run_view import Arm, lines_of, main_arms
+from snellen.analysis.deficits import ScoredAnswer, answers_by_arm, find_deficits
+from snellen.analysis.run_view import ReportArm, lines_of, main_arms
 from snellen.analysis.section import Run
 from snellen.analysis.verdicts import STATES, ScoredRow, Verdict, corrected, scored_row, without_score
 from snellen.core.subject import is_simulated
@@ -25,7 +25,7 @@ TRACK = -0.35, 1.15
 
 
 @dataclass(frozen=True)
-class Part:
+class ExamPart:
     """An exam on the front page: its run, how its suite is called there, and its own page."""
 
     run: Run
@@ -90,7 +90,7 @@ class Front:
     """The front page's content: subjects, and the abilities of each suite."""
 
     lines: tuple[SubjectLine, ...]
-    abilities: tuple[tuple[Part, tuple[str, ...]], ...]
+    abilities: tuple[tuple[ExamPart, tuple[str, ...]], ...]
 
     @property
     def blind(self) -> float:
@@ -114,12 +114,12 @@ class Front:
         return pd.DataFrame(rows, columns=["subject", "what decides", *STATES, "partial"])
 
 
-def front(parts: Sequence[Part]) -> Front:
+def front(parts: Sequence[ExamPart]) -> Front:
     """What the page says of every subject under the main condition of each run; worst first, simulated ones last."""
     abilities = tuple((part, tuple(dict.fromkeys(_rows(part)["task"]))) for part in parts)
     rows: dict[str, list[ScoredRow]] = {}
     others: dict[str, list[Verdict]] = {}
-    answers: dict[str, list[Answer]] = {}
+    answers: dict[str, list[ScoredAnswer]] = {}
     for part in parts:
         for row in lines_of(_rows(part)):
             subject, protocol = str(row.subject), part.run.suite.tasks[row.task].protocols[row.protocol]
@@ -141,14 +141,14 @@ def front(parts: Sequence[Part]) -> Front:
     return Front(tuple(lines), abilities)
 
 
-def _main_arms(part: Part) -> set[Arm]:
-    return {Arm(card.subject, card.condition) for card in main_arms(part.run)}
+def _main_arms(part: ExamPart) -> set[ReportArm]:
+    return {ReportArm(card.subject, card.condition) for card in main_arms(part.run)}
 
 
-def _rows(part: Part) -> pd.DataFrame:
+def _rows(part: ExamPart) -> pd.DataFrame:
     """Rows of whole tasks under the main condition; of several judges those of the first."""
     rows, arms = whole_tasks_of(part.run), _main_arms(part)
-    chosen = [Arm(*names) in arms for names in zip(rows["subject"], rows["condition"], strict=True)]
+    chosen = [ReportArm(*names) in arms for names in zip(rows["subject"], rows["condition"], strict=True)]
     return rows[chosen].drop_duplicates(["subject", "task"])
 
 
@@ -156,8 +156,8 @@ def _line(
     subject: str,
     results: Sequence[Verdict],
     level: float,
-    answers: Sequence[Answer],
-    tasks_by_part: Sequence[tuple[Part, Sequence[str]]],
+    answers: Sequence[ScoredAnswer],
+    tasks_by_part: Sequence[tuple[ExamPart, Sequence[str]]],
 ) -> SubjectLine:
     places = {(verdict.suite, verdict.ability) for verdict in results}
     unasked = [

@@ -23,7 +23,7 @@ from snellen.reports.conduct import conduct, set_facts
 from snellen.reports.examples import Thumbs, examples
 from snellen.reports.export import add_note, read_results, with_unasked, write_frame, write_results
 from snellen.reports.findings import checks, published, standings, unread_gaps
-from snellen.reports.front_page import Part, front
+from snellen.reports.front_page import ExamPart, front
 from snellen.reports.grid import factor_grids, main_grid
 from snellen.reports.loading import Exam, SuiteOf, gather, load_run, registered, with_inputs
 from snellen.reports.page import render_front, render_suite
@@ -152,10 +152,10 @@ def write_report(
     return Report(out, page, rows)
 
 
-def _front_part(exam: Exam, content: Mapping[str, Any]) -> Part:
+def _front_part(exam: Exam, content: Mapping[str, Any]) -> ExamPart:
     passes, places = (sum(getattr(check, name) for check in content["checks"]) for name in ("passes", "places"))
     checks = f"{passes} of {places} hold" if places else ""
-    return Part(exam.joined, content["title"], f"{content['id']}.html", _gaps(exam), checks)
+    return ExamPart(exam.joined, content["title"], f"{content['id']}.html", _gaps(exam), checks)
 
 
 def _names(exams: Sequence[Exam]) -> Iterator[tuple[str, Exam]]:

@@ -174,7 +174,7 @@ def people_as_judge(path: Path) -> Subject:
 
 
 @dataclass(frozen=True)
-class Agreement:
+class JudgeAgreement:
     """How often a judge and people agree: `agreed` of `checked`, share 0 to 1 with its 95 % Wilson interval."""
 
     judge: str
@@ -187,7 +187,7 @@ class Agreement:
 
 def read_agreement(
     path: Path, judged_items: Sequence[Item], verdicts: Verdicts, suite: Suite, protocol: str = "strict"
-) -> Iterator[Agreement]:
+) -> Iterator[JudgeAgreement]:
     """Compare what people decided about a sample with the verdicts; lines without a decision are left out.
 
     `path` is a sample that was filled in, a CSV of `snellen study decide`, or a review that people agree in; the last
@@ -211,7 +211,7 @@ def read_agreement(
             counts.setdefault(name, []).append(str(score_read) == decision)
     for judge, agreed in counts.items():
         low, high = wilson(sum(agreed), len(agreed))
-        yield Agreement(judge, sum(agreed), len(agreed), sum(agreed) / len(agreed), low, high)
+        yield JudgeAgreement(judge, sum(agreed), len(agreed), sum(agreed) / len(agreed), low, high)
 
 
 def _decided(path: Path) -> Iterator[tuple[str, str, str, str]]:

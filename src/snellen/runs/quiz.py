@@ -54,7 +54,7 @@ class QuizAnswer:
 
 
 @dataclass(frozen=True)
-class Agreement:
+class KeyAgreement:
     """How many counted answers agree with the key, of one task or of all, and the 95 % interval, by clusters."""
 
     task: str
@@ -143,19 +143,19 @@ def compare(
     return tuple(answers)
 
 
-def agreements(answers: Sequence[QuizAnswer]) -> tuple[Agreement, ...]:
+def agreements(answers: Sequence[QuizAnswer]) -> tuple[KeyAgreement, ...]:
     """One for each task, then one for all together (task "")."""
     tasks = list(dict.fromkeys(answer.question.item.task for answer in answers))
     by_task = [_agreement(task, [a for a in answers if a.question.item.task == task]) for task in tasks]
     return (*by_task, _agreement("", answers))
 
 
-def _agreement(task: str, answers: Sequence[QuizAnswer]) -> Agreement:
+def _agreement(task: str, answers: Sequence[QuizAnswer]) -> KeyAgreement:
     counted = [answer for answer in answers if answer.outcome in COUNTED]
     hits = np.array([answer.outcome == "agrees" for answer in counted], float)
     low, high = cluster_wilson(hits, [answer.question.item.cluster_id for answer in counted])
     outcomes = [answer.outcome for answer in answers]
-    return Agreement(
+    return KeyAgreement(
         task, int(hits.sum()), len(counted), low, high, outcomes.count("unreadable"), outcomes.count("blank")
     )
 

@@ -78,7 +78,7 @@ def write_conversations(
     if (out / CARD).is_file():
         raise SnellenError(f"{out}: conversations lie there already; take another --out")
     suite, exclusion, rendering = SUITES.get(items.card.suite), exclusion_of(items), rendering_of(items, workers)
-    counts = training.Counts(captions, questions - questions // 2, questions // 2)
+    counts = training.TrainingCounts(captions, questions - questions // 2, questions // 2)
     plan, media = training.design(items, counts, exclusion, seed), MediaFolder(out / IMAGES)
     renders = training.render_design(plan, exclusion, seed, rendering, media)
     by_task = training.training_items(plan, counts, renders, seed)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from snellen.subjects.heads.costs import Cost
     from snellen.subjects.heads.files import HeadCard
     from snellen.subjects.heads.fitting import HeadPlan
-    from snellen.subjects.heads.stages import Stage
+    from snellen.subjects.heads.stages import TrainingStage
 
 
 def ability_task(items: ItemSet, ability: str) -> Task:
@@ -141,7 +141,7 @@ def settings_jobs(
 
     if plan.stage.scope != "lora":
         raise SnellenError(f"Table 3 varies LoRA, and --scope {plan.stage.scope} trains none; leave it out")
-    names: dict[Stage, str] = {}
+    names: dict[TrainingStage, str] = {}
     jobs = {}
     for name, stage in stages(plan.stage).items():
         folder = out / folder_name(names.setdefault(stage, name))

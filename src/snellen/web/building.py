@@ -20,7 +20,7 @@ from snellen.core.suite import Suite, Task
 from snellen.scoring.protocols import by_item
 from snellen.suites import SUITES
 from snellen.web.dealing import BlockPages, attention_page, deal_forms
-from snellen.web.design import BlockDesign, Design
+from snellen.web.design import BlockDesign, StudyDesign
 from snellen.web.pages import PageTrial, as_page, media_path, page_trials
 from snellen.web.plan import MediaPart, Page, StudyPlan
 from snellen.web.study import BUNDLE, PLAN, RESULTS, ItemSetPlace, PageSource, StudyCard, as_script, write_card
@@ -45,7 +45,9 @@ class _Pages:
         return page.page_id
 
 
-def build_study(itemsets: Sequence[ItemSet], design: Design, root: Path, *, name: str = "", seed: int = 0) -> StudyCard:
+def build_study(
+    itemsets: Sequence[ItemSet], design: StudyDesign, root: Path, *, name: str = "", seed: int = 0
+) -> StudyCard:
     """Write a study folder. An older one there is replaced, unless it holds results.
 
     Raises SnellenError for a block whose item set, task or condition there is none of, and for too few items.

@@ -9,7 +9,7 @@ import numpy as np
 
 from snellen.core.errors import SnellenError
 from snellen.core.seeds import stream
-from snellen.web.design import BlockDesign, Design
+from snellen.web.design import BlockDesign, StudyDesign
 from snellen.web.plan import Choice, Page, PageBlock, Question, TextPart
 
 CHECK_NAMES = ("A", "B", "C", "D")
@@ -34,7 +34,9 @@ class BlockPages:
         return self.design.name if self.point == "vanilla" else f"{self.design.name} [{self.point}]"
 
 
-def deal_forms(design: Design, blocks: Sequence[Sequence[BlockPages]], seed: int) -> tuple[tuple[PageBlock, ...], ...]:
+def deal_forms(
+    design: StudyDesign, blocks: Sequence[Sequence[BlockPages]], seed: int
+) -> tuple[tuple[PageBlock, ...], ...]:
     """The forms of a design. `blocks` are the blocks in order, each with its points, which stay together.
 
     Raises SnellenError where a block has fewer pages than a participant is to see.
@@ -46,7 +48,7 @@ def deal_forms(design: Design, blocks: Sequence[Sequence[BlockPages]], seed: int
     return tuple(forms)
 
 
-def _block_order(design: Design, blocks: int, form: int, seed: int) -> list[int]:
+def _block_order(design: StudyDesign, blocks: int, form: int, seed: int) -> list[int]:
     if design.block_order == "balanced":
         return [(form + place) % blocks for place in range(blocks)]
     if design.block_order == "random":

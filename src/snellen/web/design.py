@@ -52,7 +52,7 @@ class BlockDesign(_Frozen):
     authenticity: AuthenticityRule | None = None
 
 
-class Design(_Frozen):
+class StudyDesign(_Frozen):
     """A study. `forms` are orders and samples made ahead; participant n takes form n modulo their number.
 
     `block_order`: `fixed`, `random` for each form, or `balanced`: every block stands equally often in every place (a
@@ -70,7 +70,7 @@ class Design(_Frozen):
     source: str = ""
 
     @model_validator(mode="after")
-    def _check(self) -> Design:
+    def _check(self) -> StudyDesign:
         names = [block.name for block in self.blocks]
         if twice := next((name for name in names if names.count(name) > 1), None):
             raise ValueError(f"block {twice!r} is there twice; name each block once")
@@ -90,7 +90,7 @@ def _presets() -> Iterator[Any]:
     return files(__package__).joinpath(PRESETS).iterdir()
 
 
-def read_design(source: str) -> Design:
+def read_design(source: str) -> StudyDesign:
     """A design from a YAML file or a preset's name. Raises SnellenError that names the field and how to mend it."""
     path = Path(source)
     if path.is_file():
@@ -103,7 +103,7 @@ def read_design(source: str) -> Design:
     else:
         raise SnellenError(f"--design {source}: no such file, and no preset; {near(source, preset_names())}")
     try:
-        return Design.model_validate(parse_yaml(text))
+        return StudyDesign.model_validate(parse_yaml(text))
     except yaml.YAMLError as error:
         raise SnellenError(f"{place}: not readable as YAML ({' '.join(str(error).split())[:300]})") from error
     except ValidationError as error:

@@ -27,7 +27,7 @@ from snellen.curation.review import REVIEW_COLUMNS, DecisionCard, card_path
 from snellen.curation.steps import copy_media
 from snellen.scoring.agreement import fleiss_kappa, krippendorff_alpha, percent_agreement, rating_counts
 from snellen.web.building import build_study
-from snellen.web.design import Design
+from snellen.web.design import StudyDesign
 from snellen.web.importing import RECORDS
 from snellen.web.plan import PageAnswers, RecordRow
 from snellen.web.study import StudyCard
@@ -120,7 +120,9 @@ def _times(runs: Sequence[Path]) -> Mapping[tuple[str, str], datetime]:
     return times
 
 
-def third_study(panel: Panel, runs: Sequence[Path], design: Design, out: Path, reviewer: str = "third") -> StudyCard:
+def third_study(
+    panel: Panel, runs: Sequence[Path], design: StudyDesign, out: Path, reviewer: str = "third"
+) -> StudyCard:
     """A study of the items without a decision for one more reviewer: the same pages, in a folder of its own.
 
     Raises SnellenError where everything is decided.

@@ -10,7 +10,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.storage import files
 from snellen.core.storage.itemset import ItemSet, read_same_itemset
 from snellen.core.storage.schemas import Card, parse_card
-from snellen.web.design import Design
+from snellen.web.design import StudyDesign
 from snellen.web.plan import Entry, StudyPlan
 
 STUDY, BUNDLE, PLAN, RESULTS = "study.json", "bundle", "plan.json", "results.sqlite"
@@ -48,7 +48,7 @@ class StudyCard(Card):
 
     name: str
     seed: int
-    design: Design
+    design: StudyDesign
     itemsets: dict[str, ItemSetPlace]
     plan_hash: str
     pages: dict[str, PageSource]

@@ -9,7 +9,7 @@ import pytest
 
 from snellen.core.errors import SnellenError
 from snellen.subjects.heads import conversations
-from snellen.subjects.heads.conversations import Conversation, Turn, Wording, passages
+from snellen.subjects.heads.conversations import Conversation, ConversationTurn, Wording, passages
 from snellen.subjects.heads.towers import TOWERS, find_tower
 
 torch = pytest.importorskip("torch", reason="the extra 'models' is not installed")
@@ -21,7 +21,9 @@ from snellen.subjects.heads.tower_models import image_tokens, load_tower  # noqa
 
 IMAGE = Path("image.png")
 SMALL = "random-qwen2?layers=2&width=32"
-TALK = Conversation("talk", (Turn((IMAGE, "How many cups?"), "3"), Turn(("And plates?",), "No plates")))
+TALK = Conversation(
+    "talk", (ConversationTurn((IMAGE, "How many cups?"), "3"), ConversationTurn(("And plates?",), "No plates"))
+)
 
 
 @pytest.fixture(scope="module")
@@ -42,13 +44,13 @@ def test_templates_are_those_of_tinyllava() -> None:
         "detailed, and polite answers to the user's questions. USER: <image>\nHow many cups? ASSISTANT:"
         "{ 3<|endoftext|>}USER: And plates? ASSISTANT:{ No plates<|endoftext|>}"
     )
-    question = Conversation("question", (Turn((IMAGE, "How many cups?"), None),))
+    question = Conversation("question", (ConversationTurn((IMAGE, "How many cups?"), None),))
     assert rendered(question, "conversation").endswith("USER: <image>\nHow many cups? ASSISTANT:")
-    caption = Conversation("caption", (Turn((IMAGE, "Describe it."), "A cup on a table."),))
+    caption = Conversation("caption", (ConversationTurn((IMAGE, "Describe it."), "A cup on a table."),))
     assert rendered(caption, "caption") == "<image>{A cup on a table.\n}"
-    words = Conversation("words", (Turn(("Two and two?",), "4"),))
+    words = Conversation("words", (ConversationTurn(("Two and two?",), "4"),))
     assert rendered(words, "conversation").endswith("questions. USER: Two and two? ASSISTANT:{ 4<|endoftext|>}")
-    between = Conversation("between", (Turn(("First", IMAGE, IMAGE, "last?"), "4"),))
+    between = Conversation("between", (ConversationTurn(("First", IMAGE, IMAGE, "last?"), "4"),))
     assert "USER: First\n<image>\n<image>\nlast? ASSISTANT:" in rendered(between, "conversation")
 
 
@@ -68,15 +70,15 @@ def test_tokens_are_the_tokenizer_s_with_the_answers_learned(language: LanguageM
 
 def test_the_words_of_an_image_s_mark_are_words(language: LanguageModel) -> None:
     wording = Wording(language.tokenizer, language.image_id, 4)
-    assert language.image_id not in wording.tokens(Conversation("", (Turn(("<image> [IMG]",), "1"),))).ids
+    assert language.image_id not in wording.tokens(Conversation("", (ConversationTurn(("<image> [IMG]",), "1"),))).ids
 
 
 def test_long_conversations_are_cut_but_never_in_an_image(language: LanguageModel) -> None:
     wording = Wording(language.tokenizer, language.image_id, 1000)
-    cut = wording.tokens(Conversation("", (Turn((IMAGE, "word " * 3000), "1"),)))
+    cut = wording.tokens(Conversation("", (ConversationTurn((IMAGE, "word " * 3000), "1"),)))
     assert len(cut.ids) == len(cut.labels) == conversations.MAX_LENGTH
     with pytest.raises(SnellenError, match="two long: its images do not fit into the 2048 tokens"):
-        wording.tokens(Conversation("two long", (Turn((IMAGE,) * 3, "1"),)))
+        wording.tokens(Conversation("two long", (ConversationTurn((IMAGE,) * 3, "1"),)))
 
 
 @pytest.fixture(scope="module")

@@ -28,7 +28,7 @@ from tests.helpers.journey import item, patch
 torch = pytest.importorskip("torch", reason="the extra 'models' is not installed")
 need("peft", "heads")
 
-from snellen.subjects.heads.conversations import Conversation, Turn  # noqa: E402
+from snellen.subjects.heads.conversations import Conversation, ConversationTurn  # noqa: E402
 from snellen.subjects.heads.features import TokenCache, TowerReader, choose_source, opener  # noqa: E402
 from snellen.subjects.heads.files import CARD, WEIGHTS, HeadCard, load_head, read_head_card  # noqa: E402
 from snellen.subjects.heads.fitting import HeadPlan, conversation_of, train_head  # noqa: E402
@@ -254,7 +254,7 @@ def test_boxes_are_learned_with_two_decimals(media: MediaFolder) -> None:
     prompt = Prompt(plain(view), (view,))
     target = view.reply.write((0.123456, 0.5, 0.999, 1.0))
     conversation = conversation_of(TrainingExample(view, None, prompt, target))
-    assert conversation.turns == (Turn(prompt.parts, "[0.12, 0.5, 1.00, 1.0]"),)  # type: ignore[arg-type]
+    assert conversation.turns == (ConversationTurn(prompt.parts, "[0.12, 0.5, 1.00, 1.0]"),)  # type: ignore[arg-type]
     with pytest.raises(SnellenError, match="item 0: is asked in several calls"):
         conversation_of(replace(example, prompt=None))
 
@@ -277,7 +277,9 @@ def test_what_cannot_be_a_head_is_named(head_folder: Path, tmp_path: Path, media
     with pytest.raises(SnellenError, match="not the card of a head"):
         load_head(copy)
     with pytest.raises(SnellenError, match="not a readable image"):
-        train_head(plan(), [Conversation("", (Turn((tmp_path / "no.png", "?"), "1"),))], copy / "x", opener(None))
+        train_head(
+            plan(), [Conversation("", (ConversationTurn((tmp_path / "no.png", "?"), "1"),))], copy / "x", opener(None)
+        )
 
 
 def test_a_device_that_is_not_there_is_one_line(media: MediaFolder, tmp_path: Path) -> None:

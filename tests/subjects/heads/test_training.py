@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from snellen.core.errors import SnellenError
-from snellen.subjects.heads.conversations import Conversation, Turn
+from snellen.subjects.heads.conversations import Conversation, ConversationTurn
 from snellen.subjects.heads.stages import EPOCHS, STAGES
 from tests.helpers.extras import need
 
@@ -136,7 +136,9 @@ def test_lora_stands_on_all_linear_layers(tmp_path: Path) -> None:
 def mixed(count: int) -> list[Conversation]:
     """Every third without an image, of all lengths."""
     return [
-        Conversation(str(n), (Turn(((Path("red.png"),) if n % 3 else ()) + ("word " * (n * 7 % 50),), "1"),))
+        Conversation(
+            str(n), (ConversationTurn(((Path("red.png"),) if n % 3 else ()) + ("word " * (n * 7 % 50),), "1"),)
+        )
         for n in range(count)
     ]
 
@@ -212,7 +214,7 @@ def test_training_learns_what_the_images_show(tmp_path: Path) -> None:
     with torch.no_grad():
         scores = []
         for colour in ("red", "blue"):
-            question = Conversation("", (Turn((Path(f"{colour}.png"), "Which colour?"), None),))
+            question = Conversation("", (ConversationTurn((Path(f"{colour}.png"), "Which colour?"), None),))
             batch = collate([training.wording.tokens(question)], [1.0], 0, training.read)
             scores.append(training.model(input_ids=batch.ids, pixel_values=batch.images).logits[0, -1])
     tokenizer = training.wording.tokenizer

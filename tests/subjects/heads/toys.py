@@ -11,9 +11,9 @@ import torch
 from PIL import Image
 
 from snellen.subjects.heads.composition import compose
-from snellen.subjects.heads.conversations import Conversation, StoredImage, Turn, Wording
+from snellen.subjects.heads.conversations import Conversation, ConversationTurn, StoredImage, Wording
 from snellen.subjects.heads.language_models import load_language_model
-from snellen.subjects.heads.stages import STAGES, Stage
+from snellen.subjects.heads.stages import STAGES, TrainingStage
 from snellen.subjects.heads.tower_models import pixels_of
 from snellen.subjects.heads.towers import find_tower
 from snellen.subjects.heads.training import Training
@@ -29,7 +29,7 @@ def conversations(count: int) -> list[Conversation]:
     return [
         Conversation(
             f"conversation {n}",
-            (Turn((Path(f"{names[n % 2]}.png"), "Which colour?"), names[n % 2] + " indeed" * (n % 3)),),
+            (ConversationTurn((Path(f"{names[n % 2]}.png"), "Which colour?"), names[n % 2] + " indeed" * (n % 3)),),
         )
         for n in range(count)
     ]
@@ -40,7 +40,9 @@ def pixels(tower: str, images: Sequence[StoredImage]) -> torch.Tensor:
     return pixels_of(tower, [Image.new("RGB", (32, 32), COLOURS[Path(str(p)).stem]) for p in images])
 
 
-def toy(folder: Path, stage: Stage = FIT, tower: str = "tiny/siglip-1", count: int = 24, **changes: Any) -> Training:
+def toy(
+    folder: Path, stage: TrainingStage = FIT, tower: str = "tiny/siglip-1", count: int = 24, **changes: Any
+) -> Training:
     """A training of a fresh head, the same every time."""
     spec, language = find_tower(tower), load_language_model(SMALL)
     usual: dict[str, Any] = {

@@ -17,9 +17,9 @@ from snellen.core.storage.runfolder import ArmCard, RunCard
 from snellen.runs.score import score
 from snellen.suites.vlm2_bench import SUITE
 from snellen.suites.vlm2_bench.items import (
+    CandidateAnswer,
     Family,
     ImageSequence,
-    Statement,
     compare_items,
     count_item,
     cue_items,
@@ -52,7 +52,7 @@ def made_items() -> list[Item]:
             items.append(group_item(_sequence(family, n, grouped), family, rng))
         pair = media(f"gc{n}-0"), media(f"gc{n}-1")
         for task in CUE_TASKS:
-            right, wrong = Statement("a katana held", True), Statement("a black mask", False)
+            right, wrong = CandidateAnswer("a katana held", True), CandidateAnswer("a black mask", False)
             cells: dict[str, Any] = {"factors": {"cue": cue}, "cluster": f"room-{n}", "rng": rng}
             items += cue_items(task, f"{n}", pair, "What is new?", right, wrong, **cells)
     items.append(video_item("pc", "v0", media("v0", "video"), "PQ", answer="", cluster="clip-0"))

@@ -14,16 +14,16 @@ from snellen.stimuli.scenes import all_composites
 from snellen.suites.combo.questions.categories import OBJECTS_A_RULE
 from snellen.towers.combo_training.objects import Exclusion, exclusion_of, rendering_of
 from snellen.towers.combo_training.training_items import (
-    Counts,
-    Design,
     Renders,
+    TrainingCounts,
+    ViewPlan,
     category_items,
     design,
     pattern_items,
     render_design,
 )
 
-COUNTS = Counts(captions=5, patterns=40, categories=5)
+COUNTS = TrainingCounts(captions=5, patterns=40, categories=5)
 
 
 @pytest.fixture(scope="module")
@@ -32,17 +32,17 @@ def exclusion(toy: ItemSet) -> Exclusion:
 
 
 @pytest.fixture(scope="module")
-def plan(toy: ItemSet, exclusion: Exclusion) -> Design:
+def plan(toy: ItemSet, exclusion: Exclusion) -> ViewPlan:
     return design(toy, COUNTS, exclusion, 7)
 
 
 @pytest.fixture(scope="module")
-def renders(toy: ItemSet, exclusion: Exclusion, plan: Design, tmp_path_factory: pytest.TempPathFactory) -> Renders:
+def renders(toy: ItemSet, exclusion: Exclusion, plan: ViewPlan, tmp_path_factory: pytest.TempPathFactory) -> Renders:
     folder = MediaFolder(tmp_path_factory.mktemp("learned"))
     return render_design(plan, exclusion, 7, replace(rendering_of(toy), size_px=(24, 18)), folder)
 
 
-def test_images_are_as_few_as_will_do(plan: Design) -> None:
+def test_images_are_as_few_as_will_do(plan: ViewPlan) -> None:
     """Forty questions of seven an object need six images, which do for five captions; 5 questions need 3 pairs."""
     assert len(set(plan.views)) == len(plan.views) == 6
     assert len(plan.pairs) == 3
@@ -53,7 +53,7 @@ def test_images_are_as_few_as_will_do(plan: Design) -> None:
         assert set(following[:OBJECTS_A_RULE]) <= {index for index, _ in views}
 
 
-def test_nothing_tested_is_learned(plan: Design, exclusion: Exclusion, renders: Renders) -> None:
+def test_nothing_tested_is_learned(plan: ViewPlan, exclusion: Exclusion, renders: Renders) -> None:
     objects = {index for index, _ in renders}
     assert objects
     assert not objects & exclusion.objects
@@ -61,7 +61,7 @@ def test_nothing_tested_is_learned(plan: Design, exclusion: Exclusion, renders: 
     assert all(rule.mask()[index] for rule, views in plan.rules.items() for index, _ in views)
 
 
-def test_a_tested_pair_of_categories_is_not_learned(toy: ItemSet, exclusion: Exclusion, plan: Design) -> None:
+def test_a_tested_pair_of_categories_is_not_learned(toy: ItemSet, exclusion: Exclusion, plan: ViewPlan) -> None:
     """The first pair, planted among the tested ones, is another one then."""
     first = plan.pairs[0]
     item = toy.task("category-building")[0]
@@ -73,7 +73,7 @@ def test_a_tested_pair_of_categories_is_not_learned(toy: ItemSet, exclusion: Exc
     assert set(plan.pairs[1:]) <= set(pairs)
 
 
-def test_items_ask_about_what_is_shown(plan: Design, renders: Renders) -> None:
+def test_items_ask_about_what_is_shown(plan: ViewPlan, renders: Renders) -> None:
     patterns, categories = pattern_items(plan, 40, renders, 7), category_items(plan, 5, renders, 7)
     assert (len(patterns), len(categories)) == (40, 5)
     items = [*patterns, *categories]
@@ -86,7 +86,7 @@ def test_items_ask_about_what_is_shown(plan: Design, renders: Renders) -> None:
         assert item.answer in appearance.values()
 
 
-def test_seeds_make_other_items(toy: ItemSet, exclusion: Exclusion, plan: Design) -> None:
+def test_seeds_make_other_items(toy: ItemSet, exclusion: Exclusion, plan: ViewPlan) -> None:
     assert design(toy, COUNTS, exclusion, 7) == plan
     other = design(toy, COUNTS, exclusion, 8)
     assert set(other.views) != set(plan.views)
@@ -95,14 +95,14 @@ def test_seeds_make_other_items(toy: ItemSet, exclusion: Exclusion, plan: Design
 
 def test_more_descriptions_than_objects_take_other_views(toy: ItemSet, exclusion: Exclusion) -> None:
     others = len(all_composites()) - len(exclusion.objects)
-    views = design(toy, Counts(others + 3, 0, 0), exclusion, 0).views
+    views = design(toy, TrainingCounts(others + 3, 0, 0), exclusion, 0).views
     assert len(set(views)) == others + 3
     assert len({index for index, _ in views}) == others
     with pytest.raises(SnellenError, match="20 views each; take fewer"):
-        design(toy, Counts(20 * others + 1, 0, 0), exclusion, 0)
+        design(toy, TrainingCounts(20 * others + 1, 0, 0), exclusion, 0)
 
 
 def test_no_questions_need_no_images(toy: ItemSet, exclusion: Exclusion, tmp_path: Path) -> None:
-    nothing = design(toy, Counts(0, 0, 0), exclusion, 0)
+    nothing = design(toy, TrainingCounts(0, 0, 0), exclusion, 0)
     assert (nothing.views, nothing.pairs) == ((), ())
     assert render_design(nothing, exclusion, 0, rendering_of(toy), MediaFolder(tmp_path)) == {}

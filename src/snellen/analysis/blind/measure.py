@@ -72,7 +72,7 @@ class PartReplies(NamedTuple):
     answers: Mapping[str, Answer]
 
 
-class Candidate(NamedTuple):
+class FittedAttack(NamedTuple):
     """A fitted attacker, and what it gets on items that it was chosen by."""
 
     name: str
@@ -207,30 +207,30 @@ def some_clusters(items: Sequence[Item], limit: int) -> list[Item]:
     return [item for item in items if item.cluster_id in chosen]
 
 
-def _candidates(items: Sequence[Item], task: Task, attacks: Sequence[Attack]) -> list[Candidate]:
+def _candidates(items: Sequence[Item], task: Task, attacks: Sequence[Attack]) -> list[FittedAttack]:
     """Every attack fitted without each fold in turn, with what it gets on that fold."""
     metric, strict = main_metric(task), task.protocols["strict"]
     if len({item.cluster_id for item in items}) == 1:  # nothing is left to choose on
-        return [Candidate(attacks[0].name, attacks[0].fit(items, metric), _frame((), {}, strict))]
+        return [FittedAttack(attacks[0].name, attacks[0].fit(items, metric), _frame((), {}, strict))]
     candidates = []
     for rest, fold in _by_fold(items):
         for attack in attacks:
             attacker = attack.fit(rest, metric)
-            candidates.append(Candidate(attack.name, attacker, _frame(fold, _answers(attacker, fold), strict)))
+            candidates.append(FittedAttack(attack.name, attacker, _frame(fold, _answers(attacker, fold), strict)))
     return candidates
 
 
-def _constants(items: Sequence[Item], task: Task) -> list[Candidate]:
+def _constants(items: Sequence[Item], task: Task) -> list[FittedAttack]:
     """Constant answers fitted on the items of a part, with what they get on the same: there is little to overfit."""
     metric, strict = main_metric(task), task.protocols["strict"]
     attackers = {f"{attack.name} of this part": attack.fit(items, metric) for attack in CONSTANTS}
     return [
-        Candidate(name, attacker, _frame(items, _answers(attacker, items), strict))
+        FittedAttack(name, attacker, _frame(items, _answers(attacker, items), strict))
         for name, attacker in attackers.items()
     ]
 
 
-def _best(candidates: Sequence[Candidate], items: Sequence[Item], task: Task) -> Candidate:
+def _best(candidates: Sequence[FittedAttack], items: Sequence[Item], task: Task) -> FittedAttack:
     """Of the attack that is worth most over all folds the fit that is worth most on its own.
 
     A learner that has nothing to learn answers by accident, and by accident some fits get more of a pair than others,

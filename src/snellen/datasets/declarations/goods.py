@@ -6,7 +6,7 @@ from snellen.datasets.evidence import github, listing, loader
 from snellen.datasets.formats.attributes_mat import Attribute, AttributesMat
 from snellen.datasets.formats.class_folders import ClassFolders
 from snellen.datasets.formats.exposures import Exposures
-from snellen.datasets.formats.image_masks import ImagesAndMasks, Pair
+from snellen.datasets.formats.image_masks import FolderPair, ImagesAndMasks
 from snellen.datasets.formats.mvtec import MvtecLayout
 from snellen.datasets.formats.product_lists import ProductList
 
@@ -67,7 +67,7 @@ AITEX = Dataset(
     ),
     ImagesAndMasks(
         "fabric",
-        (Pair("Defect_images", "Mask_images", "defect"), Pair("NODefect_images", "", "no defect")),
+        (FolderPair("Defect_images", "Mask_images", "defect"), FolderPair("NODefect_images", "", "no defect")),
     ),
 )
 

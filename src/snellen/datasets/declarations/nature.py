@@ -4,7 +4,7 @@ from snellen.datasets.dataset import Dataset, DatasetCard
 from snellen.datasets.declarations import UNKNOWN
 from snellen.datasets.evidence import github, listing, loader
 from snellen.datasets.formats.class_folders import ClassFolders
-from snellen.datasets.formats.image_masks import ImagesAndMasks, Pair
+from snellen.datasets.formats.image_masks import FolderPair, ImagesAndMasks
 
 HIDDEN, OPEN = "camouflaged", "not camouflaged"
 ONE_CLASS = "All images are of one class: a task needs images without camouflage from elsewhere (those of COD10K)."
@@ -80,7 +80,7 @@ CAMO = Dataset(
             ),
         ),
     ),
-    ImagesAndMasks("scene", (Pair("Images/Train", "GT", HIDDEN), Pair("Images/Test", "GT", HIDDEN))),
+    ImagesAndMasks("scene", (FolderPair("Images/Train", "GT", HIDDEN), FolderPair("Images/Test", "GT", HIDDEN))),
 )
 
 COD10K = Dataset(
@@ -108,7 +108,7 @@ COD10K = Dataset(
     ImagesAndMasks(
         "scene",
         tuple(
-            Pair(f"{split}/Image", f"{split}/GT_Object", HIDDEN, (("COD10K-NonCAM-*", OPEN),))
+            FolderPair(f"{split}/Image", f"{split}/GT_Object", HIDDEN, (("COD10K-NonCAM-*", OPEN),))
             for split in ("Train", "Test")
         ),
         unmarked=(OPEN,),
@@ -147,7 +147,7 @@ NC4K = Dataset(
         caveat="That 0 is the ground and anything else the object is the convention of such masks, seen only of "
         "Instance.",
     ),
-    ImagesAndMasks("scene", (Pair("Imgs", "GT", HIDDEN),)),
+    ImagesAndMasks("scene", (FolderPair("Imgs", "GT", HIDDEN),)),
 )
 
 INDIAN_BIRD = Dataset(

@@ -14,7 +14,7 @@ from snellen.datasets.sample import RawSample, labelled_image
 
 
 @dataclass(frozen=True)
-class Pair:
+class FolderPair:
     """A folder of images (those in folders below it too), the folder of their masks ("" for none), and the class.
 
     `names` (file name pattern, class) are looked at first, in order: COD10K tells the class in the file name.
@@ -31,7 +31,7 @@ class ImagesAndMasks:
     """Settings of the layout. Images of `unmarked` classes need no mask."""
 
     object: str
-    pairs: tuple[Pair, ...]
+    pairs: tuple[FolderPair, ...]
     unmarked: tuple[str, ...] = ()
 
     def scan(self, root: Path) -> Iterator[RawSample | Note]:

@@ -15,7 +15,7 @@ from snellen.datasets.formats.file_tree import folders_holding, name_below
 from snellen.datasets.formats.json_stream import stream_json
 from snellen.datasets.image_files import image_size
 from snellen.datasets.inventory import Note
-from snellen.datasets.sample import Annotation, Question, RawSample
+from snellen.datasets.sample import Annotation, ImageQuestion, RawSample
 
 VQA_ANNOTATIONS = "v2_mscoco_{}2014_annotations.json"
 VQA_QUESTIONS = "v2_OpenEnded_mscoco_{}2014_questions.json"
@@ -84,7 +84,7 @@ class VqaV2:
                 yield annotation
             else:
                 answers[annotation.question_id] = annotation
-        questions: dict[int, list[Question]] = {}
+        questions: dict[int, list[ImageQuestion]] = {}
         for question in elements(base / VQA_QUESTIONS.format(split), root, "questions", _VqaQuestion):
             if isinstance(question, Note):
                 yield question
@@ -97,7 +97,7 @@ class VqaV2:
             texts = dict.fromkeys([answer.multiple_choice_answer, *(person.answer for person in answer.answers)])
             extra = {"answer_type": answer.answer_type, "question_type": answer.question_type}
             questions.setdefault(question.image_id, []).append(
-                Question(str(id), question.question, tuple(texts), extra)
+                ImageQuestion(str(id), question.question, tuple(texts), extra)
             )
         yield from (Note("odd", "answer without a question", str(id)) for id in answers)
         for image_id, of_image in questions.items():
@@ -152,7 +152,7 @@ class TextVqa:
             yield Note("missing", f"no questions {' or '.join(names)}", str(root))
             return
         for split in self.splits:
-            questions: dict[str, list[Question]] = {}
+            questions: dict[str, list[ImageQuestion]] = {}
             words: dict[str, list[_Word]] = {}
             for question in elements(base / TEXT_VQA.format(split), root, "data", _TextVqa):
                 if isinstance(question, Note):
@@ -160,7 +160,7 @@ class TextVqa:
                 else:
                     answers = tuple(answer for answer, _ in Counter(question.answers).most_common())
                     questions.setdefault(question.image_id, []).append(
-                        Question(str(question.question_id), question.question, answers)
+                        ImageQuestion(str(question.question_id), question.question, answers)
                     )
             for image in elements(base / TEXT_VQA_WORDS.format(split), root, "data", _Words):
                 if isinstance(image, Note):
@@ -170,7 +170,12 @@ class TextVqa:
             yield from self._images(root, base, split, questions, words)
 
     def _images(
-        self, root: Path, base: Path, split: str, questions: dict[str, list[Question]], words: dict[str, list[_Word]]
+        self,
+        root: Path,
+        base: Path,
+        split: str,
+        questions: dict[str, list[ImageQuestion]],
+        words: dict[str, list[_Word]],
     ) -> Iterator[RawSample | Note]:
         for image_id, of_image in questions.items():
             path = base / self.images / f"{PurePosixPath(image_id).name}.jpg"
@@ -226,7 +231,7 @@ class EgoOrient:
             yield Note("missing", f"no questions {' or '.join(self.names)}", str(root))
             return
         path = next(base / name for name in self.names if (base / name).exists())
-        questions: dict[str, list[Question]] = {}
+        questions: dict[str, list[ImageQuestion]] = {}
         annotations: dict[str, dict[tuple[str, str], Annotation]] = {}
         domains: dict[str, str] = {}
         for number, row in enumerate(elements(path, root, "", _Ego)):
@@ -237,7 +242,9 @@ class EgoOrient:
             if ".." in PurePosixPath(name).parts or PurePosixPath(name).is_absolute():
                 yield Note("odd", "image outside the folder", row.image)
                 continue
-            questions.setdefault(name, []).append(Question(str(number), row.question, (row.label,), {"type": row.type}))
+            questions.setdefault(name, []).append(
+                ImageQuestion(str(number), row.question, (row.label,), {"type": row.type})
+            )
             label = row.category_name.split(",")[0].strip()
             annotation = Annotation(label, None, None, {"orientation": row.original_label})
             annotations.setdefault(name, {})[annotation.label, row.original_label] = annotation

@@ -23,7 +23,7 @@ MAX_MARKERS = 100
 
 
 @dataclass(frozen=True)
-class Verdict:
+class ReplyVerdict:
     """What a declaration comes to. `value` None: it declares something, and nothing that counts."""
 
     value: Any | None
@@ -38,7 +38,7 @@ class Declaration:
     """
 
     start: int
-    verdict: Callable[[], Verdict | None]
+    verdict: Callable[[], ReplyVerdict | None]
     firm: bool = True
     conclusion: bool = False
 
@@ -75,7 +75,7 @@ def _content(text: str) -> list[Sentence]:
     return [sentence for sentence in split_sentences(text) if not cues.BOILERPLATE.match(sentence.text)]
 
 
-def _unopposed(text: str, verdict: Verdict, declarations: Sequence[Declaration]) -> Any | None:
+def _unopposed(text: str, verdict: ReplyVerdict, declarations: Sequence[Declaration]) -> Any | None:
     """The value of the first declaration, unless a refusal behind it or a firm declaration before it is against it.
 
     A conclusion that settles nothing leaves a firm declaration before it standing.
@@ -123,13 +123,13 @@ def _declarations(text: str, grammar: Grammar, named: list[Mention]) -> Iterator
     for match in list(markers.THEREFORE.finditer(text))[-1:]:
         rest = text[match.end() :]
         if len(rest) < FARTHEST and (value := grammar.alone(rest[_past(markers.TURN, rest) :].strip())) is not None:
-            yield Declaration(match.start(), partial(Verdict, value))
+            yield Declaration(match.start(), partial(ReplyVerdict, value))
 
 
 def _conclusions(text: str, sentences: Sequence[Sentence], grammar: Grammar) -> Iterator[Declaration]:
     """The last conclusion, and of options every "the best one is B"."""
     if statement := conclusion(sentences, grammar):
-        yield Declaration(statement.start, partial(Verdict, statement.value), firm=False, conclusion=True)
+        yield Declaration(statement.start, partial(ReplyVerdict, statement.value), firm=False, conclusion=True)
     if not sentences or grammar.counts:
         return
     for match in cues.BEST.finditer(text):
@@ -145,7 +145,7 @@ def _truths(text: str, grammar: Grammar) -> Iterator[Declaration]:
     for match in cues.TRUTH.finditer(text):
         right = match["word"].lower() in cues.RIGHT_WORDS
         if not _is_hypothetical(text, match.start()) and "?" not in text[match.end() : match.end() + 1]:
-            yield Declaration(match.start(), partial(Verdict, grammar.truth(right != bool(match["denied"]))))
+            yield Declaration(match.start(), partial(ReplyVerdict, grammar.truth(right != bool(match["denied"]))))
 
 
 def _is_hypothetical(text: str, position: int) -> bool:
@@ -166,30 +166,32 @@ def _past(pattern: Any, passage: str) -> int:
     return int(match.end()) if match else 0
 
 
-def _follow(text: str, start: int, manner: Manner, grammar: Grammar) -> Verdict | None:
+def _follow(text: str, start: int, manner: Manner, grammar: Grammar) -> ReplyVerdict | None:
     """What a marker that ends at `start` declares."""
     passage = _passage_behind(text, start, grammar)
     if not passage.strip():
         return None
     if _is_list(text, start, grammar):
-        return None if grammar.counts else Verdict(None)
-    soft = Verdict(None) if manner.endswith("firm") or manner == "is" else None
+        return None if grammar.counts else ReplyVerdict(None)
+    soft = ReplyVerdict(None) if manner.endswith("firm") or manner == "is" else None
     if (answer := grammar.alone(passage.strip())) is not None:
-        return Verdict(answer)
+        return ReplyVerdict(answer)
     passage = passage[_past(markers.TURN if manner.startswith("next") else markers.LEAD, passage) :]
     if (answer := grammar.alone(passage.strip())) is not None:
-        return Verdict(answer)
+        return ReplyVerdict(answer)
     named = grammar.mentions(passage, True)
     first = named[0].start if named else len(passage)
     if manner.startswith("next"):
         return (
-            Verdict(_common_value(_sentence(passage, named))) if not passage[:first].strip(" \"'([") and named else soft
+            ReplyVerdict(_common_value(_sentence(passage, named)))
+            if not passage[:first].strip(" \"'([") and named
+            else soft
         )
     if manner == "is" and (about := markers.ABOUT_IT.match(passage)) and first >= about.end():
         return None
     if not named or markers.SENTENCE_END.search(passage[:first]):
         return soft
-    return Verdict(_common_value(_sentence(passage, named)))
+    return ReplyVerdict(_common_value(_sentence(passage, named)))
 
 
 def _passage_behind(text: str, start: int, grammar: Grammar) -> str:
@@ -241,9 +243,9 @@ def _bare_line(text: str, grammar: Grammar) -> Iterator[Declaration]:
         # "(A) ...", "(B) ...", and "(C)" cut off: the last item of a list
         last = None
     if last is not None and (len(set(bare)) == 1 or bare.count(last) > 1):
-        yield Declaration(text.rfind("\n"), partial(Verdict, last))
+        yield Declaration(text.rfind("\n"), partial(ReplyVerdict, last))
     elif first is not None and len(set(bare)) == 1:
-        yield Declaration(0, partial(Verdict, first))
+        yield Declaration(0, partial(ReplyVerdict, first))
 
 
 def _approved(text: str, named: list[Mention]) -> Iterator[Declaration]:
@@ -256,5 +258,5 @@ def _approved(text: str, named: list[Mention]) -> Iterator[Declaration]:
             if cues.NONE_BEFORE.search(text[max(0, mention.start - 80) : mention.start]):
                 agreed = False
             if not _is_hypothetical(text, mention.start):
-                yield Declaration(mention.start, partial(Verdict, mention.value if agreed else None), firm=False)
+                yield Declaration(mention.start, partial(ReplyVerdict, mention.value if agreed else None), firm=False)
         before = mention

@@ -115,7 +115,7 @@ class Classes:
 
 
 @dataclass(frozen=True)
-class Start:
+class TrainingStart:
     """A model before training, its image processor, and a digest of its weights."""
 
     model: Any
@@ -123,7 +123,7 @@ class Start:
     digest: str
 
 
-def load_start(name: str, classes: int, seed: int) -> Start:
+def load_start(name: str, classes: int, seed: int) -> TrainingStart:
     """A model with a new classifier on top.
 
     `tiny/NAME` and `random/NAME` have random weights by the seed; `resnet-50`, `vit-b-16`, a folder or a hub id their
@@ -139,7 +139,7 @@ def load_start(name: str, classes: int, seed: int) -> Start:
             side = TINY_SIDE if prefix == "tiny" else FULL_SIDE
             processor = transformers.ViTImageProcessorPil(size={"height": side, "width": side}, **IMAGENET)
             model = transformers.AutoModelForImageClassification.from_config(config, trust_remote_code=False)
-            return Start(model, processor, f"random {seed}")
+            return TrainingStart(model, processor, f"random {seed}")
         path, who = HUB.get(name, name), f"model {name}"
         processor = read_image_processor(who, path)
         model, missing = load_weights(
@@ -147,7 +147,7 @@ def load_start(name: str, classes: int, seed: int) -> Start:
         )
         if strange := {key for key in missing if "classifier" not in key}:
             raise SnellenError(f"{who}: the checkpoint has no {min(strange)}; that part would start at random")
-        return Start(model, processor, weights_digest(who, path))
+        return TrainingStart(model, processor, weights_digest(who, path))
 
 
 def layer_setting(folder: Path) -> str:
@@ -199,7 +199,7 @@ def train_classifier(
     return card
 
 
-def _fingerprint(name: str, start: Start, classes: Classes, settings: ClassifierSettings) -> str:
+def _fingerprint(name: str, start: TrainingStart, classes: Classes, settings: ClassifierSettings) -> str:
     labels = [[image.path.name, image.label] for image in classes.images]
     return digest([name, start.digest, asdict(settings), classes.source, classes.leak, labels], 16)
 
@@ -226,7 +226,7 @@ class _Training:
 
 
 def _train(
-    start: Start, classes: Classes, settings: ClassifierSettings, device: str, tick: Callable[[], None]
+    start: TrainingStart, classes: Classes, settings: ClassifierSettings, device: str, tick: Callable[[], None]
 ) -> _Training:
     training, model = _Training([], [], 0.0), to_device("the model", start.model, device, "--device").train()
     steps = settings.steps(len(classes.images))
@@ -275,7 +275,7 @@ def _open(image: LabelledImage) -> Image.Image:
         return file.convert("RGB")
 
 
-def _write(start: Start, card: ClassifierCard, out: Path) -> None:
+def _write(start: TrainingStart, card: ClassifierCard, out: Path) -> None:
     """Weights, configuration, processor and card, in a folder that takes its name once it is whole."""
     half = out.with_name(f"{out.name}.half")
     try:

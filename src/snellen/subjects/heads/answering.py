@@ -25,7 +25,7 @@ LOCK = RLock()
 
 
 @dataclass(frozen=True)
-class Answer:
+class GeneratedAnswer:
     """What was written. `ended` is False where it was cut at the greatest length."""
 
     text: str
@@ -45,7 +45,9 @@ def _last_head(folder: Path, device: str, weights: str) -> Head:
     return load_head(folder, device)
 
 
-def generate(head: Head, prompts: Sequence[tuple[Conversation, MediaFolder]], device: str, length: int) -> list[Answer]:
+def generate(
+    head: Head, prompts: Sequence[tuple[Conversation, MediaFolder]], device: str, length: int
+) -> list[GeneratedAnswer]:
     """The greedy reply to each conversation, at most `length` tokens, with images from the folder beside it."""
     media_of = {image: media for conversation, media in prompts for image in conversation.images}
     rows = [head.wording.tokens(conversation) for conversation, _ in prompts]
@@ -66,9 +68,9 @@ def generate(head: Head, prompts: Sequence[tuple[Conversation, MediaFolder]], de
     return [_answer(head, row.ids, new) for row, new in zip(rows, tokens, strict=True)]
 
 
-def _answer(head: Head, prompt: Sequence[int], new: Sequence[int]) -> Answer:
+def _answer(head: Head, prompt: Sequence[int], new: Sequence[int]) -> GeneratedAnswer:
     """The new tokens up to the end mark; what follows is padding."""
     tokenizer = head.wording.tokenizer
     stop = next((index for index, token in enumerate(new) if token == tokenizer.eos_token_id), None)
     text = tokenizer.decode(new[:stop], skip_special_tokens=True).strip()
-    return Answer(text, stop is not None, len(prompt), len(new) if stop is None else stop + 1)
+    return GeneratedAnswer(text, stop is not None, len(prompt), len(new) if stop is None else stop + 1)

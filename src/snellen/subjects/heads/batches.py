@@ -13,7 +13,7 @@ import torch
 
 from snellen.core.seeds import stream
 from snellen.subjects.heads.conversations import IGNORED, Conversation, StoredImage, Tokens
-from snellen.subjects.heads.stages import Stage
+from snellen.subjects.heads.stages import TrainingStage
 
 ImageReader = Callable[[Sequence[StoredImage]], torch.Tensor]
 """Images -> pixels (n, 3, side, side) or patch tokens (n, tokens, width)."""
@@ -30,7 +30,7 @@ class Batch:
     images: torch.Tensor | None
 
 
-def order(stage: Stage, conversations: Sequence[Conversation], epoch: int) -> list[int]:
+def order(stage: TrainingStage, conversations: Sequence[Conversation], epoch: int) -> list[int]:
     """The order of one pass: shuffled; with `by_modality`, batches of one modality and of like lengths, shuffled."""
     rng = stream("head", "order", stage.seed, epoch)
     shuffled = [int(index) for index in rng.permutation(len(conversations))]
@@ -46,7 +46,7 @@ def order(stage: Stage, conversations: Sequence[Conversation], epoch: int) -> li
     return [index for number in rng.permutation(len(batches)) for index in batches[int(number)]] + rest
 
 
-def token_weights(stage: Stage, conversations: Sequence[Tokens]) -> list[float]:
+def token_weights(stage: TrainingStage, conversations: Sequence[Tokens]) -> list[float]:
     """What each learned token of a conversation counts, so that the weighted sum is the published loss.
 
     The mean over groups of `stage.group` of the mean over the tokens of a group: 1 / (groups x tokens of its group).

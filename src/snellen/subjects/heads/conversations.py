@@ -30,7 +30,7 @@ MAX_LENGTH = 2048
 
 
 @dataclass(frozen=True)
-class Turn:
+class ConversationTurn:
     """A prompt of texts and images, and the reply to it; None where the reply is to be written."""
 
     parts: tuple[str | StoredImage, ...]
@@ -42,7 +42,7 @@ class Conversation:
     """Turns in their order. `name` is for messages."""
 
     name: str
-    turns: tuple[Turn, ...]
+    turns: tuple[ConversationTurn, ...]
 
     @property
     def images(self) -> tuple[StoredImage, ...]:

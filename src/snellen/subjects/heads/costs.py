@@ -17,7 +17,7 @@ from snellen.subjects.checkpoints import read_config, to_device
 from snellen.subjects.heads.composition import TowerConfig
 from snellen.subjects.heads.fitting import HeadPlan
 from snellen.subjects.heads.language_models import RANDOM, random_config
-from snellen.subjects.heads.stages import Stage
+from snellen.subjects.heads.stages import TrainingStage
 from snellen.subjects.heads.tower import Tower
 from snellen.subjects.heads.tower_models import empty_tower, image_tokens
 from snellen.subjects.heads.towers import find_tower
@@ -61,7 +61,7 @@ def tower_flops(tower: Tower) -> int:
 
 
 def conversation_flops(
-    tower: Tower, language_model: str, stage: Stage, text: int = TEXT_TOKENS, answer: int = ANSWER_TOKENS
+    tower: Tower, language_model: str, stage: TrainingStage, text: int = TEXT_TOKENS, answer: int = ANSWER_TOKENS
 ) -> tuple[int, int]:
     """(operations of a conversation through connector and language model, forward and backward; weights trained).
 
@@ -111,7 +111,7 @@ def job_cost(plan: HeadPlan, conversation_count: int, image_count: int) -> Cost:
 
 
 @cache
-def _unit_costs(tower_name: str, language_model: str, stage: Stage) -> tuple[int, int, int]:
+def _unit_costs(tower_name: str, language_model: str, stage: TrainingStage) -> tuple[int, int, int]:
     """Operations of one image and of one conversation, and weights trained: the same for all abilities of a sweep."""
     tower = find_tower(tower_name)
     return tower_flops(tower), *conversation_flops(tower, language_model, stage)

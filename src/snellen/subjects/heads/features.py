@@ -155,7 +155,7 @@ def image_mark(image: StoredImage) -> str:
 
 
 @dataclass(frozen=True)
-class Choice:
+class FeatureSource:
     """Which source was chosen, and the seconds per image that decided it."""
 
     source: Source
@@ -163,14 +163,14 @@ class Choice:
     read_seconds: float
 
 
-def choose_source(reader: TowerReader, cache: TokenCache, images: Sequence[StoredImage], passes: int) -> Choice:
+def choose_source(reader: TowerReader, cache: TokenCache, images: Sequence[StoredImage], passes: int) -> FeatureSource:
     """Live or cached, by the time that some images take: caching can lose where the tower is quick and disks slow.
 
     With a single pass nothing is gained by keeping.
     """
     sample = list(dict.fromkeys(images))[:SAMPLE]
     if passes < 2 or not sample:
-        return Choice("live", 0.0, 0.0)
+        return FeatureSource("live", 0.0, 0.0)
     reader.tokens(sample[:1])  # the first use loads weights
     begun = time.perf_counter()
     reader.tokens(sample).cpu()  # a GPU is waited for
@@ -179,4 +179,4 @@ def choose_source(reader: TowerReader, cache: TokenCache, images: Sequence[Store
     begun = time.perf_counter()
     cache.read(sample)
     read = (time.perf_counter() - begun) / len(sample)
-    return Choice("cached" if live + passes * read < passes * live else "live", live, read)
+    return FeatureSource("cached" if live + passes * read < passes * live else "live", live, read)

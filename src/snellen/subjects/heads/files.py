@@ -21,7 +21,7 @@ from snellen.subjects.checkpoints import for_inference
 from snellen.subjects.heads.composition import compose
 from snellen.subjects.heads.conversations import Wording
 from snellen.subjects.heads.language_models import load_language_model
-from snellen.subjects.heads.stages import Stage
+from snellen.subjects.heads.stages import TrainingStage
 from snellen.subjects.heads.tensor_files import read_tensors, write_tensors
 from snellen.subjects.heads.tower_models import tower_fingerprint
 from snellen.subjects.heads.towers import find_tower
@@ -104,7 +104,7 @@ class Head:
     card: HeadCard | None = None
 
 
-def fresh_head(tower: str, language_model: str, base: Path | None, stage: Stage) -> Head:
+def fresh_head(tower: str, language_model: str, base: Path | None, stage: TrainingStage) -> Head:
     """A head before a stage: new, or with what the stage before has trained.
 
     Raises SnellenError where that is of another tower or language model.
@@ -120,7 +120,7 @@ def fresh_head(tower: str, language_model: str, base: Path | None, stage: Stage)
 def load_head(folder: Path, device: str = "cpu") -> Head:
     """A trained head, ready to answer. Raises SnellenError where a part is missing, damaged or another than it was."""
     card = read_head_card(folder)
-    head = fresh_head(card.tower, card.language_model, folder, Stage(**card.stage))
+    head = fresh_head(card.tower, card.language_model, folder, TrainingStage(**card.stage))
     for_inference(f"head:{folder}", head.model, device)
     return Head(head.model, replace(head.wording, template="conversation"), card)
 
@@ -142,7 +142,7 @@ def _apply(model: Any, folder: Path, tower: str, language_model: str) -> None:
     if _digest(folder / WEIGHTS) != card.weights:
         raise SnellenError(f"{folder / WEIGHTS}: the bytes were altered; train it again")
     tensors, _ = read_tensors(folder / WEIGHTS)
-    trained = prepare(model, Stage(**card.stage))
+    trained = prepare(model, TrainingStage(**card.stage))
     if set(trained) != set(tensors):
         raise SnellenError(f"{folder / WEIGHTS}: holds other weights than {card.stage['name']} trains; train it again")
     with torch.no_grad():

@@ -18,9 +18,9 @@ from snellen.core.hashing import digest
 from snellen.core.item import Media, Montage
 from snellen.core.subject import TrainingExample
 from snellen.subjects.checkpoints import device_name
-from snellen.subjects.heads.conversations import Conversation, StoredImage, Turn
+from snellen.subjects.heads.conversations import Conversation, ConversationTurn, StoredImage
 from snellen.subjects.heads.features import (
-    Choice,
+    FeatureSource,
     ImageOpener,
     Source,
     TokenCache,
@@ -30,9 +30,9 @@ from snellen.subjects.heads.features import (
 )
 from snellen.subjects.heads.files import HeadCard, fresh_head, is_head, read_head_card, write_head
 from snellen.subjects.heads.language_models import language_model_digest
-from snellen.subjects.heads.stages import Stage
+from snellen.subjects.heads.stages import TrainingStage
 from snellen.subjects.heads.tower_models import tower_fingerprint
-from snellen.subjects.heads.training import CHECKPOINT, Progress, Training, train
+from snellen.subjects.heads.training import CHECKPOINT, Training, TrainingProgress, train
 from snellen.subjects.loading import less_memory
 
 LONG_DECIMALS = re.compile(r"\d+\.\d{3,}")
@@ -50,7 +50,7 @@ class HeadPlan:
 
     tower: str
     language_model: str
-    stage: Stage
+    stage: TrainingStage
     base: Path | None = None
     task: str = ""
     device: str = "cpu"
@@ -76,7 +76,7 @@ def conversation_of(example: TrainingExample) -> Conversation:
     target = example.target
     if example.view.reply.kind == "box":
         target = LONG_DECIMALS.sub(lambda number: f"{float(number[0]):.2f}", target)
-    return Conversation(name, (Turn(tuple(parts), target),))
+    return Conversation(name, (ConversationTurn(tuple(parts), target),))
 
 
 def plan_fingerprint(plan: HeadPlan, conversations: Sequence[Conversation]) -> str:
@@ -144,7 +144,9 @@ def train_head(
     return complete
 
 
-def _card(plan: HeadPlan, training: Training, progress: Progress, choice: Choice, parameters: int) -> HeadCard:
+def _card(
+    plan: HeadPlan, training: Training, progress: TrainingProgress, choice: FeatureSource, parameters: int
+) -> HeadCard:
     samples = plan.stage.epochs * len(training.conversations)
     return HeadCard(
         tower=plan.tower,
@@ -175,14 +177,14 @@ def _card(plan: HeadPlan, training: Training, progress: Progress, choice: Choice
 
 def _choose(
     plan: HeadPlan, reader: TowerReader, conversations: Sequence[Conversation]
-) -> tuple[Choice, TokenCache | None]:
+) -> tuple[FeatureSource, TokenCache | None]:
     """Live or cached; where cached, all images are computed and kept first."""
     images = [image for each in conversations for image in each.images]
     if plan.source == "live" or not images or (plan.source is None and plan.stage.epochs < 2):
-        return Choice("live", 0.0, 0.0), None
+        return FeatureSource("live", 0.0, 0.0), None
     cache = TokenCache(reader)
     measured = choose_source(reader, cache, images, plan.stage.epochs)
     if plan.source is None and measured.source == "live":
         return measured, None
     cache.prepare(images)
-    return Choice("cached", measured.live_seconds, measured.read_seconds), cache
+    return FeatureSource("cached", measured.live_seconds, measured.read_seconds), cache

@@ -17,7 +17,7 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 from snellen.core.errors import SnellenError, refuse_problems
 from snellen.core.storage.files import write_text
 from snellen.core.storage.user_files import read_bytes
-from snellen.subjects.heads.conversations import Conversation, Turn
+from snellen.subjects.heads.conversations import Conversation, ConversationTurn
 
 MARK = "<image>"
 
@@ -103,5 +103,5 @@ def _conversation(record: Record, images: Path) -> Conversation:
         words = question.replace(MARK, "").strip()
         imaged = MARK in question and record.image is not None
         parts = ((images / str(record.image),) if imaged else ()) + ((words,) if words else ())
-        turns.append(Turn(parts, answer))
+        turns.append(ConversationTurn(parts, answer))
     return Conversation(str(record.id), tuple(turns))

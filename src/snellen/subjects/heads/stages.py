@@ -21,7 +21,7 @@ GPUS = 4
 
 
 @dataclass(frozen=True)
-class Stage:
+class TrainingStage:
     """How a head is trained.
 
     `group` conversations share one token mean, and the loss of a batch is the mean over its groups (the published
@@ -70,14 +70,14 @@ class Stage:
         return asdict(self)
 
 
-STAGES: Mapping[str, Stage] = {
+STAGES: Mapping[str, TrainingStage] = {
     stage.name: stage
     for stage in (
-        Stage("pretrain", "connector", "caption", group=16, accumulation=4, rate=1e-3, epochs=1),
-        Stage(
+        TrainingStage("pretrain", "connector", "caption", group=16, accumulation=4, rate=1e-3, epochs=1),
+        TrainingStage(
             *("tune", "language-model", "conversation"), group=4, accumulation=8, rate=2e-5, epochs=1, by_modality=True
         ),
-        Stage("fit", "lora", "conversation", group=4, accumulation=1, rate=1e-4, epochs=10),
+        TrainingStage("fit", "lora", "conversation", group=4, accumulation=1, rate=1e-4, epochs=10),
     )
 }
 """Stages 1, 2 and 3."""

@@ -18,7 +18,7 @@ from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import Base, SubjectCard
 from snellen.subjects.chat.batching import Batches
 from snellen.subjects.checkpoints import first_line
-from snellen.subjects.heads.conversations import Conversation, StoredImage, Turn
+from snellen.subjects.heads.conversations import Conversation, ConversationTurn, StoredImage
 from snellen.subjects.heads.tower import Tower
 from snellen.subjects.heads.towers import find_tower
 from snellen.subjects.loading import import_extra
@@ -32,7 +32,7 @@ UNSTABLE = "unstable.txt"
 
 
 @dataclass(frozen=True)
-class Question:
+class HeadQuestion:
     """A prompt as a conversation, with the folder of its head and of its images."""
 
     conversation: Conversation
@@ -46,7 +46,7 @@ class HeadSubject(Base):
 
     folders: Mapping[str, Path]
     unstable: frozenset[str]
-    batches: Batches[Question, Reply] = field(compare=False, repr=False)
+    batches: Batches[HeadQuestion, Reply] = field(compare=False, repr=False)
 
     def declines(self, prompt: Prompt) -> str | None:
         """Decline what the card does, and tasks that no head was fitted to."""
@@ -59,11 +59,11 @@ class HeadSubject(Base):
 
     async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
         """Greedy words, the same whoever else is in the batch. Raises CallFailed where the model breaks off."""
-        turns = [Turn(_parts(turn.parts), turn.reply) for turn in prompt.history]
-        conversation = Conversation("prompt", (*turns, Turn(_parts(prompt.parts), None)))
+        turns = [ConversationTurn(_parts(turn.parts), turn.reply) for turn in prompt.history]
+        conversation = Conversation("prompt", (*turns, ConversationTurn(_parts(prompt.parts), None)))
         task = prompt.views[0].task if prompt.views else ""
         return await self.batches.do(
-            Question(conversation, self.folders.get(task, self.folders.get("", Path())), media)
+            HeadQuestion(conversation, self.folders.get(task, self.folders.get("", Path())), media)
         )
 
 
@@ -97,7 +97,7 @@ def make_head(name: str, settings: Mapping[str, str], items: Sequence[Item]) -> 
         raise SnellenError(f"head:{name}: no trained head there (no head.json); train one by `snellen tower fit`")
     length = numbers["max_new_tokens"]
 
-    def work(questions: Sequence[Question]) -> list[Reply | Exception]:
+    def work(questions: Sequence[HeadQuestion]) -> list[Reply | Exception]:
         return answer_batch(questions, device, length)
 
     return HeadSubject(
@@ -131,7 +131,7 @@ def _card(name: str, cards: Mapping[str, HeadCard], device: str, numbers: Mappin
     )
 
 
-def answer_batch(questions: Sequence[Question], device: str, length: int) -> list[Reply | Exception]:
+def answer_batch(questions: Sequence[HeadQuestion], device: str, length: int) -> list[Reply | Exception]:
     """The replies to questions of one head; where a batch breaks, each question is asked alone."""
     from snellen.subjects.heads.answering import generate, shared_head
 

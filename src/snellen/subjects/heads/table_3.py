@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from snellen.subjects.heads.stages import Stage
+from snellen.subjects.heads.stages import TrainingStage
 
 SETTINGS: Mapping[str, tuple[float, int]] = {
     "rate 1e-5": (1e-5, 128),
@@ -33,7 +33,7 @@ PRINTED: Mapping[tuple[str, str], tuple[float | None, ...]] = {
 object: at the chosen setting it has Table 5's scores of object."""
 
 
-def stages(stage: Stage) -> dict[str, Stage]:
+def stages(stage: TrainingStage) -> dict[str, TrainingStage]:
     """The stage in each setting."""
     return {name: replace(stage, rate=rate, lora_rank=rank) for name, (rate, rank) in SETTINGS.items()}
 

@@ -36,7 +36,7 @@ from snellen.subjects.heads.batches import (
 )
 from snellen.subjects.heads.conversations import IGNORED, Conversation, Tokens, Wording
 from snellen.subjects.heads.features import reduced
-from snellen.subjects.heads.stages import Scope, Stage
+from snellen.subjects.heads.stages import Scope, TrainingStage
 from snellen.subjects.heads.tensor_files import read_tensors, write_tensors
 from snellen.subjects.loading import import_extra
 
@@ -63,7 +63,7 @@ class Training:
     """
 
     model: Any
-    stage: Stage
+    stage: TrainingStage
     conversations: Sequence[Conversation]
     wording: Wording
     read: ImageReader
@@ -83,14 +83,14 @@ class Training:
 
 
 @dataclass
-class Progress:
+class TrainingProgress:
     """How far training has come: losses of the steps done, and the seconds they took."""
 
     losses: list[float] = field(default_factory=list)
     seconds: float = 0.0
 
 
-def prepare(model: Any, stage: Stage) -> dict[str, nn.Parameter]:
+def prepare(model: Any, stage: TrainingStage) -> dict[str, nn.Parameter]:
     """Make the model trainable in the stage's scope; returns what is trained, by name, in float32.
 
     LoRA stands on all linear layers of the language model.
@@ -141,7 +141,7 @@ def answer_loss(model: Any, tensors: Batch) -> torch.Tensor:
     return (nn.functional.cross_entropy(logits, targets[learned], reduction="none") * weights).sum()
 
 
-def train(training: Training) -> Progress:
+def train(training: Training) -> TrainingProgress:
     """Train from the last checkpoint on, to the end. The same call after a kill goes on where the checkpoint stands.
 
     Raises Diverged where the loss is no number, SnellenError where memory or disk is full; the last checkpoint stays.
@@ -180,14 +180,14 @@ def _suit_device(training: Training) -> None:
 
 
 @dataclass(frozen=True)
-class Part:
+class BatchPart:
     """Conversations that go through the model together, and whether their step ends with them."""
 
     batch: Batch
     is_last: bool
 
 
-def _parts(training: Training, first: int) -> Iterator[Callable[[], Part]]:
+def _parts(training: Training, first: int) -> Iterator[Callable[[], BatchPart]]:
     """What makes the parts of step `first` and all later ones, one after the other."""
     for indices in indices_by_step(training.stage, training.conversations, first):
         rows = [training.wording.tokens(training.conversations[index]) for index in indices]
@@ -197,8 +197,8 @@ def _parts(training: Training, first: int) -> Iterator[Callable[[], Part]]:
             yield partial(_part, training, *chunk, is_last=number == len(places))
 
 
-def _part(training: Training, conversations: Sequence[Tokens], weights: Sequence[float], *, is_last: bool) -> Part:
-    return Part(collate(conversations, weights, training.wording.padding, training.read, training.device), is_last)
+def _part(training: Training, conversations: Sequence[Tokens], weights: Sequence[float], *, is_last: bool) -> BatchPart:
+    return BatchPart(collate(conversations, weights, training.wording.padding, training.read, training.device), is_last)
 
 
 @contextmanager
@@ -223,7 +223,7 @@ def ahead_of(makers: Iterator[Callable[[], Result]], count: int) -> Iterator[Ite
                 future.cancel()
 
 
-def indices_by_step(stage: Stage, conversations: Sequence[Conversation], first: int) -> Iterator[list[int]]:
+def indices_by_step(stage: TrainingStage, conversations: Sequence[Conversation], first: int) -> Iterator[list[int]]:
     """The indices of the conversations of step `first` and all later ones, pass after pass."""
     count = stage.steps_per_epoch(len(conversations))
     for epoch in range(first // count, stage.epochs):
@@ -237,7 +237,7 @@ def _step(
     trained: Mapping[str, nn.Parameter],
     optimizer: torch.optim.Optimizer,
     step: int,
-    parts: Iterator[Part],
+    parts: Iterator[BatchPart],
 ) -> float:
     stage, losses = training.stage, list[torch.Tensor]()
     for group in optimizer.param_groups:
@@ -273,7 +273,10 @@ def _memory_hint(training: Training, step: int) -> str:
 
 
 def keep(
-    training: Training, trained: Mapping[str, nn.Parameter], optimizer: torch.optim.Optimizer, progress: Progress
+    training: Training,
+    trained: Mapping[str, nn.Parameter],
+    optimizer: torch.optim.Optimizer,
+    progress: TrainingProgress,
 ) -> None:
     """Write the checkpoint, whole or not at all. Raises SnellenError where the disk is full; the one before stays."""
     tensors = {f"weight/{name}": weight.detach() for name, weight in trained.items()}
@@ -286,14 +289,16 @@ def keep(
     write_tensors(training.folder / CHECKPOINT, tensors, facts)
 
 
-def restore(training: Training, trained: Mapping[str, nn.Parameter], optimizer: torch.optim.Optimizer) -> Progress:
+def restore(
+    training: Training, trained: Mapping[str, nn.Parameter], optimizer: torch.optim.Optimizer
+) -> TrainingProgress:
     """What the checkpoint holds, put into model and optimizer; nothing done yet where there is none.
 
     Raises SnellenError for a damaged one, and one of other settings.
     """
     path = training.folder / CHECKPOINT
     if not path.is_file():
-        return Progress()
+        return TrainingProgress()
     tensors, facts = read_tensors(path)
     if facts["fingerprint"] != training.fingerprint:
         raise SnellenError(f"{path}: begun with other settings or examples; take another --out, or remove the folder")
@@ -305,4 +310,4 @@ def restore(training: Training, trained: Mapping[str, nn.Parameter], optimizer: 
                 optimizer.state[weight] = {
                     key: tensor if key == "step" else tensor.to(weight.device) for key, tensor in moments.items()
                 }
-    return Progress([float(loss) for loss in tensors["losses"]], float(facts["seconds"]))
+    return TrainingProgress([float(loss) for loss in tensors["losses"]], float(facts["seconds"]))

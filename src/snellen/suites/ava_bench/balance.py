@@ -24,7 +24,7 @@ HUES: tuple[tuple[float, str], ...] = (
 
 
 @dataclass(frozen=True)
-class Balance:
+class FactorBalance:
     """One factor of a task: how many items of each split have each of its levels."""
 
     task: str
@@ -79,7 +79,7 @@ _DERIVED: Mapping[str, Callable[[Item], str]] = MappingProxyType(
 )
 
 
-def balances(items: Iterable[Item]) -> list[Balance]:
+def balances(items: Iterable[Item]) -> list[FactorBalance]:
     """Every factor of every task with more than one level, in the order of tasks."""
     by_task: dict[str, list[Item]] = {}
     for item in items:
@@ -88,7 +88,7 @@ def balances(items: Iterable[Item]) -> list[Balance]:
     for task in (name for name in ABILITIES if name in by_task):
         for factor in ("source", *ABILITIES[task].balanced_by):
             counts = {split: _count_levels(by_task[task], split, factor) for split in ("train", "test")}
-            balance = Balance(task, factor, counts["train"], counts["test"])
+            balance = FactorBalance(task, factor, counts["train"], counts["test"])
             task_balances += [balance] if len(balance.levels) > 1 else []
     return task_balances
 

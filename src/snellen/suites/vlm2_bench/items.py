@@ -204,7 +204,7 @@ def _item(sequence: ImageSequence, task: str, mark: str = "", *, answers: Mappin
 
 
 @dataclass(frozen=True)
-class Statement:
+class CandidateAnswer:
     """One candidate answer to a question of Mat or Trk, and whether it is right."""
 
     cue: str
@@ -218,8 +218,8 @@ def cue_items(
     handle: str,
     images: tuple[Media, Media],
     question: str,
-    right: Statement,
-    wrong: Statement,
+    right: CandidateAnswer,
+    wrong: CandidateAnswer,
     *,
     factors: Mapping[str, str],
     cluster: str,
@@ -230,7 +230,7 @@ def cue_items(
     """The right and the wrong cue, in random order: two items that are right only together."""
     group = f"{task}-{handle}"
 
-    def item(mark: str, statement: Statement) -> Item:
+    def item(mark: str, statement: CandidateAnswer) -> Item:
         text = prompts.CUE.format(cue=statement.cue, question=question)
         return Item(
             item_id=group + mark,

@@ -47,7 +47,7 @@ Renders: TypeAlias = Mapping[ObjectView, tuple[Media, Mapping[str, str]]]
 
 
 @dataclass(frozen=True)
-class Counts:
+class TrainingCounts:
     """How many descriptions, and how many questions of either task."""
 
     captions: int
@@ -56,7 +56,7 @@ class Counts:
 
 
 @dataclass(frozen=True)
-class Design:
+class ViewPlan:
     """Views for descriptions and questions on patterns, pairs of categories, views of the objects of their rules."""
 
     views: tuple[ObjectView, ...]
@@ -64,14 +64,14 @@ class Design:
     rules: Mapping[Rule, tuple[ObjectView, ...]]
 
 
-def design(items: ItemSet, counts: Counts, exclusion: Exclusion, seed: int) -> Design:
+def design(items: ItemSet, counts: TrainingCounts, exclusion: Exclusion, seed: int) -> ViewPlan:
     """Decide every image from the seed alone. No tested object is among them, and no tested pair of categories."""
     questions = len(perception.QUESTIONS) - 1  # the pivot is not asked
     views = tuple(_views(max(counts.captions, -(-counts.patterns // questions)), exclusion, seed))
     pairs = tuple(_pairs(-(-counts.categories // categories.QUERIES_A_PAIR), _tested_pairs(items), exclusion, seed))
     rules = dict.fromkeys(rule for pair in pairs for rule in (pair.first, pair.second))
     view_by_object = dict(reversed(views))  # the first view of each object
-    return Design(views, pairs, {rule: _members(rule, view_by_object, exclusion, seed) for rule in rules})
+    return ViewPlan(views, pairs, {rule: _members(rule, view_by_object, exclusion, seed) for rule in rules})
 
 
 def _views(count: int, exclusion: Exclusion, seed: int) -> Iterator[ObjectView]:
@@ -119,7 +119,7 @@ def _members(rule: Rule, view_by_object: Mapping[int, int], exclusion: Exclusion
     return tuple((index, view_by_object.get(index, views_of(index, 1, seed)[0])) for index in order[:OBJECTS_A_RULE])
 
 
-def render_design(plan: Design, exclusion: Exclusion, seed: int, rendering: Rendering, media: MediaFolder) -> Renders:
+def render_design(plan: ViewPlan, exclusion: Exclusion, seed: int, rendering: Rendering, media: MediaFolder) -> Renders:
     """Every image of a design, kept in `media`. Raises SnellenError where one is tested."""
     views = list(dict.fromkeys([*plan.views, *(view for views in plan.rules.values() for view in views)]))
     images = draw_images(views, seed, rendering)
@@ -127,7 +127,7 @@ def render_design(plan: Design, exclusion: Exclusion, seed: int, rendering: Rend
     return {(p.index, p.view): (media.add_file(p.path), composite(p.index).dimensions()) for p in images}
 
 
-def pattern_items(plan: Design, count: int, renders: Renders, seed: int) -> list[Item]:
+def pattern_items(plan: ViewPlan, count: int, renders: Renders, seed: int) -> list[Item]:
     """Questions on patterns, drawn from all those about the images."""
     items = [
         item
@@ -145,7 +145,7 @@ def pattern_items(plan: Design, count: int, renders: Renders, seed: int) -> list
     return [items[int(k)] for k in order[:count]]
 
 
-def training_items(plan: Design, counts: Counts, renders: Renders, seed: int) -> dict[str, list[Item]]:
+def training_items(plan: ViewPlan, counts: TrainingCounts, renders: Renders, seed: int) -> dict[str, list[Item]]:
     """The items of a design by their task; a task without any is left out."""
     by_task = {
         perception.TASK: pattern_items(plan, counts.patterns, renders, seed),
@@ -154,7 +154,7 @@ def training_items(plan: Design, counts: Counts, renders: Renders, seed: int) ->
     return {task: items for task, items in by_task.items() if items}
 
 
-def category_items(plan: Design, count: int, renders: Renders, seed: int) -> list[Item]:
+def category_items(plan: ViewPlan, count: int, renders: Renders, seed: int) -> list[Item]:
     """Questions on the pairs of categories, to learn from."""
     by_rule = {rule: [renders[view] for view in views] for rule, views in plan.rules.items()}
     items = [

@@ -22,7 +22,7 @@ from snellen.core.item import Item, Media
 from snellen.core.response import Response
 from snellen.core.subject import is_simulated
 from snellen.presentation.controls import IMAGES
-from snellen.reports.examples import THUMB_WIDTH, Prediction, Shot, Thumbs, example, marks, prediction
+from snellen.reports.examples import THUMB_WIDTH, Prediction, Thumbnail, Thumbs, example, marks, prediction
 from snellen.reports.loading import Exam
 from snellen.reports.rows import arm_order, metric_in, standing, subgroups_of, whole_tasks_of
 from snellen.reports.words import amount, answer_words, foreign, span
@@ -35,12 +35,12 @@ MARKS = ("right", "wrong", "partly", "no answer", "failed", "declined")
 class LinkedImages(Thumbs):
     """The item set's own files, by their path from the report: nothing is copied, but the set must stay where it is."""
 
-    def _make(self, media: Media) -> Shot:
+    def _make(self, media: Media) -> Thumbnail:
         if media.kind == "video":
             return super()._make(media)
         path = Path(os.path.relpath(self.media.find(media).resolve(), self.out.resolve()))
         width = min(THUMB_WIDTH, media.width)
-        return Shot(quote(path.as_posix()), "", width, max(1, round(media.height * width / media.width)))
+        return Thumbnail(quote(path.as_posix()), "", width, max(1, round(media.height * width / media.width)))
 
 
 class Numbered:
@@ -124,7 +124,7 @@ class Content:
         mark = "right" if is_best else "wrong" if metric.binary else "partly"
         return [MARKS.index(mark), self.strings(answer_words(item, prediction))]
 
-    def _shots(self, shots: Sequence[Shot]) -> list[int]:
+    def _shots(self, shots: Sequence[Thumbnail]) -> list[int]:
         return [self.images((shot.thumb, shot.note, shot.width, shot.height)) for shot in shots]
 
     def as_plain(self) -> dict[str, Any]:

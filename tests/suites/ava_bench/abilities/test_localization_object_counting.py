@@ -6,7 +6,7 @@ import pytest
 
 from snellen.core.item import Media
 from snellen.curation.rules import Caps
-from snellen.datasets.sample import Annotation, Question
+from snellen.datasets.sample import Annotation, ImageQuestion
 from snellen.suites.ava_bench.abilities import counting, localization
 from snellen.suites.ava_bench.abilities import object as object_ability
 from snellen.suites.ava_bench.candidates import completeness
@@ -144,7 +144,9 @@ def test_of_a_video_one_frame_is_taken_for_a_number_of_people() -> None:
 )
 def test_questions_of_people(question: str, answer: str, wanted: tuple[str, int] | str) -> None:
     at = curating()
-    held = scene(source="VQAv2", questions=(Question("1", question, (answer, "5")), Question("2", question, (answer,))))
+    held = scene(
+        source="VQAv2", questions=(ImageQuestion("1", question, (answer, "5")), ImageQuestion("2", question, (answer,)))
+    )
     found = list(counting.find(held, at))
     if isinstance(wanted, str):
         assert (found, set(at.ledger.dropped)) == ([], {("counting", "VQAv2", wanted)})

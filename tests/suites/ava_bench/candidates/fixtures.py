@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from snellen.datasets.image_files import ImageFile
-from snellen.datasets.sample import Annotation, Question, Sample
+from snellen.datasets.sample import Annotation, ImageQuestion, Sample
 from snellen.suites.ava_bench.candidates.candidates import Candidate, CurationContext, Origin
 from snellen.suites.ava_bench.candidates.choices import Choices
 from snellen.suites.ava_bench.candidates.rules import Rules
@@ -42,7 +42,7 @@ def scene(
     record: str = "a.jpg",
     size: tuple[int, int] | None = (100, 100),
     lost: int = 0,
-    questions: tuple[Question, ...] = (),
+    questions: tuple[ImageQuestion, ...] = (),
     attributes: Mapping[str, Any] | None = None,
 ) -> Sample:
     return Sample(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from snellen.core.item import Item, Media
-from snellen.suites.vfm_bench.curated.counts import Counts, count
+from snellen.suites.vfm_bench.curated.counts import EpisodeCounts, count
 from snellen.suites.vfm_bench.curated.diversity import Floats, choose, shares, typical
 from snellen.suites.vfm_bench.items import Episode, EpisodeClass, episode_item
 
@@ -77,7 +77,7 @@ def test_nobody_looks_where_all_are_wanted() -> None:
 
 def test_counts_by_hand() -> None:
     items = [item(0, "Medical"), item(1, "Medical", ("a", "b", "c")), item(2, "Medical", scene="other")]
-    assert count(items) == Counts(3, 2, 5, 7 / 3)
+    assert count(items) == EpisodeCounts(3, 2, 5, 7 / 3)
 
 
 def item(k: int, industry: str, names: Sequence[str] = ("a", "b"), scene: str = "scene") -> Item:

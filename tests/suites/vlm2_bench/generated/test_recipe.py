@@ -113,7 +113,7 @@ def test_a_cue_hangs_on_colour_only_where_nothing_else_tells() -> None:
     red, blue = thing("cube", "rubber", "red", 0), thing("cube", "rubber", "blue", 2)
     glass = thing("sphere", "glass", None, 4)
     full = rooms.Room((red, blue, glass))
-    change = rooms.Change("remove", full, rooms.Room((blue, glass)), red, ("presence",))
+    change = rooms.RoomChange("remove", full, rooms.Room((blue, glass)), red, ("presence",))
     seen = {}
     for seed in range(8):
         for statement in match_statements(change, stream("cues", seed)):

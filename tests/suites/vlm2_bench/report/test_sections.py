@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from snellen.analysis.run_view import Arm
+from snellen.analysis.run_view import ReportArm
 from snellen.analysis.section import ReportSection, Run
 from snellen.core.item import Item, ReplySpec
 from snellen.core.seeds import stream
@@ -116,11 +116,13 @@ def test_our_twin_enters_no_mean() -> None:
     assert "Nobody answered oc-cpr, oc-cnt, oc-grp, pc-cpr, pc-cnt, pc-grp and pc-vid here" in table.note
 
 
-def _two_each(means: Sequence[float], clusters: Sequence[str]) -> dict[str, dict[Arm, pd.DataFrame]]:
+def _two_each(means: Sequence[float], clusters: Sequence[str]) -> dict[str, dict[ReportArm, pd.DataFrame]]:
     """Units a task whose mean is the one wanted."""
     spread = np.resize((0.05, -0.05), len(clusters))
     return {
-        task: {Arm("m", "vanilla"): pd.DataFrame({"value": mean / 100 + spread, "right": 0.0, "cluster": clusters})}
+        task: {
+            ReportArm("m", "vanilla"): pd.DataFrame({"value": mean / 100 + spread, "right": 0.0, "cluster": clusters})
+        }
         for task, mean in zip(COLUMNS, means, strict=False)
     }
 
@@ -128,9 +130,9 @@ def _two_each(means: Sequence[float], clusters: Sequence[str]) -> dict[str, dict
 def test_both_means_are_those_of_the_printed_row() -> None:
     scores = [score for score in TABLE_1["Qwen2.5-VL-7B"].scores if score is not None]
     units = _two_each(scores, [f"c{n}" for n in range(30)])
-    assert mean_of_tasks(units, Arm("m", "vanilla"), COLUMNS[:8]).split()[0] == "55.9"  # 55.86
-    assert mean_of_tasks(units, Arm("m", "vanilla"), COLUMNS).split()[0] == "54.8"  # 54.82
-    assert mean_of_tasks(units, Arm("m", "method=cot"), COLUMNS) == "–"
+    assert mean_of_tasks(units, ReportArm("m", "vanilla"), COLUMNS[:8]).split()[0] == "55.9"  # 55.86
+    assert mean_of_tasks(units, ReportArm("m", "vanilla"), COLUMNS).split()[0] == "54.8"  # 54.82
+    assert mean_of_tasks(units, ReportArm("m", "method=cot"), COLUMNS) == "–"
 
 
 def test_tasks_about_the_same_images_make_a_mean_no_surer() -> None:
@@ -138,7 +140,7 @@ def test_tasks_about_the_same_images_make_a_mean_no_surer() -> None:
     clusters = [f"c{n // 4}" for n in range(120)]
     told = pd.DataFrame({"value": values, "right": 0.0, "cluster": clusters})
     two = ("gc-mat", "gc-trk")
-    same = mean_of_tasks({task: {Arm("m", "v"): told} for task in two}, Arm("m", "v"), two)
+    same = mean_of_tasks({task: {ReportArm("m", "v"): told} for task in two}, ReportArm("m", "v"), two)
     low, high, _ = mean_interval(values, clusters, None, stream("vlm2-bench", "mean of tasks", "m", "v", *two))
     assert same == f"{100 * values.mean():.1f} [{100 * low:.1f}, {100 * high:.1f}]"
 
@@ -146,7 +148,10 @@ def test_tasks_about_the_same_images_make_a_mean_no_surer() -> None:
 def test_a_mean_of_units_all_alike_has_an_interval_all_the_same() -> None:
     told = pd.DataFrame({"value": 1.0, "right": 1.0, "cluster": [f"c{n}" for n in range(10)]})
     low, _ = wilson(10, 10)
-    assert mean_of_tasks({"gc-mat": {Arm("m", "v"): told}}, Arm("m", "v"), ("gc-mat",)) == f"100 [{100 * low:.0f}, 100]"
+    assert (
+        mean_of_tasks({"gc-mat": {ReportArm("m", "v"): told}}, ReportArm("m", "v"), ("gc-mat",))
+        == f"100 [{100 * low:.0f}, 100]"
+    )
 
 
 def test_the_printed_averages_of_the_preprint_are_means_of_nine_those_of_the_camera_ready_of_eight() -> None:

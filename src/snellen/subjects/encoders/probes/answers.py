@@ -62,7 +62,7 @@ def _number(key: str) -> float | None:
 
 
 @dataclass(frozen=True)
-class Classes:
+class OptionTargets:
     """Options by key. Targets are places among `keys`; only those offered share the probability."""
 
     keys: tuple[str, ...]
@@ -97,7 +97,7 @@ class Classes:
 
 
 @dataclass(frozen=True)
-class Numbers:
+class NumberTargets:
     """A number, learned as (f(x) - mean) / scale with f(x) = log(1 + x), or x where some are below 0.
 
     Equal steps of the logarithm are equal shares of the number, in which counts and depths are scored. What is said
@@ -135,7 +135,7 @@ class Numbers:
 
 
 @dataclass(frozen=True)
-class Boxes:
+class BoxTargets:
     """A box as centre, width and height in shares of the image shown, 0 to 1."""
 
     form: Form = "box"
@@ -160,7 +160,7 @@ class Boxes:
 
 
 @dataclass(frozen=True)
-class Colours:
+class ColourTargets:
     """A colour as sRGB, 0 to 1."""
 
     form: Form = "colour"
@@ -206,24 +206,24 @@ class Letters:
         return view.reply.write("".join(self.alphabet[place - 1] for place in first if place)), []
 
 
-Answers: TypeAlias = Classes | Numbers | Boxes | Colours | Letters
+Answers: TypeAlias = OptionTargets | NumberTargets | BoxTargets | ColourTargets | Letters
 
 
 def fit_answers(form: Form, examples: Sequence[TrainingExample]) -> Answers:
     """How answers of one form are learned, from training examples of that form."""
     if form == "class":
-        return Classes(tuple(sorted({_key(example.answer) for example in examples})))
+        return OptionTargets(tuple(sorted({_key(example.answer) for example in examples})))
     if form == "box":
-        return Boxes()
+        return BoxTargets()
     if form == "colour":
-        return Colours()
+        return ColourTargets()
     if form == "text":
         return Letters("".join(sorted({letter for example in examples for letter in str(example.answer)})))
     raw = np.array([_value(example.answer) for example in examples])
     logarithmic = bool(raw.min() >= 0)
     scaled = np.log1p(raw) if logarithmic else raw
     whole = all(example.view.reply.kind == "integer" for example in examples)
-    return Numbers(
+    return NumberTargets(
         logarithmic, float(scaled.mean()), float(scaled.std()) or 1.0, (float(raw.min()), float(raw.max())), whole
     )
 

@@ -24,7 +24,7 @@ FREQUENCIES = 4
 
 
 @dataclass(frozen=True, eq=False)
-class Sample:
+class ProbeSample:
     """One view as arrays of float32; P images of R x C patches.
 
     `tokens` (P, R, C, k), `words` (v,) counts, `coverage` (R, C, m) shares of each patch of the first image that lie
@@ -60,7 +60,7 @@ class Inputs:
             return f"no training example has {len(view.query)} images"
         return None
 
-    def sample(self, view: View, grids: Grids) -> Sample:
+    def sample(self, view: View, grids: Grids) -> ProbeSample:
         """The view as arrays."""
         tokens = np.stack([self.reduced(grids(image)) for image in view.query])
         words = np.isin(self.vocabulary, words_of(view)).astype(np.float32)
@@ -70,7 +70,7 @@ class Inputs:
             if mark.colour in self.colours:
                 place, box = self.colours.index(mark.colour), shares(view.query[0], mark.box)
                 boxes[place], coverage[..., place] = (1.0, *box), box_coverage(box, *tokens.shape[1:3])
-        return Sample(tokens, words, coverage, boxes)
+        return ProbeSample(tokens, words, coverage, boxes)
 
     def reduced(self, grid: Floats) -> Floats:
         """Patch features (rows, columns, d) in the components, (rows, columns, k)."""

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from snellen.subjects.encoders.probes.inputs import Sample, positions
+from snellen.subjects.encoders.probes.inputs import ProbeSample, positions
 from snellen.subjects.encoders.probes.settings import ProbeSettings
 
 
@@ -41,7 +41,7 @@ class Samples:
         return Samples(tokens, present, self.places, words, coverage, boxes, self.grid)
 
 
-def stack(samples: Sequence[Sample]) -> Samples:
+def stack(samples: Sequence[ProbeSample]) -> Samples:
     """Samples of one probe as tensors; where one has fewer images than another, empty patches take their places."""
     images = max(len(sample.tokens) for sample in samples)
     rows, columns, width = samples[0].tokens.shape[1:]

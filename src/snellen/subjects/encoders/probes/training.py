@@ -11,9 +11,9 @@ from torch import Tensor, nn
 
 from snellen.core.seeds import stream
 from snellen.core.subject import TrainingExample
-from snellen.subjects.encoders.probes.answers import Answers, Classes
+from snellen.subjects.encoders.probes.answers import Answers, OptionTargets
 from snellen.subjects.encoders.probes.heads import Head, make_head
-from snellen.subjects.encoders.probes.inputs import Grids, Inputs, Sample
+from snellen.subjects.encoders.probes.inputs import Grids, Inputs, ProbeSample
 from snellen.subjects.encoders.probes.network import Samples, Trunk, stack
 from snellen.subjects.encoders.probes.settings import ProbeSettings
 from snellen.subjects.encoders.readouts import Doubles
@@ -32,7 +32,7 @@ class Network(nn.Module):
         outputs: Tensor = self.head(self.trunk(samples, random), samples)
         return outputs
 
-    def numbers(self, sample: Sample) -> Doubles:
+    def numbers(self, sample: ProbeSample) -> Doubles:
         """What is said of one sample."""
         return np.asarray(self.head.numbers(self(stack([sample])))[0].double().numpy(), dtype=np.float64)
 
@@ -54,7 +54,7 @@ def fit_network(
     network = Network(trunk, head)
     targets = [torch.from_numpy(answers.target(example)).float() for example in examples]
     offered = [
-        answers.offered(example.view) if isinstance(answers, Classes) else np.ones(answers.size, np.bool_)
+        answers.offered(example.view) if isinstance(answers, OptionTargets) else np.ones(answers.size, np.bool_)
         for example in examples
     ]
     with one_thread():

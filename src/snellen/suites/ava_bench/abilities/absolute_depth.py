@@ -52,9 +52,9 @@ from snellen.suites.ava_bench.prompts import OPTION_LISTS, TABLE_1
 from snellen.suites.ava_bench.scenes import tabletop_scenes
 from snellen.suites.ava_bench.scenes.tabletop_scenes import KINDS
 from snellen.suites.ava_bench.scenes.tabletop_truth import (
+    ItemSlot,
     TabletopQuestions,
     TabletopTruth,
-    Turn,
     VisibleSolid,
     evenly_chosen,
 )
@@ -151,7 +151,7 @@ def _tabletop_candidates(table: TabletopTruth) -> list[tuple[VisibleSolid, Mappi
     ]
 
 
-def _tabletop_items(turns: Sequence[Turn], rng: np.random.Generator) -> Iterator[Item]:
+def _tabletop_items(turns: Sequence[ItemSlot], rng: np.random.Generator) -> Iterator[Item]:
     sizes = {"bin": len(TABLE_BINS), "kind": len(KINDS), "bin of kind": len(TABLE_BINS) * len(KINDS)}
     solids = evenly_chosen(NAME, turns, _tabletop_candidates, sizes, rng)
     for turn, solid in zip(turns, solids, strict=True):

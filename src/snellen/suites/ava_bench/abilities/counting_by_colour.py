@@ -23,7 +23,7 @@ from snellen.suites.ava_bench.abilities.counting import COUNT_RANGES, COUNTING
 from snellen.suites.ava_bench.items import MAX_COUNT, ItemSource, range_name, range_names
 from snellen.suites.ava_bench.prompts import COMPOSITE_QUESTIONS
 from snellen.suites.ava_bench.scenes.tabletop_scenes import KINDS, Table, plural
-from snellen.suites.ava_bench.scenes.tabletop_truth import TabletopQuestions, TabletopTruth, Turn, evenly_chosen
+from snellen.suites.ava_bench.scenes.tabletop_truth import ItemSlot, TabletopQuestions, TabletopTruth, evenly_chosen
 from snellen.suites.ava_bench.scoring import COUNTED, without_script
 
 NAME = "counting-by-colour"
@@ -61,7 +61,7 @@ def _tabletop_candidates(table: TabletopTruth) -> list[tuple[ColouredGroup, Mapp
     ]
 
 
-def _tabletop_items(turns: Sequence[Turn], rng: np.random.Generator) -> Iterator[Item]:
+def _tabletop_items(turns: Sequence[ItemSlot], rng: np.random.Generator) -> Iterator[Item]:
     # Ranges weigh as much as kinds: else a table's only large group would be left for the sake of its kind.
     sizes = {"range": len(KINDS), "count": COUNTS, "kind": len(KINDS), "colour": len(COLOURS)}
     groups = evenly_chosen(NAME, turns, _tabletop_candidates, sizes, rng)

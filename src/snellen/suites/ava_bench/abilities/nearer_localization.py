@@ -66,9 +66,9 @@ from snellen.suites.ava_bench.prompts import COMPOSITE_QUESTIONS
 from snellen.suites.ava_bench.scenes.scenes import dealt, share_of
 from snellen.suites.ava_bench.scenes.tabletop_scenes import KINDS
 from snellen.suites.ava_bench.scenes.tabletop_truth import (
+    ItemSlot,
     TabletopQuestions,
     TabletopTruth,
-    Turn,
     VisibleSolid,
     evenly_chosen,
 )
@@ -248,7 +248,7 @@ def tabletop_pairs(table: TabletopTruth) -> list[tuple[SolidPair, Mapping[str, H
     return candidates
 
 
-def _tabletop_items(turns: Sequence[Turn], rng: np.random.Generator) -> Iterator[Item]:
+def _tabletop_items(turns: Sequence[ItemSlot], rng: np.random.Generator) -> Iterator[Item]:
     # Most of what is nearer looks larger too: pairs of which that is not true weigh as much as kinds.
     sizes = {"size": len(BOX_SIZES), "larger": len(KINDS), "nearer": len(KINDS), "farther": len(KINDS)}
     pairs = evenly_chosen(NAME, turns, tabletop_pairs, sizes, rng)

@@ -48,9 +48,9 @@ from snellen.suites.ava_bench.released_scorers import (
 )
 from snellen.suites.ava_bench.scenes.tabletop_scenes import KINDS
 from snellen.suites.ava_bench.scenes.tabletop_truth import (
+    ItemSlot,
     TabletopQuestions,
     TabletopTruth,
-    Turn,
     VisibleSolid,
     evenly_chosen,
 )
@@ -266,7 +266,7 @@ def _tabletop_candidates(table: TabletopTruth) -> list[tuple[SolidPair, Mapping[
     return candidates
 
 
-def _tabletop_items(turns: Sequence[Turn], rng: np.random.Generator) -> Iterator[Item]:
+def _tabletop_items(turns: Sequence[ItemSlot], rng: np.random.Generator) -> Iterator[Item]:
     sizes = {"answer": len(NEARER), "nearer": len(KINDS), "farther": len(KINDS), "red": len(KINDS)}
     pairs = evenly_chosen(NAME, turns, _tabletop_candidates, sizes, rng)
     for turn, (red, blue) in zip(turns, pairs, strict=True):

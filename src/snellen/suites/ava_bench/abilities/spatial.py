@@ -36,9 +36,9 @@ from snellen.suites.ava_bench.released_scorers import (
 from snellen.suites.ava_bench.scenes.scenes import clear
 from snellen.suites.ava_bench.scenes.tabletop_scenes import KINDS
 from snellen.suites.ava_bench.scenes.tabletop_truth import (
+    ItemSlot,
     TabletopQuestions,
     TabletopTruth,
-    Turn,
     VisibleSolid,
     evenly_chosen,
 )
@@ -283,7 +283,7 @@ def _tabletop_candidates(table: TabletopTruth) -> list[tuple[SolidPair, Mapping[
     ]
 
 
-def _tabletop_items(turns: Sequence[Turn], rng: np.random.Generator) -> Iterator[Item]:
+def _tabletop_items(turns: Sequence[ItemSlot], rng: np.random.Generator) -> Iterator[Item]:
     sizes = {"position": len(POSITIONS), "red": len(KINDS), "blue": len(KINDS)}
     pairs = evenly_chosen(NAME, turns, _tabletop_candidates, sizes, rng)
     for turn, (red, blue) in zip(turns, pairs, strict=True):

@@ -28,7 +28,7 @@ Word: TypeAlias = Annotated[str, StringConstraints(min_length=1, pattern=r"^\S(.
 """A text that is not empty and has no blanks around it."""
 
 
-class Row(BaseModel):
+class ChoiceRow(BaseModel):
     """One choice: why it was made, and whether a person stands behind it."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
@@ -43,7 +43,7 @@ class Row(BaseModel):
         """What the row is about."""
         return tuple(getattr(self, name) for name in self.key_fields)
 
-    def split_labels(self) -> Iterator[Row]:
+    def split_labels(self) -> Iterator[ChoiceRow]:
         """The row, once for every label."""
         for label in getattr(self, "labels", ()):
             yield self.model_copy(update={"labels": (label,)})
@@ -51,7 +51,7 @@ class Row(BaseModel):
             yield self
 
 
-class Category(Row):
+class Category(ChoiceRow):
     """A category of localization and object: its label in the dataset and the name that is asked."""
 
     key_fields = ("source", "label")
@@ -62,7 +62,7 @@ class Category(Row):
     origin: Literal["paper", "ours"] = Field(validation_alias="from")
 
 
-class ClassName(Row):
+class ClassName(ChoiceRow):
     """What labels of a dataset are called; several labels of one name are one class."""
 
     key_fields = ("source", "labels")
@@ -71,7 +71,7 @@ class ClassName(Row):
     name: Word
 
 
-class Exclusion(Row):
+class LabelExclusion(ChoiceRow):
     """Labels of a dataset that are not asked about."""
 
     key_fields = ("source", "labels")
@@ -79,7 +79,7 @@ class Exclusion(Row):
     labels: tuple[Word, ...] = Field(min_length=1)
 
 
-class DiscardedImage(Row):
+class DiscardedImage(ChoiceRow):
     """An image that is not asked about, by its `record_id`."""
 
     key_fields = ("source", "image")
@@ -87,7 +87,7 @@ class DiscardedImage(Row):
     image: Word
 
 
-class Plural(Row):
+class Plural(ChoiceRow):
     """The plural of a label, a name, or the last word of one."""
 
     key_fields = ("label",)
@@ -95,7 +95,7 @@ class Plural(Row):
     plural: Word
 
 
-class Pool(Row):
+class Pool(ChoiceRow):
     """The pool of options to which a dataset belongs, where it is not its own."""
 
     key_fields = ("source",)
@@ -103,7 +103,7 @@ class Pool(Row):
     pool: Word
 
 
-class AttributeFilter(Row):
+class AttributeFilter(ChoiceRow):
     """Only images with one of these values of an attribute are taken."""
 
     key_fields = ("source", "attribute")
@@ -112,7 +112,7 @@ class AttributeFilter(Row):
     values: tuple[str | float, ...] = Field(min_length=1)
 
 
-class Group(Row):
+class Group(ChoiceRow):
     """A group of fine-grained classes: all of a dataset, or those of one kingdom."""
 
     key_fields = ("source", "kingdom")
@@ -144,7 +144,7 @@ class Textures(ClassNames):
     """`textures.yaml`."""
 
     pools: tuple[Pool, ...] = ()
-    left_out: tuple[Exclusion, ...] = ()
+    left_out: tuple[LabelExclusion, ...] = ()
     discarded: tuple[DiscardedImage, ...] = ()
 
 
@@ -158,14 +158,14 @@ class Orientations(ClassNames):
 class Exclusions(ChoiceFile):
     """`nyu_excluded.yaml`."""
 
-    left_out: tuple[Exclusion, ...] = ()
+    left_out: tuple[LabelExclusion, ...] = ()
 
 
 class Plurals(ChoiceFile):
     """`plurals.yaml`."""
 
     plurals: tuple[Plural, ...] = ()
-    uncounted: tuple[Exclusion, ...] = ()
+    uncounted: tuple[LabelExclusion, ...] = ()
 
 
 class FineGrained(ChoiceFile):

@@ -36,7 +36,7 @@ from snellen.suites.ava_bench.scenes.display_scenes import Display, draw_display
 from snellen.suites.ava_bench.scenes.display_truth import DisplayQuestions, display_truth
 from snellen.suites.ava_bench.scenes.scenes import SLOTS
 from snellen.suites.ava_bench.scenes.tabletop_scenes import Table, draw_table
-from snellen.suites.ava_bench.scenes.tabletop_truth import TabletopQuestions, Turn, tabletop_truth
+from snellen.suites.ava_bench.scenes.tabletop_truth import ItemSlot, TabletopQuestions, tabletop_truth
 
 CHECKUP_N, QUICK_N, FULL_N = 36, 4, 1600
 """Test items a task; the paper has 1,600 (orientation, spatial) to 7,000."""
@@ -264,7 +264,7 @@ def _table_items(
             for index, slot in _turns(capacities, design.items(task, split)):
                 number = numbers[index]
                 source = _source("table", number, images[number], split, options.seed, slot)
-                turns.append(Turn(truths[number], slot, source))
+                turns.append(ItemSlot(truths[number], slot, source))
             yield from questions.make_items(turns, stream(SUITE, VERSION, options.seed, "asked", split, task))
 
 

@@ -64,7 +64,7 @@ class Shelf:
 
 
 @dataclass(frozen=True)
-class Record:
+class ReleasedRecord:
     """One released record. `location` is its file and row; `name` its id; `question` and `answer` its two turns.
 
     `file` is the image, or with `row` at 0 or more the Parquet file that holds it there. `wrong` is why there are no
@@ -125,12 +125,12 @@ def _missing(base: Path, paths: Sequence[Path]) -> Iterator[str]:
         yield f"{paths[0].parent.relative_to(base)}/{stem}-{number:05d}-of-{count:05d}.parquet: missing"
 
 
-def read_shelf(base: Path, shelf: Shelf, problems: list[str]) -> list[Record]:
+def read_shelf(base: Path, shelf: Shelf, problems: list[str]) -> list[ReleasedRecord]:
     """Every record, in order, without its image. What is wrong with the files goes to `problems`."""
     return _read_json(base, shelf, problems) if shelf.is_json else _read_parquet(base, shelf, problems)
 
 
-def _read_json(base: Path, shelf: Shelf, problems: list[str]) -> list[Record]:
+def _read_json(base: Path, shelf: Shelf, problems: list[str]) -> list[ReleasedRecord]:
     path = shelf.paths[0]
     name = str(path.relative_to(base))
     try:
@@ -166,8 +166,8 @@ def _image(base: Path, split: Split, image: object) -> Path:
     return path
 
 
-def _read_parquet(base: Path, shelf: Shelf, problems: list[str]) -> list[Record]:
-    records = list[Record]()
+def _read_parquet(base: Path, shelf: Shelf, problems: list[str]) -> list[ReleasedRecord]:
+    records = list[ReleasedRecord]()
     for path in shelf.paths:
         name, number = str(path.relative_to(base)), 0
         try:
@@ -187,7 +187,9 @@ def _read_parquet(base: Path, shelf: Shelf, problems: list[str]) -> list[Record]
     return records
 
 
-def _record(shelf: Shelf, location: str, number: int, fields: Mapping[str, Any], file: Path, row: int = -1) -> Record:
+def _record(
+    shelf: Shelf, location: str, number: int, fields: Mapping[str, Any], file: Path, row: int = -1
+) -> ReleasedRecord:
     name = fields.get("id")
     record_id = f"{released_form(shelf.task).folder}_{number:08d}" if name in (None, "") else str(name)
     source = next((str(fields[key]) for key in SOURCES if fields.get(key)), "AVA-Bench")
@@ -196,7 +198,7 @@ def _record(shelf: Shelf, location: str, number: int, fields: Mapping[str, Any],
         wrong = ""
     except ValueError as error:
         question, answer, wrong = "", "", str(error)
-    return Record(location, shelf.task, shelf.split, record_id, question, answer, source, file, row, wrong)
+    return ReleasedRecord(location, shelf.task, shelf.split, record_id, question, answer, source, file, row, wrong)
 
 
 def _turns(conversations: object) -> tuple[str, str]:
@@ -211,13 +213,13 @@ def _turns(conversations: object) -> tuple[str, str]:
     return turns[0].value, turns[1].value
 
 
-def used_twice(records: Sequence[Record]) -> set[tuple[str, Split, str]]:
+def used_twice(records: Sequence[ReleasedRecord]) -> set[tuple[str, Split, str]]:
     """(task, split, id) of ids that several records have: images of the tree are named after them."""
     counts = Counter((record.task, record.split, record.name) for record in records)
     return {key for key, count in counts.items() if count > 1}
 
 
-def images(records: Sequence[Record], problems: list[str]) -> Iterator[tuple[int, bytes, str, tuple[int, int]]]:
+def images(records: Sequence[ReleasedRecord], problems: list[str]) -> Iterator[tuple[int, bytes, str, tuple[int, int]]]:
     """(index in `records`, bytes, format, (width, height) in pixels) of each image, a few in memory at a time.
 
     What is missing or cannot be decoded goes to `problems`.
@@ -229,7 +231,7 @@ def images(records: Sequence[Record], problems: list[str]) -> Iterator[tuple[int
             problems.append(f"{records[index].location}: image: not a whole, readable image ({error})")
 
 
-def _raw(records: Sequence[Record], problems: list[str]) -> Iterator[tuple[int, bytes]]:
+def _raw(records: Sequence[ReleasedRecord], problems: list[str]) -> Iterator[tuple[int, bytes]]:
     in_tables: dict[Path, dict[int, int]] = {}
     for index, record in enumerate(records):
         if record.row >= 0:

@@ -31,7 +31,7 @@ from snellen.suites.ava_bench.free_answer_chance import with_chance
 from snellen.suites.ava_bench.items import BOX_SIZES, SUITE, VERSION, area_share, range_name
 from snellen.suites.ava_bench.released.answers import LeftOut, ReleasedQuestion, read_record, stored_box
 from snellen.suites.ava_bench.released.files import (
-    Record,
+    ReleasedRecord,
     Shelf,
     base_of,
     count_rows,
@@ -51,7 +51,7 @@ TRAIN = 4
 FIRST_TOLD = 3
 """Examples of each reason why records were left out."""
 
-ReadRecord = tuple[str, Record, ReleasedQuestion]
+ReadRecord = tuple[str, ReleasedRecord, ReleasedQuestion]
 """A record with its handle and what it says."""
 LeftOutRecords = dict[tuple[str, str], list[str]]
 """Where records of a (task, reason) lie that were left out, and what they say."""
@@ -146,7 +146,7 @@ def _shelves(options: BuildOptions, base: Path) -> list[Shelf]:
     return sorted(shelves, key=lambda shelf: released_tasks().index(shelf.task))
 
 
-def _none_in(shelves: Sequence[Shelf], records: Sequence[Record], problems: Sequence[str]) -> Iterator[str]:
+def _none_in(shelves: Sequence[Shelf], records: Sequence[ReleasedRecord], problems: Sequence[str]) -> Iterator[str]:
     """Files without a single record, unless they are among the problems already."""
     with_records = {(record.task, record.split) for record in records}
     for shelf in shelves:
@@ -165,7 +165,7 @@ def _fingerprint(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _read_records(records: Sequence[Record], left_out: LeftOutRecords) -> Iterator[ReadRecord]:
+def _read_records(records: Sequence[ReleasedRecord], left_out: LeftOutRecords) -> Iterator[ReadRecord]:
     """The records that can be read, each with a handle: a number in a drawn order, which tells no position."""
     twice = used_twice(records)
     for task in dict.fromkeys(record.task for record in records):
@@ -178,7 +178,7 @@ def _read_records(records: Sequence[Record], left_out: LeftOutRecords) -> Iterat
                 _leave(left_out, record, why)
 
 
-def _read_question(record: Record, twice: set[tuple[str, Split, str]]) -> ReleasedQuestion:
+def _read_question(record: ReleasedRecord, twice: set[tuple[str, Split, str]]) -> ReleasedQuestion:
     if (record.task, record.split, record.name) in twice:
         raise LeftOut("the id is used twice, and images are named after ids", record.name)
     if record.wrong:
@@ -186,7 +186,7 @@ def _read_question(record: Record, twice: set[tuple[str, Split, str]]) -> Releas
     return read_record(record.task, record.question, record.answer)
 
 
-def _leave(left_out: LeftOutRecords, record: Record, why: LeftOut) -> None:
+def _leave(left_out: LeftOutRecords, record: ReleasedRecord, why: LeftOut) -> None:
     left_out.setdefault((record.task, why.reason), []).append(f"{record.location} ({why.detail[:80]!r})")
 
 
@@ -197,7 +197,7 @@ class _Splits:
     tested: frozenset[str]
     seed: int
 
-    def assign(self, record: Record, digest: str) -> Split:
+    def assign(self, record: ReleasedRecord, digest: str) -> Split:
         """Of tasks without test files an image's digest decides, so that all its records are on one side.
 
         Which tasks are built, and what else they hold, does not matter.
@@ -256,7 +256,7 @@ def _option(text: str) -> Option:
     return Option(text, text)  # shared: a hundred of them in each of many thousand items
 
 
-def _item(name: str, record: Record, question: ReleasedQuestion, image: Media, split_of: _Splits) -> Item:
+def _item(name: str, record: ReleasedRecord, question: ReleasedQuestion, image: Media, split_of: _Splits) -> Item:
     answer, factors, measures = question.answer, dict(question.factors), dict(question.measures)
     regions: dict[str, Any] = {}
     if ability_named(record.task).kind == "box":

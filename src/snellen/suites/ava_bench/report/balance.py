@@ -8,7 +8,7 @@ import pandas as pd
 
 from snellen.analysis.cells import DASH
 from snellen.analysis.section import ReportSection, Run
-from snellen.suites.ava_bench.balance import Balance, balances
+from snellen.suites.ava_bench.balance import FactorBalance, balances
 
 
 def sections(run: Run) -> Iterator[ReportSection]:
@@ -41,7 +41,7 @@ def _count_range(counts: Mapping[str, int], levels: Sequence[str]) -> str:
     return f"{min(by_level)} to {max(by_level)}" if sum(by_level) else DASH
 
 
-def _same_levels(balance: Balance) -> str:
+def _same_levels(balance: FactorBalance) -> str:
     if not balance.both:
         return DASH
     lone = [f"{len(levels)} only in {split}" for split in ("train", "test") if (levels := balance.only_in(split))]

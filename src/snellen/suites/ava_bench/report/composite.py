@@ -14,7 +14,7 @@ import pandas as pd
 
 from snellen.analysis.cells import DASH, column_head, decimal_interval, listing, metric_cell, number, points
 from snellen.analysis.plots import MAX_SERIES
-from snellen.analysis.rankings import Agreement, agreement
+from snellen.analysis.rankings import RankAgreement, agreement
 from snellen.analysis.run_view import (
     arms_with_all,
     examined,
@@ -146,7 +146,7 @@ def without_boxes(run: Run, pairs: Sequence[Pair]) -> ReportSection:
     )
 
 
-def agreement_cells(alike: Agreement) -> tuple[str, str]:
+def agreement_cells(alike: RankAgreement) -> tuple[str, str]:
     """Tau-b and rho with their intervals."""
     return decimal_interval(*alike.tau, 2), decimal_interval(*alike.rho, 2)
 

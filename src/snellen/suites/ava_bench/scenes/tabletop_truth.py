@@ -85,7 +85,7 @@ def tabletop_truth(table: Table, pixels: NDArray[np.uint8]) -> TabletopTruth:
     return TabletopTruth(table, tuple(solids), pixels)
 
 
-class Turn(NamedTuple):
+class ItemSlot(NamedTuple):
     """An item to be: a table, which of its slots, and where the item comes from."""
 
     table: TabletopTruth
@@ -101,7 +101,7 @@ def _every_slot(table: TabletopTruth) -> int:
 class TabletopQuestions:
     """How an ability asks about the tables of one split: an item a turn, and how many turns a table can serve."""
 
-    make_items: Callable[[Sequence[Turn], np.random.Generator], Iterator[Item]]
+    make_items: Callable[[Sequence[ItemSlot], np.random.Generator], Iterator[Item]]
     capacity: Callable[[TabletopTruth], int] = _every_slot
 
 
@@ -110,7 +110,7 @@ def asked_by_slot(
 ) -> TabletopQuestions:
     """Questions that are settled by the table and the slot."""
 
-    def make_items(turns: Sequence[Turn], rng: np.random.Generator) -> Iterator[Item]:
+    def make_items(turns: Sequence[ItemSlot], rng: np.random.Generator) -> Iterator[Item]:
         for turn in turns:
             yield make_item(turn.table, turn.slot, turn.source, rng)
 
@@ -119,7 +119,7 @@ def asked_by_slot(
 
 def evenly_chosen(
     task: str,
-    turns: Sequence[Turn],
+    turns: Sequence[ItemSlot],
     find_candidates: Callable[[TabletopTruth], Sequence[tuple[T, Mapping[str, Hashable]]]],
     sizes: Mapping[str, int],
     rng: np.random.Generator,

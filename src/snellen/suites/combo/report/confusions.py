@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from snellen.analysis.run_view import Arm, examined_rows, ordered_levels
+from snellen.analysis.run_view import ReportArm, examined_rows, ordered_levels
 from snellen.analysis.section import ReportSection
 from snellen.core.storage.itemset import ItemSet
 from snellen.suites.combo.questions import perception
@@ -44,7 +44,7 @@ def confusions(items: ItemSet, scores: pd.DataFrame) -> Iterator[ReportSection]:
 def _examined_arms(part: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
     """(name, rows) of each arm: examined subjects; simulated ones where there are no others."""
     for (subject, condition), rows in examined_rows(part).groupby(["subject", "condition"], sort=False):
-        yield figures.arm_label(Arm(str(subject), str(condition))), rows
+        yield figures.arm_label(ReportArm(str(subject), str(condition))), rows
 
 
 def _answers_in_order(dimension: str, part: pd.DataFrame) -> list[str]:

@@ -23,7 +23,7 @@ from snellen.analysis.plots import (
     side_by_side,
     without_middle,
 )
-from snellen.analysis.run_view import Arm, arm_name, examined
+from snellen.analysis.run_view import ReportArm, arm_name, examined
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,7 +34,7 @@ SMALL_TYPE: dict[Any, Any] = {"font.size": 9, "axes.titlesize": 9.5, "text.parse
 """Panels of this suite are small. Names are other people's, and no formulas."""
 
 
-def arm_label(arm: Arm) -> str:
+def arm_label(arm: ReportArm) -> str:
     """How an arm is called in a figure, cut to a sane length."""
     return without_middle(arm_name(*arm), 60)
 
@@ -48,7 +48,7 @@ def _small_type() -> Iterator[None]:
 
 
 @_small_type()
-def by_difficulty(arm_rows: Sequence[tuple[Arm, Sequence[Any]]], levels: Sequence[str]) -> Figure:
+def by_difficulty(arm_rows: Sequence[tuple[ReportArm, Sequence[Any]]], levels: Sequence[str]) -> Figure:
     """Accuracy with interval by level, one line an arm, chance as a line across.
 
     `arm_rows` are arms with a row of results (or None) a level; those of simulated subjects are drawn only where there
@@ -72,7 +72,7 @@ def by_difficulty(arm_rows: Sequence[tuple[Arm, Sequence[Any]]], levels: Sequenc
 
 
 @_small_type()
-def before_after(scores_by_arm: Sequence[tuple[Arm, str, float, float]]) -> Figure:
+def before_after(scores_by_arm: Sequence[tuple[ReportArm, str, float, float]]) -> Figure:
     """Accuracy without (hollow) and with solved examples (full), one panel a question, one row a subject.
 
     `scores_by_arm` are arm, question, and accuracy before and after.

@@ -16,7 +16,7 @@ import pandas as pd
 from snellen.analysis.cells import DASH, chance_range, percent, points, result_cell, share_cell
 from snellen.analysis.people import is_study
 from snellen.analysis.run_view import (
-    Arm,
+    ReportArm,
     ResponseKey,
     arm_cards,
     response_key,
@@ -131,7 +131,7 @@ def figure_6(run: Run) -> Iterator[ReportSection]:
             if compared is None:
                 continue
             before, after, gap = compared
-            gains.append((Arm(plain.subject, plain.condition), QUESTION_NAMES[question], before, after))
+            gains.append((ReportArm(plain.subject, plain.condition), QUESTION_NAMES[question], before, after))
             shares = percent(before, gap.n), percent(after, gap.n)
             difference = points(gap.difference, gap.low, gap.high)
             lines.append([plain.subject, plain.condition, QUESTION_NAMES[question], gap.n, *shares, difference])
@@ -279,12 +279,12 @@ class _Answer(NamedTuple):
     perceived: bool
 
 
-def _answers_by_perception(run: Run, described: Sequence[DescribedImage]) -> dict[Arm, list[_Answer]]:
+def _answers_by_perception(run: Run, described: Sequence[DescribedImage]) -> dict[ReportArm, list[_Answer]]:
     by_response: dict[ResponseKey, list[DescribedImage]] = {}
     for image in described:
         key = image.subject, image.condition, image.repeat, image.item_id
         by_response.setdefault(key, []).append(image)
-    answers: dict[Arm, list[_Answer]] = {}
+    answers: dict[ReportArm, list[_Answer]] = {}
     scores = score_rows(run, categories.TASK, "accuracy").dropna(subset="value")
     for key, score, cluster in zip(response_keys(scores), scores["value"], scores["cluster_id"], strict=True):
         subject, condition, _, item_id = key
@@ -293,15 +293,15 @@ def _answers_by_perception(run: Run, described: Sequence[DescribedImage]) -> dic
         if images and len(images) == sum(1 for _ in item.media()):
             dimensions = deciding_dimensions(item)
             perceived = all(image.is_right(dimensions) for image in images)
-            answers.setdefault(Arm(subject, condition), []).append(_Answer(float(score), str(cluster), perceived))
+            answers.setdefault(ReportArm(subject, condition), []).append(_Answer(float(score), str(cluster), perceived))
     return answers
 
 
 def perceived_dimensions(described: Sequence[DescribedImage]) -> ReportSection:
     """How often each dimension of a described image is said as it is."""
-    by_arm: dict[Arm, list[DescribedImage]] = {}
+    by_arm: dict[ReportArm, list[DescribedImage]] = {}
     for image in described:
-        by_arm.setdefault(Arm(image.subject, image.condition), []).append(image)
+        by_arm.setdefault(ReportArm(image.subject, image.condition), []).append(image)
     lines = []
     for arm, images in by_arm.items():
         clusters = [image.cluster_id for image in images]

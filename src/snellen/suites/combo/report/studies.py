@@ -27,7 +27,7 @@ Side = Literal["first", "second"]
 """One of the two pairs of categories in a comparison."""
 
 
-class Printed(BaseModel):
+class PrintedStudy(BaseModel):
     """A number that the paper prints about a study."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -50,7 +50,7 @@ class Study(BaseModel):
     dropped: list[Literal["best", "worst"]] = []
     dropped_by: str = ""
     reports: str
-    printed: list[Printed] = []
+    printed: list[PrintedStudy] = []
     source: str
     notes: list[str] = []
 
@@ -101,7 +101,7 @@ def accuracy_by_type(scores: pd.DataFrame) -> dict[str, float]:
 
 
 @dataclass(frozen=True)
-class Agreement:
+class DifficultyAgreement:
     """How far people and the distance call the same pairs harder, over `comparisons` with `ties` and `votes`.
 
     `by_majority` is the share of comparisons whose majority agrees, a tie counting half; `by_vote` that of all votes.
@@ -119,7 +119,7 @@ class Agreement:
     votes: int
 
 
-def agreement(harder: Sequence[Side], sides: Mapping[str, Sequence[Side | None]]) -> Agreement:
+def agreement(harder: Sequence[Side], sides: Mapping[str, Sequence[Side | None]]) -> DifficultyAgreement:
     """Agreement of people's votes with the side of each comparison that the distance calls harder.
 
     `sides` lead from a participant to one vote a comparison, in order, None where there is none. Comparisons that
@@ -144,7 +144,7 @@ def agreement(harder: Sequence[Side], sides: Mapping[str, Sequence[Side | None]]
     clusters, people = np.nonzero(signs)
     agrees = (signs[clusters, people] > 0).astype(np.float64)
     vote_low, vote_high, _ = crossed_interval(agrees, people, clusters, "mean", (0.0, 1.0), rng)
-    return Agreement(
+    return DifficultyAgreement(
         float(majorities.mean()),
         *_majority_interval(signs, rng),
         float(agrees.mean()),

@@ -9,7 +9,7 @@ import pandas as pd
 
 from snellen.analysis.cells import percent_interval
 from snellen.analysis.people import is_study, people_interval
-from snellen.analysis.run_view import Arm, main_metric, score_rows
+from snellen.analysis.run_view import ReportArm, main_metric, score_rows
 from snellen.analysis.section import Run
 from snellen.suites.combo.questions import alignment
 from snellen.suites.combo.report.studies import without_best_and_worst
@@ -18,7 +18,7 @@ MIN_PEOPLE = 3
 TASKS = (alignment.IMG2TEXT, alignment.TEXT2IMG)
 
 
-class Share(NamedTuple):
+class AnswerShare(NamedTuple):
     """A share with its interval, of `n` answers."""
 
     value: float
@@ -35,7 +35,7 @@ def mean_of_two(first: Any, second: Any) -> str:
     return percent_interval(mean, low, high, first.n + second.n)
 
 
-def trimmed_line(run: Run, arm: Arm) -> list[list[str]]:
+def trimmed_line(run: Run, arm: ReportArm) -> list[list[str]]:
     """The line of Table 3 for a study of people without those of the highest and the lowest total over both tasks.
 
     None for other subjects, for fewer than three people, and where a task was not asked.
@@ -56,7 +56,7 @@ def trimmed_line(run: Run, arm: Arm) -> list[list[str]]:
     return [[name, arm.condition, *(percent_interval(*share) for share in shares), mean_of_two(*shares)]]
 
 
-def _share(run: Run, rows: pd.DataFrame, task: str, arm: Arm) -> Share:
+def _share(run: Run, rows: pd.DataFrame, task: str, arm: ReportArm) -> AnswerShare:
     units = rows.rename(columns={"cluster_id": "cluster", "subject": "person"})
     low, high, _ = people_interval(units, main_metric(run, task), "trimmed", *arm, task)
-    return Share(float(rows["value"].mean()), low, high, len(rows))
+    return AnswerShare(float(rows["value"].mean()), low, high, len(rows))

@@ -11,7 +11,7 @@ from snellen.suites.vfm_bench.items import LEVELS
 from snellen.suites.vfm_bench.published import TABLE_7, TABLE_8
 
 
-class Counts(NamedTuple):
+class EpisodeCounts(NamedTuple):
     """Queries, tasks, classes over all tasks, and the mean number of classes a query has."""
 
     queries: int
@@ -24,11 +24,11 @@ class Counts(NamedTuple):
         return f"{total}, {self.mean_classes:.2f} classes a query"
 
 
-def count(items: Sequence[Item]) -> Counts:
+def count(items: Sequence[Item]) -> EpisodeCounts:
     """The counts of some items, at least one."""
     classes = {(item.factors["concept_task"], option.text) for item in items for option in item.options}
     mean_classes = sum(len(item.options) for item in items) / len(items)
-    return Counts(len(items), len({item.factors["concept_task"] for item in items}), len(classes), mean_classes)
+    return EpisodeCounts(len(items), len({item.factors["concept_task"] for item in items}), len(classes), mean_classes)
 
 
 def count_lines(items: Sequence[Item]) -> list[str]:
@@ -36,7 +36,7 @@ def count_lines(items: Sequence[Item]) -> list[str]:
     notes = []
     for name, row in TABLE_8.items():
         of_industry = [item for item in items if item.factors["industry"] == name]
-        paper = Counts(row.samples, row.tasks, row.concepts, row.average)
+        paper = EpisodeCounts(row.samples, row.tasks, row.concepts, row.average)
         notes.append(f"{name}: {count(of_industry) if of_industry else 'none'} (Table 8: {paper})")
     for level in LEVELS:
         of_level = [item for item in items if item.factors["concept_level"] == level]
@@ -48,7 +48,8 @@ def count_lines(items: Sequence[Item]) -> list[str]:
         of_source = [item for item in items if item.factors["source"] == source]
         rows = [row for row in TABLE_7 if _letters(row.name) == _letters(source)]
         paper_rows = "; ".join(
-            f"{row.industry}, {row.level}: {Counts(row.samples, row.objects, row.classes, row.average)}" for row in rows
+            f"{row.industry}, {row.level}: {EpisodeCounts(row.samples, row.objects, row.classes, row.average)}"
+            for row in rows
         )
         first = of_source[0].factors
         notes.append(

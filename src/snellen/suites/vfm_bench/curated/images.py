@@ -22,7 +22,7 @@ from snellen.datasets import DATASETS
 from snellen.datasets.declarations.nature import OPEN
 from snellen.datasets.hub_tables import reading_order
 from snellen.datasets.sample import Sample
-from snellen.suites.vfm_bench.curated.datasets import ROW_OF_DATASET, Industry, Level, TableRow
+from snellen.suites.vfm_bench.curated.datasets import ROW_OF_DATASET, DatasetRow, Industry, Level
 from snellen.suites.vfm_bench.items import SHOTS, STREAMS, SUITE
 
 MIN_IMAGES, MIN_CLASSES = SHOTS + 1, 2
@@ -190,7 +190,7 @@ def read_tasks(
     ledger: Ledger,
     workers: int = 1,
     tick: Callable[[int], None] = lambda count: None,
-    row_of_source: Mapping[str, TableRow] = ROW_OF_DATASET,
+    row_of_source: Mapping[str, DatasetRow] = ROW_OF_DATASET,
 ) -> list[ConceptTask]:
     """Read and keep every image, `READ_AHEAD` at a time; `tick` is told how many they were.
 

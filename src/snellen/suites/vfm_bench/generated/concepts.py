@@ -50,7 +50,7 @@ HEIGHTS: Mapping[str, str] = {"low": "from low down", "high": "from high up"}
 
 
 @dataclass(frozen=True)
-class Family:
+class ConceptFamily:
     """A way to divide images: by `dimensions`, among those that have the values `within`.
 
     `scene` is what the instruction calls the task. `name` and `tells` give a class, as dimension -> value, its name and
@@ -147,10 +147,10 @@ def _joint(appearance: Appearance) -> str:
     return f"{_part_shape(appearance)} on {point} of a {SHAPE_NAMES[appearance['shape/primary']]}"
 
 
-def _contact(shape: str) -> Family:
+def _contact(shape: str) -> ConceptFamily:
     """Where on a primary solid of this shape the part is fixed."""
     body = SHAPE_NAMES[shape]
-    return Family(
+    return ConceptFamily(
         level="detail",
         handle=f"contact-{shape}",
         scene=f"telling by where on the {body} the smaller solid is fixed",
@@ -164,8 +164,8 @@ def _contact(shape: str) -> Family:
     )
 
 
-FAMILIES: tuple[Family, ...] = (
-    Family(
+FAMILIES: tuple[ConceptFamily, ...] = (
+    ConceptFamily(
         level="object",
         handle="joint",
         scene="telling objects apart by the two solids they are made of and how these are joined",
@@ -174,7 +174,7 @@ FAMILIES: tuple[Family, ...] = (
         name=_joint,
         tells=lambda appearance: f"the object is a smaller {_joint(appearance)}",
     ),
-    Family(
+    ConceptFamily(
         level="detail",
         handle="part",
         scene="telling by the size and the colour of the smaller solid of the object (glass and wood count as colours)",
@@ -186,7 +186,7 @@ FAMILIES: tuple[Family, ...] = (
         ),
         alike=COLOURED,
     ),
-    Family(
+    ConceptFamily(
         level="detail",
         handle="part-stuff",
         scene="telling by the colour of the smaller solid of the object (glass and wood count as colours)",
@@ -196,7 +196,7 @@ FAMILIES: tuple[Family, ...] = (
         tells=lambda appearance: f"the smaller solid of the object is {_made_of(appearance)}",
         alike=COLOURED,
     ),
-    Family(
+    ConceptFamily(
         level="detail",
         handle="part-shape",
         scene="telling by the shape of the smaller solid of the object",
@@ -206,7 +206,7 @@ FAMILIES: tuple[Family, ...] = (
         tells=lambda appearance: f"the smaller solid of the object is a {SHAPE_NAMES[appearance['shape/secondary']]}",
     ),
     *(_contact(shape) for shape in SHAPES if len(ANCHORS[shape]) > 1),
-    Family(
+    ConceptFamily(
         level="pattern",
         handle="motif",
         scene="telling by the pattern of little balls beside the object",
@@ -218,7 +218,7 @@ FAMILIES: tuple[Family, ...] = (
             f"{BEATS[appearance['colour/motif']]}"
         ),
     ),
-    Family(
+    ConceptFamily(
         level="pattern",
         handle="arrangement",
         scene="telling by how the little balls beside the object are arranged",
@@ -229,7 +229,7 @@ FAMILIES: tuple[Family, ...] = (
             f"the little balls beside the object form a {ARRANGEMENTS[appearance['arrangement/motif']]}"
         ),
     ),
-    Family(
+    ConceptFamily(
         level="pattern",
         handle="surface",
         scene="telling by the surface of the larger solid of the object",
@@ -238,7 +238,7 @@ FAMILIES: tuple[Family, ...] = (
         name=lambda appearance: f"{appearance['material/primary']} surface",
         tells=lambda appearance: f"the larger solid of the object has a surface of {appearance['material/primary']}",
     ),
-    Family(
+    ConceptFamily(
         level="style",
         handle="light",
         scene="telling by the light in which the image is taken",
@@ -249,7 +249,7 @@ FAMILIES: tuple[Family, ...] = (
             f"everything stands in {TINTS[appearance['tint']]} light {LIGHTS[appearance['light']]}"
         ),
     ),
-    Family(
+    ConceptFamily(
         level="style",
         handle="camera",
         scene="telling by how the camera is held",
@@ -260,7 +260,7 @@ FAMILIES: tuple[Family, ...] = (
             f"the view is {HEIGHTS[appearance['height']]} and upright things stand {_stand(appearance['tilt'])}"
         ),
     ),
-    Family(
+    ConceptFamily(
         level="style",
         handle="floor",
         scene="telling by the floor and by how upright things stand in the image",

@@ -30,7 +30,7 @@ from snellen.stimuli.scenes import Appearance as Surface
 from snellen.stimuli.scenes.composites import joints
 from snellen.stimuli.scenes.model import COLOURED, Material
 from snellen.suites.vfm_bench.generated import block_images, concepts
-from snellen.suites.vfm_bench.generated.concepts import FAMILIES, Family, Values
+from snellen.suites.vfm_bench.generated.concepts import FAMILIES, ConceptFamily, Values
 from snellen.suites.vfm_bench.items import (
     GENERATED,
     LEVELS,
@@ -64,7 +64,7 @@ class EpisodePlan:
     Images go by number; `demos` are five of each class.
     """
 
-    family: Family
+    family: ConceptFamily
     classes: tuple[Values, ...]
     truth: int
     query: int
@@ -187,7 +187,7 @@ def _way_counts(turn: int, n: int, seed: int) -> Sequence[int]:
     return [lowest + int(k) for k in stream(SUITE, STREAMS, seed, "ways", turn).permutation(highest - lowest + 1)]
 
 
-def classes_of(family: Family, appearances: Sequence[Mapping[str, str]]) -> dict[Values, tuple[int, ...]]:
+def classes_of(family: ConceptFamily, appearances: Sequence[Mapping[str, str]]) -> dict[Values, tuple[int, ...]]:
     """The classes of a family that enough images belong to, with the numbers of these images."""
     numbers_by_class: dict[Values, list[int]] = {}
     for number, appearance in enumerate(appearances):
@@ -209,7 +209,7 @@ def _family(
     unasked: set[int],
     used: Counter[str],
     rng: np.random.Generator,
-) -> Family:
+) -> ConceptFamily:
     """Of the families of the level with classes enough and something left to ask, one of those asked about least."""
     open_families = [
         family for family in FAMILIES if family.level == level and _with_unasked(classes[family.handle], unasked)
@@ -226,7 +226,7 @@ def _with_unasked(classes: Classes, unasked: set[int]) -> list[Values]:
 
 
 def _draw_episode(
-    family: Family, way_count: int, classes: Classes, unasked: set[int], rng: np.random.Generator
+    family: ConceptFamily, way_count: int, classes: Classes, unasked: set[int], rng: np.random.Generator
 ) -> EpisodePlan:
     """An episode in `way_count` classes, or in as many as the family has, about an image that is `unasked`."""
     truth = _any(_with_unasked(classes, unasked), rng)

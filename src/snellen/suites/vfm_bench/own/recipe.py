@@ -32,7 +32,7 @@ from snellen.datasets.inventory import Note
 from snellen.datasets.own_images import OWN, read_own_images
 from snellen.datasets.sample import Sample
 from snellen.suites.vfm_bench.curated import images
-from snellen.suites.vfm_bench.curated.datasets import TableRow
+from snellen.suites.vfm_bench.curated.datasets import DatasetRow
 from snellen.suites.vfm_bench.curated.episodes import QueryIndex, draw_episode
 from snellen.suites.vfm_bench.curated.images import MIN_CLASSES, MIN_IMAGES, UNIT, ConceptTask
 from snellen.suites.vfm_bench.items import LEVELS, STREAMS, SUITE, TASK, Level, episode_item
@@ -102,7 +102,7 @@ class Own:
     def _read(self, options: BuildOptions, media: MediaFolder, ledger: Ledger) -> tuple[list[ConceptTask], list[str]]:
         """The classes that compete, and what is to be said of how their images look."""
         draws = group_classes(_draw(options, ledger), options.seed)
-        row = TableRow(OWN_INDUSTRY, cast(Level, options.setting("level", self.settings)), 0)
+        row = DatasetRow(OWN_INDUSTRY, cast(Level, options.setting("level", self.settings)), 0)
         with Progress("reading", unit="images", visible=options.show_progress) as progress:
             progress.expect(sum(len(draw.samples) for classes in draws.values() for draw in classes.values()))
             tasks = images.read_tasks(draws, media, ledger, options.workers, progress.advance, {OWN: row})

@@ -66,7 +66,7 @@ class _Line(_Fields):
 
 
 @dataclass(frozen=True)
-class Shot:
+class ReleasedDemo:
     """One released demo: its image and its caption, which is often empty."""
 
     path: Path
@@ -74,7 +74,7 @@ class Shot:
 
 
 @dataclass(frozen=True)
-class Record:
+class QueryRecord:
     """One released query. `location` is its file and line; `demos` has a key a class, or is empty.
 
     `object` and `scene` are the object of its path and the task of its instruction. `mask` shows where the deciding
@@ -92,7 +92,7 @@ class Record:
     label: str
     names: tuple[str, ...]
     instructions: Mapping[str, str]
-    demos: Mapping[str, tuple[Shot, ...]] = field(default_factory=dict)
+    demos: Mapping[str, tuple[ReleasedDemo, ...]] = field(default_factory=dict)
     mask: Path | None = None
     masked: tuple[Path, ...] = ()
     missing_copies: int = 0
@@ -132,12 +132,12 @@ class Tree:
         return PurePosixPath(*parts[[*behind[-1:], *industry, len(parts) - 1][0] :])
 
 
-def read_records(root: Path, problems: list[str]) -> tuple[list[Record], int]:
+def read_records(root: Path, problems: list[str]) -> tuple[list[QueryRecord], int]:
     """Every record of test.jsonl in order, and how many lines were no queries. What is wrong goes to `problems`.
 
     Objects without `query_info` are no queries: the pipeline writes an empty one first, and sums of its own last.
     """
-    tree, records, others = Tree(root), list[Record](), 0
+    tree, records, others = Tree(root), list[QueryRecord](), 0
     for location, fields in read_json_lines(root / FILE, FILE, problems):
         if isinstance(fields, dict) and "query_info" not in fields:
             others += bool(fields)
@@ -149,7 +149,7 @@ def read_records(root: Path, problems: list[str]) -> tuple[list[Record], int]:
     return records, others
 
 
-def _record(tree: Tree, location: str, fields: Any) -> Record:
+def _record(tree: Tree, location: str, fields: Any) -> QueryRecord:
     """The record a line makes. Raises ValueError, whose text says all that is wrong with it."""
     line = validate_line(_Line, fields)
     data, query = line.data_info, line.query_info
@@ -163,7 +163,7 @@ def _record(tree: Tree, location: str, fields: Any) -> Record:
         raise ValueError("; ".join(wrong))
     masked = [tree.find(query.masked_path[name]) for name in MASKED if name in query.masked_path]
     imaged = _object(tree.tail(query.img_path))
-    return Record(
+    return QueryRecord(
         location=location,
         name=str(data.id),
         industry=data.industry,
@@ -227,7 +227,7 @@ def _demos(
     tree: Tree,
     missing: list[str],
     wrong: list[str],
-) -> dict[str, tuple[Shot, ...]]:
+) -> dict[str, tuple[ReleasedDemo, ...]]:
     """The demos of each class in the order of the candidates; none where the record has none at all."""
     if demo_info is None:
         return {}
@@ -237,7 +237,7 @@ def _demos(
     demos = {}
     for name in names:
         shots = [(_image(tree, shot.shot_path, missing), shot.caption) for shot in demo_info[name][:SHOTS]]
-        demos[name] = tuple(Shot(path, caption) for path, caption in shots if path)
+        demos[name] = tuple(ReleasedDemo(path, caption) for path, caption in shots if path)
     return demos
 
 
@@ -261,7 +261,7 @@ def _object(tail: PurePosixPath) -> str:
     return tail.parts[2] if len(tail.parts) > 4 else "/".join(tail.parts[1:-2]) or tail.parts[0]
 
 
-def class_folder(record: Record, name: str) -> Path | None:
+def class_folder(record: QueryRecord, name: str) -> Path | None:
     """The folder of a class beside the one of the query, or None. The query's is named after its class."""
     for parent in list(record.query.parents)[:2]:
         if parent.name == record.label and (folder := parent.parent / name).is_dir():
@@ -289,7 +289,7 @@ def _masks(query: Path) -> Iterator[Path]:
         yield from (folder / f"{query.stem}{ending}" for ending in endings)
 
 
-def region_of(record: Record) -> tuple[tuple[int, int, int, int] | None, str]:
+def region_of(record: QueryRecord) -> tuple[tuple[int, int, int, int] | None, str]:
     """([x1, y1, x2, y2] of the deciding region in pixels of the query, what it was read from); None where unknown.
 
     From the mask; an empty one marks nothing. Else from what a copy with noise has changed: in the release its place

@@ -38,7 +38,7 @@ from snellen.suites.vfm_bench.published import QUERIES, TABLE_8, VOTERS
 from snellen.suites.vfm_bench.released.files import (
     ELEMENT,
     FILE,
-    Record,
+    QueryRecord,
     class_folder,
     head_of,
     images_in,
@@ -115,7 +115,7 @@ RELEASED = ReleasedRecipe(
 )
 
 
-def _unusual_counts(records: Sequence[Record]) -> list[str]:
+def _unusual_counts(records: Sequence[QueryRecord]) -> list[str]:
     """Numbers of queries other than the paper's."""
     counts = Counter(record.industry for record in records)
     unusual = [] if len(records) == QUERIES else [f"{len(records)} queries, the paper has {QUERIES}"]
@@ -139,7 +139,7 @@ class _ItemMaker:
     remarks: Counter[str] = field(default_factory=Counter)
     digests: dict[Path, str] = field(default_factory=dict)
 
-    def item(self, handle: str, record: Record) -> Item | None:
+    def item(self, handle: str, record: QueryRecord) -> Item | None:
         """The item of a record; None, and a problem, where an image cannot be read."""
         try:
             return self._item(handle, record)
@@ -147,7 +147,7 @@ class _ItemMaker:
             self.problems.append(f"{record.location}: {error}")
             return None
 
-    def _item(self, handle: str, record: Record) -> Item:
+    def _item(self, handle: str, record: QueryRecord) -> Item:
         box, marked_by = region_of(record)
         demos, drawn_count = self._demos(handle, record)
         detail = record.instructions.get("detail", "")
@@ -185,7 +185,7 @@ class _ItemMaker:
         images = tuple(self.media.add_file(path) for path, _ in demos)
         return EpisodeClass(name, images, tuple(caption for _, caption in demos), description)
 
-    def _demos(self, handle: str, record: Record) -> tuple[dict[str, list[tuple[Path, str]]], int]:
+    def _demos(self, handle: str, record: QueryRecord) -> tuple[dict[str, list[tuple[Path, str]]], int]:
         """(image and caption of each demo by class, how many were drawn): as many of every class, none of the query.
 
         A class with fewer demos than another would stand out, and the class of the query is the one that loses some.
@@ -219,7 +219,7 @@ class _ItemMaker:
             self.digests[path] = sha256(path.read_bytes())
         return self.digests[path]
 
-    def _remark(self, record: Record, item: Item, described: bool) -> None:
+    def _remark(self, record: QueryRecord, item: Item, described: bool) -> None:
         shots = len(item.support) // len(record.names)
         remarks = {
             "items have no demos and are asked without examples only": not shots,
@@ -236,7 +236,7 @@ class _ItemMaker:
         }
         self.remarks.update(text for text, applies in remarks.items() if applies)
 
-    def notes(self, records: Sequence[Record]) -> list[str]:
+    def notes(self, records: Sequence[QueryRecord]) -> list[str]:
         """What the card should say of the items of these records."""
         compact = sum(not record.demos for record in records)
         note = (
@@ -245,7 +245,7 @@ class _ItemMaker:
         return [*([note] if compact else []), *(f"{count} {text}" for text, count in self.remarks.items())]
 
 
-def _folder_images(record: Record, name: str, rng: np.random.Generator) -> list[tuple[Path, str]]:
+def _folder_images(record: QueryRecord, name: str, rng: np.random.Generator) -> list[tuple[Path, str]]:
     """All images of the folder of a class, without captions, in an order drawn."""
     folder = class_folder(record, name)
     paths = images_in(folder) if folder else []

@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 
 from snellen.analysis.cells import DASH, percent
-from snellen.analysis.run_view import Arm, examined
+from snellen.analysis.run_view import ReportArm, examined
 from snellen.analysis.section import ReportSection, Run
-from snellen.analysis.shot_curves import Interval, average, common, curve_of, gain_at, phi
+from snellen.analysis.shot_curves import DerivedInterval, average, common, curve_of, gain_at, phi
 from snellen.core.seeds import stream
 from snellen.scoring.uncertainty import Paired, paired_difference
 from snellen.suites.vfm_bench.items import SHOTS
@@ -27,7 +27,7 @@ from snellen.suites.vfm_bench.report.derived_cells import (
     write_shots,
 )
 from snellen.suites.vfm_bench.report.shot_series import (
-    Change,
+    AblationChange,
     SeriesBySetting,
     ShotSeries,
     accuracy_rows,
@@ -60,7 +60,7 @@ def split(series: ShotSeries) -> tuple[str, tuple[tuple[str, str], ...]]:
     return write_setting(changed), tuple(term for term in series.setting if term[0] not in MOVED)
 
 
-def change(original: ShotSeries, changed: ShotSeries, shot_counts: Sequence[int] = ALL_SHOTS) -> Change | None:
+def change(original: ShotSeries, changed: ShotSeries, shot_counts: Sequence[int] = ALL_SHOTS) -> AblationChange | None:
     """The change over those numbers of shots that both series have; None without any, or without a common item."""
     shots = tuple(k for k in shot_counts if k in original.shots and k in changed.shots)
     if not shots:
@@ -74,7 +74,7 @@ def change(original: ShotSeries, changed: ShotSeries, shot_counts: Sequence[int]
     key = (original.name, condition, *map(str, shots))
     gap = paired_difference(new, old, clusters.to_numpy(str), stream("vfm-bench", "change", *key))
     share = derived_interval(lambda curve, base: phi(curve, base, shots), [after, before], "phi", *key)
-    return Change(original, condition, shots, curve_of(before), curve_of(after), gap, share)
+    return AblationChange(original, condition, shots, curve_of(before), curve_of(after), gap, share)
 
 
 def _item_means(arm_scores: pd.DataFrame) -> NDArray[np.float64]:
@@ -83,7 +83,7 @@ def _item_means(arm_scores: pd.DataFrame) -> NDArray[np.float64]:
     return each.to_numpy(np.float64)
 
 
-def changes(series: SeriesBySetting, shots: Sequence[int] = ALL_SHOTS) -> list[Change]:
+def changes(series: SeriesBySetting, shots: Sequence[int] = ALL_SHOTS) -> list[AblationChange]:
     """Every series that changes something against the one that changes nothing and is shown alike otherwise."""
     compared = []
     for (subject, _), changed in series.items():
@@ -116,7 +116,7 @@ def causes(run: Run, originals: Sequence[ShotSeries], series: SeriesBySetting) -
         one_shot = _one_shot(line)
         if 0 not in line.shots or (one_shot is None and not any(helps)):
             continue
-        base = accuracy_cell(rows[Arm(line.subject, line.conditions[0])][""])
+        base = accuracy_cell(rows[ReportArm(line.subject, line.conditions[0])][""])
         gain = derived_cell(one_shot[2], NOTHING_RIGHT, "+") if one_shot else DASH
         cells.append([line.name, base, gain, *(_phi_cell(result, (0,)) for result in helps)])
         if one_shot is not None:
@@ -141,7 +141,7 @@ def causes(run: Run, originals: Sequence[ShotSeries], series: SeriesBySetting) -
     yield ReportSection(title, note, pd.DataFrame(cells, columns=names), figure, "table-4-causes")
 
 
-def _one_shot(series: ShotSeries) -> tuple[float, float, Interval] | None:
+def _one_shot(series: ShotSeries) -> tuple[float, float, DerivedInterval] | None:
     """(accuracy at none, at one shot, gain as a share of the former), on the items scored at both."""
     if not {0, 1} <= set(series.shots):
         return None
@@ -153,7 +153,7 @@ def _one_shot(series: ShotSeries) -> tuple[float, float, Interval] | None:
     return curve[0], curve[1], gain
 
 
-def _phi_cell(result: Change | None, shots: Sequence[int]) -> str:
+def _phi_cell(result: AblationChange | None, shots: Sequence[int]) -> str:
     """A change in percent, with the shots it is over where some are missing."""
     if result is None:
         return DASH
@@ -164,7 +164,7 @@ def _phi_cell(result: Change | None, shots: Sequence[int]) -> str:
 # Table 4, right half: strategies, over all shots
 
 
-def strategies(originals: Sequence[ShotSeries], all_changes: Sequence[Change]) -> Iterator[ReportSection]:
+def strategies(originals: Sequence[ShotSeries], all_changes: Sequence[AblationChange]) -> Iterator[ReportSection]:
     """What demos are used for: fabricated names, replicated demos, noise for the others (Figure 6)."""
     by_condition = {ABLATIONS[name].condition: name for name in STRATEGIES}
     results = {
@@ -204,7 +204,7 @@ def _average_cell(series: ShotSeries) -> str:
 # Every change
 
 
-def every_change(all_changes: Sequence[Change]) -> ReportSection:
+def every_change(all_changes: Sequence[AblationChange]) -> ReportSection:
     """Accuracy with and without each change that was run, over all shots that both have."""
     cells = []
     for result in all_changes:

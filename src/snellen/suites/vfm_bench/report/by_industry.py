@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from snellen.analysis.cells import DASH
-from snellen.analysis.run_view import Arm, examined, ordered_levels
+from snellen.analysis.run_view import ReportArm, examined, ordered_levels
 from snellen.analysis.section import ReportSection, Run
 from snellen.core.seeds import stream
 from snellen.suites.vfm_bench.items import INDUSTRIES, LEVELS
@@ -26,7 +26,7 @@ DRAWS = 2000
 
 
 @dataclass(frozen=True)
-class Spread:
+class LevelSpread:
     """How far levels of a factor lie apart, as fractions.
 
     `observed` is the standard deviation of their accuracies (divisor n - 1). `beyond` is what is left of it when the
@@ -39,7 +39,7 @@ class Spread:
     high: float
 
 
-def spread(tables: Sequence[pd.DataFrame], rng: np.random.Generator) -> Spread | None:
+def spread(tables: Sequence[pd.DataFrame], rng: np.random.Generator) -> LevelSpread | None:
     """The spread of several sets of scores (columns `value` and `cluster_id`), one a level; None with fewer than two.
 
     Whole clusters are drawn again within each level. A redrawn spread holds the noise twice, once of the data and once
@@ -52,14 +52,14 @@ def spread(tables: Sequence[pd.DataFrame], rng: np.random.Generator) -> Spread |
     observed = float(means.std(ddof=1))
     sizes = [part["cluster_id"].nunique() for part in tables]
     if min(sizes) < 2:
-        return Spread(observed, math.nan, math.nan, math.nan)
+        return LevelSpread(observed, math.nan, math.nan, math.nan)
     redrawn = np.stack([_redrawn(part, rng) for part in tables], axis=1)
     noise = float(redrawn.var(axis=0, ddof=1).mean())
     if noise < 1e-12:
-        return Spread(observed, observed, math.nan, math.nan)
+        return LevelSpread(observed, observed, math.nan, math.nan)
     low, high = np.quantile(redrawn.var(axis=1, ddof=1) - 2 * noise, (0.025, 0.975))
     beyond, low, high = (math.sqrt(max(0.0, square)) for square in (observed**2 - noise, float(low), float(high)))
-    return Spread(observed, beyond, low, high)
+    return LevelSpread(observed, beyond, low, high)
 
 
 def _redrawn(part: pd.DataFrame, rng: np.random.Generator) -> Floats:
@@ -104,10 +104,10 @@ def _table(run: Run, plain: Sequence[ShotSeries], factor: str, levels: Sequence[
     rows, table = accuracy_rows(run, factor), _Table([], [], [])
     for series in plain:
         at_max = _at_max_shots(series)
-        if at_max is None or Arm(series.subject, at_max[0]) not in rows:
+        if at_max is None or ReportArm(series.subject, at_max[0]) not in rows:
             continue
         condition, scores, shots = at_max
-        by_level = rows[Arm(series.subject, condition)]
+        by_level = rows[ReportArm(series.subject, condition)]
         table.cells.append([series.subject, str(shots), *(accuracy_cell(by_level.get(level)) for level in levels)])
         table.levels.append(figures.LevelRows(series.name, [_if_scored(by_level.get(level)) for level in levels]))
         level_of = [run.items.by_id[name].factors.get(factor, "") for name in scores["item_id"]]
@@ -152,7 +152,7 @@ def by_industry(run: Run, plain: Sequence[ShotSeries]) -> Iterator[ReportSection
     yield ReportSection("By industry (Figure 7)", note, frame, figure, "by-industry")
 
 
-def _spread_cells(between: Spread | None) -> list[str]:
+def _spread_cells(between: LevelSpread | None) -> list[str]:
     if between is None:
         return [DASH, DASH]
     observed = f"{100 * between.observed:.1f}"

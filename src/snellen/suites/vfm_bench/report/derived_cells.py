@@ -9,17 +9,19 @@ from typing import Any
 import pandas as pd
 
 from snellen.analysis.cells import DASH, percent, result_cell, with_interval
-from snellen.analysis.shot_curves import Curve, Interval, interval
+from snellen.analysis.shot_curves import Curve, DerivedInterval, interval
 from snellen.core.seeds import stream
 
 
-def derived_interval(statistic: Callable[..., float | None], arms: Sequence[pd.DataFrame], *key: str) -> Interval:
+def derived_interval(
+    statistic: Callable[..., float | None], arms: Sequence[pd.DataFrame], *key: str
+) -> DerivedInterval:
     """A derived number of one or several arms (see `shot_curves.interval`), its draws seeded by what it is about.
 
     Arms without any score give none: NaN over no items.
     """
     if any(arm.empty for arm in arms):
-        return Interval(math.nan, math.nan, math.nan, 0, 0, 0.0)
+        return DerivedInterval(math.nan, math.nan, math.nan, 0, 0, 0.0)
     return interval(statistic, arms, stream("vfm-bench", "pieces", *key))
 
 
@@ -47,7 +49,7 @@ def percent_interval(share: float, low: float, high: float, n: int, sign: str = 
     return with_interval(text, percent(low, n, sign), percent(high, n, sign))
 
 
-def derived_cell(derived: Interval, reason: str, sign: str = "") -> str:
+def derived_cell(derived: DerivedInterval, reason: str, sign: str = "") -> str:
     """A derived number in percent with its interval, or why there is none."""
     if math.isnan(derived.value):
         return reason if derived.items else "undefined: no common items"

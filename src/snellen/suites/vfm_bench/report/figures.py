@@ -28,17 +28,17 @@ from snellen.analysis.plots import (
     two_lines,
 )
 from snellen.analysis.run_view import examined
-from snellen.analysis.shot_curves import Interval
+from snellen.analysis.shot_curves import DerivedInterval
 from snellen.core.item import Media
 from snellen.core.storage.media import MediaFolder
-from snellen.suites.vfm_bench.report.shot_series import Change, ShotGains
+from snellen.suites.vfm_bench.report.shot_series import AblationChange, ShotGains
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 THUMB_PX = 180
-Bar: TypeAlias = tuple[str, str, float, float, Interval]
+Bar: TypeAlias = tuple[str, str, float, float, DerivedInterval]
 """Subject, change, accuracy before and after, and the change as a share of the former."""
 
 
@@ -104,7 +104,7 @@ def by_shots(gains: Sequence[ShotGains], chances: Mapping[int, float]) -> Figure
     return figure
 
 
-def _draw_derived(axes: Axes, title: str, numbers: Sequence[Interval]) -> None:
+def _draw_derived(axes: Axes, title: str, numbers: Sequence[DerivedInterval]) -> None:
     """A dot with interval a subject, in the colour of its line; what is undefined is written so."""
     for index, derived in enumerate(numbers):
         if math.isnan(derived.value):
@@ -124,7 +124,7 @@ def _draw_derived(axes: Axes, title: str, numbers: Sequence[Interval]) -> None:
 # Figures 6 and 8
 
 
-def strategies(curves: Sequence[tuple[str, Change]], order: Sequence[str]) -> Figure:
+def strategies(curves: Sequence[tuple[str, AblationChange]], order: Sequence[str]) -> Figure:
     """Accuracy over shots solid as it is, dashed with the change: a panel a change, a colour a subject (Figure 6)."""
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D

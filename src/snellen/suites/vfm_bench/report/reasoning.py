@@ -11,7 +11,7 @@ import pandas as pd
 from snellen.analysis.cells import DASH
 from snellen.analysis.groups import counterparts
 from snellen.analysis.section import ReportSection, Run
-from snellen.analysis.shot_curves import Curve, Interval, common, curve_of, delta, eta
+from snellen.analysis.shot_curves import Curve, DerivedInterval, common, curve_of, delta, eta
 from snellen.suites.vfm_bench.published import DELTA_GAIN, ETA_GAIN
 from snellen.suites.vfm_bench.report.derived_cells import derived_cell, derived_interval
 from snellen.suites.vfm_bench.report.shot_series import ShotSeries
@@ -79,6 +79,6 @@ def _gap_cell(statistic: Statistic, arms: Sequence[pd.DataFrame], *key: str) -> 
     return derived_cell(_with_a_decimal(gap), UNDEFINED, "+")
 
 
-def _with_a_decimal(gap: Interval) -> Interval:
+def _with_a_decimal(gap: DerivedInterval) -> DerivedInterval:
     """The same, written with a decimal: differences of ratios are small."""
     return gap._replace(items=max(gap.items, 200)) if gap.items else gap

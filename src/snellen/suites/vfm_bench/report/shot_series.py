@@ -8,9 +8,9 @@ from typing import Any, TypeAlias
 
 import pandas as pd
 
-from snellen.analysis.run_view import Arm, arm_cards, result_rows, rows_by_arm, score_rows, simulated_last
+from snellen.analysis.run_view import ReportArm, arm_cards, result_rows, rows_by_arm, score_rows, simulated_last
 from snellen.analysis.section import Run
-from snellen.analysis.shot_curves import Curve, Interval, curve_of
+from snellen.analysis.shot_curves import Curve, DerivedInterval, curve_of
 from snellen.core.subject import is_simulated
 from snellen.scoring.uncertainty import Paired
 from snellen.suites.vfm_bench.items import SHOTS, TASK
@@ -66,12 +66,12 @@ class ShotGains:
 
     series: ShotSeries
     rows: Mapping[int, Any]
-    eta: Interval
-    delta: Interval
+    eta: DerivedInterval
+    delta: DerivedInterval
 
 
 @dataclass(frozen=True)
-class Change:
+class AblationChange:
     """One subject with and without a change, on the items scored in both at all of `shots`.
 
     `before` and `after` lead from shots to accuracy. `gap` is the difference of their means over shots, `phi` that
@@ -84,7 +84,7 @@ class Change:
     before: Curve
     after: Curve
     gap: Paired
-    phi: Interval
+    phi: DerivedInterval
 
 
 def write_setting(setting: Setting) -> str:
@@ -105,7 +105,7 @@ def series_of(run: Run) -> dict[tuple[str, Setting], ShotSeries]:
     cards = arm_cards(run)
     parts: dict[tuple[str, Setting], dict[int, tuple[str, pd.DataFrame]]] = {}
     for key, part in score_rows(run, TASK, "accuracy").groupby(["subject", "condition"], sort=False):
-        arm = Arm(*map(str, key))
+        arm = ReportArm(*map(str, key))
         shots = int(cards[arm].columns.get("shots", SHOTS)) if arm in cards else SHOTS
         parts.setdefault((arm.subject, setting_of(arm.condition)), {})[shots] = arm.condition, part.assign(shots=shots)
     series = simulated_last(_series(*key, by_shots) for key, by_shots in parts.items())
@@ -124,6 +124,6 @@ def in_main_setting(series: SeriesBySetting) -> list[ShotSeries]:
     return [line for (_, setting), line in series.items() if not setting]
 
 
-def accuracy_rows(run: Run, factor: str = "") -> dict[Arm, dict[str, Any]]:
+def accuracy_rows(run: Run, factor: str = "") -> dict[ReportArm, dict[str, Any]]:
     """Accuracy as the results have it: arm -> level -> row."""
     return rows_by_arm(result_rows(run, TASK, factor, "accuracy"))

@@ -10,7 +10,7 @@ import pandas as pd
 
 from snellen.analysis.cells import DASH, percent, value_range
 from snellen.analysis.people import is_study
-from snellen.analysis.run_view import Arm
+from snellen.analysis.run_view import ReportArm
 from snellen.analysis.section import ReportSection, Run
 from snellen.analysis.shot_curves import delta, delta_above_chance, eta, eta_above_chance
 from snellen.suites.vfm_bench.report import figures
@@ -36,12 +36,12 @@ def shot_gains(run: Run, plain: Sequence[ShotSeries]) -> list[ShotGains]:
     return [
         ShotGains(
             series,
-            {shots: rows[Arm(series.subject, condition)][""] for shots, condition in series.conditions.items()},
+            {shots: rows[ReportArm(series.subject, condition)][""] for shots, condition in series.conditions.items()},
             derived_interval(eta, [series.scored()], "eta", series.name),
             derived_interval(delta, [series.scored()], "delta", series.name),
         )
         for series in plain
-        if any(Arm(series.subject, condition) in rows for condition in series.conditions.values())
+        if any(ReportArm(series.subject, condition) in rows for condition in series.conditions.values())
     ]
 
 

@@ -27,7 +27,7 @@ from snellen.scoring.answers import read_json_objects
 from snellen.suites.vlm2_bench import prompts
 from snellen.suites.vlm2_bench.curated.edit_pairs import KINDS, LAYOUT, EditPair, read_edit_pairs
 from snellen.suites.vlm2_bench.curated.folders import CuratedItems, source_folder
-from snellen.suites.vlm2_bench.items import CUE_BY_EDIT, STREAMS, SUITE, Statement, cue_items
+from snellen.suites.vlm2_bench.items import CUE_BY_EDIT, STREAMS, SUITE, CandidateAnswer, cue_items
 
 SALIENCE_BELOW = -2.0
 """Pairs whose instruction has a mean log-probability below this are kept (natural logarithm; section 2.1)."""
@@ -43,7 +43,7 @@ TwoTexts: TypeAlias = tuple[str, str]
 
 
 @dataclass(frozen=True)
-class Pair:
+class CuePair:
     """A pair of images and what is known of it so far. `mat` and `trk` are a right and a wrong answer each."""
 
     source: EditPair
@@ -65,7 +65,7 @@ class Pair:
         return text
 
 
-PairStep: TypeAlias = Step[Pair, Pair | str]
+PairStep: TypeAlias = Step[CuePair, CuePair | str]
 """Its items are about one pair; the answers make more of the pair, or say why it is dropped."""
 
 
@@ -103,11 +103,11 @@ def _input_name(step: PairStep) -> str:
     return step.result.name
 
 
-def _sift(step: PairStep, pairs: Sequence[Pair], result: StepResult, notes: list[str]) -> list[Pair]:
+def _sift(step: PairStep, pairs: Sequence[CuePair], result: StepResult, notes: list[str]) -> list[CuePair]:
     """The pairs that a step keeps; a note says how many were dropped and why."""
     ledger, outcomes = Ledger(), []
     for pair in pairs:
-        if isinstance(outcome := step.read(pair, result), Pair):
+        if isinstance(outcome := step.read(pair, result), CuePair):
             outcomes.append(outcome)
             ledger.keep(step.name, ANY_SOURCE)
         else:
@@ -131,11 +131,11 @@ class _Verdict(BaseModel):
     edit: Literal["add", "remove", "swap", "attribute", "environment"]
 
 
-def _new_pair(edit_pair: EditPair, images: tuple[Media, Media]) -> Pair:
-    return Pair(edit_pair, images, edit_pair.instruction, edit_pair.kind)
+def _new_pair(edit_pair: EditPair, images: tuple[Media, Media]) -> CuePair:
+    return CuePair(edit_pair, images, edit_pair.instruction, edit_pair.kind)
 
 
-def screening_items(pair: Pair) -> tuple[Item, ...]:
+def screening_items(pair: CuePair) -> tuple[Item, ...]:
     """Whether the instruction says what changed, fits only that, and is clear."""
     handle = pair.source.handle
     question = prompts.SCREEN_EDIT.format(instruction=pair.source.instruction)
@@ -184,7 +184,7 @@ def _read_screening_result(step: PairStep, options: BuildOptions, task: str) -> 
     return result
 
 
-def _screened_pairs(step: PairStep, sources: Sequence[EditPair], result: StepResult) -> list[Pair]:
+def _screened_pairs(step: PairStep, sources: Sequence[EditPair], result: StepResult) -> list[CuePair]:
     """Every pair with the images that were screened: those are what the next steps show."""
     by_id = {f"screening-{source.handle}": source for source in sources}
     queries = {item_id: item.query for item_id, item in result.items.by_id.items() if item_id in by_id}
@@ -200,7 +200,7 @@ def _two(query: Sequence[Media]) -> tuple[Media, Media]:
     return first, second
 
 
-def _screen(pair: Pair, result: StepResult) -> Pair | str:
+def _screen(pair: CuePair, result: StepResult) -> CuePair | str:
     text = result.answers.get(screening_items(pair)[0].item_id)
     verdict = UNANSWERED if text is None else read_screening(text)
     if isinstance(verdict, str):
@@ -212,7 +212,7 @@ def _screen(pair: Pair, result: StepResult) -> Pair | str:
 # Captions, salience, cues
 
 
-def _pair_item(pair: Pair, task: str, mark: str, question: str, query: Sequence[Media], **fields: Any) -> Item:
+def _pair_item(pair: CuePair, task: str, mark: str, question: str, query: Sequence[Media], **fields: Any) -> Item:
     handle = pair.source.handle
     provenance = {"pair": pair.source.name}
     return step_item(
@@ -220,7 +220,7 @@ def _pair_item(pair: Pair, task: str, mark: str, question: str, query: Sequence[
     )
 
 
-def caption_items(pair: Pair) -> tuple[Item, ...]:
+def caption_items(pair: CuePair) -> tuple[Item, ...]:
     """Each image on its own."""
     return tuple(
         _pair_item(pair, "caption", f"-{n}", prompts.CAPTION, [image], kind="description")
@@ -228,26 +228,26 @@ def caption_items(pair: Pair) -> tuple[Item, ...]:
     )
 
 
-def _read_captions(pair: Pair, result: StepResult) -> Pair | str:
+def _read_captions(pair: CuePair, result: StepResult) -> CuePair | str:
     first, second = (result.answers.get(item.item_id) for item in caption_items(pair))
     return replace(pair, captions=(first, second)) if first and second else UNANSWERED
 
 
-def salience_items(pair: Pair) -> tuple[Item, ...]:
+def salience_items(pair: CuePair) -> tuple[Item, ...]:
     """How likely the instruction is behind both captions (equation 1, Table 2). No image is shown."""
     question = prompts.SALIENCE_CONTEXT.format(first=pair.captions[0], second=pair.captions[1])
     options = (Option("continuation", pair.instruction),)
     return (_pair_item(pair, "log-probability", "", question, (), kind="number", options=options),)
 
 
-def _read_salience(pair: Pair, result: StepResult, below: float) -> Pair | str:
+def _read_salience(pair: CuePair, result: StepResult, below: float) -> CuePair | str:
     score = result.answers.get(salience_items(pair)[0].item_id)
     if score is None:
         return UNANSWERED
     return replace(pair, salience=float(score)) if score < below else f"too easy: salience not below {below:g}"
 
 
-def detection_items(pair: Pair) -> tuple[Item, ...]:
+def detection_items(pair: CuePair) -> tuple[Item, ...]:
     """Everything that can be detected in each image."""
     return tuple(
         _pair_item(pair, "detection", f"-{n}", "", [image], kind="text") for n, image in enumerate(pair.images, 1)
@@ -266,7 +266,7 @@ class _Boxes(BaseModel):
     boxes: list[_Box]
 
 
-def _read_detections(pair: Pair, result: StepResult) -> Pair | str:
+def _read_detections(pair: CuePair, result: StepResult) -> CuePair | str:
     labels = []
     for item in detection_items(pair):
         if item.item_id not in result.answers:
@@ -285,7 +285,7 @@ SECOND = {"gc-mat": "Distractor", "gc-trk": "Direct Reverse Answer"}
 """What the wrong answer is called (Tables 3 and 4)."""
 
 
-def answer_items(pair: Pair) -> tuple[Item, ...]:
+def answer_items(pair: CuePair) -> tuple[Item, ...]:
     """A right and a wrong answer for Mat and for Trk (Tables 3 and 4)."""
     fields = {"edit": pair.instruction, "description": pair.description}
     for_mat = prompts.PAIR_FOR_MAT.format(question=prompts.MATCH[pair.edit], **fields)
@@ -316,7 +316,7 @@ def parse_pair(text: str, second_heading: str) -> tuple[str, str] | None:
     return (right, wrong) if not rest and right and wrong and right.casefold() != wrong.casefold() else None
 
 
-def _read_answer_pairs(pair: Pair, result: StepResult) -> Pair | str:
+def _read_answer_pairs(pair: CuePair, result: StepResult) -> CuePair | str:
     texts = [result.answers.get(item.item_id) for item in answer_items(pair)]
     mat, trk = (
         None if text is None else parse_pair(text, SECOND[task]) for task, text in zip(FINAL, texts, strict=True)
@@ -358,7 +358,7 @@ STEPS = steps()
 
 
 def _final(
-    tasks: Sequence[str], pairs: Sequence[Pair], seed: int, subjects: Sequence[str], notes: list[str]
+    tasks: Sequence[str], pairs: Sequence[CuePair], seed: int, subjects: Sequence[str], notes: list[str]
 ) -> tuple[Item, ...]:
     items: list[Item] = []
     for task in (task for task in FINAL if task in tasks):
@@ -373,7 +373,7 @@ def _final(
     return tuple(items)
 
 
-def final_items(task: str, pair: Pair, seed: int, subjects: Sequence[str] = ()) -> tuple[Item, ...]:
+def final_items(task: str, pair: CuePair, seed: int, subjects: Sequence[str] = ()) -> tuple[Item, ...]:
     """The two items of one pair; none where there is no pair of answers for the task."""
     answers, question = (pair.mat, prompts.MATCH[pair.edit]) if task == "gc-mat" else (pair.trk, prompts.TRACK)
     if answers is None:
@@ -384,8 +384,8 @@ def final_items(task: str, pair: Pair, seed: int, subjects: Sequence[str] = ()) 
         pair.source.handle,
         pair.images,
         question,
-        Statement(right, True),
-        Statement(wrong, False),
+        CandidateAnswer(right, True),
+        CandidateAnswer(wrong, False),
         factors={"cue": CUE_BY_EDIT[pair.edit], "edit": pair.edit},  # type: ignore[index]  # one of KINDS
         cluster=f"gc-{pair.source.scene_handle}",
         rng=stream(SUITE, STREAMS, seed, task, pair.source.handle),

@@ -43,7 +43,7 @@ LAYOUT = "give a folder GROUP/PERSON/*.jpg (four images a person)"
 
 
 @dataclass(frozen=True)
-class Person:
+class PersonNumber:
     """Somebody, by number in the order of groups and folders."""
 
     number: int
@@ -61,14 +61,14 @@ class Portrait:
     """One image of a person. `key` names it where look-alikes are asked for."""
 
     key: str
-    person: Person
+    person: PersonNumber
     media: Media
 
 
-def read_people(root: Path) -> tuple[Person, ...]:
+def read_people(root: Path) -> tuple[PersonNumber, ...]:
     """Everybody in a folder GROUP/PERSON/*.jpg. Raises SnellenError for too few people or images."""
     folders = [(group.name, folder) for group in folders_in(root) for folder in folders_in(group)]
-    people = tuple(Person(n, group, images_in(folder)) for n, (group, folder) in enumerate(folders, 1))
+    people = tuple(PersonNumber(n, group, images_in(folder)) for n, (group, folder) in enumerate(folders, 1))
     for person, (_, folder) in zip(people, folders, strict=True):
         if len(person.images) < MIN_MAIN:
             raise SnellenError(f"{folder}: {len(person.images)} images, {MIN_MAIN} are needed; {LAYOUT}")
@@ -140,13 +140,13 @@ def curate_people(tasks: Sequence[str], options: BuildOptions, media: MediaFolde
 class Gallery:
     """Everybody, all images, and the look-alike of each, by key."""
 
-    people: tuple[Person, ...]
+    people: tuple[PersonNumber, ...]
     portraits: tuple[Portrait, ...]
     near: Mapping[str, Portrait]
     seed: int
     subjects: tuple[str, ...] = ()
 
-    def portraits_of(self, person: Person) -> list[Portrait]:
+    def portraits_of(self, person: PersonNumber) -> list[Portrait]:
         """The images of a person."""
         return [portrait for portrait in self.portraits if portrait.person is person]
 
@@ -187,7 +187,7 @@ def people_sequences(gallery: Gallery) -> tuple[dict[str, list[ImageSequence]], 
     return sequences, at_random
 
 
-def _person_sequence(gallery: Gallery, person: Person, pattern: str, turn: int) -> tuple[ImageSequence, int]:
+def _person_sequence(gallery: Gallery, person: PersonNumber, pattern: str, turn: int) -> tuple[ImageSequence, int]:
     """The sequence of a person's `turn`-th turn, with other main images than before while there are others."""
     seed, (main_count, distractor_count) = gallery.seed, needed(pattern)
     choices = list(combinations(gallery.portraits_of(person), main_count))

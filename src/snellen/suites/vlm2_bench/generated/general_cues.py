@@ -9,8 +9,8 @@ import numpy as np
 
 from snellen.core.item import Item, Media
 from snellen.suites.vlm2_bench import prompts
-from snellen.suites.vlm2_bench.generated.rooms import Change, SceneObject, differing, successor, tracked
-from snellen.suites.vlm2_bench.items import CUE_BY_EDIT, Statement, cue_items
+from snellen.suites.vlm2_bench.generated.rooms import RoomChange, SceneObject, differing, successor, tracked
+from snellen.suites.vlm2_bench.items import CUE_BY_EDIT, CandidateAnswer, cue_items
 
 World = Mapping[str, Any]
 PARTS = ("floor", "light")
@@ -18,7 +18,7 @@ PARTS = ("floor", "light")
 
 def room_items(
     handle: str,
-    change: Change,
+    change: RoomChange,
     images: tuple[Media, Media],
     rng: np.random.Generator,
     provenance: Mapping[str, Any],
@@ -45,7 +45,7 @@ def room_items(
     return items
 
 
-def match_statements(change: Change, rng: np.random.Generator) -> tuple[Statement, Statement]:
+def match_statements(change: RoomChange, rng: np.random.Generator) -> tuple[CandidateAnswer, CandidateAnswer]:
     """The cue that answers the question, and one that was there and stayed as it was (Table 3)."""
     if change.changed is None:
         other = next(part for part in PARTS if part != change.part)
@@ -65,21 +65,21 @@ def match_statements(change: Change, rng: np.random.Generator) -> tuple[Statemen
     )
 
 
-def track_statements(change: Change) -> tuple[Statement, Statement]:
+def track_statements(change: RoomChange) -> tuple[CandidateAnswer, CandidateAnswer]:
     """What happened, and its direct reverse (Table 4)."""
     forth, back = _courses(change)
     right, wrong = tracked(change)
     return _statement(right, [(forth, True), (back, False)]), _statement(wrong, [(back, False), (forth, True)])
 
 
-def _statement(cue: str, worlds: Sequence[tuple[Mapping[str, str], bool]]) -> Statement:
+def _statement(cue: str, worlds: Sequence[tuple[Mapping[str, str], bool]]) -> CandidateAnswer:
     alternatives = tuple(
         {"look": dict(appearance), "answer": "true" if right else "false"} for appearance, right in worlds
     )
-    return Statement(cue, worlds[0][1], alternatives, needed(alternatives))
+    return CandidateAnswer(cue, worlds[0][1], alternatives, needed(alternatives))
 
 
-def _courses(change: Change) -> tuple[dict[str, str], dict[str, str]]:
+def _courses(change: RoomChange) -> tuple[dict[str, str], dict[str, str]]:
     """What is seen to happen, forth and back: nothing of it where before and after look the same to an observer."""
     if change.changed is None:
         old, new = getattr(change.before, change.part), getattr(change.after, change.part)
@@ -94,7 +94,9 @@ def _courses(change: Change) -> tuple[dict[str, str], dict[str, str]]:
     return forth, {named[dimension]: f"{after[dimension]} to {before[dimension]}" for dimension in moved}
 
 
-def _cue_worlds(change: Change, cue: SceneObject, changed_object: SceneObject) -> list[tuple[Mapping[str, str], bool]]:
+def _cue_worlds(
+    change: RoomChange, cue: SceneObject, changed_object: SceneObject
+) -> list[tuple[Mapping[str, str], bool]]:
     """Which object the cue may mean, and which one may have changed; the actual world first.
 
     The cue means every object that looks like it to the observer. Which object changed is seen in the dimensions in
@@ -118,7 +120,7 @@ def _cue_worlds(change: Change, cue: SceneObject, changed_object: SceneObject) -
     return [actual, *(world for world in worlds if world != actual)]
 
 
-def _changes_seen_in(change: Change) -> tuple[str, ...]:
+def _changes_seen_in(change: RoomChange) -> tuple[str, ...]:
     if change.edit in ("add", "remove"):
         return ("presence",)
     assert change.changed is not None

@@ -47,7 +47,7 @@ FACTORS: tuple[str, ...] = tuple(dict.fromkeys(dimension.split("/")[0] for dimen
 
 
 @dataclass(frozen=True)
-class Family:
+class ObjectFamily:
     """A main object and its distractors, as indices into `all_composites`."""
 
     main: int
@@ -80,7 +80,7 @@ def neighbours(index: int) -> dict[str, tuple[int, ...]]:
     return neighbours_by_dimension
 
 
-def draw_family(rng: np.random.Generator) -> Family:
+def draw_family(rng: np.random.Generator) -> ObjectFamily:
     """A main object and four distractors, each different in one dimension, over as many factors as there are."""
     while True:
         main = int(rng.integers(len(all_composites())))
@@ -89,7 +89,7 @@ def draw_family(rng: np.random.Generator) -> Family:
         by_factor = {dimension.split("/")[0]: dimension for dimension in reversed(order)}
         dimensions = list(dict.fromkeys([*by_factor.values(), *order]))[:DISTRACTORS]
         if len(dimensions) == DISTRACTORS:
-            return Family(main, tuple(near[d][int(rng.integers(len(near[d])))] for d in dimensions))
+            return ObjectFamily(main, tuple(near[d][int(rng.integers(len(near[d])))] for d in dimensions))
 
 
 def appearance_of(index: int) -> dict[str, str]:

@@ -76,7 +76,7 @@ class EditedRoom:
 
     stream_name: str
     number: int
-    change: rooms.Change
+    change: rooms.RoomChange
     tasks: tuple[str, ...]
 
     @property
@@ -91,8 +91,8 @@ class Design:
 
     counts: Mapping[str, int]
     rooms: tuple[EditedRoom, ...]
-    families: tuple[objects.Family, ...]
-    calibration: tuple[objects.Family, ...]
+    families: tuple[objects.ObjectFamily, ...]
+    calibration: tuple[objects.ObjectFamily, ...]
     clips: tuple[clips.ClipPair, ...]
     sequences: tuple[FamilySequence, ...]
 
@@ -162,14 +162,14 @@ def _edited_rooms(counts: Mapping[str, int], seed: int) -> Iterator[EditedRoom]:
             yield _exposed("pattern room", n, change, seed, ("gc-trk",))
 
 
-def _exposed(stream_name: str, n: int, change: rooms.Change, seed: int, tasks: tuple[str, ...]) -> EditedRoom:
+def _exposed(stream_name: str, n: int, change: rooms.RoomChange, seed: int, tasks: tuple[str, ...]) -> EditedRoom:
     rng = stream(SUITE, STREAMS, seed, f"{stream_name} exposure", n)
     return EditedRoom(stream_name, n, rooms.exposed(change, rng), tasks)
 
 
-def _families(count: int, seed: int) -> tuple[objects.Family, ...]:
+def _families(count: int, seed: int) -> tuple[objects.ObjectFamily, ...]:
     """Families that share no object."""
-    families: list[objects.Family] = []
+    families: list[objects.ObjectFamily] = []
     taken: set[int] = set()
     number = 0
     while len(families) < count:
@@ -320,7 +320,7 @@ class _Family:
     def __init__(
         self,
         number: int,
-        family: objects.Family,
+        family: objects.ObjectFamily,
         numbers: Sequence[int],
         media: MediaFolder,
         renders: Iterator[Render],

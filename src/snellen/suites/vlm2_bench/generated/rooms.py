@@ -135,7 +135,7 @@ def _solid(name: str, scene_object: SceneObject) -> Solid:
 
 
 @dataclass(frozen=True)
-class Change:
+class RoomChange:
     """A room before and after one edit.
 
     `changed` is the object that was added, removed, replaced or altered, as it looks in the image that the question
@@ -159,7 +159,7 @@ class Change:
         return _INSTRUCTIONS[self.edit](self)
 
 
-_INSTRUCTIONS: Mapping[Edit, Callable[[Change], str]] = {
+_INSTRUCTIONS: Mapping[Edit, Callable[[RoomChange], str]] = {
     "add": lambda change: f"Add {_a(change.changed)}.",
     "remove": lambda change: f"Remove the {_name(change.changed)}.",
     "swap": lambda change: f"Replace the {_name(change.changed)} with {_a(successor(change))}.",
@@ -168,7 +168,7 @@ _INSTRUCTIONS: Mapping[Edit, Callable[[Change], str]] = {
 }
 
 
-def _named_part(change: Change) -> str:
+def _named_part(change: RoomChange) -> str:
     return "floor" if change.part == "pattern" else change.part
 
 
@@ -182,7 +182,7 @@ def _a(scene_object: SceneObject | None) -> str:
     return f"a {_name(scene_object)}"
 
 
-def successor(change: Change) -> SceneObject:
+def successor(change: RoomChange) -> SceneObject:
     """The object of the second image that stands where the changed one stood in the first."""
     assert change.changed is not None
     return next(
@@ -190,7 +190,7 @@ def successor(change: Change) -> SceneObject:
     )
 
 
-def tracked(change: Change) -> tuple[str, str]:
+def tracked(change: RoomChange) -> tuple[str, str]:
     """What happened, and its direct reverse: the two answers of Trk (Table 4)."""
     if change.edit in ("add", "remove"):
         subject_phrase = f"{_a(change.changed).capitalize()} was"
@@ -204,7 +204,7 @@ def tracked(change: Change) -> tuple[str, str]:
     return f"The {old_name} {verb} a {new_name}.", f"The {new_name} {verb} a {old_name}."
 
 
-def random_change(edit: Edit, rng: np.random.Generator) -> Change:
+def random_change(edit: Edit, rng: np.random.Generator) -> RoomChange:
     """A room of 3 to 7 objects (in the fuller image) and one edit of it."""
     count = int(rng.integers(MIN_OBJECTS + (edit in ("add", "remove")), MAX_OBJECTS + 1))
     room = Room(_draw_objects(count, rng), str(rng.choice(list(FLOORS))), str(rng.choice(list(LIGHTS))))
@@ -213,24 +213,24 @@ def random_change(edit: Edit, rng: np.random.Generator) -> Change:
         choices = [value for value in (FLOORS if part == "floor" else LIGHTS) if value != getattr(room, part)]
         new_value = str(rng.choice(choices))
         after = replace(room, floor=new_value) if part == "floor" else replace(room, light=new_value)
-        return Change(edit, room, after, None, ("environment",), part)
+        return RoomChange(edit, room, after, None, ("environment",), part)
     if edit in ("add", "remove"):
         index = int(rng.integers(count))
         scene_object = room.objects[index]
         fewer = replace(room, objects=room.objects[:index] + room.objects[index + 1 :])
         before, after = (fewer, room) if edit == "add" else (room, fewer)
-        return Change(edit, before, after, scene_object, ("presence",))
+        return RoomChange(edit, before, after, scene_object, ("presence",))
     fits = _swapped if edit == "swap" else _altered
     for index in (int(n) for n in rng.permutation(count)):
         scene_object = room.objects[index]
         if appearances := _new_appearances(room, scene_object.appearance, fits):
             new = replace(scene_object, appearance=appearances[int(rng.integers(len(appearances)))])
             after = replace(room, objects=(*room.objects[:index], new, *room.objects[index + 1 :]))
-            return Change(edit, room, after, scene_object, differing(scene_object, new))
+            return RoomChange(edit, room, after, scene_object, differing(scene_object, new))
     return random_change(edit, rng)  # glass may only turn into wood, which stands there already
 
 
-def pattern_change(rng: np.random.Generator) -> Change:
+def pattern_change(rng: np.random.Generator) -> RoomChange:
     """A room whose floor gets another pattern: no number of an image tells which way it went, as of colours."""
     room = Room(
         _draw_objects(int(rng.integers(MIN_OBJECTS, MAX_OBJECTS + 1)), rng),
@@ -241,7 +241,7 @@ def pattern_change(rng: np.random.Generator) -> Change:
     )
     new_value = str(rng.choice([pattern for pattern in PATTERNS if pattern != room.pattern]))
     after = replace(room, pattern=new_value, stripe_m=float(rng.uniform(*STRIPES_M)))
-    return Change("environment", room, after, None, ("environment",), "pattern")
+    return RoomChange("environment", room, after, None, ("environment",), "pattern")
 
 
 def differing(old: SceneObject, new: SceneObject) -> tuple[str, ...]:
@@ -305,13 +305,13 @@ SHIFT_DEG: tuple[float, float] = (25.0, 40.0)
 """How far the camera goes round the room between the two images."""
 
 
-def exposed(change: Change, rng: np.random.Generator) -> Change:
+def exposed(change: RoomChange, rng: np.random.Generator) -> RoomChange:
     """The edit with an exposure for each image (`EXPOSURES`)."""
     before, after = (float(exposure) for exposure in rng.uniform(*EXPOSURES, size=2))
     return replace(change, before=replace(change.before, exposure=before), after=replace(change.after, exposure=after))
 
 
-def views_of(change: Change, rng: np.random.Generator, size_px: tuple[int, int]) -> tuple[Camera, Camera]:
+def views_of(change: RoomChange, rng: np.random.Generator, size_px: tuple[int, int]) -> tuple[Camera, Camera]:
     """The cameras of both images, each seeing at least `MIN_VISIBLE` of every object there is.
 
     The second has gone round the room by `SHIFT_DEG`, so that every pixel differs and what changed must be seen.
@@ -335,7 +335,7 @@ def views_of(change: Change, rng: np.random.Generator, size_px: tuple[int, int])
     raise SnellenError(f"no camera sees all things of the room: {change.before.caption()}")
 
 
-def acuity(change: Change, cameras: tuple[Camera, Camera]) -> dict[str, float]:
+def acuity(change: RoomChange, cameras: tuple[Camera, Camera]) -> dict[str, float]:
     """How fine an edit is: measures of the items about it.
 
     `things` in the fuller image, `camera_shift_deg` between the two images, and `least_px`, the side in pixels of

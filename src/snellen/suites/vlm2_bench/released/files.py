@@ -27,7 +27,7 @@ from snellen.core.storage.media import MediaFolder
 from snellen.curation.released import read_json_lines
 from snellen.suites.vlm2_bench.released.records import (
     MODELS,
-    Record,
+    QuestionRecord,
     SkippedRecord,
     record_of,
     without_slips,
@@ -87,7 +87,9 @@ class Slips:
         return mended
 
 
-def read_folder(root: Path, tasks: Sequence[str], problems: list[str], slips: Slips | None = None) -> list[Record]:
+def read_folder(
+    root: Path, tasks: Sequence[str], problems: list[str], slips: Slips | None = None
+) -> list[QuestionRecord]:
     """Every record of the tasks, in order. What is wrong or missing goes to `problems`, with file and line.
 
     With `slips`, answers that are only written in another way are read, and counted there.
@@ -127,12 +129,12 @@ def _video(root: Path, vid: str) -> Path:
     raise ValueError(f"vid: {vid}{'|'.join(EXTENSIONS)} is missing from {VIDEOS}")
 
 
-def read_tsv(path: Path, tasks: Sequence[str], problems: list[str], slips: Slips | None = None) -> list[Record]:
+def read_tsv(path: Path, tasks: Sequence[str], problems: list[str], slips: Slips | None = None) -> list[QuestionRecord]:
     """Every record of the tasks, in order, streamed; images stay in the file (`store_tsv`).
 
     With `slips`, answers that are only written in another way are read, and counted there.
     """
-    records: list[Record] = []
+    records: list[QuestionRecord] = []
     for line, row in tsv_rows(path, problems):
         task = str(row.get("category")).strip()
         location = f"{path.name} line {line}"
@@ -220,7 +222,7 @@ def _store(media: MediaFolder, text: str) -> Media:
     return media.add(raw, "image", {"jpeg": "jpg"}.get(format, format), size)
 
 
-def store_files(records: Sequence[Record], media: MediaFolder, problems: list[str]) -> dict[Path, Media]:
+def store_files(records: Sequence[QuestionRecord], media: MediaFolder, problems: list[str]) -> dict[Path, Media]:
     """Keep images and videos, byte for byte, each once."""
     stored: dict[Path, Media] = {}
     for record in records:

@@ -30,7 +30,7 @@ from snellen.suites.vlm2_bench.released.files import (
     store_files,
     store_tsv,
 )
-from snellen.suites.vlm2_bench.released.records import MODELS, Record
+from snellen.suites.vlm2_bench.released.records import MODELS, QuestionRecord
 from snellen.suites.vlm2_bench.tasks import TASKS, TRUE_FALSE
 
 LICENCE = "CC BY-NC 4.0"
@@ -107,7 +107,7 @@ RELEASED = ReleasedRecipe(
 )
 
 
-def _unusual_counts(records: Sequence[Record], tasks: Sequence[str]) -> list[str]:
+def _unusual_counts(records: Sequence[QuestionRecord], tasks: Sequence[str]) -> list[str]:
     """Numbers of questions and pairs other than the paper's."""
     questions = Counter(record.task for record in records)
     pairs = Counter(task for task, _ in {(record.task, record.group) for record in records})
@@ -123,7 +123,7 @@ def _unusual_counts(records: Sequence[Record], tasks: Sequence[str]) -> list[str
     ]
 
 
-def _notes(records: Sequence[Record], tsv: str | None) -> list[str]:
+def _notes(records: Sequence[QuestionRecord], tsv: str | None) -> list[str]:
     """What else the card should say; `tsv` is the digest of the TSV, if there is one."""
     notes = [f"{record.location}: {record.note}" for record in records if record.note]
     if edits := [record for record in records if record.task.startswith("gc")]:
@@ -139,7 +139,7 @@ def _notes(records: Sequence[Record], tsv: str | None) -> list[str]:
     return notes
 
 
-def _draw(records: Sequence[Record], options: BuildOptions) -> list[Record]:
+def _draw(records: Sequence[QuestionRecord], options: BuildOptions) -> list[QuestionRecord]:
     """With `n`, the records of so many groups a task (VID, Cnt and Grp: so many records), drawn by the seed."""
     if options.n is None:
         return list(records)
@@ -150,11 +150,11 @@ def _draw(records: Sequence[Record], options: BuildOptions) -> list[Record]:
     return [record for record in records if _unit(record) in chosen]
 
 
-def _unit(record: Record) -> str:
+def _unit(record: QuestionRecord) -> str:
     return record.group if record.task in TRUE_FALSE else record.location
 
 
-def _store(root: Path, records: Sequence[Record], media: MediaFolder) -> list[tuple[Media, ...]]:
+def _store(root: Path, records: Sequence[QuestionRecord], media: MediaFolder) -> list[tuple[Media, ...]]:
     """The images, or the video, of each record, kept byte for byte."""
     problems: list[str] = []
     if root.is_file():
@@ -166,7 +166,7 @@ def _store(root: Path, records: Sequence[Record], media: MediaFolder) -> list[tu
     return [tuple(by_path[path] for path in record.files) for record in records]
 
 
-def _items(records: Sequence[Record], queries: Sequence[tuple[Media, ...]]) -> list[Item]:
+def _items(records: Sequence[QuestionRecord], queries: Sequence[tuple[Media, ...]]) -> list[Item]:
     items: list[Item] = []
     for task in TASKS:
         pairs = [(record, query) for record, query in zip(records, queries, strict=True) if record.task == task]
@@ -181,7 +181,7 @@ def _items(records: Sequence[Record], queries: Sequence[tuple[Media, ...]]) -> l
     return items
 
 
-def _item(record: Record, handle: str, stimulus: str, query: tuple[Media, ...]) -> Item:
+def _item(record: QuestionRecord, handle: str, stimulus: str, query: tuple[Media, ...]) -> Item:
     item_id = f"{handle}-{record.mark}" if record.mark else handle
     group = record.group if record.task in TRUE_FALSE else item_id
     if record.task == "pc-vid":

@@ -24,7 +24,7 @@ from snellen.suites.vlm2_bench.tasks import TASKS
 
 
 @dataclass(frozen=True)
-class Record:
+class QuestionRecord:
     """One released question. `location` is its file and line.
 
     Records of one `group` are scored together. `mark` is the wording of a statement of Cpr, `p` or `n`. `files` are the
@@ -123,7 +123,7 @@ def without_slips(task: str, fields: Any) -> tuple[Any, str]:
 _TRUTHS = {"t": "T", "true": "T", "f": "F", "false": "F"}
 
 
-def record_of(task: str, location: str, fields: Any, *, line: int = 0) -> Record:
+def record_of(task: str, location: str, fields: Any, *, line: int = 0) -> QuestionRecord:
     """The record that the fields of a line make; `line` is its number in a TSV.
 
     Raises ValueError, whose text says all that is wrong with the line.
@@ -131,7 +131,7 @@ def record_of(task: str, location: str, fields: Any, *, line: int = 0) -> Record
     question = validate_line(MODELS[task], fields)
     cells = _of_video(task, question) if isinstance(question, _Video) else _of_images(task, question)
     cells["factors"] = ({"type": question.type} if question.type else {}) | cells.get("factors", {})
-    return Record(location, task, line=line, **{"question": question.question, **cells})
+    return QuestionRecord(location, task, line=line, **{"question": question.question, **cells})
 
 
 def _of_video(task: str, video: _Video) -> dict[str, Any]:
@@ -229,7 +229,7 @@ def _group(group: _Group) -> dict[str, Any]:
     return {**cells, "factors": {"pattern": _pattern(len(group.images), largest_group)}}
 
 
-class Choices(NamedTuple):
+class ReleasedChoices(NamedTuple):
     """A question, the options that stood in it, and whether they still do."""
 
     question: str
@@ -242,7 +242,7 @@ _LETTER = re.compile(r"(?<!\w)\(?([A-Z])\)\s*")
 _NUMBERS = re.compile(r"(?:images?\s+)?\d+(?:\s*(?:,\s*and|,|and|&)\s*(?:images?\s+)?\d+)+", re.IGNORECASE)
 
 
-def parse_choices(question: str) -> Choices:
+def parse_choices(question: str) -> ReleasedChoices:
     """The options behind `Choices:` (Table 8), cut from the question if `with_choices` writes the same text again.
 
     Raises ValueError where there are none, or two are the same.
@@ -259,7 +259,7 @@ def parse_choices(question: str) -> Choices:
         raise ValueError(f"question: two options are the same, or one is empty ({'; '.join(texts)})")
     stem = question[: headers[-1].start()].rstrip()
     same = with_choices(stem, options) == question
-    return Choices(stem if same else question, options, not same)
+    return ReleasedChoices(stem if same else question, options, not same)
 
 
 def with_choices(question: str, options: tuple[Option, ...]) -> str:

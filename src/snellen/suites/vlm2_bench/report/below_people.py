@@ -8,7 +8,7 @@ import pandas as pd
 
 from snellen.analysis.cells import points
 from snellen.analysis.people import is_study
-from snellen.analysis.run_view import Arm, simulated_last
+from snellen.analysis.run_view import ReportArm, simulated_last
 from snellen.analysis.section import ReportSection
 from snellen.suites.vlm2_bench.published import COLUMNS
 from snellen.suites.vlm2_bench.report.methods_compared import Units
@@ -35,7 +35,7 @@ def sections(units: Units) -> Iterator[ReportSection]:
     yield ReportSection("Distance from people (Table 1)", note, frame, None, "below-people")
 
 
-def _lines(units: Units, study: Arm, arm: Arm) -> Iterator[list[str]]:
+def _lines(units: Units, study: ReportArm, arm: ReportArm) -> Iterator[list[str]]:
     tasks, gaps, ours, theirs = list[str](), list[pd.DataFrame](), list[float](), list[float]()
     for task in COLUMNS:
         if study not in units.get(task, {}) or arm not in units[task]:

@@ -24,7 +24,7 @@ from snellen.analysis.plots import (
     series_appearance,
     side_by_side,
 )
-from snellen.analysis.run_view import Arm, arm_name, examined
+from snellen.analysis.run_view import ReportArm, arm_name, examined
 from snellen.scoring.uncertainty import Paired
 
 if TYPE_CHECKING:
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
 FAMILIES = {"gc": "general cues", "oc": "objects", "pc": "people"}
 MAX_SUBJECTS = 6
 PAIR_CHANCE = 0.25
-Bar: TypeAlias = tuple[Arm, str, str, Paired]
+Bar: TypeAlias = tuple[ReportArm, str, str, Paired]
 """Plain arm, method, task, and the difference the method makes."""
-CueSeries: TypeAlias = tuple[str, Arm, Sequence[Any]]
+CueSeries: TypeAlias = tuple[str, ReportArm, Sequence[Any]]
 """Task, arm, and a row of results (or None) a cue."""
 
 
-def _label(arm: Arm, width: int = 34) -> str:
+def _label(arm: ReportArm, width: int = 34) -> str:
     """An arm's name in at most two lines."""
     return "\n".join(textwrap.wrap(arm_name(*arm), width, max_lines=2, placeholder="…"))
 

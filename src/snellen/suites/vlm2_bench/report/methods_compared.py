@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 import pandas as pd
 
 from snellen.analysis.cells import DASH, percent, points
-from snellen.analysis.run_view import Arm, arm_cards, arm_name, examined, simulated_last
+from snellen.analysis.run_view import ReportArm, arm_cards, arm_name, examined, simulated_last
 from snellen.analysis.section import ReportSection, Run
 from snellen.core.item import Item
 from snellen.core.response import Response
@@ -22,7 +22,7 @@ from snellen.suites.vlm2_bench.tasks import TRUE_FALSE
 
 PLAIN = {"method": "vanilla", "visual_prompt": "none"}
 """The axes that Figure 5 moves, at what it compares with."""
-Units: TypeAlias = Mapping[str, Mapping[Arm, pd.DataFrame]]
+Units: TypeAlias = Mapping[str, Mapping[ReportArm, pd.DataFrame]]
 """Task -> arm -> its scored units (`run_view.scored_units`)."""
 Turn: TypeAlias = Literal["wrong to right", "right to wrong"]
 MAX_CASES = 3
@@ -32,7 +32,7 @@ MAX_LINES = 20
 
 
 @dataclass(frozen=True)
-class Change:
+class MethodChange:
     """One task of one subject, plainly and with a method, over the units that both arms have.
 
     `before` and `after` are means 0..1, `gap` is after minus before. `turned` holds the units that were wholly right in
@@ -41,8 +41,8 @@ class Change:
 
     task: str
     method: str
-    plain: Arm
-    changed: Arm
+    plain: ReportArm
+    changed: ReportArm
     before: float
     after: float
     gap: Paired
@@ -60,7 +60,7 @@ def sections(run: Run, units: Units) -> Iterator[ReportSection]:
     yield from cases(run, method_changes)
 
 
-def changes(run: Run, units: Units) -> list[Change]:
+def changes(run: Run, units: Units) -> list[MethodChange]:
     """Every arm that moves a method or a visual prompt against the arm that moves neither, task by task.
 
     Simulated observers are left out where others were examined: a method means nothing to them.
@@ -76,11 +76,11 @@ def changes(run: Run, units: Units) -> list[Change]:
     return [change for change in compared if change.gap.n]
 
 
-def _arms_beside_plain(run: Run) -> Iterator[tuple[Arm, Arm, str]]:
+def _arms_beside_plain(run: Run) -> Iterator[tuple[ReportArm, ReportArm, str]]:
     """(plain arm, arm that differs in method or visual prompt alone, what differs); simulated observers last."""
     cards = arm_cards(run)
 
-    def other_axes(arm: Arm) -> tuple[Any, ...]:
+    def other_axes(arm: ReportArm) -> tuple[Any, ...]:
         return arm.subject, tuple(sorted((k, v) for k, v in cards[arm].columns.items() if k not in PLAIN))
 
     moved = {
@@ -93,7 +93,9 @@ def _arms_beside_plain(run: Run) -> Iterator[tuple[Arm, Arm, str]]:
             yield plain[other_axes(arm)], arm, " + ".join(moved[arm])
 
 
-def compare(task: str, method: str, plain: Arm, changed: Arm, before: pd.DataFrame, after: pd.DataFrame) -> Change:
+def compare(
+    task: str, method: str, plain: ReportArm, changed: ReportArm, before: pd.DataFrame, after: pd.DataFrame
+) -> MethodChange:
     """Two arms on the units that both have. A unit counts as right if more than half of its repeats are."""
     from scipy.stats import binomtest
 
@@ -105,15 +107,15 @@ def compare(task: str, method: str, plain: Arm, changed: Arm, before: pd.DataFra
     p = float(binomtest(len(gained), len(gained) + len(lost)).pvalue) if gained or lost else None
     turned: dict[Turn, tuple[str, ...]] = {"wrong to right": gained, "right to wrong": lost}
     means = float(both["value"].mean()), float(both["value_after"].mean())
-    return Change(task, method, plain, changed, *means, gap, turned, p)
+    return MethodChange(task, method, plain, changed, *means, gap, turned, p)
 
 
-def _change_cells(change: Change) -> list[str]:
+def _change_cells(change: MethodChange) -> list[str]:
     """Who, by which method, at which task."""
     return [arm_name(*change.plain), change.method, change.task]
 
 
-def differences(method_changes: Sequence[Change]) -> ReportSection:
+def differences(method_changes: Sequence[MethodChange]) -> ReportSection:
     """The table and figure that stand for Figure 5."""
     lines = []
     for change in method_changes:
@@ -143,7 +145,7 @@ def _p_cell(p: float | None) -> str:
     return "< 0.001" if p < 0.001 else f"{p:.{3 if p < 0.1 else 2}f}"
 
 
-def turned_units(method_changes: Sequence[Change]) -> Iterator[ReportSection]:
+def turned_units(method_changes: Sequence[MethodChange]) -> Iterator[ReportSection]:
     """Which units turned, a line a direction."""
     lines = [
         [*_change_cells(change), turn, len(units), ", ".join(units)]
@@ -165,7 +167,7 @@ def turned_units(method_changes: Sequence[Change]) -> Iterator[ReportSection]:
 # Cases
 
 
-def cases(run: Run, method_changes: Sequence[Change]) -> Iterator[ReportSection]:
+def cases(run: Run, method_changes: Sequence[MethodChange]) -> Iterator[ReportSection]:
     """Both replies to some units that turned, at most three a direction, subject and method, drawn by a fixed seed."""
     members: dict[str, list[Item]] = {}
     for item in run.items.items:
@@ -216,9 +218,9 @@ def _unit_of(item: Item) -> str:
     return item.group_id if item.task in TRUE_FALSE else item.item_id
 
 
-def _draw_cases(method_changes: Sequence[Change]) -> Iterator[tuple[Change, Turn, str]]:
+def _draw_cases(method_changes: Sequence[MethodChange]) -> Iterator[tuple[MethodChange, Turn, str]]:
     """Up to `MAX_CASES` turned units of each subject, method and direction, over all tasks."""
-    pools: dict[tuple[str, ...], list[tuple[Change, Turn, str]]] = {}
+    pools: dict[tuple[str, ...], list[tuple[MethodChange, Turn, str]]] = {}
     for change in method_changes:
         for turn, units in change.turned.items():
             pool = pools.setdefault((*change.changed, turn), [])

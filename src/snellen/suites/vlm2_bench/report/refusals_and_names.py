@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import pandas as pd
 
 from snellen.analysis.cells import result_cell, share_cell
-from snellen.analysis.run_view import Arm, examined_rows, result_rows, row_by_arm
+from snellen.analysis.run_view import ReportArm, examined_rows, result_rows, row_by_arm
 from snellen.analysis.section import ReportSection, Run
 from snellen.suites.vlm2_bench.published import TASK_ORDER
 
@@ -110,7 +110,7 @@ def sections(run: Run) -> Iterator[ReportSection]:
             ["subject", "condition"], sort=False
         ):
             rates = [share_cell(list(part[name]), list(part["cluster"])) for name in ("declines", "names")]
-            score = result_cell(results.get(Arm(str(subject), str(condition))))
+            score = result_cell(results.get(ReportArm(str(subject), str(condition))))
             lines.append([subject, task, condition, len(part), *rates, score])
     note = (
         "Percent of the replies that decline to identify or compare people, and of those that name somebody, with 95 % "

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from snellen.analysis.cells import DASH, percent, result_cell, share_cell, with_interval
-from snellen.analysis.run_view import Arm, response_key, response_keys, result_rows, row_by_arm, score_rows
+from snellen.analysis.run_view import ReportArm, response_key, response_keys, result_rows, row_by_arm, score_rows
 from snellen.analysis.section import ReportSection, Run
 from snellen.core.seeds import stream
 from snellen.scoring.uncertainty import cluster_wilson, mean_interval
@@ -33,13 +33,13 @@ def sections(run: Run) -> Iterator[ReportSection]:
     yield from counts(run)
 
 
-def _answers_by_arm(run: Run, task: str) -> Iterator[tuple[Arm, pd.DataFrame]]:
+def _answers_by_arm(run: Run, task: str) -> Iterator[tuple[ReportArm, pd.DataFrame]]:
     """The readable answers of every arm, `prediction` and `truth` as plain values. Every item counts once a repeat."""
     rows = score_rows(run, task, "accuracy")
     rows = rows[rows["outcome"] == "answered"]
     rows = rows.assign(prediction=rows["prediction"].map(json.loads), truth=rows["truth"].map(json.loads))
     for (subject, condition), part in rows.groupby(["subject", "condition"], sort=False):
-        yield Arm(str(subject), str(condition)), part
+        yield ReportArm(str(subject), str(condition)), part
 
 
 # Yes and no
@@ -167,7 +167,7 @@ def counts(run: Run) -> Iterator[ReportSection]:
     yield ReportSection("Which counts are said in Cnt", note, frame, None, "counts")
 
 
-def _count_cells(part: pd.DataFrame, arm: Arm, image_count: int) -> list[Any]:
+def _count_cells(part: pd.DataFrame, arm: ReportArm, image_count: int) -> list[Any]:
     """Answers, mean error, a cell a possible count, and the share of impossible ones."""
     answers, true = part["prediction"].astype(int), part["truth"].astype(int)
     total = len(part)
@@ -180,7 +180,7 @@ def _count_cells(part: pd.DataFrame, arm: Arm, image_count: int) -> list[Any]:
     return [total, error, *map(count_cell, range(1, image_count + 1)), percent(other, total)]
 
 
-def mean_error(errors: Any, clusters: Any, arm: Arm, image_count: int) -> str:
+def mean_error(errors: Any, clusters: Any, arm: ReportArm, image_count: int) -> str:
     """The mean of said minus true, signed, with its confidence interval where that is estimable."""
     text = f"{np.mean(errors):+.2f}"
     low, high, _ = mean_interval(errors, clusters, None, stream("vlm2-bench", "counts", *arm, image_count))

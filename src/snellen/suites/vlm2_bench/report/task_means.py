@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from snellen.analysis.cells import DASH, percent_interval
-from snellen.analysis.run_view import Arm
+from snellen.analysis.run_view import ReportArm
 from snellen.core.seeds import stream
 from snellen.scoring.uncertainty import mean_interval, wilson
 from snellen.suites.vlm2_bench.report.methods_compared import Units
@@ -40,7 +40,7 @@ def task_mean(parts: Sequence[pd.DataFrame], *key: str) -> TaskMean:
     return TaskMean(average, low, high, total)
 
 
-def mean_of_tasks(units: Units, arm: Arm, tasks: Sequence[str]) -> str:
+def mean_of_tasks(units: Units, arm: ReportArm, tasks: Sequence[str]) -> str:
     """`task_mean` in percent with its interval; a dash where the arm lacks one of the tasks.
 
     Where all units of every task are alike nothing can be drawn: then it is Wilson's interval over the clusters.
