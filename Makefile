@@ -54,7 +54,7 @@ slow: env  ## run the slow tests, and properties on many new examples; on real r
 
 bench: env  ## run every bench/*.py
 	@set -e; for script in $(sort $(wildcard bench/[!_]*.py)); do echo "== $$script"; $(BIN)/python $$script $(ARGS); done
-	@echo 'The numbers that were kept, and how they were taken: docs/benchmarks.md'
+	@echo 'The recorded numbers and how they were taken: docs/benchmarks.md, docs/measurements/'
 
 docs: env  ## build the documentation as a site, build/site; a link that leads nowhere is an error
 	@$(PIP) --editable '.[docs]'

@@ -41,8 +41,8 @@ def rows(family: str, cells: list[tuple[int, str, Cell]]) -> Iterator[str]:
     for count in COUNTS:
         for label, shapes in (("even", SHAPES[:2]), ("1 to 30", SHAPES[2:3]), ("one half", SHAPES[3:])):
             own = [cell for clusters, shape, cell in cells if clusters == count and shape in shapes]
-            shown = [cell for cell in own if cell.shown > 0]
-            share = 100 * float(np.mean([cell.shown for cell in own]))
+            shown = [cell for cell in own if cell.finite > 0]
+            share = 100 * float(np.mean([cell.finite for cell in own]))
             if not shown:
                 yield f"| {family} | {count} | {label} | {len(own)} | | | 0 % | |"
                 continue
@@ -63,8 +63,8 @@ def main() -> None:
     for family in FAMILIES:
         cells = list(cells_of(family, options.quick))
         lines += rows(family, cells)
-        many = [cell.covered for count, _, cell in cells if count >= 20 and cell.shown > 0]
-        least = min(cell.covered for _, _, cell in cells if cell.shown > 0)
+        many = [cell.covered for count, _, cell in cells if count >= 20 and cell.finite > 0]
+        least = min(cell.covered for _, _, cell in cells if cell.finite > 0)
         usual = [cell.covered for count, shape, cell in cells if count >= 20 and shape != "one half"]
         summary.append(
             f"| {family} | {len(cells)} | {least:.3f} | {len(many)} | {min(many):.3f} | {np.mean(many):.3f} | "

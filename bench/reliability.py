@@ -38,7 +38,7 @@ os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MPLBACKEND="Agg
 from snellen.core.seeds import stream
 from tests.helpers import trials
 from tests.helpers.hostile_trials import good_sets, hostile_replies, hostile_sets
-from tests.helpers.jobs import JOBS, relative_run_given
+from tests.helpers.jobs import JOBS, prepare_relative_run
 from tests.helpers.studies import write_study
 from tests.helpers.study_load import outlive
 from tests.helpers.trials import SIGNALS, Bench, Tally
@@ -62,7 +62,7 @@ def on_jobs(what: str, trial: Callable[[Bench, int, int], Tally], options: argpa
     for name in options.names or JOBS:
         before = cpu_seconds()
         with tempfile.TemporaryDirectory(prefix="snellen-reliability-") as folder:
-            tally = trial(Bench.of(JOBS[name], Path(folder)), options.trials, options.seed)
+            tally = trial(Bench.prepare(JOBS[name], Path(folder)), options.trials, options.seed)
         yield row(what, name, tally, cpu_seconds() - before)
 
 
@@ -70,9 +70,9 @@ def corruption(options: argparse.Namespace) -> Iterator[Row]:
     """A row a kind of file."""
     before = cpu_seconds()
     with tempfile.TemporaryDirectory(prefix="snellen-reliability-") as folder:
-        given = Path(folder) / "given"
-        relative_run_given(given)
-        tallies = trials.corruption(given, options.trials, options.seed)
+        inputs = Path(folder) / "inputs"
+        prepare_relative_run(inputs)
+        tallies = trials.corruption(inputs, options.trials, options.seed)
     for file, tally in tallies.items():
         yield row("corruption", file, tally, (cpu_seconds() - before) / len(tallies))
 

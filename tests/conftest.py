@@ -1,4 +1,4 @@
-"""What holds in every test: no hub, no screen, no keys, an own home folder, the same random choices everywhere."""
+"""Conditions of every test: no hub, no screen, no keys, a separate home folder, the same random choices everywhere."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS
 for name in [name for name in os.environ if name.endswith(("_API_KEY", "_BASE_URL"))]:
     del os.environ[name]
 
-# Shells tell commands in the background to ignore Ctrl-C, which tests give themselves and their children.
+# Shells make background commands ignore Ctrl-C, which tests send to themselves and their children.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# The quick run tries the same examples on every machine; `make slow` looks for new ones, and many more of them.
+# The quick run tries the same examples on every machine; `make slow` tries many more new ones.
 settings.register_profile("snellen", deadline=None, derandomize=True, database=None, max_examples=50)
 settings.register_profile("thorough", deadline=None, max_examples=500, print_blob=True)
 settings.load_profile("snellen")
 
 
-gc.disable()  # until everything is imported: hardly any of it is garbage
+gc.disable()  # until everything is imported: little of it is garbage
 
 
 def pytest_report_header() -> str:
-    """What the last digits of results depend on."""
+    """The settings that the last digits of results depend on."""
     from snellen.compute.dispatch import dispatch
 
     return f"machine code: {dispatch()}"
 
 
 def pytest_collection_finish() -> None:
-    """What was imported stays to the end: no later garbage collection goes through it, and there are fewer of them."""
+    """Freeze imported objects: later garbage collections skip them and are fewer."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)
@@ -49,7 +49,7 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def snellen_home() -> Iterator[Path]:
-    """A home folder that a test process starts with empty and leaves nothing of."""
+    """An initially empty home folder per test process, removed at the end."""
     with tempfile.TemporaryDirectory(prefix="snellen-home-") as folder, pytest.MonkeyPatch.context() as patch:
         patch.setenv("SNELLEN_HOME", folder)
         yield Path(folder)
@@ -57,6 +57,6 @@ def snellen_home() -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def sets_folder(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
-    """Where the small sets of all suites lie (`tests.helpers.sets`), shared by the processes of one test run."""
+    """The folder of the small sets of all suites (`tests.helpers.sets`), shared by the processes of one test run."""
     folder = tmp_path_factory.getbasetemp()
     return (folder if worker_id == "master" else folder.parent) / "small-sets"

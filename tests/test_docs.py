@@ -34,16 +34,16 @@ FIELDS = {
 
 def section(page: str, title: str) -> str:
     """The text under the heading that begins with `title`, up to the next one."""
-    found = re.search(rf"^###? `?{re.escape(title)}.*?$(.*?)(?=^##|\Z)", page, re.MULTILINE | re.DOTALL)
-    assert found, title
-    return found[1]
+    match = re.search(rf"^###? `?{re.escape(title)}.*?$(.*?)(?=^##|\Z)", page, re.MULTILINE | re.DOTALL)
+    assert match, title
+    return match[1]
 
 
 @pytest.mark.parametrize("title", FIELDS)
 def test_schema_page_names_every_field(title: str) -> None:
     lines = section((ROOT / "docs" / "data-schema.md").read_text("utf-8"), title).splitlines()
-    told = {name for line in lines if line.startswith("| `") for name in re.findall(r"`(\w+)`", line)}
-    assert FIELDS[title] <= told
+    names = {name for line in lines if line.startswith("| `") for name in re.findall(r"`(\w+)`", line)}
+    assert FIELDS[title] <= names
 
 
 def test_schema_page_names_no_item_field_that_is_not_there() -> None:

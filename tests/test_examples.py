@@ -19,7 +19,7 @@ def test_there_are_examples() -> None:
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_runs_as_written(path: Path, tmp_path: Path) -> None:
     notebook = read(path)
-    shown = [cell["outputs"] for cell in code_cells(notebook)]
-    assert outputs_of(notebook, tmp_path) == shown, "write them anew: python -m tests.helpers.notebook --write"
-    assert any(shown)
+    outputs = [cell["outputs"] for cell in code_cells(notebook)]
+    assert outputs_of(notebook, tmp_path) == outputs, "write them anew: python -m tests.helpers.notebook --write"
+    assert any(outputs)
     assert path.stat().st_size < MOST_BYTES

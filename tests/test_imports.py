@@ -27,7 +27,7 @@ HEAVY = (
     "torch",
     "transformers",
 )
-WAYS = {
+STARTS = {
     "import": "import snellen",
     "help": "import sys; sys.argv = ['snellen', '--help']; from snellen.cli import main; main()",
 }
@@ -42,26 +42,26 @@ def start(code: str) -> tuple[str, float]:
     return done.stdout, spent
 
 
-def need(way: str) -> str:
+def need(name: str) -> str:
     """The code of a way to start; skips where there is no command line yet."""
-    if way == "help" and importlib.util.find_spec("snellen.cli") is None:
+    if name == "help" and importlib.util.find_spec("snellen.cli") is None:
         pytest.skip("no command line yet")
-    return WAYS[way]
+    return STARTS[name]
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_nothing_heavy_is_imported(way: str) -> None:
+@pytest.mark.parametrize("name", STARTS)
+def test_nothing_heavy_is_imported(name: str) -> None:
     code = f"""
 import atexit, sys
 atexit.register(lambda: print("loaded:", *sorted(set(sys.modules) & set({HEAVY!r}))))
-{need(way)}
+{need(name)}
 """
     printed, _ = start(code)
     assert printed.splitlines()[-1] == "loaded:"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("way", WAYS)
-def test_starts_within_a_third_of_a_second(way: str) -> None:
-    code = need(way)
+@pytest.mark.parametrize("name", STARTS)
+def test_starts_within_a_third_of_a_second(name: str) -> None:
+    code = need(name)
     assert min(start(code)[1] for _ in range(5)) < 0.3

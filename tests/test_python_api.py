@@ -77,8 +77,8 @@ def test_awaited_it_leaves_the_loop_to_others_and_calls_coroutines_there(combo: 
         )
         return examination, loops, asyncio.get_running_loop()
 
-    examination, loops, here = asyncio.run(cell())
-    assert loops == {here}
+    examination, loops, main_loop = asyncio.run(cell())
+    assert loops == {main_loop}
     assert {response.status for response in examination.responses} == {"ok"}
     assert {response.text for response in examination.responses} == {"A"}
 
@@ -114,7 +114,7 @@ def test_what_is_printed_is_short(combo: ItemSet, tmp_path: Path, monkeypatch: p
     root = tmp_path / "run"
     examination = snellen.examine("fake:chance", combo.root, out=root, **QUIET)
     report = write_report([root], tmp_path / "report")
-    printed = [repr(thing) for thing in (examination, examination.items, examination.suite, load_run(root), report)]
+    printed = [repr(value) for value in (examination, examination.items, examination.suite, load_run(root), report)]
     assert max(map(len, printed)) < 150 + len(str(combo.root)) + len(str(root))
     assert printed[0] == f"<Examination of fake:chance by combo: {len(examination.responses)} responses; {root}>"
 

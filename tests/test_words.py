@@ -100,8 +100,8 @@ def _definitions(root: Path) -> Iterator[Name]:
 def _defined_by(node: ast.AST, location: str) -> Iterator[Name]:
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
         arguments = node.args
-        every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
-        for argument in every:
+        parameters = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
+        for argument in parameters:
             if argument is not None and argument.arg not in ("self", "cls"):
                 yield Name(argument.arg, "parameter", location, argument.annotation)
         if not isinstance(node, ast.Lambda):
@@ -217,6 +217,8 @@ PHRASE_FILES: Mapping[str, str] = {
     "src/snellen/suites/ava_bench/abilities/counting.py": "an expression that reads questions of other people",
     "src/snellen/core/storage/schemas.py": "what schema 1 called images",
     "docs/data-schema.md": "what schema 1 called images",
+    "docs/coverage.md": "names and questions of other benchmarks",
+    "src/snellen/datasets/hub_tables.py": "names that columns of other people have",
     "design/core.md": "the table of former words",
 }
 """Files that may hold them, and why."""

@@ -1,4 +1,4 @@
-"""Verdicts on people from easy items and times, by hand; nobody is left out."""
+"""Verdicts on participants from easy items and times, by hand; no participant is left out."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def items(tmp_path_factory: pytest.TempPathFactory) -> ItemSet:
 
 @pytest.fixture(scope="module")
 def run(items: ItemSet) -> Run:
-    """p1 right in 3 s, p2 wrong in 3 s, p3 right in half a second, p4 right in a minute, p5 asked one easy item only.
+    """p1 right in 3 s, p2 wrong in 3 s, p3 right in 0.5 s, p4 right in a minute, p5 with one easy item only.
 
-    No reply of one who is never right is drawn right here.
+    With this seed no reply of the participant with accuracy 0 is right.
     """
     right, guess = dict.fromkeys(SUITE.tasks, 1.0), dict.fromkeys(SUITE.tasks, 0.0)
     people = [
@@ -60,7 +60,7 @@ def test_times(run: Run) -> None:
     assert row["reasons"] == "100 % of pages in less than 0.6 s"
 
 
-def test_without_thresholds_everybody_passes_and_all_items_count(run: Run) -> None:
+def test_without_thresholds_everyone_passes_and_all_items_count(run: Run) -> None:
     rows = authenticity(run, AuthenticityRule()).to_dict("records")
     assert {row["authentic"] for row in rows} == {"passed"}
     assert [row["items"] for row in rows] == [24, 24, 24, 24, 1]

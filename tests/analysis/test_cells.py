@@ -1,4 +1,4 @@
-"""How numbers are written in tables, by hand."""
+"""Format of numbers in tables, by hand."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ROW = {
 
 
 @pytest.mark.parametrize(
-    ("changed", "told"),
+    ("changed", "text"),
     [
         ({}, "50 [25, 75]"),
         ({"n": 200}, "50.0 [25.0, 75.0]"),
@@ -26,15 +26,15 @@ ROW = {
         ({"low": math.nan, "high": math.nan, "interval": "not estimable: 3 clusters"}, "50, not estimable"),
         # .05 to .95: (.45 / .25)^2 x 10
         ({"low": 0.05, "high": 0.95, "n": 10}, "50, too few items (needs about 33)"),
-        # More items would not do where people are few.
+        # More items would not help when there are few people.
         ({"low": 0.05, "high": 0.95, "n": 10, "interval": WILSON}, "50, too few people or items"),
         ({"no_answer_rate": 0.1, "failure_rate": 0.02}, "50 [25, 75], no answer 10 %, failed 2 %"),
         ({"n": 0, "not_applicable": 3}, "declined"),
         ({"n": 0, "not_applicable": 0}, DASH),
     ],
 )
-def test_a_row_of_results(changed: dict[str, Any], told: str) -> None:
-    assert result_cell(SimpleNamespace(**ROW | changed)) == told
+def test_a_row_of_results(changed: dict[str, Any], text: str) -> None:
+    assert result_cell(SimpleNamespace(**ROW | changed)) == text
 
 
 def test_words() -> None:

@@ -1,4 +1,4 @@
-"""What dropped is named, by its interval, and nothing else; what has no score on a side is counted, not judged."""
+"""Only drops whose interval is clear are named; items without a score on one side are counted, not judged."""
 
 from __future__ import annotations
 
@@ -93,8 +93,8 @@ def test_by_hand(items: ItemSet) -> None:
     assert (back.names(DROPPED), back.names(ROSE)) == ([], ["finding"])
 
 
-def test_a_planted_drop_is_found_and_it_alone_is_named(items: ItemSet) -> None:
-    """Two tasks hold the items that need colour, one of them beside items that need shape."""
+def test_only_the_planted_drop_is_named(items: ItemSet) -> None:
+    """Two tasks have items that need colour; one of them also has items that need shape."""
     compared = changes(run_of(items, right), run_of(items, lambda item: float("colour" not in item.requires)))
     assert compared.names(DROPPED) == ["colour (naming, building)"]
     verdicts = by_name(compared)
@@ -104,8 +104,8 @@ def test_a_planted_drop_is_found_and_it_alone_is_named(items: ItemSet) -> None:
     assert len(compared.flips) == 30
 
 
-def test_abilities_that_are_needed_together_are_not_blamed_apart(items: ItemSet) -> None:
-    """Ten items need shape alone, ten colour and shape: who loses colour has not lost shape."""
+def test_an_ability_is_not_blamed_for_a_drop_of_one_needed_with_it(items: ItemSet) -> None:
+    """Ten items need shape only, ten need colour and shape: losing colour is not losing shape."""
     both = [
         replace(item, requires=("colour", "shape") if "colour" in item.requires else item.requires)
         for item in items.items
@@ -117,7 +117,7 @@ def test_abilities_that_are_needed_together_are_not_blamed_apart(items: ItemSet)
     assert by_name(compared)["shape"] == "no clear change"
 
 
-def test_six_items_of_a_combination_have_a_row_of_their_own_and_five_have_none(items: ItemSet) -> None:
+def test_six_items_of_a_combination_have_a_row_and_five_have_none(items: ItemSet) -> None:
     """Six items need colour and shape, five colour and place."""
     needs = dict.fromkeys(range(6), ("colour", "shape")) | dict.fromkeys(range(6, 11), ("colour", "place"))
     mixed = replace(
@@ -133,12 +133,12 @@ def test_six_items_of_a_combination_have_a_row_of_their_own_and_five_have_none(i
     assert "colour + place" not in names
 
 
-def test_a_task_that_dropped_beside_its_abilities_is_named_itself(items: ItemSet) -> None:
+def test_a_task_that_drops_apart_from_its_abilities_is_named(items: ItemSet) -> None:
     compared = changes(run_of(items, right), run_of(items, lambda item: float(item.task != "finding")))
     assert compared.names(DROPPED) == ["finding"]
 
 
-def test_the_same_answers_show_nothing(items: ItemSet) -> None:
+def test_equal_answers_show_no_change(items: ItemSet) -> None:
     same = run_of(items, lambda item: float(number(item) % 3 == 0))
     compared = changes(same, same)
     assert (len(compared.flips), compared.names(DROPPED), compared.names(ROSE)) == (0, [], [])
@@ -146,14 +146,14 @@ def test_the_same_answers_show_nothing(items: ItemSet) -> None:
     assert (compared.table["difference"] == 0).all()
 
 
-def test_more_of_an_error_is_a_drop(items: ItemSet) -> None:
+def test_a_larger_error_is_a_drop(items: ItemSet) -> None:
     first = run_of(items, lambda item: 0.1 + 0.01 * (number(item) % 5), tasks=("sizing",))
     second = run_of(items, lambda item: 0.9 + 0.09 * (number(item) % 5), tasks=("sizing",))
     assert changes(first, second).names(DROPPED) == ["sizing"]
     assert changes(second, first).names(ROSE) == ["sizing"]
 
 
-def test_what_failed_is_neither_right_nor_wrong(items: ItemSet) -> None:
+def test_failed_calls_are_neither_right_nor_wrong(items: ItemSet) -> None:
     second = run_of(items, lambda item: math.nan if item.task == "finding" or number(item) < 5 else 1.0)
     compared = changes(run_of(items, right), second)
     assert compared.names(DROPPED) == []
@@ -163,19 +163,19 @@ def test_what_failed_is_neither_right_nor_wrong(items: ItemSet) -> None:
     assert (compared.unpaired_items.only_before, compared.pairs) == (30, 30)
 
 
-def test_what_both_decline_is_not_missed(items: ItemSet) -> None:
+def test_items_that_both_decline_are_not_missing(items: ItemSet) -> None:
     both = [run_of(items, lambda item: math.nan if item.task == "finding" else 1.0, outcome="not_applicable")] * 2
     assert changes(*both).unpaired_items.total == 0
     assert changes(run_of(items, right), both[1]).unpaired_items.only_before == 20
 
 
-def test_too_few_items_are_no_verdict(items: ItemSet) -> None:
+def test_too_few_items_give_no_verdict(items: ItemSet) -> None:
     first = run_of(items, lambda item: 1.0 if number(item) < 5 else math.nan, tasks=("finding",))
     second = run_of(items, lambda item: 0.0 if number(item) < 5 else math.nan, tasks=("finding",))
     assert by_name(changes(first, second)) == {"finding": "too few items"}
 
 
-def test_conditions_are_paired_with_themselves_and_controls_left_out(items: ItemSet) -> None:
+def test_equal_conditions_are_paired_and_controls_left_out(items: ItemSet) -> None:
     blind = {"vanilla": "original", "images=none": "none"}
     first, second = run_of(items, right, conditions=blind), run_of(items, right, conditions=blind)
     assert set(changes(first, second).table["condition"]) == {"vanilla"}
@@ -185,19 +185,19 @@ def test_conditions_are_paired_with_themselves_and_controls_left_out(items: Item
 
 def test_other_items_are_refused(items: ItemSet, tmp_path: Path) -> None:
     other = write_items(tmp_path / "items", 4, seed=1)
-    with pytest.raises(SnellenError, match="were asked other items"):
+    with pytest.raises(SnellenError, match="have different items"):
         changes(run_of(items, right), run_of(other, right))
 
 
 def test_the_same_items_rendered_on_two_machines_are_compared(items: ItemSet) -> None:
-    here, there = run_of(items, right), run_of(items, right)
+    first, second = run_of(items, right), run_of(items, right)
     moved = [
         replace(run, card=run.card.model_copy(update={"content_hash": content, "rows_hash": rows}))
-        for run, content, rows in ((here, "c1", "r"), (there, "c2", "r"), (there, "c1", "s"), (there, "c2", ""))
+        for run, content, rows in ((first, "c1", "r"), (second, "c2", "r"), (second, "c1", "s"), (second, "c2", ""))
     ]
-    assert changes(moved[0], moved[1]).pairs == changes(here, there).pairs
+    assert changes(moved[0], moved[1]).pairs == changes(first, second).pairs
     for other in moved[2:]:
-        with pytest.raises(SnellenError, match="were asked other items"):
+        with pytest.raises(SnellenError, match="have different items"):
             changes(moved[0], other)
 
 
@@ -207,7 +207,7 @@ def guesses(items: ItemSet, rng: np.random.Generator) -> Run:
 
 
 def false_drops(items: ItemSet, seeds: range) -> tuple[int, int]:
-    """Of so many comparisons of two that guess: in how many anything dropped, and in how many there is a verdict."""
+    """One comparison of two guessers per seed: the number with any drop, and the number with any verdict."""
     drops = verdicts = 0
     for seed in seeds:
         rng = stream("two that guess", seed)

@@ -11,7 +11,7 @@ from snellen.analysis.run_view import arm_name
 
 
 def scores(**arms: Sequence[float | None]) -> pd.DataFrame:
-    """One score an item for each arm, None where the arm lacks it; items two a cluster."""
+    """One score per item for each arm, None if the arm lacks it; two items per cluster."""
     rows = [
         {
             "task": "task", "protocol": "strict", "metric": "accuracy", "subject": arm.split("_")[0],
@@ -28,13 +28,13 @@ def test_arms_are_compared_on_the_items_both_have() -> None:
     # Both have items 0-3: 1, 1, 1, 0 against 0, 0, 1, 0, so (1 + 1 + 0 + 0) / 4 = 0.5; by all their items it is 0.6.
     done = contrasts(scores(a=[1, 1, 1, 0, 1, None], b=[0, 0, 1, 0, None, 0]))
     assert tuple(done.columns) == COLUMNS
-    (one,) = done.to_dict("records")
-    assert (one["first"], one["second"], one["difference"], one["n"]) == ("a", "b", 0.5, 4)
-    assert one["low"] <= 0.5 <= one["high"]
-    assert not one["clear"], "two clusters tell little"
+    (row,) = done.to_dict("records")
+    assert (row["first"], row["second"], row["difference"], row["n"]) == ("a", "b", 0.5, 4)
+    assert row["low"] <= 0.5 <= row["high"]
+    assert not row["clear"], "two clusters are too few"
 
 
-def test_every_two_arms_and_nothing_else() -> None:
+def test_every_pair_of_arms_is_compared_once() -> None:
     done = contrasts(scores(a=[1, 1], b=[0, 1], a_shots_1=[0, 0], c=[None, None]))
     pairs = {
         (first, second): gap
@@ -54,16 +54,16 @@ def test_repeats_of_an_item_are_averaged_first() -> None:
     assert done["n"].to_list() == [2]
 
 
-def test_a_clear_difference_is_called_so_whichever_comes_first() -> None:
+def test_a_clear_difference_is_clear_in_either_order() -> None:
     good, bad = [1.0, 1.0, 0.0, 1.0] * 10, [0.0, 1.0, 0.0, 0.0] * 10
-    for told in ({"a": good, "b": bad}, {"a": bad, "b": good}):
-        (one,) = contrasts(scores(**told)).to_dict("records")
-        assert abs(one["difference"]) == pytest.approx(0.5)
-        assert one["clear"]
-        assert one["low"] * one["high"] > 0
+    for arms in ({"a": good, "b": bad}, {"a": bad, "b": good}):
+        (row,) = contrasts(scores(**arms)).to_dict("records")
+        assert abs(row["difference"]) == pytest.approx(0.5)
+        assert row["clear"]
+        assert row["low"] * row["high"] > 0
     (same,) = contrasts(scores(a=good, b=good)).to_dict("records")
     assert (same["difference"], same["clear"]) == (0.0, False)
-    assert same["low"] < 0 < same["high"], "no difference seen is not none"
+    assert same["low"] < 0 < same["high"], "no clear difference does not mean equality"
 
 
 def test_tasks_protocols_and_metrics_stay_apart() -> None:
@@ -87,7 +87,7 @@ def test_nothing_to_compare_is_an_empty_table() -> None:
 def test_p_is_corrected_within_its_family() -> None:
     # Twelve items, six clusters: a is right and b wrong on all, c is right on the first cluster alone. Of 64 flips:
     # a - b has sums 2 x 6, 2 flips are as far: 2/64. a - c differs in five clusters: 2/32. b - c in one: 1.
-    # Holm: 2/64 x 3 = 6/64; 2/32 x 2 = 8/64; 1. Pairs with the oracle are no part of that.
+    # Holm: 2/64 x 3 = 6/64; 2/32 x 2 = 8/64; 1. Pairs with the oracle do not count.
     right, wrong, first = [1.0] * 12, [0.0] * 12, [1.0] * 2 + [0.0] * 10
     table = contrasts(scores(**{"a": right, "b": wrong, "c": first, "fake:oracle": right})).set_index(
         ["first", "second"]
@@ -105,13 +105,13 @@ def test_p_is_corrected_within_its_family() -> None:
     assert (alone["p_holm"], alone["clear"]) == (2 / 64, True)
 
 
-def test_too_few_clusters_are_called_so() -> None:
-    # Five clusters: the least p is 2/32, whatever the answers.
+def test_too_few_clusters_are_flagged() -> None:
+    # With five clusters the least p is 2/32, whatever the answers.
     (pair,) = contrasts(scores(a=[1.0] * 10, b=[0.0] * 10)).to_dict("records")
     assert (pair["clusters"], pair["p"], pair["clear"], pair["too_few_clusters"]) == (5, 2 / 32, False, True)
 
 
-def test_conditions_of_a_subject_are_a_family_of_their_own() -> None:
+def test_conditions_of_a_subject_are_a_separate_family() -> None:
     table = contrasts(scores(a=[1, 1], b=[0, 1], a_shots_1=[0, 0]))
     families = dict(zip(zip(table["first"], table["second"], strict=True), table["family"], strict=True))
     assert families == {

@@ -1,4 +1,4 @@
-"""What decides: planted properties in made-up answers are found, one of them, and nothing where there is nothing."""
+"""Deciding properties: those planted in synthetic answers are found, and none is found if none was planted."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def choices(count: int, right: Callable[[Item, np.random.Generator], bool], seed
     for number in range(count):
         names = [("red", "green", "blue", "white")[k] for k in rng.permutation(4)]
         options = tuple(Option(f"o{k}", name) for k, name in enumerate(names))
-        needs = tuple(name for name, every in (("colour", 3), ("shape", 2)) if number % every == 0)
+        needs = tuple(name for name, period in (("colour", 3), ("shape", 2)) if number % period == 0)
         level = {"difficulty": ("easy", "hard")[number % 5 % 2]}
         question = item(number, options=options, answer="o1", answer_kind="choice", requires=needs, factors=level)
         is_right = right(question, rng)
@@ -50,7 +50,7 @@ def choices(count: int, right: Callable[[Item, np.random.Generator], bool], seed
         yield ScoredAnswer(question, "s/t", ("difficulty",), is_right, 0.25, position)
 
 
-def test_a_colour_blind_is_told_by_colour_and_by_nothing_else() -> None:
+def test_a_colour_blind_subject_is_named_for_colour_only() -> None:
     findings = find_deficits(list(choices(60, lambda i, rng: "colour" not in i.requires or rng.random() < 0.25)))
     (deficit,) = findings.deficits
     assert deficit.properties == (Property("requires", "colour"),)
@@ -60,19 +60,19 @@ def test_a_colour_blind_is_told_by_colour_and_by_nothing_else() -> None:
     assert words(findings).endswith("% of 20 right there, 100 % of 40 right elsewhere); sees shape")
 
 
-def test_two_properties_are_named_each_on_its_own() -> None:
+def test_two_properties_are_named_separately() -> None:
     def knows(question: Item, rng: np.random.Generator) -> bool:
         return rng.random() < 0.25 or not ("colour" in question.requires or "hard" in question.factors.values())
 
     findings = find_deficits(list(choices(240, knows)))
     named = {deficit.properties[0] for deficit in findings.deficits}
     assert named == {Property("factor", "difficulty", "hard"), Property("requires", "colour")}
-    assert findings.deficits[1].elsewhere.right == 1.0, "what the first one decides is left out"
+    assert findings.deficits[1].elsewhere.right == 1.0, "items that the first property decides are left out"
 
 
 @pytest.mark.parametrize("skill", [0.0, 0.25, 0.6, 1.0])
-def test_nobody_without_a_deficit_is_accused(skill: float) -> None:
-    """Of 100 subjects that know a share of all items alike, and guess the rest, hardly one is named for anything."""
+def test_no_subject_without_a_deficit_is_accused(skill: float) -> None:
+    """Of 100 subjects that know a random share of all items and guess the rest, hardly any is named for a deficit."""
     accused = 0
     for seed in range(100):
         knows = list(choices(40, lambda i, rng: rng.random() < skill + (1 - skill) / 4, seed))
@@ -81,7 +81,7 @@ def test_nobody_without_a_deficit_is_accused(skill: float) -> None:
     assert accused <= 5
 
 
-def test_counting_ends_where_it_ends() -> None:
+def test_the_count_from_which_a_subject_fails_is_named() -> None:
     counts = [number for number in range(1, 13) for _ in range(3)]
     answers = [
         ScoredAnswer(item(n, answer=count, answer_kind="integer"), "s/t", (), count <= 4, 0.05)
@@ -94,17 +94,17 @@ def test_counting_ends_where_it_ends() -> None:
     assert words(find_deficits(without_five)).startswith("counts only to four, fails from seven on")
 
 
-def test_counts_are_asked_about_up_to_the_largest_that_is() -> None:
-    """A count of five needs one, two, three and four to be passed; of many, only the first `MAX_COUNT`."""
+def test_counts_are_tested_up_to_the_largest_in_the_items() -> None:
+    """A count of five requires passing one, two, three and four; of large counts, only the first `MAX_COUNT`."""
     counts = [
-        [found.name for found, _ in properties_of(item(0, answer=answer, answer_kind="integer"), ())]
+        [prop.name for prop, _ in properties_of(item(0, answer=answer, answer_kind="integer"), ())]
         for answer in (1, 5, MAX_COUNT, MAX_COUNT + 1, MAX_COUNT + 2, 99)
     ]
     all_counts = [str(k) for k in range(1, MAX_COUNT + 1)]
     assert counts == [[], all_counts[:4], all_counts[:-1], all_counts, all_counts, all_counts]
 
 
-def test_who_says_yes_is_right_where_yes_is_right() -> None:
+def test_always_saying_yes_is_right_where_yes_is_right() -> None:
     answers = [
         ScoredAnswer(item(n, answer=("true", "false")[n % 2], answer_kind="true_false"), "s/t", (), n % 2 == 0, 0.5)
         for n in range(30)
@@ -114,7 +114,7 @@ def test_who_says_yes_is_right_where_yes_is_right() -> None:
     assert words(find_deficits(says_no)).startswith("says no: fails where a statement is true")
 
 
-def test_an_option_is_preferred_where_wrong_answers_take_it() -> None:
+def test_an_option_is_preferred_if_wrong_answers_choose_it() -> None:
     fair = list(choices(40, lambda i, rng: rng.random() < 0.5))
     assert find_deficits(fair).preference is None
     biased = [ScoredAnswer(a.item, a.task, (), a.right, 0.25, a.position if a.right else 0) for a in fair]
@@ -124,7 +124,7 @@ def test_an_option_is_preferred_where_wrong_answers_take_it() -> None:
     assert (preference.position, preference.taken, preference.wrong) == (0, wrong, wrong)
     assert preference.expected == pytest.approx(wrong / 3)
     assert words(find_deficits(biased)).startswith(f"prefers option A (the first): {wrong} of {wrong} wrong answers")
-    # Where words have fixed places, a place is a word: nothing is said of it.
+    # If words have fixed positions, a position equals a word: it is not reported.
     fixed = [
         ScoredAnswer(
             item(n, options=biased[0].item.options, answer="o1", answer_kind="choice"),
@@ -146,7 +146,7 @@ def test_upper_tails_are_sums_of_products() -> None:
     assert upper_tail([], 0) == 1.0
 
 
-def test_differences_are_newcombe_s() -> None:
+def test_differences_have_newcombe_intervals() -> None:
     """Newcombe 1998, table II, case (a), method 10: 56/70 less 48/80 is .2000 [.0524, .3339]."""
     from snellen.scoring.uncertainty import wilson
 
@@ -155,8 +155,8 @@ def test_differences_are_newcombe_s() -> None:
     assert math.isnan(least_difference(first, Share(0.8, 0.8, math.nan, math.nan, 1)))
 
 
-def test_an_image_decides_where_the_answer_is_open_without_it() -> None:
-    """All the same (AAA) or not, of three: of AAB the first two are the same, so that the third decides."""
+def test_an_image_decides_if_the_answer_is_open_without_it() -> None:
+    """Whether three images are all the same (AAA): in AAB the first two are the same, so that the third decides."""
     patterns = {"AAA": "true", "AAB": "false", "ABA": "false", "ABB": "false", "ABC": "false"}
 
     def decides(order: str) -> list[bool]:

@@ -1,4 +1,4 @@
-"""Two evaluators of the same encoders, held against values by hand, brute force and scipy."""
+"""Two evaluators of the same encoders, compared with values by hand, brute force and scipy."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NAN = math.nan
 
 
 def matrix(values: list[list[float]], name: str = "ocr", lower: bool = False) -> ScoreMatrix:
-    """Every item is a cluster of its own."""
+    """Every item is its own cluster."""
     return ScoreMatrix(name, np.array(values, float), tuple(f"i{n}" for n in range(len(values[0]))), lower)
 
 
@@ -27,16 +27,16 @@ def steady(*means: float, items: int = 12, lower: bool = False) -> ScoreMatrix:
 
 def test_mean_tau_of_two_abilities() -> None:
     first = [steady(4, 3, 2, 1), steady(4, 3, 2, 1)]
-    # Orders 1 2 3 4 against 2 1 3 4: one of six pairs is the other way, (5 - 1) / 6 = 2/3; against itself 1.
+    # Orders 1 2 3 4 against 2 1 3 4: one of six pairs is reversed, (5 - 1) / 6 = 2/3; against itself 1.
     second = [steady(3, 4, 2, 1), steady(9, 8, 7, 6)]
     mean = mean_tau(first, second, np.random.default_rng(0), draws=50)
     assert tuple(mean) == pytest.approx((5 / 6, 5 / 6, 5 / 6))
-    # Where lower is better in one of them the same scores are the opposite order: (2/3 - 1) / 2.
+    # If lower is better in one of them, the same scores are the opposite order: (2/3 - 1) / 2.
     second = [steady(3, 4, 2, 1), steady(9, 8, 7, 6, lower=True)]
     assert mean_tau(first, second, np.random.default_rng(0), draws=50).value == pytest.approx(-1 / 6)
 
 
-def test_mean_tau_leaves_out_where_encoders_are_alike() -> None:
+def test_mean_tau_leaves_out_abilities_without_differences() -> None:
     first, alike = [steady(3, 2, 1), steady(3, 2, 1)], steady(5, 5, 5)
     assert mean_tau(first, [steady(3, 2, 1), alike], np.random.default_rng(0), draws=20).value == 1
     assert math.isnan(mean_tau(first, [alike, alike], np.random.default_rng(0), draws=20).value)
@@ -63,8 +63,8 @@ def test_order_p_is_the_share_of_orders() -> None:
     assert p == pytest.approx(share, abs=0.025)  # four standard errors of a share of 4000
 
 
-def test_order_p_shuffles_encoders_alike_in_all_abilities() -> None:
-    """Twice the same ability is no more evidence than once; opposite orders never agree by chance."""
+def test_order_p_permutes_encoders_jointly_over_abilities() -> None:
+    """The same ability twice is no more evidence than once; opposite orders never agree by chance."""
     signs = observed_signs(steady(5, 4, 3, 2, 1))
     once = order_p([signs], [signs], np.random.default_rng(0), draws=2000)
     assert order_p([signs] * 2, [signs] * 2, np.random.default_rng(0), draws=2000) == once
@@ -76,7 +76,7 @@ def test_order_p_shuffles_encoders_alike_in_all_abilities() -> None:
 def test_scores_are_means_over_encoders_that_have_both() -> None:
     first, second = np.array([[1, 0, NAN], [0, 1, 1]], float), np.array([[0, NAN, 1], [1, 0, NAN]], float)
     scores, others = mean_scores(first, second)
-    # Item 0: (1 + 0) / 2 and (0 + 1) / 2; item 1: the second encoder alone; item 2: nobody has both.
+    # Item 0: (1 + 0) / 2 and (0 + 1) / 2; item 1: the second encoder only; item 2: no encoder has both.
     assert scores[:2].tolist() == [0.5, 1.0]
     assert others[:2].tolist() == [0.5, 0.0]
     assert np.isnan([scores[2], others[2]]).all()

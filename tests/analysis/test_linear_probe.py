@@ -18,7 +18,7 @@ def features(labels: list[str], seed: int, signal: float) -> NDArray[np.float32]
     return np.asarray(rows, dtype=np.float32)
 
 
-def test_what_is_there_is_read_and_what_is_destroyed_is_not() -> None:
+def test_present_information_is_read_and_destroyed_is_not() -> None:
     labels, test_labels = [list(CLASSES * 30), list(CLASSES * 20)]
     train = {"before": features(labels, 0, 8), "behind": features(labels, 1, 0)}
     test = {"before": features(test_labels, 2, 8), "behind": features(test_labels, 3, 0)}
@@ -26,7 +26,7 @@ def test_what_is_there_is_read_and_what_is_destroyed_is_not() -> None:
     rows = {row["place"]: row for row in table.to_dict("records")}
     assert list(rows) == ["before", "behind", "blind", "change"]
     assert rows["before"]["value"] == 1
-    assert rows["behind"]["low"] < 1 / 3 < rows["behind"]["high"]  # three classes alike: chance
+    assert rows["behind"]["low"] < 1 / 3 < rows["behind"]["high"]  # three indistinguishable classes: chance
     assert rows["blind"]["value"] == pytest.approx(1 / 3)
     assert rows["change"]["value"] == pytest.approx(rows["behind"]["value"] - 1)
     assert rows["change"]["high"] < 0
@@ -45,5 +45,5 @@ def test_the_same_features_lose_nothing() -> None:
     assert shares["change"] == 0
 
 
-def test_a_single_class_is_what_is_said() -> None:
+def test_a_single_class_is_always_predicted() -> None:
     assert predictions(np.zeros((2, 3), np.float32), ["x", "x"], np.ones((3, 3), np.float32)) == ["x"] * 3

@@ -1,4 +1,4 @@
-"""People as subjects of a run: who they are, what all of a study are together, and what is told of each."""
+"""People as subjects of a run: names, the study as one subject, and the row per person."""
 
 from __future__ import annotations
 
@@ -69,12 +69,12 @@ def run(items: ItemSet) -> Run:
         ("human:eyes [shots=0]", False, True, "eyes [shots=0]"),
     ],
 )
-def test_names_say_who_is_a_person(subject: str, is_one: bool, are_all: bool, study: str) -> None:
+def test_names_identify_people(subject: str, is_one: bool, are_all: bool, study: str) -> None:
     assert (is_person(subject), is_study(subject), study_of(subject)) == (is_one, are_all, study)
     assert study_subject(subject) == (f"human:{study}" if is_one else subject)
 
 
-def test_models_are_no_people() -> None:
+def test_models_are_not_people() -> None:
     assert not is_person("chat:openai/gpt-4o")
     assert not is_study("fake:oracle")
     assert study_subject("chat:openai/gpt-4o") == "chat:openai/gpt-4o"
@@ -94,13 +94,13 @@ def test_a_study_is_one_subject_before_all_others(run: Run) -> None:
     assert len(set(keys)) == len(keys) == len(run.responses)
 
 
-def test_a_run_without_people_is_left_as_it_is(run: Run, items: ItemSet) -> None:
+def test_a_run_without_people_is_unchanged(run: Run, items: ItemSet) -> None:
     model = able("chat:m", items, PERFECT)
     alone = load_run(ask_people(items.root.parent / "alone", items, SUITE, [], others=[model]), suite_of)
     assert pooled(alone) is alone
 
 
-def test_the_pooled_value_is_the_mean_of_all_answers_and_its_interval_that_of_people_and_items(run: Run) -> None:
+def test_the_pooled_interval_is_clustered_by_people_and_items(run: Run) -> None:
     answers = [
         (arm.subject, cluster, value)
         for arm, units in scored_units(run, "finding").items()
@@ -122,7 +122,7 @@ def test_a_metric_of_another_unit_has_an_interval_too(run: Run) -> None:
     assert row.low < row.value < row.high
 
 
-def test_units_are_averaged_over_people_where_others_are_compared_with_them(run: Run) -> None:
+def test_units_are_averaged_over_people_in_comparisons(run: Run) -> None:
     units = scored_units(pooled(run), "finding")[ReportArm("human:eyes", "vanilla")]
     assert len(units) == N
     by_person = [units for arm, units in scored_units(run, "finding").items() if is_person(arm.subject)]
@@ -130,7 +130,7 @@ def test_units_are_averaged_over_people_where_others_are_compared_with_them(run:
     pd.testing.assert_series_equal(units["value"].sort_index(), expected.sort_index(), check_names=False)
 
 
-def test_one_person_has_no_interval_about_people(items: ItemSet) -> None:
+def test_one_person_has_no_interval_over_people(items: ItemSet) -> None:
     alone = [person("human:me/p01", able("x", items, PERFECT))]
     row = next(lines_of(pooled(load_run(ask_people(items.root.parent / "me", items, SUITE, alone), suite_of)).results))
     assert row.interval == UNTOLD + "one person"
@@ -140,7 +140,7 @@ def test_one_person_has_no_interval_about_people(items: ItemSet) -> None:
 # Trimmed, best, worst
 
 
-def test_best_and_worst_are_dropped_by_all_shares_together(run: Run) -> None:
+def test_best_and_worst_are_dropped_by_their_overall_share(run: Run) -> None:
     for task in ("naming", "finding", "building"):
         assert people_tables.trimmed(run, task, "eyes", "vanilla").dropped == ("human:eyes/p03", "human:eyes/p02")
     rest = people_tables.person_units(run, "finding", "eyes", "vanilla")
@@ -150,13 +150,13 @@ def test_best_and_worst_are_dropped_by_all_shares_together(run: Run) -> None:
     assert trimmed.low < trimmed.value < trimmed.high
 
 
-def test_where_less_is_better_the_best_has_the_least(run: Run) -> None:
+def test_lower_is_better_makes_the_least_the_best(run: Run) -> None:
     units = people_tables.person_units(run, "sizing", "eyes", "vanilla")
     means = units.groupby("person")["value"].mean()
     assert people_tables.trimmed(run, "sizing", "eyes", "vanilla").dropped == (means.idxmin(), means.idxmax())
 
 
-def test_of_two_people_nobody_is_dropped(items: ItemSet) -> None:
+def test_no_one_of_two_people_is_dropped(items: ItemSet) -> None:
     two = [person(f"human:two/p{n}", able("x", items, PERFECT)) for n in (1, 2)]
     both = load_run(ask_people(items.root.parent / "two", items, SUITE, two), suite_of)
     trimmed = people_tables.trimmed(both, "finding", "two", "vanilla")
@@ -168,9 +168,9 @@ def test_of_two_people_nobody_is_dropped(items: ItemSet) -> None:
 
 
 def test_agreement_by_hand(items: ItemSet) -> None:
-    """Of three people two are always right; the third is right on the first four items and not asked the rest.
+    """Two of three people are always right; the third is right on the first four items and not asked the rest.
 
-    Those 8 items have two people who agree: share 1. With a third who always errs on 4 items: 1 of 3 pairs agree.
+    On the 8 items two people agree: share 1. With a third who is wrong on 4 items, 1 of 3 pairs agrees.
     """
     right, wrong = able("x", items, PERFECT), able("x", items, dict.fromkeys(PERFECT, 0.0))
     people = [person(f"human:three/p{n}", subject) for n, subject in enumerate((right, right, right), 1)]
@@ -197,25 +197,25 @@ def test_free_answers_are_not_compared(run: Run) -> None:
     assert math.isnan(people_tables.agreement(run, "sizing", "eyes", "vanilla").share)
 
 
-def test_people_who_differ_are_told_apart(run: Run) -> None:
+def test_reliability_is_high_for_people_who_differ(run: Run) -> None:
     assert people_tables.reliability(run, "finding", "eyes", "vanilla") > 0.3
 
 
 # Tables
 
 
-def test_the_table_of_studies_has_a_row_a_task(run: Run) -> None:
+def test_the_table_of_studies_has_one_row_per_task(run: Run) -> None:
     table = people_tables.study_table(run, pooled(run))
-    assert list(table["task"]) == ["naming", "finding", "building", "sizing mae_over_gt"]
+    assert list(table["task"]) == ["naming", "finding", "building", "sizing relative error"]
     rows = {row["task"]: row for row in table.to_dict("records")}
     row = rows["finding"]
-    assert (row["people"], row["units a person"]) == ("5", f"8 of {N}")
+    assert (row["people"], row["units per person"]) == ("5", f"8 of {N}")
     best, worst = row["best and worst"].split(", ")
-    assert best == "p01 100"  # as p03, who comes later by name
+    assert best == "p01 100"  # as p03, which comes later by name
     assert worst.startswith("p02 ")
 
 
-def test_each_person_has_a_row_with_times_and_who_did_not_finish_says_so(run: Run) -> None:
+def test_each_person_has_a_row_with_times_and_completion(run: Run) -> None:
     table = people_tables.person_table(run)
     assert list(table["answered of shown"]) == ["32 of 32"] * 5
     assert list(table["median seconds"]) == ["1.0", "2.0", "3.0", "4.0", "5.0"]

@@ -1,4 +1,4 @@
-"""Ranks and what depends on them, held against Table 5, scipy, and values worked out by hand."""
+"""Ranks and statistics on them, compared with Table 5, scipy, and values worked out by hand."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ from snellen.analysis.rankings import (
     spread,
     weighted,
 )
-from snellen.suites.ava_bench.published import COLUMNS, LOWER_IS_BETTER, METRIC_OF, TABLE_5, ranks, recomputed_ranks
+from snellen.suites.ava_bench.published import COLUMNS, METRIC_OF, TABLE_5
+from tests.published.ava_bench import LOWER_IS_BETTER, ranks, recomputed_ranks
 
 NAN = math.nan
 
@@ -31,7 +32,7 @@ def rng(seed: int = 0) -> np.random.Generator:
 
 
 def ability(rows: list[list[float]], name: str = "ocr", lower: bool = False, items: str = "i") -> ScoreMatrix:
-    """Every item is a cluster of its own."""
+    """Every item is its own cluster."""
     return ScoreMatrix(name, np.array(rows, float), tuple(f"{items}{n}" for n in range(len(rows[0]))), lower)
 
 
@@ -41,49 +42,49 @@ def table_5(column: int) -> ScoreMatrix:
     return ability(values, task, METRIC_OF[task] in LOWER_IS_BETTER)
 
 
-def test_table_5_gives_its_ranks_and_averages() -> None:
-    told = ranked([table_5(n) for n in range(len(COLUMNS))])
+def test_ranks_and_averages_of_table_5() -> None:
+    ranking = ranked([table_5(n) for n in range(len(COLUMNS))])
     expected = recomputed_ranks()
-    for place, name in enumerate(TABLE_5):
-        assert tuple(told[task][place].value for task in COLUMNS) == expected[name]
-        assert told[""][place].value == pytest.approx(sum(expected[name]) / 14)
-        assert math.isnan(told[""][place].low)  # one item an ability tells nothing of how sure this is
+    for index, name in enumerate(TABLE_5):
+        assert tuple(ranking[task][index].value for task in COLUMNS) == expected[name]
+        assert ranking[""][index].value == pytest.approx(sum(expected[name]) / 14)
+        assert math.isnan(ranking[""][index].low)  # one item per ability gives no interval
 
 
 def test_subjects_are_compared_on_the_items_that_both_have() -> None:
     # First and second share items 0 and 1: 2 against 1. First and third share 1 and 2: 1 against 2. Second and third
-    # share item 1, where both have 1. So one win and one loss for the first (2), a loss and a tie for the second (2.5),
+    # share item 1, on which both have 1. So one win and one loss for the first (2), a loss and a tie for the second (2.5),
     # a win and a tie for the third (1.5); by their means (2/3, 1/2, 1) it would be the same order without the tie.
-    held = ability([[1, 1, 0], [0, 1, NAN], [NAN, 1, 1]])
-    assert ranks_of(observed_signs(held)).tolist() == [2, 2.5, 1.5]
+    scores = ability([[1, 1, 0], [0, 1, NAN], [NAN, 1, 1]])
+    assert ranks_of(observed_signs(scores)).tolist() == [2, 2.5, 1.5]
 
 
 def test_sums_in_another_order_are_a_tie() -> None:
-    held = ability([[0.1, 0.2, 0.3], [0.3, 0.1, 0.2]], lower=True)
-    assert ranks_of(observed_signs(held)).tolist() == [1.5, 1.5]
+    scores = ability([[0.1, 0.2, 0.3], [0.3, 0.1, 0.2]], lower=True)
+    assert ranks_of(observed_signs(scores)).tolist() == [1.5, 1.5]
 
 
-def test_ranks_are_those_with_ties_averaged_whatever_the_direction() -> None:
+def test_tied_ranks_are_averaged_in_either_direction() -> None:
     for seed in range(20):
         values = rng(seed).integers(0, 4, (6, 3)).astype(float)
         for lower in (False, True):
-            held = ScoreMatrix("x", values, ("a", "b", "c"), lower)
-            assert tuple(ranks_of(observed_signs(held))) == ranks([float(row.sum()) for row in values], lower)
+            scores = ScoreMatrix("x", values, ("a", "b", "c"), lower)
+            assert tuple(ranks_of(observed_signs(scores))) == ranks([float(row.sum()) for row in values], lower)
 
 
-def test_an_interval_is_as_wide_as_the_items_let_it_be() -> None:
+def test_rank_intervals_by_hand() -> None:
     # The first is better on every item, so that both are clearly worse; the other two win 20 items each of 40.
     first, second = [1.0] * 40, [0.5, 0.0] * 20
-    held = ability([first, second, second[::-1]])
-    told = ranked([held])["ocr"]
-    assert told[0] == (1, 1, 1)
-    assert told[1] == told[2] == (2.5, 2, 3)
+    scores = ability([first, second, second[::-1]])
+    standings = ranked([scores])["ocr"]
+    assert standings[0] == (1, 1, 1)
+    assert standings[1] == standings[2] == (2.5, 2, 3)
 
 
-def test_one_differing_item_is_not_certain() -> None:
-    # The gaps are 0 but for one: a mean of one standard error.
-    held = ability([[1.0] * 40, [1.0] * 39 + [0.0]])
-    assert ranked([held])["ocr"] == [(1, 1, 2), (2, 1, 2)]
+def test_one_differing_item_is_not_clear() -> None:
+    # All gaps but one are 0: a mean of one standard error.
+    scores = ability([[1.0] * 40, [1.0] * 39 + [0.0]])
+    assert ranked([scores])["ocr"] == [(1, 1, 2), (2, 1, 2)]
 
 
 def test_items_of_one_cluster_are_drawn_together() -> None:
@@ -95,14 +96,14 @@ def test_items_of_one_cluster_are_drawn_together() -> None:
     assert ranked([together])["x"][0] == (1, 1, 2)
 
 
-def test_an_average_rank_has_the_averages_of_the_ends() -> None:
+def test_the_ends_of_an_average_rank_are_averages_of_ends() -> None:
     # Clear in one ability (1 and 2), open in the other (1 to 2 each).
     clear, even = ability([[1.0] * 12, [0.0] * 12], "a"), ability([[1.0, 0.0] * 6, [0.0, 1.0] * 6], "b")
     assert ranked([clear, even])[""] == [(1.25, 1, 1.5), (1.75, 1.5, 2)]
     assert ranked([clear, even], {"a": 0.8, "b": 0.2})[""][0] == pytest.approx((1.1, 1, 1.2))
 
 
-def test_so_few_clusters_that_nothing_is_clear() -> None:
+def test_with_too_few_clusters_nothing_is_clear() -> None:
     # All of n signs alike have a p of 2^(1 - n): .0625 for five and .031 for six; of four subjects, with three rivals,
     # .05 / 3 takes seven.
     def best_of(subjects: int, items: int) -> float:
@@ -112,12 +113,12 @@ def test_so_few_clusters_that_nothing_is_clear() -> None:
     assert [best_of(4, 6), best_of(4, 7)] == [4, 1]
 
 
-def test_items_that_only_one_of_two_has_count_in_no_comparison() -> None:
+def test_items_of_only_one_subject_count_in_no_comparison() -> None:
     rows = np.array([[1.0] * 20 + [NAN] * 20, [0.0] * 20 + [1.0] * 20])
     assert ranked([ScoreMatrix("x", rows, tuple(map(str, range(40))))])["x"][0] == (1, 1, 1)
 
 
-def test_the_interval_covers_its_value_and_knows_few_clusters() -> None:
+def test_the_interval_covers_its_value_and_widens_with_few_clusters() -> None:
     draws = np.linspace(1.2, 1.6, 1001)
     assert tuple(interval(1.0, draws, 50)) == pytest.approx((1.0, 1.0, 1.59), abs=0.005)
     wide, narrow = interval(1.4, draws, 3), interval(1.4, draws, 50)
@@ -126,7 +127,7 @@ def test_the_interval_covers_its_value_and_knows_few_clusters() -> None:
 
 
 def test_rank_intervals_cover() -> None:
-    """Four subjects a hair apart: redrawn ranks held the first one's true rank in two of three samples."""
+    """Four almost equal subjects: bootstrapped ranks covered the first one's true rank in two of three samples."""
     covered = 0
     for seed in range(100):
         right = rng(seed).random((4, 20)) < np.array([[0.71], [0.7], [0.69], [0.68]])
@@ -135,22 +136,22 @@ def test_rank_intervals_cover() -> None:
     assert covered >= 92
 
 
-def test_weights_decide() -> None:
+def test_weighted_averages_follow_the_weights() -> None:
     # The first is better at ocr, the second at counting (an error), each on every item.
-    held = [ability([[1.0] * 9, [0.0] * 9], "ocr"), ability([[0.9] * 9, [0.1] * 9], "counting", True, "j")]
-    told, best = weighted(held, {"ocr": 0.75, "counting": 0.25}, None, rng(), 200)
-    assert [one.value for one in told] == [1.25, 1.75]
+    abilities = [ability([[1.0] * 9, [0.0] * 9], "ocr"), ability([[0.9] * 9, [0.1] * 9], "counting", True, "j")]
+    averages, best = weighted(abilities, {"ocr": 0.75, "counting": 0.25}, None, rng(), 200)
+    assert [average.value for average in averages] == [1.25, 1.75]
     assert best == pytest.approx([1, 0], abs=0.01)
-    told, best = weighted(held, {"ocr": 0.5, "counting": 0.5}, None, rng(), 200)
-    assert [one.value for one in told] == [1.5, 1.5]
+    averages, best = weighted(abilities, {"ocr": 0.5, "counting": 0.5}, None, rng(), 200)
+    assert [average.value for average in averages] == [1.5, 1.5]
     assert best == pytest.approx([0.5, 0.5], abs=0.01)
     unsure = np.array([[0.75, 0.25], [0.25, 0.75]] * 100)
-    told, best = weighted(held, {"ocr": 0.5, "counting": 0.5}, unsure, rng(), 200)
-    assert told[0] == (1.5, 1.25, 1.75)
+    averages, best = weighted(abilities, {"ocr": 0.5, "counting": 0.5}, unsure, rng(), 200)
+    assert averages[0] == (1.5, 1.25, 1.75)
 
 
-def test_of_one_cluster_only_what_was_seen_is_told() -> None:
-    """Means 1 and 0: their variance is 0.5 (divisor 1), their span 1; what another draw would give nobody knows."""
+def test_one_cluster_gives_the_observed_spread_only() -> None:
+    """Means 1 and 0: their variance is 0.5 (divisor 1), their span 1; the noise of the draw is not estimable."""
     alone = spread(ScoreMatrix("x", np.array([[1.0, 1.0], [0.0, 0.0]]), ("a", "a")), rng())
     assert alone is not None
     assert alone.observed == pytest.approx(math.sqrt(0.5))
@@ -163,12 +164,12 @@ def test_spread_without_the_noise_of_the_draw() -> None:
     clear = spread(ability([[1.0] * 10, [0.0] * 10]), rng())
     assert clear is not None
     assert tuple(clear) == pytest.approx((*[math.sqrt(0.5)] * 4, 1, 10))
-    # What is hard for both moves neither away from the other, however much it varies.
+    # Difficulty that both share moves neither away from the other, however much it varies.
     common = np.linspace(0, 1, 10)
     same = spread(ScoreMatrix("x", np.stack([common, common - 0.25]), tuple(map(str, range(10)))), rng())
     assert same is not None
     assert same[:4] == pytest.approx([0.25 / math.sqrt(2)] * 4)
-    # Of items that not all have nothing is used: the last one would make the span 1.
+    # Items that some subject lacks are left out: the last one would make the span 1.
     part = spread(ability([[0.5, 0.5, 1.0], [0.5, 0.5, NAN]]), rng())
     assert part is not None
     assert (part.observed, part.span, part.n) == (0, 0, 2)
@@ -176,23 +177,23 @@ def test_spread_without_the_noise_of_the_draw() -> None:
 
 
 def test_spread_of_equals_is_mostly_noise() -> None:
-    found = [
+    estimates = [
         spread(ScoreMatrix("x", rng(s).random((5, 40)), tuple(map(str, range(40)))), rng(s), 400) for s in range(30)
     ]
-    told = [one for one in found if one is not None]
-    # Variance of a mean of 40 uniform numbers is 1 / 480; that between the five is it, on average.
-    assert np.mean([one.observed**2 for one in told]) == pytest.approx(1 / 480, rel=0.3)
-    assert np.median([one.beyond for one in told]) < 0.4 * math.sqrt(1 / 480)
-    assert sum(one.low == 0 for one in told) >= 27
+    spreads = [estimate for estimate in estimates if estimate is not None]
+    # The variance of a mean of 40 uniform numbers is 1 / 480, which is the expected variance between the five.
+    assert np.mean([estimate.observed**2 for estimate in spreads]) == pytest.approx(1 / 480, rel=0.3)
+    assert np.median([estimate.beyond for estimate in spreads]) < 0.4 * math.sqrt(1 / 480)
+    assert sum(estimate.low == 0 for estimate in spreads) >= 27
 
 
 def test_agreement_is_that_of_scipy() -> None:
     for seed in range(10):
         first, second = (rng(2 * seed + n).integers(0, 5, (7, 1)).astype(float) for n in range(2))
         pair = [ScoreMatrix("x", values, ("a",)) for values in (first, second)]
-        told = [observed_signs(one) for one in pair]
-        assert kendall(*told) == pytest.approx(stats.kendalltau(first, second).statistic)
-        by_rank = spearman(ranks_of(told[0]), ranks_of(told[1]))
+        signs = [observed_signs(matrix) for matrix in pair]
+        assert kendall(*signs) == pytest.approx(stats.kendalltau(first, second).statistic)
+        by_rank = spearman(ranks_of(signs[0]), ranks_of(signs[1]))
         assert by_rank == pytest.approx(stats.spearmanr(first, second).statistic)
 
 
@@ -201,9 +202,9 @@ def test_agreement_of_evaluators() -> None:
     down = ability([[-n / 4] * 12 for n in range(4)])
     assert tuple(agreement(up, up, rng()).tau) == pytest.approx((1, 1, 1))
     against = agreement(up, down, rng())
-    # Draws with none of the 12 items rank nobody: they are left out.
+    # Draws with none of the 12 items rank no subject: they are left out.
     assert tuple(against.tau) == tuple(against.rho) == pytest.approx((-1, -1, -1))
-    # Errors, of which less is better, rank as values do, of which more is.
+    # Errors (lower is better) rank like values (higher is better).
     errors = ScoreMatrix("x", -up.values, up.clusters, lower_is_better=True)
     assert agreement(up, errors, rng()).rho.value == pytest.approx(1)
     alike = ability([[1.0] * 12] * 4)
@@ -215,10 +216,10 @@ def test_agreement_of_evaluators() -> None:
 def test_agreement_of_average_ranks() -> None:
     # Ranks 1 2 3 and 1 3 2 are 1, 2.5, 2.5 on average, the other evaluator's 1, 2, 3: of three pairs two are with each
     # other and one is tied on one side, 2 / sqrt(2 * 3).
-    one, other = ability([[3.0], [2.0], [1.0]], "a"), ability([[3.0], [1.0], [2.0]], "b")
-    told = average_agreement([one, other], [one, one], rng(), 2)
-    assert told.tau.value == pytest.approx(2 / 6**0.5)
-    assert told.rho.value == pytest.approx(stats.spearmanr([1, 2.5, 2.5], [1, 2, 3]).statistic)
+    first, second = ability([[3.0], [2.0], [1.0]], "a"), ability([[3.0], [1.0], [2.0]], "b")
+    agreement = average_agreement([first, second], [first, first], rng(), 2)
+    assert agreement.tau.value == pytest.approx(2 / 6**0.5)
+    assert agreement.rho.value == pytest.approx(stats.spearmanr([1, 2.5, 2.5], [1, 2, 3]).statistic)
 
 
 def test_values_and_clusters_must_fit() -> None:

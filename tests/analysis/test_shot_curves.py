@@ -1,4 +1,4 @@
-"""Derived numbers: cases by hand, where they are not defined, bounds, and intervals."""
+"""Derived numbers of shot curves: cases by hand, undefined cases, bounds and intervals."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_by_hand() -> None:
     assert delta(CURVE) == pytest.approx(0.3 / 0.8)
     assert eta(CURVE, max_shots=1) == pytest.approx(1)
     assert delta(CURVE, max_shots=2) == pytest.approx(0.3 / 0.8)
-    assert eta({0: 0.2, 1: 0.4, 3: 0.8}) == pytest.approx(0.4 / 0.6), "the mean is one over what was measured"
+    assert eta({0: 0.2, 1: 0.4, 3: 0.8}) == pytest.approx(0.4 / 0.6), "the mean is over the measured numbers of shots"
     assert average(CURVE) == pytest.approx(1.7 / 4)
     assert average(CURVE, max_shots=1) == pytest.approx(0.3)
     assert gain_at(CURVE, 2) == pytest.approx(2)
@@ -47,10 +47,10 @@ def test_by_hand() -> None:
     assert phi(changed, CURVE, [1, 2, 2]) == pytest.approx(-0.4), "every number of shots counts once"
     assert eta_above_chance({1: 0.5, 5: 0.75}, 0.25) == pytest.approx(0.375 / 0.5)
     assert delta_above_chance({1: 0.5, 5: 0.75}, 0.25) == pytest.approx(0.375 / 0.75)
-    assert delta_above_chance(CURVE, 0.5) == pytest.approx(0.0), "zero shots are no example"
+    assert delta_above_chance(CURVE, 0.5) == pytest.approx(0.0), "zero shots do not count as examples"
 
 
-def test_where_demos_do_harm_or_nothing() -> None:
+def test_demos_that_harm_or_change_nothing() -> None:
     harmed = {0: 0.5, 1: 0.4, 2: 0.3}
     assert eta(harmed) is None
     assert delta(harmed) == pytest.approx(-0.3)
@@ -76,10 +76,10 @@ def test_undefined_is_none(undefined: float | None) -> None:
 
 
 def test_halves_go_up_as_the_paper_prints() -> None:
-    assert [rounded(one) for one in (0.345, 1.625, 0.875, 0.005, -0.125, 0.344999)] == [
+    assert [rounded(value) for value in (0.345, 1.625, 0.875, 0.005, -0.125, 0.344999)] == [
         0.35, 1.63, 0.88, 0.01, -0.13, 0.34,
     ]  # fmt: skip
-    assert rounded(sum((0.16, 0.30, 0.38, 0.41, 0.40, 0.42)) / 6) == 0.35, "a half but for the last bits"
+    assert rounded(sum((0.16, 0.30, 0.38, 0.41, 0.40, 0.42)) / 6) == 0.35, "a half up to the last bits"
     assert rounded(12.345, 1) == 12.3
     assert printed({0: 0.125, 5: 0.6}) == {0: 0.13, 5: 0.6}
 
@@ -91,7 +91,7 @@ curves = st.dictionaries(st.integers(1, 5), accuracies, min_size=1).flatmap(
 
 
 @given(curves)
-def test_bounds_and_what_defines_them(curve: Mapping[int, float]) -> None:
+def test_bounds_and_definedness(curve: Mapping[int, float]) -> None:
     best = max(value for shots, value in curve.items() if shots)
     efficiency, effectiveness = eta(curve), delta(curve)
     assert (efficiency is None) == (best <= curve[0])
@@ -105,9 +105,9 @@ def test_bounds_and_what_defines_them(curve: Mapping[int, float]) -> None:
 
 
 @given(curves)
-def test_no_change_is_a_change_of_nothing(curve: Mapping[int, float]) -> None:
-    found = phi(curve, curve, curve)
-    assert found == pytest.approx(0) if sum(curve.values()) else found is None
+def test_phi_is_zero_without_a_change(curve: Mapping[int, float]) -> None:
+    change = phi(curve, curve, curve)
+    assert change == pytest.approx(0) if sum(curve.values()) else change is None
 
 
 # Intervals
@@ -118,8 +118,10 @@ def arm(values: Mapping[tuple[str, int], float], cluster: Mapping[str, str] | No
     return pd.DataFrame(rows, columns=["item_id", "cluster_id", "shots", "value"])
 
 
-def drawn(rng: np.random.Generator, rates: Mapping[int, float], clusters: int = 30, each: int = 4) -> pd.DataFrame:
-    """Items of clusters that resemble each other, right or wrong at these rates."""
+def sampled_scores(
+    rng: np.random.Generator, rates: Mapping[int, float], clusters: int = 30, each: int = 4
+) -> pd.DataFrame:
+    """Items right or wrong at these rates, with correlation within clusters."""
     rows = []
     for cluster in range(clusters):
         knack = rng.normal(0, 0.15)
@@ -131,12 +133,12 @@ def drawn(rng: np.random.Generator, rates: Mapping[int, float], clusters: int = 
     return pd.DataFrame(rows, columns=["item_id", "cluster_id", "shots", "value"])
 
 
-def test_arms_are_cut_to_the_items_that_all_have_at_all_their_shots() -> None:
+def test_arms_are_cut_to_their_common_items() -> None:
     first = arm({("a", 0): 1, ("a", 1): 1, ("b", 0): 0, ("b", 1): 1, ("c", 0): 1, ("d", 0): 1, ("d", 1): 1})
     second = arm({("a", 3): 0, ("b", 3): 1, ("c", 3): 1, ("d", 3): math.nan})
     cut = common([first, second])
-    assert [sorted(set(one["item_id"])) for one in cut] == [["a", "b"], ["a", "b"]]
-    assert [curve_of(one) for one in cut] == [{0: 0.5, 1: 1.0}, {3: 0.5}]
+    assert [sorted(set(scores["item_id"])) for scores in cut] == [["a", "b"], ["a", "b"]]
+    assert [curve_of(scores) for scores in cut] == [{0: 0.5, 1: 1.0}, {3: 0.5}]
     with pytest.raises(ValueError, match="no values"):
         common([first, second.iloc[3:]])
     with pytest.raises(ValueError, match="'a' belongs to several clusters"):
@@ -146,51 +148,55 @@ def test_arms_are_cut_to_the_items_that_all_have_at_all_their_shots() -> None:
 def test_repeats_of_an_item_count_as_one() -> None:
     twice = pd.concat([arm({("a", 0): 1, ("a", 1): 1}), arm({("a", 0): 0, ("a", 1): 1, ("b", 0): 0, ("b", 1): 0})])
     assert curve_of(twice) == {0: 0.25, 1: 0.5}
-    found = interval(delta, [twice], np.random.default_rng(0))
-    assert found.value == pytest.approx(0.25 / 0.75)
-    assert (found.items, found.clusters) == (2, 2)
+    estimate = interval(delta, [twice], np.random.default_rng(0))
+    assert estimate.value == pytest.approx(0.25 / 0.75)
+    assert (estimate.items, estimate.clusters) == (2, 2)
 
 
-def test_the_interval_of_a_plain_mean_is_that_of_redrawn_clusters() -> None:
-    told = drawn(np.random.default_rng(3), {5: 0.6})
-    found = interval(lambda curve: curve[5], [told], np.random.default_rng(0))
-    means = told.groupby("cluster_id")["value"].agg(["sum", "size"]).to_numpy()
+def test_the_interval_of_a_plain_mean_is_the_cluster_bootstrap() -> None:
+    scores = sampled_scores(np.random.default_rng(3), {5: 0.6})
+    estimate = interval(lambda curve: curve[5], [scores], np.random.default_rng(0))
+    means = scores.groupby("cluster_id")["value"].agg(["sum", "size"]).to_numpy()
     drawn_clusters = np.random.default_rng(0).integers(len(means), size=(2000, len(means)))
     sums = means[drawn_clusters].sum(axis=1)
     expected = np.quantile(sums[:, 0] / sums[:, 1], tails(len(means), 0.95))
-    assert found[1:3] == pytest.approx(expected)
-    assert found.value == pytest.approx(told["value"].mean())
+    assert estimate[1:3] == pytest.approx(expected)
+    assert estimate.value == pytest.approx(scores["value"].mean())
 
 
-def test_the_interval_covers_what_is_true_about_as_often_as_it_says() -> None:
+def test_the_interval_covers_the_truth_about_as_often_as_stated() -> None:
     rates = {0: 0.3, 1: 0.5, 3: 0.6}
     covered = 0
     for seed in range(60):
-        found = interval(delta, [drawn(np.random.default_rng(seed), rates)], np.random.default_rng(seed), draws=400)
-        covered += found.low <= 0.25 / 0.7 <= found.high
+        estimate = interval(
+            delta, [sampled_scores(np.random.default_rng(seed), rates)], np.random.default_rng(seed), draws=400
+        )
+        covered += estimate.low <= 0.25 / 0.7 <= estimate.high
     assert 51 <= covered <= 60
 
 
-def test_arms_are_drawn_together() -> None:
-    told = drawn(np.random.default_rng(1), {0: 0.3, 1: 0.5})
-    same = interval(lambda a, b: phi(a, b, (0, 1)), [told, told], np.random.default_rng(0))
+def test_arms_are_resampled_together() -> None:
+    scores = sampled_scores(np.random.default_rng(1), {0: 0.3, 1: 0.5})
+    same = interval(lambda a, b: phi(a, b, (0, 1)), [scores, scores], np.random.default_rng(0))
     assert same == DerivedInterval(0.0, 0.0, 0.0, 120, 30, 0.0)
-    again = interval(eta, [told], np.random.default_rng(5))
-    assert again == interval(eta, [told.sample(frac=1, random_state=0)], np.random.default_rng(5)), "order is no matter"
+    again = interval(eta, [scores], np.random.default_rng(5))
+    assert again == interval(eta, [scores.sample(frac=1, random_state=0)], np.random.default_rng(5)), (
+        "the order of rows does not matter"
+    )
 
 
-def test_what_cannot_be_told_is_not() -> None:
+def test_undefined_intervals_are_nan_or_counted() -> None:
     nothing = interval(eta, [arm({("a", 0): 1, ("b", 0): 0, ("a", 1): 1, ("b", 1): 0})], np.random.default_rng(0))
     assert math.isnan(nothing.value)
     assert math.isnan(nothing.low)
-    one = interval(delta, [arm({("a", 0): 0, ("a", 1): 1})], np.random.default_rng(0))
-    assert one.value == 1
-    assert math.isnan(one.low)
-    # A gain on one item of four: where it is not drawn, there is no eta.
+    certain = interval(delta, [arm({("a", 0): 0, ("a", 1): 1})], np.random.default_rng(0))
+    assert certain.value == 1
+    assert math.isnan(certain.low)
+    # A gain on one item of four: draws without it have no eta.
     rare = {(name, k): float(k and name == "a") for name in "abcd" for k in (0, 1, 2)}
-    found = interval(eta, [arm(rare)], np.random.default_rng(0))
-    assert (found.value, found.items) == (1, 4)
-    assert found.undefined == pytest.approx(0.75**4, abs=0.05)
-    assert math.isnan(found.high)
+    rare_gain = interval(eta, [arm(rare)], np.random.default_rng(0))
+    assert (rare_gain.value, rare_gain.items) == (1, 4)
+    assert rare_gain.undefined == pytest.approx(0.75**4, abs=0.05)
+    assert math.isnan(rare_gain.high)
     apart = interval(eta, [arm({("a", 0): 1}), arm({("b", 0): 1})], np.random.default_rng(0))
     assert (apart.items, math.isnan(apart.value)) == (0, True)

@@ -11,14 +11,14 @@ Command = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture
 def snellen(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    """Give a command; get its exit code, output and messages."""
+    """Run a command; return its exit code, output and messages."""
 
     def give(*words: object) -> tuple[int, str, str]:
         monkeypatch.setattr("sys.argv", ["snellen", *map(str, words)])
         capsys.readouterr()
         with pytest.raises(SystemExit) as ended:
             main()
-        told = capsys.readouterr()
-        return int(ended.value.code or 0), told.out, told.err
+        captured = capsys.readouterr()
+        return int(ended.value.code or 0), captured.out, captured.err
 
     return give

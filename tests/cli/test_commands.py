@@ -1,4 +1,4 @@
-"""The commands as a person types them: what they print, what they leave behind, how they end."""
+"""The commands as typed by a user: output, files and exit codes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Command = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture(scope="module")
 def built(sets_folder: Path) -> Path:
-    """A small set by the toy renderer."""
+    """A small set drawn by the toy renderer."""
     return small_set("combo", sets_folder).root
 
 
@@ -36,9 +36,9 @@ def test_from_items_to_report(snellen: Command, built: Path, tmp_path: Path) -> 
     subjects = ("--subject", "fake:oracle", "--subject", "fake:blind-to=colour", "--subject", "fake:chance")
     assert snellen("verify", built)[0] == 0
     assert snellen("run", built, *subjects, "--out", run)[0] == 0
-    asked = (run / "parts" / "0000.jsonl").read_bytes()
+    record = (run / "parts" / "0000.jsonl").read_bytes()
     assert snellen("run", built, *subjects, "--out", run)[0] == 0
-    assert [path.read_bytes() for path in (run / "parts").iterdir()] == [asked], "a finished run asks nothing"
+    assert [path.read_bytes() for path in (run / "parts").iterdir()] == [record], "a finished run asks no questions"
     assert snellen("verify", run)[0] == 0
     assert snellen("score", run, "--protocol", "published")[0] == 0
     assert snellen("report", run, "--out", out, "--compare", "published")[0] == 0
@@ -49,7 +49,7 @@ def test_from_items_to_report(snellen: Command, built: Path, tmp_path: Path) -> 
     assert "GPT-4V" in (out / "combo.html").read_text()
 
 
-def test_the_way_in(snellen: Command) -> None:
+def test_help_of_the_command_line(snellen: Command) -> None:
     assert snellen("--version") == (0, f"snellen {version('snellen')}\n", "")
     code, out, _ = snellen()
     assert code == 0
@@ -85,7 +85,7 @@ def test_images_are_rendered_again_and_compared(snellen: Command, built: Path, t
     assert "holds none" in err
 
 
-def test_folders_of_an_earlier_version_are_one_line(snellen: Command, built: Path, tmp_path: Path) -> None:
+def test_folders_of_an_earlier_version_are_refused_in_one_line(snellen: Command, built: Path, tmp_path: Path) -> None:
     shutil.copytree(built, tmp_path / "set")
     assert snellen("run", built, "-s", "fake:chance", "--limit", 1, "--out", tmp_path / "run")[0] == 0
     for card in (tmp_path / "set" / "itemset.json", tmp_path / "run" / "run.json"):
@@ -96,13 +96,13 @@ def test_folders_of_an_earlier_version_are_one_line(snellen: Command, built: Pat
         ("report", tmp_path / "run", "--out", tmp_path / "report"),
         ("score", tmp_path / "run"),
     ):
-        code, out, told = snellen(*words)
-        assert (code, out, told.count("\n")) == (2, "", 1), words
-        assert "written by an earlier Snellen" in told
+        code, out, message = snellen(*words)
+        assert (code, out, message.count("\n")) == (2, "", 1), words
+        assert "written by an earlier Snellen" in message
 
 
 def test_the_shell_completes_commands() -> None:
-    """As bash asks for it; as a module the package does the same."""
+    """As bash requests it; `python -m snellen` does the same."""
     environment = {**os.environ, "_SNELLEN_COMPLETE": "complete_bash", "COMP_WORDS": "snellen chec", "COMP_CWORD": "1"}
     done = subprocess.run(
         [sys.executable, "-m", "snellen"], env=environment, capture_output=True, text=True, check=True
@@ -110,7 +110,7 @@ def test_the_shell_completes_commands() -> None:
     assert done.stdout.split() == ["checkup"]
 
 
-def test_build_says_what_it_made(snellen: Command, tmp_path: Path) -> None:
+def test_build_prints_a_summary(snellen: Command, tmp_path: Path) -> None:
     words = (
         "build",
         "combo/img2text",
@@ -130,10 +130,10 @@ def test_build_says_what_it_made(snellen: Command, tmp_path: Path) -> None:
     )
     code, out, _ = snellen(*words)
     assert code == 0
-    told = json.loads(out)
-    assert told["counts"] == {"img2text": {"test": 3}}
-    assert told["items"] == 3
-    assert not any("pattern-perception" in note for note in told["notes"]), "a task that the set does not have"
+    summary = json.loads(out)
+    assert summary["counts"] == {"img2text": {"test": 3}}
+    assert summary["items"] == 3
+    assert not any("pattern-perception" in note for note in summary["notes"]), "a task that the set does not have"
     code, _, err = snellen(*words)
     assert code == 2
     assert "never edited" in err
@@ -156,16 +156,16 @@ def test_a_build_prints_the_notes_of_the_card(snellen: Command, tmp_path: Path) 
     )
     code, out, _ = snellen(*words)
     assert code == 0
-    assert "notes: no people are rendered, so that the tasks about persons are absent\n" in out
+    assert "notes: no people are rendered, so the tasks about people are absent\n" in out
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (("build", "comboo", "--from", "generated", "--plan"), "did you mean 'combo'"),
         (("build", "combo", "--from", "relesed", "--plan"), "there are: generated"),
         (("build", "combo/img2txt", "--from", "generated", "--plan"), "img2text"),
-        (("build", "combo", "--from", "generated"), "--out FOLDER is needed"),
+        (("build", "combo", "--from", "generated"), "--out FOLDER is required"),
         (("build", "combo", "--from", "generated", "--source", "x", "--plan"), "NAME=PATH"),
         (
             ("build", "combo", "--from", "generated", "--source", "x=.", "--source", "x=..", "--plan"),
@@ -177,10 +177,10 @@ def test_a_build_prints_the_notes_of_the_card(snellen: Command, tmp_path: Path) 
         (("run", "nowhere", "--subject", "fake:oracle"), "neither a folder nor a suite"),
     ],
 )
-def test_bad_input_is_one_clear_line(snellen: Command, words: tuple[str, ...], told: str) -> None:
+def test_bad_input_is_refused_in_one_line(snellen: Command, words: tuple[str, ...], message: str) -> None:
     code, out, err = snellen(*words)
     assert code == 2
-    assert told in err
+    assert message in err
     assert out == ""
     assert err.count("\n") == 1
 
@@ -210,12 +210,12 @@ def test_altered_images_are_refused(snellen: Command, built: Path, tmp_path: Pat
     assert image.name in err
 
 
-def test_show_tells_what_is_sent(snellen: Command, built: Path, tmp_path: Path) -> None:
+def test_show_prints_what_is_sent(snellen: Command, built: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     code, out, _ = snellen("show", built, "--condition", "sheet=single,prompt=short", "--html", page)
     assert code == 0
     assert out.count("=== ") == 4
-    assert page.read_text().count("<img ") == 4, "one laid-out image a call"
+    assert page.read_text().count("<img ") == 4, "one montage per call"
     code, out, _ = snellen("show", built, "img2text-0000")
     assert code == 0
     assert out.count("=== ") == 1
@@ -232,15 +232,15 @@ def test_a_chat_model_behind_a_local_server(
         words = ("run", built, "--subject", "chat:openai-api/nearby/model", "--limit", 2, "--out", tmp_path / "run")
         code, out, err = snellen(*words)
         assert code == 0
-        assert "calls, about" in err, "an estimate comes first"
-        asked = server.count
-        assert asked == 1 + 1 + 2 + 2 + 2  # a first question, one sheet, then two items a task
+        assert "calls, about" in err, "an estimate is printed first"
+        calls = server.count
+        assert calls == 1 + 1 + 2 + 2 + 2  # a first question, one sheet, then two items per task
         assert snellen(*words)[0] == 0
-        assert server.count == asked
+        assert server.count == calls
     assert "category-bui" in out
 
 
-def test_failed_items_end_with_one(snellen: Command, built: Path, tmp_path: Path) -> None:
+def test_failed_items_give_exit_code_1(snellen: Command, built: Path, tmp_path: Path) -> None:
     script = tmp_path / "script.json"
     script.write_text(json.dumps({"img2text-0000": "A"}))
     code, _, err = snellen("run", built, "--subject", f"fake:scripted={script}", "--out", tmp_path / "run")
@@ -254,19 +254,19 @@ def test_three_lines_of_python(built: Path, tmp_path: Path, monkeypatch: pytest.
     import snellen
 
     monkeypatch.chdir(tmp_path)
-    seen: list[int] = []
+    image_counts: list[int] = []
 
     def answer(parts: list[Any]) -> str:
-        seen.append(sum(not isinstance(part, str) for part in parts))
+        image_counts.append(sum(not isinstance(part, str) for part in parts))
         return "A"
 
-    made = snellen.examine(answer, built, show_progress=False).report()
-    assert made.page.is_file()
-    assert sorted(set(seen)) == [1, 3, 4, 5]  # img2text, category-building, text2img, a sheet of five samples
+    report = snellen.examine(answer, built, show_progress=False).report()
+    assert report.page.is_file()
+    assert sorted(set(image_counts)) == [1, 3, 4, 5]  # img2text, category-building, text2img, a sheet of five samples
 
 
 @pytest.mark.slow
-def test_checkup_twice(snellen: Command, tmp_path: Path) -> None:
+def test_a_second_checkup_reuses_the_first(snellen: Command, tmp_path: Path) -> None:
     code, out, _ = snellen("checkup", "--quick", "--renderer", "toy", "--out", tmp_path / "checkup")
     assert code == 0
     assert "fake:oracle" in out

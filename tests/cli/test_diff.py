@@ -1,4 +1,4 @@
-"""`snellen diff`: its exit codes, what it names, and its page."""
+"""`snellen diff`: exit codes, named drops, and its page."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ ORACLE, BLIND = "fake:oracle", "fake:blind-to=colour"
 
 @pytest.fixture(scope="module")
 def run_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The oracle, and one who cannot see colours, on ten objects with seven questions each, drawn blank."""
+    """The oracle and a colour-blind observer on ten objects with seven questions each, rendered blank."""
     folder = tmp_path_factory.mktemp("diff")
     items = undrawn_set(SUITES.get("combo"), folder, seed=1, test_items=10, tasks=("pattern-perception",))
     run(read_itemset(items.root), [ORACLE, BLIND], folder / "run", show_progress=False)
     return folder / "run"
 
 
-def test_a_drop_has_an_exit_code_of_its_own(snellen: Command, run_root: Path, tmp_path: Path) -> None:
+def test_a_drop_has_its_own_exit_code(snellen: Command, run_root: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     words = "diff", f"{run_root}:{ORACLE}", f"{run_root}:{BLIND}", "--out", page
     code, out, err = snellen(*words)
@@ -49,20 +49,20 @@ def test_a_drop_has_an_exit_code_of_its_own(snellen: Command, run_root: Path, tm
     assert "Rose: colour" in back[1]
 
 
-def test_the_page_needs_nothing_and_runs_nothing(snellen: Command, run_root: Path, tmp_path: Path) -> None:
+def test_the_page_loads_nothing_and_runs_no_script(snellen: Command, run_root: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     snellen("diff", f"{run_root}:{ORACLE}", f"{run_root}:{BLIND}", "--out", page)
     text = page.read_text("utf-8")
     assert "default-src 'none'; img-src data:; style-src 'sha256-" in text
     assert "<script" not in text
     assert "http" not in text.replace("http-equiv", "")
-    assert "Broke: " in text
+    assert "Dropped: " in text
     assert text.count("<article>") == text.count("data:image/jpeg") > 0
     assert "fake:blind-to=colour" in text
     assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
 
 
-def test_the_same_subject_twice_shows_nothing(snellen: Command, run_root: Path, tmp_path: Path) -> None:
+def test_a_subject_compared_with_itself_shows_no_drop(snellen: Command, run_root: Path, tmp_path: Path) -> None:
     subject = f"{run_root}:{ORACLE}"
     code, out, _ = snellen("diff", subject, subject, "--out", tmp_path / "p.html", "--fail-on", "drop", "--json")
     compared = json.loads(out)
@@ -70,15 +70,15 @@ def test_the_same_subject_twice_shows_nothing(snellen: Command, run_root: Path, 
     assert set(compared["unpaired"].values()) == {0}
 
 
-def test_what_cannot_be_compared_is_refused_by_one_line(snellen: Command, run_root: Path, tmp_path: Path) -> None:
+def test_incomparable_runs_are_refused_in_one_line(snellen: Command, run_root: Path, tmp_path: Path) -> None:
     other = undrawn_set(SUITES.get("combo"), tmp_path, seed=2, test_items=2, tasks=("pattern-perception",))
     run(other, [ORACLE], tmp_path / "other", show_progress=False)
     subject = f"{run_root}:{ORACLE}"
     cases = (
         ((run_root, subject), f"write {run_root}:SUBJECT"),
         ((f"{run_root}:fake:oracl", subject), "did you mean 'fake:oracle'"),
-        ((tmp_path / "nowhere", subject), "no run lies here"),
-        ((subject, tmp_path / "other"), "were asked other items"),
+        ((tmp_path / "nowhere", subject), "holds no run"),
+        ((subject, tmp_path / "other"), "have different items"),
         ((subject, subject, "--fail-on", "rise"), "only 'drop'"),
     )
     for words, message in cases:
@@ -88,7 +88,7 @@ def test_what_cannot_be_compared_is_refused_by_one_line(snellen: Command, run_ro
     assert not (tmp_path / "p.html").exists()
 
 
-def test_items_without_a_partner_do_not_pass_unseen(snellen: Command, run_root: Path, tmp_path: Path) -> None:
+def test_items_without_a_partner_are_reported(snellen: Command, run_root: Path, tmp_path: Path) -> None:
     items = read_itemset(run_root.parent / "combo-10-seed1-undrawn")
     run(items, [ORACLE], tmp_path / "part", limit=5, show_progress=False)
     words = "diff", f"{run_root}:{ORACLE}", tmp_path / "part", "--out", tmp_path / "p.html"
@@ -99,8 +99,8 @@ def test_items_without_a_partner_do_not_pass_unseen(snellen: Command, run_root: 
     assert snellen(*words)[0] == 0
 
 
-def test_texts_of_others_are_escaped(run_root: Path) -> None:
-    """A reply that is markup, and would turn the text around."""
+def test_foreign_texts_are_escaped(run_root: Path) -> None:
+    """A reply that contains markup and a right-to-left override."""
     sides = [side(f"{run_root}:{name}") for name in (ORACLE, BLIND)]
     hostile = [
         replace(each, responses=tuple(replace(response, text=HOSTILE) for response in each.responses)) for each in sides

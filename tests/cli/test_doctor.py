@@ -1,4 +1,4 @@
-"""`snellen doctor`: the machine as fakes make it, children that abort or hang, keys that never show."""
+"""`snellen doctor`: a faked machine, children that abort or hang, keys that are never printed."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ INSTALLED = {"snellen": "0.1.0", "numpy": "2.4.6", "pandas": "3.1.0rc1", "mitsub
 
 @pytest.fixture
 def installed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, str]:
-    """Packages that seem to be there, to be changed by a test; no children, a home folder that can be written to."""
+    """Faked installed packages, which a test may change; no children, a writable home folder."""
     versions = dict(INSTALLED)
     metadata = Message()
     for extra in ("render", "models", "all", "video"):
@@ -58,7 +58,7 @@ def test_extras_have_their_own_packages_and_no_others() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wanted", "version", "fits"),
+    ("specifier", "version", "fits"),
     [
         ("==2.13.0", "2.13.0+cpu", True),  # a build of the same version
         (">=3.0", "3.1.0rc1", True),
@@ -69,14 +69,14 @@ def test_extras_have_their_own_packages_and_no_others() -> None:
     ],
 )
 def test_versions_are_compared_as_pip_does(
-    wanted: str, version: str | None, fits: bool, monkeypatch: pytest.MonkeyPatch
+    specifier: str, version: str | None, fits: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(doctor, "_installed", lambda name: version)
-    assert (library_problems([Requirement(f"some-package{wanted}")]) == []) is fits
+    assert (library_problems([Requirement(f"some-package{specifier}")]) == []) is fits
 
 
 @pytest.mark.usefixtures("installed")
-def test_missing_and_unfit_extras_are_named_with_their_command(snellen: Command) -> None:
+def test_missing_and_unfit_extras_are_named_with_the_command_to_install_them(snellen: Command) -> None:
     code, out, _ = snellen("doctor")
     assert code == 0
     assert "--  video       missing: av\n                pip install 'snellen[video]'\n" in out
@@ -88,7 +88,7 @@ def test_missing_and_unfit_extras_are_named_with_their_command(snellen: Command)
 
 
 @pytest.mark.parametrize(("version", "reason"), [(None, "missing: numpy"), ("1.26.4", "numpy is 1.26.4, wanted")])
-def test_without_a_core_library_it_ends_with_one(
+def test_a_missing_core_library_gives_exit_code_1(
     version: str | None, reason: str, installed: dict[str, str], snellen: Command
 ) -> None:
     del installed["numpy"]
@@ -125,13 +125,13 @@ def test_a_home_that_cannot_be_written_to_is_a_fault_of_the_core(
 
 
 @pytest.mark.usefixtures("installed")
-def test_looking_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_doctor_leaves_no_files(tmp_path: Path) -> None:
     assert all(finding.mark != "NO" for finding in findings(trials=False))
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.usefixtures("installed")
-def test_keys_are_named_and_never_shown(snellen: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keys_are_named_and_never_printed(snellen: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("OPENAI_API_KEY", "MY_SERVER_API_KEY", "HF_TOKEN"):
         monkeypatch.setenv(name, SECRET)
     monkeypatch.setenv("EMPTY_API_KEY", "")
@@ -143,7 +143,7 @@ def test_keys_are_named_and_never_shown(snellen: Command, monkeypatch: pytest.Mo
         assert SECRET not in out + messages
 
 
-def test_only_names_of_keys_count() -> None:
+def test_only_names_of_keys_are_listed() -> None:
     environment = {"B_API_KEY": "x", "AWS_SECRET_ACCESS_KEY": "x", "HF_TOKEN": "x", "PATH": "x", "KEYBOARD": "x"}
     assert key_names(environment) == ["AWS_SECRET_ACCESS_KEY", "B_API_KEY", "HF_TOKEN"]
 
@@ -158,13 +158,13 @@ def test_only_names_of_keys_count() -> None:
         ("import sys; sys.exit(7)", False, "ended with exit code 7"),
     ],
 )
-def test_a_child_tells_how_it_ended(code: str, works: bool, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_child_reports_how_it_ended(code: str, works: bool, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", SECRET)
     assert try_child(code, 60) == ChildProcess(works, text)
 
 
 def test_a_child_that_hangs_is_ended_with_its_own_children(tmp_path: Path) -> None:
-    """The grandchild has the child's pipe and lock: alive, it lets go of the lock only once the file is there."""
+    """The grandchild has the child's pipe and lock; if it survives, it releases the lock only once the file exists."""
     lock, late = tmp_path / "lock", tmp_path / "late"
     grandchild = f"import time, pathlib; time.sleep(20); pathlib.Path({str(late)!r}).touch()"
     code = (
@@ -178,7 +178,7 @@ def test_a_child_that_hangs_is_ended_with_its_own_children(tmp_path: Path) -> No
 
 
 def gpu_by(monkeypatch: pytest.MonkeyPatch, torch: str, trial: ChildProcess) -> tuple[ChildProcess, Sequence[str]]:
-    """What is said of GPUs with such a torch and such a child, and what children ran."""
+    """The lines about GPUs with this torch and this child, and the children that ran."""
     codes: list[str] = []
 
     def child(code: str, seconds: float) -> ChildProcess:
@@ -191,7 +191,7 @@ def gpu_by(monkeypatch: pytest.MonkeyPatch, torch: str, trial: ChildProcess) -> 
 
 
 @pytest.mark.parametrize("torch", ["", "2.13.0+cpu"])
-def test_torch_is_imported_only_where_it_may_see_a_gpu(torch: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_torch_is_imported_only_if_a_gpu_is_possible(torch: str, monkeypatch: pytest.MonkeyPatch) -> None:
     trial, codes = gpu_by(monkeypatch, torch, ChildProcess(True, '["never asked"]'))
     assert not trial.works
     assert codes == []
@@ -208,11 +208,11 @@ def test_torch_is_imported_only_where_it_may_see_a_gpu(torch: str, monkeypatch: 
         (ChildProcess(False, "no answer in 60 seconds"), ChildProcess(False, "no answer in 60 seconds")),
     ],
 )
-def test_gpus_are_those_torch_lists(child: ChildProcess, trial: ChildProcess, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gpus_are_listed_by_torch(child: ChildProcess, trial: ChildProcess, monkeypatch: pytest.MonkeyPatch) -> None:
     assert gpu_by(monkeypatch, "2.13.0", child)[0] == trial
 
 
-def test_nothing_is_known_of_a_snellen_that_was_never_installed(
+def test_an_uninstalled_snellen_is_reported_with_the_command_to_install_it(
     snellen: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def missing(name: str) -> None:

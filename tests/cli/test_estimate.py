@@ -1,4 +1,4 @@
-"""`snellen plan`: the numbers of recipes and pilots, and nothing left behind."""
+"""`snellen estimate`: numbers from recipes and pilots, and no files left behind."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from snellen.suites import SUITES
 
 @pytest.mark.slow
 @pytest.mark.parametrize("stated", [False, True])
-def test_a_suite_is_planned_and_nothing_stays(snellen: Any, snellen_home: Path, stated: bool) -> None:
+def test_a_suite_is_estimated_without_leaving_files(snellen: Any, snellen_home: Path, stated: bool) -> None:
     before = sorted(snellen_home.rglob("*"))
     words = ["--n", "12", "--size", "120x90", "--renderer", "toy", "-s", "fake:oracle", "--workers", "2", "--json"]
-    code, out, _ = snellen("plan", "vfm-bench", *words, *(["--stated"] if stated else []))
+    code, out, _ = snellen("estimate", "vfm-bench", *words, *(["--stated"] if stated else []))
     plan = json.loads(out)
     steps = {step["kind"]: step for step in plan["steps"]}
     recipe = SUITES.get("vfm-bench").recipes["generated"]
@@ -40,10 +40,10 @@ def test_a_suite_is_planned_and_nothing_stays(snellen: Any, snellen_home: Path, 
 @pytest.mark.slow
 def test_the_table_is_80_columns_wide(snellen: Any) -> None:
     subjects = ["-s", "chat:openai/a-model-with-a-rather-long-name?max_concurrency=4", "--price", "2.5,10"]
-    code, out, _ = snellen("plan", "vfm-bench", "--n", "4", "--renderer", "toy", "--stated", *subjects)
+    code, out, _ = snellen("estimate", "vfm-bench", "--n", "4", "--renderer", "toy", "--stated", *subjects)
     assert code == 0
     assert max(map(len, out.splitlines())) <= 80
     assert "Longest: " in out
     assert "Assumed:" in out
-    code, _, err = snellen("plan", "vfm-bench", "--n", "4", "--price", "2.5")
+    code, _, err = snellen("estimate", "vfm-bench", "--n", "4", "--price", "2.5")
     assert (code, "IN,OUT" in err) == (2, True)

@@ -11,6 +11,7 @@ import pytest
 from rich.color import ColorSystem
 
 from tests.cli.conftest import Command
+from tests.helpers.sets import small_set
 
 KEY = "CANARY-NOT-FOR-EYES"
 
@@ -28,7 +29,7 @@ KEY = "CANARY-NOT-FOR-EYES"
     ],
     ids=lambda error: type(error).__name__,
 )
-def test_an_error_nobody_expected_is_one_line_and_a_file_without_keys(
+def test_an_unexpected_error_is_one_line_and_a_file_without_keys(
     snellen: Command, error: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*args: object, **options: object) -> None:
@@ -37,45 +38,48 @@ def test_an_error_nobody_expected_is_one_line_and_a_file_without_keys(
     monkeypatch.setenv("SNELLEN_HOME", str(tmp_path))
     monkeypatch.setenv("SOME_API_KEY", KEY)
     monkeypatch.setattr("snellen.cli.preview.show", fail)
-    code, out, told = snellen("show", "combo", "--condition", f"key={KEY}")
+    code, out, message = snellen("show", "combo", "--condition", f"key={KEY}")
     assert (code, out) == (3, "")
-    assert told.count("\n") == 1
-    assert told.startswith(f"snellen: an error that should not be: {type(error).__name__}")
-    assert len(told) < 400
-    assert "\x1b" not in told
+    assert message.count("\n") == 1
+    assert message.startswith(f"snellen: internal error: {type(error).__name__}")
+    assert len(message) < 400
+    assert "\x1b" not in message
     (path,) = (tmp_path / "faults").iterdir()
-    assert told.endswith(f"; please send {path}\n")
+    assert message.endswith(f"; please send {path}\n")
     text = path.read_text()
     assert "Traceback (most recent call last)" in text
     assert "raise error" in text
     assert "snellen show combo --condition key=[redacted]" in text
-    assert KEY not in text + told
+    assert KEY not in text + message
     assert "\x1b" not in text
 
 
-def test_nowhere_to_write_is_said(snellen: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_file_that_cannot_be_written_is_reported(
+    snellen: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("SNELLEN_HOME", str(tmp_path / "file"))
     monkeypatch.setattr("tempfile.gettempdir", lambda: str(tmp_path / "file"))
     monkeypatch.setattr("snellen.cli.preview.show", None)
-    code, _, told = snellen("show", "combo")
+    code, _, message = snellen("show", "combo")
     assert code == 3
-    assert told.count("\n") == 1
-    assert "nowhere to write" in told
+    assert message.count("\n") == 1
+    assert "could not be written to a file" in message
 
 
-def test_a_file_the_system_refuses_is_bad_input(snellen: Command, tmp_path: Path) -> None:
+def test_a_path_that_the_system_refuses_is_bad_input(snellen: Command, sets_folder: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
-    code, _, told = snellen("fidelity", "combo", "--out", tmp_path / "file" / "page.md")
+    items = small_set("combo", sets_folder).root
+    code, _, message = snellen("show", items, "--html", tmp_path / "file" / "page.html")
     assert code == 2
-    assert told.count("\n") == 1
-    assert str(tmp_path / "file") in told
+    assert message.count("\n") == 1
+    assert str(tmp_path / "file") in message
 
 
 @pytest.mark.parametrize(
     ("error", "words"),
     [
-        (OSError(errno.ENOSPC, "No space left on device"), "snellen: No space left on device; mend that"),
+        (OSError(errno.ENOSPC, "No space left on device"), "snellen: No space left on device; fix that"),
         (
             shutil.Error([("from", "to/file.js", "[Errno 28] No space left")]),
             "snellen: to/file.js: [Errno 28] No space",
@@ -90,13 +94,13 @@ def test_a_full_disk_is_bad_input(
         raise error
 
     monkeypatch.setattr("snellen.cli.preview.show", fail)
-    code, out, told = snellen("show", "combo")
-    assert (code, out, told.count("\n")) == (2, "", 1)
-    assert told.startswith(words)
+    code, out, message = snellen("show", "combo")
+    assert (code, out, message.count("\n")) == (2, "", 1)
+    assert message.startswith(words)
 
 
 def test_no_escape_reaches_a_terminal(snellen: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither through print, nor as a cell of a table; what a table draws itself is left alone."""
+    """Neither through print nor in a cell of a table; the table's own characters are unchanged."""
 
     def act(*args: object, **options: object) -> None:
         from rich.table import Table
@@ -110,15 +114,15 @@ def test_no_escape_reaches_a_terminal(snellen: Command, monkeypatch: pytest.Monk
         console().print(table)
 
     monkeypatch.setattr("snellen.cli.preview.show", act)
-    code, out, told = snellen("show", "combo")
+    code, out, messages = snellen("show", "combo")
     assert code == 0
     assert r"\x1b[2Jwords" in out
     assert r"\x1b]0;owned" in out
-    assert told == "\\x9bmessages\n"
-    assert not {"\x1b", "\x07", "\x9b"} & set(out + told)
+    assert messages == "\\x9bmessages\n"
+    assert not {"\x1b", "\x07", "\x9b"} & set(out + messages)
 
 
-def test_colours_of_our_own_reach_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+def test_own_colours_reach_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     from snellen.cli.output import console, plain_streams
 
     with plain_streams():

@@ -1,4 +1,4 @@
-"""Towers, heads and encoders on a GPU do what they do on a processor. Needs CUDA, and `make slow`."""
+"""Towers, heads and encoders give the same on a GPU as on a CPU. Needs CUDA, and `make slow`."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ FIT = replace(STAGES["fit"], epochs=3, lora_rank=4, lora_alpha=8)
 
 @pytest.fixture(scope="module")
 def items(tmp_path_factory: pytest.TempPathFactory) -> ItemSet:
-    """A few generated images to count in and tell colours of."""
+    """A few generated images for counting and colour questions."""
     folder = tmp_path_factory.mktemp("gpu") / "items"
     options = BuildOptions(folder, n=8, quick=True, tasks=("counting", "colour"), renderer="toy", show_progress=False)
     return build(SUITES.get("ava-bench"), "generated", options)
@@ -62,7 +62,7 @@ def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def whole_memory() -> Iterator[None]:
-    """A test that takes most of the memory away gives it back."""
+    """Restores the GPU memory limit after a test."""
     yield
     torch.cuda.set_per_process_memory_fraction(1.0)
 
@@ -73,7 +73,7 @@ def images(items: ItemSet, count: int) -> list[Image.Image]:
 
 
 def error(features: Any, reference: Any) -> float:
-    """Of two arrays, the norm of the difference as a share of that of the second."""
+    """The norm of the difference of two arrays as a share of the norm of the second."""
     ours, theirs = (
         np.asarray(torch.as_tensor(array).float().cpu(), dtype=np.float64) for array in (features, reference)
     )
@@ -81,27 +81,27 @@ def error(features: Any, reference: Any) -> float:
 
 
 @pytest.mark.parametrize("name", [*NAMES, "efficientnet-lite0"])
-def test_tokens_are_those_of_a_processor(name: str, items: ItemSet) -> None:
-    """In float32 but for the tf32 of convolutions; in bfloat16, of which 8 bits are kept, within a part in 50."""
+def test_tokens_are_the_same_as_on_a_cpu(name: str, items: ItemSet) -> None:
+    """In float32 except the tf32 of convolutions; in bfloat16 (8 bits) within 2 %."""
     media = items.media
-    shown = [item.query[0] for item in items.task("counting")[:6]]
-    reference = TowerReader(name, opener(media)).tokens(shown)
-    tokens = TowerReader(name, opener(media), "cuda").tokens(shown)
+    images_shown = [item.query[0] for item in items.task("counting")[:6]]
+    reference = TowerReader(name, opener(media)).tokens(images_shown)
+    tokens = TowerReader(name, opener(media), "cuda").tokens(images_shown)
     assert (tokens.device.type, tokens.dtype, tokens.shape) == ("cuda", torch.float32, reference.shape)
     assert error(tokens, reference) < 5e-3
-    halves = TowerReader(name, opener(media), "cuda", torch.bfloat16).tokens(shown)
+    halves = TowerReader(name, opener(media), "cuda", torch.bfloat16).tokens(images_shown)
     assert halves.dtype == torch.bfloat16
     assert 0 < error(halves, reference) < 2e-2  # a convolutional tower in bfloat16 would be off by 9e-2
 
 
-def test_features_of_encoders_are_those_of_a_processor(items: ItemSet) -> None:
-    shown = images(items, 6)
-    here, there = (load_encoder("efficientnet-lite0", {"device": device}) for device in ("cpu", "cuda"))
-    assert error(there.features(shown), here.features(shown)) < 5e-3
-    assert isinstance(here, PatchEncoder)
-    assert isinstance(there, PatchEncoder)
-    assert error(there.patches(shown), here.patches(shown)) < 5e-3
-    assert dict(here.settings) != dict(there.settings)  # kept apart
+def test_features_of_encoders_are_the_same_as_on_a_cpu(items: ItemSet) -> None:
+    images_shown = images(items, 6)
+    cpu, gpu = (load_encoder("efficientnet-lite0", {"device": device}) for device in ("cpu", "cuda"))
+    assert error(gpu.features(images_shown), cpu.features(images_shown)) < 5e-3
+    assert isinstance(cpu, PatchEncoder)
+    assert isinstance(gpu, PatchEncoder)
+    assert error(gpu.patches(images_shown), cpu.patches(images_shown)) < 5e-3
+    assert dict(cpu.settings) != dict(gpu.settings)  # cached separately
 
 
 class Stopped(Exception):
@@ -121,7 +121,7 @@ def stopping(step: int) -> Callable[[], None]:
 def fit(
     items: ItemSet, out: Path, tick: Callable[[], None] = lambda: None, tower: str = "tiny/siglip-1", **changes: Any
 ) -> Any:
-    """A head that learns to count, on the GPU if nothing else is said."""
+    """A head that learns to count, on the GPU by default."""
     media = MediaFolder(out / "media", items.media)
     talks = [conversation_of(example) for example in training_examples(items, "counting", media)]
     usual: dict[str, Any] = {"stage": FIT, "task": "counting", "device": "cuda"}
@@ -144,14 +144,14 @@ def weights(folder: Path) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("stage", ["pretrain", "tune", "fit"])
-def test_every_stage_learns_the_same_as_on_a_processor_and_goes_on(stage: str, items: ItemSet, tmp_path: Path) -> None:
-    """Losses within a part in 50 of float32's; after a kill the same weights but for the order of sums."""
+def test_every_stage_learns_the_same_as_on_a_cpu_and_resumes(stage: str, items: ItemSet, tmp_path: Path) -> None:
+    """Losses within 2 % of float32; after a kill the same weights up to the order of sums."""
     changes: dict[str, Any] = {"stage": replace(STAGES[stage], epochs=3, lora_dropout=0.0), "interval": 1}
-    here = fit(items, tmp_path / "cpu", device="cpu", **changes)
+    reference = fit(items, tmp_path / "cpu", device="cpu", **changes)
     card = fit(items, tmp_path / "whole", **changes)
     assert card.device == torch.cuda.get_device_name()
-    assert card.first_loss == pytest.approx(here.first_loss, rel=2e-2)
-    assert card.last_loss == pytest.approx(here.last_loss, rel=2e-2)
+    assert card.first_loss == pytest.approx(reference.first_loss, rel=2e-2)
+    assert card.last_loss == pytest.approx(reference.last_loss, rel=2e-2)
     with pytest.raises(Stopped):
         fit(items, tmp_path / "parts", stopping(2), **changes)
     fit(items, tmp_path / "parts", **changes)
@@ -171,7 +171,7 @@ def test_compiled_layers_learn_the_same(items: ItemSet, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_live_and_cached_learn_the_same(name: str, items: ItemSet, tmp_path: Path) -> None:
     cards = {source: fit(items, tmp_path / source, tower=name, source=source) for source in ("live", "cached")}
-    for loss in ("first_loss", "last_loss"):  # but for the order of sums, which depends on how many go together
+    for loss in ("first_loss", "last_loss"):  # up to the order of sums, which depends on the batch size
         assert getattr(cards["live"], loss) == pytest.approx(getattr(cards["cached"], loss), rel=1e-4)
 
 
@@ -187,7 +187,7 @@ def test_a_head_answers_on_both_devices(items: ItemSet, tmp_path: Path) -> None:
     assert all(replies["cuda"])
 
 
-def test_full_memory_is_one_line_with_the_setting_to_lower(
+def test_exhausted_memory_is_one_line_with_the_setting_to_lower(
     items: ItemSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, whole_memory: None
 ) -> None:
     real = training_module.answer_loss
@@ -197,9 +197,11 @@ def test_full_memory_is_one_line_with_the_setting_to_lower(
         return real(model, batch)
 
     monkeypatch.setattr(training_module, "answer_loss", greedy)
-    with pytest.raises(SnellenError, match=r"out of memory on cuda at step 0 of \d+ with 16 .*--micro-batch 8") as told:
+    with pytest.raises(
+        SnellenError, match=r"out of memory on cuda at step 0 of \d+ with 16 .*--micro-batch 8"
+    ) as caught:
         fit(items, tmp_path / "head")
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(caught.value)
 
 
 def test_commands_take_a_gpu(snellen: Any, items: ItemSet, tmp_path: Path) -> None:
@@ -220,13 +222,13 @@ def test_commands_take_a_gpu(snellen: Any, items: ItemSet, tmp_path: Path) -> No
         "encoder:efficientnet-lite0?device=cuda",
         "encoder:efficientnet-lite0?device=cuda&readout=attentive",
     )
-    asked = [word for subject in subjects for word in ("--subject", subject)]
-    code, output, problem = snellen("run", items.root, *asked, "--limit", 2, "--out", tmp_path / "run")
+    arguments = [word for subject in subjects for word in ("--subject", subject)]
+    code, output, problem = snellen("run", items.root, *arguments, "--limit", 2, "--out", tmp_path / "run")
     assert code == 0, problem
     assert "failed" not in output
 
 
-def test_a_device_that_is_not_there_is_one_line(items: ItemSet, tmp_path: Path) -> None:
+def test_a_missing_device_is_refused_in_one_line(items: ItemSet, tmp_path: Path) -> None:
     with pytest.raises(SnellenError, match="no device 'cuda:99'"):
         fit(items, tmp_path / "head", device="cuda:99", source="live")
     assert not json.dumps([path.name for path in tmp_path.glob("head/*.json")]).strip("[]")

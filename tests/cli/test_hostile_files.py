@@ -1,4 +1,4 @@
-"""Files that users point at, damaged or harmful: one line each, or the inventory's own word for them."""
+"""Damaged or harmful files named by users: one line each, or the inventory's note about them."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def matlab(**variables: Any) -> bytes:
 
 
 def hdf5(**arrays: Any) -> bytes:
-    """A file whose arrays have these shapes, of which nothing was ever written."""
+    """A file whose arrays have these shapes and no data."""
     buffer = io.BytesIO()
     with h5py.File(buffer, "w") as file:
         for name, shape in arrays.items():
@@ -63,7 +63,7 @@ def hdf5(**arrays: Any) -> bytes:
 
 
 def nested_cells(levels: int) -> bytes:
-    """A .mat of a cell in a cell in a cell; `loadmat` ends the process with a few thousand."""
+    """A .mat of nested cells; a few thousand levels crash the process in `loadmat`."""
     content = b""
     for level in range(levels):
         name = struct.pack("<II", 1, 9 * (level == levels - 1)) + b"traindata".ljust(16) * (level == levels - 1)
@@ -73,7 +73,7 @@ def nested_cells(levels: int) -> bytes:
 
 
 def zlib_bomb() -> bytes:
-    """A .mat of 0.9 MB whose one element unpacks to 210 MB of zeros."""
+    """A .mat of 0.9 MB whose only element unpacks to 210 MB of zeros."""
     packer = zlib.compressobj(1)
     chunks = [packer.compress(struct.pack("<2I", 14, 21 * 10**7)), *(packer.compress(bytes(10**7)) for _ in range(21))]
     content = b"".join(chunks) + packer.flush()
@@ -81,20 +81,20 @@ def zlib_bomb() -> bytes:
 
 
 def sparse(root: Path, path: str, size: int) -> None:
-    """A file of so many bytes that takes no room."""
+    """A sparse file of this many bytes."""
     (root / path).parent.mkdir(parents=True, exist_ok=True)
     with (root / path).open("wb") as file:
         file.truncate(size)
 
 
 def vast(root: Path, words: Words, path: str) -> Words:
-    """The words, about a file of 3 GB."""
+    """The command, about a file of 3 GB."""
     sparse(root, path, 3 * 10**9)
     return words
 
 
 def linked(root: Path) -> Words:
-    """A folder that holds itself."""
+    """A folder that contains a link to itself."""
     words = coco_of(root)
     (root / "Objects365" / "train" / "again").symlink_to(root / "Objects365", target_is_directory=True)
     return words
@@ -205,15 +205,15 @@ FILES: dict[str, Callable[[Path], Words]] = {
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_hostile_file_is_said_in_a_line(snellen: Command, sets_folder: Path, tmp_path: Path, name: str) -> None:
+def test_a_hostile_file_is_reported_in_one_line(snellen: Command, sets_folder: Path, tmp_path: Path, name: str) -> None:
     built = small_set("combo", sets_folder)
     os.symlink(built.root, tmp_path / "set")  # noqa: PTH211  # a link to a set is a set
-    code, out, told = snellen(*FILES[name](tmp_path))
-    assert code == (0 if name == "a folder that holds itself" else 2), (out, told)
-    assert "Traceback" not in out + told
-    assert "should not be" not in told
-    assert "\x1b" not in out + told
+    code, out, message = snellen(*FILES[name](tmp_path))
+    assert code == (0 if name == "a folder that holds itself" else 2), (out, message)
+    assert "Traceback" not in out + message
+    assert "should not be" not in message
+    assert "\x1b" not in out + message
     if code and not out:
-        assert told.count("\n") == 1, told
-        assert len(told) < 2000
+        assert message.count("\n") == 1, message
+        assert len(message) < 2000
     assert not list(tmp_path.parent.glob("passwd*"))

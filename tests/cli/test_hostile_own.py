@@ -1,4 +1,4 @@
-"""Folders and tables of a user's own, damaged or harmful: one line each, and nothing outside the folder is read."""
+"""Damaged or harmful folders and tables of users: one line each, and nothing outside the folder is read."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Words = tuple[object, ...]
 
 
 def vfm(path: Path) -> Words:
-    """The command that makes episodes of a folder or table."""
+    """The command that makes episodes from a folder or table."""
     return "build", "vfm-bench", "--from", "own", "--source", f"images={path}", "--out", path.parent / "set"
 
 
@@ -28,7 +28,7 @@ def table(root: Path, raw: bytes) -> Words:
 
 
 def folder(root: Path, add: Callable[[Path], object]) -> Words:
-    """A class of five images, and what is added to it: still too few, unless something bad counts as an image."""
+    """A class of five images plus these files: still too few, unless a bad file counts as an image."""
     class_folders(root / "own", 6, "a")
     add(class_folders(root / "own", 5, "b") / "b")
     return vfm(root / "own")
@@ -41,7 +41,7 @@ def sparse(path: Path) -> Path:
 
 
 def bomb(path: Path) -> None:
-    """A PNG of 60,000 by 60,000 pixels, by its header."""
+    """A PNG whose header states 60,000 by 60,000 pixels."""
     header = b"IHDR" + struct.pack(">IIBBBBB", 60_000, 60_000, 8, 2, 0, 0, 0)
     path.write_bytes(b"\x89PNG\r\n\x1a\n" + struct.pack(">I", 13) + header + struct.pack(">I", zlib.crc32(header)))
 
@@ -55,7 +55,7 @@ def outside(root: Path) -> Words:
 
 
 def shard(root: Path, images: Sequence[object], labels: Sequence[object], names: tuple[str, ...] = ("a", "b")) -> Words:
-    """The command on a dataset folder of these cells."""
+    """The command on a dataset folder with these cells."""
     columns = {"image": images, "label": labels}
     write_shard(root / "own" / "data" / "train.parquet", columns, {"image": IMAGE, "label": class_label(*names)})
     return vfm(root / "own")
@@ -80,7 +80,7 @@ def torn(path: Path, share: float) -> Words:
 
 
 def twisted(root: Path) -> Words:
-    """An Arrow file whose offsets of bytes lead far outside."""
+    """An Arrow file whose byte offsets lead far outside the file."""
     path = labelled_shard(root / "own" / "data-00000-of-00001.arrow", 6, "a", "b")
     raw, length = path.read_bytes(), len(cell("a", 0)["bytes"])
     path.write_bytes(raw.replace(struct.pack("<ii", 0, length), struct.pack("<ii", 0, 2**31 - 1), 1))
@@ -99,7 +99,7 @@ SHARDS: dict[str, Callable[[Path], Words]] = {
     "cells of paths that lead outside": lambda root: bad_cells(root, None, "../../../etc/passwd"),
     "cells of paths that are there": lambda root: bad_cells(root, None, str(draw_image(root / "there.png", 1))),
     "cells that are bombs": lambda root: bad_cells(root, bomb_bytes(root / "b")),
-    "no column of images": lambda root: vfm(write_shard(
+    "no image column": lambda root: vfm(write_shard(
         root / "own" / "a.parquet", {"text": ["a\x1b[2J"], "label": ["a"]}, {}).parent),
     "no column of classes": lambda root: vfm(write_shard(
         root / "own" / "a.parquet", {"image": [cell("a", 0)], "id": ["a"]}, {"image": IMAGE}).parent),
@@ -149,27 +149,27 @@ CASES: dict[str, Callable[[Path], Words]] = {
 
 
 def refuse_in_a_line(answer: tuple[int, str, str], limit: int) -> None:
-    """Exit code 2, and one line of fewer than `limit` characters that no terminal acts on."""
-    code, out, told = answer
-    assert code == 2, (out, told)
-    assert "Traceback" not in out + told
-    assert "should not be" not in told
-    assert "\x1b" not in out + told
-    assert told.count("\n") == 1, told
-    assert len(told) < limit
+    """Assert exit code 2 and one line of fewer than `limit` characters without control characters."""
+    code, out, message = answer
+    assert code == 2, (out, message)
+    assert "Traceback" not in out + message
+    assert "should not be" not in message
+    assert "\x1b" not in out + message
+    assert message.count("\n") == 1, message
+    assert len(message) < limit
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_it_is_said_in_a_line(snellen: Command, tmp_path: Path, name: str) -> None:
+def test_bad_folders_and_tables_are_refused_in_one_line(snellen: Command, tmp_path: Path, name: str) -> None:
     refuse_in_a_line(snellen(*CASES[name](tmp_path)), 1500)
 
 
 @pytest.mark.parametrize("name", SHARDS)
-def test_datasets_are_refused_in_a_line(snellen: Command, tmp_path: Path, name: str) -> None:
+def test_datasets_are_refused_in_one_line(snellen: Command, tmp_path: Path, name: str) -> None:
     refuse_in_a_line(snellen(*SHARDS[name](tmp_path)), 1500)
 
 
-def test_boxes_of_datasets_are_refused_in_a_line(snellen: Command, tmp_path: Path) -> None:
+def test_boxes_of_datasets_are_refused_in_one_line(snellen: Command, tmp_path: Path) -> None:
     labelled_shard(tmp_path / "own" / "a.parquet", 1, "a")
     words = ("build", "ava-bench", "--from", "own", "--source", f"images={tmp_path / 'own'}", "--out", tmp_path / "set")
     refuse_in_a_line(snellen(*words), 500)
@@ -180,7 +180,7 @@ def test_boxes_of_datasets_are_refused_in_a_line(snellen: Command, tmp_path: Pat
 
 
 def ava(root: Path, boxes: Path) -> Words:
-    """The command that makes items of boxes about one image."""
+    """The command that makes items from boxes in one image."""
     draw_image(root / "images" / "a.png", 1)
     sources = ("--source", f"images={root / 'images'}", "--source", f"boxes={boxes}")
     return "build", "ava-bench/localization", "--from", "own", *sources, "--out", root / "set"
@@ -216,5 +216,5 @@ BOXES: dict[str, Callable[[Path], Words]] = {
 
 
 @pytest.mark.parametrize("name", BOXES)
-def test_boxes_are_refused_in_a_line(snellen: Command, tmp_path: Path, name: str) -> None:
+def test_boxes_are_refused_in_one_line(snellen: Command, tmp_path: Path, name: str) -> None:
     refuse_in_a_line(snellen(*BOXES[name](tmp_path)), 2000)

@@ -1,6 +1,6 @@
-"""Item sets that make no sense, or mean harm: each is refused in one line by verify, show, run and report alike.
+"""Nonsensical or harmful item sets: each is refused in one line by verify, show, run and report.
 
-Their hashes are right, as those of somebody who wants to be believed would be.
+Their hashes are valid, as an attacker's would be.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def good(sets_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def rewrite(root: Path, change: Change) -> None:
-    """Change one row and mend the hash, so that only what the row says is wrong."""
+    """Change one row and fix the hash, so that only the content of the row is wrong."""
     table = pq.read_table(root / "items.parquet")
     rows = table.to_pylist()
     change(rows[ROW], root)
@@ -67,7 +67,7 @@ def media(**fields: Any) -> Change:
 
 
 def raw_image(make: Callable[[bytes], bytes], format: str = "png", **fields: Any) -> Change:
-    """Other bytes in the place of the image, under their own hash."""
+    """Other bytes in place of the image, under their own hash."""
 
     def change(row: Row, root: Path) -> None:
         cell = row["query"][0]
@@ -86,7 +86,7 @@ def options(change: Callable[[list[Any]], Any]) -> Change:
 
 
 def bomb(raw: bytes) -> bytes:
-    """A PNG of 8 kB whose header says 50,000 x 50,000."""
+    """A PNG of 8 kB whose header states 50,000 x 50,000."""
     header = b"IHDR" + struct.pack(">IIBBBBB", 50_000, 50_000, 8, 2, 0, 0, 0)
     body = b"IDAT" + zlib.compress(bytes(8 * 10**6))
     chunks = (struct.pack(">I", len(c) - 4) + c + struct.pack(">I", zlib.crc32(c)) for c in (header, body, b"IEND"))
@@ -105,8 +105,8 @@ HOSTILE: dict[str, tuple[Change, str]] = {
     "a card of 10^8 x 10^8": (size(10**8, 10**8), "larger than"),
     "a thin image": (size(10**6, 1), "larger than"),
     "another size than the card's": (size(7, 9), "pixels, not 7 x 9"),
-    "a negative size": (size(-5, 5), "is none"),
-    "no width": (media(width=None), "nothing, or something else"),
+    "a negative size": (size(-5, 5), "is empty"),
+    "no width": (media(width=None), "missing or of a wrong type"),
     "words as an image": (raw_image(lambda raw: b"hello"), "not an image that can be decoded"),
     "a drawing as an image": (raw_image(lambda raw: SVG, "svg"), "not an image that can be decoded"),
     "a program as an image": (
@@ -115,25 +115,25 @@ HOSTILE: dict[str, tuple[Change, str]] = {
     ),
     "half an image": (raw_image(lambda raw: raw[: len(raw) // 2]), "not an image that can be decoded"),
     "a bomb": (raw_image(bomb), "BombError"),
-    "another format than its name's": (raw_image(as_gif), "a GIF file by the name of a png"),
+    "another format than its name's": (raw_image(as_gif), "a GIF file named png"),
     "words as a video": (raw_image(lambda raw: b"hello", "mp4", kind="video"), "not a readable video"),
     "a path for a hash": (media(sha256="../../../../etc/passwd"), "not 64 hexadecimal digits"),
     "a path for a format": (media(format="png/../../x"), "not 64 hexadecimal digits"),
     "neither image nor video": (media(kind="program"), "neither image nor video"),
     "no image": (cells(query=[]), "shows no image"),
-    "no options": (cells(options=[]), "choice without options"),
-    "an option that is nothing": (options(lambda rows: rows.insert(0, None)), "nothing, or something else"),
+    "no options": (cells(options=[]), "choice has no options"),
+    "an option that is nothing": (options(lambda rows: rows.insert(0, None)), "missing or of a wrong type"),
     "an answer that is not offered": (cells(answer='"of another world"'), "not among the options"),
     "no answer": (cells(answer="null"), "has no answer"),
-    "an answer of many digits": (cells(answer="9" * 10_000), "JSON does not"),
+    "an answer of many digits": (cells(answer="9" * 10_000), "field of JSON is invalid"),
     "the same option again": (options(lambda rows: rows.append({**rows[0], "key": "new"})), "show the same"),
     "the same key again": (options(lambda rows: rows.append({**rows[0], "text": "new"})), "have the key"),
-    "not a number in a measure": (cells(measures='{"a": NaN}'), "NaN is no number"),
-    "an endless measure": (cells(measures='{"a": 1e999}'), "no finite number"),
-    "not a number in a region": (cells(regions='{"a": [NaN, 1, 2, 3]}'), "NaN is no number"),
-    "a factor that is no text": (cells(factors='{"question": 7}'), "no text"),
-    "half a character": (cells(factors='{"question": "\\ud800"}'), "no Unicode"),
-    "nested without end": (cells(latent='{"a":' * 5000 + "1" + "}" * 5000), "JSON does not"),
+    "not a number in a measure": (cells(measures='{"a": NaN}'), "NaN is not a number"),
+    "an endless measure": (cells(measures='{"a": 1e999}'), "not a finite number"),
+    "not a number in a region": (cells(regions='{"a": [NaN, 1, 2, 3]}'), "NaN is not a number"),
+    "a factor that is no text": (cells(factors='{"question": 7}'), "not a text"),
+    "half a character": (cells(factors='{"question": "\\ud800"}'), "not valid Unicode"),
+    "nested without end": (cells(latent='{"a":' * 5000 + "1" + "}" * 5000), "field of JSON is invalid"),
     "an escape in the question": (cells(question="\x1b[2J"), r"control character \x1b"),
     "an escape in the id": (cells(item_id="\x1b]0;owned\x07"), r"control character \x1b"),
     "a NUL in an option": (options(lambda rows: rows[0].update(text="a\0b")), r"control character \x00"),
@@ -163,25 +163,27 @@ COMMANDS: dict[str, Callable[[Path], tuple[object, ...]]] = {
 
 
 @pytest.mark.parametrize(("name", "command"), list(zip(HOSTILE, itertools.cycle(COMMANDS), strict=False)))
-def test_a_hostile_set_is_one_line(snellen: Command, good: Path, tmp_path: Path, name: str, command: str) -> None:
-    """In `verify`, and in the other commands by turns: they read sets through the same gate."""
+def test_a_hostile_set_is_refused_in_one_line(
+    snellen: Command, good: Path, tmp_path: Path, name: str, command: str
+) -> None:
+    """In `verify`, and in one of the other commands in turn: all read sets through the same gate."""
     change, message = HOSTILE[name]
     shutil.copytree(good, tmp_path / "set")
     rewrite(tmp_path / "set", change)
     run_of(tmp_path / "set", tmp_path / "run")
     for words in (("verify", tmp_path / "set"), COMMANDS[command](tmp_path)):
-        code, out, told = snellen(*words)
-        assert (code, out) == (2, ""), (words, told)
-        assert told.count("\n") == 1, told
-        assert message in told, told
-        assert f"items.parquet row {ROW}" in told
-        assert len(told) < 1000
-        assert "\x1b" not in told
+        code, out, err = snellen(*words)
+        assert (code, out) == (2, ""), (words, err)
+        assert err.count("\n") == 1, err
+        assert message in err, err
+        assert f"items.parquet row {ROW}" in err
+        assert len(err) < 1000
+        assert "\x1b" not in err
     assert not (tmp_path / "new").exists()
 
 
 def run_of(itemset: Path, root: Path) -> None:
-    """A run folder that says it was run on this set."""
+    """A run folder whose card names this set."""
     card = json.loads((itemset / "itemset.json").read_text())
     root.mkdir()
     fields = {name: card[name] for name in ("schema_version", "suite", "version", "recipe_hash", "content_hash")}
@@ -190,32 +192,32 @@ def run_of(itemset: Path, root: Path) -> None:
     )
 
 
-def test_bytes_that_are_no_unicode_are_one_line(snellen: Command, good: Path, tmp_path: Path) -> None:
-    """Parquet does not look at what it is told is UTF-8."""
+def test_invalid_utf_8_is_refused_in_one_line(snellen: Command, good: Path, tmp_path: Path) -> None:
+    """Parquet does not validate its UTF-8 columns."""
     shutil.copytree(good, tmp_path / "set")
     path = tmp_path / "set" / "items.parquet"
     table = pq.read_table(path)
     column = pa.array([b"\xff\xfe"] * len(table), pa.binary()).view(pa.string())
     pq.write_table(table.set_column(table.schema.get_field_index("question"), "question", column), path)
-    code, out, told = snellen("verify", tmp_path / "set")
-    assert (code, out, told.count("\n")) == (2, "", 1)
-    assert "cannot be read as Parquet" in told
+    code, out, err = snellen("verify", tmp_path / "set")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "cannot be read as Parquet" in err
 
 
-def test_a_question_of_nobody_s_is_one_line(snellen: Command, good: Path, tmp_path: Path) -> None:
-    """ComBo knows its questions by their wording; another one once ended in a traceback of a coroutine."""
+def test_an_unknown_question_is_refused_in_one_line(snellen: Command, good: Path, tmp_path: Path) -> None:
+    """ComBo identifies questions by their wording; an unknown one once ended in a traceback of a coroutine."""
     shutil.copytree(good, tmp_path / "set")
     rewrite(tmp_path / "set", cells(question="What is the meaning of all this?"))
     for words in (
         ("show", tmp_path / "set"),
         ("run", tmp_path / "set", "-s", "fake:chance", "--out", tmp_path / "run"),
     ):
-        code, _, told = snellen(*words)
-        assert (code, told.count("\n")) == (2, 1)
-        assert "has no question 'What is the meaning of all this?'" in told
+        code, _, err = snellen(*words)
+        assert (code, err.count("\n")) == (2, 1)
+        assert "has no question 'What is the meaning of all this?'" in err
 
 
-def test_a_good_set_passes_everywhere_and_its_images_are_decoded_once(
+def test_a_good_set_passes_and_its_images_are_decoded_once(
     snellen: Command, good: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     decoded: list[object] = []
@@ -252,7 +254,7 @@ def endless(path: Path) -> None:
 
 
 def huge(path: Path) -> None:
-    """A few bytes on the disk, and 300 MB to whoever reads it."""
+    """A few bytes on disk, 300 MB when read."""
     with path.open("r+b") as file:
         file.truncate(300_000_000)
 
@@ -271,7 +273,7 @@ NO_FILES: dict[str, tuple[Callable[[Path], None], str]] = {
 
 
 @pytest.mark.parametrize("name", NO_FILES)
-def test_what_is_no_file_in_place_of_an_image_is_not_read(
+def test_images_that_are_not_regular_files_are_not_read(
     snellen: Command, good: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     replace, message = NO_FILES[name]
@@ -281,9 +283,9 @@ def test_what_is_no_file_in_place_of_an_image_is_not_read(
     (image,) = (tmp_path / "set" / "media").rglob("*.png")
     replace(image)
     for words in (("verify", tmp_path / "set"), *(make(tmp_path) for make in COMMANDS.values())):
-        code, out, told = snellen(*words)
-        assert (code, out, told.count("\n")) == (2, "", 1), (words, told)
-        assert message in told
+        code, out, err = snellen(*words)
+        assert (code, out, err.count("\n")) == (2, "", 1), (words, err)
+        assert message in err
     with pytest.raises(SnellenError, match=message):
         MediaFolder(tmp_path / "set" / "media").read(read_itemset(good).items[0].query[0])
     with pytest.raises(SnellenError, match=message):
@@ -291,13 +293,11 @@ def test_what_is_no_file_in_place_of_an_image_is_not_read(
 
 
 @pytest.mark.parametrize("card", ["set/itemset.json", "run/run.json", "run/parts/0000.jsonl", "set/blind.json"])
-def test_cards_and_parts_that_are_too_large_are_not_read(
-    snellen: Command, good: Path, tmp_path: Path, card: str
-) -> None:
+def test_too_large_cards_and_parts_are_not_read(snellen: Command, good: Path, tmp_path: Path, card: str) -> None:
     shutil.copytree(good, tmp_path / "set")
     assert snellen("run", tmp_path / "set", "-s", "fake:chance", "--out", tmp_path / "run")[0] == 0
     with (tmp_path / card).open("ab") as file:
         file.truncate(3_000_000_000)
-    code, _, told = snellen("verify", tmp_path / card.split("/")[0])
-    assert (code, told.count("\n")) == (2, 1)
-    assert "more than" in told
+    code, _, err = snellen("verify", tmp_path / card.split("/")[0])
+    assert (code, err.count("\n")) == (2, 1)
+    assert "more than" in err

@@ -1,4 +1,4 @@
-"""`snellen judge` and `--input` as a person types them, from a built set to the report."""
+"""`snellen judge` and `--input` as typed by a user, from a built set to the report."""
 
 from __future__ import annotations
 
@@ -14,11 +14,24 @@ Command = Callable[..., tuple[int, str, str]]
 
 def test_descriptions_are_unjudged_then_judged(snellen: Command, tmp_path: Path) -> None:
     items, run, script = tmp_path / "items", tmp_path / "run", tmp_path / "judge.json"
-    made = ("--from", "generated", "--n", 4, "--renderer", "toy", "--size", "240x180", "--workers", 1, "--out", items)
-    assert snellen("build", "vlm2-bench/oc-vid", *made)[0] == 0
+    arguments = (
+        "--from",
+        "generated",
+        "--n",
+        4,
+        "--renderer",
+        "toy",
+        "--size",
+        "240x180",
+        "--workers",
+        1,
+        "--out",
+        items,
+    )
+    assert snellen("build", "vlm2-bench/oc-vid", *arguments)[0] == 0
     code, out, _ = snellen("run", items, "--subject", "fake:oracle", "--out", run)
     assert (code, "unjudged" in out) == (0, True)
-    assert snellen("judge", run)[0] == 2, "somebody must judge"
+    assert snellen("judge", run)[0] == 2, "a judge is required"
     script.write_text(json.dumps({"*": "Score: 1"}))
     code, out, _ = snellen("judge", run, "--by", f"fake:scripted={script}", "--sample", tmp_path / "s.csv", "--json")
     assert (code, json.loads(out)["texts"], json.loads(out)["unreadable"]) == (0, 4, 0)
@@ -35,33 +48,59 @@ def test_descriptions_are_unjudged_then_judged(snellen: Command, tmp_path: Path)
     rows = pd.read_csv(tmp_path / "report" / "results.csv", keep_default_na=False)
     whole = rows[rows.factor == ""]
     assert set(whole.judge) == {"fake:scripted=judge.json"}
-    # Two videos of two parts with 1 of 1, two of three parts with 1 of 2: 0.75 either way.
+    # Two videos of two parts with 1 of 1, two of three parts with 1 of 2: 0.75 in either order.
     assert set(whole.value.astype(float)) == {0.75}
 
 
 def test_unread_replies_are_read_by_a_subject(snellen: Command, tmp_path: Path) -> None:
     items, run, script = tmp_path / "items", tmp_path / "run", tmp_path / "reader.json"
-    made = ("--from", "generated", "--n", 1, "--renderer", "toy", "--size", "240x180", "--workers", 1, "--out", items)
-    assert snellen("build", "vlm2-bench/gc-mat", *made)[0] == 0
+    arguments = (
+        "--from",
+        "generated",
+        "--n",
+        1,
+        "--renderer",
+        "toy",
+        "--size",
+        "240x180",
+        "--workers",
+        1,
+        "--out",
+        items,
+    )
+    assert snellen("build", "vlm2-bench/gc-mat", *arguments)[0] == 0
     assert snellen("run", items, "--subject", "fake:constant=Who could say.", "--out", run)[0] == 0
     script.write_text(json.dumps({"*": "T"}))
     reader = ("--by", f"fake:scripted={script}")
     assert snellen("judge", run, *reader, "--unread", "--sample", tmp_path / "s.csv")[0] == 2, "descriptions only"
-    assert snellen("judge", run, "--unread")[0] == 2, "somebody must read"
+    assert snellen("judge", run, "--unread")[0] == 2, "a reader is required"
     code, out, _ = snellen("judge", run, *reader, "--unread", "--json")
     assert (code, json.loads(out)["failed"], json.loads(out)["unreadable"]) == (0, 0, 0)
     assert snellen("report", run, "--out", tmp_path / "report")[0] == 0
     rows = pd.read_csv(tmp_path / "report" / "results.csv", keep_default_na=False)
     rows = rows[(rows.factor == "") & (rows.metric == "accuracy")].set_index("protocol")
-    # Statements come in pairs, one true and one false: who says T throughout is right on half of them.
+    # Statements come in pairs, one true and one false: always answering T is right on half of them.
     assert (float(rows.value["strict"]), float(rows.no_answer_rate["strict"])) == (0.0, 1.0)
     assert (float(rows.value["judged-reading"]), rows.judge["judged-reading"]) == (0.5, "fake:scripted=reader.json")
 
 
-def test_a_run_shows_what_a_detector_found(snellen: Command, tmp_path: Path) -> None:
+def test_images_are_cropped_to_the_boxes_of_a_detector_run(snellen: Command, tmp_path: Path) -> None:
     items, work = tmp_path / "items", tmp_path / "work"
-    made = ("--from", "generated", "--n", 1, "--renderer", "toy", "--size", "240x180", "--workers", 1, "--out", items)
-    assert snellen("build", "vlm2-bench/oc-cpr", *made)[0] == 0
+    arguments = (
+        "--from",
+        "generated",
+        "--n",
+        1,
+        "--renderer",
+        "toy",
+        "--size",
+        "240x180",
+        "--workers",
+        1,
+        "--out",
+        items,
+    )
+    assert snellen("build", "vlm2-bench/oc-cpr", *arguments)[0] == 0
     assert snellen("build", "vlm2-bench/zoom", "--from", "curated", "--source", f"items={items}", "--out", work)[0] == 0
     assert snellen("run", work, "--subject", "fake:exact-boxes", "--out", tmp_path / "boxes")[0] == 0
     how = ("--condition", "visual_prompt=vp-zoom-o", "--input", f"boxes={tmp_path / 'boxes'}")
@@ -70,6 +109,6 @@ def test_a_run_shows_what_a_detector_found(snellen: Command, tmp_path: Path) -> 
     assert code == 0
     assert "384x288" not in out, "crops are smaller than the stored images"
     other = tmp_path / "other"
-    assert snellen("build", "vlm2-bench/oc-cpr", *made[:-1], other, "--seed", 1)[0] == 0
+    assert snellen("build", "vlm2-bench/oc-cpr", *arguments[:-1], other, "--seed", 1)[0] == 0
     code, _, err = snellen("run", other, "--subject", "fake:oracle", *how, "--out", tmp_path / "wrong")
     assert (code, "was not made for" in err) == (2, True)

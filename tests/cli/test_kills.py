@@ -1,4 +1,4 @@
-"""Commands that are ended again and again by signals come to what they would have come to, and leave no process."""
+"""Commands that are repeatedly ended by signals come to the same result and leave no process."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from tests.helpers.stub_server import StubServer
 pytestmark = pytest.mark.slow
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGKILL]
 PATIENCE = 300
-"""Seconds after which a test gives up waiting; nothing is measured by it."""
+"""Timeout in seconds; no measurement depends on it."""
 
 
 def start(words: list[object], home: Path) -> subprocess.Popen[str]:
-    """A command in a session of its own."""
+    """A command in its own session."""
     begin = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "  # as on a terminal
     command = [sys.executable, "-c", begin + "from snellen.cli import main; main()", *map(str, words)]
     environment = {**os.environ, "SNELLEN_HOME": str(home)}
@@ -42,7 +42,7 @@ def wait_until(condition: Callable[[], bool]) -> None:
 
 
 def living(session: int) -> list[str]:
-    """The commands of processes in a session that are no zombies."""
+    """The commands of the processes in a session, without zombies."""
     commands = []
     for folder in Path("/proc").iterdir():
         try:
@@ -55,7 +55,7 @@ def living(session: int) -> list[str]:
 
 
 def end(process: subprocess.Popen[str], number: int) -> tuple[int, str]:
-    """Give the signal to the process alone; its exit code and messages, when nothing of its session lives."""
+    """Send the signal to the process only; return its exit code and messages once its session has no process left."""
     process.send_signal(number)
     _, errors = process.communicate(timeout=PATIENCE)
     wait_until(lambda: not living(process.pid))
@@ -64,7 +64,7 @@ def end(process: subprocess.Popen[str], number: int) -> tuple[int, str]:
 
 @pytest.mark.parametrize("number", SIGNALS, ids=lambda number: signal.Signals(number).name)
 def test_350_calls_ended_ten_times(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
-    """Calls under way at SIGINT and SIGTERM are recorded, so that none is made twice; at SIGKILL at most those are."""
+    """Calls in flight at SIGINT and SIGTERM are recorded, so that none is made twice; at SIGKILL only those may be."""
     pytest.importorskip("inspect_ai", reason="the extra 'chat' is not installed")
     home, run, at_once, lives = tmp_path / "home", tmp_path / "run", 8, 10
     build = [
@@ -104,17 +104,17 @@ def test_350_calls_ended_ten_times(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         assert process.returncode == 0, errors
         count = server.count
         again = start([*words, "--out", run], home)
-        assert again.communicate(timeout=PATIENCE)[1] == "", "a finished run announces and asks nothing"
+        assert again.communicate(timeout=PATIENCE)[1] == "", "a finished run announces no calls and makes none"
         assert server.count == count
     responses = pd.read_parquet(run / "responses.parquet")
-    asked = sum(read_run_card(run).arms[0].test_items.values())
-    assert asked > 40 + lives * 30
-    assert len(responses) == responses["item_id"].nunique() == asked
+    items = sum(read_run_card(run).arms[0].test_items.values())
+    assert items > 40 + lives * 30
+    assert len(responses) == responses["item_id"].nunique() == items
     assert responses["status"].eq("ok").all()
     keys = [exchange.key for exchange in read_exchanges(run) if exchange.key.count("/") > 1]
-    assert len(keys) == len(set(keys)) == asked
+    assert len(keys) == len(set(keys)) == items
     first_questions = lives + 1
-    twice = count - asked - first_questions
+    twice = count - items - first_questions
     assert twice == 0 if number != signal.SIGKILL else 0 <= twice <= lives * at_once
 
 
@@ -129,9 +129,9 @@ def test_a_build_ended_three_times_makes_the_same_set(tmp_path: Path, number: in
     def images() -> int:
         return sum(1 for folder in (home, out) for path in folder.rglob("*") if path.is_file())
 
-    made = sum(1 for folder in (tmp_path / "home-whole", tmp_path / "whole") for p in folder.rglob("*") if p.is_file())
+    files = sum(1 for folder in (tmp_path / "home-whole", tmp_path / "whole") for p in folder.rglob("*") if p.is_file())
     for life in range(3):
-        process, enough = start([*build, "--out", out], home), (life + 1) * made // 8
+        process, enough = start([*build, "--out", out], home), (life + 1) * files // 8
         wait_until(lambda enough=enough: images() >= enough)  # type: ignore[misc]
         code, errors = end(process, number)
         assert code == (-number if number == signal.SIGKILL else 128 + number), errors
@@ -145,7 +145,7 @@ def test_a_build_ended_three_times_makes_the_same_set(tmp_path: Path, number: in
 
 
 @pytest.mark.parametrize("number", SIGNALS, ids=lambda number: signal.Signals(number).name)
-def test_a_report_ended_midway_is_written_the_next_time(tmp_path: Path, number: int) -> None:
+def test_an_interrupted_report_is_written_by_the_next_run(tmp_path: Path, number: int) -> None:
     home, items, run = tmp_path / "home", tmp_path / "items", tmp_path / "run"
     build = ["build", "vfm-bench", "--from", "generated", "--n", 4, "--renderer", "toy", "--size", "384x288"]
     build += ["--out", items]

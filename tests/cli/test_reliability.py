@@ -1,4 +1,4 @@
-"""What `bench/reliability.py` counts, as tests: many faults drawn from a seed, and nothing is lost by any of them."""
+"""The trials of `bench/reliability.py` as tests: faults drawn from a seed, none of which loses anything."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from tests.helpers import trials
 from tests.helpers.extras import need
 from tests.helpers.hostile_trials import good_sets, hostile_replies, hostile_sets
-from tests.helpers.jobs import JOBS, relative_run_given
+from tests.helpers.jobs import JOBS, prepare_relative_run
 from tests.helpers.trials import Bench, Tally
 
 SEED = 1
@@ -21,37 +21,37 @@ SEED = 1
     "trial", [trials.kills, trials.full_disks, trials.clock_jumps], ids=lambda trial: trial.__name__
 )
 @pytest.mark.parametrize("name", [name for name in JOBS if name != "sweep"])
-def test_a_fault_costs_nothing_but_time(tmp_path: Path, name: str, trial: Callable[[Bench, int, int], Tally]) -> None:
-    tally = trial(Bench.of(JOBS[name], tmp_path), 3, SEED)
+def test_a_fault_costs_only_time(tmp_path: Path, name: str, trial: Callable[[Bench, int, int], Tally]) -> None:
+    tally = trial(Bench.prepare(JOBS[name], tmp_path), 3, SEED)
     assert tally.troubles == []
     assert tally.lost == 0
 
 
 @pytest.mark.slow
-def test_a_sweep_that_is_killed_comes_to_the_same(tmp_path: Path) -> None:
+def test_a_killed_sweep_comes_to_the_same_result(tmp_path: Path) -> None:
     need("peft", "heads")
-    tally = trials.kills(Bench.of(JOBS["sweep"], tmp_path), 1, SEED)
+    tally = trials.kills(Bench.prepare(JOBS["sweep"], tmp_path), 1, SEED)
     assert tally.tried
     assert tally.troubles == []
 
 
 @pytest.mark.slow
-def test_damage_is_said_or_does_no_harm(tmp_path: Path) -> None:
-    relative_run_given(tmp_path / "given")
-    tallies = trials.corruption(tmp_path / "given", 120, SEED)
+def test_damage_is_reported_or_harmless(tmp_path: Path) -> None:
+    prepare_relative_run(tmp_path / "inputs")
+    tallies = trials.corruption(tmp_path / "inputs", 120, SEED)
     assert {"images", "parts", "tables"} <= set(tallies)
     assert [trouble for file in ("images", "parts", "tables") for trouble in tallies[file].troubles] == []
 
 
 @pytest.mark.parametrize("count", [40, pytest.param(10_000, marks=pytest.mark.slow)])
-def test_hostile_replies_are_read_and_kept(tmp_path: Path, count: int) -> None:
+def test_hostile_replies_are_read_and_recorded(tmp_path: Path, count: int) -> None:
     tally = hostile_replies(tmp_path, count, SEED)
     assert tally.troubles == []
     assert tally.survived["reply"] == count
 
 
 @pytest.mark.parametrize("count", [12, pytest.param(1_000, marks=pytest.mark.slow)])
-def test_hostile_sets_are_refused_in_a_line_or_examined(tmp_path: Path, sets_folder: Path, count: int) -> None:
+def test_hostile_sets_are_refused_in_one_line_or_examined(tmp_path: Path, sets_folder: Path, count: int) -> None:
     tally, outcomes = hostile_sets(tmp_path / "sets", good_sets(tmp_path / "good", sets_folder), count, SEED)
     assert tally.troubles == []
     assert outcomes["refused"] > 0 < outcomes["examined"]

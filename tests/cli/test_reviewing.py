@@ -1,4 +1,4 @@
-"""Reviews by commands: queues are listed and made, two people decide, a third looks at the rest."""
+"""Reviews by commands: queues are listed and built, two people decide, a third decides the rest."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def test_from_a_step_to_decisions(snellen: Command, tmp_path: Path) -> None:
     code, out, _ = snellen(*first, "--json")
     # Of three items two agree. keep 3, drop 3 of 6: chance 1/2; kappa (2/3 - 1/2) / (1/2) = 1/3.
     # Alpha: observed 1/3, expected 2 * 3 * 3 / (6 * 5) = 3/5; 1 - 5/9 = 4/9.
-    said = json.loads(out)
-    assert (code, said["decided"], said["undecided"]) == (0, 2, ["i1"])
-    numbers = [said[name] for name in ("percent", "fleiss_kappa", "krippendorff_alpha")]
+    summary = json.loads(out)
+    assert (code, summary["decided"], summary["undecided"]) == (0, 2, ["i1"])
+    numbers = [summary[name] for name in ("percent", "fleiss_kappa", "krippendorff_alpha")]
     assert numbers == [round(number, 6) for number in (2 / 3, 1 / 3, 4 / 9)]
     third = reviewed_by(read_itemset(tmp_path / "third" / "items"), {"third": words(i1="drop")}, tmp_path / "more")
     code, out, _ = snellen("study", "decide", tmp_path / "people", third, "--out", tmp_path / "second.csv")

@@ -1,4 +1,4 @@
-"""`snellen run` where it refuses, stops or goes on: what is asked, what is printed, and the exit code."""
+"""`snellen run` when it refuses, stops or continues: calls, output and exit code."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_a_refused_key_is_one_request_and_renders_nothing(
     assert not (tmp_path / "r").exists()
 
 
-def test_a_missing_key_is_told_in_five_seconds_of_cpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_key_is_reported_within_five_seconds_of_cpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SNELLEN_HOME", str(tmp_path / "home"))
     before = os.times()
     words = ["run", "combo", "--subject", "chat:openai/gpt-4o", "--limit", "2"]
@@ -67,7 +67,7 @@ def test_a_missing_key_is_told_in_five_seconds_of_cpu(tmp_path: Path, monkeypatc
     assert after.children_user + after.children_system - before.children_user - before.children_system < 5
 
 
-def test_a_key_withdrawn_in_mid_run_ends_the_arm_and_the_rest_goes_on(
+def test_a_key_withdrawn_in_mid_run_ends_only_its_arm(
     snellen: Command, stub: Serve, tmp_path: Path, sets_folder: Path
 ) -> None:
     def answer(request: ServedRequest) -> Answer:
@@ -89,7 +89,7 @@ def test_a_key_withdrawn_in_mid_run_ends_the_arm_and_the_rest_goes_on(
     assert summary["failed"] >= 3
     assert summary["unasked"] > 0
     assert summary["failures"][CHAT][0].startswith(f"{summary['failed']} × 403 ")
-    assert f"{CHAT} is asked no more: 3 calls failed alike: 403 " in err
+    assert f"{CHAT} is no longer asked: 3 calls failed alike: 403 " in err
     stub("A")
     code, out, err = snellen(*words, "--out", tmp_path / "run")
     assert (code, "recorded)" in err, "partial" in err) == (0, True, False)

@@ -1,4 +1,4 @@
-"""`--size`: how large generated images are."""
+"""`--size`: the size of generated images."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from tests.helpers.sets import small_set
         ("-640x480", "write WIDTHxHEIGHT"),
         ("64x48", "90 to 4096"),
         ("5000x4000", "90 to 4096"),
-        ("480x640", "1 to 1.8 heights"),
-        ("1000x500", "1 to 1.8 heights"),
+        ("480x640", "1 to 1.8 times the height"),
+        ("1000x500", "1 to 1.8 times the height"),
     ],
 )
-def test_what_is_no_size_is_refused(text: str, reason: str) -> None:
+def test_a_malformed_size_is_refused(text: str, reason: str) -> None:
     with pytest.raises(SnellenError, match=reason):
         size_of(text, "generated")
 
 
-def test_a_size_is_for_images_that_are_drawn() -> None:
+def test_a_size_applies_to_generated_images_only() -> None:
     assert size_of("854x480", "generated") == (854, 480)
     with pytest.raises(SnellenError, match="--from generated"):
         size_of("640x480", "curated")
@@ -48,7 +48,7 @@ def test_every_recipe_takes_a_size_and_names_a_small_one(suite: str) -> None:
     assert "120x90" in note
 
 
-def test_quick_images_are_smaller_and_the_card_says_so(sets_folder: Path) -> None:
+def test_quick_images_are_smaller_and_the_card_states_it(sets_folder: Path) -> None:
     card = small_set("vfm-bench", sets_folder).card
     assert card.recipe["size_px"] == [240, 180]
     assert any("240x180" in note for note in card.notes)

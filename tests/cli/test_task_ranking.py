@@ -1,4 +1,4 @@
-"""From a file of questions to a report that ranks for their task, by commands alone."""
+"""From a file of questions to a report that ranks for their task, by commands only."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ def examined(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_from_questions_to_a_ranking(snellen: Command, examined: Path, tmp_path: Path) -> None:
-    asked, work, tags, check = (tmp_path / name for name in ("asked.csv", "work", "tags", "check"))
-    asked.write_text("question_id,question\na,How many?\nb,Which colour?\n")
+    questions, work, tags, check = (tmp_path / name for name in ("asked.csv", "work", "tags", "check"))
+    questions.write_text("question_id,question\na,How many?\nb,Which colour?\n")
     script = tmp_path / "tagger.json"
     script.write_text(json.dumps({"a": '{"abilities": ["counting"]}', "b": '{"abilities": ["colour"]}'}))
-    how = ("--from", "questions", "--source", f"questions={asked}")
+    how = ("--from", "questions", "--source", f"questions={questions}")
     assert snellen("build", "ava-bench/tagging", *how, "--out", work)[0] == 0
     assert snellen("run", work, "--subject", f"fake:scripted={script}", "--out", tags)[0] == 0
     assert snellen("build", "ava-bench/tag-check", *how, "--input", f"tags={tags}", "--out", check)[0] == 0
     sheet = tmp_path / "decided.csv"
     sheet.write_text((check / "decisions.csv").read_text().replace("b,,,", "b,drop,ann,"))
-    given = ("--input", f"tags={tags}", "--input", f"tag-check={sheet}")
-    assert snellen("report", examined, *given, "--out", tmp_path / "report")[0] == 0
+    inputs = ("--input", f"tags={tags}", "--input", f"tag-check={sheet}")
+    assert snellen("report", examined, *inputs, "--out", tmp_path / "report")[0] == 0
     page = (tmp_path / "report" / "ava-bench.html").read_text()
     assert "Which encoder for my task" in page
     assert "Spot check by ann: tags of 1 questions, 0.0 % kept" in page

@@ -1,4 +1,4 @@
-"""Towers from the command line: stages, a fitted ability, a sweep with ranks; all of it resumes."""
+"""Towers from the command line: stages, a fitted ability, a sweep with ranks; everything resumes."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ TRIAL = ("--language-model", SMALL, "--epochs", 1)
 
 @pytest.fixture(scope="module")
 def items(tmp_path_factory: pytest.TempPathFactory) -> ItemSet:
-    """A few generated images to count in and tell colours of."""
+    """A few generated images for counting and colour questions."""
     folder = tmp_path_factory.mktemp("towers") / "items"
     options = BuildOptions(folder, n=4, quick=True, tasks=("counting", "colour"), renderer="toy", show_progress=False)
     return build(SUITES.get("ava-bench"), "generated", options)
 
 
-def test_a_sweep_ranks_towers_and_goes_on(snellen: Command, items: ItemSet, tmp_path: Path) -> None:
+def test_a_sweep_ranks_towers_and_resumes(snellen: Command, items: ItemSet, tmp_path: Path) -> None:
     out = tmp_path / "sweep"
     names = ("--towers", "tiny/clip-l,tiny/sam-h", "--abilities", "counting,colour")
     words = ("tower", "sweep", *names, *TRIAL, "--items", items.root, "--out", out)
@@ -74,14 +74,14 @@ def test_a_sweep_ranks_towers_and_goes_on(snellen: Command, items: ItemSet, tmp_
     assert {path: path.stat().st_mtime_ns for path in out.glob("heads/*/*/head.json")} == cards
 
 
-def test_a_diverged_job_is_unstable_and_a_failed_one_says_why(items: ItemSet, tmp_path: Path) -> None:
+def test_a_diverged_job_is_unstable_and_a_failed_one_states_the_reason(items: ItemSet, tmp_path: Path) -> None:
     stage = replace(STAGES["fit"], epochs=2)
     plan = HeadPlan("", SMALL, stage)
     jobs = sweep_jobs(items, ["tiny/clip-l", "tiny/siglip-1"], ["counting"], plan, tmp_path)
     wild = replace(jobs[0], plan=replace(jobs[0].plan, stage=replace(stage, rate=1e30, epochs=5)))
     outcome = run_job(wild)
     assert outcome.status == "unstable"
-    assert "the loss is no number" in outcome.reason
+    assert "the loss is not finite" in outcome.reason
     assert run_job(jobs[0]) == outcome  # noted, and not tried again
     lost = replace(jobs[1], plan=replace(jobs[1].plan, language_model="no/such-model"))
     failed = run_job(lost)
@@ -101,11 +101,11 @@ THREE = ("tiny/clip-l", "tiny/siglip-1", "tiny/dinov2-l")
 
 
 def as_of_another(sweep: Path, folder: Path) -> Path:
-    """A copy of a sweep whose cards speak of the language model `large`."""
+    """A copy of a sweep whose cards name the language model `large`."""
     shutil.copytree(sweep, folder)
     for path in folder.glob("heads/*/*/head.json"):
         card = json.loads(path.read_text())
-        if path.parts[-3] == "tiny-clip-l":  # stands on a stage before, which cost two hours
+        if path.parts[-3] == "tiny-clip-l":  # based on an earlier stage that took two hours
             stage = {**card, "language_model": "large", "stage": {**card["stage"], "name": "tune"}, "device_hours": 2}
             (folder / "base").mkdir()
             (folder / "base" / "head.json").write_text(json.dumps(stage))
@@ -123,15 +123,19 @@ def test_a_sweep_with_probes_compares_both_tiers(
     names = ("--towers", ",".join(THREE), "--abilities", "counting", "--items", items.root)
     code, output, err = snellen("tower", "sweep", *names, *TRIAL, "--out", out, "--probes")
     assert code == 0, err
-    for text in ("Do probes and heads rank alike?", "How much better probes are than heads", "Scale: small (3 towers"):
+    for text in (
+        "Agreement of the rankings by probes and heads",
+        "Advantage of probes over heads",
+        "Scale: small (3 towers",
+    ):
         assert text in output
     table = pd.read_csv(out / "tiers.csv", keep_default_na=False)
     gaps = table[table["measure"] == "gap"]
-    assert list(table.loc[table["measure"] == "tau", "task"]) == ["counting"]  # of one ability there is no mean
+    assert list(table.loc[table["measure"] == "tau", "task"]) == ["counting"]  # one ability has no mean
     assert list(gaps["encoder"]) == ["", *THREE]
     assert set(table["scale"]) == {"small"}
     assert set(table["training_items"]) == {len(train_items(items, "counting"))}
-    # Errors count, so that the heads' minus the probes' says who is better: that of the tables of results.
+    # Errors are scored: the heads' minus the probes' values equal those of the result tables.
     heads, probes = (load_run(out / name).results for name in ("run", "probes"))
     means = [
         rows.loc[(rows["factor"] == "") & (rows["metric"] == "mae_over_gt"), "value"].mean() for rows in (heads, probes)
@@ -139,7 +143,7 @@ def test_a_sweep_with_probes_compares_both_tiers(
     assert float(gaps["value"].iloc[0]) == pytest.approx(means[0] - means[1])
     assert float(gaps["value"].iloc[0]) == pytest.approx(gaps["value"].iloc[1:].astype(float).mean())
     assert set(pd.read_csv(out / "probe-ranks.csv")["tower"]) == set(THREE)
-    # Counts as classes, before the connector and behind it.
+    # Counts as classes, before and after the connector.
     head, file = out / "heads" / "tiny-clip-l" / "counting", tmp_path / "connector.csv"
     assert snellen("tower", "probe", head, "--items", items.root, "--out", file)[0] == 0
     places = pd.read_csv(file)
@@ -148,11 +152,11 @@ def test_a_sweep_with_probes_compares_both_tiers(
     assert set(places["items"]) == {4}
     code, _, err = snellen("tower", "probe", tmp_path, "--items", items.root)
     assert (code, "no trained head" in err) == (2, True)
-    # The same heads as those of another language model that took eight times as long, on a base of two more hours.
+    # The same heads as those of another language model, with eight times the time and two more hours for its base.
     twin = as_of_another(out, tmp_path / "twin")
     code, output, err = snellen("tower", "compare", out, twin, "--out", tmp_path / "compared")
     assert code == 0, err
-    assert "Do random-qwen2?layers=1&width=32 and large rank alike?" in output
+    assert "Agreement of the rankings by random-qwen2?layers=1&width=32 and large" in output
     table, hours = (pd.read_csv(tmp_path / "compared" / name) for name in ("compare.csv", "hours.csv"))
     assert set(table["other_evaluator"]) == {"large"}
     assert table.loc[table["measure"] == "gap", "value"].abs().max() == 0
@@ -165,13 +169,13 @@ def test_a_sweep_with_probes_compares_both_tiers(
     other = replace(run, card=run.card.model_copy(update={"content_hash": "of others"}))
     runs = iter([run, other, run, replace(run, card=run.card.model_copy(update={"arms": []}))])
     monkeypatch.setattr(loading, "load_run", lambda root: next(runs))
-    with pytest.raises(SnellenError, match="asked about different items"):
+    with pytest.raises(SnellenError, match="only runs on the same items"):
         compare_runs(out / "run", out / "run", ("a", "b"))
     with pytest.raises(SnellenError, match="no tower in common"):
         compare_runs(out / "run", out / "run", ("a", "b"))
 
 
-def test_settings_of_table_3_stand_in_rows_and_what_diverges_is_unstable(
+def test_settings_of_table_3_are_rows_and_diverged_ones_unstable(
     snellen: Command, items: ItemSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = {"rate 1e30": (1e30, 128), "rate 1e-4": (1e-4, 128), "rank 128": (1e-4, 128)}
@@ -180,7 +184,7 @@ def test_settings_of_table_3_stand_in_rows_and_what_diverges_is_unstable(
     model = ("--language-model", SMALL, "--epochs", 5)
     code, output, err = snellen("tower", "sweep", *names, *model, "--table-3")
     assert code == 0, err
-    assert output.startswith("2 heads: ")  # two settings are the same training
+    assert output.startswith("2 heads: ")  # two settings lead to the same training
     assert "unstable" in output
     rows = pd.read_csv(tmp_path / "sweep" / "settings.csv").set_index("setting")
     assert list(rows.index) == list(settings)
@@ -188,22 +192,22 @@ def test_settings_of_table_3_stand_in_rows_and_what_diverges_is_unstable(
     assert list(rows["rank"]) == [128] * 3
     assert rows["value"].isna().tolist() == [True, False, False]
     assert rows["value"].iloc[1] == rows["value"].iloc[2]
-    assert "the loss is no number" in rows["reason"].iloc[0]
+    assert "the loss is not finite" in rows["reason"].iloc[0]
     code, _, err = snellen("tower", "sweep", *names, *model, "--table-3", "--scope", "language-model")
     assert (code, "Table 3 varies LoRA" in err) == (2, True)
 
 
 def llava_file(folder: Path) -> Path:
-    """A caption, two turns, words alone, and an image that is missing."""
+    """A caption, two turns, text only, and a missing image."""
     for name in ("a", "b"):
         Image.new("RGB", (20, 20), "red").save(folder / f"{name}.png")
-    talk = [{"from": side, "value": text} for side, text in (("human", "<image>\nWhat?"), ("gpt", "Red."))]
+    turns = [{"from": side, "value": text} for side, text in (("human", "<image>\nWhat?"), ("gpt", "Red."))]
     more = [{"from": "human", "value": "Sure?"}, {"from": "gpt", "value": "Yes."}]
     records = [
-        {"id": 1, "image": "a.png", "conversations": talk},
-        {"id": "2", "image": "b.png", "conversations": talk + more},
+        {"id": 1, "image": "a.png", "conversations": turns},
+        {"id": "2", "image": "b.png", "conversations": turns + more},
         {"id": "3", "conversations": more},
-        {"id": "4", "image": "lost/c.png", "conversations": talk},
+        {"id": "4", "image": "lost/c.png", "conversations": turns},
     ]
     path = folder / "conversations.json"
     path.write_text(json.dumps(records))
@@ -229,7 +233,7 @@ def test_stages_from_the_command_line(snellen: Command, items: ItemSet, tmp_path
     assert "lost/c.png" in err
     code, output, _ = snellen("tower", "pretrain", *source, "--out", tmp_path / "first", "--skip-missing")
     assert code == 0
-    assert "left out for want of their images: 1" in output
+    assert "skipped, since their images are missing: 1" in output
     tuned = ("--base", tmp_path / "first", "--out", tmp_path / "second", "--skip-missing")
     assert snellen("tower", "tune", *source, *tuned)[0] == 0
     fit = ("tower", "fit", "counting", "--items", items.root, "--tower", "tiny/siglip-1", *TRIAL)
@@ -249,7 +253,7 @@ def test_stages_from_the_command_line(snellen: Command, items: ItemSet, tmp_path
         (("--towers", "tiny/clip-l", "--abilities", "ocr"), "no training items of ocr"),
     ],
 )
-def test_wrong_words_name_what_is_near(
+def test_wrong_words_name_the_nearest(
     snellen: Command, items: ItemSet, tmp_path: Path, words: tuple[str, ...], message: str
 ) -> None:
     code, _, err = snellen("tower", "sweep", *words, "--items", items.root, "--out", tmp_path, "--plan")

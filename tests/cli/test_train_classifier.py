@@ -1,4 +1,4 @@
-"""ComBo's auxiliary task from the command line: a folder that answers as an encoder, and says so where it leaks."""
+"""ComBo's auxiliary task from the command line: a folder that answers as an encoder, and a warning if it leaks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FEW = ("--model", "tiny/vit-b-16", "--objects", 6, "--views", 2, "--batch", 6, "
 
 def test_an_encoder_learns_and_answers(snellen: Command, sets_folder: Path, tmp_path: Path) -> None:
     items, out = small_set("combo", sets_folder).root, tmp_path / "encoder"
-    code, output, _ = snellen("tower", "auxiliary", *FEW, "--items", items, "--out", out)
+    code, output, _ = snellen("tower", "train-classifier", *FEW, "--items", items, "--out", out)
     assert code == 0
     assert "classification of 6 composite objects, 12 images" in output
     assert "LEAK" not in output
@@ -36,18 +36,20 @@ def test_an_encoder_learns_and_answers(snellen: Command, sets_folder: Path, tmp_
     assert len(answers) == len(building.items)
     assert make_subject(subject).card.attributes["supervision"] == "classification of 6 composite objects"
     before = (out / "model.safetensors").stat().st_mtime_ns
-    assert snellen("tower", "auxiliary", *FEW, "--items", items, "--out", out)[0] == 0
+    assert snellen("tower", "train-classifier", *FEW, "--items", items, "--out", out)[0] == 0
     assert (out / "model.safetensors").stat().st_mtime_ns == before
 
 
 def test_a_leak_is_printed(snellen: Command, sets_folder: Path, tmp_path: Path) -> None:
     items = small_set("combo", sets_folder).root
-    code, output, _ = snellen("tower", "auxiliary", *FEW, "--items", items, "--out", tmp_path / "leaky", "--leak")
+    code, output, _ = snellen(
+        "tower", "train-classifier", *FEW, "--items", items, "--out", tmp_path / "leaky", "--leak"
+    )
     assert code == 0
     assert "LEAK: 6 objects and " in output
     card = json.loads((tmp_path / "leaky" / "classifier.json").read_text())
     assert card["leak"] is True
     assert card["source"]["shared"]["images"] >= 1
-    code, _, err = snellen("tower", "auxiliary", *FEW, "--items", items, "--out", tmp_path / "leaky")
+    code, _, err = snellen("tower", "train-classifier", *FEW, "--items", items, "--out", tmp_path / "leaky")
     assert code == 2
-    assert "something else lies there" in err
+    assert "already exists with other content" in err

@@ -1,4 +1,4 @@
-"""Descriptions and questions in LLaVA's layout, which a head learns from as it is."""
+"""Descriptions and questions in LLaVA's layout, from which a head learns directly."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ def learned(items: ItemSet, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def test_files_are_llava_s_and_heads_learn_from_them(
+def test_files_have_llava_s_layout_and_heads_learn_from_them(
     snellen: Command, items: ItemSet, learned: Path, tmp_path: Path
 ) -> None:
     captions, questions = (read_llava(learned / name, learned / IMAGES) for name in (CAPTIONS, QUESTIONS))
     assert (len(captions.conversations), len(questions.conversations)) == (4, 8)
-    every = [*captions.conversations, *questions.conversations]
-    assert all(len(each.images) == 1 and len(each.turns) == 1 for each in every)
+    conversations = [*captions.conversations, *questions.conversations]
+    assert all(len(each.images) == 1 and len(each.turns) == 1 for each in conversations)
     assert all(each.turns[0].parts[1] == prompts.CAPTION for each in captions.conversations)
     assert {each.turns[0].reply for each in questions.conversations[4:]} == {"A", "B"}
     tested = {path.relative_to(items.media.root) for path in items.media.root.glob("??/*.png")}
@@ -70,7 +70,7 @@ def test_files_are_llava_s_and_heads_learn_from_them(
 
 def test_the_same_command_gives_the_same_files(snellen: Command, items: ItemSet, learned: Path, tmp_path: Path) -> None:
     counts = ("--captions", 4, "--questions", 8, "--workers", 1)
-    words = ("tower", "conversations", "--items", items.root, *counts, "--out", tmp_path / "again")
+    words = ("tower", "write-conversations", "--items", items.root, *counts, "--out", tmp_path / "again")
     code, output, _ = snellen(*words)
     assert code == 0
     assert "4 descriptions, questions: 4 on pattern-perception, 4 on category-building" in output
@@ -82,17 +82,17 @@ def test_the_same_command_gives_the_same_files(snellen: Command, items: ItemSet,
     assert first == second
     code, _, err = snellen(*words)
     assert code == 2
-    assert "conversations lie there already" in err
+    assert "already holds conversations" in err
 
 
 def test_questions_are_worded_as_tested(items: ItemSet, learned: Path, tmp_path: Path) -> None:
-    """What is asked about tested objects, by the suite's own prompts, is what was learned about others."""
+    """The suite's own prompts about tested objects equal those learned about others."""
     suite, media = SUITES.get("combo"), MediaFolder(tmp_path, items.media)
     records = TypeAdapter(list[Record]).validate_json((learned / QUESTIONS).read_bytes())
     patterns, building = ({words(record) for record in part} for part in (records[:4], records[4:]))
     test_items = [item for item in items.task("pattern-perception") if item.split == "test"]
     tested_words = {words(record) for record in question_records(test_items, suite, "samples=1,questions=one", media)}
-    of_any_shape = {text for text in patterns if "attached?" not in text}  # contact points are those of the shape
+    of_any_shape = {text for text in patterns if "attached?" not in text}  # the contact points depend on the shape
     assert of_any_shape
     assert of_any_shape <= tested_words
     sheets = question_records(items.task("category-building"), suite, "sheet=single,layout=images-first", media)
@@ -100,7 +100,7 @@ def test_questions_are_worded_as_tested(items: ItemSet, learned: Path, tmp_path:
 
 
 def words(record: Record) -> str:
-    """What the human says."""
+    """The text of the human turn."""
     return record.conversations[0].value
 
 
@@ -113,7 +113,7 @@ def test_answers_are_written_as_they_are_read(items: ItemSet, tmp_path: Path) ->
     assert replies == {item.item_id: item.view().reply.write(item.answer) for item in test_items}
 
 
-def test_what_shows_several_images_is_refused(items: ItemSet, tmp_path: Path) -> None:
+def test_questions_with_several_images_are_refused(items: ItemSet, tmp_path: Path) -> None:
     with pytest.raises(SnellenError, match="shows 3 images in a call"):
         question_records(
             items.task("category-building"), SUITES.get("combo"), "sheet=separate", MediaFolder(tmp_path, items.media)

@@ -1,4 +1,4 @@
-"""Where shards are done: what is refused, and what a cluster's outcomes become."""
+"""Executors of shards: refusals, and the outcomes of a cluster."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tests.helpers.sets import small_set
 
 @dataclass
 class Backwards:
-    """A cluster of this process whose last shard is done first; what it does has travelled as bytes."""
+    """A fake cluster in this process that does the last shard first; work is pickled and unpickled."""
 
     names: list[str] = field(default_factory=list)
     gpus: list[int] = field(default_factory=list)
@@ -43,8 +43,8 @@ class Backwards:
             self.gpus.append(gpus)
             if names[index] == self.broken:
                 yield index, partial(refuse, "4 workers died")
-            there, work = pickle.loads(pickle.dumps((function, works[index])))
-            result = partial(there, work)
+            unpickled, work = pickle.loads(pickle.dumps((function, works[index])))
+            result = partial(unpickled, work)
             yield index, result
 
 
@@ -86,9 +86,7 @@ def test_another_executor_and_a_missing_package_are_one_line(monkeypatch: pytest
         assert _clusters == []
 
 
-def test_a_worker_refuses_folders_that_it_does_not_share_and_other_code(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_worker_refuses_unshared_folders_and_other_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     probe = tmp_path / "probe"
     site = Site(Path.cwd(), (probe,), environment_digest())
     with pytest.raises(SnellenError, match=rf"{tmp_path} is not the same folder on .*shared disk"):
@@ -108,9 +106,7 @@ def test_a_worker_refuses_folders_that_it_does_not_share_and_other_code(
         os.chdir(before)
 
 
-def test_probes_are_taken_away_where_a_folder_cannot_be_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_probe_files_are_removed_if_a_folder_is_not_writable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SNELLEN_HOME", str(tmp_path / "home"))
     cluster = RayCluster(SimpleNamespace(is_initialized=lambda: True), (tmp_path, Path("/proc")), None)
     with pytest.raises(SnellenError, match=r"^/proc/.*cannot be written"):
@@ -126,7 +122,7 @@ def record(root: Path) -> tuple[list[Exchange], pd.DataFrame, bytes]:
     return sorted(read_exchanges(root), key=lambda each: each.key), scores, (root / "responses.parquet").read_bytes()
 
 
-def test_workers_give_the_run_that_is_given_here(
+def test_workers_give_the_same_run_as_this_process(
     sets_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     items = small_set("ava-bench", sets_folder)
@@ -137,13 +133,13 @@ def test_workers_give_the_run_that_is_given_here(
     cluster = Backwards()
     monkeypatch.setattr("snellen.compute.executor._clusters", [cluster])
     ask(root=tmp_path / "there")
-    here, there = record(tmp_path / "here"), record(tmp_path / "there")
-    assert here[0] == there[0]
-    pd.testing.assert_frame_equal(here[1], there[1])
-    assert here[2] == there[2]
+    local, remote = record(tmp_path / "here"), record(tmp_path / "there")
+    assert local[0] == remote[0]
+    pd.testing.assert_frame_equal(local[1], remote[1])
+    assert local[2] == remote[2]
     assert len(set(cluster.names)) == len(cluster.names) == 2
     (tmp_path / "there" / "stamp.json").unlink(missing_ok=True)
-    ask(root=tmp_path / "there")  # what is recorded is asked by nobody again
-    assert record(tmp_path / "there")[0] == there[0]
+    ask(root=tmp_path / "there")  # recorded items are not asked again
+    assert record(tmp_path / "there")[0] == remote[0]
     sent = [pd.read_parquet(tmp_path / name / "sent.parquet").sort_values("digest") for name in ("here", "there")]
     assert sent[0].to_dict("records") == sent[1].to_dict("records")

@@ -35,7 +35,7 @@ def test_bad_input_stays_bad_input() -> None:
         map_shards(refuse, [Shard("one", "no such colour")])
 
 
-def test_a_killed_worker_is_told() -> None:
+def test_a_killed_worker_is_reported() -> None:
     with pytest.raises(ShardFailed, match="worker process died"):
         map_shards(os._exit, [Shard("a", 3), Shard("b", 3)], workers=2)
 
@@ -52,13 +52,13 @@ def test_no_workers_is_refused() -> None:
 
 
 def wait_for(path: Path) -> str:
-    """A result that depends on another shard's file."""
+    """A result that waits for another shard's file."""
     while not path.exists():
         time.sleep(0.01)
     return path.read_text()
 
 
-def test_work_goes_on_while_a_result_is_used(tmp_path: Path) -> None:
+def test_work_continues_while_a_result_is_used(tmp_path: Path) -> None:
     first, second, third = (tmp_path / name for name in "abc")
     first.write_text("1")
     shards = [Shard(path.name, path) for path in (first, second, third)]
@@ -80,7 +80,7 @@ def write_process(path: Path) -> None:
     path.write_text(str(os.getpid()))
 
 
-def test_background_work_is_done_when_its_block_is_left(tmp_path: Path) -> None:
+def test_background_work_is_done_at_the_end_of_its_block(tmp_path: Path) -> None:
     first, second = (Shard(name, tmp_path / name) for name in "ab")
     with background(write_process, workers=1) as submit:
         submit(first)
@@ -91,7 +91,7 @@ def test_background_work_is_done_when_its_block_is_left(tmp_path: Path) -> None:
     assert first.work.read_text() == second.work.read_text() != str(os.getpid())
 
 
-def test_background_work_that_no_process_can_be_sent_is_done_here() -> None:
+def test_background_work_that_cannot_be_pickled_is_done_here() -> None:
     numbers: list[int] = []
 
     def append(number: int) -> None:
@@ -128,7 +128,7 @@ def wait_for_locks(folder: Path) -> None:
 
 
 def wait_for_ends(folder: Path) -> None:
-    """A process that lives on keeps its lock: then this hangs, which is the failure."""
+    """A surviving process keeps its lock: then this hangs, which is the failure."""
     for name in "ab":
         with (folder / name).open("a") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
@@ -140,7 +140,7 @@ def leave_early(folder: Path) -> None:
         raise KeyboardInterrupt
 
 
-def test_leaving_early_ends_workers_of_workers(tmp_path: Path) -> None:
+def test_leaving_early_ends_nested_workers(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         leave_early(tmp_path)
     wait_for_ends(tmp_path)
@@ -165,14 +165,14 @@ def test_ctrl_c_ends_the_workers(tmp_path: Path) -> None:
     script.write_text(
         "import signal, sys\nfrom pathlib import Path\nfrom tests.compute.test_pool import sleep_in_two_processes\n"
         "if __name__ == '__main__':\n"
-        "    signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # which a shell's background jobs ignore
+        "    signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # ignored by background jobs of a shell
         "    sleep_in_two_processes(Path(sys.argv[1]))\n"
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([*sys.path, str(Path.cwd())])}
     process = subprocess.Popen([sys.executable, str(script), str(tmp_path)], env=environment, stderr=subprocess.PIPE)
     wait_for_locks(tmp_path)
     process.send_signal(2)
-    _, errors = process.communicate()  # workers that sleep on make this hang, which is the failure
+    _, errors = process.communicate()  # surviving workers make this hang, which is the failure
     wait_for_ends(tmp_path)
     assert process.returncode != 0
     assert b"KeyboardInterrupt" in errors

@@ -1,4 +1,4 @@
-"""What is said of how far work has come, by a clock of the test's own."""
+"""Progress messages, with a faked clock."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ def test_a_line_has_totals_pace_and_time_left() -> None:
     counter.expect(300)
     assert counter.line() == "asking: 0 of 300 items"
     now[0] += 10
-    counter.advance(20)  # 2 a second: 280 more take 140 s
-    assert counter.line() == "asking: 20 of 300 items, 2.0 a second, 2 min left"
+    counter.advance(20)  # 2 per second: 280 more take 140 s
+    assert counter.line() == "asking: 20 of 300 items, 2.0 per second, 2 min left"
     now[0] += 90
     counter.advance(5)  # 25 in 100 s
-    assert counter.line() == "asking: 25 of 300 items, 15.0 a minute, 18 min left"
+    assert counter.line() == "asking: 25 of 300 items, 15.0 per minute, 18 min left"
     counter.advance(275)
-    assert counter.line() == "asking: 300 of 300 items, 3.0 a second"
+    assert counter.line() == "asking: 300 of 300 items, 3.0 per second"
 
 
-def test_what_came_at_once_is_soon_forgotten() -> None:
-    """A record of 1000 items is replayed in the first second; then one comes every ten: 100 take 17 min."""
+def test_the_pace_forgets_a_burst_soon() -> None:
+    """1000 recorded items are replayed in the first second, then one comes every ten seconds: 100 take 17 min."""
     now = [0.0]
     counter = Progress("asking", unit="items", clock=lambda: now[0])
     counter.expect(1107)
@@ -37,7 +37,7 @@ def test_what_came_at_once_is_soon_forgotten() -> None:
         now[0] += 10
         counter.advance()
         line = counter.line()
-    assert line == "asking: 1007 of 1107 items, 6.0 a minute, 17 min left"
+    assert line == "asking: 1007 of 1107 items, 6.0 per minute, 17 min left"
 
 
 def test_an_unknown_total_is_left_out() -> None:
@@ -50,12 +50,12 @@ def test_an_unknown_total_is_left_out() -> None:
     ("seconds", "text"),
     [(0.4, "0 s"), (89, "89 s"), (90, "2 min"), (5399, "90 min"), (5400, "1.5 h"), (9e4, "25.0 h")],
 )
-def test_durations_are_said_in_one_unit(seconds: float, text: str) -> None:
+def test_durations_are_given_in_one_unit(seconds: float, text: str) -> None:
     assert duration(seconds) == text
 
 
-def test_lines_come_where_there_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every hundredth of a second here; the work ends when the second line has come."""
+def test_without_a_terminal_progress_is_printed_as_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every hundredth of a second here; the work ends after the second line."""
     came = threading.Event()
 
     class Log(io.StringIO):
@@ -75,7 +75,7 @@ def test_lines_come_where_there_is_no_terminal(monkeypatch: pytest.MonkeyPatch) 
     assert "rendering: 2 of 8 images" in log.getvalue()
 
 
-def test_silence_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_can_be_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[object] = []
     monkeypatch.setattr(threading.Thread, "start", started.append)
     with Progress("x", visible=False) as counter:

@@ -1,4 +1,4 @@
-"""Commands on a Ray cluster of two workers on this machine give what they give here, also where workers are killed."""
+"""Commands on a local Ray cluster of two workers give the same as in this process, even if workers are killed."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ pytestmark = pytest.mark.slow
 need("ray", "cluster")
 
 PATIENCE = 600
-"""Seconds after which a test gives up waiting; nothing is measured by it."""
+"""Timeout in seconds; no measurement depends on it."""
 SMALL = ("--language-model", "random-qwen2?layers=1&width=32", "--epochs", 1)
 
 
 def start(words: tuple[object, ...], home: Path) -> subprocess.Popen[str]:
-    """A command with a home folder of its own."""
+    """A command with its own home folder."""
     begin = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "  # as on a terminal
     command = [sys.executable, "-c", begin + "from snellen.cli import main; main()", *map(str, words)]
     paths = os.pathsep.join(filter(None, [*sys.path, os.environ.get("PYTHONPATH", "")]))
@@ -36,7 +36,7 @@ def start(words: tuple[object, ...], home: Path) -> subprocess.Popen[str]:
 
 
 def finish(words: tuple[object, ...], home: Path) -> str:
-    """What a command writes to stderr, which ends with 0."""
+    """Wait for the command to end with 0; return its stderr."""
     process = start(words, home)
     _, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, errors
@@ -51,7 +51,7 @@ def wait_until(condition: Callable[[], bool]) -> None:
 
 
 def processes(home: Path, title: str = "") -> Iterator[int]:
-    """Living processes of a command, by its home folder in their environment, whose title begins so."""
+    """Running processes of a command (by its home folder in their environment) whose title begins with `title`."""
     for folder in Path("/proc").iterdir():
         try:
             is_ours = folder.name.isdecimal() and f"SNELLEN_HOME={home}\0" in (folder / "environ").read_text() + "\0"
@@ -62,7 +62,7 @@ def processes(home: Path, title: str = "") -> Iterator[int]:
 
 
 def kill_at_work(home: Path) -> None:
-    """Give SIGKILL to a worker in the middle of a shard: it was stopped first, and its title still says so."""
+    """Send SIGKILL to a worker in the middle of a shard: it is stopped first, and its title still names the shard."""
     while True:
         wait_until(lambda: any(processes(home, "ray::_do")))
         for worker in processes(home, "ray::_do"):
@@ -95,13 +95,13 @@ def test_a_build_survives_killed_workers(tmp_path: Path) -> None:
         kill_at_work(home)
     _, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, errors
-    assert "snellen: shards done again elsewhere, since their worker died: " in errors
+    assert "snellen: shards repeated elsewhere, since their worker died: " in errors
     assert "(image " in errors
     assert read_card(tmp_path / "there") == read_card(tmp_path / "here")
     assert not list(home.glob(".snellen-*"))
 
 
-def test_ctrl_c_ends_the_cluster_and_the_same_command_goes_on(tmp_path: Path) -> None:
+def test_ctrl_c_ends_the_cluster_and_the_same_command_resumes(tmp_path: Path) -> None:
     words = (
         "build",
         "combo",
@@ -139,14 +139,14 @@ def test_encoders_probes_and_heads_give_the_same_tables(tmp_path: Path, monkeypa
     sweep = ("tower", "sweep", "--towers", "tiny/clip-l,tiny/sam-h", "--abilities", "counting", "--workers", 2, *SMALL)
     for name, more in {"here": (), "there": ("--executor", "ray")}.items():
         (folder := tmp_path / name).mkdir()
-        monkeypatch.chdir(folder)  # heads are called by their folder
+        monkeypatch.chdir(folder)  # heads are named after their folder
         conditions = ("--condition", "vanilla", "--condition", "images=grey")
         finish(("run", items, *subjects, *conditions, "--out", "run", *more), folder / "home")
         finish(("report", "run", "--out", "report"), folder / "home")
         finish((*sweep, "--items", items, "--out", "sweep", *more), folder / "home")
     for name in ("report/results.csv", "run/responses.parquet", "sweep/ranks.csv", "sweep/run/responses.parquet"):
-        here, there = ((tmp_path / folder / name).read_bytes() for folder in ("here", "there"))
-        assert here == there, name
+        local, remote = ((tmp_path / folder / name).read_bytes() for folder in ("here", "there"))
+        assert local == remote, name
     jobs = [pd.read_csv(tmp_path / folder / "sweep" / "jobs.csv") for folder in ("here", "there")]
     assert list(jobs[0]["status"]) == ["done", "done"]
     assert list(jobs[0]["last_loss"]) == list(jobs[1]["last_loss"])
@@ -169,7 +169,7 @@ def refuse(text: str) -> None:
     raise SnellenError(text)
 
 
-def test_shards_on_a_cluster_are_done_again_named_and_given_up(
+def test_shards_of_dead_workers_are_retried_and_failures_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SNELLEN_HOME", str(tmp_path / "home"))
@@ -186,11 +186,11 @@ def test_shards_on_a_cluster_are_done_again_named_and_given_up(
             map_shards(die_once, shards, gpus=1)
     assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == handlers
     written = capsys.readouterr()
-    assert "done again elsewhere, since their worker died: 6 (a, b, c, bad, bad" in written.err.replace("b, a", "a, b")
+    assert "repeated elsewhere, since their worker died: 6 (a, b, c, bad, bad" in written.err.replace("b, a", "a, b")
     assert written.out == ""
 
 
-def test_a_cluster_that_is_not_there_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_cluster_is_reported_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:9")
     words = ("build", "combo", "--from", "generated", "--n", 4, "--renderer", "toy", "--executor", "ray")
     process = start((*words, "--out", tmp_path / "items"), tmp_path / "home")

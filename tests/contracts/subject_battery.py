@@ -1,4 +1,4 @@
-"""What every subject must do, whatever it is made of."""
+"""Checks that every subject must pass, whatever it is made of."""
 
 from __future__ import annotations
 
@@ -24,23 +24,25 @@ def check_subject(
     examples: Sequence[TrainingExample] = (),
     change: Callable[[], Subject] | None = None,
 ) -> list[Reply]:
-    """Check a subject on views that it can be asked, one by one. Returns its replies.
+    """Check a subject on views that it can answer, one by one, and return its replies.
 
-    `make` makes the same subject every time, `change` one with other settings. `media` holds what the views show.
+    `make` makes the same subject every time, `change` one with other settings. `media` has the files of the views.
     """
     subject, twin = make(), make()
     _check_card(subject.card, twin.card)
     if change is not None:
         assert change().card.fingerprint() != subject.card.fingerprint(), "other settings, another fingerprint"
     before = subject.card
-    taught = asyncio.run(subject.fit(examples, media))
-    assert subject.card == before, "to learn is to return another subject"
-    taught_twin = asyncio.run(twin.fit(examples, media))
-    assert taught.card.fingerprint() == taught_twin.card.fingerprint(), "the same lessons, the same fingerprint"
-    assert taught.card.name == before.name
-    replies = [_check_answer(taught, taught_twin, Prompt(plain(view), (view,)), media) for view in views]
+    fitted = asyncio.run(subject.fit(examples, media))
+    assert subject.card == before, "`fit` returns another subject"
+    fitted_twin = asyncio.run(twin.fit(examples, media))
+    assert fitted.card.fingerprint() == fitted_twin.card.fingerprint(), (
+        "the same training examples, the same fingerprint"
+    )
+    assert fitted.card.name == before.name
+    replies = [_check_answer(fitted, fitted_twin, Prompt(plain(view), (view,)), media) for view in views]
     for view in views:
-        _check_is_asked_what_is_shown(taught, view, media)
+        _check_is_asked_what_is_shown(fitted, view, media)
     return replies
 
 
@@ -62,9 +64,11 @@ def _check_card(card: SubjectCard, twin: SubjectCard) -> None:
 
 def _check_answer(subject: Subject, twin: Subject, prompt: Prompt, media: MediaFolder) -> Reply:
     reason = subject.declines(prompt)
-    assert reason is None, f"declines what it should be asked here: {reason}"
+    assert reason is None, f"declines a question of this check: {reason}"
     digest = prompt.digest()
-    first, second = (asyncio.run(one.answer(prompt, media, stream("battery", 0))) for one in (subject, twin))
+    first, second = (
+        asyncio.run(candidate.answer(prompt, media, stream("battery", 0))) for candidate in (subject, twin)
+    )
     for reply in (first, second):
         assert isinstance(reply, Reply)
         assert isinstance(reply.text, str)
@@ -72,13 +76,15 @@ def _check_answer(subject: Subject, twin: Subject, prompt: Prompt, media: MediaF
         assert reply.tokens_in >= 0
         assert reply.tokens_out >= 0
         assert not math.isnan(reply.seconds)
-    assert replace(first, seconds=0.0) == replace(second, seconds=0.0), "the same prompt and chance, the same reply"
-    assert prompt.digest() == digest, "a prompt is not changed by who reads it"
+    assert replace(first, seconds=0.0) == replace(second, seconds=0.0), (
+        "the same prompt and random stream, the same reply"
+    )
+    assert prompt.digest() == digest, "a subject does not change the prompt"
     return first
 
 
 class _Guarded(MediaFolder):
-    """Hands out only what is shown, and notes what else was wanted."""
+    """Hands out only shown files, and records requests for others."""
 
     def __init__(self, media: MediaFolder, allowed: frozenset[str]) -> None:
         super().__init__(media.root, media.behind)
@@ -98,14 +104,17 @@ class _Guarded(MediaFolder):
 
 
 def _check_is_asked_what_is_shown(subject: Subject, view: View, media: MediaFolder) -> None:
-    """With another image behind the same ids and without any, it opens nothing that it is not shown."""
-    for shown in (view, replace(view, query=(), options=tuple(replace(o, media=()) for o in view.options), support=())):
-        prompt = Prompt(plain(shown), (shown,))
+    """With another image behind the same ids, and without images, it opens no file that it is not shown."""
+    for variant in (
+        view,
+        replace(view, query=(), options=tuple(replace(o, media=()) for o in view.options), support=()),
+    ):
+        prompt = Prompt(plain(variant), (variant,))
         reason = subject.declines(prompt)
         assert reason is None or isinstance(reason, str)
         if reason is not None:
             assert reason.strip(), "a reason in words"
             continue
-        guarded = _Guarded(media, frozenset(one.sha256 for one in shown.media()))
+        guarded = _Guarded(media, frozenset(media_file.sha256 for media_file in variant.media()))
         asyncio.run(subject.answer(prompt, guarded, stream("battery", 1)))
-        assert guarded.strange == [], "opened what it was not shown"
+        assert guarded.strange == [], "opened a file that it was not shown"

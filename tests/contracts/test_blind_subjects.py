@@ -1,7 +1,7 @@
-"""Subjects that look at nothing are never told better than chance, in no suite.
+"""Subjects that see no image are reported as better than chance in no suite.
 
-Each attacker of `analysis.blind` is fitted on other items and asked like any subject. What it gets is compared with
-chance and with the blind score that stands beside the set, which was measured on other items again.
+Each attacker of `analysis.blind` is fitted on other items and asked like any subject. Its score is compared with
+chance and with the blind score stored with the set, which was measured on further items.
 """
 
 from __future__ import annotations
@@ -26,27 +26,27 @@ from snellen.subjects.fakes.simple import Scripted
 from snellen.suites import SUITES
 from tests.helpers.sets import undrawn_set
 
-SEEDS, LESSON_SEED, TEST_ITEMS = (0, 1, 2), 10, 100
+SEEDS, EXAMPLE_SEED, TEST_ITEMS = (0, 1, 2), 10, 100
 MISSES = 0.025
-"""How often a 95 % interval lies above what it should cover."""
+"""The rate at which a 95 % interval is above the value that it should cover."""
 
 
 @dataclass(frozen=True)
 class Count:
-    """Rows that stand above chance and blind, among all that could."""
+    """Rows above chance and blind, and the number of all rows that could be."""
 
     above: tuple[str, ...]
     rows: int
 
 
-def _subjects(items: ItemSet, lessons: Sequence[Item]) -> list[Scripted]:
-    """A subject an attack: it has learnt from training items, or from those of another seed where a task has none."""
+def _subjects(items: ItemSet, examples: Sequence[Item]) -> list[Scripted]:
+    """One subject per attack, fitted on training items, or on those of another seed if a task has none."""
     suite = SUITES.get(items.card.suite)
     scripts: dict[str, dict[str, str]] = {attack.name: {} for attack in ATTACKS}
     for task in suite.tasks.values():
         test = [item for item in items.task(task.id) if item.split == "test"]
         train = [item for item in items.task(task.id) if item.split == "train"]
-        train = train or [item for item in lessons if item.task == task.id]
+        train = train or [item for item in examples if item.task == task.id]
         if not test or task.protocols["strict"].judge is not None:
             continue
         for attack in ATTACKS:
@@ -62,14 +62,14 @@ def _subjects(items: ItemSet, lessons: Sequence[Item]) -> list[Scripted]:
 
 
 def _count(suite_name: str, seed: int, folder: Path, root: Path) -> tuple[Count, Count]:
-    """Of whole tasks, and of their parts."""
+    """Counts for whole tasks, and for their parts."""
     suite = SUITES.get(suite_name)
     items = undrawn_set(suite, folder, seed=seed, test_items=TEST_ITEMS)
-    taught = {item.task for item in items.items if item.split == "train"}
-    has_lessons = all(item.task in taught for item in items.items)
-    lessons = () if has_lessons else undrawn_set(suite, folder, seed=LESSON_SEED, test_items=TEST_ITEMS).items
+    trained_tasks = {item.task for item in items.items if item.split == "train"}
+    has_examples = all(item.task in trained_tasks for item in items.items)
+    examples = () if has_examples else undrawn_set(suite, folder, seed=EXAMPLE_SEED, test_items=TEST_ITEMS).items
     items = with_blind(items, blind_card(items, suite))
-    results = run(items, _subjects(items, lessons), root, show_progress=False).results()
+    results = run(items, _subjects(items, examples), root, show_progress=False).results()
     results = results[results["protocol"] == "strict"]
     counts = []
     for rows in (whole_tasks(results), subgroups(results)):
@@ -84,7 +84,7 @@ def _count(suite_name: str, seed: int, folder: Path, root: Path) -> tuple[Count,
 
 @pytest.mark.slow
 @pytest.mark.parametrize("suite_name", ["combo", "vlm2-bench", "vfm-bench", "ava-bench"])
-def test_who_looks_at_nothing_is_not_above(suite_name: str, sets_folder: Path, tmp_path: Path) -> None:
+def test_blind_subjects_are_not_above_chance(suite_name: str, sets_folder: Path, tmp_path: Path) -> None:
     whole, parts = (
         list(counts)
         for counts in zip(*(_count(suite_name, seed, sets_folder, tmp_path / str(seed)) for seed in SEEDS), strict=True)
@@ -93,5 +93,5 @@ def test_who_looks_at_nothing_is_not_above(suite_name: str, sets_folder: Path, t
         above = [row for count in counts for row in count.above]
         total = sum(count.rows for count in counts)
         print(f"{suite_name}: {len(above)} of {total} above", *above, sep="\n  ")
-        # As many may lie above by luck as intervals of 95 % allow.
+        # As many may be above by luck as 95 % intervals allow.
         assert len(above) <= binom.isf(1e-3, total, MISSES), above

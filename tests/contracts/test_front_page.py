@@ -1,4 +1,4 @@
-"""Planted deficits are each named on the front page in plain words, and nobody is accused of what he has not."""
+"""Each planted deficit is named on the front page in plain words, and no subject is accused of another one."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ NAMED: Mapping[str, str] = {
 INNOCENT = ("fake:oracle", "fake:chance")
 SEEDS = (0, 1, 2)
 LINKING = ("oc-cpr", "oc-cnt", "oc-grp")
-"""Questions that link images. At 100 a task they have 15 clusters, in which the third image cannot be distinguished."""
+"""Questions that link images. At 100 per task they have 15 clusters, too few to single out the third image."""
 LINKED = 300
 GUESSERS = 20
 
 
 def _sentences(page: str, subject: str) -> list[str]:
-    """What the page's first table says that decides for a subject, a sentence each."""
+    """The findings for a subject in the page's first table, one sentence each."""
     rows = re.findall(r'<th scope="row" role="rowheader">(.*?)</th>', page, re.DOTALL)
     (row,) = [row for row in rows if row.startswith(html.escape(subject))]
     return [html.unescape(text) for text in re.findall(r'<span class="decides">(.*?)</span>', row, re.DOTALL)]
 
 
 def _sets(seed: int, folder: Path) -> dict[str, ItemSet]:
-    """A set of each suite; of VLM2-Bench more items of fewer tasks."""
+    """One set per suite; for VLM2-Bench more items of fewer tasks."""
     plans = {name: (TEST_ITEMS, tasks) for name, tasks in SETS.items()} | {"vlm2-bench": (LINKED, LINKING)}
     return {
         name: undrawn_set(SUITES.get(name), folder, seed=seed, test_items=count, tasks=tasks)
@@ -74,7 +74,7 @@ def test_every_planted_deficit_is_named_and_no_other(
 
 
 def guesses(items: ItemSet, rng: np.random.Generator) -> Iterator[ScoredAnswer]:
-    """What a guesser answers to all test items with right and wrong answers."""
+    """The answers of a guesser to all test items that are scored right or wrong."""
     suite, peers = SUITES.get(items.card.suite), peers_of(items.items)
     tested: list[Item] = [item for item in items.items if item.split == "test"]
     for item in tested:
@@ -85,8 +85,8 @@ def guesses(items: ItemSet, rng: np.random.Generator) -> Iterator[ScoredAnswer]:
         view = item.view()
         prediction = task.protocols["strict"].read(draw(view, peers, rng), view.reply)
         keys = [json.dumps(option.key) for option in item.options]
-        said = json.dumps(prediction)
-        position = keys.index(said) if said in keys else -1
+        key = json.dumps(prediction)
+        position = keys.index(key) if key in keys else -1
         right = correct(item, prediction) == 1.0
         yield ScoredAnswer(item, f"{suite.name}/{item.task}", task.split_by, right, metric.chance(item), position)
 
@@ -94,7 +94,7 @@ def guesses(items: ItemSet, rng: np.random.Generator) -> Iterator[ScoredAnswer]:
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 def test_guessers_are_hardly_ever_accused(seed: int, sets_folder: Path) -> None:
-    """Each is named for anything with 5 % at most: of 20 four or more in 1.6 % of sets, were it as much as that."""
+    """Each is accused with a probability of at most 5 %: at 5 %, four or more of 20 are accused in 1.6 % of sets."""
     sets = _sets(seed, sets_folder).values()
     accused = 0
     for number in range(GUESSERS):

@@ -1,8 +1,8 @@
-"""Observers with one deficit each fall where they must, and nowhere else.
+"""Observers with one deficit each drop in the cells that the deficit touches, and in no others.
 
 `TOUCHED` says by hand which cells of the results a deficit must touch: levels of the factors that tasks are split by.
-Colour decides item by item (`Item.requires`, which no observer reads). Every other cell must stay as perfect as the
-oracle's. A touched cell with enough touched items must lie below perfect with its whole interval.
+Colour is decided per item (`Item.requires`, which no observer reads). Every other cell must stay as perfect as the
+oracle's. In a touched cell with enough touched items the whole interval must be below perfect.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ SETS: Mapping[str, tuple[str, ...]] = {
     "vfm-bench": (),
     "ava-bench": (*AVA_COUNTS, "colour", "spatial", "absolute-depth", "object"),
 }
-"""Tasks that are built; empty means all. Of AVA-Bench those that deficits touch, and one that none does."""
+"""Tasks that are built; empty means all. For AVA-Bench those that deficits touch, and one that none touches."""
 ENOUGH = 10
-"""Touched items from which a cell must fall: by luck all stay right in (1/2)^10 of all runs at the most."""
+"""Number of touched items from which a cell must drop: all stay right by luck in at most (1/2)^10 of all runs."""
 LARGE = 10
-"""Items from which a level of `TOUCHED` must hold a touched one."""
+"""Number of items from which a level of `TOUCHED` must have a touched one."""
 ALARM = 1e-4
-"""How unlikely a rate must be to count as another one; 3 seeds x about 10 rates are tested."""
+"""The probability below which a rate counts as different; 3 seeds x about 10 rates are tested."""
 STATEMENTS = ("gc-mat", "gc-trk", "oc-cpr")
 LETTERED = ("img2text", "text2img", "category-building", "oc-grp", "spatial", "absolute-depth")
 
 
 def _oc_order(item: Item) -> str:
-    """What each image shows, by first appearance: `ABA`."""
+    """The contents of the images as letters by first appearance: `ABA`."""
     return str(item.latent.get("order", ""))
 
 
@@ -74,9 +74,9 @@ TOUCHES: Mapping[str, Callable[[Item], bool]] = {
     "prefers-option=A": lambda item: item.task in LETTERED and bool(item.options[0].key != item.answer),
     "says-yes": lambda item: item.answer_kind == "true_false" and bool(item.answer == "false"),
 }
-"""Which items a deficit can get wrong, from the items alone."""
+"""The items that a deficit can get wrong, computed from the items only."""
 RIGHT_RATES: Mapping[str, float] = {"counts-to=4": 0.0, "prefers-option=A": 0.5, "says-yes": 0.0}
-"""How often a touched item is right all the same; the others draw among all options."""
+"""The rate at which a touched item is right anyway; other deficits draw among all options."""
 PATTERNS = frozenset({"AA", "AB", "AAA", "AAB", "ABC", "AAAA", "AAAB", "AABC", "ABCD"})
 MANY = PATTERNS - {"AA", "AB"}
 GROUPED = MANY - {"AAA", "AAAA"}
@@ -99,26 +99,26 @@ TOUCHED: Mapping[tuple[str, str], Mapping[str, frozenset[str]]] = {
     },
     ("says-yes", "vlm2-bench"): {"gc-mat": CUES, "gc-trk": CUES, "oc-cpr": PATTERNS},
 }
-"""By deficit and suite: the tasks that are touched, with the levels of `LEVELS` that are. Colour: see `COLOURED`."""
+"""By deficit and suite: the touched tasks, with the touched levels of `LEVELS`. Colour: see `COLOURED`."""
 LEVELS = ("pattern", "cue", "difficulty", "question", "count_range", "position", "depth_range")
 RARE = frozenset({"1-5", "11-20", "21-40"})
-"""Levels that few items, or few that count more than four (five things), have: sets without such there are."""
+"""Levels that few items have, or few with more than four (five) objects: some sets lack them."""
 COLOURED: Mapping[str, frozenset[str]] = {
     "combo": frozenset({"pattern-perception", "category-building"}),
     "vlm2-bench": frozenset({"gc-mat", "gc-trk", "oc-cpr", "oc-cnt", "oc-grp"}),
     "vfm-bench": frozenset({"fast-mapping"}),
     "ava-bench": frozenset({"colour", "counting-by-colour"}),
 }
-"""Tasks where colour decides some items. Which, `requires` says: a colour may be the only difference anywhere."""
+"""Tasks in which colour decides some items, named by `requires`: a colour may be the only difference anywhere."""
 
 
 def _cells(items: ItemSet, task: str, factor: str, level: str) -> list[Item]:
-    """The test items of a row of the results."""
-    mine = [item for item in items.task(task) if item.split == "test"]
+    """The test items of a result row."""
+    test_items = [item for item in items.task(task) if item.split == "test"]
     if factor == "requires":
         name = level.removeprefix("not ")
-        return [item for item in mine if (name in item.requires) == (level == name)]
-    return [item for item in mine if not factor or item.factors.get(factor) == level]
+        return [item for item in test_items if (name in item.requires) == (level == name)]
+    return [item for item in test_items if not factor or item.factors.get(factor) == level]
 
 
 def _is_perfect(row: Any, metric: Metric) -> bool:
@@ -126,7 +126,7 @@ def _is_perfect(row: Any, metric: Metric) -> bool:
 
 
 def _check(suite: Suite, items: ItemSet, root: Path) -> set[tuple[str, str]]:
-    """Ask the oracle and every deficit; returns the deficits and tasks that had to fall and did."""
+    """Ask the oracle and every deficit; return the deficits and tasks that had to drop and did."""
     done = run(items, ["fake:oracle", *(f"fake:{name}" for name in TOUCHES)], root, show_progress=False)
     assert done.failed == 0
     results = done.results()
@@ -164,20 +164,20 @@ def _check(suite: Suite, items: ItemSet, root: Path) -> set[tuple[str, str]]:
 
 
 def _check_rates(suite: Suite, items: ItemSet, scores: pd.DataFrame) -> None:
-    """Item by item: what a deficit does not touch is right; what it does is right as often as its definition says.
+    """Per item: untouched items are right; touched ones are right at the rate of the deficit's definition.
 
-    How often a guess of a free answer is right nobody can say; boxes are written with few decimals.
+    The rate at which a guessed free answer is right is unknown; boxes are written with few decimals.
     """
     by_id = items.by_id
     for name, is_touched in TOUCHES.items():
-        mine = scores[(scores["subject"] == f"fake:{name}") & (scores["outcome"] == "answered")]
-        mine = mine.drop_duplicates("item_id")
-        answered = [by_id[item_id] for item_id in mine["item_id"]]
-        is_right = (mine["truth"] == mine["prediction"]).to_numpy(bool)
+        answers = scores[(scores["subject"] == f"fake:{name}") & (scores["outcome"] == "answered")]
+        answers = answers.drop_duplicates("item_id")
+        answered = [by_id[item_id] for item_id in answers["item_id"]]
+        is_right = (answers["truth"] == answers["prediction"]).to_numpy(bool)
         touched = [(item, right) for item, right in zip(answered, is_right, strict=True) if is_touched(item)]
         untouched = [(item, right) for item, right in zip(answered, is_right, strict=True) if not is_touched(item)]
         assert all(right for item, right in untouched if item.answer_kind != "box"), (name, suite.name)
-        if name not in RIGHT_RATES:  # whoever draws evenly is right as often as there are options
+        if name not in RIGHT_RATES:  # a uniform draw is right in one of the number of options
             touched = [(item, right) for item, right in touched if item.view().reply.offered]
         if not touched:
             continue
@@ -192,7 +192,7 @@ CASES = [(name, seed) for name in sorted(SETS) for seed in SEEDS]
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("suite_name", "seed"), CASES)
-def test_deficits_fall_where_they_must_and_nowhere_else(
+def test_deficits_drop_exactly_the_cells_that_they_touch(
     suite_name: str, seed: int, sets_folder: Path, tmp_path: Path
 ) -> None:
     suite = SUITES.get(suite_name)

@@ -1,4 +1,4 @@
-"""Every subject that comes with the core passes the battery, and the battery catches those that should not."""
+"""Every subject of the core passes the battery, and the battery catches faulty ones."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ def media(tmp_path: Path) -> MediaFolder:
 
 @pytest.fixture
 def items(media: MediaFolder) -> list[Item]:
-    looks = {name: patch(media, rgb) for name, rgb in RGB.items()}
-    shows = {image.sha256: {"colour": name} for name, image in looks.items()}
+    patches = {name: patch(media, rgb) for name, rgb in RGB.items()}
+    shows = {image.sha256: {"colour": name} for name, image in patches.items()}
     latent = {"shows": shows, "claims": {name: {"colour": [name]} for name in RGB}}
-    support = tuple(Demo((image,), name, 0) for name, image in looks.items())
-    imaged = tuple(Option(name, "", (image,)) for name, image in looks.items())
+    support = tuple(Demo((image,), name, 0) for name, image in patches.items())
+    imaged = tuple(Option(name, "", (image,)) for name, image in patches.items())
     about = {
         **latent,
         "about": "option",
         "claims": {name: {"colour": ["red"] if name == "red" else ["none"]} for name in RGB},
     }
-    red = looks["red"]
+    red = patches["red"]
     return [
         item("choice", [red], "red", "choice", options=NAMED, latent=latent),
-        item("shots", [looks["blue"]], "blue", "choice", options=NAMED, support=support, latent=latent),
+        item("shots", [patches["blue"]], "blue", "choice", options=NAMED, support=support, latent=latent),
         item("images", [], "red", "choice", options=imaged, latent=about),
-        item("true", [red, looks["green"]], "false", "true_false", latent={"shows": shows}),
+        item("true", [red, patches["green"]], "false", "true_false", latent={"shows": shows}),
         item("count", [red], 3, "integer", latent={"shows": shows}),
         item("box", [red], (1.0, 2.0, 3.0, 4.0), "box", latent={"shows": shows}),
         item("words", [red], "a red thing", "text", latent={"shows": shows}),
@@ -61,7 +61,7 @@ def test_fakes_pass(name: str, items: list[Item], media: MediaFolder, tmp_path: 
         return make_subject(f"fake:{name}" + (f"={tmp_path / 'script.json'}" if name == "scripted" else ""), items)
 
     change = (lambda: make("blue")) if name == "scripted" else None
-    replies = check_subject(make, [one.view() for one in items], media, change=change)
+    replies = check_subject(make, [item.view() for item in items], media, change=change)
     if name == "oracle":
         assert [reply.text for reply in replies] == [
             "red",
@@ -81,15 +81,15 @@ def test_callables_pass(items: list[Item], media: MediaFolder) -> None:
     async def waits(parts: Sequence[object]) -> str:
         return sizes(parts)
 
-    views = [one.view() for one in items]
-    told = [[reply.text for reply in check_subject(lambda f=f: wrap(f), views, media)] for f in (sizes, waits)]  # type: ignore[misc]
-    assert told[0] == told[1]
-    assert told[0][0] == "(8, 6) ? red\ngreen\nblue"
+    views = [item.view() for item in items]
+    replies = [[reply.text for reply in check_subject(lambda f=f: wrap(f), views, media)] for f in (sizes, waits)]  # type: ignore[misc]
+    assert replies[0] == replies[1]
+    assert replies[0][0] == "(8, 6) ? red\ngreen\nblue"
 
 
 @pytest.mark.parametrize("name", ["hog", "colour-histogram"])
 def test_encoders_pass(name: str, items: list[Item], media: MediaFolder) -> None:
-    shots = [one.view() for one in items if one.item_id == "shots"]
+    shots = [item.view() for item in items if item.item_id == "shots"]
     examples = [
         TrainingExample(replace(shots[0], item_id=f"lesson {n}", support=()), colour) for n, colour in enumerate(RGB)
     ]
@@ -111,13 +111,13 @@ def test_chat_models_pass(items: list[Item], media: MediaFolder, monkeypatch: py
             return make_subject(f"chat:openai-api/nearby/model{settings}")
 
         change = partial(make, "?temperature=1")
-        replies = check_subject(make, [one.view() for one in items[:3]], media, change=change)
+        replies = check_subject(make, [item.view() for item in items[:3]], media, change=change)
     assert [reply.text for reply in replies] == ["red"] * 3
 
 
 @dataclass(frozen=True)
 class Good(Base):
-    """A subject without a fault: each one below has one."""
+    """A subject without a fault; each subclass below has one."""
 
     text: str = "red"
 
@@ -158,7 +158,7 @@ CARD = SubjectCard("own:good")
 FAULTS: dict[str, Callable[[Sequence[View]], Subject]] = {
     "fickle": lambda views: Fickle(CARD),
     "opens what it is not shown": lambda views: Peeks(
-        CARD, images=tuple(one for view in views for one in view.media())
+        CARD, images=tuple(image for view in views for image in view.media())
     ),
     "learns in place": lambda views: LearnsInPlace(CARD),
     "declines without words": lambda views: Mute(CARD),
@@ -168,12 +168,12 @@ FAULTS: dict[str, Callable[[Sequence[View]], Subject]] = {
 
 
 def test_a_good_subject_passes(items: list[Item], media: MediaFolder) -> None:
-    check_subject(lambda: Good(CARD), [one.view() for one in items], media)
+    check_subject(lambda: Good(CARD), [item.view() for item in items], media)
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_the_battery_finds_faults(fault: str, items: list[Item], media: MediaFolder) -> None:
-    views = [one.view() for one in items]
+    views = [item.view() for item in items]
     examples = [TrainingExample(views[0], "red")]
     with pytest.raises(AssertionError):
         check_subject(lambda: FAULTS[fault](views), views, media, examples=examples)

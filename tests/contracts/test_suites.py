@@ -1,4 +1,4 @@
-"""What every suite must fulfil, whatever it measures."""
+"""The contract that every suite must fulfil, whatever it measures."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from snellen.suites import SUITES
 from tests.helpers.sets import small_options, small_set
 
 NAMES = [name for name in SUITES if SUITES.get(name).recipes]
-"""Work on benchmarks is no benchmark: its items come from other recipes."""
+"""Suites about benchmarks have no recipes: their items come from other recipes."""
 REPEATS, NEAR_CHANCE = 8, 0.4
-"""How often who sees nothing guesses, and how far from chance the mean may lie, as a share of the way to perfect.
+"""Repeats of a blind guess, and the tolerance of their mean around chance as a share of the range to perfect.
 
-Over five items eight times a guess of one in four has a standard error of 7 points, of which 30 are 0.4 of the way.
+Eight guesses of one in four on each of five items have a standard error of 7 points; 30 points are 0.4 of the range.
 """
 ROUNDED = 1e-4
-"""What a perfect score may lose where answers are written with few decimals: of boxes in shares of the image."""
+"""Tolerance of a perfect score if answers are written with few decimals: boxes in shares of the image."""
 
 
 @pytest.fixture(scope="module", params=NAMES)
@@ -58,7 +58,7 @@ def test_a_quiz_filled_with_the_keys_agrees_and_one_of_other_keys_does_not(
     others = {}
     for question in questions:
         keys_offered = [key for key in question.view.reply.offered if key != str(question.item.answer)]
-        if keys_offered:  # the farthest one: of distances the next bin would still do
+        if keys_offered:  # the farthest bin: for distances the next bin is still right
             places = [option.key for option in question.item.options]
             far = max(
                 keys_offered, key=lambda key: abs(_place(places, key) - _place(places, str(question.item.answer)))
@@ -73,7 +73,7 @@ def _place(keys: list[str], key: str) -> int:
     return keys.index(key) if key in keys else 0
 
 
-def test_the_declaration_is_whole(suite: Suite) -> None:
+def test_the_declaration_is_complete(suite: Suite) -> None:
     names = [axis.name for axis in suite.axes]
     assert len(set(names)) == len(names)
     assert {"images", "prompt"} <= set(names)
@@ -90,7 +90,7 @@ def test_the_declaration_is_whole(suite: Suite) -> None:
     assert {(ceiling.task, ceiling.metric) for ceiling in suite.card.ceilings} <= known
 
 
-def test_items_hold_what_they_promise(suite: Suite, built: ItemSet) -> None:
+def test_items_match_the_declaration(suite: Suite, built: ItemSet) -> None:
     assert {item.version for item in built.items} == {suite.card.version}
     assert set(built.card.counts) == set(suite.tasks) - set(suite.card.needs_real)
     for item in built.items:
@@ -102,11 +102,11 @@ def test_items_hold_what_they_promise(suite: Suite, built: ItemSet) -> None:
     assert read_itemset(built.root).items == built.items
 
 
-def test_views_tell_no_answer(built: ItemSet) -> None:
-    # Ids run on: whoever knows an id knows nothing of the answer beyond which question it is.
+def test_views_do_not_reveal_the_answer(built: ItemSet) -> None:
+    # Ids are numbered: an id reveals nothing of the answer except the question.
     for item in built.items:
-        told = f"{item.item_id} {item.stimulus_id}".lower().replace("-", " ").split()
-        assert str(item.answer).lower() not in told
+        words = f"{item.item_id} {item.stimulus_id}".lower().replace("-", " ").split()
+        assert str(item.answer).lower() not in words
 
 
 @pytest.mark.slow  # builds every suite three times; the goldens hold the hashes of one seed in the quick run
@@ -123,13 +123,13 @@ def test_same_seed_same_items(suite: Suite, tmp_path: Path) -> None:
 def test_plans_are_plain(suite: Suite, tmp_path: Path) -> None:
     for how, recipe in suite.recipes.items():
         try:
-            told: object = recipe.plan(BuildOptions(tmp_path, n=5))
-        except SnellenError as error:  # made from data of the user's own, of which there is none here
-            told = str(error)
-        if how == "generated" or not isinstance(told, str):
-            assert json.loads(json.dumps(told)) == told
+            outcome: object = recipe.plan(BuildOptions(tmp_path, n=5))
+        except SnellenError as error:  # made from the user's own data, of which there is none here
+            outcome = str(error)
+        if how == "generated" or not isinstance(outcome, str):
+            assert json.loads(json.dumps(outcome)) == outcome
         else:
-            assert "--source" in told
+            assert "--source" in outcome
 
 
 def test_seeing_is_perfect_and_blindness_is_not(suite: Suite, built: ItemSet, tmp_path: Path) -> None:
@@ -137,11 +137,11 @@ def test_seeing_is_perfect_and_blindness_is_not(suite: Suite, built: ItemSet, tm
     guesses = run(
         built, ["fake:oracle"], tmp_path / "blind", conditions=["images=none"], repeats=REPEATS, show_progress=False
     )
-    seeing, blind = (_whole(suite, one.results()) for one in (done, guesses))
+    seeing, blind = (_whole(suite, journey.results()) for journey in (done, guesses))
     assert ((seeing.value - seeing.best).abs() < ROUNDED).all()
     gained = (blind.value - blind.chance) / (blind.best - blind.chance)
     assert (gained < NEAR_CHANCE).all(), gained
-    # Of boxes, errors and colours chance may be the best that is had blindly, of which a guess falls short.
+    # For boxes, errors and colours chance may be the best blind answer, which a guess does not reach.
     assert (gained > -np.where(blind.share, NEAR_CHANCE, 1.0)).all(), gained
     assert set(seeing.task) | set(blind.task) == _automatic(suite)
     assert not pd.isna(seeing.chance).any()
@@ -154,14 +154,14 @@ def _automatic(suite: Suite) -> set[str]:
 
 
 def _whole(suite: Suite, rows: pd.DataFrame) -> pd.DataFrame:
-    """Results of whole tasks, with the best value there is: of errors none."""
+    """Results of whole tasks, with the best possible value: 0 for errors."""
     whole = rows[(rows.factor == "") & rows.task.isin(_automatic(suite))].copy()
     metrics = {
         (task.id, metric.name): metric for task in suite.tasks.values() for metric in task.protocols["strict"].metrics
     }
-    told = [metrics[place] for place in zip(whole.task, whole.metric, strict=True)]
-    whole["share"] = [metric.share for metric in told]
-    whole["best"] = [float(metric.higher_is_better) for metric in told]
+    by_row = [metrics[key] for key in zip(whole.task, whole.metric, strict=True)]
+    whole["share"] = [metric.share for metric in by_row]
+    whole["best"] = [float(metric.higher_is_better) for metric in by_row]
     return whole
 
 
@@ -203,7 +203,7 @@ def test_the_target_of_a_training_example_is_a_right_reply(suite: Suite, built: 
     assert learned == trained
 
 
-def test_no_mark_is_the_answer_and_none_outlives_its_image(suite: Suite, built: ItemSet, tmp_path: Path) -> None:
+def test_no_mark_is_the_answer_and_each_belongs_to_its_image(suite: Suite, built: ItemSet, tmp_path: Path) -> None:
     media = MediaFolder(tmp_path / "media", built.media)
     has_marks = "marks" in {axis.name for axis in suite.axes}
     controls = [f"marks=queries,images={how}" for how in ("none", "grey", "shuffled")]
@@ -212,7 +212,7 @@ def test_no_mark_is_the_answer_and_none_outlives_its_image(suite: Suite, built: 
         for view in show_items(items[:3], ViewContext(condition, items), task, 0, media).values():
             if view.marks:
                 marked.add((task.id, text))
-                assert "images" not in text, "drawn in another image than the one shown"
+                assert "images" not in text, "drawn in an image other than the one shown"
                 (image,), answer = view.query, built.by_id[view.item_id].answer
                 corners = [mark.box for mark in view.marks]
                 assert all(0 <= x1 < x2 <= image.width and 0 <= y1 < y2 <= image.height for x1, y1, x2, y2 in corners)
@@ -224,7 +224,7 @@ def test_no_mark_is_the_answer_and_none_outlives_its_image(suite: Suite, built: 
 def _questions(
     suite: Suite, built: ItemSet, more: Sequence[str] = ()
 ) -> Iterator[tuple[str, Condition, Task, list[Item]]]:
-    """(condition as written, settled, a task, its items): vanilla, every value of every axis, and more conditions."""
+    """(condition as written, resolved, a task, its items): vanilla, every value of every axis, and more conditions."""
     for text in ("vanilla", *(f"{axis.name}={value}" for axis in suite.axes for value in axis.values[1:]), *more):
         if text in suite.card.needs_real:
             continue

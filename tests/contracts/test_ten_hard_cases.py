@@ -1,4 +1,4 @@
-"""Ten things that four papers do, each from building to results through a kill."""
+"""Ten protocols of four papers, each from building to results through a kill."""
 
 from __future__ import annotations
 
@@ -63,17 +63,17 @@ def test_1_ten_samples_times_seven_questions_on_one_sheet(tmp_path: Path, media:
         for n, (image, name) in enumerate(zip(images, names, strict=True))
         for q in range(7)
     ]
-    truth = {one.item_id: one.answer for one in items}
+    truth = {item.item_id: item.answer for item in items}
 
     def careless(prompt: Prompt) -> str:
         rows = json.loads(write_sheet(prompt.views, [truth[view.item_id] for view in prompt.views]))
         del rows[3]["q2"]  # one answer is missing
-        rows[6]["sample"] = 6  # one object claims its neighbour's number
+        rows[6]["sample"] = 6  # one object states its neighbour's number
         return f"Here you are:\n```json\n{json.dumps(rows)}\n```"
 
     def present(views: tuple[View, ...]) -> tuple[Part, ...]:
         return (
-            *dict.fromkeys(one for view in views for one in view.query),
+            *dict.fromkeys(image for view in views for image in view.query),
             *dict.fromkeys(view.question for view in views),
         )
 
@@ -84,7 +84,10 @@ def test_1_ten_samples_times_seven_questions_on_one_sheet(tmp_path: Path, media:
     ]
     done = journey(tmp_path, items, suite, arms, dies_at=2)
     texts = {r.item_id: r.text for r in done.responses[:140]}
-    silent = {"3-1", *(f"{n}-{q}" for n in (5, 6) for q in range(7))}  # the answer; both claimants of 6; nobody is 7
+    silent = {
+        "3-1",
+        *(f"{n}-{q}" for n in (5, 6) for q in range(7)),
+    }  # the missing answer; both objects numbered 6; none is 7
     silent |= {f"{int(name[0]) + 10}-{name[2]}" for name in silent}
     assert {name for name, text in texts.items() if text is None} == silent
     careful = row(done.table, subject="fake:careless", protocol="strict")
@@ -99,26 +102,28 @@ def test_1_ten_samples_times_seven_questions_on_one_sheet(tmp_path: Path, media:
 
 
 def test_2_nine_perceptions_then_one_classification(tmp_path: Path, media: MediaFolder) -> None:
-    looks = {
+    patches = {
         (colour, shape): patch(media, COLOURS[colour], mark=n)
         for n, shape in enumerate(("cube", "cone", "ball"))
         for colour in COLOURS
     }
-    shows = {looks[c, s].sha256: {"colour": c, "shape": s} for c, s in looks}
+    shows = {patches[c, s].sha256: {"colour": c, "shape": s} for c, s in patches}
 
     def episode(n: int, needed: str) -> Item:
         sides = [("red", "blue"), ("cube", "cone")][needed == "shape"]
-        held = [[look for look in looks if side in look] * 2 for side in sides]
+        categories = [[pair for pair in patches if side in pair] * 2 for side in sides]
         support = tuple(
-            Demo((looks[side[shot]],), key, shot) for shot in range(4) for key, side in zip("AB", held, strict=True)
+            Demo((patches[side[shot]],), key, shot)
+            for shot in range(4)
+            for key, side in zip("AB", categories, strict=True)
         )
         truth = n % 2
-        query = looks[held[truth][n % 3]]
+        query = patches[categories[truth][n % 3]]
         claims = {key: {needed: [side]} for key, side in zip("AB", sides, strict=True)}
         latent = {"shows": shows, "claims": claims, "learned": True}
         options = (Option("A", "A"), Option("B", "B"))
-        told: dict[str, Any] = {"options": options, "support": support, "requires": (needed,), "latent": latent}
-        return item(f"{needed}-{n}", [query], "AB"[truth], "choice", question=f"A or B ({n})?", **told)
+        fields: dict[str, Any] = {"options": options, "support": support, "requires": (needed,), "latent": latent}
+        return item(f"{needed}-{n}", [query], "AB"[truth], "choice", question=f"A or B ({n})?", **fields)
 
     items = [episode(n, "colour") for n in range(30)] + [episode(n, "shape") for n in range(10)]
 
@@ -171,7 +176,7 @@ def test_3_a_group_of_four_records_that_share_an_id(tmp_path: Path, media: Media
     done = journey(tmp_path, items, suite, [arm(oracle(items), suite), arm(speaker, suite)], dies_at=9)
     assert value(done.table, subject="fake:oracle", protocol="strict") == 1.0
     shares = [value(done.table, subject="fake:script", protocol=name) for name in ("strict", "published")]
-    assert shares == pytest.approx([2 / 3, 1 / 3]), "7#2 is unreadable to one, 8#4 and 9#7 to the other"
+    assert shares == pytest.approx([2 / 3, 1 / 3]), "7#2 is unreadable for one protocol, 8#4 and 9#7 for the other"
     assert set(done.table["n"]) == set(done.table["clusters"]) == {3}
     assert done.table["chance"].to_list() == pytest.approx([(1 / 16 + 1 / 4 + 1 / 4) / 3] * 4)
 
@@ -193,20 +198,20 @@ class Frames:
             moving.seek(index)
             return moving.convert("RGB")
 
-        wanted = np.linspace(0, getattr(moving, "n_frames", 1) - 1, self.count).round().astype(int)
-        return [media.derive(["frame", 1, video.sha256, int(n)], partial(still, int(n))) for n in wanted]
+        numbers = np.linspace(0, getattr(moving, "n_frames", 1) - 1, self.count).round().astype(int)
+        return [media.derive(["frame", 1, video.sha256, int(n)], partial(still, int(n))) for n in numbers]
 
 
 def test_4_a_native_video_and_the_same_as_frames(tmp_path: Path, media: MediaFolder) -> None:
     names = ("red", "red", "green", "green", "blue", "blue")
     first, *rest = (Image.new("RGB", (8, 6), COLOURS[name]) for name in names)
-    held = io.BytesIO()
-    first.save(held, "PNG", save_all=True, append_images=rest, duration=500)
-    clip = media.add(held.getvalue(), "video", "png", (8, 6), 3.0)
+    file = io.BytesIO()
+    first.save(file, "PNG", save_all=True, append_images=rest, duration=500)
+    clip = media.add(file.getvalue(), "video", "png", (8, 6), 3.0)
     places = [("start", "red"), ("end", "blue")]
     items = [
-        item(place, [clip], name, "choice", question=f"colour at the {place}?", options=OPTIONS)
-        for place, name in places
+        item(position, [clip], name, "choice", question=f"colour at the {position}?", options=OPTIONS)
+        for position, name in places
     ]
 
     def transforms(item: Item, context: ViewContext) -> tuple[Transform, ...]:
@@ -215,15 +220,15 @@ def test_4_a_native_video_and_the_same_as_frames(tmp_path: Path, media: MediaFol
 
     @dataclass(frozen=True)
     class Watches(Base):
-        """Reads the first or the last thing it is shown."""
+        """Reads the first or the last frame that it is shown."""
 
         async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
             (view,) = prompt.views
-            at = -1 if "end" in view.question else 0
-            shown = media.open(view.query[at])
-            if view.query[at].kind == "video":
-                shown.seek(at % getattr(shown, "n_frames", 1))
-            colour = np.asarray(shown.convert("RGB"), float).mean(axis=(0, 1))
+            index = -1 if "end" in view.question else 0
+            image = media.open(view.query[index])
+            if view.query[index].kind == "video":
+                image.seek(index % getattr(image, "n_frames", 1))
+            colour = np.asarray(image.convert("RGB"), float).mean(axis=(0, 1))
             return Reply(min(COLOURS, key=lambda name: float(np.abs(np.subtract(COLOURS[name], colour)).sum())))
 
     suite = suite_of(Axis("frames", ("native", 2, 4)), transforms=transforms)
@@ -260,16 +265,16 @@ def test_5_a_description_judged_in_a_second_run(tmp_path: Path, media: MediaFold
     done = journey(
         tmp_path / "first", _moved(items, media, tmp_path / "first"), suite, [arm(speaker, suite)], dies_at=2
     )
-    assert done.table["failure_rate"].to_list() == pytest.approx([2 / 3, 2 / 3])  # nobody has judged the two yet
+    assert done.table["failure_rate"].to_list() == pytest.approx([2 / 3, 2 / 3])  # the two are not judged yet
     assert done.table["no_answer_rate"].to_list() == [1, 1]
 
-    asked = [verdict_on(done.built.by_id[r.item_id], r) for r in done.responses if r.text]
+    questions = [verdict_on(done.built.by_id[r.item_id], r) for r in done.responses if r.text]
     judge = says("fake:judge", lambda prompt: "Score: 2" if "then" in str(prompt.parts[-1]).split(":")[-1] else "none")
     judge_suite = suite_of(kind="integer")
-    second = journey(tmp_path / "judge", asked, judge_suite, [arm(judge, judge_suite)], dies_at=1)
+    second = journey(tmp_path / "judge", questions, judge_suite, [arm(judge, judge_suite)], dies_at=1)
     verdicts = {r.item_id: r for r in second.responses}
     table = tabulate(tmp_path / "first" / "run", done.responses, done.built, suite, verdicts)
-    # One is judged well, one verdict is unreadable, one said nothing.
+    # One verdict is readable, one is unreadable, one reply is empty.
     assert value(table, protocol="strict") == pytest.approx(1 / 3)
     assert value(table, protocol="published") == 1.0
     assert table["no_answer_rate"].to_list() == pytest.approx([2 / 3, 2 / 3])
@@ -278,10 +283,10 @@ def test_5_a_description_judged_in_a_second_run(tmp_path: Path, media: MediaFold
 
 def _moved(items: Sequence[Item], media: MediaFolder, root: Path) -> list[Item]:
     """The same items in another folder."""
-    there = MediaFolder(root / "media")
-    for one in items:
-        for shown in one.media():
-            there.add(media.read(shown), shown.kind, shown.format, (shown.width, shown.height))
+    folder = MediaFolder(root / "media")
+    for item in items:
+        for part in item.media():
+            folder.add(media.read(part), part.kind, part.format, (part.width, part.height))
     return list(items)
 
 
@@ -303,22 +308,22 @@ class FabricatedLabels:
     version: int = 1
 
     def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
-        made: dict[str, str] = {}
-        while len(made) < len(view.options):
-            made.setdefault("".join(rng.choice(list("abcdefghijklmnopqrstuvwxyz"), 5)), view.options[len(made)].key)
-        shown = {key: name for name, key in made.items()}
-        options = tuple(replace(option, text=shown[option.key]) for option in view.options)
-        return replace(view, options=options, reply=replace(view.reply, keys=tuple(made.items())))
+        keys: dict[str, str] = {}
+        while len(keys) < len(view.options):
+            keys.setdefault("".join(rng.choice(list("abcdefghijklmnopqrstuvwxyz"), 5)), view.options[len(keys)].key)
+        labels = {key: name for name, key in keys.items()}
+        options = tuple(replace(option, text=labels[option.key]) for option in view.options)
+        return replace(view, options=options, reply=replace(view.reply, keys=tuple(keys.items())))
 
 
 def test_6_a_thirteen_way_five_shot_episode_and_its_two_shot_prefix(tmp_path: Path, media: MediaFolder) -> None:
-    ways = [f"class {n}" for n in range(13)]
-    images = [patch(media, (10 * way, 40 * shot, 90), mark=1) for shot in range(5) for way in range(13)]
-    support = tuple(Demo((image,), ways[n % 13], n // 13) for n, image in enumerate(images))
-    options = tuple(Option(name, name) for name in ways)
+    classes = [f"class {n}" for n in range(13)]
+    images = [patch(media, (10 * number, 40 * shot, 90), mark=1) for shot in range(5) for number in range(13)]
+    support = tuple(Demo((image,), classes[n % 13], n // 13) for n, image in enumerate(images))
+    options = tuple(Option(name, name) for name in classes)
     queries = [patch(media, (10 * n, 0, 200)) for n in range(3)]
     items = [
-        item(str(n), [query], ways[n], "choice", options=options, support=support) for n, query in enumerate(queries)
+        item(str(n), [query], classes[n], "choice", options=options, support=support) for n, query in enumerate(queries)
     ]
 
     def transforms(item: Item, context: ViewContext) -> tuple[Transform, ...]:
@@ -326,29 +331,29 @@ def test_6_a_thirteen_way_five_shot_episode_and_its_two_shot_prefix(tmp_path: Pa
         return (Shots(int(context.condition["shots"])), *renamed)
 
     suite = suite_of(Axis("shots", (5, 0, 1, 2, 3, 4)), Axis("labels", ("true", "fabricated")), transforms=transforms)
-    seen: list[tuple[Part, ...]] = []
+    prompts: list[tuple[Part, ...]] = []
 
     def answer_and_record(prompt: Prompt) -> str:
-        seen.append(prompt.parts)
+        prompts.append(prompt.parts)
         return prompt.views[0].reply.write(items[int(prompt.views[0].item_id)].answer)
 
     subject = says("fake:looks", answer_and_record)
     arms = [arm(subject, suite, c) for c in ("shots=5", "shots=2", "labels=fabricated", "labels=fabricated,shots=2")]
     done = journey(tmp_path, items, suite, arms, dies_at=5)
-    shown = [[part for part in parts if isinstance(part, Media)] for parts in seen[:12]]
-    assert [len(images) for images in shown] == [66] * 3 + [27] * 3 + [66] * 3 + [27] * 3
-    assert shown[3] == [*shown[0][:26], shown[0][-1]]
+    images_of = [[part for part in parts if isinstance(part, Media)] for parts in prompts[:12]]
+    assert [len(images) for images in images_of] == [66] * 3 + [27] * 3 + [66] * 3 + [27] * 3
+    assert images_of[3] == [*images_of[0][:26], images_of[0][-1]]
     assert done.table["value"].eq(1).all()
     assert set(done.table["condition"]) == {"vanilla", "shots=2", "labels=fabricated", "shots=2,labels=fabricated"}
     five, two = done.responses[6:9], done.responses[9:12]
-    assert all(r.text not in ways and len(r.text or "") == 5 for r in five)
-    assert [r.text for r in five] == [r.text for r in two], "the arms differ in the shots alone"
+    assert all(r.text not in classes and len(r.text or "") == 5 for r in five)
+    assert [r.text for r in five] == [r.text for r in two], "the arms differ in the shots only"
     assert len({r.text for r in five}) == 3
 
 
 @dataclass(frozen=True)
 class PadToSquare:
-    """Pad every query image right and left, or above and below."""
+    """Pad every query image on the left and right, or above and below, to a square."""
 
     version: int = 1
 
@@ -358,8 +363,8 @@ class PadToSquare:
     def _padded(self, image: Media, media: MediaFolder) -> Media:
         side = max(image.width, image.height)
         moved = Affine(c=(side - image.width) // 2, f=(side - image.height) // 2)
-        what = ["pad to square", self.version, image.sha256]
-        return media.derive(what, lambda: ImageOps.pad(media.open(image).convert("RGB"), (side, side)), image, moved)
+        origin = ["pad to square", self.version, image.sha256]
+        return media.derive(origin, lambda: ImageOps.pad(media.open(image).convert("RGB"), (side, side)), image, moved)
 
 
 @dataclass(frozen=True)
@@ -373,15 +378,15 @@ class Crop:
         (image,) = view.query
         x1, y1, x2, y2 = map(round, image.from_stored.box(self.box))
         moved = Affine(c=-x1, f=-y1)
-        what = ["crop", self.version, image.sha256, x1, y1, x2, y2]
+        origin = ["crop", self.version, image.sha256, x1, y1, x2, y2]
         return replace(
-            view, query=(media.derive(what, lambda: media.open(image).crop((x1, y1, x2, y2)), image, moved),)
+            view, query=(media.derive(origin, lambda: media.open(image).crop((x1, y1, x2, y2)), image, moved),)
         )
 
 
 @dataclass(frozen=True)
 class AskBoxes:
-    """Ask for boxes in pixels of the query image as shown (`span` 0), or so that a whole side counts `span`."""
+    """Ask for boxes in pixels of the query image as shown (`span` 0), or in units of 1 / `span` of a side."""
 
     span: int
     version: int = 1
@@ -406,7 +411,7 @@ def test_7_a_box_in_unit_coordinates_of_the_padded_square(tmp_path: Path, media:
         return (*zoom, *pad, AskBoxes(int(units)), *control(context.condition["images"], context))
 
     overlap = Metric("iou", lambda item, box: iou(item.answer, box))
-    found = Metric("found", lambda item, box: float(iou(item.answer, box) > 0.5))
+    is_found = Metric("found", lambda item, box: float(iou(item.answer, box) > 0.5))
     suite = suite_of(
         Axis("image", ("padded", "stored", "zoomed")),
         Axis("units", (1, 0, 1000)),
@@ -415,13 +420,13 @@ def test_7_a_box_in_unit_coordinates_of_the_padded_square(tmp_path: Path, media:
         transforms=transforms,
         protocols={
             "strict": replace(STRICT, metrics=(overlap,)),
-            "published": replace(PUBLISHED, metrics=(overlap, found)),
+            "published": replace(PUBLISHED, metrics=(overlap, is_found)),
         },
     )
     by_hand = says("own:by-hand", "The box is [0.2, 0.35, 0.6, 0.75].")
-    shown = ("vanilla", "units=1000", "image=stored,units=0", "image=zoomed")
+    conditions = ("vanilla", "units=1000", "image=stored,units=0", "image=zoomed")
     arms = [
-        *(arm(oracle(items), suite, c) for c in shown),
+        *(arm(oracle(items), suite, c) for c in conditions),
         *(arm(by_hand, suite, c) for c in ("vanilla", "images=none")),
     ]
     done = journey(tmp_path, items, suite, arms, dies_at=3)
@@ -435,7 +440,7 @@ def test_7_a_box_in_unit_coordinates_of_the_padded_square(tmp_path: Path, media:
     assert json.loads(done.responses[6].text or "") == pytest.approx([10 / 60, 13 / 60, 50 / 60, 53 / 60], abs=1e-5)
     assert read_answer(done.responses[8].text or "", done.responses[8].reply_spec) == pytest.approx(truth)
     assert np.allclose(done.table[done.table["subject"] == "fake:oracle"]["value"], 1.0, atol=1e-5)
-    # Right where it is wide; without images it is read in the same frame.
+    # Right if the image is wide; without images it is read in the same frame.
     hand = done.table[(done.table["subject"] == "own:by-hand") & (done.table["metric"] == "found")]
     assert hand.set_index("condition")["value"].to_dict() == {"vanilla": 0.5, "images=none": 0.5}
 
@@ -457,10 +462,10 @@ class ColourProbe(Base):
 
     async def fit(self, examples: Sequence[TrainingExample], media: MediaFolder) -> Subject:
         self.fitted_ids.extend(example.view.item_id for example in examples)
-        seen: dict[str, list[Numbers]] = {}
+        samples: dict[str, list[Numbers]] = {}
         for example in examples:
-            seen.setdefault(example.answer, []).append(mean_colour(example.view.query[0], media))
-        means = {key: np.mean(colours, axis=0) for key, colours in seen.items()}
+            samples.setdefault(example.answer, []).append(mean_colour(example.view.query[0], media))
+        means = {key: np.mean(colours, axis=0) for key, colours in samples.items()}
         return replace(self, means=means, card=with_examples(self.card, examples))
 
     async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
@@ -484,18 +489,18 @@ def test_8_a_probe_fitted_on_train_and_tested_on_test(tmp_path: Path, media: Med
     suite = suite_of(IMAGES, train_split="train", transforms=transforms)
     arms = [arm(probe, suite, condition) for condition in ("vanilla", "images=grey")]
     done = journey(tmp_path, items, suite, arms, dies_at=11)
-    assert set(probe.fitted_ids) == {one.item_id for one in items if one.split == "train"}
-    assert [r.item_id for r in done.responses[:9]] == [one.item_id for one in items if one.split == "test"]
+    assert set(probe.fitted_ids) == {item.item_id for item in items if item.split == "train"}
+    assert [r.item_id for r in done.responses[:9]] == [item.item_id for item in items if item.split == "test"]
     assert set(done.table["split"]) == {"test"}
     assert value(done.table, condition="vanilla", protocol="strict") == 1.0
     assert value(done.table, condition="images=grey", protocol="strict") == pytest.approx(1 / 3)
     prints = {r.condition: r.fingerprint for r in done.responses}
-    assert len({*prints.values(), probe.card.fingerprint()}) == 3, "what was learned is in the fingerprint"
+    assert len({*prints.values(), probe.card.fingerprint()}) == 3, "the fingerprint covers the fit"
 
 
 @dataclass(frozen=True)
 class ColourThreshold(Base):
-    """Calls two images the same where their colours lie nearer than halfway between the calibration means."""
+    """Calls two images the same if their colours are nearer than halfway between the calibration means."""
 
     limit: float = 0.0
 

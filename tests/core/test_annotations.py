@@ -24,14 +24,14 @@ def captions(built: ItemSet) -> Annotations:
     return Annotations("captions", "fake:captioner", built.card.content_hash, rows)
 
 
-def test_a_table_is_read_as_it_was_written(tmp_path: Path, built: ItemSet, captions: Annotations) -> None:
+def test_a_table_is_read_back_as_written(tmp_path: Path, built: ItemSet, captions: Annotations) -> None:
     write_annotations(tmp_path / "a.parquet", captions)
     read = read_annotations(tmp_path / "a.parquet", built)
     assert read == captions
     assert read.hash == captions.hash != replace(captions, author="somebody else").hash
 
 
-def test_a_table_about_something_else_is_refused(tmp_path: Path, built: ItemSet, captions: Annotations) -> None:
+def test_a_table_about_other_items_is_refused(tmp_path: Path, built: ItemSet, captions: Annotations) -> None:
     path = tmp_path / "a.parquet"
     write_annotations(path, replace(captions, about="0" * 64))
     with pytest.raises(SnellenError, match="annotates another item set"):

@@ -27,7 +27,7 @@ def test_some_colours(rgb: tuple[int, ...], lab: tuple[float, ...]) -> None:
     assert srgb_to_lab(rgb) == pytest.approx(lab, abs=0.01)
 
 
-def test_it_is_that_of_scikit_image() -> None:
+def test_lab_equals_that_of_scikit_image() -> None:
     pixels = stream("test.colour").integers(0, 256, (40, 50, 3), np.uint8)
     pixels[:10] //= 24  # dark ones, on the straight parts
     assert np.allclose(srgb_to_lab(pixels), rgb2lab(pixels), rtol=0, atol=1e-9)

@@ -24,7 +24,7 @@ def test_all_defaults_are_vanilla(text: str) -> None:
     assert written(text) == ["vanilla"]
 
 
-def test_a_condition_tells_every_axis() -> None:
+def test_a_condition_states_every_axis() -> None:
     (condition,) = parse_conditions(AXES, "shots=0")
     assert condition.columns() == {"shots": 0, "labels": "true"}
     assert condition.moves() == {"shots"}
@@ -46,7 +46,7 @@ def test_a_condition_tells_every_axis() -> None:
         ("quality=high", "there are: shots, labels"),
     ],
 )
-def test_errors_name_what_is_wrong_and_what_there_is(text: str, message: str) -> None:
+def test_errors_name_the_fault_and_the_choices(text: str, message: str) -> None:
     with pytest.raises(SnellenError, match="axis") as caught:
         parse_conditions(AXES, text)
     assert message in str(caught.value)

@@ -1,4 +1,4 @@
-"""What hints name: a command that works where it is read, and extras that exist."""
+"""Installation hints: a working command, and extras that exist."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf
         (None, "'snellen[web]'"),
     ],
 )
-def test_the_hint_names_where_it_was_installed_from(
+def test_the_hint_names_the_source_of_the_installation(
     record: dict[str, Any] | None, command: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     written = None if record is None else json.dumps(record)

@@ -1,4 +1,4 @@
-"""Golden values: a digest that changes makes every recorded reply and every card of old a stranger."""
+"""Golden values: a changed digest would invalidate every recorded reply and every earlier card."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ REPLY = ReplySpec("choice", (("A", "red"), ("B", "blue")))
 VIEW = View("i", "s", "t", "which?", (IMAGE,), REPLY, (Option("red", "red"), Option("blue", "blue")))
 
 
-def test_digests_stay_what_they_are() -> None:
+def test_digests_are_stable() -> None:
     value = {"b": [1, 2.5, None, True], "a": "ä\ud800"}
     assert canonical(value) == '{"a":"\\u00e4\\ud800","b":[1,2.5,null,true]}'
     assert digest(value) == "7aaab26badf203ed9c7df17c68041a48c2502ec2efc4ca3760b3cf2c605b63a6"
@@ -35,7 +35,7 @@ def test_a_list_may_be_digested_element_by_element(elements: list[object]) -> No
     assert by_element.digest() == digest(elements)
 
 
-def test_a_prompt_digest_knows_all_that_is_sent() -> None:
+def test_a_prompt_digest_covers_everything_sent() -> None:
     base = Prompt(("which?", IMAGE), (VIEW,))
     other = Media("cd" * 32, "image", "png", 8, 6)
     prompts = [
@@ -58,15 +58,15 @@ def test_a_prompt_digest_knows_all_that_is_sent() -> None:
     assert len({prompt.digest() for prompt in prompts}) == len(prompts)
 
 
-def test_streams_hang_on_their_place_alone() -> None:
+def test_streams_depend_on_their_names_only() -> None:
     assert stream("combo", "1", 0, 7).integers(1000, size=4).tolist() == [216, 686, 435, 433]
     assert seed_of("combo", 0) == 1761953383
     np.random.seed(3)  # noqa: NPY002 - what others do must not matter
     again = [stream("a", n).integers(2**31) for n in reversed(range(5))]
     assert [stream("a", n).integers(2**31) for n in range(5)] == again[::-1]
     places: list[tuple[str | int, ...]] = [("a",), ("a", 0), ("a", "0"), ("a", 1), ("a0",), ("a", 0, 0), ("a", "")]
-    drawn = [int(stream(*place).integers(2**62)) for place in places]
-    assert len(set(drawn)) == len(places), "0 is a seed, and no place runs into another"
+    numbers = [int(stream(*names).integers(2**62)) for names in places]
+    assert len(set(numbers)) == len(places), "0 is a seed, and no two sequences of names collide"
 
 
 def test_seeds_are_31_bit_and_spread() -> None:

@@ -27,7 +27,7 @@ def test_affine_maps_compose_as_functions(
 
 
 @given(maps, points)
-def test_the_inverse_leads_back(affine: Affine, point: tuple[float, float]) -> None:
+def test_the_inverse_map_leads_back(affine: Affine, point: tuple[float, float]) -> None:
     assume(affine.a * affine.e != affine.b * affine.d)
     assert affine.inverse().point(*affine.point(*point)) == pytest.approx(point, abs=1e-9)
     assert astuple(affine.then(affine.inverse())) == pytest.approx(astuple(Affine()), abs=1e-9)
@@ -42,7 +42,7 @@ def test_affine_by_hand() -> None:
         Affine(a=0).inverse()
 
 
-def test_replies_are_written_in_the_terms_that_were_asked_for() -> None:
+def test_replies_are_written_in_the_requested_terms() -> None:
     assert ReplySpec("choice", BOTH).write("red") == "A", "the first name is the one to write"
     assert ReplySpec("true_false", (("T", "true"), ("F", "false"))).write("false") == "F"
     assert ReplySpec("box").write((1, 2.25, 3, 4)) == "[1.0, 2.25, 3.0, 4.0]"
@@ -63,7 +63,7 @@ def test_a_written_box_is_read_back(x: int, y: int, width: int, height: int, spa
     assert read_answer(spec.write(box), spec) == pytest.approx(box, abs=1e-3)
 
 
-def test_a_view_shows_nothing_that_tells_the_answer() -> None:
+def test_a_view_does_not_reveal_the_answer() -> None:
     hidden = {
         "answer",
         "factors",
@@ -79,23 +79,25 @@ def test_a_view_shows_nothing_that_tells_the_answer() -> None:
     assert not hidden & {f.name for f in fields(View)}
     image = Media("ab" * 32, "image", "png", 4, 4)
     options = (Option("x", "red"), Option("y"))
-    one = Item("i", "s", "t", "?", (image,), "x", "choice", "i", "i", "i", options=options, latent={"secret": "sesame"})
-    assert "sesame" not in repr(one.view())
-    assert one.view().reply.keys == (("red", "x"), ("y", "y")), "an option without text goes by its key"
-    assert [shown.path for shown in one.media()] == [f"ab/{'ab' * 32}.png"]
+    item = Item(
+        "i", "s", "t", "?", (image,), "x", "choice", "i", "i", "i", options=options, latent={"secret": "sesame"}
+    )
+    assert "sesame" not in repr(item.view())
+    assert item.view().reply.keys == (("red", "x"), ("y", "y")), "an option without text is named by its key"
+    assert [media.path for media in item.media()] == [f"ab/{'ab' * 32}.png"]
 
 
-def test_marks_count_where_there_are_some_and_change_nothing_where_there_are_none() -> None:
+def test_marks_change_digests_only_if_a_view_has_some() -> None:
     image = Media("a" * 64, "image", "png", 40, 20)
     spec = ReplySpec("box", frame=Affine(1 / 40, 0, 0, 0, 1 / 20, 0))
     view = View("1", "s", "task", "Where?", (image,), spec, (Option("a", "A"),))
 
-    def digests(shown: View) -> tuple[str, str]:
-        example = TrainingExample(shown, (1.0, 2.0, 3.0, 4.0))
+    def digests(view: View) -> tuple[str, str]:
+        example = TrainingExample(view, (1.0, 2.0, 3.0, 4.0))
         fitted = with_examples(SubjectCard("encoder:x"), [example])
-        return Prompt((image, "Where?"), (shown,)).digest()[:12], fitted.fingerprint()
+        return Prompt((image, "Where?"), (view,)).digest()[:12], fitted.fingerprint()
 
-    # As they were before views had marks: records and fingerprints of then stay good.
+    # As before views had marks: earlier records and fingerprints stay valid.
     assert digests(view) == ("59403a9e7900", "21d57c4ee567")
     marked = [digests(replace(view, marks=(Mark(colour, (1, 2, 3, 4)),))) for colour in ("red", "blue")]
     assert len({*marked[0], *marked[1], *digests(view)}) == 6

@@ -1,4 +1,4 @@
-"""What an item must be: each rule at its edge."""
+"""Rules for items, each at its boundary."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ IMAGE = Media("a" * 64, "image", "png", 8, 8)
 PLAIN = Item("i", "s", "t", "?", (IMAGE,), "r", "choice", "i", "i", "i", options=(RED, BLUE))
 
 
-def test_a_plain_item_is_sound() -> None:
+def test_a_plain_item_is_valid() -> None:
     assert item_fault(PLAIN) is None
     assert media_fault(IMAGE) is None
 
@@ -37,7 +37,7 @@ def test_a_plain_item_is_sound() -> None:
         ("choice", [], ["r", 1]),
     ],
 )
-def test_an_answer_is_of_its_kind(kind: Any, right: list[Any], wrong: list[Any]) -> None:
+def test_an_answer_has_its_kind(kind: Any, right: list[Any], wrong: list[Any]) -> None:
     item = replace(PLAIN, options=(), answer_kind=kind)
     assert [answer for answer in right if item_fault(replace(item, answer=answer))] == []
     assert [answer for answer in wrong if not item_fault(replace(item, answer=answer))] == []
@@ -57,18 +57,18 @@ def test_an_answer_is_of_its_kind(kind: Any, right: list[Any], wrong: list[Any])
         ({"question": "a\x07"}, r"control character \x07"),
         ({"question": "a\rb"}, r"control character \x0d"),
         ({"requires": ("\x85",)}, r"control character \x85"),
-        ({"question": "\ud800"}, "no Unicode (surrogates not allowed)"),
+        ({"question": "\ud800"}, "a text is not valid Unicode (surrogates not allowed)"),
         ({"measures": {"a": float("inf")}}, "measure 'a' is inf"),
         ({"measures": {"a": True}}, "measure 'a' is True"),
         ({"cluster_id": ""}, "cluster_id is empty"),
         ({"question": "x" * 1_000_001}, "more than 1000000 characters"),
     ],
 )
-def test_what_is_wrong_is_said(fields: dict[str, Any], message: str) -> None:
+def test_invalid_items_are_refused_with_the_reason(fields: dict[str, Any], message: str) -> None:
     assert message in str(item_fault(replace(PLAIN, **fields)))
 
 
-def test_what_is_right_though_unusual() -> None:
+def test_unusual_items_are_valid() -> None:
     for fields in (
         {"options": (Option("r"), Option("b"))},
         {"options": (RED,)},
@@ -96,5 +96,5 @@ def test_pixels_have_a_limit(size: tuple[int, int], sound: bool) -> None:
     [{"sha256": "A" * 64}, {"sha256": "a" * 63}, {"format": "p/g"}, {"format": ""}, {"kind": "sound"}, {"width": 0},
      {"seconds": -1.0}, {"seconds": float("nan")}],
 )  # fmt: skip
-def test_media_are_named_and_measured(fields: dict[str, Any]) -> None:
+def test_media_need_a_name_and_a_size(fields: dict[str, Any]) -> None:
     assert media_fault(replace(IMAGE, **fields))

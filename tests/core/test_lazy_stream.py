@@ -1,4 +1,4 @@
-"""A random stream that is made when something is drawn."""
+"""A random stream that is created at the first draw."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from snellen.core import seeds
 
 
-def test_a_lazy_stream_draws_what_the_stream_draws_and_is_made_once() -> None:
+def test_a_lazy_stream_draws_the_same_and_is_created_once() -> None:
     lazy, stream = seeds.lazy_stream("here", 0, 7), seeds.stream("here", 0, 7)
     assert [*lazy.permutation(9), lazy.integers(2**31), lazy.uniform()] == [
         *stream.permutation(9),
@@ -17,16 +17,16 @@ def test_a_lazy_stream_draws_what_the_stream_draws_and_is_made_once() -> None:
     ]
 
 
-def test_nothing_is_made_where_nothing_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[tuple[str | int, ...]] = []
+def test_no_stream_is_created_without_a_draw(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[tuple[str | int, ...]] = []
 
     def stream(*names: str | int) -> np.random.Generator:
-        made.append(names)
+        calls.append(names)
         return np.random.default_rng(0)
 
     monkeypatch.setattr(seeds, "stream", stream)
     lazy = seeds.lazy_stream("here", 1)
-    assert made == []
+    assert calls == []
     lazy.random()
     lazy.random()
-    assert made == [("here", 1)]
+    assert calls == [("here", 1)]

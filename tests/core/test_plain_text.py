@@ -1,4 +1,4 @@
-"""Text from elsewhere: no control characters for terminals, no keys in error texts."""
+"""Foreign text: no control characters for terminals, no keys in error texts."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import pytest
 from snellen.core.plain_text import control_character, printable, redacted, short_reason
 
 
-def test_control_characters_are_written_out_and_nothing_else() -> None:
-    every = "".join(map(chr, range(0x100)))
-    shown = printable(every)
-    assert not [c for c in shown if (ord(c) < 32 and c not in "\n\t") or 127 <= ord(c) < 160]
+def test_only_control_characters_are_escaped() -> None:
+    characters = "".join(map(chr, range(0x100)))
+    text = printable(characters)
+    assert not [c for c in text if (ord(c) < 32 and c not in "\n\t") or 127 <= ord(c) < 160]
     assert printable("\x1b[2J\x9b\x7f\r") == r"\x1b[2J\x9b\x7f\x0d"
     assert printable("ünï \U0001f441\n\tשלום") == "ünï \U0001f441\n\tשלום"
     assert (control_character("a\x1bb"), control_character("a\n\tb")) == (r"\x1b", None)
@@ -30,14 +30,14 @@ def test_control_characters_are_written_out_and_nothing_else() -> None:
         "the value CANARY-VALUE-1 was refused",
     ],
 )
-def test_keys_are_left_out(text: str) -> None:
+def test_keys_are_redacted(text: str) -> None:
     secrets = ["sk-proj", "AIza", "abcdef0123456789", "hf_abc", "secretpassword", "eyJ", "CANARY-VALUE-1"]
     cleaned = redacted(text, {"MY_API_KEY": "CANARY-VALUE-1", "PATH_KEY": "/tmp", "X_TOKEN": "short"})
     assert "[redacted]" in cleaned
     assert not [secret for secret in secrets if secret in cleaned]
 
 
-def test_plain_words_stay() -> None:
+def test_plain_words_are_unchanged() -> None:
     text = "429 RateLimitError: too many tokens for model gpt-4o at https://host:8080/v1?x=1 (see ask-about-skills)"
     assert redacted(text, {"MY_TOKEN": "tokens", "HOME": "too many"}) == text
 

@@ -34,13 +34,13 @@ def test_a_written_sheet_is_read_back(texts: list[str]) -> None:
         ([FULL[0], {"q1": "blue", "q2": "cone"}], {"bcolour?", "bshape?"}),
         ([{**FULL[0], "sample": True}, FULL[1]], {"acolour?", "ashape?"}),
         ([FULL[0], "blue", None], {"bcolour?", "bshape?"}),
-        ({"q1": "red", "q2": "cube"}, set(SAID)),  # one object of several samples, and it does not say which
+        ({"q1": "red", "q2": "cube"}, set(SAID)),  # one object for several samples, without a sample number
         ({"sample": 2, "q1": "blue", "q2": "cone"}, {"acolour?", "ashape?"}),
         (None, set(SAID)),
         ("red", set(SAID)),
     ],
 )
-def test_a_sheet_is_read_by_the_numbers_it_declares(rows: Any, lost: set[str]) -> None:
+def test_a_sheet_is_read_by_its_sample_numbers(rows: Any, lost: set[str]) -> None:
     assert read_sheet(VIEWS, rows) == {name: None if name in lost else text for name, text in SAID.items()}
 
 

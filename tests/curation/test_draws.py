@@ -1,4 +1,4 @@
-"""Draws: shares that use what is available and no more, and orders in which anything may come anywhere."""
+"""Draws: shares within what is available, and uniform orders."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from snellen.curation.draws import draw_options, equal_shares, least_used, level
 @pytest.mark.parametrize(
     ("available", "total", "shares"),
     [
-        ({"a": 9, "b": 1, "c": 9}, 6, {"a": 2, "b": 1, "c": 3}),  # b has but 1; 5 are left for two
+        ({"a": 9, "b": 1, "c": 9}, 6, {"a": 2, "b": 1, "c": 3}),  # b has only 1; 5 are left for two
         ({"a": 2, "b": 1}, 9, {"a": 2, "b": 1}),
         ({"a": 5, "b": 5}, 0, {"a": 0, "b": 0}),
         ({}, 4, {}),
     ],
 )
-def test_shares_are_as_level_as_can_be(available: dict[str, int], total: int, shares: dict[str, int]) -> None:
+def test_shares_are_as_equal_as_possible(available: dict[str, int], total: int, shares: dict[str, int]) -> None:
     assert level_shares(available, total) == shares
 
 
 @given(st.dictionaries(st.integers(0, 9), st.integers(0, 20)), st.integers(0, 99))
-def test_shares_use_all_that_may_be_used(available: dict[int, int], total: int) -> None:
+def test_shares_use_everything_available(available: dict[int, int], total: int) -> None:
     shares = level_shares(available, total)
     assert sum(shares.values()) == min(total, sum(available.values()))
     short = [count for name, count in shares.items() if count < available[name]]
@@ -45,12 +45,12 @@ def test_shares_are_within_one_of_proportion(available: dict[str, int], total: i
         assert abs(parts[name] - min(total, everything) * count / max(everything, 1)) < 1
 
 
-def test_equal_shares_leave_the_rest_to_the_first() -> None:
+def test_equal_shares_give_the_remainder_to_the_first() -> None:
     assert equal_shares(("a", "b", "c"), 8) == {"a": 3, "b": 3, "c": 2}
     assert equal_shares((), 8) == {}
 
 
-def test_images_used_least_come_first() -> None:
+def test_least_used_images_come_first() -> None:
     used = Counter[Hashable]({"a": 1, "b": 3})
     samples = [("a", 1), ("a", 2), ("b", 1), ("c", 1), ("c", 2)]
     chosen = least_used(samples, 4, lambda sample: sample[0], used, stream("t"))
@@ -59,7 +59,7 @@ def test_images_used_least_come_first() -> None:
     assert used == {"a": 3, "b": 3, "c": 2}
 
 
-def test_options_are_drawn_with_the_truth_among_them_anywhere() -> None:
+def test_the_true_option_may_be_drawn_at_any_position() -> None:
     names = [f"n{n}" for n in range(50)]
     draws = [draw_options("n7", names, 10, np.random.default_rng(seed)) for seed in range(200)]
     assert {len(set(options)) for options in draws} == {10}

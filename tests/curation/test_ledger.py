@@ -1,4 +1,4 @@
-"""The ledger: counts, first examples, and the lines that a card prints of them."""
+"""The ledger: counts, first examples, and their lines on a card."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def test_notes_count_all_and_name_the_first_three() -> None:
     assert ledger.task_note("others", "pairs") == "others: 0 of 0 pairs kept"
 
 
-def test_the_card_goes_by_task_and_source() -> None:
+def test_the_card_lists_notes_by_task_and_source() -> None:
     ledger = Ledger()
     ledger.drop("colour", "LVIS", "too small", "a", 7)
     ledger.keep("colour", "LVIS")

@@ -1,4 +1,4 @@
-"""The same photograph encoded, sized or cut anew is found; other images, and those of a fixed camera, are not."""
+"""A photograph that was re-encoded, resized or cropped is found; other images and those of a fixed camera are not."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SIDE = 200
 
 
 def photograph(*key: str | int) -> Image.Image:
-    """Soft noise with edges, as photographs have: no two keys give the same."""
+    """Soft noise with edges, as in photographs; different for every key."""
     rng = stream("near copies", *key)
     soft = gaussian_filter(rng.normal(size=(SIDE, SIDE, 3)), (12, 12, 0)) * 900 + 128
     soft[60:110, int(rng.integers(20, 90)) :][:, :70] += 60
@@ -29,7 +29,7 @@ def encoded(image: Image.Image, quality: int, **settings: Image.Exif) -> Image.I
     return Image.open(io.BytesIO(buffer.getvalue()))
 
 
-def test_copies_are_found_and_other_images_are_not() -> None:
+def test_only_copies_are_found() -> None:
     original = photograph("a")
     copies = [
         encoded(original, 50),
@@ -49,13 +49,13 @@ def test_copies_are_found_and_other_images_are_not() -> None:
 
 
 def product(box: tuple[int, int, int, int]) -> Image.Image:
-    """A dark ellipse before a pale wall."""
+    """A dark ellipse in front of a pale wall."""
     image = Image.new("RGB", (SIDE, SIDE), (190, 190, 190))
     ImageDraw.Draw(image).ellipse(box, fill=(60, 60, 60))
     return image
 
 
-def test_things_of_other_forms_before_one_wall_are_not_copies() -> None:
+def test_objects_of_other_shapes_before_the_same_wall_are_not_copies() -> None:
     ball = product((50, 50, 150, 150))
     others = [product((60, 40, 140, 160)), product((50, 50, 120, 120)), product((90, 50, 190, 150)), photograph("a")]
     others += [ImageOps.invert(ball), ImageOps.invert(photograph("a"))]
@@ -65,7 +65,7 @@ def test_things_of_other_forms_before_one_wall_are_not_copies() -> None:
     assert near_pairs([thumbnail(ball), thumbnail(mug)]) == []
 
 
-def test_a_turned_copy_is_the_same() -> None:
+def test_a_copy_with_a_rotation_tag_is_found() -> None:
     exif = Image.Exif()
     exif[0x0112] = 6  # to be shown turned by a quarter clockwise
     original = photograph("a")
@@ -76,7 +76,7 @@ def test_a_turned_copy_is_the_same() -> None:
     assert near_pairs([thumbnail(original), thumbnail(original.rotate(90))]) == []
 
 
-def test_groups_say_what_is_a_copy_and_what_is_named() -> None:
+def test_groups_distinguish_copies_from_similar_images() -> None:
     images = [thumbnail(photograph("a", k)) for k in range(8)]
     copy = thumbnail(encoded(photograph("a", 1), 60))
     near = find_near_copies([*images, copy, copy], ["x"] * 8 + ["x", "y"])
@@ -84,13 +84,13 @@ def test_groups_say_what_is_a_copy_and_what_is_named() -> None:
     assert near.across == ((1, 9), (8, 9))
     assert near.alike == {}
     (note,) = near_copy_notes(near, list("abcdefghij"), "class", keep=False)
-    assert note == "2 pairs of images of two of them (class) look the same and stay: j like b, j like i"
-    # Of three images two look like the first: that is a fixed camera, and nothing is dropped.
+    assert note == "2 pairs of images that differ in class look the same and stay: j like b, j like i"
+    # Two of three images look like the first: this is a fixed camera, and nothing is dropped.
     fixed = find_near_copies([images[0], images[0], images[0]], ["x"] * 3)
     assert fixed.copies == {}
     assert fixed.alike == {"x": 2}
 
 
 @pytest.mark.parametrize("count", [0, 1])
-def test_too_few_have_no_pairs(count: int) -> None:
+def test_too_few_images_have_no_pairs(count: int) -> None:
     assert near_pairs([thumbnail(photograph("a"))] * count) == []

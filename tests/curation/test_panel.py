@@ -1,4 +1,4 @@
-"""What stands where several people decided: by hand."""
+"""Decisions of several reviewers, by hand."""
 
 from __future__ import annotations
 
@@ -25,33 +25,33 @@ def votes(*decisions: str) -> list[Vote]:
         (("keep",), (), None),
         ((), (), None),
         (("keep", "drop", "drop"), ("human:r/c",), "drop"),
-        (("keep", "drop", "mend"), ("human:r/c",), "mend"),  # all differ: the third reviewer's word stands
+        (("keep", "drop", "mend"), ("human:r/c",), "mend"),  # all differ: the third reviewer decides
         (("keep", "drop", "mend"), (), None),
         (("keep", "drop", "keep"), (), "keep"),
         (("keep", "keep", "drop", "drop"), (), None),
-        (("keep",), ("human:r/a",), "keep"),  # nobody else voted
+        (("keep",), ("human:r/a",), "keep"),  # no one else voted
     ],
 )
-def test_more_than_half_of_two_or_more_then_the_third(
+def test_a_majority_decides_otherwise_the_third_reviewer(
     decisions: tuple[str, ...], third: tuple[str, ...], expected: str | None
 ) -> None:
     assert decision_of(votes(*decisions), 2, third) == expected
 
 
-def test_one_reviewer_alone_decides() -> None:
+def test_a_single_reviewer_decides() -> None:
     assert decision_of(votes("keep"), 1) == "keep"
 
 
-def test_people_who_agree_are_one_result(tmp_path: Path) -> None:
+def test_agreeing_reviewers_give_one_result(tmp_path: Path) -> None:
     items = decision_set(tmp_path / "items")
     same = words(i0="keep", i1="drop", i2="keep")
     reviewed_by(items, {"ann": same, "bob": same}, tmp_path / "people")
-    result = read_step_result(tmp_path / "people")  # the folder of the import holds the one run
+    result = read_step_result(tmp_path / "people")  # the folder of the import has the only run
     assert result.author == "human:review/ann, human:review/bob"
     assert result.answers == {"i0": "keep", "i1": "drop", "i2": "keep"}
 
 
-def test_people_who_disagree_are_refused_by_name(tmp_path: Path) -> None:
+def test_disagreeing_reviewers_are_refused_by_name(tmp_path: Path) -> None:
     items = decision_set(tmp_path / "items")
     both = {"ann": words(i0="keep", i1="drop", i2="keep"), "bob": words(i0="keep", i1="keep", i2="keep")}
     run = reviewed_by(items, both, tmp_path / "people")
@@ -78,7 +78,7 @@ def test_runs_about_other_items_are_refused(tmp_path: Path) -> None:
     items, others = decision_set(tmp_path / "items"), decision_set(tmp_path / "others", 1, {"note": "other"})
     run = reviewed_by(items, {"ann": words(i0="keep")}, tmp_path / "people")
     other = reviewed_by(others, {"bob": words(i0="keep")}, tmp_path / "more")
-    with pytest.raises(SnellenError, match="item 'i0' is none of"):
+    with pytest.raises(SnellenError, match="item 'i0' is not in"):
         read_panel([run, other])
 
 
@@ -90,4 +90,4 @@ def test_a_reason_may_belong_to_the_decision(tmp_path: Path) -> None:
     assert result.answers == {"i0": "mend:add a red cup", "i1": "keep", "i2": "mend"}
     differently = {**ann, "i0": ("mend", "add a cup")}
     run = reviewed_by(items, {"ann": ann, "bob": differently}, tmp_path / "again")
-    assert read_panel([run]).disputed == ("i0",), "two mended texts are two decisions"
+    assert read_panel([run]).disputed == ("i0",), "two corrected texts are two decisions"

@@ -1,4 +1,4 @@
-"""Queues: what people are asked in place of a model, under the same ids."""
+"""Queues: questions to people in place of a model, under the same ids."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.helpers.reviewers import reviewed_by
 
 
 @pytest.mark.parametrize("name", queues())
-def test_the_commands_of_a_queue_are_there(name: str) -> None:
+def test_a_queue_has_its_commands(name: str) -> None:
     queue = queues()[name]
     for command in (*queue.commands, queue.reader):
         assert re.match(r"snellen (build|study queue|judge|report) ", command)
@@ -31,7 +31,7 @@ def test_the_commands_of_a_queue_are_there(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name, queue in queues().items() if queue.words])
-def test_every_word_is_read_as_itself(name: str) -> None:
+def test_every_option_is_read_as_itself(name: str) -> None:
     spec = ReplySpec("choice", tuple((word, word) for word in find_queue(name).words))
     assert [read_answer(word, spec) for word in spec.offered] == list(spec.offered)
 
@@ -58,12 +58,12 @@ def test_a_queue_keeps_ids_and_provenance(step: ItemSet, tmp_path: Path) -> None
     assert run.is_dir()
 
 
-def test_sets_that_are_none_of_the_step_are_refused(step: ItemSet, tmp_path: Path) -> None:
-    with pytest.raises(SnellenError, match="have no instruction to ask about; make them with snellen build vlm2-bench"):
+def test_sets_of_other_steps_are_refused(step: ItemSet, tmp_path: Path) -> None:
+    with pytest.raises(SnellenError, match="have no instruction; make them with snellen build vlm2-bench"):
         write_queue("gc-screening", step, tmp_path / "a")
     with pytest.raises(SnellenError, match="no queue 'gc-screen'; did you mean 'gc-screening'"):
         write_queue("gc-screen", step, tmp_path / "b")
     with pytest.raises(SnellenError, match="its items are decisions already"):
         write_queue("pair-comparisons", step, tmp_path / "c")
-    with pytest.raises(SnellenError, match="make that of the queue with snellen build ava-bench/tag-check"):
+    with pytest.raises(SnellenError, match="make the set of the queue with snellen build ava-bench/tag-check"):
         write_queue("tag-check", colour_set(tmp_path / "colours"), tmp_path / "d")

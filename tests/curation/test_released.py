@@ -1,4 +1,4 @@
-"""What the recipes `released` of all suites share: options are checked in one way, files read line by line."""
+"""Shared parts of the `released` recipes of all suites: checks of options, files read line by line."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_the_card_keeps_n_only_where_it_is_given(root: Path) -> None:
     assert RECIPE.parameters(replace(options, n=2)) == {**whole, "n": 2}
 
 
-def test_a_plan_needs_no_files_and_measures_them_where_they_are(root: Path) -> None:
+def test_a_plan_needs_no_files_and_measures_them_if_present(root: Path) -> None:
     options = BuildOptions(root / "out", n=2)
     assert RECIPE.plan(options) == {"suite": "toy", "needs": RECIPE.instructions, "items": {"naming": 2}, "bytes": 0}
     size = (root / "questions.jsonl").stat().st_size
@@ -60,7 +60,7 @@ def test_a_plan_needs_no_files_and_measures_them_where_they_are(root: Path) -> N
     ("sources", "tasks", "n", "message"),
     [
         ((), (), None, "toy: the released files are needed; give --source toy=FOLDER"),
-        (("toy", "other"), (), None, "toy knows no source 'other' here"),
+        (("toy", "other"), (), None, "toy has no source 'other' here"),
         (("toy",), ("other",), None, "no task"),
         (("toy",), (), 0, "--n 0 makes no items"),
         (("toy",), (), None, "no folder with questions.jsonl"),
@@ -72,18 +72,18 @@ def test_wrong_options(tmp_path: Path, sources: Sequence[str], tasks: tuple[str,
         RECIPE.build(options)
 
 
-def test_lines_are_read_with_their_places_and_what_is_wrong_is_gathered(root: Path) -> None:
+def test_lines_are_read_with_their_numbers_and_faults_are_collected(root: Path) -> None:
     problems: list[str] = []
     lines = list(read_json_lines(root / "questions.jsonl", "questions.jsonl", problems))
     assert lines == [("questions.jsonl line 1", {"q": 1}), ("questions.jsonl line 4", [2])]
-    assert [problem.partition(" (")[0] for problem in problems] == ["questions.jsonl line 3: no JSON"]
+    assert [problem.partition(" (")[0] for problem in problems] == ["questions.jsonl line 3: not JSON"]
     assert list(read_json_lines(root / "answers.jsonl", "answers.jsonl", problems)) == []
     assert problems[1] == "answers.jsonl: missing"
     with pytest.raises(SnellenError, match="2 of the lines are wrong; get them again"):
         RECIPE.refuse(root, problems)
 
 
-def test_names_are_drawn_once_each() -> None:
+def test_each_name_is_drawn_once() -> None:
     names = ["a", "b", "a", "c"]
     assert len(draw_names(names, 2, stream("toy", 0))) == 2
     assert draw_names(names, 9, stream("toy", 0)) == {"a", "b", "c"}

@@ -1,4 +1,4 @@
-"""Reviews by people: a CSV that is read in one way, or refused by file and line."""
+"""Reviews by people: a CSV that is read unambiguously, or refused by file and line."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_a_bad_review_is_named_by_file_and_line(tmp_path: Path, built: ItemSet, 
     assert message in str(caught.value)
 
 
-def test_a_review_that_is_no_text_is_refused(tmp_path: Path, built: ItemSet) -> None:
+def test_a_review_that_is_not_text_is_refused(tmp_path: Path, built: ItemSet) -> None:
     (tmp_path / "review.csv").write_bytes(b"item_id,\xff\n")
     with pytest.raises(SnellenError, match="not a readable CSV"):
         read_review(tmp_path / "review.csv", built)

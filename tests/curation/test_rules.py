@@ -1,4 +1,4 @@
-"""Thresholds from a file, what differs from the defaults, and which of them leave nothing."""
+"""Thresholds from a file, their differences from the defaults, and thresholds that leave nothing."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from snellen.curation.rules import LOOSEST_CAPS, OURS, Caps, bound, changed_rule
 
 @dataclass(frozen=True, kw_only=True)
 class Rules:
-    """A few thresholds of every form."""
+    """A few thresholds of every type."""
 
     least: Annotated[int, Field(ge=1)] = field(default=5, metadata=bound("images a class", OURS, loosest=1))
     area: tuple[float, float] = field(default=(0.1, 0.5), metadata=bound("share", OURS, loosest=(0.0, 1.0)))
@@ -29,7 +29,7 @@ def rules_from(tmp_path: Path, text: str) -> Rules:
     return read_rules(path, Rules())
 
 
-def test_a_file_says_only_what_differs(tmp_path: Path) -> None:
+def test_a_file_states_only_the_differences(tmp_path: Path) -> None:
     changed = rules_from(tmp_path, "counts: {min_bins: 2}\narea: [0, 0.4]\n")
     assert changed == replace(Rules(), counts=Caps(15, 30, 2), area=(0.0, 0.4))
     assert changed_rules(changed, Rules()) == {"area": [0.0, 0.4], "counts": {"min_bins": 2}}
@@ -43,8 +43,8 @@ def test_a_file_says_only_what_differs(tmp_path: Path) -> None:
     [
         ("leest: 3", "no rule 'leest'; did you mean 'least'"),
         ("counts: {minimun: 3}", "counts: no rule 'minimun'; did you mean 'minimum'"),
-        ("counts: 3", "counts: '3' is no mapping"),
-        ("- least", "is no mapping"),
+        ("counts: 3", "counts: '3' is not a mapping"),
+        ("- least", "is not a mapping"),
         ("least: many", "least: Input should be a valid integer"),
         ("least: 0", "least: Input should be greater than or equal to 1"),
         ("least: 2.5", "least: Input should be a valid integer"),
@@ -55,22 +55,22 @@ def test_a_file_says_only_what_differs(tmp_path: Path) -> None:
         ("least: [", "cannot be read as YAML"),
     ],
 )
-def test_what_is_no_rule_is_refused_with_the_file(tmp_path: Path, text: str, reason: str) -> None:
+def test_malformed_rules_are_refused_with_the_file(tmp_path: Path, text: str, reason: str) -> None:
     with pytest.raises(SnellenError, match=reason) as refusal:
         rules_from(tmp_path, text)
     assert "rules.yaml" in str(refusal.value)
 
 
-def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
+def test_a_missing_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SnellenError, match="cannot be read"):
         read_rules(tmp_path / "none.yaml", Rules())
 
 
-def kept(rules: Rules, shares: tuple[float, ...], bins: tuple[int, ...]) -> int:
-    """Things of these shares, if there are `least`; and bins of so many images, if `counts` lets enough of them."""
-    things = sum(rules.area[0] <= share <= rules.area[1] for share in shares)
+def kept_objects(rules: Rules, shares: tuple[float, ...], bins: tuple[int, ...]) -> int:
+    """Number of objects with shares in the range, if at least `least`; plus bins with enough images, if `counts` allows."""
+    objects = sum(rules.area[0] <= share <= rules.area[1] for share in shares)
     full = [number for number in bins if number >= rules.counts.minimum]
-    return (things if things >= rules.least else 0) * (sum(full) if len(full) >= rules.counts.min_bins else 0)
+    return (objects if objects >= rules.least else 0) * (sum(full) if len(full) >= rules.counts.min_bins else 0)
 
 
 @pytest.mark.parametrize(
@@ -80,26 +80,26 @@ def kept(rules: Rules, shares: tuple[float, ...], bins: tuple[int, ...]) -> int:
         ((0.2,) * 5, (15,) * 5, {}),
         # Three bins of 15: two too few.
         ((0.2,) * 5, (15,) * 3, {"counts": {"min_bins": 3}}),
-        # Five bins, the third largest of which has 7: all five are wanted, so the least counts, 2.
+        # Five bins, the third largest of which has 7: all five are required, so that the smallest counts, 2.
         ((0.2,) * 5, (9, 8, 7, 3, 2), {"counts": {"minimum": 2}}),
-        # Four things: one too few.
+        # Four objects: one too few.
         ((0.2,) * 4, (15,) * 5, {"least": 4}),
-        # Five things, one of which fills 0.05: the fewest stays 5, the lower end goes down to it.
+        # Five objects, one of which fills 0.05: the minimum stays 5, the lower end goes down to 0.05.
         ((0.2,) * 4 + (0.05,), (15,) * 5, {"area": [0.05, 0.5]}),
-        # The same above: 0.8 is shorter than 0.75 and leaves it as well.
+        # The same above: 0.8 is nearer than 0.75 and leaves it as well.
         ((0.2,) * 4 + (0.75,), (15,) * 5, {"area": [0.1, 0.8]}),
         # Two rules at once.
         ((0.2,) * 4, (15,) * 3, {"least": 4, "counts": {"min_bins": 3}}),
     ],
 )
-def test_rules_are_loosened_as_little_as_leaves_something(
+def test_rules_are_loosened_as_little_as_possible(
     shares: tuple[float, ...], bins: tuple[int, ...], changes: dict[str, object]
 ) -> None:
-    loose = loosened(Rules(), lambda rules: kept(rules, shares, bins))
+    loose = loosened(Rules(), lambda rules: kept_objects(rules, shares, bins))
     assert loose is not None
-    assert kept(loose, shares, bins)
+    assert kept_objects(loose, shares, bins)
     assert changed_rules(loose, Rules()) == changes
 
 
-def test_where_there_is_nothing_no_rule_is_to_blame() -> None:
-    assert loosened(Rules(), lambda rules: kept(rules, (), (15,) * 5)) is None
+def test_without_candidates_no_rule_is_loosened() -> None:
+    assert loosened(Rules(), lambda rules: kept_objects(rules, (), (15,) * 5)) is None

@@ -18,8 +18,8 @@ from snellen.suites.ava_bench.items import ItemSource
 
 @pytest.mark.parametrize(
     ("count", "tests"),
-    # Dealt to whichever side lacks more: 5 lack 4 and 1, so that train takes three, then one and one are level
-    # and the next two go one to each side; 8 lack 6.4 and 1.6, of which two test; 7 lack 5.6 and 1.4, one tests.
+    # Dealt to the side that lacks more: 5 lack 4 and 1, so that train takes three, then both lack one
+    # and the next two go one to each side; of 8 (6.4 and 1.6) two are test, of 7 (5.6 and 1.4) one is.
     [(2, 0), (3, 1), (5, 1), (7, 1), (8, 2), (10, 2), (700, 140)],
 )
 def test_images_of_one_item_each_are_split_to_the_nearest_whole(count: int, tests: int) -> None:
@@ -48,10 +48,10 @@ def test_images_of_several_items_stay_near_the_share(units: list[list[int]], see
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_where_every_image_serves_many_strata_all_are_on_both_sides_and_near_the_share(seed: int) -> None:
+def test_images_of_many_strata_are_split_near_the_share(seed: int) -> None:
     rng = stream("t", seed)
     units: dict[int, list[int]] = {}
-    for stratum in range(80):  # of ten items each, in a hundred images: eight strata an image
+    for stratum in range(80):  # of ten items each, in a hundred images: eight strata per image
         for _ in range(10):
             units.setdefault(int(rng.integers(100)), []).append(stratum)
     side = assign_sides(units, 0.2, stream("t"))
@@ -60,18 +60,18 @@ def test_where_every_image_serves_many_strata_all_are_on_both_sides_and_near_the
     assert tests.total() == pytest.approx(160, abs=10)  # dealt and not moved, some 205 are
 
 
-def test_the_draw_hangs_on_the_seed_alone() -> None:
+def test_the_split_depends_on_the_seed_only() -> None:
     units = {n: [n % 4, n % 3] for n in range(50)}
     assert assign_sides(units, 0.2, stream("t", 1)) == assign_sides(units, 0.2, stream("t", 1))
     assert assign_sides(units, 0.2, stream("t", 1)) != assign_sides(units, 0.2, stream("t", 2))
 
 
-def test_balance_tells_the_shares_of_the_worst_classes() -> None:
+def test_balance_states_the_shares_of_the_worst_classes() -> None:
     card = balance(["a"] * 5 + ["b"] * 4, [*["train"] * 4, "test", *["train"] * 2, *["test"] * 2])  # type: ignore[list-item]
     assert (card.strata, card.train, card.test, card.lowest, card.highest) == (2, 6, 3, 0.2, 0.5)
 
 
-def test_what_must_not_be_divided_is_one_unit_with_all_that_shares_an_image() -> None:
+def test_groups_that_share_an_image_are_one_unit() -> None:
     of_videos = [("a", "first"), ("b", "first"), ("d", "second"), ("e", "second"), ("f", "third"), ("e", "third")]
     unit = bind_units([*of_videos, ("c", ""), ("c", "")])
     assert unit["a"] == unit["b"]

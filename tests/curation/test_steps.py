@@ -1,4 +1,4 @@
-"""Declared steps: the commands that run them, what of a chain is done, and results that do not fit."""
+"""Declared steps: their commands, the finished part of a chain, and results that do not fit."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ MERGES = Stage(suite="s", name="merges", needs=(CAPTIONS,), result=CHOICES, fold
 FINAL = Stage(suite="s", name="", needs=(DATA, CAPTIONS, CHOICES), bounded=True)
 
 
-def test_commands_stand_in_errors_with_placeholders(tmp_path: Path) -> None:
+def test_errors_print_commands_with_placeholders(tmp_path: Path) -> None:
     assert STEP.commands() == (
         "snellen build s/captions --from curated --source data=ROOT --out STEP",
         "snellen run STEP --condition shots=0 --subject A --subject B --out RUN",
@@ -80,7 +80,7 @@ def test_a_chain_is_planned_from_its_end() -> None:
     assert "    (then look at them)" in chain_lines(rows)
 
 
-def test_a_result_must_be_about_the_very_items(tmp_path: Path) -> None:
+def test_a_result_must_be_about_the_same_items(tmp_path: Path) -> None:
     items = STEP.make_items(["red", "blue"])
     result = StepResult("m", write_itemset(tmp_path, items, source="x", recipe={}), decisions={"c0": "keep"})
     STEP.check(items, result)
@@ -89,12 +89,14 @@ def test_a_result_must_be_about_the_very_items(tmp_path: Path) -> None:
         if odd is None:
             STEP.check(others, result)
             continue
-        with pytest.raises(SnellenError, match=f"item '{odd}' is not what the sources and inputs given now lead to"):
+        with pytest.raises(
+            SnellenError, match=f"item '{odd}' differs from the one that the given sources and inputs lead to"
+        ):
             STEP.check(others, result)
 
 
 @pytest.mark.parametrize("name", ["vlm2-bench", "vfm-bench", "ava-bench"])
-def test_every_curated_recipe_plans_its_chain_with_nothing_given(name: str, tmp_path: Path) -> None:
+def test_every_curated_recipe_plans_its_chain_without_inputs(name: str, tmp_path: Path) -> None:
     plan = SUITES.get(name).recipes["curated"].plan(BuildOptions(tmp_path))
     assert plan["items"] == {}
     assert plan["needs"]
@@ -103,7 +105,7 @@ def test_every_curated_recipe_plans_its_chain_with_nothing_given(name: str, tmp_
     assert any(command.startswith("snellen run ") for row in plan["steps"] for command in row["commands"])
 
 
-def test_a_chain_goes_on_where_it_is(few_items: ItemSet, tmp_path: Path) -> None:
+def test_a_chain_resumes_at_the_next_step(few_items: ItemSet, tmp_path: Path) -> None:
     recipe = SUITES.get("vfm-bench").recipes["curated"]
     plan = recipe.plan(BuildOptions(tmp_path, sources={"items": few_items.root}))
     assert [(row["step"], row["state"]) for row in plan["steps"]] == [

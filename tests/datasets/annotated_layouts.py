@@ -1,4 +1,4 @@
-"""A few pixels in the layout of every dataset of annotated images, as path -> bytes; beside each, its origin."""
+"""A few pixels in the layout of every dataset of annotated images, as path -> bytes, each with its origin."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ DIOR_XML = """<annotation><filename>{name}.jpg</filename><size><width>8</width><
 
 
 def dior() -> Files:
-    # DIOR as unpacked: Annotations/Horizontal Bounding Boxes beside Oriented ones; pixels from 1
+    # DIOR as unpacked: Annotations/Horizontal Bounding Boxes next to Oriented ones; pixels from 1
     files = image_files("JPEGImages-trainval/00001.jpg", "JPEGImages-test/11726.jpg")
     for name in ("00001", "11726"):
         files[f"Annotations/Horizontal Bounding Boxes/{name}.xml"] = DIOR_XML.format(name=name).encode()
@@ -209,7 +209,7 @@ def nyu() -> Files:
 
 
 def vqa() -> Files:
-    # visualqa.org/download: questions and annotations apart, ten answers each
+    # visualqa.org/download: questions and annotations in separate files, ten answers each
     files = image_files(*(f"{split}2014/COCO_{split}2014_000000000042.jpg" for split in ("train", "val")))
     for split in ("train", "val"):
         questions = [{"image_id": 42, "question": "How many dogs?", "question_id": 42000}]
@@ -362,7 +362,7 @@ ANNOTATED_LAYOUTS: Mapping[str, Callable[[], Files]] = {
     "CURE-OR": lambda: image_files("01_no_challenge/white/1_1_3_092_01_0.jpg", "2_5_5_007_05_3.jpg"),
     # homepage of DTD
     "DTD": lambda: image_files("dtd/images/banded/banded_0002.jpg", "dtd/images/zigzagged/zigzagged_0001.jpg"),
-    # one archive a texture, and one of all
+    # one archive per texture, and one of all
     "Kylberg": lambda: image_files("blanket1-flat/blanket1-a-p001.png", "withoutRotateAll/canvas1-a-p001.png"),
     # homepage of KTH-TIPS
     "KTH-TIPS": lambda: image_files("KTH_TIPS/aluminium_foil/15-scale_1_im_1_col.png", "KTH_TIPS/cork/16-scale_1.png"),

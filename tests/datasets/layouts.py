@@ -1,4 +1,4 @@
-"""A few pixels in the layout of every dataset of labelled images, as path -> bytes; beside each, its origin."""
+"""A few pixels in the layout of every dataset of labelled images, as path -> bytes, each with its origin."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SIZE = (8, 6)
 
 
 def image(name: str, size: tuple[int, int] = SIZE) -> bytes:
-    """An image in the format that its name tells, different for every name."""
+    """An image in the format of its file name, different for every name."""
     rng = np.random.default_rng(int(hashlib.sha256(name.encode()).hexdigest()[:8], 16))
     buffer = io.BytesIO()
     Image.fromarray(rng.integers(0, 256, (size[1], size[0], 3), dtype=np.uint8)).save(buffer, kind(name))
@@ -65,7 +65,7 @@ def mvtec_ad() -> Files:
 
 
 def mvtec_ad_2() -> Files:
-    # readme of mvtec_ad_2.tar.gz; the same tree stands in the readme of hust-slow/RoBiS
+    # readme of mvtec_ad_2.tar.gz; the same tree is in the readme of hust-slow/RoBiS
     files = Files()
     for name in surface_defects.MVTEC_AD_2.card.objects:
         base = f"mvtec_ad_2/{name}"
@@ -81,7 +81,7 @@ def mvtec_ad_2() -> Files:
 
 
 def mvtec_loco() -> Files:
-    # Bergmann et al. 2022 and readme.txt of the archive: a folder of masks an image, one a defect
+    # Bergmann et al. 2022 and readme.txt of the archive: one folder of masks per image, one mask per defect
     files = Files()
     for name in surface_defects.MVTEC_LOCO.card.objects:
         test, truth = f"{name}/test", f"{name}/ground_truth"
@@ -194,7 +194,7 @@ def products_10k() -> Files:
 
 
 def folders(*names: str) -> Files:
-    """Two images in each folder but the last, which has one."""
+    """Two images in each folder except the last, which has one."""
     return image_files(*(f"{name}/{n}.jpg" for name in names for n in "12"[: 1 if name == names[-1] else 2]))
 
 
@@ -216,7 +216,7 @@ def clothing() -> Files:
     for attribute in goods.CLOTHING_ATTRIBUTES.reader.attributes:  # type: ignore[attr-defined]
         for name in attribute.files:
             rows = [1.0, 2.0, float("nan")] if len(attribute.files) == 1 else [1.0, 1.0, 1.0]
-            if name in (*colours, *patterns):  # 1: one colour, one pattern; 2: two of each; 3: nobody knows
+            if name in (*colours, *patterns):  # 1: one colour, one pattern; 2: two of each; 3: unknown
                 rows = [2.0 if name in ("black", "pattern_solid") else 1.0, 2.0, float("nan")]
             buffer = io.BytesIO()
             scipy.io.savemat(buffer, {"GT": np.array(rows)[:, None]})  # type: ignore[arg-type]  # it takes open files too
@@ -317,7 +317,7 @@ LAYOUTS: Mapping[str, Callable[[], Files]] = {
     "Products-10K": products_10k,
     # No page describes the folders: two classes, as watermark datasets of the same site have them
     "SceneryWatermark": lambda: folders("train/no-watermark", "valid/no-watermark", "train/watermark"),
-    # Rice_Image_Dataset.zip of the authors' page: a folder a variety
+    # Rice_Image_Dataset.zip of the authors' page: one folder per variety
     "RiceImage": lambda: folders(*(f"Rice_Image_Dataset/{name}" for name in goods.RICE_IMAGE.card.labels)),
     "Fabrics": fabrics,
     "ImageExposures": exposures,
@@ -340,11 +340,11 @@ LAYOUTS: Mapping[str, Callable[[], Files]] = {
     "NC4K": lambda: camouflage("NC4K/Imgs", "NC4K/GT", "10"),
     # Kaggle arjunbasandrai: training_set, validation_set
     "25-Indian-Bird": lambda: folders("training_set/House-Crow", "validation_set/Ruddy-Shelduck"),
-    # No page describes the folders of EPLID: a folder a class
+    # No page describes the folders of EPLID: one folder per class
     "EPLID": lambda: folders("cotton", "pepper"),
-    # Giselsson et al. 2017: a folder a species
+    # Giselsson et al. 2017: one folder per species
     "V2-Plant-Seedlings": lambda: folders("Black-grass", "Charlock"),
-    # Users of the dataset describe a folder a class
+    # Users of the dataset describe one folder per class
     "MeatDataset": lambda: folders("train/HORSE", "test/HORSE", "train/PORK"),
     "GMAI-MMBench": gmai,
     "MSD-Brain": brain,

@@ -1,4 +1,4 @@
-"""Tables of two pages from the cards of datasets; `python -m tests.datasets.sources_page` renews them."""
+"""Tables of two pages from the cards of datasets; `python -m tests.datasets.sources_page` rewrites them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ HEADERS: Mapping[Path, tuple[str, ...]] = {
 
 
 def tables() -> Mapping[str, list[str]]:
-    """Lines of every table by the beginning of its header, which stays as the page has it."""
+    """Lines of every table by the beginning of its header; the header stays as on the page."""
     cards = [DATASETS.get(name).card for name in DATASETS]
     return {
         INDUSTRY: [
@@ -39,12 +39,12 @@ def tables() -> Mapping[str, list[str]]:
 
 
 def rewritten(path: Path) -> str:
-    """The page with its tables as the cards have them, and the counts of layouts by evidence."""
+    """The page with its tables and the counts of layouts by evidence, from the cards."""
     page, rows_by_header = path.read_text("utf-8"), tables()
     for header in HEADERS[path]:
         rows = rows_by_header[header]
         start = page.index(f"\n{header}") + 1
-        body = page.index("\n", page.index("\n", start) + 1) + 1  # behind the header and the rule below it
+        body = page.index("\n", page.index("\n", start) + 1) + 1  # after the header and its rule
         end = page.find("\n\n", body - 1)
         page = page[:body] + "\n".join(rows) + ("\n" if end < 0 else page[end:])
     statuses = [DATASETS.get(name).card.verified for name in DATASETS]

@@ -1,4 +1,4 @@
-"""What each reader of annotations makes of its layout, worked out by hand."""
+"""Samples of each reader of annotations, worked out by hand."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_lines_of_carpk(tmp_path: Path) -> None:
     assert ([annotation.box for annotation in second.annotations], second.lost) == ([(1, 1, 3, 4), (4, 0, 8, 2)], 0)
 
 
-def test_crowd_human_shows_what_is_visible(tmp_path: Path) -> None:
+def test_crowd_human_has_visible_boxes(tmp_path: Path) -> None:
     [sample, _] = samples_of("CrowdHuman", tmp_path).values()
     person, mask = sample.annotations
     assert (person.label, person.box) == ("person", (0, 1, 3, 5))
@@ -75,7 +75,7 @@ def test_heads_of_vs_crowd(tmp_path: Path) -> None:
     assert by_id["videos/test_001/000001.jpg"].attributes == {"video": "test_001", "split": "test"}
 
 
-def test_lines_of_no_use_in_vs_crowd_are_told(tmp_path: Path) -> None:
+def test_useless_lines_of_vs_crowd_are_noted(tmp_path: Path) -> None:
     root = write(
         tmp_path, ANNOTATED_LAYOUTS["VSCrowd"]() | image_files("videos/train_001/11.jpg", "videos/train_002/1.jpg")
     )
@@ -87,7 +87,7 @@ def test_lines_of_no_use_in_vs_crowd_are_told(tmp_path: Path) -> None:
         "odd: head twice in a frame; the first counts": (f"{line} 1",),
         "odd: inverted box": ("videos/train_001/000001.jpg: person [7.0, 7.0, 5.0, 5.0]",),
         "odd: frame twice; the first counts": (f"{line} 2",),
-        "unreadable: line that is not seven numbers a head": (f"{line} 3", f"{line} 4"),
+        "unreadable: line without seven numbers per head": (f"{line} 3", f"{line} 4"),
         "unreadable: line without the number of a frame": (f"{line} 5",),
         "missing: image of an annotation": ("videos/train_001/4.jpg",),
         "odd: image without annotation": ("videos/train_001/11.jpg",),
@@ -97,7 +97,7 @@ def test_lines_of_no_use_in_vs_crowd_are_told(tmp_path: Path) -> None:
     assert ([annotation.extra["head"] for annotation in frame.annotations], frame.lost) == (["68"], 2)
 
 
-def test_points_are_the_things_of_fsc(tmp_path: Path) -> None:
+def test_points_are_the_objects_of_fsc(tmp_path: Path) -> None:
     [shells, balloons] = samples_of("FSC-147", tmp_path).values()
     assert [(annotation.label, annotation.extra["point"]) for annotation in shells.annotations] == [
         ("sea shells", (1.5, 2.25)), ("sea shells", (4, 5)), ("sea shells", (7, 1)),
@@ -108,7 +108,7 @@ def test_points_are_the_things_of_fsc(tmp_path: Path) -> None:
 def test_kitti_distances(tmp_path: Path) -> None:
     [first, other] = samples_of("KITTI", tmp_path).values()
     car, walker = first.annotations
-    # Turned by 0 a car's length lies across the axis and its width along it; by a quarter turn its length does.
+    # At angle 0 a car's length is across the axis and its width along it; at a quarter turn its length is along it.
     assert car.label == "Car"
     assert car.extra["nearest_m"] == pytest.approx(20 - 1.6 / 2)
     assert walker.extra["nearest_m"] == pytest.approx(8.41 - 1.2 / 2, abs=1e-6)
@@ -122,7 +122,7 @@ def test_kitti_distances(tmp_path: Path) -> None:
     assert [sample.attributes for sample in (first, other)] == [attributes] * 2
 
 
-def test_nyu_turns_its_arrays_around(tmp_path: Path) -> None:
+def test_nyu_arrays_are_transposed(tmp_path: Path) -> None:
     office, kitchen = samples_of("NYU-Depth-V2", tmp_path).values()
     assert [(annotation.label, annotation.box, annotation.area) for annotation in office.annotations] == [
         ("chair", (1, 2, 4, 6), 12), ("chair", (6, 0, 7, 1), 1),
@@ -139,26 +139,26 @@ def test_nyu_turns_its_arrays_around(tmp_path: Path) -> None:
         assert pixels[4, 1].tolist() == file["images"][0, :, 1, 4].tolist()
 
 
-def test_a_matlab_file_of_another_version_is_told_with_the_way_out(tmp_path: Path) -> None:
+def test_a_matlab_file_of_another_version_is_noted_with_a_remedy(tmp_path: Path) -> None:
     buffer = io.BytesIO()
     scipy.io.savemat(buffer, {"images": np.zeros(3)})  # type: ignore[arg-type]  # it takes open files too
     root = write(tmp_path, {"nyu_depth_v2_labeled.mat": buffer.getvalue()})
     [location] = notes_of("NYU-Depth-V2", root)["unreadable: not the file of the dataset"]
-    assert "a MATLAB file of before 7.3; take the published one" in location
+    assert "a MATLAB file older than 7.3; use the published one" in location
     files = ANNOTATED_LAYOUTS["IIIT5K"]() | {"IIIT5K/traindata.mat": b"MATLAB 7.3 MAT-file".ljust(124) + b"\x00\x02IM"}
     notes = notes_of("IIIT5K", write(tmp_path / "words", files))
-    assert "unreadable: MATLAB 7.3 file, which is not read here; save it again in MATLAB with -v7" in notes
+    assert "unreadable: MATLAB 7.3 file, which is not supported; save it again in MATLAB with -v7" in notes
 
 
-def test_without_h5py_the_way_out_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_h5py_is_noted_with_a_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = write(tmp_path, ANNOTATED_LAYOUTS["NYU-Depth-V2"]())
     monkeypatch.setitem(sys.modules, "h5py", None)
     with pytest.raises(SnellenError, match=r"pip install .*\[sources\]'"):
         list(DATASETS.get("NYU-Depth-V2").samples(root))
-    assert "[sources]'" in notes_of("NYU-Depth-V2", root)["missing: what the reader needs"][0]
+    assert "[sources]'" in notes_of("NYU-Depth-V2", root)["missing: requirement of the reader"][0]
 
 
-def test_questions_with_what_people_answered(tmp_path: Path) -> None:
+def test_questions_with_answers_of_people(tmp_path: Path) -> None:
     sample, _ = samples_of("VQAv2", tmp_path / "vqa").values()
     assert [(question.question, question.answers) for question in sample.questions] == [("How many dogs?", ("2", "3"))]
     assert sample.questions[0].extra == {"answer_type": "number", "question_type": "how many"}
@@ -170,7 +170,7 @@ def test_questions_with_what_people_answered(tmp_path: Path) -> None:
     assert [question.answers for question in bird.questions] == [("front right",), ("yes",)]
 
 
-def test_a_thing_of_imagenet_is_one_thing_whichever_of_its_names_a_question_has(tmp_path: Path) -> None:
+def test_an_imagenet_object_is_one_under_all_its_names(tmp_path: Path) -> None:
     # additional_data/benchmark_imagenet.json of the authors' repository: no domain, two forms of category_name
     name = "imagenet_after/n01641577_22311.JPEG"
     questions = [
@@ -197,14 +197,14 @@ def test_boxes_of_faces_may_be_missing_or_broken(tmp_path: Path) -> None:
     assert [face.box for face in faces] == [None, None]
     notes = notes_of("RAF-DB", root)
     assert notes["missing: box of an image"] == ("basic/Annotation/boundingbox/test_0001_boundingbox.txt",)
-    assert "unreadable: box that is no four numbers" in notes
+    assert "unreadable: box without four numbers" in notes
     (boxes / "train_00001_boundingbox.txt").unlink()
     boxes.rmdir()
-    assert notes_of("RAF-DB", root) == {"odd: no folder of the boxes": ("basic/Annotation/boundingbox",)}
+    assert notes_of("RAF-DB", root) == {"odd: folder of boxes is missing": ("basic/Annotation/boundingbox",)}
 
 
 def test_boxes_of_inaturalist_2017(tmp_path: Path) -> None:
-    # 2017/README.md of visipedia/inat_comp: [x, y, width, height], `area` half of the box, which is nobody's area here
+    # 2017/README.md of visipedia/inat_comp: [x, y, width, height]; `area` is half of the box, and is not used here
     raven = next(iter(samples_of("iNaturalist-2017", tmp_path).values())).annotations[0]
     assert (raven.label, raven.box, raven.area) == ("Corvus corax", (1, 1, 5, 4), 12)
     assert raven.extra == {"supercategory": "Aves"}
@@ -234,16 +234,16 @@ def test_names_of_cure_or(tmp_path: Path) -> None:
     assert dirty.annotations[0].extra == {"orientation": "top"}
     assert plain_.attributes == {"background": "white", "device": "iPhone 6s", "challenge": 1, "level": 0}
     (tmp_path / "9_1_1_001_01_0.jpg").write_bytes(b"x")
-    assert notes_of("CURE-OR", tmp_path) == {"odd: image whose name is of another form": ("9_1_1_001_01_0.jpg",)}
+    assert notes_of("CURE-OR", tmp_path) == {"odd: image name of another form": ("9_1_1_001_01_0.jpg",)}
 
 
-def test_a_texture_is_told_by_the_name_of_its_patch(tmp_path: Path) -> None:
+def test_a_texture_is_named_by_its_patch(tmp_path: Path) -> None:
     assert [sample.label for sample in samples_of("Kylberg", tmp_path).values()] == ["blanket1", "canvas1"]
     write(tmp_path, image_files("all/rug1-a-p001-r30.png", "all/rug1-a.png", "all/rug1.png"))
     assert notes_of("Kylberg", tmp_path) == {
-        "left out: turned patch": ("all/rug1-a-p001-r30.png",),
+        "left out: rotated patch": ("all/rug1-a-p001-r30.png",),
         "left out: uncut photograph": ("all/rug1-a.png",),
-        "odd: image whose name is of another form": ("all/rug1.png",),
+        "odd: image name of another form": ("all/rug1.png",),
     }
 
 
@@ -294,16 +294,16 @@ def test_the_middle_of_a_moment(tmp_path: Path) -> None:
     )
 
 
-def test_lines_of_no_use_are_told(tmp_path: Path) -> None:
+def test_useless_lines_are_noted(tmp_path: Path) -> None:
     root = write(tmp_path, ANNOTATED_LAYOUTS["ExpW"]()) / "data"
     lines = ["b.jpg 0 0 0 3 3 60 3", "b.jpg 0 0 0 3 3 60 3", "b.jpg 1 0 0 x 3 60 3", "b.jpg 1 0 0 3 3 60 9", "b.jpg 1",
              "../b.jpg 1 0 0 3 3 60 1"]  # fmt: skip
     (root / "label/label.lst").write_text("\n".join(lines))
     assert notes_of("ExpW", root) == {
         "odd: line of a list twice; the first counts": ("label/label.lst line 2",),
-        "unreadable: box that is no four numbers": ("label/label.lst line 3",),
+        "unreadable: box without four numbers": ("label/label.lst line 3",),
         "unreadable: class without a name": ("label/label.lst line 4",),
-        "unreadable: line of too few columns": ("label/label.lst line 5",),
+        "unreadable: line with too few columns": ("label/label.lst line 5",),
         "odd: image outside the folder": ("label/label.lst line 6",),
     }
     [sample] = DATASETS.get("ExpW").samples(root)

@@ -1,4 +1,4 @@
-"""COCO's JSON and the stream below it, worked out by hand."""
+"""COCO's JSON and the streaming parser, worked out by hand."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def objects(root: Path, *annotations: dict[str, Any], images: tuple[dict[str, An
 
 def notes_of(root: Path) -> dict[str, tuple[str, ...]]:
     notes = DATASETS.get("Objects365").check(root).notes
-    return {f"{note.kind}: {note.message}": note.locations for note in notes if "not there" not in note.message}
+    return {f"{note.kind}: {note.message}": note.locations for note in notes if "are missing" not in note.message}
 
 
 def test_lvis_by_hand(tmp_path: Path) -> None:
@@ -76,13 +76,13 @@ def test_inaturalist_has_names_and_no_boxes(tmp_path: Path) -> None:
         ([3.0, 3.0, 0.0, 2.0], "odd: box without area"),
         ([8.0, 1.0, 3.0, 2.0], "odd: box outside its image"),
         ([-5.0, 1.0, 3.0, 2.0], "odd: box outside its image"),
-        ([float("nan"), 1.0, 3.0, 2.0], "odd: box that is no four numbers"),
-        ([1.0, 1.0, float("inf"), 2.0], "odd: box that is no four numbers"),
+        ([float("nan"), 1.0, 3.0, 2.0], "odd: box without four numbers"),
+        ([1.0, 1.0, float("inf"), 2.0], "odd: box without four numbers"),
         ([1.0, 1.0, 2.0], "unreadable: element of annotations in another form"),
         ("box", "unreadable: element of annotations in another form"),
     ],
 )
-def test_boxes_of_no_use_are_told_and_counted_as_lost(box: Any, message: str, tmp_path: Path) -> None:
+def test_useless_boxes_are_noted_and_counted_as_lost(box: Any, message: str, tmp_path: Path) -> None:
     root = objects(tmp_path, ANNOTATION, {**ANNOTATION, "id": 2, "bbox": box})
     assert list(notes_of(root)) == [message]
     [sample] = DATASETS.get("Objects365").samples(root)
@@ -90,15 +90,15 @@ def test_boxes_of_no_use_are_told_and_counted_as_lost(box: Any, message: str, tm
     assert sample.lost == 1
 
 
-def test_a_box_beyond_the_edge_is_cut_and_told_from_one_pixel_on(tmp_path: Path) -> None:
+def test_a_box_beyond_the_edge_is_clipped_and_noted_from_one_pixel_on(tmp_path: Path) -> None:
     root = objects(tmp_path / "far", {**ANNOTATION, "bbox": [5.0, 1.0, 5.0, 2.0]})
-    assert list(notes_of(root)) == ["odd: box reaches beyond its image, and is cut at the edge"]
+    assert list(notes_of(root)) == ["odd: box exceeds its image and is clipped"]
     [sample] = DATASETS.get("Objects365").samples(root)
     assert ([annotation.box for annotation in sample.annotations], sample.lost) == ([(5.0, 1.0, 8.0, 3.0)], 0)
     assert notes_of(objects(tmp_path / "near", {**ANNOTATION, "bbox": [5.0, 1.0, 4.0, 2.0]})) == {}
 
 
-def test_ids_that_lead_nowhere_or_stand_twice(tmp_path: Path) -> None:
+def test_dangling_and_duplicate_ids(tmp_path: Path) -> None:
     root = objects(
         tmp_path,
         ANNOTATION,
@@ -108,19 +108,19 @@ def test_ids_that_lead_nowhere_or_stand_twice(tmp_path: Path) -> None:
         images=(IMAGE, {**IMAGE, "file_name": "patch0/b.jpg"}, {**IMAGE, "id": 7, "file_name": "patch0/../../c.jpg"}),
     )
     assert notes_of(root) == {
-        "odd: two images of one id; the first counts": ("zhiyuan_objv2_train.json: 5",),
-        "odd: two annotations of one id; the first counts": ("zhiyuan_objv2_train.json: annotation 1",),
+        "odd: two images with one id; the first counts": ("zhiyuan_objv2_train.json: 5",),
+        "odd: two annotations with one id; the first counts": ("zhiyuan_objv2_train.json: annotation 1",),
         "odd: annotation of an image that is not listed": ("zhiyuan_objv2_train.json: annotation 3",),
         "odd: annotation of a class that is not listed": ("zhiyuan_objv2_train.json: annotation 2",),
         "odd: image outside the folder": ("patch0/../../c.jpg",),
     }
     [sample] = DATASETS.get("Objects365").samples(root)
-    # Lost: a thing of a used id, one of no class, and whatever the second image of the id shows.
+    # Lost: an object of a used id, one of no class, and the objects of the second image of the id.
     assert ([annotation.box for annotation in sample.annotations], sample.lost) == ([(1.0, 1.0, 3.0, 3.0)], 3)
 
 
 @pytest.mark.parametrize("cut", [10, 60, 160])  # inside of categories and of annotations
-def test_a_cut_file_gives_no_scenes_with_half_of_their_things(cut: int, tmp_path: Path) -> None:
+def test_a_cut_file_gives_no_scenes_with_missing_objects(cut: int, tmp_path: Path) -> None:
     root = objects(tmp_path, ANNOTATION, {**ANNOTATION, "id": 2})
     path = root / "zhiyuan_objv2_train.json"
     path.write_bytes(path.read_bytes()[:-cut])
@@ -128,7 +128,7 @@ def test_a_cut_file_gives_no_scenes_with_half_of_their_things(cut: int, tmp_path
     assert list(DATASETS.get("Objects365").samples(root)) == []
 
 
-def test_a_file_without_categories_is_told(tmp_path: Path) -> None:
+def test_a_file_without_categories_is_noted(tmp_path: Path) -> None:
     root = objects(tmp_path, ANNOTATION)
     (root / "zhiyuan_objv2_train.json").write_bytes(plain({"images": [IMAGE], "annotations": [ANNOTATION]}))
     assert "missing: no categories" in notes_of(root)
@@ -136,9 +136,9 @@ def test_a_file_without_categories_is_told(tmp_path: Path) -> None:
     assert (sample.annotations, sample.lost) == ((), 1)
 
 
-def test_an_image_of_another_size_is_told(tmp_path: Path) -> None:
+def test_an_image_of_another_size_is_noted(tmp_path: Path) -> None:
     root = objects(tmp_path, ANNOTATION, images=({**IMAGE, "width": 9},))
-    assert list(notes_of(root)) == ["odd: image is not of the size the annotations tell"]
+    assert list(notes_of(root)) == ["odd: image size differs from the annotations"]
 
 
 json_values = st.recursive(
@@ -165,7 +165,7 @@ def gathered(path: Path, inside: frozenset[str]) -> Any:
     st.dictionaries(st.text(), json_values, min_size=1),
     st.integers(1, 9), st.booleans(),
 )  # fmt: skip
-def test_streaming_gives_what_loading_gives(
+def test_streaming_gives_the_same_as_loading(
     tmp_path_factory: pytest.TempPathFactory, lists: dict[str, Any], inner: dict[str, Any], chunk: int, ascii: bool
 ) -> None:
     path = tmp_path_factory.mktemp("json") / "a.json"
@@ -179,20 +179,20 @@ def test_streaming_gives_what_loading_gives(
 @pytest.mark.parametrize(
     "text", ["", "{", "[1, 2", '{"a": [1 2]}', '{"a" 1}', "{1: 2}", '{"a": 1} 2', "nothing", '{"a": [1,]}', "[1]]"]
 )
-def test_what_is_no_json_is_a_value_error(text: str, tmp_path: Path) -> None:
+def test_malformed_json_is_a_value_error(text: str, tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text(text)
     with pytest.raises(ValueError, match=r"."):
         list(stream_json(tmp_path / "a.json", frozenset("a")))
 
 
 @pytest.mark.parametrize("chunk", range(1, 8))
-def test_numbers_cut_by_a_chunk_stay_whole(chunk: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_numbers_split_between_chunks_are_read(chunk: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a.json").write_text("[123456, 7.25, 2.5e+3]")
     monkeypatch.setattr(json_stream, "CHUNK", chunk)
     assert [value for _, _, value in stream_json(tmp_path / "a.json", frozenset())] == [123456, 7.25, 2500.0]
 
 
-def test_memory_does_not_grow_with_outlines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_does_not_grow_with_polygons(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(json_stream, "CHUNK", json_stream.CHUNK // 4)
     outline = [[float(n) for n in range(200)]]
     with (tmp_path / "a.json").open("w") as file:

@@ -1,4 +1,4 @@
-"""`snellen sources` as a person types it."""
+"""`snellen sources` as typed by a user."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Command = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture
 def sources(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    """Give a command; get its exit code, output and messages."""
+    """Run a command; return its exit code, output and messages."""
 
     def give(*words: object) -> tuple[int, str, str]:
         monkeypatch.setattr("sys.argv", ["snellen", "sources", *map(str, words)])
@@ -30,7 +30,7 @@ def sources(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
     return give
 
 
-def test_list_says_what_a_layout_is_known_from(sources: Command) -> None:
+def test_list_prints_the_evidence_for_a_layout(sources: Command) -> None:
     code, out, _ = sources("list", "--json")
     cards = json.loads(out)
     assert (code, list(cards)) == (0, list(DATASETS))
@@ -40,15 +40,15 @@ def test_list_says_what_a_layout_is_known_from(sources: Command) -> None:
     assert code == 0
     assert out.count(", layout: ") == len(list(DATASETS))
     assert "    listing: https://github.com/amazon-science/spot-diff/blob/" in out
-    assert f"    not borne out: {cards['ISP-AD']['caveat']}\n" in out
+    assert f"    not confirmed: {cards['ISP-AD']['caveat']}\n" in out
 
 
-def test_check_tells_what_is_there_and_where_the_rest_belongs(sources: Command, tmp_path: Path) -> None:
+def test_check_reports_present_files_and_the_places_of_missing_ones(sources: Command, tmp_path: Path) -> None:
     write(tmp_path / "NC4K", layouts.LAYOUTS["NC4K"]())
     code, out, _ = sources("check", "--root", tmp_path)
-    assert code == 0, "nobody asked for the others"
+    assert code == 0, "the others were not requested"
     assert "NC4K: whole; 1 records" in out
-    assert f"VisA: not there. From https://github.com/amazon-science/spot-diff put into {tmp_path / 'VisA'}" in out
+    assert f"VisA: missing. From https://github.com/amazon-science/spot-diff put into {tmp_path / 'VisA'}" in out
     assert sources("check", "--root", tmp_path, "NC4K")[0] == 0
     code, out, _ = sources("check", "--root", tmp_path, "NC4K", "VisA", "--json")
     inventories = json.loads(out)
@@ -57,7 +57,7 @@ def test_check_tells_what_is_there_and_where_the_rest_belongs(sources: Command, 
     assert inventories["NC4K"]["labels"] == {"scene": {"camouflaged": 1}}
 
 
-def test_check_tells_of_scenes_too(sources: Command, tmp_path: Path) -> None:
+def test_check_reports_scenes_too(sources: Command, tmp_path: Path) -> None:
     write(tmp_path / "CARPK", annotated_layouts.carpk())
     code, out, _ = sources("check", "--root", tmp_path, "CARPK")
     assert code == 0
@@ -67,7 +67,7 @@ def test_check_tells_of_scenes_too(sources: Command, tmp_path: Path) -> None:
     assert (code, json.loads(out)["DIOR"]["state"]) == (2, "absent")
 
 
-def test_check_names_what_is_broken(sources: Command, tmp_path: Path) -> None:
+def test_check_names_broken_files(sources: Command, tmp_path: Path) -> None:
     root = write(tmp_path / "NC4K", layouts.LAYOUTS["NC4K"]())
     (root / "NC4K" / "Imgs" / "10.jpg").write_bytes(b"broken")
     code, out, _ = sources("check", "--root", tmp_path, "NC4K")
@@ -76,7 +76,7 @@ def test_check_names_what_is_broken(sources: Command, tmp_path: Path) -> None:
     assert "unreadable: not a readable image (1): NC4K/Imgs/10.jpg" in out
 
 
-def test_sources_yaml_says_where_else_a_dataset_lies(sources: Command, tmp_path: Path) -> None:
+def test_sources_yaml_names_another_folder_of_a_dataset(sources: Command, tmp_path: Path) -> None:
     root, other = tmp_path / "root", write(tmp_path / "elsewhere", layouts.LAYOUTS["NC4K"]())
     root.mkdir()
     (root / "sources.yaml").write_text("NC4K: ../elsewhere\n")
@@ -93,7 +93,7 @@ def test_sources_yaml_says_where_else_a_dataset_lies(sources: Command, tmp_path:
     ("words", "message"),
     [(["--root", "nowhere"], "nowhere: no such folder"), (["--root", ".", "Visa"], "did you mean 'VisA'?")],
 )
-def test_wrong_words_are_one_clear_line(sources: Command, words: list[str], message: str) -> None:
+def test_wrong_words_are_refused_in_one_line(sources: Command, words: list[str], message: str) -> None:
     code, _, error = sources("check", *words)
     assert code == 2
     assert error.startswith("snellen: ")

@@ -1,4 +1,4 @@
-"""What every declared dataset promises, on a few pixels in its own layout."""
+"""The contract of every declared dataset, on a few pixels in its own layout."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.datasets.layouts import LAYOUTS, write
 
 NAMES, LABELLED, ANNOTATED = list(DATASETS), list(LAYOUTS), list(ANNOTATED_LAYOUTS)
 WITHOUT_LISTS = ("AID", "CURE-OR", "DTD", "KTH-TIPS", "KTH-TIPS2-b", "Kylberg")
-"""Folders of images: of one that is gone nobody can know that it was there."""
+"""Folders of images without lists: a missing image cannot be noticed."""
 
 
 @pytest.fixture
@@ -117,7 +117,7 @@ def test_labelled_images(name: str, dataset: Dataset, root: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ANNOTATED)
-def test_annotations_lie_inside(name: str, dataset: Dataset, root: Path) -> None:
+def test_annotations_are_inside_the_image(name: str, dataset: Dataset, root: Path) -> None:
     for sample in dataset.samples(root):
         size = sample.size
         if not isinstance(sample.image, VideoFrame):
@@ -136,7 +136,7 @@ def test_annotations_lie_inside(name: str, dataset: Dataset, root: Path) -> None
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_whole_folder_is_whole(name: str, dataset: Dataset, root: Path) -> None:
+def test_a_complete_folder_has_no_notes(name: str, dataset: Dataset, root: Path) -> None:
     inventory = dataset.check(root)
     assert inventory.state == "whole", inventory.notes
     samples = list(dataset.samples(root))
@@ -149,7 +149,7 @@ def test_a_whole_folder_is_whole(name: str, dataset: Dataset, root: Path) -> Non
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_order_does_not_hang_on_how_the_files_came(name: str, dataset: Dataset, root: Path, tmp_path: Path) -> None:
+def test_order_does_not_depend_on_the_file_system(name: str, dataset: Dataset, root: Path, tmp_path: Path) -> None:
     other = write_dataset(tmp_path / "other", name, backwards=True)
     assert [sample.record_id for sample in dataset.samples(root)] == [
         sample.record_id for sample in dataset.samples(other)
@@ -161,9 +161,9 @@ def test_a_removed_labelled_image_is_noted(name: str, dataset: Dataset, root: Pa
     before = dataset.check(root)
     samples = list(dataset.samples(root))
     labels = [(sample.object, sample.label) for sample in samples]
-    # The last image that is alone in its class: of folders without lists nobody can know that there was another one.
+    # The last image that is alone in its class: in folders without lists no other missing image can be noticed.
     alone = [sample for sample in samples if labels.count((sample.object, sample.label)) == 1] or samples
-    # That a sequence's last image is gone nobody sees.
+    # A missing last image of a sequence cannot be noticed.
     alone[0 if name == "ImageExposures" else -1].image.path.unlink()
     after = dataset.check(root)
     assert [note for note in set(after.notes) - set(before.notes) if note.kind in ("missing", "odd")]
@@ -204,7 +204,7 @@ def test_a_cut_image_is_noted(name: str, dataset: Dataset, root: Path) -> None:
 
 @pytest.mark.parametrize("name", ANNOTATED)
 def test_broken_annotations_are_noted(name: str, dataset: Dataset, root: Path) -> None:
-    """Every file beside the images, emptied, filled with rubbish and cut: never an exception."""
+    """Every file except images, emptied, filled with garbage and cut: never an exception."""
     intact = dataset.check(root)
     images = {sample.image.path for sample in dataset.samples(root)}
     for path in sorted(path for path in root.rglob("*") if path.is_file() and path not in images):
@@ -224,7 +224,7 @@ def test_broken_annotations_are_noted(name: str, dataset: Dataset, root: Path) -
 @pytest.mark.parametrize("name", NAMES)
 def test_a_missing_folder_is_noted(name: str, dataset: Dataset, tmp_path: Path) -> None:
     assert dataset.check(tmp_path / "nowhere").state == "absent"
-    with pytest.raises(SnellenError, match="is no folder"):
+    with pytest.raises(SnellenError, match="is not a folder"):
         list(dataset.samples(tmp_path / "nowhere"))
     (tmp_path / "empty").mkdir()
     inventory = dataset.check(tmp_path / "empty")
@@ -241,6 +241,6 @@ def test_folders_of_a_root(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", sources_page.HEADERS, ids=lambda path: path.stem)
-def test_the_pages_say_what_the_cards_say(path: Path) -> None:
+def test_the_pages_match_the_cards(path: Path) -> None:
     page = path.read_text("utf-8")
     assert page == sources_page.rewritten(path), "python -m tests.datasets.sources_page writes the tables anew"

@@ -1,4 +1,4 @@
-"""What a card may claim of its evidence."""
+"""Claims of a card about its evidence."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ OTHER = loader(github("another/code", "read.py"), "Reads them as well.")
     ("verified", "evidence", "caveat", "fault"),
     [
         ("listing", (PAGE,), "", ""),
-        ("listing", (CODE, OTHER), "", "none is named"),  # loaders are no listing, however many
+        ("listing", (CODE, OTHER), "", "but none is given"),  # loaders do not count as a listing, however many
         ("loaders", (CODE, OTHER), "", ""),
-        ("loaders", (CODE, FORK), "", "of 1 publishers"),  # two files of one repository are one witness
-        ("loaders", (PAGE, CODE), "", "of 1 publishers"),  # the publisher is no loader
+        ("loaders", (CODE, FORK), "", "from 1 publishers"),  # two files of one repository are one source
+        ("loaders", (PAGE, CODE), "", "from 1 publishers"),  # the publisher does not count as a loader
         ("assumed", (), "no page", ""),
         ("assumed", (CODE,), "", "no reason"),
     ],
@@ -28,8 +28,8 @@ OTHER = loader(github("another/code", "read.py"), "Reads them as well.")
 def test_a_claim_needs_its_evidence(
     verified: Verification, evidence: tuple[Evidence, ...], caveat: str, fault: str
 ) -> None:
-    found = verification_fault(verified, evidence, caveat)
-    assert fault in found if fault else not found
+    message = verification_fault(verified, evidence, caveat)
+    assert fault in message if fault else not message
 
 
 @pytest.mark.parametrize(
@@ -44,10 +44,10 @@ def test_publisher(url: str, publisher: str) -> None:
     assert Evidence("loader", url, "").publisher == publisher
 
 
-def test_an_item_set_names_its_sources_by_how_they_are_known() -> None:
+def test_an_item_set_names_its_sources_by_their_evidence() -> None:
     assert layout_notes(["VisA", "ISP-AD", "somebody's own", "MVTec-AD", "ITD"]) == [
         "layout by its publisher's listing: VisA, ITD",
-        "layout as two public loaders or more read it: MVTec-AD",
+        "layout as read by two or more public loaders: MVTec-AD",
         "layout assumed: ISP-AD",
     ]
     assert layout_notes([]) == []

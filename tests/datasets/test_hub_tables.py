@@ -1,4 +1,4 @@
-"""Shards of the Hugging Face libraries: what is read of them, how often, and what is refused."""
+"""Shards of the Hugging Face libraries: contents, number of reads, and refusals."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_shards_of_an_older_save_are_left_out(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".arrow"])
-def test_rows_in_order_cost_one_pass_and_any_order_gives_the_same(
+def test_rows_in_order_cost_one_pass_and_order_does_not_matter(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
 ) -> None:
     shard = open_shard(labelled_shard(tmp_path / f"a{suffix}", 12, "a"))
@@ -62,20 +62,20 @@ def test_rows_in_order_cost_one_pass_and_any_order_gives_the_same(
     reader = ShardReader()
     for row in (0, 0, 3, 4, 9, 11):
         assert reader.read(shard, "image", row)["bytes"] == cell("a", row)["bytes"]
-    # Four rows a group: a group of a Parquet file is opened once; an Arrow file, which is mapped, once in all.
+    # Four rows per group: a group of a Parquet file is opened once; an Arrow file, which is mapped, once in total.
     assert passes == ([0, 1, 2] if suffix == ".parquet" else [0])
     assert reader.read(shard, "image", 5)["bytes"] == cell("a", 5)["bytes"]
     with pytest.raises(SnellenError, match="has no row 12"):
         reader.read(shard, "image", 12)
 
 
-def test_classes_may_be_text_and_ids_only_where_things_are_meant(tmp_path: Path) -> None:
+def test_text_columns_are_classes_and_integer_columns_on_request(tmp_path: Path) -> None:
     images = {"img": [cell("a", k) for k in range(3)]}
     text = write_shard(tmp_path / "t.parquet", {**images, "Category": ["x", None, "y"]}, {"img": IMAGE})
     assert [record.label for record in samples(text)] == ["x", "y"]
     assert sum(isinstance(record, Note) for record in read_own_images(text)) == 1
     ids = write_shard(tmp_path / "i.parquet", {**images, "label": [7, 7, 8]}, {"img": IMAGE})
-    with pytest.raises(SnellenError, match="'label' holds int64 without names of classes; cast it to ClassLabel"):
+    with pytest.raises(SnellenError, match="'label' is int64 without names of classes; cast it to ClassLabel"):
         samples(ids)
     assert [record.label for record in samples(ids, ids=True)] == ["7", "7", "8"]
     named = {"img": IMAGE, "breed": class_label("x", "y")}
@@ -90,24 +90,24 @@ def boxed(path: Path, objects: list[Any], category: dict[str, Any]) -> list[RawS
     return list(read_hub_boxes(path, [path]))
 
 
-def test_boxes_are_those_of_coco_in_either_form(tmp_path: Path) -> None:
+def test_boxes_are_coco_s_in_either_layout(tmp_path: Path) -> None:
     names = {"feature": class_label("cat", "dog"), "_type": "List"}
     columns = {"bbox": [[1.0, 2.0, 3.0, 4.0], [5.0, 5.0, 9.0, 0.0]], "category": [1, 0], "depth": [2.5, None]}
     (sample, note) = sorted(boxed(tmp_path / "c.parquet", [columns], names), key=lambda raw: isinstance(raw, Note))
     assert isinstance(sample, RawSample)
     assert isinstance(note, Note)
-    assert [(thing.label, thing.box) for thing in sample.annotations] == [("dog", (1, 2, 4, 6))]
+    assert [(annotation.label, annotation.box) for annotation in sample.annotations] == [("dog", (1, 2, 4, 6))]
     assert (sample.annotations[0].extra["depth"], sample.lost, sample.size) == ("2.5", 1, (24, 20))
     assert note.message == "box without area"
     rows = [[{"bbox": [1.0, 2.0, 3.0, 4.0], "category": "cat"}], []]
     first, second = boxed(tmp_path / "r.parquet", rows, {"dtype": "string", "_type": "Value"})
     assert isinstance(first, RawSample)
     assert isinstance(second, RawSample)
-    assert [(thing.label, thing.box) for thing in first.annotations] == [("cat", (1, 2, 4, 6))]
+    assert [(annotation.label, annotation.box) for annotation in first.annotations] == [("cat", (1, 2, 4, 6))]
     assert second.annotations == ()
 
 
-def test_objects_that_are_none_are_counted_as_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_objects_are_counted_as_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hub_boxes, "MAX_OBJECTS", 2)
     cat = {"bbox": [1.0, 2.0, 3.0, 4.0], "category": "cat"}
     rows = [[cat, None], None, [cat, cat, cat]]
@@ -118,7 +118,7 @@ def test_objects_that_are_none_are_counted_as_lost(tmp_path: Path, monkeypatch: 
 
 
 @pytest.mark.slow
-def test_what_the_library_writes_is_read(tmp_path: Path) -> None:
+def test_files_of_the_library_are_read(tmp_path: Path) -> None:
     datasets = pytest.importorskip("datasets")
     features = datasets.Features({"image": datasets.Image(), "label": datasets.ClassLabel(names=["a", "b"])})
     rows = {"image": [cell("a", k) for k in range(6)], "label": [0, 1] * 3}

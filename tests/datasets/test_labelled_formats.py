@@ -1,4 +1,4 @@
-"""What each reader of labelled images makes of its layout, worked out by hand."""
+"""Samples of each reader of labelled images, worked out by hand."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_mvtec_masks_belong_to_their_images(tmp_path: Path) -> None:
         ("NEU-DET", "NEU-DET/IMAGES/crazing_1.jpg", (1, 0, 8, 6)),  # VOC counts from 1, the last pixel included
     ],
 )
-def test_what_is_marked(name: str, id: str, box: tuple[float, ...], tmp_path: Path) -> None:
+def test_boxes_of_marked_images(name: str, id: str, box: tuple[float, ...], tmp_path: Path) -> None:
     assert samples_of(name, tmp_path)[id].annotations[0].find_box() == box
 
 
@@ -82,7 +82,7 @@ def test_labels_and_objects(tmp_path: Path) -> None:
     }
     assert by_dataset["Fabrics"]["Fabrics/Cotton/2/im_2.png"].label == "Cotton"
     assert {sample.label for sample in by_dataset["AITEX"].values()} == {"defect", "no defect"}
-    assert {sample.label for sample in by_dataset["MVTec-AD-2"].values()} == {"good", "bad"}, "masks are no class"
+    assert {sample.label for sample in by_dataset["MVTec-AD-2"].values()} == {"good", "bad"}, "masks are not a class"
     assert by_dataset["25-Indian-Bird"]["validation_set/Ruddy-Shelduck/1.jpg"].label == "Ruddy-Shelduck"
 
 
@@ -98,11 +98,11 @@ def test_odd_masks(tmp_path: Path) -> None:
     assert notes["unreadable", "not a readable mask"][0].endswith("tile/ground_truth/hole/000_mask.png")
 
 
-def test_good_images_are_not_marked_though_a_black_mask_lies_there(tmp_path: Path) -> None:
+def test_good_images_are_not_marked_despite_a_black_mask(tmp_path: Path) -> None:
     assert samples_of("MVTec-3D", tmp_path)["rope/test/good/rgb/000.png"].annotations[0].mask is None
 
 
-def test_an_image_whose_pixels_are_damaged_is_told(tmp_path: Path) -> None:
+def test_an_image_with_damaged_pixels_is_noted(tmp_path: Path) -> None:
     root = write(tmp_path, layouts.itd())
     path = root / "type1cam1" / "train" / "good" / "img1.png"
     raw = path.read_bytes()
@@ -119,7 +119,7 @@ def test_defects_of_two_kinds_in_one_image_have_no_class(tmp_path: Path) -> None
     assert "NEU-DET/IMAGES/patches_1.jpg" not in by_id
 
 
-def test_an_object_that_every_copy_holds_is_missed(tmp_path: Path) -> None:
+def test_a_missing_object_is_noted(tmp_path: Path) -> None:
     files = {name: raw for name, raw in layouts.btad().items() if "/02/" not in name}
     assert notes_of("BTAD", write(tmp_path, files))["missing", "no image of this object"] == ("02",)
 
@@ -132,30 +132,30 @@ def test_images_outside_classes_and_empty_classes(tmp_path: Path) -> None:
     assert {note.location for note in notes} == {"train/1.jpg", "train/elm"}
 
 
-def test_images_that_a_copy_holds_twice_are_read_once(tmp_path: Path) -> None:
+def test_duplicate_images_are_read_once(tmp_path: Path) -> None:
     once = samples_of("V2-Plant-Seedlings", tmp_path)
     write(tmp_path, {f"nonsegmentedv2/{name}": raw for name, raw in LAYOUTS["V2-Plant-Seedlings"]().items()})
     twice = {sample.record_id: sample for sample in DATASETS.get("V2-Plant-Seedlings").samples(tmp_path)}
     assert set(twice) == {f"nonsegmentedv2/{id}" for id in once}
     assert {sample.label for sample in twice.values()} == {"Black-grass", "Charlock"}
     assert notes_of("V2-Plant-Seedlings", tmp_path) == {
-        ("left out", "a second time beside nonsegmentedv2"): ("Black-grass", "Charlock")
+        ("left out", "duplicate of nonsegmentedv2"): ("Black-grass", "Charlock")
     }
 
 
-def test_lists_offer_as_many_classes_as_the_paper_asks(tmp_path: Path) -> None:
+def test_lists_offer_as_many_classes_as_the_paper(tmp_path: Path) -> None:
     by_id = samples_of("Product1M", tmp_path / "1m")
     assert (
         len({sample.label for sample in by_id.values()}) == 50
     )  # Table 7: 47 classes, of one task at most 47 candidates
     assert {sample.object for sample in by_id.values()} == {"cosmetics"}
     assert by_id["images/7.jpg"].label == "牌子 product 7"
-    assert "images/50.jpg" not in by_id, "two products, no one class"
+    assert "images/50.jpg" not in by_id, "two products, not one class"
     products = samples_of("Products-10K", tmp_path / "10k")
     assert len({sample.label for sample in products.values() if sample.object == "product group 0"}) == 48
 
 
-def test_what_a_list_says_wrongly(tmp_path: Path) -> None:
+def test_faults_of_a_list_are_noted(tmp_path: Path) -> None:
     reader = ProductList("thing", (("list.csv", "images"),), name="name", label="class")
     lines = "name,class\na.jpg,x\na.jpg,x\n../secret.jpg,x\n/etc/x.jpg,x\ngone.jpg,x\nshort\nb.jpg,\n"
     write(tmp_path, {"list.csv": lines.encode(), "images/a.jpg": image("a.jpg"), "secret.jpg": b""})
@@ -173,26 +173,26 @@ def test_what_a_list_says_wrongly(tmp_path: Path) -> None:
     assert [note.kind for note in scan(reader, tmp_path)[1]] == ["unreadable"]
 
 
-def test_attributes_are_read_where_they_are_of_one_mind(tmp_path: Path) -> None:
+def test_attributes_are_read_if_annotators_agree(tmp_path: Path) -> None:
     by_id = {id: sample.label for id, sample in samples_of("ClothingAttributesDataset", tmp_path).items()}
     assert by_id["images/000001.jpg#color"] == "black"
     assert "images/000002.jpg#color" not in by_id, "two colours"
     assert by_id["images/000001.jpg#neckline"] == "v-shape"
     assert by_id["images/000002.jpg#neckline"] == "round"
-    assert not any(id.startswith("images/000003.jpg") for id in by_id), "nobody agreed"
+    assert not any(id.startswith("images/000003.jpg") for id in by_id), "no agreement"
 
 
-def test_a_matlab_file_of_version_7_3_says_how_to_mend_it(tmp_path: Path) -> None:
+def test_a_matlab_file_of_version_7_3_is_noted_with_a_remedy(tmp_path: Path) -> None:
     root = write(tmp_path, layouts.clothing())
     header = b"MATLAB 7.3 MAT-file".ljust(124) + struct.pack("<H", 0x0200) + b"IM"
     (root / "labels" / "necktie_GT.mat").write_bytes(header + bytes(400))
     notes = notes_of("ClothingAttributesDataset", root)
-    assert [(locations, what) for (kind, what), locations in notes.items() if kind == "unreadable"] == [
-        (("labels/necktie_GT.mat",), "MATLAB 7.3 file, which is not read here; save it again in MATLAB with -v7")
+    assert [(locations, note) for (kind, note), locations in notes.items() if kind == "unreadable"] == [
+        (("labels/necktie_GT.mat",), "MATLAB 7.3 file, which is not supported; save it again in MATLAB with -v7")
     ]
 
 
-def test_an_image_too_few_stops_all_labels_behind_it(tmp_path: Path) -> None:
+def test_a_missing_image_invalidates_all_later_labels(tmp_path: Path) -> None:
     root = write(tmp_path, layouts.clothing())
     (root / "images" / "000001.jpg").unlink()
     assert list(DATASETS.get("ClothingAttributesDataset").samples(root)) == []
@@ -210,7 +210,7 @@ def test_exposures_take_the_ends_and_the_reference(tmp_path: Path) -> None:
     }
 
 
-def test_table_rows_lead_to_their_images(tmp_path: Path) -> None:
+def test_table_rows_refer_to_their_images(tmp_path: Path) -> None:
     by_id = samples_of("GMAI-MMBench", tmp_path / "tsv")
     assert {id.split("#")[1]: sample.label for id, sample in by_id.items()} == {
         "0": "melanoma",
@@ -222,7 +222,7 @@ def test_table_rows_lead_to_their_images(tmp_path: Path) -> None:
     assert read_images == [(image(f"{n}.png"), "png") for n in (0, 1, 0)], "row 2 names the image of row 0"
 
 
-def test_parquet_says_the_same_as_tsv(tmp_path: Path) -> None:
+def test_parquet_and_tsv_give_the_same(tmp_path: Path) -> None:
     by_id = samples_of("GMAI-MMBench", tmp_path / "tsv")
     rows = [{**row, "image": row["image"] if len(row["image"]) < 9 else {"bytes": base64.b64decode(row["image"])}}
             for row in layouts.gmai_rows() if row["index"] != "2"]  # fmt: skip
@@ -235,7 +235,7 @@ def test_parquet_says_the_same_as_tsv(tmp_path: Path) -> None:
     assert [(a.label, a.object) for a, _ in both] == [(b.label, b.object) for _, b in both]
 
 
-def test_a_row_without_base64_is_told_and_the_others_stay(tmp_path: Path) -> None:
+def test_a_row_without_base64_is_noted_and_the_others_stay(tmp_path: Path) -> None:
     raw = layouts.gmai()["GMAI-MMBench_VAL.tsv"].replace(b"iVBOR", b"*VBOR", 1)
     inventory = DATASETS.get("GMAI-MMBench").check(write(tmp_path, {"val.tsv": raw}))
     assert [(note.kind, note.count) for note in inventory.notes if note.kind == "unreadable"] == [("unreadable", 2)]
@@ -245,8 +245,8 @@ def test_a_row_without_base64_is_told_and_the_others_stay(tmp_path: Path) -> Non
 def test_each_label_of_a_volume_is_shown_where_most_of_it_is(tmp_path: Path) -> None:
     by_id = list(samples_of("MSD-Brain", tmp_path).values())
     assert [(sample.record_id.split("#")[1], sample.label) for sample in by_id] == [
-        ("1", "edema"),  # 36 voxels; slice 3 has 25, slice 4 has 40 beside 56 of another
-        ("2", "non-enhancing tumor"),  # 21 voxels beside 4 of edema
+        ("1", "edema"),  # 36 voxels; slice 3 has 25, slice 4 has 40 and 56 of another label
+        ("2", "non-enhancing tumor"),  # 21 voxels and 4 of edema
         ("4", "enhancing tumour"),
     ]
     # Labels 2:8 (right), 3:9 (front) of 12 x 10 voxels: the image's columns count from the patient's right.
@@ -282,7 +282,7 @@ def test_percentiles_leave_out_the_background(tmp_path: Path) -> None:
     assert grey[9, 14] == round((values[5, 10, 0] - low) / (high - low) * 255)
 
 
-def test_volumes_and_labels_may_store_their_axes_in_different_order(tmp_path: Path) -> None:
+def test_volumes_and_labels_may_differ_in_axis_order(tmp_path: Path) -> None:
     labels = np.zeros((6, 5, 4), np.uint8)
     labels[1:5, :, 3] = 1
     values = np.where(labels == 1, 100, 1).astype(np.int16)
@@ -297,7 +297,7 @@ def test_volumes_and_labels_may_store_their_axes_in_different_order(tmp_path: Pa
     assert ((pixels(record.read_image()[0]) == 255) == (pixels(record.annotations[0].read_mask() or b"") == 255)).all()
 
 
-def test_volumes_that_do_not_fit_their_labels(tmp_path: Path) -> None:
+def test_volumes_that_do_not_fit_their_labels_are_noted(tmp_path: Path) -> None:
     files = {
         "imagesTr/a.nii.gz": volume(np.zeros((4, 4, 3), np.int16)),
         "labelsTr/a.nii.gz": volume(np.zeros((4, 4, 2), np.uint8)),
@@ -316,12 +316,12 @@ def test_volumes_that_do_not_fit_their_labels(tmp_path: Path) -> None:
     ]
 
 
-def test_without_nibabel_the_way_out_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_nibabel_is_noted_with_a_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = write(tmp_path, layouts.spleen())
     monkeypatch.setitem(sys.modules, "nibabel", None)
     with pytest.raises(SnellenError, match=r"pip install .*\[sources\]'"):
         list(DATASETS.get("MSD-Spleen").samples(root))
-    assert "[sources]'" in notes_of("MSD-Spleen", root)["missing", "what the reader needs"][0]
+    assert "[sources]'" in notes_of("MSD-Spleen", root)["missing", "requirement of the reader"][0]
 
 
 def test_images_that_cannot_be_read_are_errors_that_name_them(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Exams of checkpoints: the same items each time, within their time, and never in the way of a training."""
+"""Exams of checkpoints: the same items each time, within the time limit, without disturbing the training."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def items(tmp_path_factory: pytest.TempPathFactory) -> ItemSet:
 
 
 def knows(items: ItemSet) -> Callable[[list[Any]], str]:
-    """Answers right, by the words of a prompt alone."""
+    """Answers right by the words of a prompt only."""
     labels = [(tuple(option.text for option in item.options), item.answer) for item in items.items]
 
     def answer(parts: list[Any]) -> str:
@@ -79,14 +79,16 @@ def test_a_drop_is_seen_on_the_same_items(items: ItemSet, tmp_path: Path) -> Non
     assert bad.changes.dropped == ["combo/img2text"]
     assert bad.abilities[0].no_answer_rate == 1.0
     assert good.sets[0].content_hash == bad.sets[0].content_hash == items.card.content_hash
-    asked = [{response.item_id for response in read_responses(tmp_path / f"step-{n:08d}" / "combo")} for n in (10, 20)]
-    assert asked[0] == asked[1]
-    assert len(asked[0]) == N
+    item_ids = [
+        {response.item_id for response in read_responses(tmp_path / f"step-{n:08d}" / "combo")} for n in (10, 20)
+    ]
+    assert item_ids[0] == item_ids[1]
+    assert len(item_ids[0]) == N
     assert read_verdict(tmp_path / "step-00000020") == bad
     assert json.loads((tmp_path / "step-00000020" / "verdict.json").read_text())["changes"]["dropped"]
 
 
-def test_an_exam_ends_in_time_and_says_what_it_left_out(
+def test_an_exam_ends_in_time_and_states_the_items_left_out(
     items: ItemSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monotonic, offset, seconds_a_call = time.monotonic, 0.0, 3.0
@@ -140,7 +142,9 @@ def test_a_suite_that_was_not_reached_is_named(
     ]  # fmt: skip
 
 
-def test_what_goes_wrong_is_a_verdict(items: ItemSet, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_failures_are_reported_in_the_verdict(
+    items: ItemSet, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     def broken(parts: list[Any]) -> str:
         raise ZeroDivisionError("no weights")
 
@@ -164,10 +168,10 @@ def test_what_goes_wrong_is_a_verdict(items: ItemSet, tmp_path: Path, capsys: py
 
 
 def test_no_random_state_moves(items: ItemSet, tmp_path: Path) -> None:
-    drawn: list[tuple[float, float]] = []
+    states: list[tuple[float, float]] = []
 
     def draws(parts: list[Any]) -> str:
-        drawn.append((random.random(), np.random.rand()))  # noqa: NPY002
+        states.append((random.random(), np.random.rand()))  # noqa: NPY002
         return "A"
 
     random.seed(5)
@@ -178,7 +182,7 @@ def test_no_random_state_moves(items: ItemSet, tmp_path: Path) -> None:
     for folder in ("first", "second"):
         exam(draws, items, tmp_path / folder)
     assert (random.random(), np.random.rand()) == expected  # noqa: NPY002
-    assert drawn[: len(drawn) // 2] == drawn[len(drawn) // 2 :]
+    assert states[: len(states) // 2] == states[len(states) // 2 :]
 
 
 def test_a_mistake_in_the_settings_leaves_earlier_exams_alone(items: ItemSet, tmp_path: Path) -> None:
@@ -190,7 +194,7 @@ def test_a_mistake_in_the_settings_leaves_earlier_exams_alone(items: ItemSet, tm
     assert read_verdict(tmp_path / "step-00000001") == first
 
 
-def test_steps_are_told_from_other_files(items: ItemSet, tmp_path: Path) -> None:
+def test_steps_are_distinguished_from_other_files(items: ItemSet, tmp_path: Path) -> None:
     (tmp_path / "step-0100.pt").touch()
     (tmp_path / "step-2-weights").mkdir()
     assert [exam(knows(items), items, tmp_path).step for _ in range(2)] == [0, 1]
@@ -210,10 +214,10 @@ def test_a_verdict_counts_the_seconds_of_the_comparison(
     assert exam(knows(items), items, tmp_path).seconds >= 1000
 
 
-def test_a_second_import_of_the_script_ends_there(
+def test_a_second_import_of_the_script_ends_the_import(
     items: ItemSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """So a process stands while it imports the main module of the one that started it."""
+    """The state of a process while it imports the main module of its parent."""
     monkeypatch.setattr(multiprocessing.current_process(), "_inheriting", True, raising=False)
     for begin in (lambda: exam(knows(items), items, tmp_path), snellen.exam_callback):
         with pytest.raises(snellen.SnellenError, match="if __name__"):
@@ -221,7 +225,7 @@ def test_a_second_import_of_the_script_ends_there(
     assert not list(tmp_path.iterdir())
 
 
-def test_a_whole_suite_is_asked_though_a_task_is_named_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_whole_suite_is_asked_even_if_a_task_is_named_too(monkeypatch: pytest.MonkeyPatch) -> None:
     tasks: list[tuple[str, ...]] = []
 
     def find(suite: Suite, options: BuildOptions) -> None:

@@ -1,4 +1,4 @@
-"""What a study would take: numbers by hand, nothing left behind, nothing asked of anybody who costs money."""
+"""Estimates of a study: numbers by hand, no files left behind, no paid calls."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from snellen.cli.planning import _prices
+from snellen.cli.estimate import _prices
 from snellen.core.errors import SnellenError
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.suite import BuildOptions
-from snellen.exam.estimate import Machines, RemoteService, StudyEstimate, StudyStep, plan_study
+from snellen.exam.estimate import Machines, RemoteService, StudyEstimate, StudyStep, estimate_study
 from snellen.runs.preview import CALL_CPU_S, REPLY_TOKENS
 from snellen.stimuli.render import RenderSettings, costs
 from snellen.stimuli.scenes.model import RenderSpec
@@ -35,7 +35,7 @@ def command_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_calls_tokens_and_money_of_a_service(combo: ItemSet) -> None:
     subjects = ["chat:openai/gpt-4o?max_concurrency=4", "vllm/none?price_in=1&price_out=2"]
     service = RemoteService(3.0, 2.5, 10.0)
-    plan = plan_study([str(combo.root)], subjects, ["vanilla", "images=none"], OPTIONS, ONE, service)
+    plan = estimate_study([str(combo.root)], subjects, ["vanilla", "images=none"], OPTIONS, ONE, service)
     first, second = plan.steps
     calls = first.count
     tests = [item for item in combo.items if item.split == "test"]
@@ -48,24 +48,26 @@ def test_calls_tokens_and_money_of_a_service(combo: ItemSet) -> None:
     assert second.money == pytest.approx((second.tokens_in * 1 + calls * REPLY_TOKENS * 2) / 1e6)
     assert first.wall_s == pytest.approx(calls * 3.0 / 4)
     assert first.cpu_s == pytest.approx(calls * CALL_CPU_S)
-    twice = plan_study([str(combo.root)], subjects, ["vanilla", "images=none"], OPTIONS, replace(ONE, count=2), service)
+    twice = estimate_study(
+        [str(combo.root)], subjects, ["vanilla", "images=none"], OPTIONS, replace(ONE, count=2), service
+    )
     assert twice.steps[0].wall_s == pytest.approx(first.wall_s / 2)
-    unpriced = plan_study([str(combo.root)], subjects[:1], ["vanilla"], OPTIONS, ONE, RemoteService())
+    unpriced = estimate_study([str(combo.root)], subjects[:1], ["vanilla"], OPTIONS, ONE, RemoteService())
     assert unpriced.total()["money"] is None
     assert plan.bottleneck is first
 
 
-def test_waiting_counts_by_the_clock(combo: ItemSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A subject of this machine may wait for another: 3 s an item by the clock, next to no time of a processor."""
+def test_waiting_time_counts_as_clock_time(combo: ItemSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A local subject may wait for another machine: 3 s of clock time per item, almost no CPU time."""
     counted = 0
 
-    def ask(asked: Any, items: ItemSet, spec: str, label: str) -> tuple[float, float]:
+    def ask(model: Any, items: ItemSet, spec: str, label: str) -> tuple[float, float]:
         nonlocal counted
         counted = sum(item.split == "test" for item in items.items)
         return 0.01, 3.0 * counted
 
     monkeypatch.setattr("snellen.exam.estimate._Asking._ask", ask)
-    plan = plan_study([str(combo.root)], ["fake:constant=A"], ["vanilla"], OPTIONS, ONE, RemoteService())
+    plan = estimate_study([str(combo.root)], ["fake:constant=A"], ["vanilla"], OPTIONS, ONE, RemoteService())
     tests = sum(item.split == "test" for item in combo.items)
     assert counted > 0
     assert plan.steps[0].wall_s == pytest.approx(3.0 * tests)
@@ -77,7 +79,7 @@ def test_a_price_is_two_amounts(price: str) -> None:
         _prices(price)
 
 
-def test_mistakes_are_one_line(combo: ItemSet) -> None:
+def test_mistakes_are_reported_in_one_line(combo: ItemSet) -> None:
     mistakes: dict[str, tuple[list[str], list[str], list[str]]] = {
         "name at least one": ([], [], ["vanilla"]),
         "no kind of subject 'chta'": ([str(combo.root)], ["chta:openai/x"], ["vanilla"]),
@@ -86,10 +88,10 @@ def test_mistakes_are_one_line(combo: ItemSet) -> None:
     }
     for words, (sets, subjects, conditions) in mistakes.items():
         with pytest.raises(SnellenError, match=words):
-            plan_study(sets, subjects, conditions, OPTIONS, ONE, RemoteService())
+            estimate_study(sets, subjects, conditions, OPTIONS, ONE, RemoteService())
 
 
-def test_drawing_is_reckoned_by_scenes_and_views(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_drawing_time_is_estimated_by_scenes_and_views(monkeypatch: pytest.MonkeyPatch) -> None:
     class Camera:
         width_px, height_px = 4, 3
 
@@ -109,7 +111,7 @@ def test_drawing_is_reckoned_by_scenes_and_views(monkeypatch: pytest.MonkeyPatch
     assert cost.cpu_s == pytest.approx(7 * 5 + 21 * 2)
 
 
-def test_totals_follow_from_steps() -> None:
+def test_totals_are_sums_of_steps() -> None:
     steps = (StudyStep("draw", "a", 3, "images", 4.0, 2.0, 10), StudyStep("ask", "b", 1, "calls", 1.0, 9.0, 0, 5, 0.5))
     plan = StudyEstimate(steps, ())
     assert plan.total() == {"cpu_s": 5.0, "wall_s": 11.0, "bytes": 10, "money": 0.5}

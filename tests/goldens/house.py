@@ -1,4 +1,4 @@
-"""What every suite made before the house was rebuilt: hashes of items, tables of results, text of reports.
+"""Golden outputs of every suite: hashes of items, tables of results, text of reports.
 
 `python -m tests.goldens.house --write` writes the goldens anew; do so only where numbers are meant to change, and say
 why in the commit. `test_house.py` compares.
@@ -27,11 +27,11 @@ BLIND_OBSERVERS = {
     "vfm-bench": "fake:blind-to=colour",
     "ava-bench": "fake:blind-to=colour",
 }
-"""The blind observer asked in each suite, beside the others."""
+"""The blind observer asked in each suite, in addition to the others."""
 
 
 class _Text(HTMLParser):
-    """The words of a page, a line for every run of text; styles and scripts left out."""
+    """The words of a page, one line per run of text, without styles and scripts."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -50,7 +50,7 @@ class _Text(HTMLParser):
 
 
 def page_text(path: Path) -> str:
-    """The text of a report's page, without hashes (some hold names) and versions of libraries."""
+    """The text of a report's page, without hashes (some depend on names) and versions of libraries."""
     parser = _Text()
     parser.feed(path.read_text("utf-8"))
     lines = (re.sub(r"\b[0-9a-f]{12,}\b", "HASH", line) for line in parser.lines)
@@ -58,7 +58,7 @@ def page_text(path: Path) -> str:
 
 
 def rounded_csv(path: Path) -> str:
-    """A table with numbers of twelve significant digits: the digits behind them depend on the processor."""
+    """A table with numbers of twelve significant digits: further digits depend on the processor."""
     return pd.read_csv(path, dtype_backend="pyarrow").to_csv(index=False, float_format="%.12g", lineterminator="\n")
 
 
@@ -74,7 +74,7 @@ def outputs(items: ItemSet, folder: Path) -> dict[str, str]:
 
 
 def hashes(items: ItemSet) -> dict[str, str]:
-    """The part of `outputs` that needs nobody to answer."""
+    """The part of `outputs` that needs no subject."""
     return {"hashes.txt": f"rows {items.card.rows_hash}\ncontent {items.card.content_hash}\n"}
 
 

@@ -1,4 +1,4 @@
-"""The goldens hold whatever machine code libraries choose: other vector instructions, other kernels, another libm."""
+"""The goldens hold for every choice of machine code: other vector instructions, other kernels, another libm."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from snellen.compute.dispatch import dispatch
 NO_X86_V4 = "X86_V4 AVX512_ICL AVX512_SPR"
 LIBM = {"GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX2,-FMA,-AVX512F"}
 KERNELS = {name: name for name in ("Nehalem", "Sandybridge", "Haswell", "SkylakeX")} | {"Prescott": "Katmai"}
-"""What OpenBLAS is asked for, and what it then calls its kernel."""
+"""OpenBLAS core types, and the names of their kernels."""
 SETTINGS: Mapping[str, tuple[Mapping[str, str], str]] = {
     "numpy without AVX-512": ({"NPY_DISABLE_CPU_FEATURES": NO_X86_V4}, "numpy X86_V3"),
     "numpy without AVX2": ({"NPY_DISABLE_CPU_FEATURES": f"{NO_X86_V4} X86_V3"}, "numpy X86_V2"),
@@ -31,13 +31,13 @@ SETTINGS: Mapping[str, tuple[Mapping[str, str], str]] = {
         "numpy X86_V2, openblas Nehalem",
     ),
 }
-"""What the environment makes libraries choose, and what they must then say of themselves."""
+"""Environment variables that select kernels, and what the libraries must then report."""
 NEEDS = {"Haswell": "X86_V3", "SkylakeX": "X86_V4"}
 """Kernels that older processors cannot run, with numpy's name for what they need."""
 
 
 def compare(name: str, folder: Path, *words: str) -> None:
-    """Make the goldens in a process with this setting, and hold them against those that are kept."""
+    """Make the goldens in a process with this setting, and compare them with the stored ones."""
     environment, stated = SETTINGS[name]
     levels = ("X86_V2", "X86_V3", "X86_V4", "AVX512_ICL", "AVX512_SPR")
     own_level = dispatch().split(",")[0].removeprefix("numpy ")
@@ -62,5 +62,5 @@ def test_hashes_hold_on_an_old_processor(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SETTINGS)
-def test_goldens_hold_whatever_libraries_choose(name: str, tmp_path: Path) -> None:
+def test_goldens_hold_for_all_kernels(name: str, tmp_path: Path) -> None:
     compare(name, tmp_path)

@@ -1,4 +1,4 @@
-"""Items, results and reports of every suite are what the goldens say."""
+"""Items, results and reports of every suite equal the goldens."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from tests.helpers.sets import small_set
 
 
 def laid_out(figure: Figure, folder: Path, name: str, *, png: bool) -> None:
-    """No files are written, for texts alone are compared."""
+    """No files are written, because only texts are compared."""
     figure.draw_without_rendering()
 
 
 def unsaved(figure: Figure, folder: Path, name: str, *, png: bool) -> None:
-    """Figures are made, which is where they may fail; to lay them all out takes a third of the test."""
+    """Figures are made, which may fail, but not laid out, which would take a third of the test."""
 
 
 @pytest.mark.parametrize("save", [unsaved, pytest.param(laid_out, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("suite", BLIND_OBSERVERS)
-def test_the_house_makes_what_it_made(
+def test_suites_reproduce_their_goldens(
     suite: str, save: Callable[..., None], sets_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("snellen.reports.figures.save", save)

@@ -57,17 +57,17 @@ class Cell:
     the truth for errors)."""
 
     covered: float
-    shown: float
+    finite: float
     width: float
 
 
 def cell(ends: Ends, truth: float, unit: float = 1.0) -> Cell:
     low, high = ends
-    shown = np.isfinite(low) & np.isfinite(high)
-    held = (low <= truth + 1e-12) & (truth - 1e-12 <= high)
-    if not shown.any():
+    finite = np.isfinite(low) & np.isfinite(high)
+    covers = (low <= truth + 1e-12) & (truth - 1e-12 <= high)
+    if not finite.any():
         return Cell(float("nan"), 0.0, float("nan"))
-    return Cell(float(held[shown].mean()), float(shown.mean()), float((high - low)[shown].mean()) / unit)
+    return Cell(float(covers[finite].mean()), float(finite.mean()), float((high - low)[finite].mean()) / unit)
 
 
 def _cluster_shares(design: Design, share: float, rng: np.random.Generator) -> Floats:
@@ -169,8 +169,8 @@ def rank_samples(shares: Sequence[float]) -> Sampler:
                     low[:, a] += clear < 0
                     high[:, a] -= clear > 0
         truth = rankdata(-np.array(shares))
-        held = ((low <= truth) & (truth <= high)).mean(axis=0)
-        return Cell(float(held.min()), 1.0, float((high - low).mean()))
+        covers = ((low <= truth) & (truth <= high)).mean(axis=0)
+        return Cell(float(covers.min()), 1.0, float((high - low).mean()))
 
     return sample
 

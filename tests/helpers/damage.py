@@ -1,4 +1,4 @@
-"""Damage to files, as a seed draws it."""
+"""Damage to files, drawn from a seed."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ DAMAGES: Mapping[str, Callable[[bytes, np.random.Generator], bytes | None]] = {
     "empty": lambda raw, rng: b"",
     "gone": lambda raw, rng: None,
 }
-"""What becomes of the bytes of a file; None: there is no file any more."""
+"""New bytes of a file; None removes it."""
 
 
 def damage(path: Path, kind: str, rng: np.random.Generator) -> bool:
-    """Damage a file in place. Returns whether it is another one now."""
+    """Damage a file in place. Returns True if it changed."""
     raw = path.read_bytes()
     damaged = DAMAGES[kind](raw, rng) if raw else None
     if damaged is None:

@@ -8,6 +8,6 @@ import pytest
 
 
 def need(package: str, extra: str) -> None:
-    """Skip a module of tests without the package; it is not imported, which may take seconds, until a test does."""
+    """Skip a test module if the package is missing, without importing it, which may take seconds."""
     if find_spec(package) is None:
         pytest.skip(f"the extra {extra!r} is not installed", allow_module_level=True)

@@ -1,4 +1,4 @@
-"""Replies and item sets that mean harm, by the thousand, each drawn from a seed and its number."""
+"""Thousands of hostile replies and item sets, each drawn from a seed and its number."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ PIECES = (
     "|",
     "\t",
 )
-"""What replies are put together of."""
+"""The pieces of replies."""
 
 
 def hostile_reply(seed: int, number: int) -> str:
@@ -198,7 +198,7 @@ CHANGES: Sequence[Callable[[dict[str, Any], Rng], str]] = (
 
 
 def make_hostile(good: Path, root: Path, seed: int, number: int) -> str:
-    """A copy of a set with one to three things wrong, mostly under a hash that is right. Returns what was done.
+    """A copy of a set with one to three faults, mostly with a valid hash. Returns the names of the faults.
 
     Rows, bytes of images under their own hash, columns, the card's cells, or the bytes of any file.
     """
@@ -238,7 +238,7 @@ def _card(root: Path, rng: Rng) -> str:
 
 
 def _image(rows: list[dict[str, Any]], root: Path, rng: Rng) -> str:
-    """Other bytes in the place of an image, under their own hash, in every row that shows it."""
+    """Other bytes in place of an image, under their own hash, in every row that shows it."""
     media = rows[int(rng.integers(len(rows)))]["query"][0]
     former, format = media["sha256"], str(rng.choice(["png", "jpg", "gif", "svg", "tiff", "mp4", "webp"]))
     path = root / "media" / former[:2] / f"{former}.{media['format']}"

@@ -1,4 +1,4 @@
-"""What comes of hostile replies and item sets: each is recorded and read, or refused in one line, and nothing else."""
+"""Outcomes of hostile replies and item sets: each is recorded and read, or refused in one line."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ KEYS = tuple((name, f"key {name}") for name in ("A", "B", "C", "red", "Left abov
 KINDS: Sequence[AnswerKind] = ("choice", "true_false", "integer", "number", "box", "colour", "text", "description")
 SPECS = tuple(ReplySpec(kind, KEYS if kind == "choice" else ()) for kind in KINDS)
 BATCH = 500
-"""Replies that come in one run."""
+"""Replies per run."""
 
 
 def is_possible(answer: Any, spec: ReplySpec) -> bool:
-    """Whether what was read is an answer of this kind, or none."""
+    """True if `answer` is a valid answer of this kind, or None."""
     if answer is None:
         return True
     if spec.kind == "choice":
@@ -57,8 +57,8 @@ def hostile_replies(work: Path, count: int, seed: int) -> Tally:
     tally = Tally()
     for first in range(0, count, BATCH):
         texts = [hostile_reply(seed, number) for number in range(first, min(first + BATCH, count))]
-        for place, text in enumerate(texts):
-            tally.add(Counter(["reply"]), _reading_trouble(text, first + place))
+        for position, text in enumerate(texts):
+            tally.add(Counter(["reply"]), _reading_trouble(text, first + position))
         tally.troubles += _run_troubles(work / str(first), texts, f"replies from {first} on")
         shutil.rmtree(work / str(first))
     return tally
@@ -76,13 +76,13 @@ def _reading_trouble(text: str, number: int) -> str:
 
 
 def _run_troubles(root: Path, texts: Sequence[str], name: str) -> list[str]:
-    """What went wrong with replies that a subject gave to items in turn, and after it was asked again."""
+    """Faults with replies that a subject gave to items in turn, also after it was asked again."""
     items, suite = colour_set(root / "set", len(texts)), suite_of()
     by_item = dict(zip((item.item_id for item in items.items), texts, strict=True))
-    asked = list[str]()
+    item_ids = list[str]()
 
     def answer(prompt: Any) -> str:
-        asked.append(prompt.views[0].item_id)
+        item_ids.append(prompt.views[0].item_id)
         return by_item[prompt.views[0].item_id]
 
     plan = Plan(items, suite, [arm(says("own:hostile", answer), suite)], keep_going=True)
@@ -97,7 +97,7 @@ def _run_troubles(root: Path, texts: Sequence[str], name: str) -> list[str]:
         "the tables hold others": read_responses(root / "run") == written,
         "an outcome is neither": set(scores["outcome"]) <= {"answered", "no_answer"},
         "an answer that nobody offered": set(scores["prediction"]) <= {"null", *(f'"{colour}"' for colour in RGB)},
-        "the same command asks or gives others": len(asked) == len(texts) and again == responses,
+        "the same command asks or gives others": len(item_ids) == len(texts) and again == responses,
     }
     return [f"{name}: {trouble}" for trouble, holds in checks.items() if not holds]
 
@@ -126,7 +126,7 @@ def good_sets(folder: Path, sets_folder: Path) -> list[Path]:
 
 
 def hostile_sets(work: Path, goods: Sequence[Path], count: int, seed: int) -> tuple[Tally, Counter[str]]:
-    """Each set is refused in one line, or two fakes are asked all of it and scored. Also how many were which."""
+    """Each set is refused in one line, or two fakes answer all of it and are scored. Also the number of each outcome."""
     tally, outcomes = Tally(), Counter[str]()
     for number in range(count):
         root = work / str(number)
@@ -149,7 +149,7 @@ def _meet(root: Path) -> tuple[str, str]:
         return "refused", "" if not controls and len(text) < 1200 else f"no short plain line: {text[:300]!r}"
     except Exception as error:  # noqa: BLE001  # whatever it is, it is a trouble
         return "broken", f"{error!r:.300}"
-    asked = sum(item.split == "test" for item in items.items)
-    if len(examination.responses) != 2 * asked or (asked and table.empty):
-        return "broken", f"{len(examination.responses)} responses to {asked} items"
+    test_items = sum(item.split == "test" for item in items.items)
+    if len(examination.responses) != 2 * test_items or (test_items and table.empty):
+        return "broken", f"{len(examination.responses)} responses to {test_items} items"
     return "examined", ""

@@ -1,4 +1,4 @@
-"""Logs as Inspect writes them (schema version 2), by hand, so that tests need no Inspect and can contain errors."""
+"""Logs as Inspect writes them (schema version 2), by hand, so that they can contain errors."""
 
 from __future__ import annotations
 
@@ -13,14 +13,17 @@ from snellen.interop.questions import ModelQuestion, Selection
 from snellen.interop.scoring_fields import units
 
 ERROR = "error: "
-"""How a reply begins that stands for an error of the sample."""
+"""The beginning of a reply that stands for an error of the sample."""
 
 
 def log_header(**changes: Any) -> dict[str, Any]:
     """The header of a finished log of the task `snellen/vlm2_bench_oc_cpr`."""
     spec = {
+        "created": "2026-01-01T00:00:00+00:00",
         "task": "snellen/vlm2_bench_oc_cpr",
         "task_id": "task-1",
+        "dataset": {},
+        "config": {},
         "model": "stub/model",
         "model_generate_config": {},
         "packages": {"inspect_ai": "0.3.285"},
@@ -32,7 +35,7 @@ def log_header(**changes: Any) -> dict[str, Any]:
 def log_samples(
     selection: Selection, task: str, reply: Callable[[ModelQuestion], str], epoch: int = 1
 ) -> list[dict[str, Any]]:
-    """A sample of every question of a task; scored as our task does, unless the reply stands for an error."""
+    """A sample for every question of a task, scored like our task, unless the reply stands for an error."""
     unit_of = units(selection.questions)
     return [
         _sample(question, sample_metadata(question, selection, unit_of), reply(question), epoch)
@@ -56,7 +59,8 @@ def _sample(question: ModelQuestion, metadata: Mapping[str, Any], reply: str, ep
         "attachments": {},
     }
     if reply.startswith(ERROR):
-        return {**sample, "output": {"model": "", "choices": []}, "error": {"message": reply, "traceback": ""}}
+        error = {"message": reply, "traceback": "", "traceback_ansi": ""}
+        return {**sample, "output": {"model": "", "choices": []}, "error": error}
     choice = {"message": {"role": "assistant", "content": reply}, "stop_reason": "stop"}
     usage = {"input_tokens": 9, "output_tokens": 1, "total_tokens": 10}
     score = {"value": question.score(reply)[1], "answer": reply}
@@ -65,7 +69,7 @@ def _sample(question: ModelQuestion, metadata: Mapping[str, Any], reply: str, ep
 
 
 def write_eval(path: Path, header: Mapping[str, Any], samples: Sequence[Mapping[str, Any]]) -> Path:
-    """An `.eval` file. A header with status `started` is that of a log that was cut off: there is its start only."""
+    """An `.eval` file. A header with status `started` is that of a log that was cut off: only its start is written."""
     is_cut_off = header["status"] == "started"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("_journal/start.json" if is_cut_off else "header.json", json.dumps(header))

@@ -1,4 +1,4 @@
-"""Seven kinds of work as they are given, each small, with what they come to: for kills, full disks and odd clocks."""
+"""Seven small jobs with their inputs and results: for kills, full disks and odd clocks."""
 
 from __future__ import annotations
 
@@ -25,36 +25,36 @@ SMALL = ("--from", "generated", "--renderer", "toy", "--size", "160x120", "--wor
 
 @dataclass(frozen=True)
 class Job:
-    """A command. `given` makes what it needs in a folder, once; `act` does it, into `out` below another folder.
+    """A command: `prepare` makes its inputs in a folder, once; `act` runs it, into `out` below another folder.
 
-    `product` is what it came to, as plain data. `copies` are parts of what was given that it writes into.
+    `product` reads its result as plain data. `copies` are the inputs that it writes into.
     """
 
     name: str
-    given: Callable[[Path], None]
+    prepare: Callable[[Path], None]
     act: Callable[[Path, Path], Callable[[], int]]
     product: Callable[[Path], Any]
     copies: tuple[str, ...] = ()
 
-    def begin(self, given: Path, trial: Path) -> None:
+    def begin(self, inputs: Path, trial: Path) -> None:
         """A folder for one trial."""
         trial.mkdir(parents=True)
         for name in self.copies:
-            shutil.copytree(given / name, trial / "out" / name)
+            shutil.copytree(inputs / name, trial / "out" / name)
 
 
 def done(words: Sequence[object], folder: Path) -> None:
-    """Give a command that must succeed, in a process of its own."""
+    """Run a command that must succeed, in a separate process."""
     folder.mkdir(parents=True, exist_ok=True)
     life = live(command(words, folder / "home"), folder)
     assert life.code == 0, life
 
 
 def words_of(*words: object) -> Callable[[Path, Path], Callable[[], int]]:
-    """The command with `GIVEN` and `OUT` replaced by the two folders."""
+    """The command with `INPUTS` and `OUT` replaced by the two folders."""
 
-    def act(given: Path, trial: Path) -> Callable[[], int]:
-        places = {"GIVEN": str(given), "OUT": str(trial / "out")}
+    def act(inputs: Path, trial: Path) -> Callable[[], int]:
+        places = {"INPUTS": str(inputs), "OUT": str(trial / "out")}
         filled = [_filled(str(word), places) for word in words]
         return command(filled, trial / "home")
 
@@ -67,58 +67,58 @@ def _filled(word: str, places: dict[str, str]) -> str:
     return word
 
 
-def nothing(given: Path) -> None:
-    given.mkdir(parents=True, exist_ok=True)
+def prepare_nothing(inputs: Path) -> None:
+    inputs.mkdir(parents=True, exist_ok=True)
 
 
-def items_given(given: Path) -> None:
-    done(["build", "vlm2-bench/gc-mat", *SMALL, "--n", 4, "--out", given / "items"], given)
+def prepare_items(inputs: Path) -> None:
+    done(["build", "vlm2-bench/gc-mat", *SMALL, "--n", 4, "--out", inputs / "items"], inputs)
 
 
-def run_given(given: Path) -> None:
-    items_given(given)
-    done(["run", given / "items", "-s", "fake:oracle", "-s", "fake:chance", "--out", given / "run"], given)
+def prepare_run(inputs: Path) -> None:
+    prepare_items(inputs)
+    done(["run", inputs / "items", "-s", "fake:oracle", "-s", "fake:chance", "--out", inputs / "run"], inputs)
 
 
-def relative_run_given(given: Path) -> None:
-    """A set and a run on it that names it as `items`, so that copies of both are about each other."""
-    run_given(given)
-    card = (given / "run" / "run.json").read_text()
-    (given / "run" / "run.json").write_text(card.replace(json.dumps(str((given / "items").resolve())), '"items"'))
+def prepare_relative_run(inputs: Path) -> None:
+    """A set and a run on it that names it as `items`, so that copies of both belong together."""
+    prepare_run(inputs)
+    card = (inputs / "run" / "run.json").read_text()
+    (inputs / "run" / "run.json").write_text(card.replace(json.dumps(str((inputs / "items").resolve())), '"items"'))
 
 
-def judgeable_given(given: Path) -> None:
-    done(["build", "vlm2-bench/oc-vid", *SMALL, "--n", 4, "--out", given / "items"], given)
-    done(["run", given / "items", "-s", "fake:oracle", "-s", "fake:chance", "--out", given / "run"], given)
-    (given / "judge.json").write_text(json.dumps({"*": "Score: 1"}))
+def prepare_judgeable(inputs: Path) -> None:
+    done(["build", "vlm2-bench/oc-vid", *SMALL, "--n", 4, "--out", inputs / "items"], inputs)
+    done(["run", inputs / "items", "-s", "fake:oracle", "-s", "fake:chance", "--out", inputs / "run"], inputs)
+    (inputs / "judge.json").write_text(json.dumps({"*": "Score: 1"}))
 
 
-def towers_given(given: Path) -> None:
-    tasks = ["build", "ava-bench/counting", *SMALL, "--n", 3, "--out", given / "items"]
-    done(tasks, given)
+def prepare_towers(inputs: Path) -> None:
+    tasks = ["build", "ava-bench/counting", *SMALL, "--n", 3, "--out", inputs / "items"]
+    done(tasks, inputs)
 
 
-def design_given(given: Path) -> None:
-    items_given(given)
-    (given / "design.yaml").write_text(
+def prepare_design(inputs: Path) -> None:
+    prepare_items(inputs)
+    (inputs / "design.yaml").write_text(
         "texts: {title: Seeing, consent: You may stop.}\nforms: 3\nblocks: [{name: b, questions: 4, practice: 1}]\n"
     )
 
 
-def results_given(given: Path) -> None:
-    """A study, and two files of what people answered."""
-    design_given(given)
-    done(["study", "build", given / "items", "--design", given / "design.yaml", "--out", given / "study"], given)
+def prepare_results(inputs: Path) -> None:
+    """A study, and two files of answers of people."""
+    prepare_design(inputs)
+    done(["study", "build", inputs / "items", "--design", inputs / "design.yaml", "--out", inputs / "study"], inputs)
 
     def answer() -> int:
-        card, plan = read_study(given / "study"), read_plan(given / "study")
-        stand_in = make_stand_in(card, "fake:chance", 2, given / "own")
+        card, plan = read_study(inputs / "study"), read_plan(inputs / "study")
+        stand_in = make_stand_in(card, "fake:chance", 2, inputs / "own")
         for person in range(2):
             lines = (f"{row.model_dump_json()}\n" for row in entered(plan, stand_in, person))
-            (given / f"p{person + 1:02d}.txt").write_text("".join(lines))
+            (inputs / f"p{person + 1:02d}.txt").write_text("".join(lines))
         return 0
 
-    assert live(answer, given).code == 0
+    assert live(answer, inputs).code == 0
 
 
 def set_product(trial: Path) -> Any:
@@ -127,7 +127,7 @@ def set_product(trial: Path) -> Any:
 
 
 def run_product(trial: Path, name: str = "out") -> Any:
-    """Responses and scores, each a row; and that no exchange is recorded twice."""
+    """Rows of responses and scores; asserts that no exchange is recorded twice."""
     root = trial / name
     keys = [exchange.key for exchange in read_exchanges(root)]
     assert len(keys) == len(set(keys))
@@ -174,40 +174,40 @@ def digests(root: Path) -> dict[str, str]:
 JOBS = {
     job.name: job
     for job in (
-        Job("build", nothing, words_of("build", "vlm2-bench/gc-mat", *SMALL, "--n", 4, "--out", "OUT"), set_product),
+        Job("build", prepare_nothing, words_of("build", "vlm2-bench/gc-mat", *SMALL, "--n", 4, "--out", "OUT"), set_product),
         Job(
             "run",
-            items_given,
-            words_of("run", "GIVEN/items", "-s", "fake:oracle", "-s", "fake:chance", "--repeats", 3, "--out", "OUT"),
+            prepare_items,
+            words_of("run", "INPUTS/items", "-s", "fake:oracle", "-s", "fake:chance", "--repeats", 3, "--out", "OUT"),
             run_product,
         ),
         Job(
             "judge",
-            judgeable_given,
-            words_of("judge", "OUT/run", "--by", "fake:scripted=GIVEN/judge.json"),
+            prepare_judgeable,
+            words_of("judge", "OUT/run", "--by", "fake:scripted=INPUTS/judge.json"),
             judge_product,
             ("run",),
         ),
         Job(
             "sweep",
-            towers_given,
+            prepare_towers,
             words_of("tower", "sweep", "--towers", "tiny/clip-l,tiny/siglip-1", "--abilities", "counting",
-                     "--language-model", "random-qwen2?layers=1&width=32", "--epochs", 1, "--items", "GIVEN/items",
+                     "--language-model", "random-qwen2?layers=1&width=32", "--epochs", 1, "--items", "INPUTS/items",
                      "--out", "OUT"),
             sweep_product,
         ),
         Job(
             "study",
-            design_given,
-            words_of("study", "build", "GIVEN/items", "--design", "GIVEN/design.yaml", "--out", "OUT"),
+            prepare_design,
+            words_of("study", "build", "INPUTS/items", "--design", "INPUTS/design.yaml", "--out", "OUT"),
             study_product,
         ),
         Job(
             "import",
-            results_given,
-            words_of("study", "import", "GIVEN/study", "GIVEN/p01.txt", "GIVEN/p02.txt", "--out", "OUT"),
+            prepare_results,
+            words_of("study", "import", "INPUTS/study", "INPUTS/p01.txt", "INPUTS/p02.txt", "--out", "OUT"),
             people_product,
         ),
-        Job("report", run_given, words_of("report", "GIVEN/run", "--out", "OUT"), report_product),
+        Job("report", prepare_run, words_of("report", "INPUTS/run", "--out", "OUT"), report_product),
     )
 }  # fmt: skip

@@ -1,4 +1,4 @@
-"""Small items, suites and subjects by hand, and the way every hard case takes from building to results."""
+"""Small items, suites and subjects by hand, and the journey of every hard case from building to results."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ PUBLISHED = replace(STRICT, name="published", unreadable="left out")
 
 @dataclass(frozen=True)
 class Says(Base):
-    """Says what a function of the prompt returns, or what it is told."""
+    """Replies with the result of a function of the prompt, or with a fixed text."""
 
     says: Callable[[Prompt], str] | str
 
@@ -44,13 +44,13 @@ class Says(Base):
         return Reply(self.says if isinstance(self.says, str) else self.says(prompt))
 
 
-def says(name: str, what: Callable[[Prompt], str] | str, **card: Any) -> Subject:
-    return Says(SubjectCard(name, **card), what)
+def says(name: str, reply: Callable[[Prompt], str] | str, **card: Any) -> Subject:
+    return Says(SubjectCard(name, **card), reply)
 
 
 @dataclass(frozen=True)
 class Watched:
-    """A subject whose every call is told to `record` before it is made."""
+    """A subject whose every call is passed to `record` before it is made."""
 
     inner: Subject
     record: Callable[[Prompt], object]
@@ -86,7 +86,7 @@ def item(item_id: str, query: Sequence[Media], answer: Any, kind: AnswerKind, **
 
 
 def task(**fields: Any) -> Task:
-    """A task named `task` that shows items as they are and asks one by one, unless told otherwise."""
+    """A task named `task` that shows items unchanged and asks one by one by default."""
     plain: dict[str, Any] = {
         "id": "task",
         "kind": "choice",
@@ -102,9 +102,9 @@ def suite_of(
     *axes: Axis, tasks: Sequence[Task] = (), resolve: Any = lambda condition, card: {}, **fields: Any
 ) -> Suite:
     """A suite of `tasks`, or of one `task(**fields)`."""
-    held = tasks or (task(axes=tuple(axis.name for axis in axes), **fields),)
+    all_tasks = tasks or (task(axes=tuple(axis.name for axis in axes), **fields),)
     card = SuiteCard(name="hard", title="Hard cases", measures="the core", paper="none", version="1", counts={})
-    return Suite(card, axes, {one.id: one for one in held}, {}, resolve)
+    return Suite(card, axes, {each.id: each for each in all_tasks}, {}, resolve)
 
 
 def arm(
@@ -120,7 +120,7 @@ def watched(arms: Sequence[Arm], record: Callable[[Prompt], object], max_concurr
 
 @dataclass(frozen=True)
 class Journey:
-    """Where a case arrived: the set, the responses of the resumed run, and the results under both protocols."""
+    """The result of a case: the set, the responses of the resumed run, and the results under both protocols."""
 
     built: ItemSet
     responses: list[Response]
@@ -139,7 +139,7 @@ def journey(
 ) -> Journey:
     """Build, run, kill at call number `dies_at`, tear the last line, resume, score, results.
 
-    The resumed run must be the uncut one, and ask twice at most what was in flight and what was torn.
+    The resumed run must equal the uncut one, and ask twice only calls in flight and the torn line.
     """
     write_itemset(root, items, source="generated", recipe={"seed": 0})
     built = read_itemset(root)
@@ -161,14 +161,14 @@ def journey(
     )
     silent: list[Prompt] = []
     assert ask(root / "run", Plan(built, suite, watched(arms, silent.append))) == resumed
-    assert silent == [], "a finished run asks nothing"
+    assert silent == [], "a finished run makes no calls"
     return Journey(built, resumed, tabulate(root / "run", resumed, built, suite, judgements))
 
 
 def killed_run(
     root: Path, built: ItemSet, suite: Suite, arms: Sequence[Arm], dies_at: int, max_concurrency: int
 ) -> None:
-    """Run in another process, which the kernel kills while call number `dies_at` is under way."""
+    """Run in another process, which the kernel kills during call number `dies_at`."""
     child = os.fork()
     if child == 0:
         calls: list[Prompt] = []
@@ -202,9 +202,9 @@ def tabulate(
 
 
 def row(table: pd.DataFrame, **cells: Any) -> Any:
-    """The one whole-task row that matches; `factor` and `level` may ask for another."""
-    for name, wanted in {"factor": "", "level": "", **cells}.items():
-        table = table[table[name] == wanted]
+    """The only whole-task row that matches; `factor` and `level` may select another."""
+    for name, value in {"factor": "", "level": "", **cells}.items():
+        table = table[table[name] == value]
     assert len(table) == 1, table
     return cast(Any, table.iloc[0])
 
@@ -218,7 +218,7 @@ NAMED = tuple(Option(name, name) for name in RGB)
 
 
 def colour_set(root: Path, n: int = 4, **fields: Any) -> ItemSet:
-    """A set of `n` items, each a flat image with its colour to be named."""
+    """A set of `n` items, each with a flat image whose colour is to be named."""
     media = MediaFolder(root / "media")
     names = [list(RGB)[k % 3] for k in range(n)]
     items = [

@@ -1,8 +1,8 @@
-"""Commands in forked processes that are ended, run out of disk or have a jumping clock, at events that a seed chooses.
+"""Commands in forked processes that are ended, run out of disk or have a jumping clock, at events chosen by a seed.
 
-An event is what a process does to files below a folder (open, rename, remove, make a folder), or an exchange that it
-records. They come in the same order on every machine, so that a seed names the same moments, and many of them lie
-where it matters: between writing a file and giving it its name.
+An event is a change to files below a folder (open, rename, remove, make a folder), or an exchange that the process
+records. They come in the same order on every machine, so that a seed names the same moments, many of them at
+critical points: between writing a file and giving it its name.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ import numpy as np
 
 CHANGES = ("os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.link", "os.truncate")
 PATIENCE = 120
-"""Seconds after which a life is taken to hang; nothing is measured by it."""
+"""Timeout of a process in seconds; no measurement depends on it."""
 
 
 @dataclass(frozen=True)
 class Fault:
-    """What befalls a process.
+    """A fault of a process.
 
-    `signal_number` at event number `at`, `delay` seconds later; a disk that is full from change number `full_from` on;
-    files of at most `file_bytes`; a clock that jumps by hours at every look, as a seed says.
+    `signal_number` at event number `event`, `delay` seconds later; a disk that is full from change `full_from` on;
+    files of at most `file_bytes`; a clock that jumps by hours at every reading, drawn from a seed.
     """
 
     signal_number: int = 0
-    at: int = -1
+    event: int = -1
     delay: float = 0.0
     full_from: int = -1
     file_bytes: int = 0
@@ -44,7 +44,7 @@ class Fault:
 
 @dataclass(frozen=True)
 class Life:
-    """How a process ended: exit code (negative: the signal that killed it), its words, its events and its changes."""
+    """The end of a process: exit code (negative: the signal that killed it), output, events and changes."""
 
     code: int
     out: str
@@ -54,7 +54,7 @@ class Life:
 
     @property
     def in_good_order(self) -> bool:
-        """Whether it came to its end, or said in one line why not; no traceback, no error nobody expected."""
+        """True if it finished or reported an error in one line, without a traceback or an unexpected error."""
         words = self.out + self.messages
         return self.code in (0, 1, 2, 130, 143) and "Traceback" not in words and "should not be" not in words
 
@@ -79,9 +79,9 @@ class _Watch:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def tick(self) -> None:
-        """One event more; the end where it is this one's turn."""
+        """Count an event, and end the process if the fault is at this event."""
         self.events += 1
-        if self.events == self.fault.at + 1:
+        if self.events == self.fault.event + 1:
             if self.fault.delay:
                 signal.signal(signal.SIGALRM, lambda *_: os.kill(os.getpid(), self.fault.signal_number))
                 signal.setitimer(signal.ITIMER_REAL, self.fault.delay)
@@ -90,7 +90,7 @@ class _Watch:
 
 
 def live(act: Callable[[], int], folder: Path, fault: Fault = Fault()) -> Life:  # it is frozen
-    """Do something in a forked process; events are those below `folder`. `act` returns the exit code."""
+    """Call `act`, which returns the exit code, in a forked process; events are those below `folder`."""
     notes = folder.with_name(f"{folder.name}.life")
     notes.mkdir(exist_ok=True)
     sys.stdout.flush()
@@ -150,7 +150,7 @@ def _suffer(watch: _Watch) -> None:
 
 
 def command(words: Sequence[object], home: Path) -> Callable[[], int]:
-    """A command of snellen, to be done in a process of its own."""
+    """A command of snellen, to be run in a separate process."""
 
     def act() -> int:
         from snellen.cli import main

@@ -1,4 +1,4 @@
-"""A server on the loopback that answers with whatever bytes it is given: status line, headers, body, pauses."""
+"""A server on the loopback that answers with any given bytes: status line, headers, body, pauses."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ GOOD: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Wire:
-    """Bytes as they go out, chunk after chunk, with `pause` seconds between; then the connection is closed."""
+    """Chunks of bytes sent with `pause` seconds between them; then the connection is closed."""
 
     chunks: Sequence[bytes]
     pause: float = 0.0
@@ -36,7 +36,7 @@ def wire(
     headers: Mapping[str, str] | None = None,
     length: int | None = None,
 ) -> Wire:
-    """A response; what is no bytes is written as JSON. `length` is what the header claims."""
+    """A response; other bodies than bytes are written as JSON. `length` is that of the header."""
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
     fields = {"Content-Type": "application/json", "Content-Length": str(len(raw) if length is None else length)}
     head = "".join(f"{name}: {text}\r\n" for name, text in {**fields, **(headers or {})}.items() if text != "-")
@@ -44,7 +44,7 @@ def wire(
 
 
 class LyingServer:
-    """In a thread. `answer` gets the body of the request."""
+    """The server in a thread. `answer` receives the body of the request."""
 
     def __init__(self, answer: Callable[[Mapping[str, Any]], Wire]) -> None:
         self.answer, self.count, self.port = answer, 0, 0
@@ -53,7 +53,7 @@ class LyingServer:
 
     @property
     def url(self) -> str:
-        """What to put into SERVICE_BASE_URL."""
+        """The value for SERVICE_BASE_URL."""
         return f"http://127.0.0.1:{self.port}/v1"
 
     def __enter__(self) -> LyingServer:
@@ -83,7 +83,7 @@ class LyingServer:
             head = await reader.readuntil(b"\r\n\r\n")
             length = re.search(rb"\r\ncontent-length: *(\d+)", head.lower())
             if length is None:
-                return  # the client was sent on, and asks for a page
+                return  # the client was redirected and requests a page
             request = json.loads(await reader.readexactly(int(length[1])))
             self.count += 1
             response = self.answer(request)
@@ -92,6 +92,6 @@ class LyingServer:
                 await writer.drain()
                 await asyncio.sleep(response.pause)
         except (ConnectionError, asyncio.IncompleteReadError):
-            pass  # the client hung up on a lie
+            pass  # the client closed the connection
         finally:
             writer.close()

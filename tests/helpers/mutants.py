@@ -1,4 +1,4 @@
-"""Mutants: one small change of the code each, which the tests of its area must notice.
+"""Mutants: one small change of the code each, which the tests of its area must detect.
 
 `python -m tests.helpers.mutants` tries the sample and prints each verdict; survivors are judged in design/mutants.md.
 """
@@ -62,12 +62,12 @@ OPERATORS: Mapping[type, type] = {
     ast.And: ast.Or,
     ast.Or: ast.And,
 }
-"""What each operator becomes."""
+"""The replacement of each operator."""
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """A change of one expression: its module, the function around it, the text before and after, which of equals."""
+    """A change of one expression: its module, the function around it, the text before and after, its index among equals."""
 
     path: str
     function: str
@@ -77,13 +77,13 @@ class Mutant:
 
     @property
     def name(self) -> str:
-        """The same whatever changes elsewhere in the file."""
+        """A name that does not depend on other parts of the file."""
         again = f" ({self.number})" if self.number > 1 else ""
         return f"{self.path} {self.function}: {self.before} -> {self.after}{again}"
 
 
 def _changes(node: ast.AST) -> Iterator[ast.AST]:
-    """Other nodes that may stand in the place of this one."""
+    """Possible replacements of this node."""
     new = copy.copy(node)
     if isinstance(new, ast.BinOp | ast.BoolOp) and type(new.op) in OPERATORS:
         new.op = OPERATORS[type(new.op)]()
@@ -104,26 +104,26 @@ def _changes(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _sites(node: ast.AST, function: str = "module") -> Iterator[tuple[ast.AST, str, int | None, ast.AST, str]]:
-    """What may be changed below a node: its parent, field, place in the field, itself, and the function around it.
+    """Nodes below a node that may be changed: parent, field, index in the field, node, and the function around it.
 
-    Annotations, decorators and what only type checkers read stay.
+    Annotations, decorators and code for type checkers stay.
     """
     for field, content in ast.iter_fields(node):
         if field in ("annotation", "returns", "decorator_list", "type_comment"):
             continue
-        for place, child in enumerate(content) if isinstance(content, list) else [(None, content)]:
+        for index, child in enumerate(content) if isinstance(content, list) else [(None, content)]:
             if not isinstance(child, ast.AST) or isinstance(child, ast.Import | ast.ImportFrom):
                 continue
             if isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING":
                 continue
             is_scope = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
             name = f"{function}.{child.name}".removeprefix("module.") if is_scope else function  # type: ignore[attr-defined]
-            yield node, field, place, child, name
+            yield node, field, index, child, name
             yield from _sites(child, name)
 
 
 def _text(node: ast.AST) -> str:
-    """One line: of a branch only its test."""
+    """One line; for a branch only its test."""
     return f"if {ast.unparse(node.test)}" if isinstance(node, ast.If) else " ".join(ast.unparse(node).split())
 
 
@@ -133,48 +133,48 @@ def mutants_of(path: Path, root: Path) -> list[Mutant]:
 
 
 def source_of(mutant: Mutant, root: Path) -> str:
-    """The module with the change."""
+    """The source of the module with the change."""
     tree = ast.parse((root / mutant.path).read_text("utf-8"))
-    for other, parent, field, place, change in _mutations(tree, mutant.path):
+    for other, parent, field, index, change in _mutations(tree, mutant.path):
         if other == mutant:
-            _put(parent, field, place, change)
+            _put(parent, field, index, change)
             return ast.unparse(ast.fix_missing_locations(tree))
     raise ValueError(f"{mutant.name}: no such expression")
 
 
 def _mutations(tree: ast.Module, path: str) -> Iterator[tuple[Mutant, ast.AST, str, int | None, ast.AST]]:
-    """Each mutant, with the parent, field and place where its other node belongs."""
+    """Each mutant, with the parent, field, index and replacement of its node."""
     counts = Counter[tuple[str, str, str]]()
-    for parent, field, place, node, function in _sites(tree):
+    for parent, field, index, node, function in _sites(tree):
         for change in _changes(node):
             key = function, _text(node), _text(change)
             counts[key] += 1
-            yield Mutant(path, *key, counts[key]), parent, field, place, change
+            yield Mutant(path, *key, counts[key]), parent, field, index, change
 
 
-def _put(parent: ast.AST, field: str, place: int | None, node: ast.AST) -> None:
-    if place is None:
+def _put(parent: ast.AST, field: str, index: int | None, node: ast.AST) -> None:
+    if index is None:
         setattr(parent, field, node)
     else:
-        getattr(parent, field)[place] = node
+        getattr(parent, field)[index] = node
 
 
 def sample(root: Path, number: int, seed: int = 0) -> list[Mutant]:
-    """As many mutants of each area, drawn by a hash of seed and name: changes elsewhere leave the draw alone."""
+    """Equally many mutants of each area, drawn by a hash of seed and name, so that changes elsewhere do not matter."""
 
     def lot(mutant: Mutant) -> str:
         return hashlib.sha256(f"{seed} {mutant.name}".encode()).hexdigest()
 
-    drawn: list[Mutant] = []
+    chosen: list[Mutant] = []
     for area in AREAS:
         modules = sorted((root / "src" / "snellen" / area).rglob("*.py"))
-        every = [mutant for module in modules for mutant in mutants_of(module, root)]
-        drawn += sorted(every, key=lot)[: number // len(AREAS)]
-    return drawn
+        mutants = [mutant for module in modules for mutant in mutants_of(module, root)]
+        chosen += sorted(mutants, key=lot)[: number // len(AREAS)]
+    return chosen
 
 
 def copy_of_the_tree(folder: Path) -> Path:
-    """A copy of what the tests need, where code may be changed."""
+    """A copy of the files that the tests need, in which code may be changed."""
     ignored = shutil.ignore_patterns("__pycache__")
     for name in ("src", "tests", "docs", "design"):
         shutil.copytree(ROOT / name, folder / name, ignore=ignored)
@@ -184,13 +184,13 @@ def copy_of_the_tree(folder: Path) -> Path:
 
 
 def survives(mutant: Mutant, tree: Path) -> bool:
-    """Whether the quick tests of its area that name its module pass with it; all of the area where none does.
+    """True if the quick tests of its area that name its module pass with it; all tests of the area if none names it.
 
-    A module of a package inside the area is named by naming the package.
+    A test that names a package inside the area names all its modules.
     """
     path, parts = tree / mutant.path, Path(mutant.path).parts
     before, module = path.read_text("utf-8"), ".".join([*parts[1:4]]).removesuffix(".py")
-    files = [file for place in AREAS[parts[2]] for file in _test_files(tree / place)]
+    files = [file for location in AREAS[parts[2]] for file in _test_files(tree / location)]
     direct = [file for file in files if module in file.read_text("utf-8")]
     path.write_text(source_of(mutant, tree), "utf-8")
     try:
@@ -199,12 +199,12 @@ def survives(mutant: Mutant, tree: Path) -> bool:
         path.write_text(before, "utf-8")
 
 
-def _test_files(place: Path) -> list[Path]:
-    return [place] if place.is_file() else sorted(place.rglob("test_*.py"))
+def _test_files(path: Path) -> list[Path]:
+    return [path] if path.is_file() else sorted(path.rglob("test_*.py"))
 
 
 def _pass(tree: Path, files: Sequence[Path]) -> bool:
-    """Whether they pass, within a limit of processor time: a mutant that never ends is noticed too.
+    """True if they pass within a limit of CPU time: a mutant that never ends is detected too.
 
     The tests run in a child that has the libraries already: importing them takes longer than most tests.
     """
@@ -221,7 +221,7 @@ def _pass(tree: Path, files: Sequence[Path]) -> bool:
 
 
 def _run_tests(tree: Path, files: Sequence[Path]) -> int:
-    """pytest's exit code, in a process that has seen none of the tree's modules."""
+    """pytest's exit code, in a process that has imported none of the tree's modules."""
     os.setsid()
     silence = os.open(os.devnull, os.O_RDWR)
     for stream in range(3):
@@ -240,7 +240,7 @@ def _run_tests(tree: Path, files: Sequence[Path]) -> int:
 
 
 def main() -> None:
-    """Try the sample, or what of it has `--only` in its name."""
+    """Try the sample, or those of it with `--only` in the name."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sample", type=int, default=SAMPLE)
     parser.add_argument("--seed", type=int, default=0)

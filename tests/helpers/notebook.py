@@ -1,6 +1,6 @@
-"""Notebooks, run as they stand: cell by cell in one namespace, under a running event loop, as Jupyter does.
+"""Notebooks, run unchanged: cell by cell in one namespace, under a running event loop, as in Jupyter.
 
-`python -m tests.helpers.notebook --write` runs every notebook of `examples/` and writes its outputs anew.
+`python -m tests.helpers.notebook --write` runs every notebook of `examples/` and rewrites its outputs.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Cell = dict[str, Any]
 
 
 def read(path: Path) -> dict[str, Any]:
-    """A notebook: format 4 is JSON."""
+    """A notebook in format 4, which is JSON."""
     return dict(json.loads(path.read_text("utf-8")))
 
 
@@ -34,7 +34,7 @@ def code_cells(notebook: dict[str, Any]) -> list[Cell]:
 
 
 def outputs_of(notebook: dict[str, Any], folder: Path) -> list[list[dict[str, Any]]]:
-    """The outputs of each code cell, in the format of notebooks, when all are run in `folder`."""
+    """The outputs of each code cell, in the format of notebooks, after all are run in `folder`."""
     before = Path.cwd()
     os.chdir(folder)
     try:

@@ -1,4 +1,4 @@
-"""Toy images as a user might have them: a folder a class, each image another one."""
+"""Toy images as a user might have them: one folder per class, every image different."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SIZE = (24, 20)
 
 
 def draw_image(path: Path, *key: str | int, size: tuple[int, int] = SIZE) -> Path:
-    """An image of noise that its key decides, in whatever format the name says."""
+    """An image of noise determined by its key, in the format of the file name."""
     path.parent.mkdir(parents=True, exist_ok=True)
     pixels = stream("own picture", *key).integers(0, 256, (size[1], size[0], 3), dtype=np.uint8)
     Image.fromarray(pixels).save(path)
@@ -25,7 +25,7 @@ def draw_image(path: Path, *key: str | int, size: tuple[int, int] = SIZE) -> Pat
 
 
 def class_folders(root: Path, count: int, *labels: str) -> Path:
-    """So many images of each class in a folder of its own."""
+    """`count` images of each class in a separate folder."""
     for label in labels:
         for k in range(count):
             draw_image(root / label / f"{k}.png", label, k)
@@ -39,8 +39,8 @@ BOX_SIDE = 24
 def boxed_images(images: Path, count: int) -> list[dict[str, Any]]:
     """Images of four by three cells, with one or two plain balls and crates, and a row for each.
 
-    Things never touch, so that truth about them is plain. The first ball lies left above, left below, right above or
-    right below of the first crate by turns. Depths are whole metres and a half; orientations take turns.
+    Objects never touch, so that the truth about them is clear. The first ball is left above, left below, right above
+    or right below the first crate in turn. Depths are whole metres plus a half; orientations alternate.
     """
     images.mkdir(parents=True)
     rows: list[dict[str, Any]] = []

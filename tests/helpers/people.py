@@ -1,4 +1,4 @@
-"""People made by hand: subjects called `human:STUDY/p01`, each asked a form of its own."""
+"""People made by hand: subjects named `human:STUDY/p01`, each with an own form."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from snellen.runs.score import score, write_scores
 from snellen.subjects.fakes.make import make_fake
 
 Form = Callable[[str], bool]
-"""Whether an item is on a person's form, by its id."""
+"""A predicate on item ids: True if the item is on a person's form."""
 
 
 def everything(item_id: str) -> bool:
@@ -31,7 +31,7 @@ def everything(item_id: str) -> bool:
 
 @dataclass(frozen=True)
 class Stand(Base):
-    """A subject under a person's name, who takes `seconds` a page."""
+    """A subject under a person's name that takes `seconds` per page."""
 
     subject: Subject
     seconds: float
@@ -41,20 +41,20 @@ class Stand(Base):
 
 
 def person(name: str, subject: Subject, seconds: float = 2.0, **attributes: str) -> Subject:
-    """A subject that answers as another one does, under a person's name and with a fingerprint of its own."""
+    """A subject that answers like another one, under a person's name and with its own fingerprint."""
     card = replace(subject.card, name=name, settings={"participant": name}, attributes=attributes)
     return cast(Subject, Stand(card, subject, seconds))
 
 
 def fakes(study: str, kinds: Sequence[str], items: ItemSet) -> list[Subject]:
-    """`human:STUDY/p01` …, a person a kind of fake (`oracle`, `chance`, `blind-to=colour`)."""
+    """`human:STUDY/p01` …, one person per kind of fake (`oracle`, `chance`, `blind-to=colour`)."""
     return [
         person(f"human:{study}/p{n:02d}", make_fake(kind, {}, items.items), float(n)) for n, kind in enumerate(kinds, 1)
     ]
 
 
 def form(asks: Form) -> Schedule:
-    """The schedule of a person who is asked these items only."""
+    """The schedule of a person with only these items."""
 
     def schedule(trials: Sequence[Trial]) -> Generator[tuple[Trial, ...], dict[str, float], None]:
         yield tuple(trial for trial in trials if all(asks(view.item_id) for view in trial.views))

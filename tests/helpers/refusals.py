@@ -1,4 +1,4 @@
-"""How bad input must be refused."""
+"""The assertion that bad input is refused in one line."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from snellen.core.errors import SnellenError
 
 
 def assert_refused(call: Callable[[], object], message: str) -> None:
-    """In one line that says `message`."""
+    """Assert that `act` raises one line that contains `message`."""
     with pytest.raises(SnellenError) as caught:
         call()
     assert message in str(caught.value)

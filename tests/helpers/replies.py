@@ -1,4 +1,4 @@
-"""Replies that came back through pages, held against what the subject said itself."""
+"""Replies that came back through pages, compared with the subject's own."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import pytest
 from snellen.core.response import Response
 
 EDGE_PX = 1 / 384
-"""Edges of boxes are drawn: as exact as a pixel of an image of 384, in shares."""
+"""Tolerance of drawn box edges: one pixel of an image of 384 px, in shares."""
 
 
 def assert_same_replies(imported: Iterable[Response], own: Iterable[Response]) -> None:
-    """Text for text, boxes apart. Imported subjects are `…/p01` and so on; person n is repeat n - 1 of the subject."""
+    """Assert equal texts, and equal boxes within `DRAWN`. Imported subjects are `…/p01` and so on; person n is repeat n - 1 of the subject."""
     texts = {(response.condition, response.repeat, response.item_id): response.text or "" for response in own}
     imported = list(imported)
     assert imported
     for response in imported:
         person = response.subject.rpartition("/")[2]
-        repeat = int(person.removeprefix("p")) - 1 if person.startswith("p") else 0  # reviewers have names of their own
+        repeat = int(person.removeprefix("p")) - 1 if person.startswith("p") else 0  # reviewers have their own names
         text, expected = response.text or "", texts[response.condition, repeat, response.item_id]
         if response.reply_spec.kind == "box":
             assert json.loads(text) == pytest.approx(json.loads(expected), abs=EDGE_PX)

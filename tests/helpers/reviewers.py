@@ -1,4 +1,4 @@
-"""Reviewers without a browser: subjects called after people, who answer items by their ids."""
+"""Reviewers without a browser: subjects named after people that answer items by their ids."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from snellen.curation.steps import step_item
 from snellen.exam.run import run
 
 Entries = Mapping[str, tuple[str, str]]
-"""Item id -> what is answered, and the reason; an item that is absent was not answered."""
+"""Item id -> answer and reason; an absent item was not answered."""
 
 
 @dataclass(frozen=True)
 class Reviewer(Base):
-    """Somebody who answered what is written down."""
+    """A reviewer with given answers."""
 
     entries: Entries
 
@@ -36,18 +36,18 @@ class Reviewer(Base):
 
 
 def reviewed_by(items: ItemSet, entries: Mapping[str, Entries], root: Path) -> Path:
-    """An imported review: what each alias answered, as the run that an import leaves behind."""
+    """An imported review: the answers of each alias as the run that an import writes."""
     reviewers = [Reviewer(SubjectCard(f"human:review/{alias}"), entry) for alias, entry in entries.items()]
     return run(items, reviewers, root / items.card.suite, show_progress=False).root
 
 
 def words(**by_item: str) -> Entries:
-    """Answers without reasons; `_` in a name stands for `-` in the id."""
+    """Answers without reasons; `_` in a name means `-` in the id."""
     return {name.replace("_", "-"): (word, "") for name, word in by_item.items()}
 
 
 def decision_set(root: Path, count: int = 3, provenance: Mapping[str, object] | None = None) -> ItemSet:
-    """A few items that are kept, dropped or mended."""
+    """A few items to keep, drop or correct."""
     options = (Option("keep", "it is right"), Option("drop", "it is wrong"), Option("mend", "say how"))
     items = [
         step_item("decision", f"i{n}", f"Is {n} right?", (), "choice", options=options, provenance=provenance or {})

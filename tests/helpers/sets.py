@@ -20,7 +20,7 @@ def small_options(out: Path, seed: int = SEED, test_items: int = TEST_ITEMS) -> 
 
 
 def small_set(suite: str, folder: Path, *, seed: int = SEED, test_items: int = TEST_ITEMS) -> ItemSet:
-    """A small set of the suite in `folder`; whoever asks first builds it, and others wait."""
+    """A small set of the suite in `folder`; the first caller builds it, and others wait."""
     name = f"{suite}-{test_items}-seed{seed}"
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / f"{name}.lock").open("w") as lock:
@@ -31,7 +31,7 @@ def small_set(suite: str, folder: Path, *, seed: int = SEED, test_items: int = T
 
 
 def undrawn_set(suite: Suite, folder: Path, *, seed: int, test_items: int, tasks: tuple[str, ...] = ()) -> ItemSet:
-    """A generated set for subjects that look at no pixels, without blind scores; made once.
+    """A generated set for subjects that read no pixels, without blind scores; built once.
 
     Images are blank, unless the suite reads truths off pixels.
     """

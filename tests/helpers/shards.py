@@ -1,8 +1,8 @@
-"""Dataset folders as the Hugging Face libraries lay them out, a few pixels an image.
+"""Dataset folders as written by the Hugging Face libraries, a few pixels per image.
 
-Layouts: `Dataset.save_to_disk` of datasets 5.2 (Arrow streams `data-00000-of-00001.arrow`, `state.json`; a folder a
-split below `dataset_dict.json`), and Parquet shards `data/SPLIT-00000-of-00001.parquet` of `push_to_hub`; features
-stand in the schema's metadata. `tests/datasets/test_hub_tables.py` holds both against the library itself.
+Layouts: `Dataset.save_to_disk` of datasets 5.2 (Arrow streams `data-00000-of-00001.arrow`, `state.json`; one folder
+per split below `dataset_dict.json`), and Parquet shards `data/SPLIT-00000-of-00001.parquet` of `push_to_hub`;
+features are in the schema's metadata. `tests/datasets/test_hub_tables.py` compares both with the library itself.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def class_label(*names: str) -> dict[str, Any]:
 
 
 def cell(*key: str | int, size: tuple[int, int] = SIZE) -> dict[str, Any]:
-    """An image of noise that its key decides, as `datasets` stores it."""
+    """An image of noise determined by its key, as stored by `datasets`."""
     buffer = io.BytesIO()
     pixels = stream("own picture", *key).integers(0, 256, (size[1], size[0], 3), dtype="uint8")
     Image.fromarray(pixels).save(buffer, "PNG")
@@ -38,7 +38,7 @@ def cell(*key: str | int, size: tuple[int, int] = SIZE) -> dict[str, Any]:
 
 
 def write_shard(path: Path, columns: Mapping[str, Sequence[Any]], features: Mapping[str, Any], group: int = 4) -> Path:
-    """A shard, Parquet or Arrow by its suffix; so many rows a group."""
+    """A shard, Parquet or Arrow by its suffix, with this number of rows per group."""
     types = {name: IMAGE_TYPE if feature == IMAGE else None for name, feature in features.items()}
     arrays = {name: pa.array(cells, types.get(name)) for name, cells in columns.items()}
     table = pa.table(arrays).replace_schema_metadata({"huggingface": json.dumps({"info": {"features": features}})})
@@ -52,7 +52,7 @@ def write_shard(path: Path, columns: Mapping[str, Sequence[Any]], features: Mapp
 
 
 def labelled_shard(path: Path, count: int, *labels: str) -> Path:
-    """So many images of each class, classes in turn, as a ClassLabel."""
+    """`count` images of each class, classes in turn, as a ClassLabel."""
     keys = [(label, k) for k in range(count) for label in labels]
     columns: dict[str, list[Any]] = {
         "image": [cell(*key) for key in keys],

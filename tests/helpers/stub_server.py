@@ -1,6 +1,6 @@
 """An OpenAI-compatible server on the loopback, for tests and benchmarks. It stops by itself.
 
-with StubServer(lambda request: "A") as server: ...          in a thread, remembers what it was asked
+with StubServer(lambda request: "A") as server: ...          in a thread, records its requests
 python -m tests.helpers.stub_server --delay 0.05           in its own process, prints its port, counts only
 """
 
@@ -25,7 +25,7 @@ from aiohttp import web
 
 @dataclass(frozen=True)
 class ServedRequest:
-    """One request as it came in."""
+    """One received request."""
 
     number: int
     time: float
@@ -39,16 +39,16 @@ class ServedRequest:
     @property
     def parts(self) -> list[str | bytes]:
         """Words and decoded media of all messages, in order."""
-        found: list[str | bytes] = []
+        contents: list[str | bytes] = []
         for message in self.messages:
             content: Any = message["content"]
             parts: list[dict[str, Any]] = [{"type": "text", "text": content}] if isinstance(content, str) else content
             for part in parts:
                 if part["type"] == "text":
-                    found.append(part["text"])
+                    contents.append(part["text"])
                 else:
-                    found.append(base64.b64decode(part[part["type"]]["url"].partition(";base64,")[2]))
-        return found
+                    contents.append(base64.b64decode(part[part["type"]]["url"].partition(";base64,")[2]))
+        return contents
 
     @property
     def images(self) -> list[bytes]:
@@ -66,7 +66,7 @@ class Status:
 
 @dataclass(frozen=True)
 class Body:
-    """Answer 200 with this text as it stands."""
+    """Answer 200 with this text unchanged."""
 
     text: str
     kind: str = "application/json"
@@ -74,7 +74,7 @@ class Body:
 
 @dataclass(frozen=True)
 class Words:
-    """A proper completion, told in more detail."""
+    """A valid completion with more details."""
 
     text: str | None
     finish: str = "stop"
@@ -85,7 +85,7 @@ class Words:
 
 @dataclass(frozen=True)
 class Hang:
-    """Answer after so many seconds."""
+    """Answer after this number of seconds."""
 
     seconds: float = 60.0
 
@@ -95,7 +95,7 @@ class Cut:
 
 
 Answer = str | Status | Body | Words | Hang | Cut
-"""A string is a completion of these words."""
+"""A string is a completion with this text."""
 
 NO_CHOICES = Body('{"id": "c", "object": "chat.completion", "created": 0, "model": "stub", "choices": []}')
 NULL_CHOICES = Body('{"id": "c", "object": "chat.completion", "created": 0, "model": "stub", "choices": null}')
@@ -105,7 +105,7 @@ BROKEN_JSON = Body('{"id": "c", "choices": [{"mess')
 def completion(words: Words, number: int) -> dict[str, Any]:
     """A chat completion as OpenAI documents it."""
     message = {"role": "assistant", "content": words.text, "refusal": None, **words.message}
-    told: dict[str, Any] = {
+    body: dict[str, Any] = {
         "id": f"c{number}",
         "object": "chat.completion",
         "created": 0,
@@ -114,8 +114,8 @@ def completion(words: Words, number: int) -> dict[str, Any]:
     }
     if words.tokens:
         read, written = words.tokens
-        told["usage"] = {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
-    return told
+        body["usage"] = {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
+    return body
 
 
 class StubServer:
@@ -134,7 +134,7 @@ class StubServer:
 
     @property
     def url(self) -> str:
-        """What to put into SERVICE_BASE_URL."""
+        """The value for SERVICE_BASE_URL."""
         return f"http://127.0.0.1:{self.port}/v1"
 
     def __enter__(self) -> StubServer:
@@ -149,7 +149,7 @@ class StubServer:
         self._stop()
 
     async def serve(self, life: float | None = None) -> None:
-        """Serve until told to stop, or for `life` seconds."""
+        """Serve until stopped, or for `life` seconds."""
         loop, stop = asyncio.get_running_loop(), asyncio.Event()
         self._stop = lambda: loop.call_soon_threadsafe(stop.set)
         app = web.Application(client_max_size=1 << 30)
@@ -174,19 +174,19 @@ class StubServer:
         return web.json_response({"object": "list", "data": [{"id": "stub", "object": "model"}]})
 
     async def _stats(self, request: web.Request) -> web.Response:
-        """How many requests came, and the most at once, since the last look."""
+        """The number of requests, and the most at once, since the last call."""
         stats = {"count": self.count, "most": self.most}
         self.count = self.most = 0
         return web.json_response(stats)
 
     async def _chat(self, request: web.Request) -> web.StreamResponse:
-        at, raw = time.monotonic(), await request.read()
+        arrival, raw = time.monotonic(), await request.read()
         self.count += 1
         self.now += 1
         self.most = max(self.most, self.now)
         try:
             body = json.loads(raw) if self.keep else {}
-            served = ServedRequest(self.count, at, body, dict(request.headers))
+            served = ServedRequest(self.count, arrival, body, dict(request.headers))
             if self.keep:
                 self.requests.append(served)
             answer = self.answer(served)
@@ -196,7 +196,7 @@ class StubServer:
             self.now -= 1
 
     def _latency(self) -> float:
-        """Seconds: always the same or, with a tail, 0.2 and more after Pareto (1.2), at most 5, 0.685 in the mean."""
+        """Seconds: constant or, with a tail, 0.2 and more from Pareto (1.2), at most 5, mean 0.685."""
         return self.delay if self.tail is None else min(5.0, 0.2 * (1 - self.tail.random()) ** (-1 / 1.2))
 
     def _respond(self, request: web.Request, served: ServedRequest, answer: Answer) -> web.StreamResponse:
@@ -213,17 +213,17 @@ class StubServer:
 
 
 def main() -> None:
-    """Serve `A` from a process of its own, and say where on the first line of stdout."""
+    """Serve `A` from a separate process, and print the address on the first line of stdout."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--delay", type=float, default=0.05)
     parser.add_argument("--tail", action="store_true", help="latencies with a tail, the same ones each time")
     parser.add_argument("--life", type=float, default=600.0)
-    told = parser.parse_args()
-    server = StubServer("A", told.delay, keep=False)
-    server.tail = random.Random(0) if told.tail else None
+    arguments = parser.parse_args()
+    server = StubServer("A", arguments.delay, keep=False)
+    server.tail = random.Random(0) if arguments.tail else None
 
     async def serve() -> None:
-        serving = asyncio.create_task(server.serve(told.life))
+        serving = asyncio.create_task(server.serve(arguments.life))
         while not server.port:
             await asyncio.sleep(0.01)
         sys.stdout.write(f"{server.port}\n")

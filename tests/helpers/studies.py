@@ -44,7 +44,7 @@ ANSWERS: dict[AnswerKind, Entry] = {
     "text": "grün",
     "description": "a red ball\non a table",
 }
-"""A good answer of each kind."""
+"""A valid answer of each kind."""
 CHOICES: dict[AnswerKind, str] = {"choice": "ABC", "true_false": "TF"}
 
 
@@ -106,7 +106,7 @@ def write_study(root: Path, reviewers: Sequence[str] = ()) -> StudyPlan:
 
 
 def rows_of_form(plan: StudyPlan, participant: str, form: int) -> list[RecordRow]:
-    """All rows of somebody who answered every page of a form."""
+    """All rows of a participant who answered every page of a form."""
     records: list[dict[str, Any]] = [
         {
             "type": "start",
@@ -119,13 +119,13 @@ def rows_of_form(plan: StudyPlan, participant: str, form: int) -> list[RecordRow
         },
         {"type": "consent", "time": TIME},
     ]
-    for place, page_id in enumerate(page_id for block in plan.forms[form] for page_id in block.page_ids):
+    for position, page_id in enumerate(page_id for block in plan.forms[form] for page_id in block.page_ids):
         question = plan.pages[page_id].questions[0]
         records.append(
             {
                 "type": "answers",
                 "page_id": page_id,
-                "position": place,
+                "position": position,
                 "answers": {question.item_id: ANSWERS[question.kind]},
                 "reasons": {question.item_id: "because"},
                 "seconds": 1.25,
@@ -138,16 +138,16 @@ def rows_of_form(plan: StudyPlan, participant: str, form: int) -> list[RecordRow
 
 
 def entered(plan: StudyPlan, stand_in: StandIn, person: int, pages: int | None = None) -> list[RecordRow]:
-    """The rows of somebody who enters what the stand-in says, `pages` of them or all."""
+    """The rows of a participant who enters the stand-in's answers, on the first `pages` pages or all."""
     form = person % len(plan.forms)
     ids = [page_id for block in plan.forms[form] for page_id in block.page_ids]
     start = Start(type="start", participant=f"p{person + 1:02d}", form=form, plan_hash=plan.plan_hash, time=NOON)
     records: list[Start | Consent | PageAnswers | End] = [start, Consent(type="consent", time=NOON)]
-    for place, page_id in enumerate(ids[:pages]):
+    for position, page_id in enumerate(ids[:pages]):
         answers = stand_in.answers(plan.pages[page_id], person)
-        time = NOON + timedelta(seconds=2 * place)
+        time = NOON + timedelta(seconds=2 * position)
         records.append(
-            PageAnswers(type="answers", page_id=page_id, position=place, answers=answers, seconds=1.5, time=time)
+            PageAnswers(type="answers", page_id=page_id, position=position, answers=answers, seconds=1.5, time=time)
         )
     if pages is None:
         records.append(End(type="end", time=NOON))

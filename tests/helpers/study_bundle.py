@@ -89,7 +89,7 @@ def practice_of(kind: AnswerKind, right: Entry) -> Page:
 
 
 def vendor_folder() -> Path:
-    """The web parts that lie on this machine; skips the test where they were not fetched."""
+    """The fetched web parts; skips the test if they are missing."""
 
     def refuse(package: str, _folder: Path) -> Path:
         raise SnellenError(f"tests fetch nothing, also not {package}")
@@ -101,7 +101,7 @@ def vendor_folder() -> Path:
 
 
 def write_bundle(folder: Path, study: StudyPlan, transport: Transport = "folder") -> Path:
-    """Writes a bundle into the folder and gives the path of its `index.html`."""
+    """Write a bundle into the folder; return the path of its `index.html`."""
     folder.mkdir(parents=True, exist_ok=True)
     copy_page(folder)
     shutil.copytree(vendor_folder(), folder / "vendor", dirs_exist_ok=True)

@@ -37,7 +37,7 @@ Acknowledge: TypeAlias = Callable[[], None]
 
 @dataclass
 class Walk:
-    """One participant: who the server says they are, what it has acknowledged, and seconds of each answer."""
+    """One participant: the id given by the server, the acknowledged rows, and the seconds of each answer."""
 
     secret: str = ""
     participant: str = ""
@@ -49,7 +49,7 @@ class Walk:
     async def take_part(
         self, client: httpx.AsyncClient, link: str, plan: StudyPlan, on_row: Callable[[], None]
     ) -> None:
-        """Open the study, or come back, and send every row that is not acknowledged; a row in two goes twice."""
+        """Open the study, or return, and send every row that is not acknowledged; every other row is sent twice."""
         body: dict[str, Any] = {"parameters": {}} | ({"secret": self.secret} if self.secret else {})
         opened = (await client.post(f"{link}api/open", json=body)).raise_for_status().json()
         self.secret, self.participant = opened["secret"], opened["participant"]
@@ -68,7 +68,7 @@ class Walk:
 
 @contextmanager
 def server_process(root: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """`serve` in a process of its own, and the study's link; killed at the end."""
+    """`serve` in a separate process, and the study's link; killed at the end."""
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
     command = [sys.executable, "-c", CODE, str(root)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
@@ -82,7 +82,7 @@ def server_process(root: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
 async def walk_all(
     walks: Sequence[Walk], link: str, plan: StudyPlan, on_row: Callable[[], None] = lambda: None
 ) -> None:
-    """All take part at once, until they are through or the server is gone."""
+    """All take part at once, until they have finished or the server has ended."""
     limits = httpx.Limits(max_connections=len(walks))
     async with httpx.AsyncClient(limits=limits, timeout=60, trust_env=False) as client:
         tasks = [walk.take_part(client, link, plan, on_row) for walk in walks]
@@ -93,10 +93,10 @@ async def walk_all(
 
 
 def outlive(root: Path, plan: StudyPlan, people: int, ends: Sequence[tuple[int, int]]) -> tuple[int, int]:
-    """People answer a server that is ended, by (signal, after so many acknowledged rows), and started again.
+    """People answer a server that is repeatedly ended, by (signal, after this number of acknowledged rows), and restarted.
 
-    Returns how often it was ended, and how many rows that it had acknowledged were lost, came twice or came to somebody
-    else. Who was ended between being written down and being told so comes back as somebody else, without rows.
+    Returns how often it was ended, and how many acknowledged rows were lost, duplicated or given to another
+    participant. Those cut off between registration and its reply come back as a new participant without rows.
     """
     walks, ended, lost = [Walk() for _ in range(people)], 0, 0
     for signal_number, enough in [*ends, (0, 0)]:
@@ -111,8 +111,8 @@ def outlive(root: Path, plan: StudyPlan, people: int, ends: Sequence[tuple[int, 
                     ended += 1
 
             asyncio.run(walk_all(walks, link, plan, on_row))
-        kept = dict(read_results(root))
+        recorded = dict(read_results(root))
         begun = (walk for walk in walks if walk.acknowledged)
-        lost += sum(kept[walk.participant][: len(walk.acknowledged)] != walk.acknowledged for walk in begun)
-    lost += kept != {walk.participant: walk.rows for walk in walks}
+        lost += sum(recorded[walk.participant][: len(walk.acknowledged)] != walk.acknowledged for walk in begun)
+    lost += recorded != {walk.participant: walk.rows for walk in walks}
     return ended, lost

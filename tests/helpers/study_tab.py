@@ -1,4 +1,4 @@
-"""Tabs that show a study: opening, waiting for pages, drawing, and what was recorded."""
+"""Tabs that show a study: opening, waiting for pages, drawing, and recorded rows."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 SITE = "http://study.test/"
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True, "device_scale_factor": 2}
 LIMIT = 60_000
-"""Milliseconds until a test gives up waiting for something on the page."""
+"""Timeout for elements of the page in milliseconds."""
 
 
 @contextmanager
 def tab(browser: Browser, **options: Any) -> Iterator[Tab]:
-    """A tab of its own; the test fails for errors of scripts and whatever the policy of the page forbids."""
+    """A new tab; the test fails for script errors and violations of the page's policy."""
     context = browser.new_context(reduced_motion="reduce", **options)
     context.set_default_timeout(LIMIT)
     opened, troubles = context.new_page(), list[str]()
@@ -51,14 +51,14 @@ def serve(opened: Tab, folder: Path, api: Callable[[Route], None] | None = None)
 
 
 def begin(opened: Tab, address: str) -> None:
-    """Opens a study and goes on to its first page."""
+    """Open a study and continue to its first page."""
     opened.goto(address)
     opened.click("#start")
     opened.click("#continue")
 
 
 def wait_for(opened: Tab, page_id: str) -> None:
-    """Until a page is painted and its clock runs."""
+    """Wait until a page is painted and its clock runs."""
     opened.wait_for_selector(f'[data-page-id="{page_id}"][data-ready]')
 
 
@@ -67,7 +67,7 @@ def wait_for_end(opened: Tab) -> None:
 
 
 def stored(opened: Tab) -> list[RecordRow]:
-    """The rows that the folder transport has kept in the browser."""
+    """The rows that the folder transport has stored in the browser."""
     text = opened.evaluate("localStorage.getItem(Object.keys(localStorage).find((key) => key.includes('/rows/')))")
     return [RecordRow.model_validate_json(line) for line in text.splitlines()]
 

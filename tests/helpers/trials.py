@@ -1,4 +1,4 @@
-"""What is tried on a job, and what came of it: killed, out of disk, under a clock that jumps."""
+"""Trials of a job and their outcomes: killed, out of disk, under a jumping clock."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from tests.helpers.lives import Fault, Life, live
 
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 CHAIN = 3
-"""Kills before a command is let come to its end."""
+"""Number of kills before a command may finish."""
 DAY = 86_400
 
 
 @dataclass
 class Tally:
-    """How many faults were tried, how many were survived, what was lost; `troubles` says of each how it went wrong."""
+    """Numbers of faults tried and survived; `troubles` has a line about each failure."""
 
     tried: Counter[str] = field(default_factory=Counter)
     survived: Counter[str] = field(default_factory=Counter)
@@ -48,29 +48,29 @@ class Tally:
 
 @dataclass(frozen=True)
 class Bench:
-    """A job with what it needs, and what one life that nothing befell came to: how many events and changes it had."""
+    """A job with its inputs, and an undisturbed life of it: its result and its numbers of events and changes."""
 
     job: Job
-    given: Path
+    inputs: Path
     whole: Life
     product: Any
 
     @classmethod
-    def of(cls, job: Job, work: Path) -> Bench:
-        """Make all that in an empty folder."""
-        given, trial = work / "given", work / "whole"
-        job.given(given)
-        job.begin(given, trial)
-        whole = live(job.act(given, trial), trial)
+    def prepare(cls, job: Job, work: Path) -> Bench:
+        """Prepare the job and run it once in an empty folder."""
+        inputs, trial = work / "inputs", work / "whole"
+        job.prepare(inputs)
+        job.begin(inputs, trial)
+        whole = live(job.act(inputs, trial), trial)
         assert whole.code == 0, whole
-        return cls(job, given, whole, job.product(trial))
+        return cls(job, inputs, whole, job.product(trial))
 
     def live(self, trial: Path, fault: Fault) -> Life:
         """One life of the command."""
-        return live(self.job.act(self.given, trial), trial, fault)
+        return live(self.job.act(self.inputs, trial), trial, fault)
 
     def trouble(self, trial: Path) -> str:
-        """What is wrong once the same command is given without a fault; empty for nothing."""
+        """The fault that is left after the same command was run again undisturbed; empty if none."""
         life = self.live(trial, Fault())
         if life.code != 0 and "holds an item set already" not in life.messages:
             return f"{trial.name}: the same command ended with {life.code}: {life.messages[-400:]}"
@@ -86,8 +86,8 @@ def kills(bench: Bench, trials: int, seed: int) -> Tally:
     """A chain of kills at events that the seed draws, half of them a few milliseconds later, by signals in turn."""
     tally, name = Tally(), bench.job.name
     for number in range(trials):
-        rng, trial = stream("kills", seed, name, number), bench.given.with_name(f"killed-{number}")
-        bench.job.begin(bench.given, trial)
+        rng, trial = stream("kills", seed, name, number), bench.inputs.with_name(f"killed-{number}")
+        bench.job.begin(bench.inputs, trial)
         killed, trouble = Counter[str](), ""
         for life_number in range(CHAIN):
             signal_number = SIGNALS[(number + life_number) % len(SIGNALS)]
@@ -104,13 +104,13 @@ def kills(bench: Bench, trials: int, seed: int) -> Tally:
 
 
 def full_disks(bench: Bench, trials: int, seed: int) -> Tally:
-    """By turns no room for new files from some change on, and none for more than some bytes a file."""
+    """In turn, no room for new files from some change on, and a limit of bytes per file."""
     tally, name = Tally(), bench.job.name
     for number in range(trials):
-        rng, trial = stream("full disks", seed, name, number), bench.given.with_name(f"full-{number}")
-        bench.job.begin(bench.given, trial)
-        at, size = int(rng.integers(1, bench.whole.changes)), int(np.exp(rng.uniform(np.log(10), np.log(20_000))))
-        fault = Fault(full_from=at) if number % 2 else Fault(file_bytes=size)
+        rng, trial = stream("full disks", seed, name, number), bench.inputs.with_name(f"full-{number}")
+        bench.job.begin(bench.inputs, trial)
+        change, size = int(rng.integers(1, bench.whole.changes)), int(np.exp(rng.uniform(np.log(10), np.log(20_000))))
+        fault = Fault(full_from=change) if number % 2 else Fault(file_bytes=size)
         life, kind = bench.live(trial, fault), "no room" if number % 2 else "a limit"
         trouble = (
             "" if life.code in (0, 2) and life.in_good_order else f"{trial.name}: {life.code} {life.messages[-400:]}"
@@ -125,13 +125,13 @@ def full_disks(bench: Bench, trials: int, seed: int) -> Tally:
 
 
 def clock_jumps(bench: Bench, trials: int, seed: int) -> Tally:
-    """A clock that jumps by up to a day at every look; by turns a kill too, and all files of another day."""
+    """A clock that jumps by up to a day at every reading; every other time also a kill and files of another day."""
     tally, name = Tally(), bench.job.name
     for number in range(trials):
-        rng, trial = stream("clock jumps", seed, name, number), bench.given.with_name(f"clock-{number}")
-        bench.job.begin(bench.given, trial)
-        at = int(rng.integers(bench.whole.events)) if number % 2 else -1
-        fault = Fault(signal.SIGKILL if number % 2 else 0, at, clock_seed=int(rng.integers(2**31)))
+        rng, trial = stream("clock jumps", seed, name, number), bench.inputs.with_name(f"clock-{number}")
+        bench.job.begin(bench.inputs, trial)
+        event = int(rng.integers(bench.whole.events)) if number % 2 else -1
+        fault = Fault(signal.SIGKILL if number % 2 else 0, event, clock_seed=int(rng.integers(2**31)))
         life = bench.live(trial, fault)
         if number % 2:
             for path in sorted(path for path in trial.rglob("*") if path.is_file()):
@@ -144,10 +144,10 @@ def clock_jumps(bench: Bench, trials: int, seed: int) -> Tally:
     return tally
 
 
-def looked_at(root: Path, trial: Path) -> Life:
-    """What a report would be made of: the set through the whole gate, and the results of the run, as text."""
+def viewed_files(root: Path, trial: Path) -> Life:
+    """The inputs of a report: the set through the whole gate, and the results of the run, as text."""
 
-    def look() -> int:
+    def act() -> int:
         from snellen.cli.faults import one_line_errors
         from snellen.core.errors import SnellenError
         from snellen.exam.run import recover
@@ -166,36 +166,36 @@ def looked_at(root: Path, trial: Path) -> Life:
             return 2
         return 0
 
-    return live(look, trial)
+    return live(act, trial)
 
 
 CARDS = ("itemset.json", "blind.json", "run.json")
 
 
-def corruption(given: Path, trials: int, seed: int) -> dict[str, Tally]:
+def corruption(inputs: Path, trials: int, seed: int) -> dict[str, Tally]:
     """Damage to one file of a set and the run about it (`items`, `run`), by kind of file.
 
-    Survived is what is refused in one line, or changes no result. Cards have no checksum, so that they are told apart.
+    A fault is survived if it is refused in one line or changes no result. Cards have no checksum and count separately.
     """
     tallies: dict[str, Tally] = {}
-    work = given.with_name("damaged")
+    work = inputs.with_name("damaged")
     work.mkdir()
-    whole = looked_at(given, work / "whole")
+    whole = viewed_files(inputs, work / "whole")
     assert whole.code == 0, whole
     paths = sorted(
-        str(path.relative_to(given))
+        str(path.relative_to(inputs))
         for name in ("items", "run")
-        for path in (given / name).rglob("*")
+        for path in (inputs / name).rglob("*")
         if path.is_file()
     )
     paths = [path for path in paths if Path(path).name not in ("lock", "stamp.json")]
     for number in range(trials):
         rng, trial = stream("corruption", seed, number), work / str(number)
-        shutil.copytree(given, trial / "given", ignore=shutil.ignore_patterns("home"))
+        shutil.copytree(inputs, trial / "inputs", ignore=shutil.ignore_patterns("home"))
         file = _kind(path := paths[number % len(paths)])
         kind = list(DAMAGES)[int(rng.integers(len(DAMAGES)))]
-        if damage(trial / "given" / path, kind, rng):
-            life, trouble = looked_at(trial / "given", trial), ""
+        if damage(trial / "inputs" / path, kind, rng):
+            life, trouble = viewed_files(trial / "inputs", trial), ""
             if not life.in_good_order or (life.code == 2 and life.messages.strip().count("\n")):
                 trouble = f"{path}, {kind}: {life.code} {life.messages[-400:]}"
             elif life.code == 0 and life.out != whole.out:

@@ -1,4 +1,4 @@
-"""EvalScope itself over its export: it loads both files, sends our images as they are, and its accuracy is ours."""
+"""EvalScope itself over its export: it loads both files, sends our images unchanged, and its accuracy is ours."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exports of item sets, read back by readers of a few lines that share no code with what wrote them."""
+"""Exports of item sets, read back by short readers that share no code with the writers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tests.helpers.sets import small_set
 
 @dataclass(frozen=True)
 class Row:
-    """What a reader finds: the key and options as written, and SHA-256 of each image's bytes."""
+    """A row read back: the key and options as written, and SHA-256 of each image's bytes."""
 
     key: str
     options: list[str]
@@ -74,7 +74,7 @@ def read_hf(folder: Path) -> dict[str, Row]:
 
 
 def read_vlmevalkit(folder: Path) -> dict[str, Row]:
-    """As the kit reads: `pandas.read_csv` with its own idea of empty cells, lists by evaluation."""
+    """As the kit reads: `pandas.read_csv` with its defaults for empty cells, lists by evaluation."""
     rows = {}
     for path in folder.glob("*.tsv"):
         for row in pd.read_csv(path, sep="\t").to_dict("records"):
@@ -87,7 +87,7 @@ def read_vlmevalkit(folder: Path) -> dict[str, Row]:
 
 
 def read_evalscope(folder: Path) -> dict[str, Row]:
-    """Questions as messages; options of the same questions from the other file, where they have any."""
+    """Questions as messages; options of the same questions from the other file, if they have any."""
     rows, choices = {}, {}
     for path in folder.glob("mcq/*.jsonl"):
         choices = {row["item_id"]: row for row in map(json.loads, path.read_text("utf-8").splitlines())}
@@ -116,7 +116,7 @@ def read_lmms_eval(folder: Path) -> dict[str, Row]:
 
 
 def read_inspect(folder: Path) -> dict[str, Row]:
-    """Samples as `tasks.py` makes them; what is offered stands in the fields by which replies are scored."""
+    """Samples as made by `tasks.py`; the options are in the fields by which replies are scored."""
     rows = {}
     for path in folder.glob("questions/*.jsonl"):
         for row in map(json.loads, path.read_text("utf-8").splitlines()):
@@ -166,7 +166,7 @@ def test_keys_options_and_images_come_back(
         assert row.images == [image.sha256 for image in prompt.media()]
         assert row.images
         texts = [part for part in prompt.parts if isinstance(part, str)]
-        if name != "vlmevalkit":  # which has images first, and their places numbered
+        if name != "vlmevalkit":  # with images first, and numbered placeholders
             assert re.sub(r"<image( \d+)?>\n?", "", row.prompt) == "\n".join(texts)
         view = prompt.views[0]
         protocol = suite.tasks[item.task].protocols["strict"]
@@ -176,7 +176,9 @@ def test_keys_options_and_images_come_back(
             assert set(row.options) == {option.text or option.key for option in item.options}
         if name != "vlmevalkit":
             prediction, metric = protocol.read(row.key, view.reply), protocol.metrics[0]
-            assert protocol.values(item, prediction)[metric.name] == pytest.approx(metric.best, abs=1e-4)  # boxes round
+            assert protocol.values(item, prediction)[metric.name] == pytest.approx(
+                metric.best, abs=1e-4
+            )  # boxes are rounded
 
 
 @pytest.mark.parametrize("name", READERS)
@@ -189,7 +191,7 @@ def test_every_item_is_exported_or_counted(
     assert all(f"| {task} | {count} |" in readme for task, count in account.exported.items())
     assert all(reason in readme for reason in account.left_out)
     assert items.card.content_hash in readme
-    assert ("are those of `snellen run`" in readme) == (name in ("inspect", "lmms-eval"))
+    assert ("equal those of `snellen run`" in readme) == (name in ("inspect", "lmms-eval"))
 
 
 def test_vlmevalkit_keeps_an_option_called_none(sets_folder: Path, tmp_path: Path) -> None:
@@ -209,7 +211,7 @@ def test_datasets_reads_the_folder(sets_folder: Path, tmp_path: Path, monkeypatc
 
 
 def test_a_condition_changes_what_is_written(sets_folder: Path, tmp_path: Path) -> None:
-    """Questions of ComBo's perception share a sheet by default and are left out; one sample, one question are not."""
+    """Questions of ComBo's perception share a sheet by default and are left out; single questions are not."""
     items = small_set("combo", sets_folder)
     account = export(items.root, "jsonl", tmp_path / "single", "samples=1,questions=one")
     vanilla = export(items.root, "jsonl", tmp_path / "vanilla")
@@ -222,14 +224,14 @@ def test_a_condition_changes_what_is_written(sets_folder: Path, tmp_path: Path) 
     assert all(before[item_id].key == after[item_id].key for item_id in before)
 
 
-def test_scores_are_those_of_the_protocol(items: ItemSet, tmp_path: Path) -> None:
+def test_exported_scores_are_those_of_the_protocol(items: ItemSet, tmp_path: Path) -> None:
     suite = SUITES.get(items.card.suite)
     (vanilla,) = parse_conditions(suite.axes, "vanilla")
     for question in select_questions(items, suite, vanilla, tmp_path).questions:
         metric = question.protocol.metrics[0]
         outcome, value = question.score(question.key)
         assert outcome == "answered"
-        assert value == pytest.approx(metric.best, abs=1e-4)  # boxes round
+        assert value == pytest.approx(metric.best, abs=1e-4)  # boxes are rounded
         outcome, value = question.score("")
         assert (outcome, value) == ("no_answer", metric.worst)
         for key in question.view.reply.offered if question.item.answer_kind in ("choice", "true_false") else ():
@@ -237,7 +239,7 @@ def test_scores_are_those_of_the_protocol(items: ItemSet, tmp_path: Path) -> Non
             assert (question.score(question.view.reply.name(key))[1] == metric.best) == is_right
 
 
-def test_refusals_are_one_line(sets_folder: Path, tmp_path: Path) -> None:
+def test_refusals_have_one_line(sets_folder: Path, tmp_path: Path) -> None:
     items = small_set("vlm2-bench", sets_folder)
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "x").write_text("x")
@@ -254,6 +256,6 @@ def test_refusals_are_one_line(sets_folder: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "a").exists()
 
 
-def test_every_format_says_what_it_is() -> None:
+def test_every_format_has_a_description() -> None:
     assert set(READERS) == set(FORMATS)
     assert all(FORMATS.get(name).name == name and FORMATS.get(name).usage for name in FORMATS)

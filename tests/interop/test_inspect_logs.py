@@ -1,7 +1,8 @@
-"""Logs of Inspect as runs: matched, scored as asked directly, and refused in one line where they are not ours."""
+"""Logs of Inspect as runs: matched, scored as if asked directly, and refused in one line if they are not ours."""
 
 from __future__ import annotations
 
+import base64
 import json
 import zipfile
 from collections.abc import Callable
@@ -11,6 +12,8 @@ from typing import Any
 
 import pandas as pd
 import pytest
+
+pytest.importorskip("inspect_ai", reason="the extra 'chat' is not installed")
 
 from snellen.core.condition import parse_conditions
 from snellen.core.storage.runfolder import is_run, read_run_card
@@ -40,7 +43,7 @@ def right(question: ModelQuestion) -> str:
 
 
 def mixed(question: ModelQuestion) -> str:
-    """Right, wrong, unreadable, or an error: depends on the item's id alone."""
+    """Right, wrong, unreadable, or an error, depending on the item's id only."""
     replies = (right(question), "T", "I cannot see it", f"{ERROR}503")
     return replies[sum(question.item.item_id.encode()) % 4]
 
@@ -51,7 +54,7 @@ def _rows(scores: pd.DataFrame, tasks: list[str]) -> pd.DataFrame:
 
 
 def test_scores_are_those_of_asking(selection: Selection, tmp_path: Path) -> None:
-    """Two tasks in two logs, one of them twice, against a subject who says the same in the same order of items."""
+    """Two tasks in two logs, one of them twice, against a subject with the same replies in the same order of items."""
     tasks = [TASK, "oc-cnt"]
     logs = [
         write_eval(tmp_path / "a.eval", log_header(), log_samples(selection, TASK, mixed)),
@@ -66,10 +69,10 @@ def test_scores_are_those_of_asking(selection: Selection, tmp_path: Path) -> Non
     script = tmp_path / "script.json"
     script.write_text(json.dumps({**replies, "*": ""}))
     examine(f"fake:scripted={script}", selection.items.root, out=tmp_path / "asked", show_progress=False)
-    asked = _rows(read_scores(tmp_path / "asked")["strict"], tasks)
+    direct = _rows(read_scores(tmp_path / "asked")["strict"], tasks)
     scores = _rows(read_scores(tmp_path / "run")["strict"], tasks)
     alike = ~scores["item_id"].isin(failing)
-    pd.testing.assert_frame_equal(scores[alike], asked[alike])
+    pd.testing.assert_frame_equal(scores[alike], direct[alike])
     assert set(scores[alike]["outcome"]) == {"answered", "no_answer"}
     assert set(scores[~alike]["outcome"]) == {"failed"}
     assert scores[~alike]["value"].isna().all()
@@ -78,7 +81,7 @@ def test_scores_are_those_of_asking(selection: Selection, tmp_path: Path) -> Non
     assert imported.examination.unasked() == {}
 
 
-def test_epochs_are_repeats_and_what_is_missing_is_partial(selection: Selection, tmp_path: Path) -> None:
+def test_epochs_are_repeats_and_missing_samples_make_a_run_partial(selection: Selection, tmp_path: Path) -> None:
     first, second = (log_samples(selection, TASK, right, epoch) for epoch in (1, 2))
     cut_off = {**log_header(), "status": "started"}
     log = write_eval(tmp_path / "a.eval", cut_off, [*first, *second[:3]])
@@ -91,7 +94,7 @@ def test_epochs_are_repeats_and_what_is_missing_is_partial(selection: Selection,
     assert len(imported.examination.responses) == len(first) + len(second)
 
 
-def test_a_retried_sample_takes_the_place_of_its_failure(selection: Selection, tmp_path: Path) -> None:
+def test_a_retried_sample_replaces_its_failure(selection: Selection, tmp_path: Path) -> None:
     failing = log_samples(selection, TASK, lambda question: f"{ERROR}503")
     logs = [
         write_eval(tmp_path / "a.eval", log_header(), failing),
@@ -107,7 +110,7 @@ def test_no_output_and_invalidated_samples_are_failures(selection: Selection, tm
     samples[0] |= {"output": {"choices": []}, "limit": {"type": "time", "limit": 3}}
     samples[1] |= {"invalidation": {"author": "someone", "reason": "wrong key"}}
     samples[2]["scores"]["protocol_scorer"]["value"] = 0.25
-    samples[3]["scores"]["protocol_scorer"]["value"] = 10**400  # JSON has numbers that no float holds
+    samples[3]["scores"]["protocol_scorer"]["value"] = 10**400  # JSON has numbers beyond floats
     log = write_eval(tmp_path / "a.eval", log_header(), samples)
     imported = import_logs([log], selection.items.root, tmp_path / "run")
     reasons = {r.item_id: r.reason for r in imported.examination.responses if r.status == "failed"}
@@ -124,6 +127,19 @@ def test_settings_and_solvers_are_part_of_the_name(selection: Selection, tmp_pat
     (arm,) = read_run_card(tmp_path / "run").arms
     assert arm.subject == "inspect:stub/model?temperature=0.5&solver=chain_of_thought+generate"
     assert "max_retries" not in arm.settings["generation"]
+
+
+def test_texts_and_images_may_be_attachments(selection: Selection, tmp_path: Path) -> None:
+    samples = log_samples(selection, TASK, right)
+    questions = {question.item.item_id: question for question in selection.questions}
+    for sample in samples:
+        image, text = sample["input"][0]["content"][0], sample["input"][0]["content"][-1]
+        raw = selection.media.read(questions[sample["id"]].images[0])
+        url = f"data:image/png;base64,{base64.b64encode(raw).decode()}"
+        sample["attachments"] = {"a": text["text"], "b": url}
+        text["text"], image["image"] = "attachment://a", "attachment://b"
+    log = write_eval(tmp_path / "a.eval", log_header(), samples)
+    assert import_logs([log], selection.items.root, tmp_path / "run").agreeing == len(samples)
 
 
 def test_a_json_log_is_read(selection: Selection, tmp_path: Path) -> None:
@@ -158,7 +174,11 @@ HOSTILE: dict[str, tuple[Change, str]] = {
     "other words": (lambda h, s: s["input"][0]["content"][-1].update(text="Say T."), "in other words"),
     "images moved": (lambda h, s: s["input"][0]["content"].reverse(), "in other words"),
     "two turns": (lambda h, s: s.update(input=[*s["input"], *s["input"]]), "not one message of a user"),
-    "a video": (lambda h, s: s["input"][0]["content"][0].update(type="video"), "holds 'video'"),
+    "a video": (
+        lambda h, s: s["input"][0]["content"][0].update(type="video", video="v", format="mp4"),
+        "holds 'video'",
+    ),
+    "no kind of content": (lambda h, s: s["input"][0]["content"][0].update(type="film"), "input"),
     "epoch 0": (lambda h, s: s.update(epoch=0), "epoch"),
     "epoch of a million": (lambda h, s: s.update(epoch=10**6), "epoch"),
     "huge id": (lambda h, s: s.update(id="x" * 150), "no question of this item set"),
@@ -169,7 +189,10 @@ HOSTILE: dict[str, tuple[Change, str]] = {
     "negative tokens": (lambda h, s: s["output"]["usage"].update(input_tokens=-1), "tokens_in is -1"),
     "output is a list": (lambda h, s: s.update(output=[1]), "output"),
     "escape in model": (lambda h, s: h["eval"].update(model="a\x1b[2Jb"), "name of the model"),
-    "huge model": (lambda h, s: h["eval"].update(model="m" * 201), "eval.model"),
+    "huge model": (lambda h, s: h["eval"].update(model="m" * 201), "name of the model"),
+    "no model": (lambda h, s: h["eval"].update(model=""), "name of the model"),
+    "huge id of the task": (lambda h, s: h["eval"].update(task_id="t" * 200_000), "more than 100000 characters"),
+    "later version": (lambda h, s: h.update(version=3), "Unable to read version 3"),
     "huge settings": (
         lambda h, s: h["plan"].update(config={"system_message": "x" * 200_000}),
         "more than 100000 characters",
@@ -218,6 +241,10 @@ def test_damaged_archives_are_refused_in_one_line(
     with zipfile.ZipFile(tmp_path / "bomb.eval", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("header.json", json.dumps(log_header()))
         archive.writestr("samples/a.json", b"[" + bytes(8 << 20))
+    bomb = (tmp_path / "bomb.eval").read_bytes()
+    claimed = (1 + (8 << 20)).to_bytes(4, "little")
+    assert bomb.count(claimed) == 2, "in the local header and in the directory"
+    (tmp_path / "lie.eval").write_bytes(bomb.replace(claimed, (1000).to_bytes(4, "little")))
     with zipfile.ZipFile(tmp_path / "other.eval", "w") as archive:
         archive.writestr("readme.txt", "no log")
     for name, reason in {
@@ -227,6 +254,7 @@ def test_damaged_archives_are_refused_in_one_line(
         "deep.json": "no JSON",
         "list.json": "no object",
         "bomb.eval": "more than 1048576 bytes",
+        "lie.eval": "damaged",
         "other.eval": "neither header.json",
         "none.eval": "no such file",
     }.items():

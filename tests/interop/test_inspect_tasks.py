@@ -31,7 +31,9 @@ def test_scores_are_ours(suite: str, task: str, reply: str, sets_folder: Path, t
 
     items = small_set(suite, sets_folder)
     output = ModelOutput.from_content("mock", reply)
-    output.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)  # else tokens are counted by a download
+    output.usage = ModelUsage(
+        input_tokens=1, output_tokens=1, total_tokens=2
+    )  # otherwise counting tokens needs a download
     model = get_model("mockllm/model", custom_outputs=lambda *_: output)
     built = TASKS[f"{suite}/{task}"](itemset=str(items.root))
     (log,) = inspect_ai.eval(built, model=model, log_dir=str(tmp_path), display="none")
@@ -50,7 +52,7 @@ def test_scores_are_ours(suite: str, task: str, reply: str, sets_folder: Path, t
     expected = dict(ours[ours.metric == metric][["item_id", "value"]].itertuples(index=False))
     scores = {sample.id: sample.scores["protocol_scorer"].value for sample in log.samples}
     assert scores == expected
-    assert len(set(scores.values())) == 2  # some right, some wrong: else the comparison says nothing
+    assert len(set(scores.values())) == 2  # some right, some wrong: otherwise the comparison is empty
 
 
 @pytest.mark.slow

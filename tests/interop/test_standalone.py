@@ -1,4 +1,4 @@
-"""What exports take with them to score replies where Snellen is not installed: the same scores, and nothing else."""
+"""Files of exports that score replies without Snellen: the same scores, and nothing else."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _questions(suite_name: str, sets_folder: Path, folder: Path) -> tuple[ModelQ
     "suite", ["combo", "vlm2-bench", "ava-bench", pytest.param("vfm-bench", marks=pytest.mark.slow)]
 )
 def test_scores_are_ours(suite: str, sets_folder: Path, tmp_path: Path) -> None:
-    """Of a question or two of each task, with fields that went through JSON, and every kind of reply."""
+    """One or two questions of each task, with fields that went through JSON, and every kind of reply."""
     everything = _questions(suite, sets_folder, tmp_path)
     tasks = dict.fromkeys(question.item.task for question in everything)
     questions = [q for task in tasks for q in [q for q in everything if q.item.task == task][:2]]
@@ -85,7 +85,7 @@ def test_scores_are_ours(suite: str, sets_folder: Path, tmp_path: Path) -> None:
     assert outcomes == {"answered", "no_answer"}
 
 
-def test_a_task_that_is_no_mean_is_not_exported(sets_folder: Path, tmp_path: Path) -> None:
+def test_a_task_that_is_not_scored_by_a_mean_is_not_exported(sets_folder: Path, tmp_path: Path) -> None:
     """Questions are scored alike, but an export knows no other summary."""
     question = _questions("vlm2-bench", sets_folder, tmp_path)[0]
     metrics = tuple(replace(metric, summary="median") for metric in question.protocol.metrics)
@@ -93,7 +93,7 @@ def test_a_task_that_is_no_mean_is_not_exported(sets_folder: Path, tmp_path: Pat
     assert not_scored_alone(replace(question, protocol=replace(question.protocol, metrics=metrics)))
 
 
-def test_tasks_have_files_of_their_own(sets_folder: Path, tmp_path: Path) -> None:
+def test_tasks_have_their_own_files(sets_folder: Path, tmp_path: Path) -> None:
     question = _questions("vlm2-bench", sets_folder, tmp_path)[0]
     questions = tuple(replace(question, item=replace(question.item, task=task)) for task in ("a-b", "a_b"))
     suite = SUITES.get("vlm2-bench")
@@ -106,7 +106,7 @@ def test_tasks_have_files_of_their_own(sets_folder: Path, tmp_path: Path) -> Non
 
 
 def test_units_are_those_of_the_protocol(sets_folder: Path, tmp_path: Path) -> None:
-    """Pairs of VLM2-Bench by hand: a pair is worth its worse half, and nothing where one half was not answered."""
+    """Pairs of VLM2-Bench by hand: a pair scores its worse half, and nothing if one half was not answered."""
     questions = [q for q in _questions("vlm2-bench", sets_folder, tmp_path) if q.item.task in ("oc-cpr", "oc-cnt")]
     unit_of = units(questions)
     pairs = [q for q in questions if q.item.task == "oc-cpr"]
@@ -161,7 +161,7 @@ def test_the_files_need_no_snellen_and_evaluate_no_text(name: str, folders: dict
                 assert node.func.id not in ("eval", "exec", "compile", "__import__"), path
 
 
-def test_what_is_taken_along_stays_small() -> None:
+def test_exported_scoring_files_are_small() -> None:
     modules = set(packed_modules("snellen.interop.standalone.lmms_eval_utils"))
     others = {name for name in modules if not name.startswith("snellen.scoring.answers")}
     assert others == {
@@ -184,7 +184,7 @@ def _module(path: Path) -> ModuleType:
     return module
 
 
-def test_messages_hold_images_in_their_places(folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_messages_have_images_in_their_places(folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "path", list(sys.path))
     utils = _module(folders["lmms-eval"] / "utils.py")
     parts = [
@@ -213,7 +213,7 @@ def test_messages_hold_images_in_their_places(folders: dict[str, Path], monkeypa
 
 
 def _replies(questions: tuple[ModelQuestion, ...]) -> dict[str, str]:
-    """Right, wrong, unreadable, by the item's id alone."""
+    """Right, wrong or unreadable, by the item's id only."""
     by_number = ("The answer is {}.", "T", "I cannot see it", "{}")
     return {
         question.item.item_id: by_number[sum(question.item.item_id.encode()) % 4].format(question.key)

@@ -26,18 +26,18 @@ def media(tmp_path: Path) -> MediaFolder:
 
 @pytest.fixture
 def items(media: MediaFolder) -> list[Item]:
-    """Twelve stimuli with two questions each; one question has images as options, both have a support."""
+    """Twelve stimuli with two questions each; one question has images as options, both have support."""
     shared = patch(media, (9, 9, 9))
-    made = []
+    result = []
     for n in range(12):
         query, *rest = (patch(media, (20 * n, 10 * k, 77), size=(8 + n, 6)) for k in range(5))
         support = (Demo((rest[0],), "a", 0), Demo((rest[1], shared), "b", 1))
         imaged = (Option("a", "", (rest[2],)), Option("b", "", (rest[3],)))
         worded = (Option("a", "round"), Option("b", "square"))
         for name, options in (("imaged", imaged), ("worded", worded)):
-            told = {"options": options, "support": support, "stimulus_id": str(n)}
-            made.append(item(f"{n}-{name}", [query], "a", "choice", **told))
-    return made
+            fields = {"options": options, "support": support, "stimulus_id": str(n)}
+            result.append(item(f"{n}-{name}", [query], "a", "choice", **fields))
+    return result
 
 
 def context_with(items: list[Item], value: str) -> ViewContext:
@@ -48,25 +48,25 @@ def context_with(items: list[Item], value: str) -> ViewContext:
 def transform_view(
     items: list[Item], item: Item, value: str, media: MediaFolder, seed: int = 0, view: View | None = None
 ) -> View:
-    there = context_with(items, value)
+    item_context = context_with(items, value)
     view = view or item.view()
-    for transform in control(there.condition["images"], there):
+    for transform in control(item_context.condition["images"], item_context):
         view = transform(view, media, transform_stream(seed, item, transform))
     return view
 
 
 def swaps(before: View, after: View) -> dict[str, str]:
     pairs = list(zip(before.media(), after.media(), strict=True))
-    told = {old.stored_sha256: new.sha256 for old, new in pairs}
-    assert all(told[old.stored_sha256] == new.sha256 for old, new in pairs), "one image, one replacement"
-    return told
+    replacements = {old.stored_sha256: new.sha256 for old, new in pairs}
+    assert all(replacements[old.stored_sha256] == new.sha256 for old, new in pairs), "one image, one replacement"
+    return replacements
 
 
-def test_originals_are_left_alone(items: list[Item], media: MediaFolder) -> None:
+def test_original_images_are_unchanged(items: list[Item], media: MediaFolder) -> None:
     assert transform_view(items, items[0], "original", media) == items[0].view()
 
 
-def test_none_takes_every_image_and_nothing_else(items: list[Item], media: MediaFolder) -> None:
+def test_none_removes_only_the_images(items: list[Item], media: MediaFolder) -> None:
     before, after = items[0].view(), transform_view(items, items[0], "none", media)
     assert not list(after.media())
     assert [demo.answer for demo in after.support] == ["a", "b"]
@@ -75,47 +75,47 @@ def test_none_takes_every_image_and_nothing_else(items: list[Item], media: Media
     assert all(isinstance(part, str) for part in plain(after))
 
 
-def test_grey_keeps_size_and_frame_and_tells_no_origin(items: list[Item], media: MediaFolder) -> None:
-    one = items[6]
-    (query,) = one.query
+def test_grey_keeps_size_and_frame_but_no_origin(items: list[Item], media: MediaFolder) -> None:
+    item = items[6]
+    (query,) = item.query
     moved = replace(query, from_stored=Affine(c=3), origin=query.sha256)
-    after = transform_view(items, one, "grey", media, view=replace(one.view(), query=(moved,)))
+    after = transform_view(items, item, "grey", media, view=replace(item.view(), query=(moved,)))
     (grey,) = after.query
     assert media.open(grey).convert("RGB").getcolors() == [(11 * 6, (128, 128, 128))]
-    assert [(m.width, m.height) for m in after.media()] == [(m.width, m.height) for m in one.media()]
+    assert [(m.width, m.height) for m in after.media()] == [(m.width, m.height) for m in item.media()]
     assert grey.from_stored == Affine(c=3)
     assert grey.stored_sha256 == grey.sha256 != query.sha256
-    assert len({m.sha256 for m in after.media()}) == 2, "one grey a size: 11 x 6, and the shared 8 x 6"
+    assert len({m.sha256 for m in after.media()}) == 2, "one grey image per size: 11 x 6, and the shared 8 x 6"
 
 
 def test_shuffled_never_shows_a_stimulus_its_own_images(items: list[Item], media: MediaFolder) -> None:
-    for one in items:
-        own = {m.sha256 for other in items if other.stimulus_id == one.stimulus_id for m in other.media()}
-        after = swaps(one.view(), transform_view(items, one, "shuffled", media))
+    for item in items:
+        own = {m.sha256 for other in items if other.stimulus_id == item.stimulus_id for m in other.media()}
+        after = swaps(item.view(), transform_view(items, item, "shuffled", media))
         assert not own & set(after.values())
         assert len(set(after.values())) == len(after), "different images stay different"
 
 
 def test_shuffled_is_equal_for_all_questions_arms_and_transforms(items: list[Item], media: MediaFolder) -> None:
-    for one, twin in zip(items[::2], items[1::2], strict=True):
-        first, second = (swaps(x.view(), transform_view(items, x, "shuffled", media)) for x in (one, twin))
+    for item, twin in zip(items[::2], items[1::2], strict=True):
+        first, second = (swaps(x.view(), transform_view(items, x, "shuffled", media)) for x in (item, twin))
         common = first.keys() & second.keys()
         assert len(common) == 4
         assert {old: first[old] for old in common} == {old: second[old] for old in common}
-        fewer = replace(one.view(), support=one.view().support[:1])
-        assert swaps(fewer, transform_view(items, one, "shuffled", media, view=fewer)).items() <= first.items()
-        (query,) = one.query
+        fewer = replace(item.view(), support=item.view().support[:1])
+        assert swaps(fewer, transform_view(items, item, "shuffled", media, view=fewer)).items() <= first.items()
+        (query,) = item.query
         crop = media.derive(["crop", query.sha256], lambda q=query: media.open(q).crop((0, 0, 4, 4)), query)  # type: ignore[misc]
-        cropped = replace(one.view(), query=(crop,))
-        assert swaps(cropped, transform_view(items, one, "shuffled", media, view=cropped)) == first
+        cropped = replace(item.view(), query=(crop,))
+        assert swaps(cropped, transform_view(items, item, "shuffled", media, view=cropped)) == first
 
 
-def test_shuffled_hangs_on_the_seed_and_spreads(items: list[Item], media: MediaFolder) -> None:
-    one = items[0]
-    drawn = [transform_view(items, one, "shuffled", media, seed).query[0].sha256 for seed in range(300)]
-    assert drawn == [transform_view(items, one, "shuffled", media, seed).query[0].sha256 for seed in range(300)]
-    count = Counter(drawn)
-    assert len(count) >= 50, "all 55 images of others may come"
+def test_shuffled_depends_on_the_seed_and_spreads(items: list[Item], media: MediaFolder) -> None:
+    item = items[0]
+    hashes = [transform_view(items, item, "shuffled", media, seed).query[0].sha256 for seed in range(300)]
+    assert hashes == [transform_view(items, item, "shuffled", media, seed).query[0].sha256 for seed in range(300)]
+    count = Counter(hashes)
+    assert len(count) >= 50, "all 55 images of other stimuli are drawn"
     assert max(count.values()) < 20
 
 
@@ -126,7 +126,7 @@ def test_shuffled_with_few_or_no_others(items: list[Item], media: MediaFolder) -
     assert {m.sha256 for m in after.media()} == {lone.query[0].sha256}
 
 
-def test_controls_are_named_in_the_card_without_what_they_hold(items: list[Item]) -> None:
+def test_controls_are_named_in_the_card_without_their_items(items: list[Item]) -> None:
     reprs = [repr(control(value, context_with(items, value))) for value in ("none", "grey", "shuffled")]
     assert reprs == ["(Without(version=1),)", "(Grey(version=1),)", "(Shuffled(version=1),)"]
 
@@ -136,42 +136,42 @@ def reordered(view: View, seed: int) -> View:
     return transform(view, MediaFolder(Path("nowhere")), stream("order", seed))
 
 
-def test_order_shuffled_puts_every_option_into_every_place_equally_often() -> None:
-    """300 draws of 3 options: each stands 100 times in each place, with a standard deviation of 8.2."""
+def test_order_shuffled_is_uniform() -> None:
+    """300 draws of 3 options: each is 100 times at each position on average, with a standard deviation of 8.2."""
     options = tuple(Option(key, key) for key in "abc")
     view = item("1", [], "b", "choice", options=options).view()
     orders = [tuple(option.key for option in reordered(view, seed).options) for seed in range(300)]
-    assert len(set(orders)) == 6, "all orders come"
-    counts = Counter((place, key) for order in orders for place, key in enumerate(order))
+    assert len(set(orders)) == 6, "all orders are drawn"
+    counts = Counter((position, key) for order in orders for position, key in enumerate(order))
     assert len(counts) == 9
     assert all(65 < count < 135 for count in counts.values())
     assert order_transforms("stored") == ()
 
 
-def test_order_shuffled_leaves_shots_and_what_a_letter_means() -> None:
+def test_order_shuffled_keeps_shots_and_the_meaning_of_letters() -> None:
     options = tuple(Option(key, f"text of {key}") for key in "abcd")
     support = tuple(Demo((), key, shot) for shot in (0, 1) for key in "abcd")
     view = item("1", [], "c", "choice", options=options, support=support).view()
-    shown = [reordered(view, seed) for seed in range(20)]
-    for after in shown:
+    views = [reordered(view, seed) for seed in range(20)]
+    for after in views:
         assert set(after.options) == set(options)
         assert [demo.shot for demo in after.support] == [0] * 4 + [1] * 4
         assert set(after.support) == set(support)
         letters = Lettered()(after, MediaFolder(Path("nowhere")), stream("letters"))
         assert read_answer("ABCD"[after.options.index(options[2])], letters.reply) == "c"
-    assert len({tuple(demo.answer for demo in after.support[:4]) for after in shown}) > 10
+    assert len({tuple(demo.answer for demo in after.support[:4]) for after in views}) > 10
 
 
 def lettered(*texts: str) -> View:
     options = tuple(Option(f"key{n}", text) for n, text in enumerate(texts))
-    one = item("1", [], "key0", "choice", options=options)
-    return Lettered()(one.view(), MediaFolder(Path("nowhere")), transform_stream(0, one, Lettered()))
+    choice = item("1", [], "key0", "choice", options=options)
+    return Lettered()(choice.view(), MediaFolder(Path("nowhere")), transform_stream(0, choice, Lettered()))
 
 
-def test_letters_and_texts_both_answer() -> None:
+def test_letters_and_texts_are_both_answers() -> None:
     view = lettered("red cube", "blue cube", "")
     assert plain(view)[-1] == "A. red cube\nB. blue cube\nC"
-    said = {
+    answers = {
         "B": "key1",
         "b": "key1",
         "The answer is (A).": "key0",
@@ -180,20 +180,20 @@ def test_letters_and_texts_both_answer() -> None:
         "A or B": None,
         "D": None,
     }
-    assert {text: read_answer(text, view.reply) for text in said} == said
+    assert {text: read_answer(text, view.reply) for text in answers} == answers
     for key in ("key0", "key1", "key2"):
         assert read_answer(view.reply.write(key), view.reply) == key
     assert view.reply.write("key1") == "B"
 
 
-def test_a_text_that_is_a_letter_gives_way_to_the_letter() -> None:
+def test_a_letter_takes_precedence_over_an_equal_text() -> None:
     view = lettered("B", "a", "Z")
     assert [read_answer(text, view.reply) for text in ("A", "B", "C", "Z")] == ["key0", "key1", "key2", "key2"]
 
 
-def test_letters_end() -> None:
+def test_there_are_as_many_letters_as_options_at_most() -> None:
     assert len(lettered(*(f"option {n}" for n in range(26))).reply.offered) == 26
-    with pytest.raises(SnellenError, match="27 options"):
+    with pytest.raises(SnellenError, match=r"more options \(27\) than letters"):
         lettered(*(f"option {n}" for n in range(27)))
 
 
@@ -202,5 +202,5 @@ def test_plain_shows_images_of_options_by_name(media: MediaFolder) -> None:
     options = (Option("r", "first", (red,)), Option("b", "second", (blue,)))
     support = (Demo((red,), "r", 0), Demo((), "b", 1, "a caption"))
     view = item("1", [query], "r", "choice", options=options, support=support, question="Which?").view()
-    wanted: tuple[str | Media, ...] = (red, "first", "a caption", query, "Which?", "first:", red, "second:", blue)
-    assert plain(view) == wanted
+    expected: tuple[str | Media, ...] = (red, "first", "a caption", query, "Which?", "first:", red, "second:", blue)
+    assert plain(view) == expected

@@ -30,11 +30,11 @@ def present(views: tuple[View, ...]) -> tuple[Part, ...]:
 def run_method(
     method: Method, views: tuple[View, ...], *replies: tuple[str, ...]
 ) -> tuple[list[tuple[Prompt, ...]], Any]:
-    """What was asked in each round, and what came out of these replies."""
+    """The prompts of each round, and the texts that result from these replies."""
     going = method.run(views)
     rounds = [next(going)]
-    for said in replies[:-1]:
-        rounds.append(going.send(tuple(map(Reply, said))))
+    for texts in replies[:-1]:
+        rounds.append(going.send(tuple(map(Reply, texts))))
     with pytest.raises(StopIteration) as done:
         going.send(tuple(map(Reply, replies[-1])))
     return rounds, done.value.value
@@ -44,14 +44,14 @@ def ids(groups: list[tuple[View, ...]]) -> list[list[str]]:
     return [[view.item_id for view in group] for group in groups]
 
 
-def test_one_by_one() -> None:
+def test_one_call_per_question() -> None:
     assert ids(OneByOne().group(VIEWS)) == [[view.item_id] for view in VIEWS]
-    rounds, said = run_method(OneByOne(), (VIEWS[0],), ("red",))
-    assert said == {"a-colour?": "red"}
+    rounds, answers = run_method(OneByOne(), (VIEWS[0],), ("red",))
+    assert answers == {"a-colour?": "red"}
     assert rounds == [(Prompt((image("a"), "colour?"), (VIEWS[0],)),)]
 
 
-def test_sheets_hold_samples_with_all_their_questions_or_one() -> None:
+def test_sheets_have_samples_with_all_their_questions_or_one() -> None:
     shuffled = [VIEWS[n] for n in (4, 0, 1, 2, 5, 3)]
     assert ids(Sheet(2, present).group(shuffled)) == [
         ["c-colour?", "a-colour?", "a-shape?", "c-shape?"],
@@ -70,14 +70,14 @@ ROWS = [{"sample": 1, "q1": "red", "q2": "cube"}, {"sample": 2, "q1": "blue"}]
         (json.dumps(ROWS), ["red", "cube", "blue", None]),
         (f"Sure!\n```json\n{json.dumps(ROWS, indent=2)}\n```\nDone.", ["red", "cube", "blue", None]),
         (json.dumps({"samples": ROWS}), ["red", "cube", "blue", None]),
-        (json.dumps(ROWS)[:-5], ["red", "cube", None, None]),  # cut off: what is whole counts
+        (json.dumps(ROWS)[:-5], ["red", "cube", None, None]),  # cut off: complete objects count
         ("red, cube, blue", [None] * 4),
         ("", [None] * 4),
     ],
 )
-def test_a_sheet_is_read_from_its_json_alone(reply: str, texts: list[str | None]) -> None:
-    _, said = run_method(Sheet(2, present), tuple(VIEWS[:4]), (reply,))
-    assert list(said.values()) == texts
+def test_a_sheet_is_read_from_its_json_only(reply: str, texts: list[str | None]) -> None:
+    _, answers = run_method(Sheet(2, present), tuple(VIEWS[:4]), (reply,))
+    assert list(answers.values()) == texts
 
 
 def test_a_sheet_of_one_cell_may_be_answered_plainly() -> None:
@@ -93,18 +93,18 @@ CHAIN = PerceiveThenClassify(
 def test_every_image_is_described_alone_before_the_question() -> None:
     support = (Demo((image("1"), image("2")), "yes", 0), Demo((image("3"),), "no", 0))
     view = replace(VIEWS[0], support=support, query=(image("4"), image("5")))
-    rounds, said = run_method(CHAIN, (view,), ("one", "two", "three", "four", "five"), ("yes",))
-    looks, (last,) = rounds
-    assert [prompt.parts for prompt in looks] == [(image(n),) for n in "12345"]
-    assert {prompt.views[0].question for prompt in looks} == {"Describe."}
-    assert {prompt.views[0].reply.kind for prompt in looks} == {"description"}
+    rounds, answers = run_method(CHAIN, (view,), ("one", "two", "three", "four", "five"), ("yes",))
+    descriptions, (last,) = rounds
+    assert [prompt.parts for prompt in descriptions] == [(image(n),) for n in "12345"]
+    assert {prompt.views[0].question for prompt in descriptions} == {"Describe."}
+    assert {prompt.views[0].reply.kind for prompt in descriptions} == {"description"}
     assert last.parts == ("one\ntwo", "three", "four\nfive")
     (words,) = last.views
     assert [(demo.media, demo.answer) for demo in words.support] == [((), "yes"), ((), "no")]
     assert words.query == view.query
-    assert said == {"a-colour?": "yes"}
+    assert answers == {"a-colour?": "yes"}
 
 
 def test_without_images_there_is_nothing_to_describe() -> None:
-    rounds, said = run_method(CHAIN, (replace(VIEWS[0], query=()),), ("red",))
-    assert (len(rounds), said) == (1, {"a-colour?": "red"})
+    rounds, answers = run_method(CHAIN, (replace(VIEWS[0], query=()),), ("red",))
+    assert (len(rounds), answers) == (1, {"a-colour?": "red"})

@@ -31,26 +31,26 @@ def pixels(media: MediaFolder, image: Media) -> npt.NDArray[np.uint8]:
 
 
 def box_of_colour(page: npt.NDArray[np.uint8], rgb: tuple[int, int, int]) -> tuple[int, int, int, int]:
-    """x1, y1, x2, y2 around every pixel of that colour; all within must have it."""
+    """x1, y1, x2, y2 around every pixel of that colour; all pixels inside must have it."""
     ys, xs = np.nonzero((page == rgb).all(axis=2))
     x1, y1, x2, y2 = xs.min(), ys.min(), xs.max() + 1, ys.max() + 1
     assert len(xs) == (x2 - x1) * (y2 - y1), "a whole rectangle"
     return int(x1), int(y1), int(x2), int(y2)
 
 
-def test_images_stand_in_reading_order_eight_pixels_apart(media: MediaFolder) -> None:
+def test_images_are_in_reading_order_eight_pixels_apart(media: MediaFolder) -> None:
     images = tuple(patch(media, rgb, size) for rgb, size in ((RED, (40, 30)), (GREEN, (20, 30)), (BLUE, (40, 10))))
-    made = lay_out(Montage(images, 2), media)
-    page = pixels(media, made)
-    assert (made.width, made.height) == (2 * 48 + 8, 2 * 38 + 8)
-    assert page.shape == (made.height, made.width, 3)
+    montage = lay_out(Montage(images, 2), media)
+    page = pixels(media, montage)
+    assert (montage.width, montage.height) == (2 * 48 + 8, 2 * 38 + 8)
+    assert page.shape == (montage.height, montage.width, 3)
     assert box_of_colour(page, RED) == (8, 8, 48, 38)
     assert box_of_colour(page, GREEN) == (56, 8, 76, 38), "in its own size"
     assert box_of_colour(page, BLUE) == (8, 46, 48, 56)
     assert (page == WHITE).all(axis=2).sum() == page.shape[0] * page.shape[1] - 40 * 30 - 20 * 30 - 40 * 10
 
 
-def test_labels_stand_above_and_the_title_on_top(media: MediaFolder) -> None:
+def test_labels_are_above_images_and_the_title_on_top(media: MediaFolder) -> None:
     images = (patch(media, RED, (40, 30)), patch(media, GREEN, (40, 30)))
     page = pixels(media, lay_out(Montage(images, 1, ("A", "B"), "A title"), media))
     assert box_of_colour(page, RED) == (8, 28 + 8 + 28, 48, 28 + 8 + 28 + 30)
@@ -68,14 +68,14 @@ def test_cells_shrink_images_and_never_enlarge_them(media: MediaFolder) -> None:
     assert box_of_colour(page, GREEN) == (76, 8, 106, 28)
 
 
-def test_a_montage_is_made_once_and_depends_on_all_it_holds(
+def test_a_montage_is_made_once_and_depends_on_all_its_content(
     media: MediaFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    drawn: list[Montage] = []
+    montages: list[Montage] = []
     real = module._draw
 
     def counted(montage: Montage, images: list[Image.Image]) -> Image.Image:
-        drawn.append(montage)
+        montages.append(montage)
         return real(montage, images)
 
     monkeypatch.setattr(module, "_draw", counted)
@@ -90,26 +90,26 @@ def test_a_montage_is_made_once_and_depends_on_all_it_holds(
     ]
     first = [lay_out(kind, media) for kind in kinds]
     assert [lay_out(kind, MediaFolder(media.root)) for kind in kinds] == first
-    assert drawn == kinds
-    assert len({made.sha256 for made in first}) == len(kinds)
+    assert montages == kinds
+    assert len({media_file.sha256 for media_file in first}) == len(kinds)
 
 
-def test_who_reads_views_is_sent_no_montage_and_who_reads_parts_gets_one_image(tmp_path: Path) -> None:
+def test_a_montage_is_one_image_and_is_not_sent_to_readers_of_views(tmp_path: Path) -> None:
     built = colour_set(tmp_path / "set")
     suite = suite_of(method=lambda c: OneByOne(lambda view: (Montage((*view.query, *view.query), 2), "colour?")))
-    seen: dict[str, list[Prompt]] = {"parts": [], "views": []}
+    prompts: dict[str, list[Prompt]] = {"parts": [], "views": []}
 
     class Recorder(Base):
         async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
-            seen[self.card.reads].append(prompt)
+            prompts[self.card.reads].append(prompt)
             return Reply("red")
 
     views = Recorder(SubjectCard("own:views", reads="views"))
     ask(tmp_path / "views", Plan(built, suite, [arm(views, suite)]))
-    assert all(isinstance(prompt.parts[0], Montage) for prompt in seen["views"])
+    assert all(isinstance(prompt.parts[0], Montage) for prompt in prompts["views"])
     assert not (tmp_path / "views" / "media").exists()
     parts = Recorder(SubjectCard("own:parts", max_images=1))
     ask(tmp_path / "parts", Plan(built, suite, [arm(parts, suite)]))
-    laid = [prompt.parts[0] for prompt in seen["parts"]]
+    laid = [prompt.parts[0] for prompt in prompts["parts"]]
     assert all(isinstance(part, Media) and (part.width, part.height) == (40, 22) for part in laid)
     assert len(list((tmp_path / "parts" / "media").rglob("*.png"))) == 4

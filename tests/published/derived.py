@@ -1,7 +1,7 @@
-"""Printed numbers that other printed numbers decide, and whether they follow.
+"""Printed numbers that can be derived from other printed numbers, and whether they agree.
 
-A paper prints an average, a difference, a sum, a rank, or says of how many of its numbers something holds. Each such
-number is a `DerivedNumber`: what is printed, and what comes out when it is computed again from the paper's own tables.
+A paper prints an average, a difference, a sum, a rank, or a count of its numbers with some property. Each such
+number is a `DerivedNumber`: the printed value, and the value recomputed from the paper's own tables.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ Verdict: TypeAlias = Literal["match", "known mismatch", "unexplained mismatch", 
 VERDICTS: tuple[Verdict, ...] = ("match", "known mismatch", "unexplained mismatch", "not derivable")
 Relation: TypeAlias = Literal["=", ">", "<"]
 FLOAT_ERROR = 1e-9
-"""By which halves of the last digit may be missed: floats know no halves of a cent."""
+"""Tolerance at halves of the last digit, which floats cannot represent."""
 
 
 @dataclass(frozen=True)
 class DerivedNumber:
-    """A printed number beside what follows for it; numbers in the unit of print.
+    """A printed number with its recomputed value, in the unit of print.
 
-    `source` says where it is printed, `statement` what it is, `subject` whose it is, where there are several.
-    `decimals` are those that are printed, negative for thousands (-3). `relation` is what `recomputed` must be to
-    `printed`: equal to half a unit of the last digit (or within `tolerance`), or above or below it, for "more than"
-    and bounds. `known_reason` says why a number does not follow; it is empty where one does.
+    `source` is its place in the paper, `statement` its meaning, `subject` its subject if there are several.
+    `decimals` are those that are printed, negative for thousands (-3). `relation` is the required relation of
+    `recomputed` to `printed`: equal to half a unit of the last digit (or within `tolerance`), or above or below it,
+    for "more than" and bounds. `known_reason` explains a number that does not follow; it is empty otherwise.
     """
 
     source: str
@@ -40,7 +40,7 @@ class DerivedNumber:
 
     @property
     def verdict(self) -> Verdict:
-        """Whether the number follows, and whether it is known why not."""
+        """The verdict: the number follows, or does not with or without a known reason."""
         if self._follows():
             return "match"
         return "known mismatch" if self.known_reason else "unexplained mismatch"
@@ -56,7 +56,7 @@ class DerivedNumber:
 
 @dataclass(frozen=True)
 class Underivable:
-    """Printed numbers of one kind that nothing printed decides: how many (0 where they are only drawn), and why."""
+    """Printed numbers of one kind that follow from nothing printed: their count (0 if they are only drawn), and the reason."""
 
     source: str
     statement: str
@@ -65,11 +65,11 @@ class Underivable:
 
 
 PrintedNumber: TypeAlias = DerivedNumber | Underivable
-"""A number as a paper prints it, with what follows for it; or a group of numbers for which nothing follows."""
+"""A printed number with its recomputed value, or a group of numbers without one."""
 
 
 def verdict_counts(numbers: Iterable[PrintedNumber]) -> dict[Verdict, int]:
-    """How many printed numbers got each verdict."""
+    """The number of printed numbers per verdict."""
     counts = dict.fromkeys(VERDICTS, 0)
     for number in numbers:
         if isinstance(number, Underivable):
@@ -80,15 +80,15 @@ def verdict_counts(numbers: Iterable[PrintedNumber]) -> dict[Verdict, int]:
 
 
 def nearest_share(printed: float, units: int, decimals: int) -> float:
-    """The share of so many units that is nearest to a printed percentage, in percent as it would be printed.
+    """The share of `units` that is nearest to a printed percentage, in percent as it would be printed.
 
-    So many of `units` are right: a percentage that is printed to more digits than that decides must be one of these.
+    A whole number of `units` is right: a percentage printed with enough digits must be one of these shares.
     """
     return round(100 * round(printed * units / 100) / units, decimals)
 
 
 def count_row(source: str, statement: str, each: Sequence[bool], known_reason: str = "") -> DerivedNumber:
-    """A claim about all of several printed numbers: of how many it holds, beside how many there are."""
+    """A claim about several printed numbers: the number of those that satisfy it, and the number of all."""
     return DerivedNumber(source, statement, len(each), sum(each), known_reason=known_reason)
 
 
@@ -101,7 +101,7 @@ def by_subject(
     known_reasons: Mapping[str, str] = MappingProxyType({}),
     tolerance: float | None = None,
 ) -> list[DerivedNumber]:
-    """One number a subject, or a place where it is printed, with the reasons of those that do not follow."""
+    """One number per subject or place in the paper, with the reasons of those that do not follow."""
     return [
         DerivedNumber(
             source, statement, number, recomputed[subject], decimals, subject,

@@ -1,30 +1,41 @@
-"""Which printed numbers of the papers follow from others: as a table in the terminal, and as a page."""
+"""The page docs/fidelity.md: which printed numbers of the papers follow from others.
+
+`python -m tests.published.page` compares it with the statements of this folder; with `--write` it rewrites the page.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+import argparse
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 
-from snellen.core.fidelity import VERDICTS, DerivedNumber, PrintedNumber, Underivable, verdict_counts
-from snellen.core.suite import SuiteCard
+from snellen.suites import SUITES
+from tests.published import ava_bench, combo, vfm_bench, vlm2_bench
+from tests.published.derived import VERDICTS, DerivedNumber, PrintedNumber, Underivable, verdict_counts
 
-if TYPE_CHECKING:
-    from rich.table import Table
-
-PAGE_COMMAND = "snellen fidelity --out docs/fidelity.md"
+PAGE = Path(__file__).parents[2] / "docs" / "fidelity.md"
+COMMAND = "python -m tests.published.page --write"
+NUMBERS: Mapping[str, Callable[[], Iterable[PrintedNumber]]] = {
+    "combo": combo.derived_numbers,
+    "vlm2-bench": vlm2_bench.derived_numbers,
+    "vfm-bench": vfm_bench.derived_numbers,
+    "ava-bench": ava_bench.derived_numbers,
+}
+"""The numbers of each suite's paper, by the name of the suite."""
 INTRODUCTION = f"""\
 # Do the papers' numbers follow?
 
-Every number that a paper prints though other printed numbers decide it (means, differences, sums, ranks, chance levels,
-steps of scores, claims about all of its rows) is computed again from `published.py` of its suite. A *match* agrees to
-half a unit of the last printed digit. A *known mismatch* does not, for the reason beside it. An *unexplained mismatch*
-would be a slip of ours or news about the paper: there is none, and a test keeps it so. *Not derivable* is what nothing
-printed decides, in groups. `snellen fidelity` prints the same, and ends with 1 where a mismatch is unexplained.
+Each printed number that follows from other printed numbers of its paper (means, differences, sums, ranks, chance
+levels, steps of scores, claims about all rows) is recomputed from them (`published.py` of the suite, and
+`tests/published/`). A *match* agrees to half a unit of the last printed digit. A *known mismatch* does not, for the
+reason given. An *unexplained mismatch* would be an error of ours or news about the paper; there is none. *Not
+derivable* counts numbers that do not follow from any printed number, in groups.
 
-This page was written by `{PAGE_COMMAND}`.
+`make check` verifies this page. It was written by `{COMMAND}`.
 """
 SPARE_DECIMALS = 2
-"""By how many decimals what follows is shown beyond those that are printed."""
+"""The number of decimals of recomputed numbers beyond the printed ones."""
 
 
 def printed(number: DerivedNumber) -> str:
@@ -33,13 +44,13 @@ def printed(number: DerivedNumber) -> str:
 
 
 def recomputed(number: DerivedNumber) -> str:
-    """What follows, to more digits than are printed, without zeros at their end."""
+    """The recomputed number, with more digits than printed, without trailing zeros."""
     text = f"{number.recomputed:,.{max(number.decimals, 0) + SPARE_DECIMALS}f}"
     return text.rstrip("0").rstrip(".")
 
 
 def title(number: DerivedNumber) -> str:
-    """What a number is, and whose."""
+    """The meaning of a number, and its subject."""
     return f"{number.statement}, {number.subject}" if number.subject else number.statement
 
 
@@ -59,45 +70,17 @@ def mismatches(numbers: Iterable[PrintedNumber]) -> list[DerivedNumber]:
 
 
 def underivable(numbers: Iterable[PrintedNumber]) -> list[Underivable]:
-    """The groups of numbers that nothing printed decides."""
+    """The groups of numbers that follow from nothing printed."""
     return [number for number in numbers if isinstance(number, Underivable)]
 
 
-def counts_line(numbers: Iterable[PrintedNumber]) -> str:
-    """How many numbers got each verdict, in one line."""
-    return ", ".join(f"{count} {verdict}" for verdict, count in verdict_counts(numbers).items())
-
-
-def fidelity_table(numbers: Sequence[PrintedNumber]) -> Table:
-    """One line a group of numbers that follow, one a number that does not, one a group that cannot be derived."""
-    from rich import box
-    from rich.markup import escape
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("number", overflow="fold")
-    for column in ("printed", "follows", "verdict"):
-        table.add_column(column, justify="right", no_wrap=True)
-    for (source, statement), group in matches(numbers).items():
-        (number, *others) = group
-        cells = (f"{len(group)} numbers", "") if others else (printed(number), recomputed(number))
-        table.add_row(escape(f"{source}: {statement if others else title(number)}"), *cells, "match")
-    for number in mismatches(numbers):
-        reason = f"\n  [dim]{escape(number.known_reason)}[/]" * bool(number.known_reason)
-        verdict = "known" if number.known_reason else "[red]UNEXPLAINED[/]"
-        text = escape(f"{number.source}: {title(number)}") + reason
-        table.add_row(text, printed(number), recomputed(number), verdict)
-    for rest in underivable(numbers):
-        text = f"{escape(f'{rest.source}: {rest.statement}')}\n  [dim]{escape(rest.why)}[/]"
-        table.add_row(text, f"{rest.numbers} numbers" if rest.numbers else "", "", "not derivable")
-    return table
-
-
-def fidelity_page(suites: Sequence[tuple[SuiteCard, Sequence[PrintedNumber]]]) -> str:
-    """The page as Markdown: counts of all suites, then what does not follow, what does, and what cannot be derived."""
-    counts = [(card.name, *verdict_counts(numbers).values()) for card, numbers in suites]
+def page_text() -> str:
+    """The page as Markdown: counts of all suites, then per suite the numbers by verdict."""
+    suites = {name: list(derived_numbers()) for name, derived_numbers in NUMBERS.items()}
+    counts = [(name, *verdict_counts(numbers).values()) for name, numbers in suites.items()]
     parts = [INTRODUCTION, _markdown(("suite", *VERDICTS), counts)]
-    for card, numbers in suites:
+    for name, numbers in suites.items():
+        card = SUITES.get(name).card
         parts += [f"## {card.title}\n", f"{card.paper.strip()}.\n", *_section(numbers)]
     return "\n".join(parts)
 
@@ -123,7 +106,7 @@ def _section(numbers: Sequence[PrintedNumber]) -> list[str]:
 
 
 def _entry(number: DerivedNumber) -> str:
-    """A number that follows; a bound with what it bounds."""
+    """A number that follows; a bound with its recomputed value."""
     text = f"{number.subject} {printed(number)}".strip()
     return text if number.relation == "=" else f"{text} ({recomputed(number)})"
 
@@ -131,3 +114,17 @@ def _entry(number: DerivedNumber) -> str:
 def _markdown(head: Sequence[str], cells: Iterable[Sequence[object]]) -> str:
     lines = [head, ["---"] * len(head), *cells]
     return "".join("| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |\n" for line in lines)
+
+
+def main() -> None:
+    """Write or compare the page; exit code 1 if it differs."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--write", action="store_true")
+    text = page_text()
+    if parser.parse_args().write:
+        PAGE.write_text(text, encoding="utf-8")
+    sys.exit(PAGE.read_text("utf-8") != text)
+
+
+if __name__ == "__main__":
+    main()

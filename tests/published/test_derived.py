@@ -1,10 +1,10 @@
-"""When a printed number follows: to half a unit of its last digit, above or below a bound, or not."""
+"""Rules for printed numbers: they follow to half a unit of the last digit, above or below a bound, or not."""
 
 from __future__ import annotations
 
 import pytest
 
-from snellen.core.fidelity import (
+from tests.published.derived import (
     DerivedNumber,
     PrintedNumber,
     Relation,
@@ -41,22 +41,22 @@ def test_numbers_agree_to_half_a_unit_of_the_last_digit(
     ("relation", "recomputed", "follows"),
     [(">", 3060, True), (">", 3000, False), ("<", 2999, True), ("<", 3000, False), ("=", 3000, True)],
 )
-def test_a_bound_is_held_by_what_lies_beyond_it(relation: Relation, recomputed: float, follows: bool) -> None:
+def test_a_bound_is_met_by_values_beyond_it(relation: Relation, recomputed: float, follows: bool) -> None:
     verdict = DerivedNumber("", "", 3000, recomputed, relation=relation).verdict
     assert verdict == ("match" if follows else "unexplained mismatch")
 
 
-def test_a_reason_explains_what_does_not_follow_and_nothing_else() -> None:
+def test_a_reason_explains_only_numbers_that_do_not_follow() -> None:
     assert DerivedNumber("", "", 512, 513, known_reason="miscounted").verdict == "known mismatch"
     assert DerivedNumber("", "", 513, 513, known_reason="miscounted").verdict == "match"
 
 
-def test_a_tolerance_of_its_own_counts_in_place_of_the_last_digit() -> None:
+def test_an_own_tolerance_replaces_the_last_digit() -> None:
     assert DerivedNumber("", "", 20, 21.9, tolerance=2).verdict == "match"
     assert DerivedNumber("", "", 3, 3.5, tolerance=0).verdict == "unexplained mismatch"
 
 
-def test_a_percentage_is_led_to_the_nearest_share() -> None:
+def test_a_percentage_is_compared_with_the_nearest_share() -> None:
     # 93 of 259 are 35.907 percent, 94 are 36.29; of 260 the nearest are 93 (35.77) and 94 (36.15)
     assert nearest_share(35.91, 259, 2) == 35.91
     assert nearest_share(35.91, 260, 2) == 35.77
@@ -71,7 +71,7 @@ def test_numbers_of_several_subjects_or_places() -> None:
     ]  # fmt: skip
 
 
-def test_a_claim_about_all_counts_those_it_holds_for() -> None:
+def test_a_claim_about_all_counts_those_that_satisfy_it() -> None:
     number = count_row("", "above chance", [True, False, True])
     assert (number.printed, number.recomputed, number.verdict) == (3, 2, "unexplained mismatch")
 

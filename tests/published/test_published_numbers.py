@@ -1,33 +1,26 @@
-"""`snellen fidelity`: the page is what the command writes, nothing is unexplained, and a slip is caught."""
+"""Printed numbers of the papers: no mismatch is unexplained, docs/fidelity.md is current, and a slip is caught."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, MutableMapping
+from collections.abc import MutableMapping
 from dataclasses import replace
-from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import pytest
 
-from snellen.core.fidelity import DerivedNumber, PrintedNumber
-from snellen.reports.fidelity import printed, recomputed, title
 from snellen.suites import SUITES
-from snellen.suites.ava_bench.published import TABLE_2 as AVA_TABLE_2
 from snellen.suites.ava_bench.published import TABLE_5 as AVA_TABLE_5
 from snellen.suites.combo.published import TABLE_2 as COMBO_TABLE_2
 from snellen.suites.vfm_bench.published import TABLE_1 as VFM_TABLE_1
 from snellen.suites.vfm_bench.published import TABLE_8 as VFM_TABLE_8
 from snellen.suites.vlm2_bench.published import TABLE_1 as VLM2_TABLE_1
-
-Command: TypeAlias = Callable[..., tuple[int, str, str]]
-PAGE = Path(__file__).parents[2] / "docs" / "fidelity.md"
-NAMES = [name for name in SUITES if SUITES.get(name).derived_numbers]
+from tests.published.ava_bench import TABLE_2 as AVA_TABLE_2
+from tests.published.derived import DerivedNumber, PrintedNumber, verdict_counts
+from tests.published.page import COMMAND, NUMBERS, PAGE, page_text, printed, recomputed, title
 
 
 def numbers_of(name: str) -> list[PrintedNumber]:
-    derived_numbers = SUITES.get(name).derived_numbers
-    assert derived_numbers is not None
-    return list(derived_numbers())
+    return list(NUMBERS[name]())
 
 
 def unexplained(name: str) -> list[str]:
@@ -38,36 +31,25 @@ def unexplained(name: str) -> list[str]:
     ]
 
 
-def test_every_suite_with_printed_numbers_says_which_of_them_follow() -> None:
-    assert [name for name in SUITES if SUITES.get(name).published] == NAMES
+def test_every_suite_with_printed_numbers_states_which_of_them_follow() -> None:
+    assert [name for name in SUITES if SUITES.get(name).published] == list(NUMBERS)
 
 
-def test_the_page_is_what_the_command_writes(snellen: Command, tmp_path: Path) -> None:
-    code, text, _ = snellen("fidelity", "--out", tmp_path / "page.md")
-    assert code == 0
-    assert (tmp_path / "page.md").read_text("utf-8") == PAGE.read_text("utf-8"), (
-        "snellen fidelity --out docs/fidelity.md"
-    )
-    assert max(len(line.rstrip()) for line in text.splitlines()[:-1]) <= 80
-    assert "UNEXPLAINED" not in text
-    assert "…" not in text
+def test_the_page_is_current() -> None:
+    assert PAGE.read_text("utf-8") == page_text(), COMMAND
 
 
-def test_one_suite_alone(snellen: Command) -> None:
-    code, text, _ = snellen("fidelity", "combo")
-    assert code == 0
-    assert "combo: " in text
-    assert "vfm-bench" not in text
+def test_counts_of_verdicts() -> None:
+    assert {name: list(verdict_counts(numbers_of(name)).values()) for name in NUMBERS} == {
+        "combo": [14, 4, 0, 58],
+        "vlm2-bench": [170, 26, 0, 119],
+        "vfm-bench": [86, 11, 0, 190],
+        "ava-bench": [187, 29, 0, 181],
+    }
 
 
-def test_work_on_benchmarks_has_no_paper(snellen: Command) -> None:
-    code, _, message = snellen("fidelity", "curation-steps")
-    assert code == 2
-    assert "there is no paper" in message
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_nothing_is_unexplained_and_no_reason_is_left_over(name: str) -> None:
+@pytest.mark.parametrize("name", NUMBERS)
+def test_every_mismatch_has_a_reason_and_every_reason_is_needed(name: str) -> None:
     assert unexplained(name) == []
     derived = [number for number in numbers_of(name) if isinstance(number, DerivedNumber)]
     assert [number for number in derived if number.verdict == "match" and number.known_reason] == []
@@ -75,9 +57,9 @@ def test_nothing_is_unexplained_and_no_reason_is_left_over(name: str) -> None:
     assert len(set(keys)) == len(keys)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_another_printed_number_in_place_of_any_that_follows_is_caught(name: str) -> None:
-    """One unit of the last digit more (of a tolerance of its own, twice as much), or a bound that is just missed."""
+@pytest.mark.parametrize("name", NUMBERS)
+def test_any_altered_number_that_follows_is_caught(name: str) -> None:
+    """One unit of the last digit more (or twice the number's own tolerance), or a bound that is just missed."""
     for number in numbers_of(name):
         if isinstance(number, DerivedNumber) and number.verdict == "match":
             step = 10.0**-number.decimals if number.tolerance is None else 2 * number.tolerance + 1
@@ -85,19 +67,16 @@ def test_another_printed_number_in_place_of_any_that_follows_is_caught(name: str
             assert replace(number, printed=other).verdict == "unexplained mismatch", number
 
 
-def test_a_slip_in_a_table_makes_the_command_fail(snellen: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slip_in_a_table_is_unexplained(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For an average: itself, its distance from people, and the four places that repeat that distance."""
     monkeypatch.setitem(VLM2_TABLE_1, "GPT-4o", VLM2_TABLE_1["GPT-4o"]._replace(average=60.63))
-    code, text, message = snellen("fidelity", "vlm2-bench")
-    assert code == 1
-    assert "UNEXPLAINED" in text
-    # its average, its distance from people, and the four places that repeat that distance
-    assert "6 printed numbers do not follow" in message
+    assert page_text().count("| UNEXPLAINED |") == 6
     assert set(unexplained("vlm2-bench")) == {
         "Table 1: Average: mean of all nine columns, GPT-4o",
         "Table 1: Distance from people: difference of averages, GPT-4o",
         *(
-            f"text: GPT-4o behind people (points), {place}"
-            for place in ("abstract", "introduction", "finding I", "conclusion")
+            f"text: GPT-4o behind people (points), {section}"
+            for section in ("abstract", "introduction", "finding I", "conclusion")
         ),
     }
 
@@ -112,8 +91,8 @@ def caught(name: str, table: MutableMapping[str, Any], key: str, row: Any) -> bo
         return bool(unexplained(name))
 
 
-def test_a_slip_in_any_cell_of_the_tables_that_decide_others_is_caught() -> None:
-    """A tenth of a point, one rank, a hundred questions, one of a count."""
+def test_a_slip_in_any_cell_of_a_source_table_is_caught() -> None:
+    """A slip of a tenth of a point, one rank, a hundred questions, or one in a count."""
     for key, row in VLM2_TABLE_1.items():
         for n in range(len(row.scores)):
             other = row._replace(scores=changed(row.scores, n, 0.1))
@@ -132,11 +111,11 @@ def test_a_slip_in_any_cell_of_the_tables_that_decide_others_is_caught() -> None
 
 
 WRONG = (("AIMv2", 2), ("RADIOv2.1", 2), ("SigLIP-2", 9), ("InternVL-2.5", 9), ("Medical", 3))
-"""Cells that do not follow anyway, for a tie or a slip of the paper: those the page alone holds."""
+"""Cells that do not follow anyway, by a tie or a slip of the paper: only the page guards them."""
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_number_that_never_followed_is_held_by_the_page(name: str) -> None:
+@pytest.mark.parametrize("name", NUMBERS)
+def test_a_number_that_never_followed_is_guarded_by_the_page(name: str) -> None:
     page = PAGE.read_text("utf-8")
     wrong = [number for number in numbers_of(name) if isinstance(number, DerivedNumber) and number.verdict != "match"]
     assert wrong

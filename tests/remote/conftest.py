@@ -10,7 +10,7 @@ from snellen.remote.store import ObjectStore
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A home folder of the test's own."""
+    """A separate home folder of the test."""
     monkeypatch.setenv("SNELLEN_HOME", str(tmp_path / "home"))
     return tmp_path / "home"
 

@@ -1,4 +1,4 @@
-"""Which addresses are URLs, which are refused, and local copies by the names that people know."""
+"""Addresses: URLs, refused ones, and names of local copies."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_credentials_in_a_url_are_refused_and_not_repeated(secret: str) -> None:
 
 
 @pytest.mark.parametrize("address", ["sftp://host:22/run", "http://[fe80:1]:80/run", "s3://bucket/a@b:c", "memory://b"])
-def test_ports_and_signs_in_names_are_no_credentials(address: str) -> None:
+def test_ports_and_signs_in_names_are_not_credentials(address: str) -> None:
     assert plain_url(f"{address}/") == address
 
 
@@ -46,12 +46,12 @@ def test_signed_urls_are_refused_and_not_repeated(address: str) -> None:
 
 
 @pytest.mark.parametrize("address", ["simplecache::s3://bucket/run", "s3://bucket/../other", "s3://", "s3:///"])
-def test_what_is_no_folder_is_refused(address: str) -> None:
+def test_addresses_that_are_not_folders_are_refused(address: str) -> None:
     with pytest.raises(SnellenError, match="write"):
         plain_url(address)
 
 
-def test_local_copies_are_called_by_their_url(url: str, home: Path) -> None:
+def test_local_copies_are_named_by_their_url(url: str, home: Path) -> None:
     root = Mirror(f"{url}/").root
     assert root.parent == copy_folder(url)
     assert address_of(root) == url

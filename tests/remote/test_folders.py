@@ -1,4 +1,4 @@
-"""Commands and the Python API on URLs: the same as on folders, and what is kept where something fails."""
+"""Commands and the Python API on URLs: the same as on folders, and records kept after failures."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SET, RUN, REPORT = "memory://bucket/sets/v", "memory://bucket/runs/first", "memo
 
 @pytest.fixture
 def uploaded(url: str, sets_folder: Path) -> Path:
-    """A small set, by its folder; it lies at `SET` too."""
+    """A small set in a folder, and a copy of it at `SET`."""
     items = small_set("vlm2-bench", sets_folder)
     with published(SET, card=ITEMSET) as root:
         shutil.copytree(items.root, root, dirs_exist_ok=True)
@@ -52,8 +52,8 @@ def test_a_run_on_urls_equals_one_on_folders(
     root, local = fetched(RUN), tmp_path / "run"
     assert read_run_card(root).itemset == SET
     for table in ("responses", "exchanges", "scores.strict"):
-        here, there = (pd.read_parquet(folder / f"{table}.parquet") for folder in (local, root))
-        pd.testing.assert_frame_equal(there, here)
+        expected, table = (pd.read_parquet(folder / f"{table}.parquet") for folder in (local, root))
+        pd.testing.assert_frame_equal(table, expected)
     assert {path.name for path in root.iterdir()} == {path.name for path in local.iterdir()} - {"lock"}
     code, out, _ = snellen("verify", RUN)
     assert code == 0
@@ -64,7 +64,9 @@ def test_a_run_on_urls_equals_one_on_folders(
 def test_two_sets_of_one_suite_are_not_asked_in_one_run(uploaded: Path, snellen: Command) -> None:
     code, out, errors = snellen("run", SET, uploaded, "--subject", "fake:chance", "--out", RUN)
     assert (code, out) == (2, "")
-    assert errors == f"snellen: --out {RUN}: two of the sets are of one suite; give a command and --out to each\n"
+    assert (
+        errors == f"snellen: --out {RUN}: two of the sets are of one suite; use a separate command and --out for each\n"
+    )
     assert ObjectStore(RUN).list() == {}
 
 
@@ -82,9 +84,9 @@ def test_score_and_diff_of_urls(
     for name in ("fake:nobody", "chat:openai/nobody?temperature=1"):
         code, _, errors = snellen("diff", f"{RUN}:{name}", RUN, "--out", page)
         assert (code, errors.count("\n")) == (2, 1)
-        assert errors.startswith(f"snellen: {RUN}: nobody called {name!r}")
+        assert errors.startswith(f"snellen: {RUN}: holds no subject {name!r}")
     code, _, errors = snellen("diff", "memory://bucket/none?signature=abcdef", RUN, "--out", page)
-    assert (code, errors) == (2, "snellen: memory://bucket/none: no run lies here; give a run folder, or RUN:SUBJECT\n")
+    assert (code, errors) == (2, "snellen: memory://bucket/none: holds no run; give a run folder, or RUN:SUBJECT\n")
 
 
 @pytest.mark.slow
@@ -97,7 +99,7 @@ def test_a_report_at_a_url(uploaded: Path, snellen: Command, tmp_path: Path, mon
     store = ObjectStore(REPORT)
     assert {"index.html", "results.csv", "stamp.json", "vlm2-bench.html"} <= set(store.list())
     texts = [store.read(name).decode() for name in store.list() if name.endswith((".html", ".csv", ".json"))]
-    assert not [text for text in texts if "other-home" in text], "pages name URLs, no local copies"
+    assert not [text for text in texts if "other-home" in text], "pages name URLs, not local copies"
 
 
 @pytest.mark.slow
@@ -116,7 +118,7 @@ def test_the_python_api_takes_urls(uploaded: Path, tmp_path: Path, monkeypatch: 
 
 
 @pytest.mark.slow
-def test_build_makes_a_set_once_and_shows_it_when_it_is_whole(
+def test_build_makes_a_set_once_and_uploads_it_when_complete(
     url: str, snellen: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     build = ["build", "vlm2-bench/gc-mat", "--from", "generated", "--n", 1, "--renderer", "toy", "--size", "160x120"]
@@ -125,14 +127,14 @@ def test_build_makes_a_set_once_and_shows_it_when_it_is_whole(
 
     def gone(self: ObjectStore, sources: dict[str, Path]) -> None:
         if "items.parquet" in sources:
-            raise SnellenError(f"{self.url}: the network is gone; mend that")
+            raise SnellenError(f"{self.url}: the network is gone; fix that")
         upload(self, sources)
 
     with monkeypatch.context() as patch:
         patch.setattr(ObjectStore, "upload", gone)
         code, out, errors = snellen(*build)
     assert (code, out, errors.count("\n")) == (2, "", 1)
-    assert "all that was made is kept in" in errors
+    assert "everything made is kept in" in errors
     assert ITEMSET not in ObjectStore(url).list()
     assert snellen("verify", url)[0] == 2
     code, out, _ = snellen(*build)
@@ -157,8 +159,8 @@ def wait_for(condition: Callable[[], object]) -> None:
 
 
 @pytest.mark.usefixtures("quick_beats")
-def test_what_is_recorded_is_there_before_the_end(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A process that dies now leaves to others what it uploaded, and they go on from there."""
+def test_records_are_uploaded_before_the_end(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that dies leaves its uploads to others, which resume from there."""
     line = '{"key":"a/b/c","digest":"d","reply":{"text":"A"}}\n'
     with record_folder(url) as folder:
         (folder.root / "parts").mkdir()
@@ -173,12 +175,12 @@ def test_what_is_recorded_is_there_before_the_end(url: str, tmp_path: Path, monk
 
 
 @pytest.mark.usefixtures("quick_beats")
-def test_a_network_that_goes_and_comes_back_stops_nobody(
+def test_a_network_that_fails_and_returns_does_not_stop_a_run(
     url: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     messages: list[str] = []
 
-    def said() -> str:
+    def printed() -> str:
         messages.append(capsys.readouterr().err)
         return "".join(messages)
 
@@ -186,15 +188,17 @@ def test_a_network_that_goes_and_comes_back_stops_nobody(
         (folder.root / "run.json").write_text("{}")
         with monkeypatch.context() as patch:
             patch.setattr(ObjectStore, "list", _gone)
-            wait_for(said)
+            wait_for(printed)
             folder.after_call()
         wait_for(lambda: "run.json" in ObjectStore(url).list())
-    assert said() == (
-        f"snellen: {url}: no route to host; what is recorded stays in the local copy, and uploads are tried again\n"
+    assert printed() == (
+        f"snellen: {url}: no route to host; the record stays in the local copy, and uploads are tried again\n"
     )
 
 
-def test_a_network_that_stays_away_leaves_all_here(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_network_that_stays_away_leaves_everything_in_the_local_copy(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     roots: list[Path] = []
 
     def write() -> None:
@@ -203,7 +207,7 @@ def test_a_network_that_stays_away_leaves_all_here(url: str, monkeypatch: pytest
             (folder.root / "run.json").write_text("{}")
             monkeypatch.setattr(ObjectStore, "list", _gone)
 
-    with pytest.raises(SnellenError, match="all that was made is kept in") as refused:
+    with pytest.raises(SnellenError, match="everything made is kept in") as refused:
         write()
     assert "\n" not in str(refused.value)
     assert (roots[0] / "run.json").is_file()
@@ -214,7 +218,7 @@ def _gone(self: ObjectStore, folder: str = "") -> dict[str, object]:
 
 
 @pytest.mark.usefixtures("quick_beats")
-def test_who_is_followed_stops_and_uploads_nothing_more(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_writer_that_is_replaced_stops_uploading(url: str, capsys: pytest.CaptureFixture[str]) -> None:
     def write() -> None:
         with record_folder(url) as folder:
             ObjectStore(url).write("writers/000002.json", b"{}")
@@ -244,7 +248,7 @@ def test_a_long_upload_gives_signs_of_life(url: str, monkeypatch: pytest.MonkeyP
     assert {"report/index.html", "run/run.json"} <= set(ObjectStore(url).list())
 
 
-def test_who_is_followed_in_an_upload_stops_it(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_writer_that_is_replaced_during_an_upload_stops_it(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     upload = ObjectStore.upload
 
     def freeze(self: ObjectStore, sources: dict[str, Path]) -> None:
@@ -269,7 +273,7 @@ def test_two_processes_of_this_machine_are_kept_apart(url: str) -> None:
             second.__enter__()
 
 
-def test_where_something_is_raised_a_run_goes_up_and_a_report_does_not(url: str) -> None:
+def test_after_an_error_a_run_is_uploaded_and_a_report_is_not(url: str) -> None:
     def stop(root: Path) -> None:
         (root / "run.json").write_text("{}")
         raise KeyboardInterrupt
@@ -285,13 +289,13 @@ def test_where_something_is_raised_a_run_goes_up_and_a_report_does_not(url: str)
 @pytest.mark.parametrize(
     ("address", "reason"),
     [
-        ("memory://bucket/nothing", "no item set and no run lies there"),
+        ("memory://bucket/nothing", "holds no item set and no run"),
         ("nosuch://bucket/set", "Protocol not known"),
         ("s3://user:secret99@bucket/set", "may hold no user, key or query"),
     ],
 )
 @pytest.mark.usefixtures("url")
-def test_what_cannot_be_read_is_one_line(snellen: Command, address: str, reason: str) -> None:
+def test_unreadable_addresses_are_refused_in_one_line(snellen: Command, address: str, reason: str) -> None:
     for words in (["verify", address], ["show", address], ["report", address, "--out", "unused"]):
         code, out, errors = snellen(*words)
         assert (code, out, errors.count("\n")) == (2, "", 1)
@@ -312,7 +316,7 @@ def test_a_missing_package_is_named_with_its_extra(url: str, snellen: Command, m
     assert "[remote]'" in errors
 
 
-def test_keys_of_the_environment_are_in_no_message(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keys_of_the_environment_are_not_printed(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "wJalrXUtnFEMI-K7MDENG-bPxRfiCYEXAMPLEKEY")
     mirror = Mirror(url)
 
@@ -320,7 +324,7 @@ def test_keys_of_the_environment_are_in_no_message(url: str, monkeypatch: pytest
         raise PermissionError("signature of wJalrXUtnFEMI-K7MDENG-bPxRfiCYEXAMPLEKEY\ndoes not match")
 
     monkeypatch.setattr(mirror.store._files, "cat_file", refuse)
-    with pytest.raises(SnellenError, match="does not match; ask for the right") as refused:
+    with pytest.raises(SnellenError, match="does not match; ask for permission") as refused:
         mirror.store.read("run.json")
     assert "wJalr" not in str(refused.value)
     assert "\n" not in str(refused.value)

@@ -1,4 +1,4 @@
-"""Both sides of a mirror: what changes there comes down, what changes here goes up, and no recorded call is lost."""
+"""Both sides of a mirror: remote changes are downloaded, local ones uploaded, and no recorded call is lost."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ def read(root: Path) -> dict[str, bytes]:
     return {path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file()}
 
 
-def there(store: ObjectStore) -> dict[str, bytes]:
+def files_of(store: ObjectStore) -> dict[str, bytes]:
     return {name: store.read(name) for name in store.list()}
 
 
 @pytest.fixture
 def machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str], None]:
-    """Go on at another machine, which has another home folder."""
+    """Switch to another machine with another home folder."""
     return lambda name: monkeypatch.setenv("SNELLEN_HOME", str(tmp_path / name))
 
 
 @pytest.fixture
 def uploads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The names of files as they go up."""
+    """The names of uploaded files in their order."""
     names: list[str] = []
-    upload, one = ObjectStore.upload, ObjectStore.write
+    upload, write = ObjectStore.upload, ObjectStore.write
 
     def many(self: ObjectStore, sources: Mapping[str, Path]) -> None:
         names.extend(sources)
@@ -51,14 +51,14 @@ def uploads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     def single(self: ObjectStore, name: str, raw: bytes) -> None:
         names.append(name)
-        one(self, name, raw)
+        write(self, name, raw)
 
     monkeypatch.setattr(ObjectStore, "upload", many)
     monkeypatch.setattr(ObjectStore, "write", single)
     return names
 
 
-def test_it_goes_up_with_cards_last_and_comes_down_the_same(
+def test_uploads_end_with_cards_and_downloads_are_equal(
     url: str, uploads: list[str], machine: Callable[[str], None]
 ) -> None:
     mirror = Mirror(url)
@@ -72,11 +72,11 @@ def test_it_goes_up_with_cards_last_and_comes_down_the_same(
     second = Mirror(url)
     assert second.root != mirror.root
     assert second.pull(CARDS)
-    assert read(second.root) == there(second.store)
+    assert read(second.root) == files_of(second.store)
     assert set(read(mirror.root)) - set(read(second.root)) == {"lock", "responses.parquet.123.half"}
 
 
-def test_what_is_the_same_is_not_transferred_again(
+def test_unchanged_files_are_not_transferred_again(
     url: str, uploads: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mirror = Mirror(url)
@@ -91,7 +91,7 @@ def test_what_is_the_same_is_not_transferred_again(
     assert (uploads, downloads) == ([], [])
 
 
-def test_an_upload_that_breaks_off_shows_nothing_and_goes_on(
+def test_an_interrupted_upload_is_invisible_and_resumes(
     url: str, store: ObjectStore, uploads: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mirror = Mirror(url)
@@ -115,7 +115,7 @@ def test_an_upload_that_breaks_off_shows_nothing_and_goes_on(
     assert uploads == ["items.parquet", "itemset.json"]
 
 
-def test_images_that_went_up_unnoticed_are_known_by_name_and_size(url: str, uploads: list[str]) -> None:
+def test_images_uploaded_before_a_kill_are_found_by_name_and_size(url: str, uploads: list[str]) -> None:
     mirror = Mirror(url)
     write(mirror.root, RUN)
     mirror.push()
@@ -152,10 +152,10 @@ def test_records_that_grew_on_both_sides_lose_no_call(
     assert {name: raw for name, raw in read(mirror.root).items() if is_record(name)} == {
         **expected, **other, "run.json": b"{}",
     }  # fmt: skip
-    assert there(store) == read(mirror.root)
+    assert files_of(store) == read(mirror.root)
 
 
-def test_of_tables_that_changed_on_both_sides_theirs_stay(url: str, store: ObjectStore) -> None:
+def test_the_remote_tables_stay_if_both_sides_changed(url: str, store: ObjectStore) -> None:
     mirror = Mirror(url)
     write(mirror.root, RUN)
     mirror.push()
@@ -165,8 +165,8 @@ def test_of_tables_that_changed_on_both_sides_theirs_stay(url: str, store: Objec
     assert read(mirror.root) == {**RUN, "responses.parquet": b"theirs now", "scores.strict.parquet": b"only ours"}
 
 
-def test_tables_are_not_younger_than_records_that_went_up_later(url: str, store: ObjectStore, tmp_path: Path) -> None:
-    """Else a run that was killed elsewhere after its tables were written would be taken for finished."""
+def test_tables_are_not_newer_than_later_uploaded_records(url: str, store: ObjectStore, tmp_path: Path) -> None:
+    """Otherwise a run killed elsewhere after writing its tables would be taken for finished."""
     mirror = Mirror(url)
     write(mirror.root, {"responses.parquet": b"table", "run.json": b"{}"})
     mirror.push()
@@ -177,7 +177,7 @@ def test_tables_are_not_younger_than_records_that_went_up_later(url: str, store:
     assert times[1] == store.list()[PART].modified_ns
 
 
-def test_deleted_files_are_deleted_on_the_other_side_where_nothing_is_lost(url: str, store: ObjectStore) -> None:
+def test_deleted_files_are_deleted_on_the_other_side_without_loss(url: str, store: ObjectStore) -> None:
     mirror = Mirror(url)
     write(mirror.root, {**RUN, "old.html": b"old", "changed.html": b"1"})
     mirror.push()
@@ -192,7 +192,7 @@ def test_deleted_files_are_deleted_on_the_other_side_where_nothing_is_lost(url: 
     assert (mirror.root / "changed.html").read_bytes() == b"22"
 
 
-def test_a_copy_whose_original_is_gone_is_set_aside(url: str, store: ObjectStore) -> None:
+def test_a_copy_without_an_original_is_set_aside(url: str, store: ObjectStore) -> None:
     mirror = Mirror(url)
     write(mirror.root, RUN)
     mirror.push()
@@ -202,17 +202,17 @@ def test_a_copy_whose_original_is_gone_is_set_aside(url: str, store: ObjectStore
     assert read(mirror.folder.with_suffix(".1") / "files") == RUN
 
 
-def test_what_is_recorded_goes_up_by_whole_lines_and_alone(url: str, store: ObjectStore) -> None:
+def test_records_are_uploaded_separately_in_complete_lines(url: str, store: ObjectStore) -> None:
     mirror = Mirror(url)
     write(mirror.root, {**RUN, PART: b"1\n2\n3", "judgements/a/run/parts/0000.jsonl": b"4\n"})
     mirror.push(is_record)
-    assert there(store) == {PART: b"1\n2\n", "judgements/a/run/parts/0000.jsonl": b"4\n", "run.json": b"{}"}
+    assert files_of(store) == {PART: b"1\n2\n", "judgements/a/run/parts/0000.jsonl": b"4\n", "run.json": b"{}"}
     write(mirror.root, {PART: b"1\n2\n3\n"})
     mirror.push()
-    assert there(store)[PART] == b"1\n2\n3\n"
+    assert files_of(store)[PART] == b"1\n2\n3\n"
 
 
-def test_a_current_set_is_known_by_one_look_at_its_card(
+def test_a_current_set_is_recognised_by_reading_its_card_once(
     url: str, store: ObjectStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mirror = Mirror(url)
@@ -228,18 +228,18 @@ def test_a_current_set_is_known_by_one_look_at_its_card(
 
 
 @pytest.mark.parametrize("name", ["../../outside.txt", "media/../../outside.txt", "a\\..\\b", "media//x"])
-def test_names_that_lead_elsewhere_are_refused(
+def test_names_outside_the_folder_are_refused(
     url: str, name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     mirror = Mirror(url)
     listed = {f"/bucket/folder/{name}": {"size": 1}, "/bucket/folder/run.json": {"size": 2}}
     monkeypatch.setattr(mirror.store, "_files", _Listing(listed))
-    with pytest.raises(SnellenError, match="leads elsewhere"):
+    with pytest.raises(SnellenError, match="leads outside"):
         mirror.pull(CARDS)
     assert read(mirror.root) == {}
 
 
-def test_folders_that_a_store_lists_as_empty_files_are_none(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folders_listed_as_empty_files_are_ignored(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     store = ObjectStore(url)
     listed = {"/bucket/folder/": {"size": 0}, "/bucket/folder/media/": {"size": 0}, "/bucket/folder/a": {"size": 1}}
     monkeypatch.setattr(store, "_files", _Listing(listed))
@@ -247,7 +247,7 @@ def test_folders_that_a_store_lists_as_empty_files_are_none(url: str, monkeypatc
 
 
 class _Listing:
-    """A file system that only lists, whatever a hostile store may say."""
+    """A file system that only lists the given names, as a hostile store may."""
 
     def __init__(self, rows: Mapping[str, Mapping[str, int]]) -> None:
         self.rows = rows
@@ -258,7 +258,7 @@ class _Listing:
         return self.rows
 
 
-def test_a_lost_manifest_costs_transfers_alone(url: str) -> None:
+def test_a_lost_manifest_costs_only_transfers(url: str) -> None:
     mirror = Mirror(url)
     write(mirror.root, RUN)
     mirror.push()
@@ -266,10 +266,10 @@ def test_a_lost_manifest_costs_transfers_alone(url: str) -> None:
         (mirror.folder / "manifest.json").write_text(text)
         assert mirror.pull(CARDS)
         mirror.push()
-        assert read(mirror.root) == there(mirror.store) == RUN
+        assert read(mirror.root) == files_of(mirror.store) == RUN
 
 
-def test_a_download_that_is_cut_leaves_no_file(url: str, store: ObjectStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_download_leaves_no_file(url: str, store: ObjectStore, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, raw in RUN.items():
         store.write(name, raw)
     download = ObjectStore.download
@@ -281,7 +281,7 @@ def test_a_download_that_is_cut_leaves_no_file(url: str, store: ObjectStore, mon
     mirror = Mirror(url)
     with monkeypatch.context() as patch:
         patch.setattr(ObjectStore, "download", cut)
-        with pytest.raises(SnellenError, match="changed while it was downloaded"):
+        with pytest.raises(SnellenError, match="changed during the download"):
             mirror.pull(CARDS)
     assert "run.json" not in read(mirror.root)
     assert not list(mirror.folder.glob("incoming*"))
@@ -289,8 +289,8 @@ def test_a_download_that_is_cut_leaves_no_file(url: str, store: ObjectStore, mon
     assert read(mirror.root) == RUN
 
 
-def test_a_part_that_was_torn_by_a_kill_goes_up_as_it_is(url: str) -> None:
-    """Tables say how large the parts were that they are made of: another machine must find them as large."""
+def test_a_part_torn_by_a_kill_is_uploaded_unchanged(url: str) -> None:
+    """Tables record the sizes of their parts: another machine must find the same sizes."""
     mirror, torn = Mirror(url), RUN[PART] + b'{"n":'
     write(mirror.root, RUN | {PART: torn})
     mirror.push(is_record)

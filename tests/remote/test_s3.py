@@ -1,4 +1,4 @@
-"""A local S3 server from a package: build, run, kill, go on here and elsewhere, report; what fails is one line."""
+"""A local S3 server: build, run, kill, resume here and elsewhere, report; failures are one line."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.helpers.stub_server import StubServer
 
 pytestmark = pytest.mark.slow
 PATIENCE = 300
-"""Seconds after which a test gives up waiting; nothing is measured by it."""
+"""Timeout in seconds; no measurement depends on it."""
 SECRET = "wJalrXUtnFEMIK7MDENGbPxRfiCYEXAMPLEKEY"
 BEGIN = (
     "import snellen.remote.writers as writers; writers.BEAT_SECONDS = 0.5; writers.STALE_SECONDS = 3.0; "
@@ -34,7 +34,7 @@ SET, RUN = "s3://bucket/sets/pattern", "s3://bucket/runs/first"
 
 @pytest.fixture
 def s3(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """A server with an empty bucket, which commands find by the environment; `server.stop()` takes the network away."""
+    """A server with an empty bucket, which commands find by the environment; `server.stop()` simulates a lost network."""
     pytest.importorskip("s3fs", reason="the extra 'remote' is not installed")
     server_module = pytest.importorskip("moto.server", reason="moto is not installed")
     for name, text in {
@@ -92,10 +92,10 @@ def lines_there() -> int:
 
 
 @pytest.mark.parametrize("goes_on", ["here", "elsewhere"])
-def test_a_run_that_is_killed_goes_on_and_loses_nothing(
+def test_a_killed_run_resumes_without_loss(
     s3: Any, goes_on: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Here nothing but calls under way is asked twice; elsewhere what was recorded since the last upload too."""
+    """On this machine only calls in flight are repeated; elsewhere also those recorded since the last upload."""
     pytest.importorskip("inspect_ai", reason="the extra 'chat' is not installed")
     code, _, errors = give(*BUILD, "--out", SET)
     assert code == 0, errors
@@ -123,9 +123,9 @@ def test_a_run_that_is_killed_goes_on_and_loses_nothing(
         before = server.count
         code, _, errors = give(*words)
         assert code == 0, errors
-        assert ("waiting up to 3 seconds for a sign of life" in errors) is (goes_on == "elsewhere")
-        asked, count = server.count - before, server.count
-        assert asked <= items - recorded + 1 + at_once, "what was uploaded is not asked again"
+        assert ("waiting up to 3 seconds for a heartbeat" in errors) is (goes_on == "elsewhere")
+        calls, count = server.count - before, server.count
+        assert calls <= items - recorded + 1 + at_once, "uploaded responses are not asked again"
         code, _, errors = give(*words)
         assert (code, server.count) == (0, count), errors
     monkeypatch.setenv("SNELLEN_HOME", str(tmp_path / "reader"))
@@ -156,7 +156,7 @@ def _check(copy: Path) -> None:
     assert not [name for name, raw in objects("").items() if SECRET.encode() in raw]
 
 
-def test_two_machines_are_kept_apart(s3: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_machines_cannot_write_at_the_same_time(s3: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("inspect_ai", reason="the extra 'chat' is not installed")
     assert give(*BUILD, "--out", SET)[0] == 0
     with StubServer("A", delay=2.0) as server:
@@ -178,7 +178,7 @@ def test_two_machines_are_kept_apart(s3: Any, tmp_path: Path, monkeypatch: pytes
     assert lines_there() >= 1
 
 
-def test_what_fails_is_one_line(s3: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failures_are_reported_in_one_line(s3: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
             patch.delenv(name)
@@ -197,7 +197,7 @@ def test_what_fails_is_one_line(s3: Any, tmp_path: Path, monkeypatch: pytest.Mon
         assert "Could not connect to the endpoint URL" in errors
 
 
-def test_a_network_that_goes_in_the_middle_costs_no_reply(
+def test_a_network_failure_during_a_run_costs_no_reply(
     s3: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("inspect_ai", reason="the extra 'chat' is not installed")
@@ -214,9 +214,9 @@ def test_a_network_that_goes_in_the_middle_costs_no_reply(
         assert process.returncode == 2
         assert "Traceback" not in errors
         assert SECRET not in errors
-        assert "all that was made is kept in" in errors.splitlines()[-1]
+        assert "everything made is kept in" in errors.splitlines()[-1]
         count = server.count
-        s3.start()  # with its buckets, which are this process's
+        s3.start()  # with the same buckets, which are in this process
         host, port = s3.get_host_and_port()
         monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://{host}:{port}")
         code, _, errors = give(*words)

@@ -1,4 +1,4 @@
-"""One writer at a time: who is alive is waited for, who died is followed, and nobody takes over twice."""
+"""One writer at a time: a living writer is waited for, a dead one is replaced, and only once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Machine = Callable[[str], None]
 
 @pytest.fixture
 def machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Machine:
-    """Go on at another machine, which has another home folder."""
+    """Switch to another machine with another home folder."""
     return lambda name: monkeypatch.setenv("SNELLEN_HOME", str(tmp_path / name))
 
 
@@ -29,7 +29,7 @@ def writer(store: ObjectStore, lines: list[str], sleep: Callable[[float], None] 
     return Writer(store, lines.append, sleep)
 
 
-def test_who_comes_after_an_end_writes_at_once(store: ObjectStore, machine: Machine) -> None:
+def test_after_the_end_of_a_writer_the_next_writes_at_once(store: ObjectStore, machine: Machine) -> None:
     lines: list[str] = []
     for name in ("first", "second"):
         machine(name)
@@ -41,14 +41,14 @@ def test_who_comes_after_an_end_writes_at_once(store: ObjectStore, machine: Mach
     assert list(store.list()) == ["writers/000002.json"]
 
 
-def test_who_died_on_this_machine_is_followed_at_once(store: ObjectStore) -> None:
+def test_a_writer_that_died_on_this_machine_is_replaced_at_once(store: ObjectStore) -> None:
     dead, lines = writer(store, []), list[str]()
     dead.acquire()
     writer(store, lines).acquire()
     assert lines == []
 
 
-def test_a_living_writer_elsewhere_is_not_disturbed(store: ObjectStore, machine: Machine) -> None:
+def test_a_living_writer_elsewhere_is_not_replaced(store: ObjectStore, machine: Machine) -> None:
     machine("first")
     alive, lines = writer(store, []), list[str]()
     alive.acquire()
@@ -61,7 +61,7 @@ def test_a_living_writer_elsewhere_is_not_disturbed(store: ObjectStore, machine:
     assert not alive.is_lost
 
 
-def test_a_writer_elsewhere_without_a_sign_of_life_is_followed_and_stops(store: ObjectStore, machine: Machine) -> None:
+def test_a_silent_writer_elsewhere_is_replaced_and_stops(store: ObjectStore, machine: Machine) -> None:
     machine("first")
     frozen, waits = writer(store, []), list[float]()
     frozen.acquire()
@@ -79,7 +79,7 @@ def test_a_writer_elsewhere_without_a_sign_of_life_is_followed_and_stops(store: 
     assert json.loads(store.read("writers/000002.json"))["ended"] is False
 
 
-def test_a_writer_that_ends_meanwhile_is_followed(store: ObjectStore, machine: Machine) -> None:
+def test_a_writer_that_ends_while_waited_for_is_replaced(store: ObjectStore, machine: Machine) -> None:
     machine("first")
     other = writer(store, [])
     other.acquire()
@@ -87,13 +87,13 @@ def test_a_writer_that_ends_meanwhile_is_followed(store: ObjectStore, machine: M
     writer(store, [], lambda seconds: other.release()).acquire()
 
 
-def test_of_two_that_follow_a_dead_one_only_one_writes(store: ObjectStore, machine: Machine) -> None:
+def test_only_one_of_two_successors_writes(store: ObjectStore, machine: Machine) -> None:
     machine("dead")
     writer(store, []).acquire()
     rivals: list[Writer] = []
 
     def meanwhile(seconds: float) -> None:
-        """The rival waits for nobody, since it saw the dead one before; then it lives."""
+        """The rival waits for no one, because it saw the dead writer before; then it lives."""
         if not rivals:
             machine("rival")
             rivals.append(writer(store, [], lambda seconds: None))
@@ -108,10 +108,10 @@ def test_of_two_that_follow_a_dead_one_only_one_writes(store: ObjectStore, machi
     rivals[0].beat()
 
 
-def test_whose_look_is_old_does_not_take_a_number_again(
+def test_an_outdated_listing_does_not_reuse_a_number(
     store: ObjectStore, machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Between the look and the file of the next number one writer ends, and another begins."""
+    """Between the listing and the file of the next number one writer ends, and another begins."""
     listing, rivals = ObjectStore.list, list[Writer]()
 
     def old(self: ObjectStore, folder: str = "") -> dict[str, RemoteFile]:
@@ -132,9 +132,7 @@ def test_whose_look_is_old_does_not_take_a_number_again(
     rivals[1].beat()
 
 
-def test_a_store_that_overwrites_is_said_to_keep_nobody_apart(
-    store: ObjectStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_store_that_overwrites_is_reported(store: ObjectStore, monkeypatch: pytest.MonkeyPatch) -> None:
     def create(self: ObjectStore, name: str, raw: bytes) -> bool:
         self.write(name, raw)
         return True
@@ -149,8 +147,8 @@ def test_a_store_that_overwrites_is_said_to_keep_nobody_apart(
 
 
 def test_files_are_created_once_in_memory_and_in_folders(store: ObjectStore, tmp_path: Path) -> None:
-    for place in (store, ObjectStore((tmp_path / "folder").as_uri())):
-        assert place.create("writers/1", b"a")
-        assert place.create("writers/1", b"a"), "what this very call wrote at a try before"
-        assert not place.create("writers/1", b"b")
-        assert place.read("writers/1") == b"a"
+    for folder in (store, ObjectStore((tmp_path / "folder").as_uri())):
+        assert folder.create("writers/1", b"a")
+        assert folder.create("writers/1", b"a"), "written by an earlier try of the same call"
+        assert not folder.create("writers/1", b"b")
+        assert folder.read("writers/1") == b"a"

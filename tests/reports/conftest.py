@@ -29,8 +29,8 @@ def small_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A scored run of one subject and the oracle over a few items."""
     root = tmp_path_factory.mktemp("small")
     items = write_items(root / "items", 6)
-    who = subjects(items)
-    return write_run(root / "run", items, [who[1], who[5]])
+    examined = subjects(items)
+    return write_run(root / "run", items, [examined[1], examined[5]])
 
 
 @pytest.fixture(scope="session")
@@ -38,8 +38,8 @@ def naming_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A scored run of the same two about one task, for tests of what does not depend on the task."""
     root = tmp_path_factory.mktemp("naming")
     items = write_items(root / "items", 6, tasks=("naming",))
-    who = subjects(items)
-    return write_run(root / "run", items, [who[1], who[5]], tasks=("naming",))
+    examined = subjects(items)
+    return write_run(root / "run", items, [examined[1], examined[5]], tasks=("naming",))
 
 
 @pytest.fixture(scope="session")

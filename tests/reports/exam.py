@@ -40,8 +40,8 @@ SHEET = Axis("sheet", ("auto", 4, "none"), "a column of words and numbers")
 
 def image(shape: str, colour: str, size: tuple[int, int] = (320, 240)) -> Image.Image:
     """One shape on a grey floor."""
-    held = Image.new("RGB", size, "#b9bec2")
-    pen, (w, h) = ImageDraw.Draw(held), size
+    canvas = Image.new("RGB", size, "#b9bec2")
+    pen, (w, h) = ImageDraw.Draw(canvas), size
     box = (w * 0.3, h * 0.25, w * 0.7, h * 0.8)
     if shape == "disc":
         pen.ellipse(box, COLOURS[colour])
@@ -51,7 +51,7 @@ def image(shape: str, colour: str, size: tuple[int, int] = (320, 240)) -> Image.
         pen.polygon([(w * 0.5, h * 0.2), (w * 0.25, h * 0.8), (w * 0.75, h * 0.8)], COLOURS[colour])
     else:
         pen.rectangle((w * 0.2, h * 0.42, w * 0.8, h * 0.6), COLOURS[colour])
-    return held
+    return canvas
 
 
 class Album:
@@ -67,7 +67,7 @@ class Album:
         return media
 
     def latent(self, media: Sequence[Media], claims: Mapping[str, Any], **more: Any) -> dict[str, Any]:
-        return {"shows": {one.sha256: self.shows[one.sha256] for one in media}, "claims": dict(claims), **more}
+        return {"shows": {image.sha256: self.shows[image.sha256] for image in media}, "claims": dict(claims), **more}
 
 
 def _common(task: str, number: int, **cells: Any) -> dict[str, Any]:
@@ -87,22 +87,22 @@ def naming(album: Album, n: int) -> list[Item]:
     items = []
     for number, (shape, colour) in enumerate(itertools.islice(itertools.cycle(itertools.product(SHAPES, COLOURS)), n)):
         shot = album.shot(shape, colour)
-        asked, names, answer = (("shape", SHAPES, shape), ("colour", tuple(COLOURS), colour))[number % 2]
-        options = tuple(Option(f"o{at}", name) for at, name in enumerate(names))
+        queried, names, answer = (("shape", SHAPES, shape), ("colour", tuple(COLOURS), colour))[number % 2]
+        options = tuple(Option(f"o{index}", name) for index, name in enumerate(names))
         key = f"o{names.index(answer)}"
-        claims = {option.key: {asked: [option.text]} for option in options}
+        claims = {option.key: {queried: [option.text]} for option in options}
         cells = _common(
             "naming", number, cluster_id=f"image-{number // 2}", options=options, answer=key, answer_kind="choice"
         )
-        made = {"construction_subjects": ["encoder:sharp"]} if number % 5 == 0 else {}
+        provenance = {"construction_subjects": ["encoder:sharp"]} if number % 5 == 0 else {}
         items.append(
             Item(
-                question=f"What is the {asked} of the object?",
+                question=f"What is the {queried} of the object?",
                 query=(shot,),
-                factors={"question": asked},
-                requires=(asked,),
+                factors={"question": queried},
+                requires=(queried,),
                 latent=album.latent([shot], claims),
-                provenance=made,
+                provenance=provenance,
                 **cells,
             )
         )
@@ -113,11 +113,11 @@ def finding(album: Album, n: int) -> list[Item]:
     """Find the image that fits some words among three."""
     items, rng = [], stream("finding", n)
     for number in range(n):
-        drawn = rng.permutation([f"{s} {c}" for s in SHAPES for c in COLOURS])[:3]
-        looks = [str(one).split() for one in drawn]
-        shots = [album.shot(shape, colour) for shape, colour in looks]
+        names = rng.permutation([f"{s} {c}" for s in SHAPES for c in COLOURS])[:3]
+        objects = [str(name).split() for name in names]
+        shots = [album.shot(shape, colour) for shape, colour in objects]
         options = tuple(Option(key, "", (shot,)) for key, shot in zip("xyz", shots, strict=True))
-        (shape, colour), answer = looks[number % 3], "xyz"[number % 3]
+        (shape, colour), answer = objects[number % 3], "xyz"[number % 3]
         claims = {key: {"shape": [shape], "colour": [colour]} for key in "xyz"}
         cells = _common("finding", number, options=options, answer=answer, answer_kind="choice")
         latent = album.latent(shots, claims, about="option")
@@ -132,13 +132,13 @@ def building(album: Album, n: int) -> list[Item]:
         level = ("easy", "hard")[number % 2]
         (first, second), other = (("red", "blue"), ("green", "yellow"))[number % 4 // 2], SHAPES
         support = [
-            Demo((album.shot(other[at], colour),), key, at)
+            Demo((album.shot(other[shot_number], colour),), key, shot_number)
             for key, colour in (("1", first), ("2", second))
-            for at in range(4)
+            for shot_number in range(4)
         ]
         answer = "12"[number % 3 % 2]
         shot = album.shot(SHAPES[number % 4], first if answer == "1" else second)
-        media = [one for demo in support for one in demo.media] + [shot]
+        media = [image for demo in support for image in demo.media] + [shot]
         claims = {"1": {"colour": [first]}, "2": {"colour": [second]}}
         cells = _common("building", number, support=tuple(support), answer=answer, answer_kind="choice")
         cells["options"] = (Option("1", "category 1"), Option("2", "category 2"))
@@ -159,8 +159,8 @@ def sizing(album: Album, n: int) -> list[Item]:
     return items
 
 
-def _error(item: Item, said: Any) -> float:
-    return abs(float(said) - float(item.answer)) / float(item.answer)
+def _error(item: Item, answer: Any) -> float:
+    return abs(float(answer) - float(item.answer)) / float(item.answer)
 
 
 def _shown(item: Item, context: ViewContext) -> tuple[Transform, ...]:
@@ -178,13 +178,13 @@ def _task(
 
 def published() -> list[dict[str, Any]]:
     rows = [("", "", 0.71), ("question", "shape", 0.64), ("question", "colour", 0.92)]
-    told = {"task": "naming", "metric": "accuracy", "subject": "GPT-4V", "source": "Table 2, row 1"}
-    return [{**told, "factor": factor, "level": level, "value": value} for factor, level, value in rows]
+    fields = {"task": "naming", "metric": "accuracy", "subject": "GPT-4V", "source": "Table 2, row 1"}
+    return [{**fields, "factor": factor, "level": level, "value": value} for factor, level, value in rows]
 
 
 def make_suite(version: str = "1", card: Mapping[str, str] = MappingProxyType({}), axes: Sequence[str] = ()) -> Suite:
     """The suite, as of a version, with another name, or with some of its axes."""
-    held = SuiteCard(
+    suite_card = SuiteCard(
         name="shapes",
         title="Shapes",
         measures="Whether a subject can name, find and sort flat shapes by their outline and colour.",
@@ -195,7 +195,14 @@ def make_suite(version: str = "1", card: Mapping[str, str] = MappingProxyType({}
         deviations=["Shapes are flat."],
     ).model_copy(update=dict(card))
     error = Metric(
-        "mae_over_gt", _error, worst=1.0, higher_is_better=False, chance=lambda item: 0.55, share=False, bounds=None
+        "mae_over_gt",
+        _error,
+        worst=1.0,
+        higher_is_better=False,
+        chance=lambda item: 0.55,
+        share=False,
+        bounds=None,
+        title="relative error",
     )
     tasks = [
         _task("naming", SAMPLES, SHEET, split_by=("question",)),
@@ -203,8 +210,8 @@ def make_suite(version: str = "1", card: Mapping[str, str] = MappingProxyType({}
         _task("building", SHEET, split_by=("difficulty",)),
         _task("sizing", metric=error, kind="number"),
     ]
-    kept = tuple(axis for axis in (IMAGES, SAMPLES, SHEET) if not axes or axis.name in axes)
-    return Suite(held, kept, {task.id: task for task in tasks}, {}, _resolve, published)
+    chosen_axes = tuple(axis for axis in (IMAGES, SAMPLES, SHEET) if not axes or axis.name in axes)
+    return Suite(suite_card, chosen_axes, {task.id: task for task in tasks}, {}, _resolve, published)
 
 
 def _resolve(condition: Condition, card: SubjectCard) -> Mapping[str, Value]:
@@ -238,8 +245,8 @@ def write_items(
     items = [replace(item, version=version, suite=suite) for item in items]
     if group:
         items = [replace(item, group_id=item.cluster_id) for item in items]
-    made = {"renderer": "PIL"}
-    return write_itemset(root, items, source="generated", recipe={"seed": seed, "n": n}, provenance=made)
+    provenance = {"renderer": "PIL"}
+    return write_itemset(root, items, source="generated", recipe={"seed": seed, "n": n}, provenance=provenance)
 
 
 @dataclass(frozen=True)
@@ -279,7 +286,7 @@ def subjects(items: ItemSet) -> list[Subject]:
     high = {"naming": 0.9, "finding": 0.8, "building": 0.7, "sizing": 0.8}
     middle = {"naming": 0.55, "finding": 0.5, "building": 0.3, "sizing": 0.4}
     low = {"naming": 0.2, "finding": 0.1, "building": 0.05, "sizing": 0.0}
-    made = [
+    able_subjects = [
         able(
             "chat:openai/gpt-4o",
             items,
@@ -294,22 +301,22 @@ def subjects(items: ItemSet) -> list[Subject]:
         able("chat:vllm/some-very-long-organisation/and-a-model-with-a-long-name-7B-instruct", items, middle, "{}"),
         able("encoder:colour-histogram", items, {**low, "naming": 0.4}),
     ]
-    return [*made, *(make_fake(name, {}, items.items) for name in ("oracle", "chance", "blind-to=colour"))]
+    return [*able_subjects, *(make_fake(name, {}, items.items) for name in ("oracle", "chance", "blind-to=colour"))]
 
 
 def write_run(
     root: Path,
     items: ItemSet,
-    who: Sequence[Subject],
+    subjects_: Sequence[Subject],
     conditions: Sequence[Condition] = (),
     suite: Suite = SUITE,
     protocols: Sequence[str] = ("strict", "published"),
     tasks: Sequence[str] | None = None,
 ) -> Path:
     """Ask and score a run under vanilla and other conditions, about some tasks."""
-    asked = suite if tasks is None else replace(suite, tasks={name: suite.tasks[name] for name in tasks})
-    arms = [Arm(subject, condition) for subject in who for condition in (Condition(suite.axes), *conditions)]
-    responses = ask(root, Plan(items, asked, arms, versions={"snellen": "0.1.0"}))
+    chosen = suite if tasks is None else replace(suite, tasks={name: suite.tasks[name] for name in tasks})
+    arms = [Arm(subject, condition) for subject in subjects_ for condition in (Condition(suite.axes), *conditions)]
+    responses = ask(root, Plan(items, chosen, arms, versions={"snellen": "0.1.0"}))
     for protocol in protocols:
         write_scores(root, score(responses, items, suite, protocol), protocol)
     return root

@@ -37,14 +37,14 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two closed models, one of them with a counterpart, two open ones, of which one finds nothing."""
     folder = tmp_path_factory.mktemp("groups")
     items = write_items(folder / "items", 32, tasks=TASKS)
-    who: list[Subject] = [
+    examined: list[Subject] = [
         described(items, PLAIN, 0.4, weights="closed"),
         described(items, THINKER, 1.0, weights="closed", reasoning="yes", counterpart=PLAIN),
         described(items, OTHER, 0.0, refuses="finding", weights="open"),
         described(items, WEAK, 0.0, weights="open"),
         make_fake("oracle", {}, items.items),
     ]
-    return write_run(folder / "run", items, who, protocols=("strict",), tasks=TASKS)
+    return write_run(folder / "run", items, examined, protocols=("strict",), tasks=TASKS)
 
 
 @pytest.fixture(scope="module")
@@ -91,15 +91,17 @@ def test_families_hold_all_tasks_and_no_simulated_observer(run: Run, report: Rep
 def test_conditions_are_a_family_of_their_own(tmp_path: Path) -> None:
     items = write_items(tmp_path / "items", 8, tasks=("naming",))
     conditions = parse_conditions(SUITE.axes, "samples=1")
-    who = [able("chat:a", items, {"naming": 1.0}), able("chat:b", items, {"naming": 0.1})]
-    root = write_run(tmp_path / "run", items, who, conditions, protocols=("strict",), tasks=("naming",))
+    examined = [able("chat:a", items, {"naming": 1.0}), able("chat:b", items, {"naming": 0.1})]
+    root = write_run(tmp_path / "run", items, examined, conditions, protocols=("strict",), tasks=("naming",))
     run = load_run(root, suite_of)
     pairs = paired(run)
     assert pairs["family"].value_counts().to_dict() == {"subjects": 2, "conditions": 2}
     # Eight items are four clusters, of which no answers could make p less than 2 / 16.
     assert pairs["too_few_clusters"].all()
     assert not pairs["clear"].any()
-    assert [(one.clear, one.too_few_clusters, one.pairs) for one in compared(run, pairs)] == [(0, 4, 4)]
+    assert [
+        (comparison.clear, comparison.too_few_clusters, comparison.pairs) for comparison in compared(run, pairs)
+    ] == [(0, 4, 4)]
 
 
 def test_ranks_are_among_those_who_answered(run: Run, report: Report) -> None:
@@ -113,7 +115,7 @@ def test_ranks_are_among_those_who_answered(run: Run, report: Report) -> None:
             (name for name in means[task] if not name.startswith("fake:")), key=lambda name: -means[task][name]
         )
         assert [(ranks[task, name].rank, ranks[task, name].subjects) for name in order] == [
-            (place, count) for place in range(1, count + 1)
+            (rank, count) for rank in range(1, count + 1)
         ]
     # Who does not find is in no average, and the other three are ranked among themselves.
     assert {name: ranks[task, name].subjects for task, name in ranks if task == AVERAGE} == dict.fromkeys(
@@ -140,14 +142,14 @@ def test_groups_are_means_of_their_subjects_on_the_same_items(run: Run, report: 
     assert (row.subjects_first, row.subjects_second) == (2, 2)
     assert row.low < row.difference < row.high
     # One of the open ones does not find, and is left out there.
-    found = values(run, "finding")
+    finding = values(run, "finding")
     row = rows["weights", "finding"]
-    assert row.difference == pytest.approx(((found[PLAIN] + found[THINKER]) / 2 - found[WEAK]).mean())
+    assert row.difference == pytest.approx(((finding[PLAIN] + finding[THINKER]) / 2 - finding[WEAK]).mean())
     assert (row.subjects_first, row.subjects_second) == (2, 1)
     written = table(report, "groups")
     assert list(written["difference"]) == pytest.approx(list(frame["difference"]))
     assert "closed ( chat:gpt-4o and chat:o3 ) against open" in words(report)
-    assert "only many subjects could show" in words(report)
+    assert "not to other subjects" in words(report)
 
 
 def test_who_reasons_is_compared_with_its_counterpart(run: Run) -> None:

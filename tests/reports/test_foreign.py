@@ -45,7 +45,7 @@ class Hostile(Base):
         return Reply(HOSTILE[number % len(HOSTILE)], model="<i>m</i>", stop="<u>stop</u>")
 
 
-SHARE, NATURAL = Metric("near", lambda item, said: 0.5), Metric("accuracy", lambda item, said: 0.5, share=False)
+SHARE, NATURAL = Metric("near", lambda item, reply: 0.5), Metric("accuracy", lambda item, reply: 0.5, share=False)
 """What is written in percent depends on what the metric says of itself, not on its name."""
 NAMES = ("py:<img src=x>:$\\frac{", "py:[bold]m|k_%&#", "chat:a/" + "long-" * 40)
 
@@ -54,8 +54,8 @@ NAMES = ("py:<img src=x>:$\\frac{", "py:[bold]m|k_%&#", "chat:a/" + "long-" * 40
 def evil(tmp_path_factory: pytest.TempPathFactory) -> Report:
     root = tmp_path_factory.mktemp("evil")
     items = write_items(root / "items", 16)
-    who = [Hostile(SubjectCard(name, {"temperature": "<b>"}, attributes={"family": "<i>x"})) for name in NAMES]
-    return write_report([write_run(root / "run", items, who)], root / "report", suite_of=suite_of)
+    hostile = [Hostile(SubjectCard(name, {"temperature": "<b>"}, attributes={"family": "<i>x"})) for name in NAMES]
+    return write_report([write_run(root / "run", items, hostile)], root / "report", suite_of=suite_of)
 
 
 def test_page_and_tables_survive(evil: Report) -> None:
@@ -88,7 +88,7 @@ def test_the_terminal_survives(evil: Report) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         ("plain", "plain"),
         ("tab\tand\nline", "tab\tand\nline"),
@@ -100,12 +100,12 @@ def test_the_terminal_survives(evil: Report) -> None:
         ("a" * 301, "a" * 300 + " … (301 characters)"),
     ],
 )
-def test_foreign_text(text: str, told: str) -> None:
-    assert foreign(text) == told
+def test_foreign_text(text: str, expected: str) -> None:
+    assert foreign(text) == expected
 
 
 @pytest.mark.parametrize(
-    ("value", "metric", "n", "told"),
+    ("value", "metric", "n", "expected"),
     [
         (0.625, SHARE, 8, "62 %"),
         (0.625, SHARE, 200, "62.5 %"),
@@ -119,8 +119,8 @@ def test_foreign_text(text: str, told: str) -> None:
         (-0.25, NATURAL, 8, "-0.25"),
     ],
 )
-def test_amounts(value: float, metric: Metric, n: int, told: str) -> None:
-    assert amount(value, metric, n) == told
+def test_amounts(value: float, metric: Metric, n: int, expected: str) -> None:
+    assert amount(value, metric, n) == expected
 
 
 def test_small_words() -> None:
@@ -148,7 +148,7 @@ def test_an_answer_in_words(tmp_path: Path) -> None:
 def test_text_tables_are_escaped() -> None:
     rows: Sequence[object] = ["a|b", "<x>", "c\\d", "e\nf"]
     table = pd.DataFrame({"k_1": rows, "v": [0.5, 1.0, 2.0, float("nan")]})
-    told = "| k_1 | v |\n| --- | --- |\n| a\\|b | 0.5 |\n| &lt;x> | 1 |\n| c\\\\d | 2 |\n| e f |  |\n"
-    assert to_markdown(table) == told
+    expected = "| k_1 | v |\n| --- | --- |\n| a\\|b | 0.5 |\n| &lt;x> | 1 |\n| c\\\\d | 2 |\n| e f |  |\n"
+    assert to_markdown(table) == expected
     assert r"c\textbackslash{}d & 2 \\" in to_latex(table)
     assert r"k\_1 & v \\" in to_latex(table)

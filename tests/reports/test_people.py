@@ -156,14 +156,14 @@ def test_eight_colour_blind_people_are_at_chance_in_colour_alone(
     items, suite = small_set("combo", sets_folder), with_task(SUITES.get("combo"), "pattern-perception")
     root = ask_people(tmp_path / "run", items, suite, fakes("X", ["blind-to=colour"] * 8, items))
     report = write_report([root], tmp_path / "report")
-    here = {"task": "pattern-perception", "factor": "requires"}
-    (colour,) = results(report, subject="human:X", level="colour", **here)
+    columns = {"task": "pattern-perception", "factor": "requires"}
+    (colour,) = results(report, subject="human:X", level="colour", **columns)
     assert colour["low"] < colour["chance"] < colour["high"]
     assert colour["interval"] == "95 % Wilson, adjusted for people and clusters"
-    (alone,) = results(report, subject="human:X/p01", level="colour", **here)
+    (alone,) = results(report, subject="human:X/p01", level="colour", **columns)
     assert colour["n"] == 8 * alone["n"]
     assert colour["high"] - colour["low"] < alone["high"] - alone["low"]
-    (rest,) = results(report, subject="human:X", level="not colour", **here)
+    (rest,) = results(report, subject="human:X", level="not colour", **columns)
     assert rest["value"] == 1.0
     (perception,) = [row for row in table(report, "combo-people-studies") if row["task"] == "pattern-perception"]
     assert perception["people"] == 8

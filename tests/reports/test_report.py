@@ -64,11 +64,11 @@ def page(report: Report) -> Tags:
 def test_results_are_those_of_the_analysis(report: Report, loaded: Run) -> None:
     table = pd.read_csv(report.root / "results.csv", keep_default_na=False)
     assert list(table.columns) == result_columns(SUITE)
-    found = pd.concat([results(rows, loaded.items, SUITE, loaded.card.arms) for rows in loaded.scores.values()])
-    assert set(found["protocol"]) == {"strict", "published"}
+    expected = pd.concat([results(rows, loaded.items, SUITE, loaded.card.arms) for rows in loaded.scores.values()])
+    assert set(expected["protocol"]) == {"strict", "published"}
     for name in ("value", "low", "high", "chance", "ceiling", "no_answer_rate", "failure_rate", "n", "clusters"):
         written = pd.to_numeric(table[name], errors="coerce").rename(name)
-        pd.testing.assert_series_equal(written, found[name].reset_index(drop=True), check_dtype=False)
+        pd.testing.assert_series_equal(written, expected[name].reset_index(drop=True), check_dtype=False)
     for name in (
         "subject",
         "task",
@@ -81,14 +81,14 @@ def test_results_are_those_of_the_analysis(report: Report, loaded: Run) -> None:
         "images",
         "sheet",
     ):
-        assert list(table[name]) == [str(told) for told in found[name]]
+        assert list(table[name]) == [str(value) for value in expected[name]]
 
 
 def test_parquet_holds_the_same(report: Report) -> None:
-    kept = pd.read_parquet(report.root / "results.parquet")
-    assert list(kept.columns) == list(report.results.columns)
-    assert len(kept) == len(report.results)
-    pd.testing.assert_series_equal(kept["value"], report.results["value"])
+    table = pd.read_parquet(report.root / "results.parquet")
+    assert list(table.columns) == list(report.results.columns)
+    assert len(table) == len(report.results)
+    pd.testing.assert_series_equal(table["value"], report.results["value"])
 
 
 def test_page_is_well_formed_and_refers_to_nothing_outside(report: Report) -> None:
@@ -146,7 +146,7 @@ def test_printed_numbers_are_labelled_and_apart(report: Report, small_report: Re
 
 
 def test_oracle_and_guesser_are_told_as_checks(report: Report) -> None:
-    assert "An observer who knows what is depicted solves every item: 3 of 3" in " ".join(page(report).text.split())
+    assert "An observer that knows what is depicted solves every item: 3 of 3" in " ".join(page(report).text.split())
 
 
 def test_only_what_withstands_correction_is_called_clear(report: Report) -> None:
@@ -166,23 +166,23 @@ def test_figures_drawn_in_another_process_are_the_same(
 ) -> None:
     items = write_items(tmp_path / "items", 6, seed=1, tasks=("naming",))
     runs = [naming_root, write_run(tmp_path / "other", items, subjects(items)[:1], tasks=("naming",))]
-    drawn = list[str]()
+    names_drawn = list[str]()
     save = figures.save
 
     def listed(figure: Any, folder: Path, name: str, *, png: bool) -> None:
-        drawn.append(name)
+        names_drawn.append(name)
         save(figure, folder, name, png=png)
 
     monkeypatch.setattr(figures, "save", listed)
-    here = write_report(runs, tmp_path / "here", suite_of=suite_of)
-    assert drawn
-    drawn.clear()
-    there = write_report(runs, tmp_path / "there", suite_of=suite_of, workers=2)
-    assert not drawn, "this process has drawn them"
-    names = sorted(path.name for path in (here.root / "figures").iterdir())
+    local = write_report(runs, tmp_path / "here", suite_of=suite_of)
+    assert names_drawn
+    names_drawn.clear()
+    remote = write_report(runs, tmp_path / "there", suite_of=suite_of, workers=2)
+    assert not names_drawn, "this process has drawn them"
+    names = sorted(path.name for path in (local.root / "figures").iterdir())
     assert len(names) > 1
     for name in names:
-        assert (there.root / "figures" / name).read_bytes() == (here.root / "figures" / name).read_bytes()
+        assert (remote.root / "figures" / name).read_bytes() == (local.root / "figures" / name).read_bytes()
 
 
 @pytest.mark.usefixtures("without_figures")
@@ -205,8 +205,8 @@ def test_two_sets_of_one_suite_stay_apart(naming_root: Path, tmp_path: Path) -> 
     both = write_report([naming_root, other], tmp_path / "report", suite_of=suite_of)
     names = sorted(path.name for path in (both.root / "tables").glob("*-main.csv"))
     hashes = sorted(read_run_card(root).recipe_hash[:6] for root in (naming_root, other))
-    assert names == [f"shapes-{told}-main.csv" for told in hashes]
-    assert "has tables of its own" in page(both).text
+    assert names == [f"shapes-{shorthand}-main.csv" for shorthand in hashes]
+    assert "has separate tables" in page(both).text
     assert len(print_table(both.results, suite_of=suite_of).subjects) == 4
 
 
@@ -234,13 +234,13 @@ def test_conditions_have_rows_of_their_own(tmp_path: Path) -> None:
     items = write_items(tmp_path / "items", 6)
     blind = parse_conditions(SUITE.axes, "images=none,sheet=4")
     root = write_run(tmp_path / "run", items, subjects(items)[:1], conditions=blind)
-    made = write_report([root], tmp_path / "report", suite_of=suite_of)
-    main = pd.read_csv(made.root / "tables" / "shapes-main.csv", keep_default_na=False).set_index("task")
+    report = write_report([root], tmp_path / "report", suite_of=suite_of)
+    main = pd.read_csv(report.root / "tables" / "shapes-main.csv", keep_default_na=False).set_index("task")
     line = main["chat:openai/gpt-4o [images=none,sheet=4]"]
     assert line["naming"] != ""
     assert line["finding"] == ""  # this task has no axis `sheet`
-    assert set(made.results["sheet"]) == {"none", 4}
-    assert set(pd.read_parquet(made.root / "results.parquet")["sheet"]) == {"none", "4"}
+    assert set(report.results["sheet"]) == {"none", 4}
+    assert set(pd.read_parquet(report.root / "results.parquet")["sheet"]) == {"none", "4"}
 
 
 def test_pieces_of_a_suite_are_shown(small_root: Path, tmp_path: Path) -> None:
@@ -248,39 +248,41 @@ def test_pieces_of_a_suite_are_shown(small_root: Path, tmp_path: Path) -> None:
 
     items = load_run(small_root, suite_of).items
     root = write_run(tmp_path / "run", items, subjects(items)[:1], tasks=("finding",), protocols=("strict",))
-    wanted: list[Figure] = []
+    figures: list[Figure] = []
 
     def drawn_when_wanted() -> Figure:
-        wanted.append(Figure(figsize=(1, 1)))
-        return wanted[-1]
+        figures.append(Figure(figsize=(1, 1)))
+        return figures[-1]
 
     def sections(run: Any) -> Iterable[ReportSection]:
         assert run.roots == (root,)
         table = pd.DataFrame({"who": ["a <b>", "c & d|e_f"], "x": [0.123456, float("nan")]})
-        drawn = Figure(figsize=(2, 2))
-        drawn.subplots().plot([0, 1], [1, 0])
-        yield ReportSection("Table and figure", "A note.", table, drawn, "both")
+        figure = Figure(figsize=(2, 2))
+        figure.subplots().plot([0, 1], [1, 0])
+        yield ReportSection("Table and figure", "A note.", table, figure, "both")
         yield ReportSection("Words alone", "Nothing else.", None, None, "words")
         yield ReportSection("Detail", "", table, drawn_when_wanted, "detail", detail=True)
 
     suite = replace(SUITE, sections=sections)
-    made = write_report([root], tmp_path / "report", suite_of=lambda name: suite)
-    text = page(made).text
+    report = write_report([root], tmp_path / "report", suite_of=lambda name: suite)
+    text = page(report).text
     assert "Table and figure" in text
     assert "Nothing else." in text
     assert "a <b>" in text
-    assert (made.root / "tables" / "shapes-detail.csv").is_file()
-    assert wanted == []
+    assert (report.root / "tables" / "shapes-detail.csv").is_file()
+    assert figures == []
     full = write_report([root], tmp_path / "full", full=True, suite_of=lambda name: suite)
     assert (full.root / "figures" / "shapes-detail.svg").is_file()
-    assert not list((made.root / "figures").glob("*.png"))
+    assert not list((report.root / "figures").glob("*.png"))
     with Image.open(full.root / "figures" / "shapes-overview.png") as overview:
         assert overview.width > 500
         assert len(set(overview.convert("L").getextrema())) == 2, "something is on it"
     assert 'href="figures/shapes-both.png"' in full.pages[1].read_text("utf-8")
-    assert 'href="figures/shapes-both.png"' not in made.pages[1].read_text("utf-8")
-    assert (made.root / "tables" / "shapes-both.md").read_text().endswith("| a &lt;b> | 0.1235 |\n| c & d\\|e_f |  |\n")
-    assert r"c \& d|e\_f &  \\" in (made.root / "tables" / "shapes-both.tex").read_text()
+    assert 'href="figures/shapes-both.png"' not in report.pages[1].read_text("utf-8")
+    assert (
+        (report.root / "tables" / "shapes-both.md").read_text().endswith("| a &lt;b> | 0.1235 |\n| c & d\\|e_f |  |\n")
+    )
+    assert r"c \& d|e\_f &  \\" in (report.root / "tables" / "shapes-both.tex").read_text()
 
 
 @pytest.mark.usefixtures("without_figures")
@@ -293,12 +295,12 @@ def test_inputs_go_to_the_suites_that_take_them(naming_root: Path, tmp_path: Pat
     items = write_items(tmp_path / "items", 6, suite="flat", tasks=("naming",))
     other = write_run(tmp_path / "other", items, subjects(items)[:1], suite=flat, tasks=("naming",))
     inputs = {"tags": tmp_path / "here"}
-    made = write_report([naming_root, other], tmp_path / "report", inputs=inputs, suite_of=suites.__getitem__)
-    assert "To shapes: ['tags']." in page(made).text
-    assert "To flat: []." in page(made).text
-    with pytest.raises(SnellenError, match=r"--input tag: a report on shapes has no use .* did you mean 'tags'"):
+    report = write_report([naming_root, other], tmp_path / "report", inputs=inputs, suite_of=suites.__getitem__)
+    assert "To shapes: ['tags']." in page(report).text
+    assert "To flat: []." in page(report).text
+    with pytest.raises(SnellenError, match=r"--input tag: a report on shapes does not take it; did you mean 'tags'"):
         write_report([naming_root], tmp_path / "none", inputs={"tag": tmp_path}, suite_of=suites.__getitem__)
-    with pytest.raises(SnellenError, match="a report on shapes has no use for it; leave it out"):
+    with pytest.raises(SnellenError, match="a report on shapes does not take it; leave it out"):
         write_report([naming_root], tmp_path / "none", inputs=inputs, suite_of=suite_of)
     assert not (tmp_path / "none").exists()
 
@@ -307,7 +309,7 @@ def test_inputs_go_to_the_suites_that_take_them(naming_root: Path, tmp_path: Pat
 def test_full_shows_more(small_root: Path, small_report: Report, tmp_path: Path) -> None:
     full = write_report([small_root], tmp_path / "full", full=True, suite_of=suite_of)
     assert (full.root / "figures" / "shapes-naming-requires.svg").is_file()
-    cards = [sum(attrs.get("class") == "card" for _, attrs in page(one).seen) for one in (small_report, full)]
+    cards = [sum(attrs.get("class") == "card" for _, attrs in page(each).seen) for each in (small_report, full)]
     assert cards[0] < cards[1]
 
 
@@ -324,7 +326,7 @@ def test_unscored_unfinished_and_moved_runs_are_told_so(small_root: Path, tmp_pa
     shutil.copytree(small_root, moved)
     card = read_run_card(small_root)
     (moved / "run.json").write_text(card.model_copy(update={"itemset": str(tmp_path / "gone")}).model_dump_json())
-    with pytest.raises(SnellenError, match="is no longer there"):
+    with pytest.raises(SnellenError, match="is gone; put it back"):
         load_run(moved, suite_of)
     other = write_items(tmp_path / "items", 4, seed=3)
     (moved / "run.json").write_text(card.model_copy(update={"itemset": str(other.root)}).model_dump_json())
@@ -356,10 +358,10 @@ def test_the_printed_table_fits_a_terminal(report: Report) -> None:
 
 
 def test_levels_come_in_the_order_of_the_items(report: Report) -> None:
-    told = pd.read_csv(report.root / "tables" / "shapes-building-difficulty.csv")
-    assert list(told.columns) == ["subject", "easy", "hard"]
-    told = pd.read_csv(report.root / "tables" / "shapes-naming-question.csv")
-    assert list(told.columns) == ["subject", "shape", "colour"]
+    table = pd.read_csv(report.root / "tables" / "shapes-building-difficulty.csv")
+    assert list(table.columns) == ["subject", "easy", "hard"]
+    table = pd.read_csv(report.root / "tables" / "shapes-naming-question.csv")
+    assert list(table.columns) == ["subject", "shape", "colour"]
 
 
 @pytest.mark.usefixtures("without_figures")
@@ -371,9 +373,9 @@ def test_pairs_are_compared_as_pairs(tmp_path: Path) -> None:
     root = write_run(
         tmp_path / "run", items, subjects(items)[4:7], suite=suite, tasks=("naming",), protocols=("strict",)
     )
-    made = write_report([root], tmp_path / "report", suite_of=lambda name: suite)
-    values = made.results[made.results["factor"] == ""].set_index("subject")["value"]
-    pairs = pd.read_csv(made.root / "tables" / "shapes-contrasts.csv")
+    report = write_report([root], tmp_path / "report", suite_of=lambda name: suite)
+    values = report.results[report.results["factor"] == ""].set_index("subject")["value"]
+    pairs = pd.read_csv(report.root / "tables" / "shapes-contrasts.csv")
     pair = pairs[(pairs["first"] == "fake:oracle") & (pairs["second"] == "fake:chance")]
     assert list(pair["n"]) == [8]
     assert pair["difference"].item() == pytest.approx(values["fake:oracle"] - values["fake:chance"])
@@ -384,13 +386,13 @@ def test_of_many_arms_the_first_are_compared(tmp_path: Path) -> None:
     items = write_items(tmp_path / "items", 4, tasks=("naming",))
     crowd = [able(f"chat:crowd/m{number:02d}", items, {"naming": 0.5}) for number in range(18)]
     root = write_run(tmp_path / "run", items, crowd, tasks=("naming",), protocols=("strict",))
-    made = write_report([root], tmp_path / "report", suite_of=suite_of)
-    pairs = pd.read_csv(made.root / "tables" / "shapes-contrasts.csv")
+    report = write_report([root], tmp_path / "report", suite_of=suite_of)
+    pairs = pd.read_csv(report.root / "tables" / "shapes-contrasts.csv")
     assert len(pairs) == 16 * 15 // 2
-    text = " ".join(page(made).text.split())
+    text = " ".join(page(report).text.split())
     assert "only the first 16 were compared" in text
     # Four items are two to four clusters.
-    assert "0 of 120 pairs of subjects are clear; 120 have too few clusters to tell any difference." in text
+    assert "0 of 120 pairs of subjects are clear; 120 have too few clusters to detect any difference." in text
 
 
 @pytest.mark.usefixtures("without_figures")
@@ -404,26 +406,28 @@ def test_rates_of_unread_replies_are_compared(tmp_path: Path) -> None:
         }
         return Scripted(SubjectCard(f"chat:own/{name}", reads="views"), lines)
 
-    who = [scripted("clear", 0), scripted("vague", 4), scripted("nearly", 1)]
-    root = write_run(tmp_path / "run", items, who, tasks=("naming",), protocols=("strict",))
-    made = write_report([root], tmp_path / "report", suite_of=suite_of)
-    text = " ".join(page(made).text.split())
+    scripts = [scripted("clear", 0), scripted("vague", 4), scripted("nearly", 1)]
+    root = write_run(tmp_path / "run", items, scripts, tasks=("naming",), protocols=("strict",))
+    report = write_report([root], tmp_path / "report", suite_of=suite_of)
+    text = " ".join(page(report).text.split())
     # Of 20 replies 4, 1 and none: "nearly" lies 5 points from "clear", which is not more than 5.
-    told = "naming: replies of chat:own/vague could not be read in 20 %, of chat:own/clear in 0 %: their strict scores"
-    assert told in text
+    sentence = (
+        "naming: replies of chat:own/vague could not be read in 20 %, of chat:own/clear in 0 %: their strict scores"
+    )
+    assert sentence in text
     assert "own/nearly could not" not in text
-    table = pd.read_csv(made.root / "tables" / "shapes-main.csv").set_index("subject")["naming"]
+    table = pd.read_csv(report.root / "tables" / "shapes-main.csv").set_index("subject")["naming"]
     assert table["chat:own/vague"].endswith("(no answer 20 %; of what was read 100 %)")
     assert "read" not in table["chat:own/clear"]
 
 
 def test_nobody_who_answers_is_no_reason_to_break(tmp_path: Path) -> None:
     items = write_items(tmp_path / "items", 4, tasks=("naming",))
-    who = [able("encoder:mute", items, {}, refuses=task) for task in ("naming",)]
-    root = write_run(tmp_path / "run", items, who, tasks=("naming",))
-    made = write_report([root], tmp_path / "report", suite_of=suite_of)
-    assert made.results["value"].isna().all()
-    assert "declined" in page(made).text
-    nothing = write_run(tmp_path / "nothing", items, who, conditions=(), tasks=())
-    with pytest.raises(SnellenError, match="nobody was asked"):
+    refusers = [able("encoder:mute", items, {}, refuses=task) for task in ("naming",)]
+    root = write_run(tmp_path / "run", items, refusers, tasks=("naming",))
+    report = write_report([root], tmp_path / "report", suite_of=suite_of)
+    assert report.results["value"].isna().all()
+    assert "declined" in page(report).text
+    nothing = write_run(tmp_path / "nothing", items, refusers, conditions=(), tasks=())
+    with pytest.raises(SnellenError, match="no subject was asked"):
         write_report([nothing], tmp_path / "none", suite_of=suite_of)

@@ -63,12 +63,12 @@ def test_a_failed_call_is_no_answer_and_is_asked_again(tmp_path: Path, built: It
 
 
 def test_of_a_chain_only_what_failed_is_asked_again(tmp_path: Path, built: ItemSet) -> None:
-    asked: list[tuple[str, str]] = []
+    calls: list[tuple[str, str]] = []
     down = [True]
 
     def shaky(prompt: Prompt) -> str:
         (view,) = prompt.views
-        asked.append((view.item_id, view.reply.kind))
+        calls.append((view.item_id, view.reply.kind))
         if down[0] and view.reply.kind == "choice" and view.item_id in ("001", "003"):
             raise CallFailed("cut off")
         return "red"
@@ -79,11 +79,11 @@ def test_of_a_chain_only_what_failed_is_asked_again(tmp_path: Path, built: ItemS
     suite = suite_of(method=lambda c: PerceiveThenClassify(parts, parts, "Describe it."))
     arms = [arm(says("own:shaky", shaky), suite)]
     ask(tmp_path / "run", Plan(built, suite, arms))
-    assert len(asked) == 8
-    asked.clear()
+    assert len(calls) == 8
+    calls.clear()
     down[0] = False
     responses = ask(tmp_path / "run", Plan(built, suite, arms))
-    assert asked == [("001", "choice"), ("003", "choice")]
+    assert calls == [("001", "choice"), ("003", "choice")]
     assert all(len(r.calls) == 2 and r.text == "red" for r in responses)
 
 
@@ -95,24 +95,29 @@ def test_a_reply_to_another_prompt_is_no_reply_to_this_one(tmp_path: Path, built
         suite_of(method=lambda c: OneByOne(lambda v: (v.question, *v.query))),
         suite_of(method=lambda c: OneByOne(reworded)),
     ]
-    asked = [calls_of(tmp_path / "run", built, suite, [arm(looker(built), suite)]) for suite in suites]
-    assert asked == [["000", "001", "002", "003"], ["000", "001"]]
+    item_ids = [calls_of(tmp_path / "run", built, suite, [arm(looker(built), suite)]) for suite in suites]
+    assert item_ids == [["000", "001", "002", "003"], ["000", "001"]]
 
 
 def test_one_more_subject_joins_and_the_earlier_rows_stay(tmp_path: Path, built: ItemSet) -> None:
     suite, root = suite_of(Axis("shots", (0, 1))), tmp_path / "run"
-    one, two = looker(built, "own:one"), says("own:two", "red")
-    ask(root, Plan(built, suite, [arm(one, suite)]))
+    first, second = looker(built, "own:one"), says("own:two", "red")
+    ask(root, Plan(built, suite, [arm(first, suite)]))
     before = read_responses(root)
-    assert calls_of(root, built, suite, [arm(two, suite)]) == ["000", "001", "002", "003"]
+    assert calls_of(root, built, suite, [arm(second, suite)]) == ["000", "001", "002", "003"]
     after = read_responses(root)
     assert after[:4] == before
     assert [r.subject for r in after[4:]] == ["own:two"] * 4
-    assert calls_of(root, built, suite, [arm(one, suite, "shots=1"), arm(one, suite)]) == ["000", "001", "002", "003"]
+    assert calls_of(root, built, suite, [arm(first, suite, "shots=1"), arm(first, suite)]) == [
+        "000",
+        "001",
+        "002",
+        "003",
+    ]
     arms = [(a.subject, a.condition) for a in read_run_card(root).arms]
     assert sorted(arms) == [("own:one", "shots=1"), ("own:one", "vanilla"), ("own:two", "vanilla")]
     rows = [(r.subject, r.condition) for r in read_responses(root)]
-    assert {place: rows.count(place) for place in arms} == dict.fromkeys(arms, 4)
+    assert {name: rows.count(name) for name in arms} == dict.fromkeys(arms, 4)
     assert len(pd.read_parquet(root / "exchanges.parquet")) == 12
     assert set(pd.read_parquet(root / "sent.parquet")["digest"]) == {e.digest for e in read_exchanges(root)}
 
@@ -238,7 +243,7 @@ def test_a_condition_that_moves_an_axis_a_task_lacks_is_not_asked_there(tmp_path
 
 
 def test_auto_is_settled_by_the_subject_and_written_apart(tmp_path: Path, built: ItemSet) -> None:
-    seen: list[int | str] = []
+    sizes: list[int | str] = []
 
     def resolve(condition: object, card: SubjectCard) -> dict[str, str]:
         return {"sheet": "single" if card.max_images == 1 else "separate"}
@@ -246,7 +251,7 @@ def test_auto_is_settled_by_the_subject_and_written_apart(tmp_path: Path, built:
     axis = Axis("sheet", ("auto", "single", "separate"))
 
     def transforms(item: Item, context: ViewContext) -> tuple[Transform, ...]:
-        seen.append(context.condition["sheet"])
+        sizes.append(context.condition["sheet"])
         return ()
 
     suite = suite_of(axis, resolve=resolve, transforms=transforms)
@@ -254,7 +259,7 @@ def test_auto_is_settled_by_the_subject_and_written_apart(tmp_path: Path, built:
     responses = ask(tmp_path / "run", Plan(built, suite, arms))
     assert {r.condition for r in responses} == {"vanilla"}
     assert [a.columns for a in read_run_card(tmp_path / "run").arms] == [{"sheet": "separate"}, {"sheet": "single"}]
-    assert set(seen) == {"separate", "single"}
+    assert set(sizes) == {"separate", "single"}
 
 
 ODD = {
@@ -268,19 +273,21 @@ ODD = {
 def test_odd_replies_survive_parts_tables_and_scoring(tmp_path: Path, built: ItemSet) -> None:
     suite, root = suite_of(), tmp_path / "run"
     arms = [arm(says("own:odd", lambda prompt: ODD[prompt.views[0].item_id]), suite)]
-    heard = ask(root, Plan(built, suite, arms))
+    collected = ask(root, Plan(built, suite, arms))
     assert [e.reply.text for e in read_exchanges(root) if e.reply] == list(ODD.values()), "the parts keep what came"
     assert calls_of(root, built, suite, arms) == []
-    kept = read_responses(root)
+    stored = read_responses(root)
     clean = {name: text.encode("utf-8", "backslashreplace").decode() for name, text in ODD.items()}
     assert (
-        [r.text for r in kept] == list(clean.values()) == pd.read_parquet(root / "exchanges.parquet")["text"].to_list()
+        [r.text for r in stored]
+        == list(clean.values())
+        == pd.read_parquet(root / "exchanges.parquet")["text"].to_list()
     )
-    scores = [score(responses, built, suite) for responses in (heard, kept)]
+    scores = [score(responses, built, suite) for responses in (collected, stored)]
     assert scores[0]["value"].to_list() == scores[1]["value"].to_list() == [1, 1, 1, 1]
     write_scores(root, scores[0], "strict")
     pd.testing.assert_frame_equal(read_scores(root)["strict"], scores[1], check_dtype=False)
-    assert value(tabulate(root, heard, built, suite), protocol="strict") == 1.0
+    assert value(tabulate(root, collected, built, suite), protocol="strict") == 1.0
 
 
 def test_odd_replies_may_be_sent_on(tmp_path: Path, built: ItemSet) -> None:
@@ -313,7 +320,7 @@ def test_an_unknown_protocol_is_answered_with_the_nearest(tmp_path: Path, built:
     responses = ask(tmp_path / "run", Plan(built, suite, [arm(looker(built), suite)]))
     with pytest.raises(SnellenError, match="no protocol 'publish' for task; did you mean 'published'"):
         score(responses, built, suite, "publish")
-    with pytest.raises(SnellenError, match="nothing is scored here; give `snellen score"):
+    with pytest.raises(SnellenError, match="has no scores; give `snellen score"):
         read_scores(tmp_path / "run")
 
 
@@ -324,13 +331,13 @@ def test_an_altered_image_stops_whoever_opens_it(tmp_path: Path, built: ItemSet)
             media.open(prompt.views[0].query[0])
             return Reply("red")
 
-    (shown,) = built.items[1].query
+    (image,) = built.items[1].query
     fresh: Subject = Opens(SubjectCard("own:opens", max_concurrency=1))
-    (built.root / "media" / shown.path).write_bytes(b"?")
+    (built.root / "media" / image.path).write_bytes(b"?")
     suite = suite_of()
-    there = replace(built, media=MediaFolder(built.root / "media"))
+    unread = replace(built, media=MediaFolder(built.root / "media"))
     with pytest.raises(SnellenError, match="altered"):
-        ask(tmp_path / "run", Plan(there, suite, [arm(fresh, suite)]))
+        ask(tmp_path / "run", Plan(unread, suite, [arm(fresh, suite)]))
 
 
 def test_a_resumed_life_keeps_what_was_sent_as_it_was_sent(tmp_path: Path, built: ItemSet) -> None:

@@ -30,15 +30,15 @@ def combo(sets_folder: Path) -> ItemSet:
 
 @pytest.mark.parametrize("name", MEASURED)
 def test_packages_hold_scores_of_the_suite_as_it_is(name: str) -> None:
-    """A new version of a suite must be measured again: `snellen blind SUITE --out DIR`."""
+    """A new version of a suite must be measured again: `snellen blind-baseline SUITE --out DIR`."""
     suite = SUITES.get(name)
     card = recipe_card(suite, {})
     assert card is not None
     assert f"suite version {suite.card.version}," in card.method
     whole = {score.task: score for score in card.scores if (score.protocol, score.factor) == ("strict", "")}
     tasks = [task for task in suite.tasks.values() if task.id not in suite.card.needs_real]
-    wanted = {task.id for task in tasks if task.protocols["strict"].judge is None}
-    assert set(whole) == wanted
+    expected = {task.id for task in tasks if task.protocols["strict"].judge is None}
+    assert set(whole) == expected
     assert all(score.n >= 500 for score in whole.values())  # groups of two items are one unit
 
 
@@ -59,8 +59,13 @@ def test_known_leaks_are_named() -> None:
 def test_labels_by_the_papers_rule_are_measured_on_the_set_and_named(tmp_path: Path) -> None:
     """Who picks labels that are no COCO names is right in half of all."""
     suite = SUITES.get("combo")
-    told = {"settings": {"distractors": "paper"}, "tasks": ("img2text",), "renderer": "blank", "show_progress": False}
-    built = build(suite, "generated", BuildOptions(tmp_path / "set", n=120, quick=True, **told))  # type: ignore[arg-type]
+    options = {
+        "settings": {"distractors": "paper"},
+        "tasks": ("img2text",),
+        "renderer": "blank",
+        "show_progress": False,
+    }
+    built = build(suite, "generated", BuildOptions(tmp_path / "set", n=120, quick=True, **options))  # type: ignore[arg-type]
     assert built.blind is not None
     (score,) = too_blind(built.blind.scores, suite)
     assert score.task == "img2text"

@@ -66,8 +66,8 @@ def test_unjudged_until_somebody_does(run_root: Path, tmp_path: Path) -> None:
     assert set(values(run_root)["judge"]) == {""}
     full = {key: "Score: 2" if "PQP" in text else "Score: 1" for key, text in judge_questions(run_root).items()}
     # only the oracle's words
-    said = {key for key, text in judge_questions(run_root).items() if "crosses the floor" in text}
-    lines = {key: score if key in said else "Score: 0" for key, score in full.items()}
+    crossing = {key for key, text in judge_questions(run_root).items() if "crosses the floor" in text}
+    lines = {key: score if key in crossing else "Score: 0" for key, score in full.items()}
     done = judge(run_root, script(tmp_path / "judge.json", lines), show_progress=False)
     assert (done.texts, done.failed, done.unreadable) == (8, 0, 0)
     by_subject = values(run_root).groupby("subject")["value"].agg(set).to_dict()
@@ -80,17 +80,17 @@ def test_unjudged_until_somebody_does(run_root: Path, tmp_path: Path) -> None:
 
 def test_nothing_is_judged_twice_and_what_failed_is_asked_again(run_root: Path, tmp_path: Path) -> None:
     first, *rest = judge_questions(run_root)
-    told = dict.fromkeys(rest, "Score: 1")
-    done = judge(run_root, script(tmp_path / "judge.json", told), show_progress=False)
+    lines = dict.fromkeys(rest, "Score: 1")
+    done = judge(run_root, script(tmp_path / "judge.json", lines), show_progress=False)
     assert (done.texts, done.failed) == (8, 1)
-    before = sum(1 for place in run_root.glob(f"{FOLDER}/*/run") for _ in read_exchanges(place))
+    before = sum(1 for folder in run_root.glob(f"{FOLDER}/*/run") for _ in read_exchanges(folder))
     # The judge is the same by name; its script now holds the line that failed before.
-    done = judge(run_root, script(tmp_path / "judge.json", {**told, first: "Score: 0"}), show_progress=False)
+    done = judge(run_root, script(tmp_path / "judge.json", {**lines, first: "Score: 0"}), show_progress=False)
     assert (done.texts, done.failed) == (8, 0)
-    after = sum(1 for place in run_root.glob(f"{FOLDER}/*/run") for _ in read_exchanges(place))
+    after = sum(1 for folder in run_root.glob(f"{FOLDER}/*/run") for _ in read_exchanges(folder))
     assert after - before == 1
     judge(run_root, script(tmp_path / "judge.json", {}), show_progress=False)
-    assert sum(1 for place in run_root.glob(f"{FOLDER}/*/run") for _ in read_exchanges(place)) == after
+    assert sum(1 for folder in run_root.glob(f"{FOLDER}/*/run") for _ in read_exchanges(folder)) == after
 
 
 def test_verdicts_move_with_their_run(run_root: Path, tmp_path: Path) -> None:
@@ -131,9 +131,9 @@ def test_people_check_a_sample(run_root: Path, tmp_path: Path) -> None:
         writer = csv.DictWriter(opened, list(lines[0]))
         writer.writeheader()
         writer.writerows(lines)
-    (told,) = read_agreement(path, texts, verdicts, suite)
-    assert (told.agreed, told.checked, told.share) == (4, 5, 0.8)
-    assert told.low < 0.8 < told.high
+    (agreement,) = read_agreement(path, texts, verdicts, suite)
+    assert (agreement.agreed, agreement.checked, agreement.share) == (4, 5, 0.8)
+    assert agreement.low < 0.8 < agreement.high
     path.write_text(path.read_text().replace("fake:scripted=kind.json", "somebody"))
     with pytest.raises(SnellenError, match="line 2: somebody never judged"):
         list(read_agreement(path, texts, verdicts, suite))
@@ -157,7 +157,7 @@ def test_people_are_a_judge_and_agree_with_another(run_root: Path, tmp_path: Pat
     verdicts = read_verdicts(run_root, texts)
     rates = {rate.judge: (rate.agreed, rate.checked) for rate in read_agreement(people, texts, verdicts, suite)}
     assert rates == {"human:review": (8, 8), "fake:scripted=model.json": (7, 8)}
-    with pytest.raises(SnellenError, match="nobody judged"):
+    with pytest.raises(SnellenError, match="no judge judged"):
         list(read_agreement(people, texts, {}, suite))
 
 
@@ -174,5 +174,5 @@ def test_what_people_did_not_decide_is_not_judged(run_root: Path, tmp_path: Path
 
 def test_nothing_to_judge_is_said(items: ItemSet, tmp_path: Path) -> None:
     run(items, ["encoder:colour-histogram"], tmp_path / "run", show_progress=False)
-    with pytest.raises(SnellenError, match="nothing here is scored by a judge"):
+    with pytest.raises(SnellenError, match="no response is scored by a judge"):
         judge(tmp_path / "run", "fake:chance", show_progress=False)

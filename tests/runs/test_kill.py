@@ -47,7 +47,7 @@ def test_kill_9_at_ten_random_moments(tmp_path: Path) -> None:
     suite = suite_of()
     arms = [arm(Slow(SubjectCard("own:slow", max_concurrency=MAX_CONCURRENCY), str(diary)), suite)]
     rng = stream("kill", 0)
-    seen: list[int] = []
+    counts: list[int] = []
     for life in range(KILLS):
         child = os.fork()
         if child == 0:
@@ -62,13 +62,13 @@ def test_kill_9_at_ten_random_moments(tmp_path: Path) -> None:
         time.sleep(float(rng.uniform(0, 0.01)))
         os.kill(child, signal.SIGKILL)
         assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGKILL
-        seen.append(len(list(read_exchanges(tmp_path / "run"))))
-    assert 0 < seen[0] < seen[-1] < ITEMS
+        counts.append(len(list(read_exchanges(tmp_path / "run"))))
+    assert 0 < counts[0] < counts[-1] < ITEMS
     finished = ask(tmp_path / "run", Plan(built, suite, arms))
     _check(tmp_path, built, finished)
-    asked = _read_diary(diary)
-    assert len(asked) - ITEMS <= KILLS * MAX_CONCURRENCY, "only what was in flight at a kill is asked twice"
-    assert max(Counter(asked).values()) <= 1 + KILLS
+    calls = _read_diary(diary)
+    assert len(calls) - ITEMS <= KILLS * MAX_CONCURRENCY, "only what was in flight at a kill is asked twice"
+    assert max(Counter(calls).values()) <= 1 + KILLS
     whole = ask(tmp_path / "whole", Plan(built, suite, arms))
     assert finished == whole
 
@@ -81,8 +81,8 @@ def _check(tmp_path: Path, built: ItemSet, finished: object) -> None:
     table = pd.read_parquet(tmp_path / "run" / "responses.parquet")
     assert table["item_id"].to_list() == [item.item_id for item in built.items]
     assert table["status"].eq("ok").all()
-    kept = [exchange.key for exchange in read_exchanges(tmp_path / "run")]
-    assert len(pd.read_parquet(tmp_path / "run" / "exchanges.parquet")) == ITEMS == len(set(kept)) == len(kept)
+    keys = [exchange.key for exchange in read_exchanges(tmp_path / "run")]
+    assert len(pd.read_parquet(tmp_path / "run" / "exchanges.parquet")) == ITEMS == len(set(keys)) == len(keys)
     assert len(pd.read_parquet(tmp_path / "run" / "sent.parquet")) == ITEMS
 
 

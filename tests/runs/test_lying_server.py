@@ -105,7 +105,7 @@ LIES: dict[str, Wire] = {
     "larger than may be": raw(GOOD_BYTES + b" " * 200_000),
     "larger than may be, untold": raw(GOOD_BYTES + b" " * 200_000, Content_Length="-"),
     "a packed bomb": raw(gzip.compress(GOOD_BYTES + b" " * 10**7), Content_Encoding="gzip"),
-    "packed as nobody asked": raw(GOOD_BYTES, Content_Encoding="zstd"),
+    "a compression that was not accepted": raw(GOOD_BYTES, Content_Encoding="zstd"),
     "said to be packed": raw(GOOD_BYTES, Content_Encoding="gzip"),
     "cut off": wire(GOOD_BYTES, length=len(GOOD_BYTES) + 100),
     "said to have bytes without end": wire(GOOD_BYTES, length=10**15),
@@ -153,7 +153,7 @@ class Outcomes:
     """What came of lies: responses with outcome and score by the lie's name, and all bytes that lay in the run."""
 
     by_lie: Mapping[str, Sequence[tuple[Response, str, float]]]
-    kept: bytes
+    contents: bytes
 
 
 def lie(names: Iterable[str], root: Path, *, timeout: int = 60, most_bytes: int = 100_000) -> Outcomes:
@@ -175,13 +175,13 @@ def lie(names: Iterable[str], root: Path, *, timeout: int = 60, most_bytes: int 
         plan = Plan(numbered_set(root / "set", len(lies)), suite_of(), arms, keep_going=True)
         responses, scores = ask_and_score(root / "run", plan)
         rows = list(zip(responses, scores["outcome"], scores["value"], strict=True))
-        kept = b"".join(path.read_bytes() for path in sorted((root / "run").rglob("*")) if path.is_file())
+        contents = b"".join(path.read_bytes() for path in sorted((root / "run").rglob("*")) if path.is_file())
         wires[:] = [HONEST] * len(wires)
         _goes_on(root / "run", plan)
     by_lie = {
         name: [row for row in rows if row[0].item_id.startswith(f"{number}-")] for number, name in enumerate(lies)
     }
-    return Outcomes(by_lie, kept)
+    return Outcomes(by_lie, contents)
 
 
 def numbered_set(root: Path, count: int) -> ItemSet:
@@ -246,5 +246,5 @@ def test_a_lie_is_recorded_with_its_reason(outcomes: Mapping[str, Outcomes], nam
 
 def test_no_run_keeps_a_key_or_grows_by_lies(outcomes: Mapping[str, Outcomes]) -> None:
     for run in outcomes.values():
-        assert KEY.encode() not in run.kept
-        assert len(run.kept) < 2_000_000
+        assert KEY.encode() not in run.contents
+        assert len(run.contents) < 2_000_000

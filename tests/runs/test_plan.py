@@ -28,20 +28,20 @@ class Drawn:
         return replace(view, question=str(rng.integers(10**9)))
 
 
-def drawn(item: Item, context: ViewContext) -> tuple[Transform, ...]:
+def random_crop(item: Item, context: ViewContext) -> tuple[Transform, ...]:
     return (Drawn(),)
 
 
 def test_transforms_are_those_of_tasks_that_are_asked(tmp_path: Path) -> None:
     """Of two tasks with a transform, one lacks the axis that the condition moves; a third has no items."""
     axis = Axis("shots", (0, 1))
-    tasks = [task(axes=("shots",), transforms=drawn), task(id="other", transforms=drawn), task(id="none")]
+    tasks = [task(axes=("shots",), transforms=random_crop), task(id="other", transforms=random_crop), task(id="none")]
     suite, built = suite_of(axis, tasks=tasks), colour_set(tmp_path / "set")
     for condition, names in (("shots=1", ["task"]), ("vanilla", ["task"])):
         card = run_card(Plan(built, suite, [arm(says("own:red", "red"), suite, condition)]))
         assert card.transforms == [f"{name}: Drawn()" for name in names]
         assert [a.test_items for a in card.arms] == [{"task": 4}]
-    alone = suite_of(axis, transforms=drawn, tasks=[task(transforms=drawn)])
+    alone = suite_of(axis, transforms=random_crop, tasks=[task(transforms=random_crop)])
     card = run_card(Plan(built, alone, [arm(says("own:red", "red"), alone, "shots=1")]))
     assert card.transforms == []
     assert [a.test_items for a in card.arms] == [{}]
@@ -63,9 +63,9 @@ def test_what_a_transform_draws_hangs_on_seed_and_stimulus_alone(tmp_path: Path)
 
     def numbers(seed: int) -> list[str]:
         context: Any = None
-        views = show_items(items, context, task(transforms=drawn), seed, built.media)
+        views = show_items(items, context, task(transforms=random_crop), seed, built.media)
         return [views[item.item_id].question for item in items]
 
-    here, twin, there = numbers(0)
-    assert here == twin != there
-    assert numbers(0) == [here, twin, there] != numbers(1)
+    original, twin, different = numbers(0)
+    assert original == twin != different
+    assert numbers(0) == [original, twin, different] != numbers(1)

@@ -97,9 +97,9 @@ def test_an_estimate_says_what_remains(tmp_path: Path, built: ItemSet) -> None:
 
 
 def test_subjects_are_made_before_items_are() -> None:
-    spec, made = make_subjects(["fake:oracle", "encoder:colour-histogram"])
+    spec, subject = make_subjects(["fake:oracle", "encoder:colour-histogram"])
     assert spec == "fake:oracle"
-    assert not isinstance(made, str)
+    assert not isinstance(subject, str)
     for name in ("fake:oracel", "encoder:hogg", "nobody"):
         with pytest.raises(SnellenError):
             make_subjects([name])

@@ -70,10 +70,10 @@ def test_what_nobody_can_give_exactly_has_a_tolerance(questions: tuple[QuizQuest
     by_task = {question.item.task: question for question in questions}
     depth, box = by_task["absolute-depth"], by_task["localization"]
     bins = [option.key for option in depth.item.options]
-    place = bins.index(depth.item.answer)
+    index = bins.index(depth.item.answer)
     for bin_name in bins:
         (answer,) = compare([depth], {depth.number: depth.view.reply.write(bin_name)}, SUITE)
-        assert (answer.outcome == "agrees") == (abs(bins.index(bin_name) - place) <= 1)
+        assert (answer.outcome == "agrees") == (abs(bins.index(bin_name) - index) <= 1)
     x1, y1, x2, y2 = box.item.answer
     shift = x2 - x1
     # A box moved by its whole width: overlap 0, enclosed by twice its area, so GIoU 0 - 0 = 0 < 0.5.
@@ -111,8 +111,8 @@ def test_the_command_writes_a_sheet_without_keys_and_compares_it(
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ("number,task,answer\n1,a,b\n1,a,c\n", "line 3: columns number, task, answer with every number once"),
-        ("number;task;answer\n1;a;b\n", "line 2: columns number"),
+        ("number,task,answer\n1,a,b\n1,a,c\n", "line 3: needs columns number, task, answer, each number once"),
+        ("number;task;answer\n1;a;b\n", "line 2: needs columns number"),
         (b"\xff\xfe1", "save it as CSV in UTF-8"),
     ],
 )

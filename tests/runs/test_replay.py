@@ -103,9 +103,9 @@ def test_a_report_on_a_killed_run_says_on_every_table_what_is_missing(tmp_path: 
     report = examination.report(tmp_path / "report")
     rows = pd.read_csv(report.root / "results.csv")
     tasks = rows[rows["factor"].isna() & (rows["protocol"] == "strict")].drop_duplicates(["subject", "task"])
-    shown = tasks.groupby("subject")["unasked"].sum()
+    counts = tasks.groupby("subject")["unasked"].sum()
     for subject, missing in unasked.items():
-        assert 0 < shown.get(subject, 0) <= missing, "tasks without any response have no row"
+        assert 0 < counts.get(subject, 0) <= missing, "tasks without any response have no row"
     page = "".join(path.read_text("utf-8") for path in report.pages)
     assert page.count("Partial: not all items were asked") >= page.count('<table class="grid')
     tables = [path.read_text("utf-8") for path in (report.root / "tables").glob("*.[mt][de]*")]

@@ -91,7 +91,7 @@ def test_a_refused_key_ends_all_arms_of_its_subject_and_no_other(tmp_path: Path)
     responses = ask(tmp_path / "run", Plan(built, suite, arms, notify=lines.append))
     # One more was under way when the third came back, with two at once.
     assert MAX_ALIKE <= len(calls) <= MAX_ALIKE + 1
-    assert lines == [f"own:refused is asked no more: 3 calls failed alike: {REFUSED}"]
+    assert lines == [f"own:refused is no longer asked: 3 calls failed alike: {REFUSED}"]
     assert sum(r.subject == "own:red" and r.status == "ok" for r in responses) == 80
     failed = [r for r in responses if r.subject == "own:refused"]
     assert len(failed) == len(calls), "what was never asked has no row"
@@ -116,7 +116,7 @@ def test_an_arm_that_mostly_fails_ends_unless_it_is_to_go_on(tmp_path: Path) -> 
     assert [sum(r.subject == name for r in responses) for name in ("own:shaky", "own:red")] == [WINDOW, 120]
     # of items 000 to 049 every fourth is answered, 13 of them: 37 failed
     assert [line.partition(" overloaded")[0] for line in lines] == [
-        "own:shaky is asked no more: 37 of the latest 50 calls failed (37 × 503"
+        "own:shaky is no longer asked: 37 of the latest 50 calls failed (37 × 503"
     ]
     assert len(ask(tmp_path / "on", replace(plan, keep_going=True))) == 240
 
@@ -172,7 +172,7 @@ def built(tmp_path: Path) -> ItemSet:
 def test_a_signal_keeps_calls_under_way_and_makes_no_more(tmp_path: Path, built: ItemSet, number: int) -> None:
     handlers = [signal.getsignal(each) for each in stopping.SIGNALS]
     subject, suite = stopped(signal_number=number), suite_of()
-    with pytest.raises(Interrupted, match=r"every reply so far is kept, the same command goes on from here") as stop:
+    with pytest.raises(Interrupted, match=r"every reply so far is kept, the same command continues from here") as stop:
         ask(tmp_path / "run", Plan(built, suite, [arm(subject, suite)]))
     assert stop.value.exit_code == 128 + number
     assert [signal.getsignal(each) for each in stopping.SIGNALS] == handlers

@@ -67,7 +67,7 @@ def right_answers(root: Path, items: ItemSet) -> dict[str, str]:
 
 
 def reader_calls(root: Path) -> int:
-    return sum(1 for place in root.glob(f"{FOLDER}/*/run") for _ in read_exchanges(place))
+    return sum(1 for folder in root.glob(f"{FOLDER}/*/run") for _ in read_exchanges(folder))
 
 
 def means(scores: pd.DataFrame) -> dict[tuple[str, str], float]:
@@ -79,14 +79,14 @@ def means(scores: pd.DataFrame) -> dict[tuple[str, str], float]:
 
 
 def test_only_unread_replies_are_asked_about_in_fixed_words(run_root: Path, items: ItemSet) -> None:
-    asked = questions(run_root)
-    assert len(asked) == 3
+    prompts = questions(run_root)
+    assert len(prompts) == 3
     assert all(
-        VAGUE in text and text.startswith("A respondent was asked a question about images") for text in asked.values()
+        VAGUE in text and text.startswith("A respondent was asked a question about images") for text in prompts.values()
     )
-    counting = next(text for key, text in asked.items() if "oc-cnt" in key)
+    counting = next(text for key, text in prompts.items() if "oc-cnt" in key)
     assert "The answer is a whole number." in counting
-    truth = next(text for key, text in asked.items() if "gc-mat" in key)
+    truth = next(text for key, text in prompts.items() if "gc-mat" in key)
     assert "Options, one per line:\nT (true)\nF (false)\n" in truth
 
 
@@ -130,9 +130,9 @@ def test_nothing_is_read_twice_and_a_new_reader_is_another_result(run_root: Path
     _, items, suite = open_run_items(run_root)
     none = rescore(run_root, items, suite, JUDGED_READING)
     strict = read_scores(run_root)["strict"]
-    mine = none[none["judge"] == "fake:scripted=other.json"].sort_values(["item_id", "metric"])
+    reread = none[none["judge"] == "fake:scripted=other.json"].sort_values(["item_id", "metric"])
     same = strict[strict["subject"].str.contains("vague")].sort_values(["item_id", "metric"])
-    assert list(mine["value"]) == list(same["value"]), "a reader that decides for nothing changes nothing"
+    assert list(reread["value"]) == list(same["value"]), "a reader that decides for nothing changes nothing"
 
 
 def test_a_reader_writes_the_shown_name() -> None:

@@ -22,7 +22,7 @@ TABLE = yaml.safe_load(Path(__file__).with_name("answer_cases.yaml").read_text(e
 
 
 def _spec(kind: AnswerKind, keys: list[list[str]] | None = None, frame: list[float] | None = None) -> ReplySpec:
-    return ReplySpec(kind, tuple((shown, key) for shown, key in keys or ()), Affine(*frame) if frame else None)
+    return ReplySpec(kind, tuple((label, key) for label, key in keys or ()), Affine(*frame) if frame else None)
 
 
 SPECS = {name: _spec(**spec) for name, spec in TABLE["specs"].items()}
@@ -30,12 +30,12 @@ SPECS = {name: _spec(**spec) for name, spec in TABLE["specs"].items()}
 
 @pytest.mark.parametrize("case", TABLE["cases"], ids=lambda case: f"{case['spec']}: {case['text'][:50]!r}")
 def test_case(case: dict[str, Any]) -> None:
-    said, wanted = read_answer(case["text"], SPECS[case["spec"]]), case["says"]
-    if isinstance(wanted, list):
-        assert said == pytest.approx(tuple(wanted))
+    answer, expected = read_answer(case["text"], SPECS[case["spec"]]), case["says"]
+    if isinstance(expected, list):
+        assert answer == pytest.approx(tuple(expected))
     else:
-        assert said == wanted, case["why"]
-        assert type(said) is type(wanted)
+        assert answer == expected, case["why"]
+        assert type(answer) is type(expected)
 
 
 # What must hold for any reply
@@ -56,7 +56,7 @@ WORDS = [
 ]
 names = st.lists(
     st.one_of(st.sampled_from(WORDS), st.text(min_size=1, max_size=12)), min_size=2, max_size=8, unique_by=str.strip
-).filter(lambda found: all(name.strip() for name in found))
+).filter(lambda words: all(name.strip() for name in words))
 replies = st.text(
     alphabet=st.one_of(st.characters(), st.sampled_from("AaBbIiTtFf01 .,:;()[]{}<>*_'\"\\\n-\x00\ud800\ue000")),
     max_size=80,
@@ -119,16 +119,16 @@ PROSE = [
 ]
 
 
-def lettered(shown: list[str]) -> ReplySpec:
-    pairs = [(letter, f"key {text}") for letter, text in zip(LETTERS, shown, strict=False)]
-    return ReplySpec("choice", (*pairs, *((text, f"key {text}") for text in shown)))
+def lettered(labels: list[str]) -> ReplySpec:
+    pairs = [(letter, f"key {text}") for letter, text in zip(LETTERS, labels, strict=False)]
+    return ReplySpec("choice", (*pairs, *((text, f"key {text}") for text in labels)))
 
 
 @given(names, st.data())
-def test_choice_is_read_as_written(shown: list[str], data: st.DataObject) -> None:
-    for spec in (lettered(shown), ReplySpec("choice", tuple((text, f"key {text}") for text in shown))):
+def test_choice_is_read_as_written(labels: list[str], data: st.DataObject) -> None:
+    for spec in (lettered(labels), ReplySpec("choice", tuple((text, f"key {text}") for text in labels))):
         key = data.draw(st.sampled_from(spec.offered))
-        if len({held for text, held in spec.keys if text.strip() == spec.name(key).strip()}) == 1:
+        if len({value for text, value in spec.keys if text.strip() == spec.name(key).strip()}) == 1:
             assert read_answer(spec.write(key), spec) == key
             assert read_exactly(spec.write(key), spec) == key
 
@@ -146,17 +146,17 @@ def test_integer_is_read_as_written(answer: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "expected"),
     [("2", 2), ("The answer is 3.", 3), ("7", 7), ("two", 2), ("There are 0 cups.", 0), ("-1", -1), ("2.0", 2),
      ("1 or 2", None), ("none", None), ("1.5", None)],
 )  # fmt: skip
-def test_counts_on_offer_change_nothing_of_how_a_number_is_read(text: str, said: int | None) -> None:
+def test_counts_on_offer_change_nothing_of_how_a_number_is_read(text: str, expected: int | None) -> None:
     offered = tuple((str(n), str(n)) for n in range(1, 4))
     for kind in ("integer", "number"):
         read = read_answer(text, ReplySpec(kind, offered))
         assert read == read_answer(text, ReplySpec(kind))
         if kind == "integer":
-            assert (read, type(read)) == (said, type(said))
+            assert (read, type(read)) == (expected, type(expected))
     spec = ReplySpec("integer", offered)
     assert [read_answer(spec.write(answer), spec) for answer in (1, 2, 3)] == [1, 2, 3]
 
@@ -217,15 +217,15 @@ def test_prose_around_a_declaration_changes_nothing(form: str, before: str, name
 @given(st.one_of(replies, fragments), st.sampled_from(sorted(SPECS)))
 def test_any_reply_is_read_without_error(text: str, name: str) -> None:
     spec = SPECS[name]
-    said = read_answer(text, spec)
+    answer = read_answer(text, spec)
     if spec.keys:
-        assert said is None or said in spec.offered
+        assert answer is None or answer in spec.offered
     elif spec.kind == "colour":
-        assert said is None or (len(said) == 3 and all(0 <= part <= 255 for part in said))
+        assert answer is None or (len(answer) == 3 and all(0 <= part <= 255 for part in answer))
     elif spec.kind == "box":
-        assert said is None or (said[0] <= said[2] and said[1] <= said[3])
+        assert answer is None or (answer[0] <= answer[2] and answer[1] <= answer[3])
     elif spec.kind in ("text", "description"):
-        assert said is None or said.encode()
+        assert answer is None or answer.encode()
     read_exactly(text, spec)
     read_json_objects(text)
     assert answer_form(text, spec)
@@ -265,17 +265,17 @@ def test_forms_are_named(spec: str, text: str, form: str) -> None:
 
 
 @given(st.permutations(WORDS), st.permutations(WORDS), st.sampled_from(WORDS), st.sampled_from(DECLARATIONS))
-def test_the_order_shown_does_not_matter_to_texts(one: list[str], two: list[str], word: str, form: str) -> None:
-    short = [*one[:7], word] if word not in one[:7] else one[:8]
-    other = [text for text in two if text in short]
+def test_the_order_shown_does_not_matter_to_texts(first: list[str], second: list[str], word: str, form: str) -> None:
+    short = [*first[:7], word] if word not in first[:7] else first[:8]
+    other = [text for text in second if text in short]
     for reply in (word, form.format(word)):
         assert read_answer(reply, lettered(short)) == read_answer(reply, lettered(other)) == f"key {word}"
 
 
-@given(st.permutations(WORDS).map(lambda found: found[:6]), st.integers(0, 5), st.integers(0, 5))
-def test_a_letter_must_not_contradict_its_text(shown: list[str], letter: int, text: int) -> None:
-    said = read_answer(f"{LETTERS[letter]}) {shown[text]}", lettered(shown))
-    assert said == (f"key {shown[letter]}" if letter == text else None)
+@given(st.permutations(WORDS).map(lambda words: words[:6]), st.integers(0, 5), st.integers(0, 5))
+def test_a_letter_must_not_contradict_its_text(labels: list[str], letter: int, text: int) -> None:
+    answer = read_answer(f"{LETTERS[letter]}) {labels[text]}", lettered(labels))
+    assert answer == (f"key {labels[letter]}" if letter == text else None)
 
 
 def test_many_names_of_one_thing_are_no_answer() -> None:
@@ -422,7 +422,7 @@ def test_the_end_of_a_long_reply_counts_if_it_declares() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "words"),
     [
         ('{"a": 1}', {"a": 1}),
         ('Here it is:\n```json\n[{"id": 1, "answer": "A"}]\n```\nDone.', [{"id": 1, "answer": "A"}]),
@@ -442,8 +442,8 @@ def test_the_end_of_a_long_reply_counts_if_it_declares() -> None:
         ("[]", []),
     ],
 )
-def test_json_is_found_between_prose(text: str, found: Any) -> None:
-    assert read_json_objects(text) == found
+def test_json_is_found_between_prose(text: str, words: Any) -> None:
+    assert read_json_objects(text) == words
 
 
 @given(st.recursive(st.none() | st.booleans() | st.integers(-999, 999) | st.text(), st.lists), replies, replies)

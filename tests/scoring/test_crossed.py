@@ -45,8 +45,8 @@ def test_the_variance_is_that_of_two_way_clusters_in_statsmodels() -> None:
     meetings = np.unique(people * 10 + clusters, return_inverse=True)[1]
     by_meeting = cov_cluster(fit, meetings, use_correction=False)
     expected = (by_person + by_cluster - by_meeting).item()
-    given = CrossedAnswers(values, np.ones(len(values)), people, clusters)
-    assert crossed.mean_variance(given)[0] == pytest.approx(expected)
+    answers = CrossedAnswers(values, np.ones(len(values)), people, clusters)
+    assert crossed.mean_variance(answers)[0] == pytest.approx(expected)
 
 
 def test_redrawn_means_count_an_answer_as_often_as_its_person_and_its_item_were_drawn() -> None:
@@ -86,9 +86,9 @@ def test_metrics_of_any_unit_have_an_interval_around_their_value(
 ) -> None:
     people, clusters = np.repeat(np.arange(8), 30), np.tile(np.arange(30), 8)
     values = rng(5).uniform(-0.9, 0.9, 240)
-    low, high, told = crossed_interval(values, people, clusters, summary, bounds, rng())
+    low, high, name = crossed_interval(values, people, clusters, summary, bounds, rng())
     middle = float(np.mean(values) if summary == "mean" else np.median(values))
-    assert told == kind
+    assert name == kind
     assert low < middle < high
     assert (low, high) == crossed_interval(values, people, clusters, summary, bounds, rng())[:2]
 
@@ -112,7 +112,7 @@ def test_what_cannot_be_told_says_why() -> None:
         assert reason in interval.kind
     assert crossed_interval([math.nan], [0], [0], "mean", None, rng()).kind == UNTOLD + "no units"
     assert crossed_interval([0.5, -0.7], [0, 1], [0, 1], "mean", (-1, 1), rng()).kind == ON_RANGE
-    with pytest.raises(ValueError, match="mend the bounds"):
+    with pytest.raises(ValueError, match="fix the bounds"):
         crossed_interval([2.0, 0.0], [0, 1], [0, 1], "mean", (0, 1), rng())
     with pytest.raises(ValueError, match="one length"):
         crossed_interval([2.0, 0.0], [0, 1], [0], "mean", (0, 1), rng())
@@ -121,8 +121,8 @@ def test_what_cannot_be_told_says_why() -> None:
 @pytest.mark.parametrize("panel", [Panel(8, 40, "all", "good"), Panel(8, 40, "a third", "middle")])
 def test_intervals_hold_the_truth(panel: Panel) -> None:
     """300 samples: .95 lies within .91 to .99 (three standard errors and a half)."""
-    covered, _, told = coverage(panel, 300, rng(1))
-    assert told == 1
+    covered, _, share = coverage(panel, 300, rng(1))
+    assert share == 1
     assert 0.91 <= covered <= 0.99
 
 

@@ -69,9 +69,9 @@ def test_right(answer: object, prediction: object, value: float) -> None:
     ],
 )
 def test_boxes_by_hand(answer: list[float], prediction: list[float], overlap: float, general: float) -> None:
-    one, two = tuple(map(float, answer)), tuple(map(float, prediction))
-    assert iou(one, two) == pytest.approx(overlap)  # type: ignore[arg-type]
-    assert giou(one, two) == pytest.approx(general)  # type: ignore[arg-type]
+    first, second = tuple(map(float, answer)), tuple(map(float, prediction))
+    assert iou(first, second) == pytest.approx(overlap)  # type: ignore[arg-type]
+    assert giou(first, second) == pytest.approx(general)  # type: ignore[arg-type]
 
 
 @given(real_boxes, real_boxes)
@@ -208,15 +208,15 @@ def srgb_of(lab: Sequence[float]) -> list[float]:
     shares = np.where(roots > 0.008856 ** (1 / 3), roots**3, (roots - 16 / 116) / 7.787)
     linear = np.linalg.solve(xyz_from_rgb, shares * (0.95047, 1.0, 1.08883))
     curved = 1.055 * np.maximum(linear, 0.0031308) ** (1 / 2.4) - 0.055
-    return [float(one) for one in 255 * np.where(linear > 0.0031308, curved, 12.92 * linear)]
+    return [float(channel) for channel in 255 * np.where(linear > 0.0031308, curved, 12.92 * linear)]
 
 
 @pytest.mark.parametrize("line", SHARMA.split("\n")[1:-1])
 def test_ciede2000_of_the_pairs_that_were_made_to_test_it(line: str) -> None:
     *colours_, value = map(float, line.split())
-    one, two = srgb_of(colours_[:3]), srgb_of(colours_[3:])
-    assert ciede2000(one, two) == pytest.approx(value, abs=6e-5)
-    assert ciede2000(two, one) == pytest.approx(value, abs=6e-5)
+    first, second = srgb_of(colours_[:3]), srgb_of(colours_[3:])
+    assert ciede2000(first, second) == pytest.approx(value, abs=6e-5)
+    assert ciede2000(second, first) == pytest.approx(value, abs=6e-5)
 
 
 @pytest.mark.parametrize(
@@ -242,10 +242,10 @@ def textbook_distance(text: str, other_text: str) -> int:
     """Levenshtein's distance by the table of all prefixes."""
     above = list(range(len(other_text) + 1))
     for row, char in enumerate(text, 1):
-        here = [row]
+        row = [row]
         for column, other in enumerate(other_text, 1):
-            here.append(min(above[column] + 1, here[-1] + 1, above[column - 1] + (char != other)))
-        above = here
+            row.append(min(above[column] + 1, row[-1] + 1, above[column - 1] + (char != other)))
+        above = row
     return above[-1]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from snellen.core.score import Metric
 from snellen.scoring.metrics import giou
-from snellen.scoring.protocols import ACCURACY, strict
+from snellen.scoring.protocols import ACCURACY, correct, strict
 
 
 def test_strict_has_the_metrics_it_is_given_and_accuracy_without_any() -> None:
@@ -12,3 +12,10 @@ def test_strict_has_the_metrics_it_is_given_and_accuracy_without_any() -> None:
     assert strict().metrics == (ACCURACY,)
     assert strict(overlap).metrics == (overlap,)
     assert strict(overlap, ACCURACY).metrics == (overlap, ACCURACY)
+
+
+def test_metrics_are_named_in_words() -> None:
+    overlap = Metric("giou", correct, title="GIoU", share=False)
+    pair = Metric("pair_accuracy", correct, binary=True)
+    assert (overlap.words, overlap.label) == ("GIoU", "GIoU")
+    assert (pair.words, pair.label) == ("pair accuracy", "")

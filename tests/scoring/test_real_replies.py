@@ -52,5 +52,5 @@ def test_real_replies_are_read_within_bounds() -> None:
     counts = defaultdict[str, Counter[str]](Counter)
     for case in filter(is_measured, json.loads(Path(REPLIES).read_text(encoding="utf-8"))):
         counts[part(case)][outcome(case)] += 1
-    rates = {(name, what): counts[name][what] / counts[name].total() for name, what in BOUNDS}
+    rates = {(name, kind): counts[name][kind] / counts[name].total() for name, kind in BOUNDS}
     assert {key: rate for key, rate in rates.items() if rate > BOUNDS[key]} == {}, rates

@@ -70,7 +70,7 @@ def test_wilson_by_hand() -> None:
     assert wilson(10, 10) == pytest.approx((0.722467, 1.0), abs=1e-6)
     assert wilson(5, 10) == pytest.approx((0.236593, 0.763407), abs=1e-6)
     assert all(map(math.isnan, wilson(0, 0)))
-    with pytest.raises(ValueError, match="no proportion"):
+    with pytest.raises(ValueError, match="not a proportion"):
         wilson(3, 2)
 
 
@@ -183,7 +183,7 @@ def test_an_interval_on_the_range_is_wilson_s_stretched() -> None:
     low, high, _ = mean_interval([0.0] * 12, np.arange(12), (-1, 1), rng())
     shares = cluster_wilson([0.5] * 12, np.arange(12))
     assert (low, high) == pytest.approx([2 * share - 1 for share in shares])
-    with pytest.raises(ValueError, match="mend the bounds"):
+    with pytest.raises(ValueError, match="fix the bounds"):
         mean_interval([2.0, 3.0], [1, 2], (0, 1), rng())
 
 
@@ -212,9 +212,9 @@ def test_bootstrap_t_draws_whole_clusters() -> None:
     parts = [values[codes == code] for code in range(12)]
     times, distances = formulas.draw_counts(12, rng(3), 2000), []
     for row in times.astype(int):
-        drawn = np.repeat(np.arange(12), row)
-        owners = np.repeat(np.arange(12), [len(parts[code]) for code in drawn])
-        mean, error = mean_and_error(np.concatenate([parts[code] for code in drawn]), owners)
+        clusters = np.repeat(np.arange(12), row)
+        owners = np.repeat(np.arange(12), [len(parts[code]) for code in clusters])
+        mean, error = mean_and_error(np.concatenate([parts[code] for code in clusters]), owners)
         distances.append((mean - values.mean()) / error)
     tail = formulas.tails(formulas.effective_clusters(samples.sizes), 0.95)
     low, high = np.quantile(distances, tail, method="inverted_cdf")
@@ -345,7 +345,7 @@ def test_intervals_cover(family: str) -> None:
     covered = []
     for _, name, count, shape, correlation in cells:
         result = FAMILIES[family][name](Design(count, shape, correlation, 1000), rng(count))
-        if result.shown > 0:
+        if result.finite > 0:
             assert result.covered >= (0.895 if count >= 20 else 0.875), (name, count, shape, correlation)
             covered += [result.covered] * (count >= 20)
     assert np.mean(covered) >= 0.94

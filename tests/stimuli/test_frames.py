@@ -57,8 +57,8 @@ def transform_view(view: View, media: MediaFolder, *transforms: Transform) -> Vi
 
 
 def levels(images: tuple[Media, ...], media: MediaFolder) -> list[int]:
-    assert all((one.kind, one.format, one.seconds) == ("image", "png", 0.0) for one in images)
-    return [round(float(np.asarray(media.open(one)).mean())) for one in images]
+    assert all((image.kind, image.format, image.seconds) == ("image", "png", 0.0) for image in images)
+    return [round(float(np.asarray(media.open(image)).mean())) for image in images]
 
 
 def near(got: list[int], expected: list[int]) -> bool:
@@ -69,32 +69,34 @@ def near(got: list[int], expected: list[int]) -> bool:
 @pytest.fixture
 def decodings(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many frames each decoding was asked for."""
-    asked: list[int] = []
+    counts: list[int] = []
 
     def watched(path: Path, times: tuple[float, ...]) -> object:
-        asked.append(len(times))
+        counts.append(len(times))
         return frames_at(path, times)
 
     monkeypatch.setattr(module, "frames_at", watched)
-    return asked
+    return counts
 
 
 def test_frames_in_their_order_and_of_their_video(items: list[Item], media: MediaFolder) -> None:
-    one = items[0]
-    (clip,) = one.query
-    eight = transform_view(one.view(), media, Frames("8")).query
+    item = items[0]
+    (clip,) = item.query
+    eight = transform_view(item.view(), media, Frames("8")).query
     assert near(levels(eight, media), [int(3.0 * (2 * n + 1) / 16 * FPS) for n in range(8)])
-    assert len(transform_view(one.view(), media, Frames("16")).query) == 16
-    assert near(levels(transform_view(one.view(), media, Frames("1fps")).query, media), [0, 10, 20])
-    assert near(levels(transform_view(one.view(), media, Frames("2.5fps")).query, media), [0, 4, 8, 12, 16, 20, 24, 28])
+    assert len(transform_view(item.view(), media, Frames("16")).query) == 16
+    assert near(levels(transform_view(item.view(), media, Frames("1fps")).query, media), [0, 10, 20])
+    assert near(
+        levels(transform_view(item.view(), media, Frames("2.5fps")).query, media), [0, 4, 8, 12, 16, 20, 24, 28]
+    )
     assert {still.stored_sha256 for still in eight} == {clip.sha256}
     assert len({still.sha256 for still in eight}) == 8
     assert [(still.width, still.height) for still in eight] == [(16, 16)] * 8
 
 
 def test_a_short_video_shows_a_frame_again(media: MediaFolder) -> None:
-    one = item("1", [video(media, 1, 0.3)], "", "description")
-    got = levels(transform_view(one.view(), media, Frames("8")).query, media)
+    short = item("1", [video(media, 1, 0.3)], "", "description")
+    got = levels(transform_view(short.view(), media, Frames("8")).query, media)
     assert near(got, [40, 40, 40, 41, 41, 42, 42, 42])
 
 
@@ -138,7 +140,7 @@ def test_an_altered_video_is_not_looked_at(items: list[Item], media: MediaFolder
 
 @pytest.mark.parametrize("how", ["native", "0", "-8", "8.5", "0fps", "fps", "1 fps", "", "1٣"])
 def test_other_ways_are_refused(how: str) -> None:
-    with pytest.raises(SnellenError, match="say how many"):
+    with pytest.raises(SnellenError, match="give a number"):
         Frames(how)
 
 
@@ -147,13 +149,13 @@ def test_frames_are_named_in_the_card() -> None:
 
 
 def test_grey_videos_and_grey_frames(items: list[Item], media: MediaFolder) -> None:
-    one = items[0]
+    item = items[0]
     for how, count in (((), 1), ((Frames("8"),), 8)):
-        after = transform_view(one.view(), media, *how, Grey())
+        after = transform_view(item.view(), media, *how, Grey())
         assert levels(after.query, media) == [128] * count
         assert {(still.width, still.height) for still in after.query} == {(16, 16)}
         assert {still.stored_sha256 for still in after.query} & {m.sha256 for it in items for m in it.query} == set()
-    assert not transform_view(one.view(), media, Without()).query
+    assert not transform_view(item.view(), media, Without()).query
 
 
 def shuffled(items: list[Item], item: Item, media: MediaFolder, *pixels: Transform, seed: int = 0) -> View:
@@ -163,27 +165,27 @@ def shuffled(items: list[Item], item: Item, media: MediaFolder, *pixels: Transfo
 
 
 def test_a_video_gives_way_to_another_video(items: list[Item], media: MediaFolder) -> None:
-    drawn = {shuffled(items, items[0], media, seed=seed).query for seed in range(40)}
-    assert drawn == {it.query for it in items[2::2]}
-    assert all(m.kind == "video" for query in drawn for m in query)
+    queries = {shuffled(items, items[0], media, seed=seed).query for seed in range(40)}
+    assert queries == {it.query for it in items[2::2]}
+    assert all(m.kind == "video" for query in queries for m in query)
 
 
 @pytest.mark.parametrize("how", ["8", "16", "1fps"])
 def test_frames_give_way_to_as_many_of_another_video(how: str, items: list[Item], media: MediaFolder) -> None:
-    for one in items[::2]:
-        after = shuffled(items, one, media, Frames(how))
-        (native,) = shuffled(items, one, media).query
+    for item in items[::2]:
+        after = shuffled(items, item, media, Frames(how))
+        (native,) = shuffled(items, item, media).query
         assert {still.stored_sha256 for still in after.query} == {native.sha256}, (
             "the video drawn is the same either way"
         )
-        count = len(Frames(how).times(one.query[0].seconds))
+        count = len(Frames(how).times(item.query[0].seconds))
         assert after.query == Frames(str(count)).extract(native, media)
         got = levels(after.query, media)
         assert got == sorted(got), "in the order of time"
 
 
 def test_both_questions_of_a_stimulus_get_the_same_frames(items: list[Item], media: MediaFolder) -> None:
-    a, b = (shuffled(items, one, media, Frames("8")) for one in items[:2])
+    a, b = (shuffled(items, item, media, Frames("8")) for item in items[:2])
     assert a.query == b.query
 
 

@@ -135,9 +135,9 @@ def test_what_asks_for_no_boxes_is_declined(media: MediaFolder) -> None:
     view = asks(image)
     film = replace(image, kind="video", format="mp4")
     wrong = {
-        "writes its boxes as text": replace(view, reply=ReplySpec("box")),
-        "exactly one image, in the query, not at 0": replace(view, query=()),
-        "not at 2": replace(view, query=(image, image)),
+        "writes boxes as text": replace(view, reply=ReplySpec("box")),
+        "exactly one image, in the query, not 0": replace(view, query=()),
+        "not 2": replace(view, query=(image, image)),
         "cannot be shown a video": replace(view, query=(film,)),
         "everything is too much": replace(view, question=""),
     }
@@ -194,8 +194,8 @@ def test_the_cascade_settings_do_what_they_say(media: MediaFolder) -> None:
 def test_face_detectors_look_for_nothing_else(media: MediaFolder) -> None:
     who, image = make_subject("detector:face"), patch(media, (1, 2, 3))
     assert who.declines(Prompt((), (asks(image, "A face"),))) is None
-    assert who.declines(Prompt((), (asks(image, "pet"),))) == "finds faces alone, not 'pet'"
-    assert who.declines(Prompt((), (asks(image, ""),))) == "finds faces alone, not everything"
+    assert who.declines(Prompt((), (asks(image, "pet"),))) == "finds only faces, not 'pet'"
+    assert who.declines(Prompt((), (asks(image, ""),))) == "finds only faces, not everything"
 
 
 def test_mediapipe_is_asked_for_only_where_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -480,12 +480,12 @@ def test_what_is_wrong_is_said_in_one_line(tmp_path: Path) -> None:
         "face?min_neighbors=1.5": "min_neighbors must be a whole number",
         "face?threshold=1": "no setting 'threshold'",
         f"hf/{tmp_path / 'nothing'}": "no such model",
-        f"hf/{vit}": "vit is no detector known here; known are grounding-dino",
+        f"hf/{vit}": "vit is not a supported detector; use grounding-dino",
         f"hf/{dino}?threshold=2": "threshold must be a number from 0 to 1, not '2'",
         f"hf/{reader}?text_threshold=0.1": "no setting 'text_threshold'",
         f"hf/{dino}?vocabulary={tmp_path / 'none.txt'}": "not a readable vocabulary",
-        f"hf/{dino}?vocabulary={tmp_path / 'dots.txt'}": "dots.txt:2: a full stop ends a name; write 'dr who'",
-        f"hf/{dino}?vocabulary={tmp_path / 'empty.txt'}": "holds no name",
+        f"hf/{dino}?vocabulary={tmp_path / 'dots.txt'}": "names must not contain a full stop; write 'dr who'",
+        f"hf/{dino}?vocabulary={tmp_path / 'empty.txt'}": "contains no names",
     }
     for name, told in wanted.items():
         assert_refused(partial(make_subject, f"detector:{name}"), told)

@@ -84,8 +84,8 @@ def test_plain_functions_overlap(tmp_path: Path) -> None:
     ("function", "message"),
     [
         (lambda parts: 1 / 0, "ZeroDivisionError: division by zero"),
-        (lambda parts: None, "returned NoneType in place of a text"),
-        (lambda parts: Image.new("L", (1, 1)), "returned Image in place of a text"),
+        (lambda parts: None, "returned NoneType instead of a text"),
+        (lambda parts: Image.new("L", (1, 1)), "returned Image instead of a text"),
     ],
 )
 def test_what_is_no_text_is_a_failed_call(tmp_path: Path, function: Callable[[Any], Any], message: str) -> None:

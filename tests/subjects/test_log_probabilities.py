@@ -181,12 +181,12 @@ def test_half_precision_is_near_and_another_number(tmp_path: Path) -> None:
 def wrong_views(image: Media) -> Mapping[str, View]:
     view = asks()
     return {
-        "a log-probability is a number": replace(view, reply=ReplySpec("text")),
-        "reads text alone": replace(view, query=(image,)),
+        "answers with a log-probability, a number": replace(view, reply=ReplySpec("text")),
+        "reads only text": replace(view, query=(image,)),
         "exactly one option, with the key 'continuation'": replace(view, options=(Option("A", EDIT),)),
         "needs exactly one option": replace(view, options=view.options * 2),
         "needs a context": replace(view, question=""),
-        "neither of them empty": replace(view, options=(Option("continuation", ""),)),
+        "both non-empty": replace(view, options=(Option("continuation", ""),)),
     }
 
 
@@ -272,13 +272,13 @@ REFUSED = Status(400, error={"message": "Only no echo is supported", "type": "in
 FAULTS: dict[str, tuple[Callable[[ServedRequest], Answer], str]] = {
     "a token across the border": (
         lambda request: echo("", ["a red", " cup", ". make", " it", " blue"]),
-        "the token '. make' lies across the border",
+        "the token '. make' crosses the border",
     ),
     "tokens that spell something else": (
         lambda request: echo("", ["a red", " cup", ".", " make", " it", "▁blue"]),
         "do not spell the continuation ' make it blue'",
     ),
-    "words of its own": (lambda request: echo("", [*PIECES, " sky"]), "lies across the border|do not spell"),
+    "words of its own": (lambda request: echo("", [*PIECES, " sky"]), "crosses the border|do not spell"),
     "no log-probabilities": (lambda request: Body(json.dumps({"choices": [{"text": "x"}]})), "must support echo"),
     "no choice": (lambda request: Body(json.dumps({"choices": []})), "must support echo"),
     "holes": (lambda request: echo("", PIECES, token_logprobs=[None] * 6), "without its log-probability"),

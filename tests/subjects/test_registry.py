@@ -38,9 +38,9 @@ def test_kind_name_and_settings(chat: list[tuple[str, Mapping[str, str]]]) -> No
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("oracle", "'oracle' is no subject; write kind:name"),
+        ("oracle", "'oracle' is not a subject; write kind:name"),
         ("fak:oracle", "no kind of subject 'fak' in 'fak:oracle'; did you mean 'fake'?"),
-        ("", "'' is no subject"),
+        ("", "'' is not a subject"),
         (":x", "no kind of subject ''"),
         ("py:module", "write py:MODULE:FACTORY"),
     ],

@@ -49,8 +49,8 @@ def test_conditions_of_a_block_show_the_same_items() -> None:
 def test_balanced_blocks_stand_equally_often_in_every_place() -> None:
     blocks = [BlockDesign(name=name, questions=2) for name in "abc"]
     forms = deal_forms(design(*blocks, block_order="balanced"), [[pages(block)] for block in blocks], seed=0)
-    for place in range(3):
-        assert Counter(form[place].name for form in forms) == {"a": 2, "b": 2, "c": 2}
+    for position in range(3):
+        assert Counter(form[position].name for form in forms) == {"a": 2, "b": 2, "c": 2}
 
 
 def test_pairs_stay_together_practice_comes_first_and_checks_in_between() -> None:
@@ -73,7 +73,7 @@ def test_equal_seeds_give_equal_forms_and_others_do_not() -> None:
 
 def test_more_questions_than_there_are_is_an_error_that_says_so() -> None:
     block = BlockDesign(name="b", questions=13)
-    with pytest.raises(SnellenError, match="13 questions of task are wanted and there are 12"):
+    with pytest.raises(SnellenError, match="13 questions of task are needed, but there are 12"):
         deal_forms(design(block), [[pages(block)]], seed=0)
 
 

@@ -110,7 +110,7 @@ def test_two_clicks_lead_from_the_report_to_the_flips(browser: Browser, report: 
         assert first.locator(".reply .mark-wrong").count() >= 1
         assert first.locator(".reply .mark-right").count() >= 1
         assert first.get_by_text("Without images: ").count() == 2
-        assert first.get_by_text("Without looking: a guess").count() == 1
+        assert first.get_by_text("Blind guess").count() == 1
         images = "#cards article:first-child img"
         loaded = f"[...document.querySelectorAll('{images}')].every((i) => i.complete && i.naturalWidth)"
         opened.wait_for_function(loaded)

@@ -113,7 +113,7 @@ def test_the_same_study_gives_the_same_bytes(tmp_path: Path) -> None:
     for name in ("one.jzip", "two.jzip"):
         write_jzip(tmp_path / "study", tmp_path / name)
     assert (tmp_path / "one.jzip").read_bytes() == (tmp_path / "two.jzip").read_bytes()
-    with pytest.raises(SnellenError, match="is there already"):
+    with pytest.raises(SnellenError, match="exists already"):
         write_jzip(tmp_path / "study", tmp_path / "one.jzip")
 
 
@@ -173,7 +173,7 @@ def test_a_torn_last_line_is_left_out_and_counted(
     path.write_text(torn + "\n" + as_text(other), "utf-8")
     assert list(read_folder([path])) == [("p", rows[:-1]), ("q", other)]
     path.write_text(torn + as_text(other), "utf-8")  # half a row and a whole one on one line
-    with pytest.raises(SnellenError, match=r"line 11 is no row of results"):
+    with pytest.raises(SnellenError, match=r"line 11 is not a row of results"):
         list(read_folder([path]))
 
 
@@ -185,8 +185,8 @@ def test_a_file_ends_anywhere_and_only_the_torn_row_is_lost(tmp_path: Path, plan
     for length in range(ends[0] + 1, len(text), 97):
         whole = text[:length].decode("utf-8", "ignore")
         path.write_text(whole, "utf-8")
-        ((_, kept),) = read_folder([path])
-        assert kept == rows[: sum(end <= length for end in ends)]
+        ((_, read_rows),) = read_folder([path])
+        assert read_rows == rows[: sum(end <= length for end in ends)]
 
 
 def test_results_of_another_plan_are_refused_by_name(tmp_path: Path, plan: StudyPlan) -> None:

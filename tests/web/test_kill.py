@@ -24,9 +24,9 @@ def test_every_acknowledged_answer_outlives_a_kill(tmp_path: Path) -> None:
     plan = write_study(tmp_path)
     ended, lost = outlive(tmp_path, plan, PEOPLE, [(signal.SIGKILL, ROWS_A_LIFE)] * KILLS)
     assert (ended, lost) == (KILLS, 0)
-    kept = dict(read_results(tmp_path))
-    assert len(kept) == PEOPLE
-    assert all(len(rows) == 11 for rows in kept.values())
+    recorded = dict(read_results(tmp_path))
+    assert len(recorded) == PEOPLE
+    assert all(len(rows) == 11 for rows in recorded.values())
 
 
 def test_a_server_ends_soon_after_it_is_told_to(tmp_path: Path) -> None:
@@ -34,9 +34,9 @@ def test_a_server_ends_soon_after_it_is_told_to(tmp_path: Path) -> None:
     write_study(tmp_path)
     with server_process(tmp_path) as (process, link):
         address = urlsplit(link)
-        place = (address.hostname, address.port)
+        endpoint = (address.hostname, address.port)
         assert httpx.post(f"{link}api/open", json={"parameters": {}}, trust_env=False).status_code == 200
-        with socket.create_connection(place) as head, socket.create_connection(place) as body:
+        with socket.create_connection(endpoint) as head, socket.create_connection(endpoint) as body:
             head.sendall(b"POST / HTTP/1.1\r\nHost: x\r\n")
             lines = f"POST {address.path}api/open HTTP/1.1", f"Host: {address.netloc}", "Content-Type: application/json"
             body.sendall("\r\n".join([*lines, "Content-Length: 100", "", '{"par']).encode())

@@ -38,10 +38,10 @@ class Registry:
     """Plays npm: gives a package's bytes, and keeps the names that were asked for."""
 
     packages: dict[str, bytes]
-    asked: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
 
     def pack(self, package: str, folder: Path) -> Path:
-        self.asked.append(package)
+        self.requests.append(package)
         path = folder / "package.tgz"
         path.write_bytes(self.packages[package])
         return path
@@ -115,7 +115,7 @@ def refused(scratch: Path, content: bytes, error: str, **changes: str) -> None:
 
 
 def test_another_tarball_is_refused(tmp_path: Path) -> None:
-    refused(tmp_path, tarball(PARTS), "is not what web.lock names", integrity=f'"{integrity(b"another")}"')
+    refused(tmp_path, tarball(PARTS), "differs from web.lock", integrity=f'"{integrity(b"another")}"')
 
 
 def test_a_weaker_digest_is_refused(tmp_path: Path) -> None:
@@ -168,7 +168,7 @@ def test_the_parts_are_fetched_once(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     fetch_web_parts(tmp_path / "vendor", path, registry.pack)
     monkeypatch.setattr(lock, "complete", lambda folder: complete(folder, path))
     assert web_parts(registry.pack) == tmp_path / "vendor"
-    assert registry.asked == ["@org/part@1.2.3"]
+    assert registry.requests == ["@org/part@1.2.3"]
 
 
 def test_an_error_names_the_parts_and_the_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

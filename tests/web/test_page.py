@@ -306,8 +306,8 @@ def test_practice_shows_the_right_answer_after_answering(browser: Browser, tmp_p
         opened.locator("[data-field=picker]").fill("#102030")
         opened.click("#next")
         opened.wait_for_selector("#continue")
-        shown = opened.locator(".swatch").evaluate_all("all => all.map((one) => one.style.backgroundColor)")
-        assert shown == ["rgb(16, 32, 48)", "rgb(255, 0, 0)"]
+        colours = opened.locator(".swatch").evaluate_all("all => all.map((one) => one.style.backgroundColor)")
+        assert colours == ["rgb(16, 32, 48)", "rgb(255, 0, 0)"]
         opened.click("#continue")
         wait_for(opened, "text")
         opened.fill("[data-field=answer]", "SHUT")

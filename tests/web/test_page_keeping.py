@@ -190,11 +190,11 @@ def test_jatos_keeps_rows_and_hands_them_back(browser: Browser, tmp_path: Path) 
         opened.fill("[data-field=answer]", "4")
         opened.click("#next")
         wait_for_end(opened)
-        kept = json.loads(opened.evaluate("sessionStorage.getItem('jatos')"))
-    rows = [RecordRow.model_validate_json(line) for line in kept["rows"].splitlines()]
+        storage = json.loads(opened.evaluate("sessionStorage.getItem('jatos')"))
+    rows = [RecordRow.model_validate_json(line) for line in storage["rows"].splitlines()]
     assert [row.record.type for row in rows] == ["start", "answers", "start", "answers", "end"]
     assert answers_of(rows) == {"choice": "A", "integer": "4"}
     start = rows[0].plain()["record"]
     assert (start["form"], start["participant"]) == (1, "jatos-41")  # 41 modulo 2 forms
     assert start["parameters"] == {"PROLIFIC_PID": "abc"}
-    assert kept["ended"] == 1
+    assert storage["ended"] == 1

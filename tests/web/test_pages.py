@@ -141,9 +141,9 @@ def test_a_box_is_drawn_in_shown_pixels_and_written_in_the_frame_of_the_reply() 
     The reply wants shares of the stored image: (20/100, 10/50, 60/100, 30/50) = (.2, .2, .6, .6).
     """
     half = Affine(a=0.5, e=0.5)
-    shown = Media("b" * 64, "image", "png", 50, 25, from_stored=half, origin="c" * 64)
+    image = Media("b" * 64, "image", "png", 50, 25, from_stored=half, origin="c" * 64)
     spec = ReplySpec("box", frame=Affine(a=1 / 100, e=1 / 50))
-    view = view_of(spec, query=(shown,))
+    view = view_of(spec, query=(image,))
     assert as_recorded(view, (20, 10, 60, 30)) == [10, 5, 30, 15]
     assert json.loads(written(view, [10.0, 5.0, 30.0, 15.0])) == [0.2, 0.2, 0.6, 0.6]
 
@@ -157,10 +157,10 @@ def test_a_box_is_drawn_in_shown_pixels_and_written_in_the_frame_of_the_reply() 
 def test_boxes_come_back_through_any_scale_shift_and_frame(box: Box, scale: float, shift: float, share: float) -> None:
     x1, x2 = sorted((box[0], box[2]))
     y1, y2 = sorted((box[1], box[3]))
-    shown = Media("b" * 64, "image", "png", 50, 25, from_stored=Affine(a=scale, c=shift, e=scale, f=-shift))
-    view = view_of(ReplySpec("box", frame=Affine(a=share, e=share)), query=(shown,))
-    drawn = as_recorded(view, (x1, y1, x2, y2))
-    numbers = json.loads(written(view, drawn))
+    image = Media("b" * 64, "image", "png", 50, 25, from_stored=Affine(a=scale, c=shift, e=scale, f=-shift))
+    view = view_of(ReplySpec("box", frame=Affine(a=share, e=share)), query=(image,))
+    recorded = as_recorded(view, (x1, y1, x2, y2))
+    numbers = json.loads(written(view, recorded))
     assert numbers == pytest.approx([edge * share for edge in (x1, y1, x2, y2)], abs=2e-5 + 1e-3 * share / scale)
 
 

@@ -82,7 +82,7 @@ def test_a_csv_knows_its_items_by_the_card_beside_it(run: Path, tmp_path: Path) 
     assert result.answers == {"i0": "keep", "i1": "keep", "i2": "drop"}
     assert len(result.items.items) == 4
     card_path(out).unlink()
-    with pytest.raises(SnellenError, match=r"nothing says which items were decided about \(no readable decisions.json"):
+    with pytest.raises(SnellenError, match=r"unknown which items were decided about \(no readable decisions.json"):
         read_step_result(out)
 
 

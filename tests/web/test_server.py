@@ -42,7 +42,7 @@ class Visitor:
             f"{self.link}api/records", json=row.plain(), headers={"X-Snellen-Secret": secret} | headers
         )
 
-    def kept(self) -> dict[str, list[RecordRow]]:
+    def stored_rows(self) -> dict[str, list[RecordRow]]:
         return dict(read_results(self.root))
 
 
@@ -88,7 +88,7 @@ def test_a_whole_form_is_kept_and_comes_back(visitor: Visitor) -> None:
     again = visitor.open(secret=opened["secret"]).json()
     assert [RecordRow.model_validate(row) for row in again["records"]] == rows
     assert again | {"records": []} == opened
-    assert visitor.kept() == {"p01": rows}
+    assert visitor.stored_rows() == {"p01": rows}
 
 
 def test_a_prolific_name_comes_back_without_a_secret(visitor: Visitor) -> None:
@@ -109,10 +109,10 @@ def test_only_named_parameters_are_recorded(visitor: Visitor) -> None:
     start["record"]["parameters"] = parameters
     assert visitor.send(RecordRow.model_validate(start), secret).status_code == 200
     assert visitor.send(RecordRow.model_validate(start), secret).status_code == 200
-    assert visitor.kept()["p01"][0].plain()["record"]["parameters"] == named
+    assert visitor.stored_rows()["p01"][0].plain()["record"]["parameters"] == named
     with closing(sqlite3.connect(visitor.root / "results.sqlite")) as connection:
-        ((kept,),) = connection.execute("SELECT parameters FROM participants").fetchall()
-    assert json.loads(kept) == named
+        ((column,),) = connection.execute("SELECT parameters FROM participants").fetchall()
+    assert json.loads(column) == named
     for path in visitor.root.glob("results.sqlite*"):
         assert b"a@b.example" not in path.read_bytes()
 
@@ -127,15 +127,15 @@ def test_a_name_without_its_secret_gives_nothing(visitor: Visitor) -> None:
 
 
 def test_nobody_writes_for_another(visitor: Visitor) -> None:
-    mine, other = visitor.open().json(), visitor.open().json()
+    own, other = visitor.open().json(), visitor.open().json()
     rows = rows_of_form(visitor.plan, "p01", 0)
-    assert visitor.send(rows[0], mine["secret"]).status_code == 200
+    assert visitor.send(rows[0], own["secret"]).status_code == 200
     refused(visitor.send(rows[0], other["secret"]), 422)  # a start of p01
     refused(visitor.send(rows[1], "guessed"), 403)
     refused(visitor.send(rows[1], ""), 403)
     no_secret = visitor.client.post(f"{visitor.link}api/records", json=rows[1].plain())
     refused(no_secret, 422)
-    assert visitor.kept() == {"p01": rows[:1]}
+    assert visitor.stored_rows() == {"p01": rows[:1]}
 
 
 def test_everything_is_there_after_the_server_starts_again(tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ def test_everything_is_there_after_the_server_starts_again(tmp_path: Path) -> No
         assert later.link == visitor.link
         assert len(later.open(secret=opened["secret"]).json()["records"]) == 3
         assert later.open().json()["participant"] == "p02"
-        assert later.kept() == {"p01": rows}
+        assert later.stored_rows() == {"p01": rows}
 
 
 # Rows
@@ -161,7 +161,7 @@ def test_a_row_counts_once(visitor: Visitor) -> None:
     other = row.plain()
     other["record"]["answers"] = {"item-choice": "C"}
     refused(visitor.send(RecordRow.model_validate(other), secret), 409)
-    assert visitor.kept() == {"p01": [row]}
+    assert visitor.stored_rows() == {"p01": [row]}
 
 
 BAD_ANSWERS: list[tuple[str, Any]] = [
@@ -188,8 +188,8 @@ GOOD_ANSWERS: list[tuple[str, Any]] = [("choice", "A"), ("integer", -4), ("numbe
 
 
 def answers_row(plan: StudyPlan, kind: str, **changes: Any) -> dict[str, Any]:
-    place = list(ANSWERS).index(kind)  # type: ignore[arg-type]
-    row = rows_of_form(plan, "p01", 0)[2 + place].plain()
+    index = list(ANSWERS).index(kind)  # type: ignore[arg-type]
+    row = rows_of_form(plan, "p01", 0)[2 + index].plain()
     row["record"] |= changes
     return row
 
@@ -200,7 +200,7 @@ def test_an_answer_of_another_kind_is_refused(visitor: Visitor, kind: str, answe
     row = answers_row(visitor.plan, kind, answers={f"item-{kind}": answer})
     response = visitor.client.post(f"{visitor.link}api/records", json=row, headers={"X-Snellen-Secret": secret})
     refused(response, 422)
-    assert visitor.kept() == {}
+    assert visitor.stored_rows() == {}
 
 
 @pytest.mark.parametrize(("kind", "answer"), GOOD_ANSWERS)
@@ -208,7 +208,7 @@ def test_an_answer_of_its_kind_is_kept(visitor: Visitor, kind: str, answer: Any)
     secret = visitor.open().json()["secret"]
     row = RecordRow.model_validate(answers_row(visitor.plan, kind, answers={f"item-{kind}": answer}))
     assert visitor.send(row, secret).status_code == 200
-    assert visitor.kept() == {"p01": [row]}
+    assert visitor.stored_rows() == {"p01": [row]}
 
 
 BAD_FIELDS: list[dict[str, Any]] = [
@@ -238,7 +238,7 @@ def test_a_row_that_the_form_cannot_have_led_to_is_refused(visitor: Visitor, fie
     headers = {"X-Snellen-Secret": secret, "Content-Type": "application/json"}
     response = visitor.client.post(f"{visitor.link}api/records", content=json.dumps(row), headers=headers)
     refused(response, 422)
-    assert visitor.kept() == {}
+    assert visitor.stored_rows() == {}
 
 
 HALF = "smile \ud83d"
@@ -285,16 +285,16 @@ def test_a_request_that_fails_ends_nothing(
         patch.setattr("snellen.web.store.keep_row", keep_half)
         refused(visitor.send(first, secret), 500)
     assert [record.getMessage() for record in caplog.records] == ["a request failed and was not kept: KeyError('form')"]
-    assert visitor.kept() == {}, "what the failed request wrote is taken back"
+    assert visitor.stored_rows() == {}, "what the failed request wrote is taken back"
     assert visitor.send(first, secret).status_code == visitor.send(second, secret).status_code == 200
-    assert visitor.kept() == {"p01": [first, second]}
+    assert visitor.stored_rows() == {"p01": [first, second]}
 
 
 def test_jobs_committed_together_fail_alone(tmp_path: Path) -> None:
     """A batch waits behind a job that is held up: one of its jobs fails, the others are kept."""
     database = Store(tmp_path / "results.sqlite", "hash")
     go_on = threading.Event()
-    held = database.submit(lambda connection: go_on.wait(10))
+    waiting = database.submit(lambda connection: go_on.wait(10))
 
     def write(name: str, error: type[Exception] | None, connection: sqlite3.Connection) -> str:
         connection.execute("INSERT INTO facts VALUES (?, '')", (name,))
@@ -305,7 +305,7 @@ def test_jobs_committed_together_fail_alone(tmp_path: Path) -> None:
     errors: list[type[Exception] | None] = [None, ValueError, None, UnicodeError, None]
     futures = [database.submit(partial(write, f"fact {n}", error)) for n, error in enumerate(errors)]
     go_on.set()
-    assert held.result(10)
+    assert waiting.result(10)
     for n, (future, error) in enumerate(zip(futures, errors, strict=True)):
         if error is None:
             assert future.result(10) == f"fact {n}"
@@ -364,7 +364,7 @@ def test_whatever_is_sent_again_each_row_is_kept_once(
             row = RecordRow.model_validate(plain)
             expected = 200 if model.setdefault(number, row) == row else 409
             assert visitor.send(row, secret).status_code == expected
-        assert visitor.kept() == {"p01": [model[number] for number in sorted(model)]}
+        assert visitor.stored_rows() == {"p01": [model[number] for number in sorted(model)]}
 
 
 # Files

@@ -19,13 +19,12 @@ from snellen.curation.steps import copy_media, step_item
 from snellen.web.building import build_study
 from snellen.web.chromium import MISSING, find_chromium, open_browser
 from snellen.web.design import BlockDesign, StudyDesign
-from snellen.web.importing import import_study
+from snellen.web.importing import import_study, read_results_of
 from snellen.web.jatos import write_jzip
 from snellen.web.plan import PageAnswers, Texts
 from snellen.web.simulation import DESKTOP, PATIENCE_MS, running, walk
 from snellen.web.stand_ins import StandIn, make_stand_in
 from snellen.web.study import BUNDLE, StudyCard, read_plan
-from snellen.web.transports import read_results_of
 from tests.helpers.replies import assert_same_replies
 from tests.helpers.sets import small_set
 

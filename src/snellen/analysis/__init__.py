@@ -1,1 +1,1 @@
-"""Analysis: tidy results, contrasts, rankings."""
+"""Analysis of a scored run: results, contrasts, rankings, verdicts."""

@@ -1,6 +1,6 @@
-"""Did a person take part in earnest? A verdict from easy items and from times, which stands beside results.
+"""Authenticity of participants: a verdict from easy items and from times, shown next to results.
 
-Nobody is left out by it: whoever reads a table decides, and says so.
+It excludes no one: that is the decision of the researcher.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ COLUMNS = ("subject", "items", "accuracy", "median_seconds", "fast_share", "auth
 
 @dataclass(frozen=True)
 class AuthenticityRule:
-    """What is asked of a person: thresholds, each None where it is not asked.
+    """Thresholds for a participant; None means no requirement.
 
-    `min_accuracy` (0 to 1) on the items, of which at least `min_items` must be answered for any verdict. The median of
-    the seconds of an item lies from `min_median_seconds` to `max_median_seconds`. At most `max_fast_share` (0 to 1) of
-    the pages took less than `possible_seconds`, in which nobody can look and answer.
+    `min_accuracy` (0 to 1) is on the items, of which at least `min_items` must be answered for any verdict. The median
+    of the seconds per item is from `min_median_seconds` to `max_median_seconds`. At most `max_fast_share` (0 to 1) of
+    the pages took less than `possible_seconds`, too short a time to look and answer.
     """
 
     min_accuracy: float | None = None
@@ -39,11 +39,11 @@ class AuthenticityRule:
 def authenticity(
     run: Run, rule: AuthenticityRule, item_ids: Container[str] | None = None, conditions: Container[str] | None = None
 ) -> pd.DataFrame:
-    """One row a person (`COLUMNS`) about these items (all) under these conditions (all) of a run.
+    """One row per participant (`COLUMNS`) on these items (default: all) under these conditions (default: all) of a run.
 
-    `accuracy` is the mean of the tasks' main metric over what was asked, an unread reply counting as the protocol says;
+    `accuracy` is the mean of the tasks' main metric over the items asked, unread replies scored by the protocol;
     `fast_share` the share of pages below `possible_seconds`. `authentic` is passed, failed or, with too few items
-    answered, too few; `reasons` say what failed. Times that nobody recorded fail nothing.
+    answered, too few; `reasons` lists what failed. Times that were not recorded fail nothing.
     """
     answers = person_answers(run)
     if item_ids is not None:

@@ -1,4 +1,4 @@
-"""How numbers are written in the tables of reports."""
+"""Formats of numbers and cells in the tables of reports."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from snellen.scoring.power import units_for_interval
 from snellen.scoring.uncertainty import UNTOLD, Bounds, cluster_wilson
 
 DASH = "–"
-"""Stands where there is no number."""
+"""Shown in place of a missing number."""
 
 
 # Numbers
 
 
 def percent(share: float, n: int, sign: str = "") -> str:
-    """A share in percent; a decimal only where there are enough units for it to mean something. `sign` may be `+`."""
+    """A share in percent, with a decimal only if there are enough units to justify it. `sign` may be `+`."""
     return f"{100 * share:{sign}.{int(n >= 200)}f}"
 
 
 def number(score: float, metric: Metric, n: int) -> str:
-    """A score as people read it: shares in percent, others in their own unit."""
+    """A score as text: shares in percent, others in their own unit."""
     if math.isnan(score):
         return DASH
     return percent(score, n) if metric.share else f"{score:.{metric.decimals}f}"
@@ -38,19 +38,19 @@ def with_interval(text: str, low: str, high: str) -> str:
 
 
 def percent_interval(share: float, low: float, high: float, n: int) -> str:
-    """A share in percent with its interval, where there is one."""
+    """A share in percent with its interval, if there is one."""
     text = percent(share, n)
     return text if math.isnan(low) else with_interval(text, percent(low, n), percent(high, n))
 
 
 def points(difference: float, low: float, high: float) -> str:
-    """A difference of two shares in points, signed, with its interval where there is one."""
+    """A signed difference of two shares in points, with its interval if there is one."""
     text, *ends = (f"{100 * share:+.1f}" for share in (difference, low, high))
     return text if math.isnan(low) else with_interval(text, *ends)
 
 
 def decimal_interval(center: float, low: float, high: float, decimals: int = 1) -> str:
-    """A rank, or a measure of agreement, with its interval where there is one."""
+    """A rank or a measure of agreement, with its interval if there is one."""
     if math.isnan(center):
         return DASH
     text, *ends = (f"{number:.{decimals}f}" for number in (center, low, high))
@@ -61,9 +61,9 @@ def decimal_interval(center: float, low: float, high: float, decimals: int = 1) 
 
 
 def in_place_of_interval(row: Any, bounds: Bounds | None = (0.0, 1.0)) -> str:
-    """What stands where an interval would: why there is none, or that it says nothing (`units_for_interval`).
+    """The text in place of an interval that does not exist or is uninformative (`units_for_interval`).
 
-    Empty where the interval is to be shown. `bounds` are those of the metric.
+    Empty if the interval is to be shown. `bounds` are those of the metric.
     """
     if str(row.interval).startswith(UNTOLD):
         return UNTOLD.removesuffix(": ")
@@ -78,10 +78,10 @@ def result_cell(
     write: Callable[[float, float, float, int], str] = percent_interval,
     bounds: Bounds | None = (0.0, 1.0),
 ) -> str:
-    """A row of results (None: there is none): its score with interval, and what was not answered or failed.
+    """The cell of a row of results (or None): its score with interval, and the shares not answered or failed.
 
-    `write` makes the text of value, low, high and n. An interval that is not estimable, or says nothing within these
-    bounds of the metric, gives way to words.
+    `write` formats value, low, high and n. An interval that is not estimable, or uninformative within these bounds of
+    the metric, is replaced by words.
     """
     if row is None:
         return DASH
@@ -93,7 +93,7 @@ def result_cell(
 
 
 def metric_cell(row: Any, metric: Metric) -> str:
-    """As `result_cell`, in the unit of the metric."""
+    """Like `result_cell`, in the unit of the metric."""
 
     def write(score: float, low: float, high: float, n: int) -> str:
         text = number(score, metric, n)
@@ -103,7 +103,7 @@ def metric_cell(row: Any, metric: Metric) -> str:
 
 
 def missing_shares(row: Any) -> str:
-    """What follows a score: the shares of a row of results that were not answered, and that failed, if any were."""
+    """The suffix of a score: the shares of a row of results that were not answered and that failed, if any."""
     shares = ((row.no_answer_rate, "no answer"), (row.failure_rate, "failed"))
     return "".join(f", {name} {100 * share:.0f} %" for share, name in shares if share > 0)
 
@@ -117,7 +117,7 @@ def share_cell(values: Sequence[float], clusters: Sequence[str]) -> str:
 
 
 def chance_range(chances: Iterable[float]) -> str:
-    """Chances in percent: one number, or the range where arms were asked different items."""
+    """Chance levels in percent: one number, or the range if arms were asked different items."""
     return value_range({round(100 * chance, 1) for chance in chances if not math.isnan(chance)})
 
 
@@ -128,7 +128,7 @@ def value_range(numbers: Iterable[float]) -> str:
 
 
 def column_head(task: str, metric: Metric) -> str:
-    """The head of a column: the task, what it is measured by, and an arrow to where better is."""
+    """The heading of a column: the task, its metric in words, and an arrow in the direction of better."""
     return f"{task}{metric.label and ' '}{metric.label} {'↑' if metric.higher_is_better else '↓'}"
 
 
@@ -136,6 +136,6 @@ def column_head(task: str, metric: Metric) -> str:
 
 
 def listing(names: Iterable[str]) -> str:
-    """`a`, `a and b`, `a, b and c`."""
+    """The names as `a`, `a and b`, `a, b and c`."""
     *rest, last = names
     return f"{', '.join(rest)} and {last}" if rest else last

@@ -1,9 +1,9 @@
-"""What changed from one examined subject to another, on the same items: task by task, ability by ability, item by item.
+"""Changes from one examined subject to another on the same items: by task, by ability, by item.
 
 An ability is what items require (`Item.requires`), over all tasks whose scores are shares. Items that require several
-at once tell nothing of each: they are a combination of its own, `colour + shape`. What is required by exactly the items
-of one task is that task. Numbers, intervals and tests are those of `analysis.contrasts`. Conditions
-that show no images, or others, are controls: nothing can be lost there, and they are left out.
+abilities do not separate them: they form their own combination, `colour + shape`. An ability that is required by
+exactly the items of one task is reported as that task. Numbers, intervals and tests are those of `analysis.contrasts`.
+Conditions that show no or other images are controls, in which nothing can be lost, and are left out.
 """
 
 from __future__ import annotations
@@ -44,16 +44,16 @@ COLUMNS = (
 )  # fmt: skip
 FLIP_COLUMNS = ("condition", "task", "item_id", "before", "after", "is_better")
 FLIP = 0.5
-"""A score flips when it moves by this share of its metric's range: right to wrong, where there is nothing between."""
+"""A score flips if it moves by this share of its metric's range; for right or wrong answers, if it changes."""
 
 
 FEW, OTHERS = 6, "other combinations"
-"""Items below which a combination of abilities has no row of its own, and the row that it is put into."""
+"""Items below which a combination of abilities has no separate row, and the row that it is added to."""
 
 
 @dataclass(frozen=True)
 class Unpaired:
-    """Items (of a task under a condition) that cannot be compared, since they have a score on one side or on none."""
+    """Numbers of items (of a task under a condition) that have a score on one side only, or on neither."""
 
     only_before: int = 0
     only_after: int = 0
@@ -61,18 +61,18 @@ class Unpaired:
 
     @property
     def total(self) -> int:
-        """All of them."""
+        """Items that cannot be compared."""
         return self.only_before + self.only_after + self.neither
 
 
 @dataclass(frozen=True)
 class Changes:
-    """From the one subject of `before` to the one of `after`.
+    """Changes from the one subject of `before` to the one of `after`.
 
-    `table` has a row a condition and task or ability (`kind`), columns `COLUMNS`: `difference` is after minus before
-    with its 95 % interval, `clear` as in contrasts, with Holm's correction over all rows. `flips` has a row an item
-    whose score flipped, columns `FLIP_COLUMNS`. `pairs` are items that both have a score for; `unpaired` are by
-    condition and task; `left_out` are conditions and tasks in which nothing pairs.
+    `table` has one row per condition and task or ability (`kind`), columns `COLUMNS`: `difference` is after minus
+    before with its 95 % interval, `clear` as in contrasts, with Holm's correction over all rows. `flips` has one row
+    per item whose score flipped, columns `FLIP_COLUMNS`. `pairs` is the number of items with a score in both;
+    `unpaired` is by condition and task; `left_out` are conditions and tasks without pairs.
     """
 
     before: Run
@@ -84,7 +84,7 @@ class Changes:
     left_out: tuple[str, ...]
 
     def names(self, verdict: Verdict) -> list[str]:
-        """The abilities of that verdict, and the tasks of it that have none of these."""
+        """The abilities with that verdict, and the tasks with it that contain none of these."""
         rows = self.table[self.table["verdict"] == verdict]
         abilities = rows[rows["kind"] == "ability"]
         explained = {(row.condition, task) for row in lines_of(abilities) for task in row.tasks}
@@ -93,7 +93,7 @@ class Changes:
 
     @cached_property
     def unpaired_items(self) -> Unpaired:
-        """Over all conditions and tasks."""
+        """Sums over all conditions and tasks."""
         counts = self.unpaired.values()
         return Unpaired(*(sum(getattr(c, name) for c in counts) for name in ("only_before", "only_after", "neither")))
 
@@ -126,17 +126,17 @@ def _plain(cell: Any) -> Any:
 
 
 def row_name(row: Any) -> str:
-    """What a row of the table is called: a task, or an ability with its tasks; the condition unless it is vanilla."""
+    """The name of a row of the table: a task, or an ability with its tasks; the condition unless it is vanilla."""
     name = f"{row.name} ({', '.join(row.tasks)})" if row.kind == "ability" else row.name
     return name if row.condition == "vanilla" else f"{name} [{row.condition}]"
 
 
 def changes(former: Run, current: Run) -> Changes:
-    """Compare two runs of one subject each. Raises SnellenError for two item sets, and where nothing pairs."""
+    """Compare two runs of one subject each. Raises SnellenError for different item sets, and if nothing pairs."""
     former, current = _without_controls(former), _without_controls(current)
     if not same_items(former.card, current.card):
         raise SnellenError(
-            f"{former.root} and {current.root} were asked other items ({former.card.suite} "
+            f"{former.root} and {current.root} have different items ({former.card.suite} "
             f"{former.card.content_hash[:8]}, {current.card.suite} {current.card.content_hash[:8]}); run both on one "
             f"item set"
         )
@@ -177,7 +177,7 @@ def _conditions(run: Run) -> str:
 
 
 def _item_pairs(former: Run, current: Run) -> Iterator[tuple[str, str, pd.DataFrame]]:
-    """(task, condition, items with their score `before` and `after`, NaN for none, and `cluster`) of either run."""
+    """(task, condition, items with their score `before` and `after`, NaN for none, and `cluster`) of both runs."""
     for task in former.suite.tasks:
         sides = [_item_scores(run, task) for run in (former, current)]
         for condition in dict.fromkeys([*sides[0], *sides[1]]):
@@ -188,7 +188,7 @@ def _item_pairs(former: Run, current: Run) -> Iterator[tuple[str, str, pd.DataFr
 
 
 def _item_scores(run: Run, task: str) -> dict[str, pd.DataFrame]:
-    """By condition: mean value (NaN for none) and cluster of each item that was not declined."""
+    """Mean value (NaN for none) and cluster of each item that was not declined, by condition."""
     if task not in set(run.scores[protocol_of(run)]["task"]):
         return {}
     scores = score_rows(run, task)
@@ -202,7 +202,7 @@ def _item_scores(run: Run, task: str) -> dict[str, pd.DataFrame]:
 
 
 def _unpaired(pair: pd.DataFrame) -> Unpaired:
-    """Who declined an item has no score for it; only where both did is there nothing to be missed."""
+    """Counts of unpaired items. Items that both subjects declined are not in `pair`."""
     is_before, is_after = pair["before"].notna(), pair["after"].notna()
     return Unpaired(
         int((is_before & ~is_after).sum()), int((~is_before & is_after).sum()), int((~is_before & ~is_after).sum())
@@ -252,7 +252,7 @@ def _is_share(metric: Metric) -> bool:
 def _row(
     run: Run, condition: str, kind: str, name: str, tasks: Sequence[str], both: pd.DataFrame, bounds: Any
 ) -> Iterator[dict[str, Any]]:
-    """One row of the table but for what all rows decide; none where nothing pairs."""
+    """One row of the table without the columns that depend on all rows; none if nothing pairs."""
     if both.empty:
         return
     first, second = both["before"].to_numpy(float), both["after"].to_numpy(float)
@@ -272,7 +272,7 @@ def _with_verdicts(run: Run, table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _verdict(row: Any, metric: Metric, clusters: int) -> Verdict:
-    """With fewer `clusters` no p of so many tests is clear, unless others are: there is no conclusion."""
+    """The verdict on a row; with fewer than `clusters` no p of so many tests can be clear."""
     if row.clear:
         return DROPPED if row.difference * metric.sign < 0 else ROSE
     return TOO_FEW if row.clusters < clusters else "no clear change"

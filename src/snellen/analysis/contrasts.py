@@ -24,11 +24,11 @@ COLUMNS = (*KEYS, "family", "first", "second", *NUMBERS)
 
 
 def contrasts(scores: pd.DataFrame, bounds: Mapping[str, Bounds | None] = NO_BOUNDS) -> pd.DataFrame:
-    """Every two arms (subject under condition) of a task, protocol and metric: the mean of first minus second.
+    """The mean of first minus second for every two arms (subject under condition) of a task, protocol and metric.
 
     Only items scored in both arms count; repeats of an item are averaged first. `bounds` by task are those of its
-    units, where they do not run from 0 to 1. `family` is what `family_of` says;
-    Holm's correction is that of `with_holm` over this table. Columns: `COLUMNS`.
+    units, if they are not 0 to 1. `family` is that of `family_of`; Holm's correction (`with_holm`) is over this table.
+    Columns: `COLUMNS`.
     """
     rows: list[dict[str, Any]] = []
     scored = scores.dropna(subset="value")
@@ -38,11 +38,11 @@ def contrasts(scores: pd.DataFrame, bounds: Mapping[str, Bounds | None] = NO_BOU
             (str(subject), str(condition)): _items_of(rows_of)
             for (subject, condition), rows_of in part.groupby(["subject", "condition"], sort=False)
         }
-        for one, other in combinations(arms, 2):
-            both = arms[one].join(arms[other]["value"].rename("value_second"), how="inner")
+        for arm, other in combinations(arms, 2):
+            both = arms[arm].join(arms[other]["value"].rename("value_second"), how="inner")
             if both.empty:
                 continue
-            names = {"family": family_of(one[0], other[0]), "first": arm_name(*one), "second": arm_name(*other)}
+            names = {"family": family_of(arm[0], other[0]), "first": arm_name(*arm), "second": arm_name(*other)}
             numbers = contrast(
                 both["value"].to_numpy(float), both["value_second"].to_numpy(float), both["cluster"].to_numpy(str),
                 *keys.values(), names["first"], names["second"], bounds=bounds.get(keys["task"], (0.0, 1.0)),
@@ -63,11 +63,11 @@ def _items_of(scores: pd.DataFrame) -> pd.DataFrame:
 
 
 def family_of(subject: str, other_subject: str) -> str:
-    """Which tests a pair of arms of these two subjects is corrected with.
+    """The family of tests for the correction of a pair of arms of these two subjects.
 
     `subjects`: all pairs of examined subjects, over all tasks of a run. `conditions`: all pairs of conditions within a
-    subject, over all subjects and tasks. `simulated`: pairs with a simulated observer, which are checks of the
-    instrument and must not make the other families larger.
+    subject, over all subjects and tasks. `simulated`: pairs with a simulated observer, which check the instrument and
+    must not enlarge the other families.
     """
     if is_simulated(subject) or is_simulated(other_subject):
         return "simulated"
@@ -81,9 +81,9 @@ def contrast(
     *key: str,
     bounds: Bounds | None = (0.0, 1.0),
 ) -> dict[str, Any]:
-    """The numbers of one contrast but for what its family decides: `NUMBERS` up to `p`.
+    """The numbers of one contrast that do not depend on its family: `NUMBERS` up to `p`.
 
-    The three arrays run over the same units, whose values have these bounds. `key` names the comparison, for its
+    The three arrays are over the same units, whose values have these bounds. `key` names the comparison and seeds its
     random numbers.
     """
     estimate = paired_difference(scores_first, scores_second, clusters, stream("contrast", *key), bounds=bounds)
@@ -98,11 +98,11 @@ def contrast(
 
 
 def with_holm(table: pd.DataFrame) -> pd.DataFrame:
-    """The contrasts with `p_holm`, `clear` and `too_few_clusters`, where all tests of a family stand in this table.
+    """The contrasts with `p_holm`, `clear` and `too_few_clusters`; the table must hold all tests of a family.
 
-    A difference is `clear` if its 95 % interval leaves out 0 and its p, corrected by Holm within the family, is under
-    0.05. `too_few_clusters`: there are so few that not even one p can be under 0.05 (`least_p`), whatever was answered;
-    such a pair says nothing about a difference or its absence.
+    A difference is `clear` if its 95 % interval excludes 0 and its p, corrected by Holm within the family, is under
+    0.05. `too_few_clusters`: there are so few that no answers could give a p under 0.05 (`least_p`); such a pair is no
+    evidence of a difference or its absence.
     """
     p_holm = pd.Series(np.nan, index=table.index)
     for _, rows in table.groupby("family", sort=False):

@@ -1,4 +1,4 @@
-"""How much of a run was asked: a run that was stopped can be reported, and says what is missing."""
+"""Coverage of a run: a report on a stopped run states what is missing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from snellen.core.storage.runfolder import ArmCard
 
 @dataclass(frozen=True)
 class Gap:
-    """A task that was not asked whole of a subject under a condition: of `items` (repeats counted), `missing`."""
+    """A task that a subject was not asked completely under a condition: `missing` of `items`, counting repeats."""
 
     subject: str
     condition: str
@@ -22,7 +22,7 @@ class Gap:
 
 
 def partial_note(shortfalls: Sequence[Gap]) -> str:
-    """What every table of a run says that was not asked whole; nothing for one that was."""
+    """The note for every table of an incomplete run; empty for a complete one."""
     if not shortfalls:
         return ""
     by_arm: dict[str, list[str]] = {}
@@ -34,7 +34,7 @@ def partial_note(shortfalls: Sequence[Gap]) -> str:
 
 
 def gaps(arms: Sequence[ArmCard], responses: Iterable[Response]) -> list[Gap]:
-    """Tasks that were not asked whole, in the order of arms and tasks; none where the card does not say how many."""
+    """Incomplete tasks in the order of arms and tasks; none if the card does not record the number of items."""
     counts = Counter((r.subject, r.condition, r.repeat, r.task) for r in responses)
     items, missing = Counter[tuple[str, str, str]](), Counter[tuple[str, str, str]]()
     for arm in arms:

@@ -1,14 +1,14 @@
-"""Which property of the items decides whether a subject is right: what it fails at, said of items, not of tasks.
+"""Deficits: the properties of items that decide whether a subject is right.
 
-Each property parts the items of a task in those where it decides and the others: what an item needs (`requires`), a
-level of a factor that the task is split by, a statement that is false, a count above some number, an image without
-which the answer is not fixed. Shares of right answers are compared within tasks: the others count by how many items of
-their task the property decides. Both shares have intervals, put on the way from chance (0) to all right (1), of
-1 - 0.05 / 6 / n: six kinds of properties share the error of 5 %, and the n of a kind that were tried share its part. A
-property is named if the interval of their difference leaves out 0, and the share
-elsewhere is above chance. The difference has its interval from those of both shares: Newcombe 1998, "Interval
-estimation for the difference between independent proportions", Statistics in Medicine 17, method 10. Of several the one
-that parts right from wrong best is named first; its items are then left out, and the rest is looked at again.
+Each property splits the items of a task into those that it decides and the others: what an item needs (`requires`), a
+level of a factor that the task is split by, a false statement, a count above some number, an image without which the
+answer is open. Shares of right answers are compared within tasks: the other items are weighted by the number of items
+of their task that the property decides. Both shares have intervals, scaled from chance (0) to all right (1), of level
+1 - 0.05 / 6 / n: six kinds of properties share the error of 5 %, and the n tried properties of a kind share its part. A
+property is reported if the interval of the difference excludes 0 and the share elsewhere is above chance. The interval
+of the difference comes from those of both shares: Newcombe 1998, "Interval estimation for the difference between
+independent proportions", Statistics in Medicine 17, method 10. The property that best separates right from wrong is
+reported first; its items are then left out, and the rest is examined again.
 """
 
 from __future__ import annotations
@@ -31,23 +31,23 @@ from snellen.scoring.protocols import ACCURACY
 from snellen.scoring.uncertainty import mean_interval
 
 ERROR = 0.05
-"""How likely any property of a subject may be named wrongly, all that are tried together."""
+"""The probability that any property of a subject is reported wrongly, over all that are tried."""
 KINDS = {"requires": 0, "factor": 1, "false": 2, "true": 2, "count": 3, "image": 4, "option": 5}
-"""Kinds of properties by the number of their part of the error: many levels of factors shall not hide one image."""
+"""Part of the error per kind of property, so that many levels of factors cannot hide one image."""
 PARTS = len(set(KINDS.values()))
 MAX_NAMED = 3
 MAX_COUNT = 10
-"""Who counts further is no longer asked where it ends."""
+"""Counts above this are not tried."""
 MIN_ITEMS = 4
-"""Items on either side from which on a property is tried."""
+"""Items that a property needs on either side to be tried."""
 FAILS, SEES = 0.25, 0.5
-"""Of the way from chance to all right: below the first a subject fails, above the second it sees."""
+"""Shares of the way from chance to all right: below the first a subject fails, above the second it sees."""
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
 class Property:
-    """Something that decides items. `kind` is requires, factor, false, true, count or image; `name` says which."""
+    """A property that decides items. `kind` is requires, factor, false, true, count or image; `name` identifies it."""
 
     kind: str
     name: str
@@ -56,10 +56,10 @@ class Property:
 
 @dataclass(frozen=True)
 class ScoredAnswer:
-    """What a subject made of an item: right or not, beside what a guess gets.
+    """A subject's answer to an item: right or not, with the chance level.
 
-    `task` names the suite too; `split_by` are the factors that the task is split by. `position` is that of the option
-    chosen, -1 where none was.
+    `task` includes the suite; `split_by` are the factors that the task is split by. `position` is that of the chosen
+    option, -1 for none.
     """
 
     item: Item
@@ -72,7 +72,7 @@ class ScoredAnswer:
 
 @dataclass(frozen=True)
 class Share:
-    """A share of right answers of `n` items; `progress`, `low` and `high` lie on the way from chance (0) to 1."""
+    """A share of right answers of `n` items; `progress`, `low` and `high` are scaled from chance (0) to perfect (1)."""
 
     right: float
     progress: float
@@ -83,7 +83,7 @@ class Share:
 
 @dataclass(frozen=True)
 class Deficit:
-    """Properties that decide the same items: shares of right answers where they do, and elsewhere."""
+    """Properties that decide the same items, with the shares of right answers on these and elsewhere."""
 
     properties: tuple[Property, ...]
     affected: Share
@@ -93,7 +93,7 @@ class Deficit:
 
 @dataclass(frozen=True)
 class Preference:
-    """A place among the options, from 0, that `taken` of the `wrong` answers took, where `expected` were due."""
+    """A place among the options, from 0, that `taken` of the `wrong` answers chose; `expected` would by chance."""
 
     position: int
     taken: int
@@ -103,7 +103,7 @@ class Preference:
 
 @dataclass(frozen=True)
 class Findings:
-    """What decides for one subject: the strongest deficits first, a preferred option, and dimensions that it sees."""
+    """Findings on one subject: the strongest deficits first, a preferred place, and dimensions that it sees."""
 
     deficits: tuple[Deficit, ...] = ()
     preference: Preference | None = None
@@ -111,9 +111,9 @@ class Findings:
 
 
 def properties_of(item: Item, split_by: Iterable[str]) -> Iterator[tuple[Property, bool]]:
-    """The properties of an item, each with whether it decides; those that are not among them do not decide it.
+    """The properties that apply to an item, each with whether it decides the item.
 
-    Only of images those that do not decide are among them: an item with two has no third one.
+    Properties that do not decide are listed for images only, since an item with two images has no third one.
     """
     yield from ((Property("requires", name), True) for name in item.requires)
     for factor in split_by:
@@ -127,7 +127,7 @@ def properties_of(item: Item, split_by: Iterable[str]) -> Iterator[tuple[Propert
 
 
 def deciding_images(item: Item) -> Iterator[tuple[int, bool]]:
-    """By place from 1: whether the answer is open without that image. For questions that link images alone."""
+    """For each place from 1, whether the answer is open without that image. Only for questions that link images."""
     partitions, order = item.latent.get("partitions"), str(item.latent.get("order", ""))
     if not partitions or len(order) != len(item.query):
         return
@@ -138,15 +138,15 @@ def deciding_images(item: Item) -> Iterator[tuple[int, bool]]:
 
 
 def _without(pattern: str, position: int) -> tuple[int, ...]:
-    """Which images but one show the same, by first appearance: `ABA` without the first is (0, 1)."""
+    """The pattern of equal images without one of them, by first appearance: `ABA` without the first is (0, 1)."""
     rest = pattern[:position] + pattern[position + 1 :]
     return tuple(rest.index(letter) for letter in rest)
 
 
 def answers_by_arm(run: Run) -> dict[ReportArm, list[ScoredAnswer]]:
-    """What every arm made of the items of tasks with right and wrong answers (metric `accuracy`), where it was read.
+    """The readable answers of every arm to items of tasks with right and wrong answers (metric `accuracy`).
 
-    Places of options are those of the item; under a condition that shuffles them no place is known.
+    Positions of options are those of the item; under a condition that shuffles them the position is unknown.
     """
     scores = run.scores[protocol_of(run)]
     scores = scores[(scores["metric"] == ACCURACY.name) & (scores["outcome"] == "answered") & scores["value"].notna()]
@@ -163,7 +163,7 @@ def answers_by_arm(run: Run) -> dict[ReportArm, list[ScoredAnswer]]:
 
 
 class Trials:
-    """The answers of one subject as arrays, with what decides each item."""
+    """The answers of one subject as arrays, with the properties that decide each item."""
 
     def __init__(self, answers: Sequence[ScoredAnswer]) -> None:
         self.answers = answers
@@ -174,19 +174,19 @@ class Trials:
         self.decides = self._decides()
 
     def _decides(self) -> dict[Property, npt.NDArray[np.int8]]:
-        """By property: 1 where it decides the item, 0 where it does not, -1 where it has no meaning."""
+        """For each property and item: 1 if it decides the item, 0 if not, -1 if it does not apply."""
         counts = {int(a.item.answer) for a in self.answers if a.item.answer_kind == "integer"}
         table: dict[Property, npt.NDArray[np.int8]] = {}
         for number, answer in enumerate(self.answers):
             for key, decides in properties_of(answer.item, answer.split_by):
                 if key.kind == "count" and int(key.name) not in counts:
-                    continue  # nothing parts it from the next count that there is
+                    continue  # it has the same items as the next count that occurs
                 usual = -1 if key.kind == "image" else 0
                 table.setdefault(key, np.full(len(self.answers), usual, np.int8))[number] = decides
         return table
 
     def sides(self, key: Property, active: Mask) -> tuple[Mask, Mask] | None:
-        """Where the property decides and where not, in tasks that have both; None where either has too few items."""
+        """Masks of items that the property decides and of others, in tasks with both; None if either has too few."""
         affected, elsewhere = ((self.decides[key] == side) & active for side in (1, 0))
         tasks = np.intersect1d(self.tasks[affected], self.tasks[elsewhere])
         affected, elsewhere = (side & np.isin(self.tasks, tasks) for side in (affected, elsewhere))
@@ -194,7 +194,7 @@ class Trials:
         return (affected, elsewhere) if enough else None
 
     def weights(self, affected: Mask, elsewhere: Mask) -> npt.NDArray[np.float64]:
-        """How much each item elsewhere counts: of each task as many as the property decides there."""
+        """Weights of the other items: in each task they sum to the number of items that the property decides."""
         size = int(self.tasks.max()) + 1
         decided, other = (np.bincount(self.tasks[side], minlength=size) for side in (affected, elsewhere))
         return np.asarray(decided[self.tasks[elsewhere]] / other[self.tasks[elsewhere]], np.float64)
@@ -210,9 +210,9 @@ class Trials:
 
 
 def find_deficits(answers: Sequence[ScoredAnswer]) -> Findings:
-    """What decides whether a subject is right; nothing where no property can be told apart from the others.
+    """The properties that decide whether a subject is right; empty if none can be distinguished from the others.
 
-    All of `answers` are those of one subject, in one repeat or several, under one condition.
+    All `answers` are of one subject under one condition, in one repeat or several.
     """
     answers = [answer for answer in answers if not math.isnan(answer.chance) and answer.chance < 1]
     if not answers:
@@ -233,7 +233,7 @@ def find_deficits(answers: Sequence[ScoredAnswer]) -> Findings:
 
 
 def _strongest(trials: Trials, levels: Mapping[Property, float], active: Mask) -> Deficit | None:
-    """Of the properties that certainly decide the one that parts right from wrong best: by the squares it explains."""
+    """The significant property that best separates right from wrong, by the sum of squares that it explains."""
     best, most = None, 0.0
     for key, level in levels.items():
         squares = _squares(trials, key, active)
@@ -250,7 +250,7 @@ def _strongest(trials: Trials, levels: Mapping[Property, float], active: Mask) -
 
 
 def least_difference(affected: Share, elsewhere: Share) -> float:
-    """The lower end of how much further a subject gets elsewhere (Newcombe 1998, method 10); NaN without intervals."""
+    """The lower end of the subject's advantage elsewhere (Newcombe 1998, method 10); NaN without intervals."""
     return (
         elsewhere.progress
         - affected.progress
@@ -259,7 +259,7 @@ def least_difference(affected: Share, elsewhere: Share) -> float:
 
 
 def _squares(trials: Trials, key: Property, active: Mask) -> float:
-    """How much of what parts right from wrong among all items the property explains: a sum of squares."""
+    """The sum of squares of right and wrong, over all items, that the property explains."""
     affected = (trials.decides[key] == 1) & active
     elsewhere = active & ~affected
     sizes = int(affected.sum()), int(elsewhere.sum())
@@ -270,7 +270,7 @@ def _squares(trials: Trials, key: Property, active: Mask) -> float:
 
 
 def _alike(trials: Trials, tried: Iterable[Property], active: Mask, key: Property) -> tuple[Property, ...]:
-    """The property, and dimensions that the very same items require."""
+    """The property, and dimensions that exactly the same items require."""
     decided = trials.decides[key][active]
     others = [p for p in tried if p.kind == key.kind == "requires" and (trials.decides[p][active] == decided).all()]
     return (key, *(other for other in others if other != key))
@@ -284,7 +284,7 @@ def _next_count(trials: Trials, key: Property) -> int:
 
 
 def _dimensions(trials: Trials, active: Mask) -> tuple[str, ...]:
-    """What else items require that the subject still sees: its interval lies beyond half of the way."""
+    """Other required dimensions that the subject sees: the interval is above half of the way."""
     sides = {key.name: (marks == 1) & active for key, marks in trials.decides.items() if key.kind == "requires"}
     sides = {name: side for name, side in sides.items() if side.sum() >= MIN_ITEMS}
     level = 1 - ERROR / max(len(sides), 1)
@@ -292,9 +292,9 @@ def _dimensions(trials: Trials, active: Mask) -> tuple[str, ...]:
 
 
 def _free_positions(answers: Sequence[ScoredAnswer]) -> Mask:
-    """Whose options stand in random order: in their task most words that come twice come at several places.
+    """Mask of answers whose task has options in random order: most repeated words appear at several places.
 
-    Options without words of their own (letters, images) say nothing else than their place.
+    Options without own words (letters, images) have nothing but their place.
     """
     positions: dict[str, dict[str, list[int]]] = {}
     for answer in answers:
@@ -312,9 +312,9 @@ def _free_positions(answers: Sequence[ScoredAnswer]) -> Mask:
 
 
 def _preference(answers: Sequence[ScoredAnswer], error: float) -> Preference | None:
-    """The place that wrong answers take most often beyond chance; None where chance may do it.
+    """The place that wrong answers choose more often than by chance; None if chance may explain it.
 
-    Options stand in random order: a wrong answer without a preference takes each of the wrong places alike. The number
+    With options in random order, a wrong answer without a preference is equally likely at each wrong place. The number
     at a place is then a sum of independent trials; its upper tail must be under `error` over the number of places.
     """
     wrong = [answer for answer in answers if not answer.right and answer.position >= 0]
@@ -333,7 +333,7 @@ def _preference(answers: Sequence[ScoredAnswer], error: float) -> Preference | N
 
 
 def upper_tail(chances: Sequence[float], count: int) -> float:
-    """How likely at least `count` of independent events happen, given the chance of each."""
+    """The probability that at least `count` of independent events happen, given the probability of each."""
     numbers = np.ones(1)
     for chance in chances:
         numbers = np.convolve(numbers, (1 - chance, chance))

@@ -1,8 +1,8 @@
-"""Two evaluators of the same encoders, a probe and a language model, say: the agreement of their orders, and the gap.
+"""Two evaluators of the same encoders, such as a probe and a language model: agreement of their orders, and the gap.
 
-Orders are those of `rankings`, and their agreement Kendall's tau-b. Intervals draw items again, the same ones for both
-evaluators; encoders stay as they are, so that an interval says nothing of other encoders. What few encoders are worth
-says `p`: how often an order by chance agrees as well.
+Orders are those of `rankings`, and their agreement is Kendall's tau-b. Intervals redraw items, the same ones for both
+evaluators, but not encoders, so they do not generalise to other encoders. `p` accounts for few encoders: it is the
+probability that a random order agrees as well.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ from snellen.core.storage.runfolder import ArmCard
 from snellen.scoring.uncertainty import paired_difference
 
 MIN_ENCODERS = 3
-"""Of fewer encoders an order says next to nothing: two agree or disagree by a coin's toss."""
+"""Fewer encoders have no meaningful order: two agree or disagree by the toss of a coin."""
 AVERAGE_RANK, MEAN = "(average rank)", "(mean of abilities)"
-"""Stand in place of a task: agreement on the average rank, and the mean of the agreement on each ability."""
+"""Used in place of a task: agreement on the average rank, and the mean of the agreement on each ability."""
 COLUMNS = (
     *("measure", "task", "encoder", "value", "low", "high", "p"),
     *("score", "other_score", "metric", "encoders", "items", "clusters"),
@@ -48,7 +48,7 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class EvaluatorPair:
-    """Two evaluators by name, and the arms in which they read the same encoders, in the same order."""
+    """Two evaluators by name, and their arms on the same encoders, in the same order."""
 
     first: str
     second: str
@@ -57,7 +57,7 @@ class EvaluatorPair:
     second_arms: tuple[ArmCard, ...]
 
     def only(self, indices: Sequence[int]) -> EvaluatorPair:
-        """With these encoders alone."""
+        """The pair with only these encoders."""
         return EvaluatorPair(
             self.first,
             self.second,
@@ -68,7 +68,7 @@ class EvaluatorPair:
 
 
 def pair_of(names: tuple[str, str], arms: Sequence[ArmCard], other_arms: Sequence[ArmCard]) -> EvaluatorPair:
-    """Two evaluators with the encoders that both have an arm for, told by its attribute `tower`."""
+    """Two evaluators with the encoders that both have an arm for, identified by its attribute `tower`."""
     by_tower, others = (
         {name: arm for arm in reversed(part) if (name := arm.attributes.get("tower"))} for part in (arms, other_arms)
     )
@@ -79,7 +79,7 @@ def pair_of(names: tuple[str, str], arms: Sequence[ArmCard], other_arms: Sequenc
 
 
 def evaluator_pairs(arms: Sequence[ArmCard]) -> Iterator[EvaluatorPair]:
-    """Every two evaluators of the arms, told by the attributes `evaluator` and `tower`."""
+    """Every two evaluators of the arms, identified by the attributes `evaluator` and `tower`."""
     by_evaluator: dict[str, list[ArmCard]] = {}
     for arm in arms:
         if arm.attributes.get("evaluator") and arm.attributes.get("tower"):
@@ -89,11 +89,11 @@ def evaluator_pairs(arms: Sequence[ArmCard]) -> Iterator[EvaluatorPair]:
 
 
 def evaluator_table(run: Run, pair: EvaluatorPair, tasks: Sequence[str]) -> pd.DataFrame:
-    """What two evaluators have in common and how far they lie apart, in rows of `COLUMNS`.
+    """Agreement and gap of two evaluators, in rows of `COLUMNS`.
 
-    `measure` is `tau` or `rho` (agreement, -1 to 1, by task, `AVERAGE_RANK` and `MEAN`; nothing for fewer than
+    `measure` is `tau` or `rho` (agreement, -1 to 1, by task, `AVERAGE_RANK` and `MEAN`; none for fewer than
     `MIN_ENCODERS`) or `gap`: the mean score of the first evaluator minus that of the second over the items that both
-    have, in the unit of the metric, positive where the first is better; of each encoder, and of all together with an
+    have, in the unit of the metric, positive if the first is better; for each encoder, and for all together with an
     empty `encoder`. `p` of tau is `order_p`.
     """
     rows = [*_agreement_rows(run, pair, tasks), *_gap_rows(run, pair, tasks)]
@@ -172,7 +172,7 @@ def _matrices(run: Run, pair: EvaluatorPair, task: str) -> tuple[ScoreMatrix, Sc
 
 
 def mean_scores(scores: Floats, other_scores: Floats) -> tuple[Floats, Floats]:
-    """The mean over encoders of each item's two scores (encoders x items), where an encoder has both; else NaN."""
+    """The means over encoders of each item's two scores (encoders x items), of encoders with both; NaN for none."""
     both = ~np.isnan(scores) & ~np.isnan(other_scores)
     count = both.sum(axis=0)
     totals = (np.where(both, part, 0.0).sum(axis=0) for part in (scores, other_scores))
@@ -183,7 +183,7 @@ def mean_scores(scores: Floats, other_scores: Floats) -> tuple[Floats, Floats]:
 def mean_tau(
     matrices: Sequence[ScoreMatrix], others: Sequence[ScoreMatrix], rng: np.random.Generator, draws: int = DRAWS
 ) -> Ranked:
-    """The mean over abilities of tau, of those where both evaluators tell encoders apart; items are drawn together."""
+    """The mean of tau over abilities in which both evaluators distinguish encoders; items are redrawn together."""
     both, count = [*matrices, *others], len(matrices)
     observed, again = [observed_signs(matrix) for matrix in both], redrawn_signs(both, rng, draws)
 
@@ -196,9 +196,9 @@ def mean_tau(
 def order_p(
     signs: Sequence[Floats], other_signs: Sequence[Floats], rng: np.random.Generator, draws: int = DRAWS
 ) -> float:
-    """How often the mean tau is as high when the second evaluator's encoders are shuffled, alike in every ability.
+    """The share of draws with a mean tau as high, with the second evaluator's encoders shuffled alike in all abilities.
 
-    Both hold signs (encoders x encoders) by ability. The observed order counts as a draw; NaN where there is no tau.
+    Both hold signs (encoders x encoders) by ability. The observed order counts as a draw; NaN if there is no tau.
     """
     left, right = np.stack(signs), np.stack(other_signs)
     observed = float(_mean_of_known(kendall(left, right)))
@@ -211,7 +211,7 @@ def order_p(
 
 
 def _mean_of_known(taus: Floats) -> Floats:
-    """The mean over the first axis of what is no NaN; NaN where nothing is known."""
+    """The mean over the first axis without NaN; NaN if nothing is known."""
     known = ~np.isnan(taus)
     count = known.sum(axis=0)
     total = np.where(known, taus, 0.0).sum(axis=0)

@@ -1,4 +1,4 @@
-"""Groups of subjects by what their cards say of them, compared on the same items."""
+"""Groups of subjects by the attributes of their cards, compared on the same items."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from snellen.core.subject import is_simulated
 from snellen.scoring.uncertainty import Bounds
 
 GROUP_ATTRIBUTES = ("reasoning", "weights", "supervision")
-"""Attributes of a subject's card by which groups are compared; who does not say one belongs to none of its groups."""
+"""Attributes of a subject's card by which groups are compared; a subject without the attribute is in none."""
 COUNTERPARTS = "counterpart"
-"""The family of subjects that reason against their own counterparts."""
+"""The family of comparisons of reasoning subjects with their own counterparts."""
 NOT_REASONING = ("", "no", "false", "0")
-"""What the attribute `reasoning` holds where a subject does not reason."""
+"""Values of the attribute `reasoning` of a subject that does not reason."""
 COLUMNS = (*KEYS, "family", "first", "second", "subjects_first", "subjects_second", *NUMBERS)
 
 
 class Grouping(NamedTuple):
-    """Two groups of subjects: the attribute they differ in, what each is called, and their subjects by name.
+    """Two groups of subjects: the attribute that differs, the name of each group, and its subjects by name.
 
-    Of counterparts the two lists run in parallel, and a name may stand there twice.
+    For counterparts the two lists are parallel, and a name may occur twice.
     """
 
     family: str
@@ -39,10 +39,10 @@ class Grouping(NamedTuple):
 
 
 def counterparts(arms: Sequence[ArmCard]) -> list[tuple[str, str]]:
-    """(who reasons, the counterpart) by name, each pair once, in the order of the run.
+    """Pairs (reasoning subject, counterpart) by name, each once, in the order of the run.
 
-    By the attributes `reasoning` and `counterpart` (the name of another subject of the run); or one model with and
-    without reasoning: settings that differ in `reasoning_effort` alone, which is `none` for the counterpart.
+    Found by the attributes `reasoning` and `counterpart` (the name of another subject of the run), or as one model with
+    and without reasoning: settings that differ only in `reasoning_effort`, which is `none` for the counterpart.
     """
     cards = {arm.subject: arm for arm in reversed(arms)}
     named = []
@@ -60,7 +60,7 @@ def counterparts(arms: Sequence[ArmCard]) -> list[tuple[str, str]]:
 def groupings(arms: Sequence[ArmCard]) -> list[Grouping]:
     """Counterparts, then every two levels of each of `GROUP_ATTRIBUTES`, in the order of the run.
 
-    A subject that was examined twice counts once; simulated observers belong to no group.
+    A subject that was examined twice counts once; simulated observers are in no group.
     """
     cards: dict[str, ArmCard] = {}
     for arm in arms:
@@ -76,20 +76,20 @@ def groupings(arms: Sequence[ArmCard]) -> list[Grouping]:
         for arm in cards.values():
             if level := arm.attributes.get(attribute, ""):
                 subjects_by_level.setdefault(level, []).append(arm.subject)
-        for (first, ones), (second, others) in combinations(subjects_by_level.items(), 2):
-            groups.append(Grouping(attribute, first, second, tuple(ones), tuple(others)))
+        for (first, subjects), (second, others) in combinations(subjects_by_level.items(), 2):
+            groups.append(Grouping(attribute, first, second, tuple(subjects), tuple(others)))
     return groups
 
 
 def group_contrasts(run: Run) -> pd.DataFrame:
     """The mean score of the first group minus that of the second, for every task and grouping of the main condition.
 
-    Each subject of a group has the same weight, and only units that all subjects of both have a score for count, so
-    that both groups are scored on the same ones; who has no score in a task is left out there. Of counterparts it is
-    the mean of the differences within pairs, and a pair counts where both have scores. The interval and p are those
-    of `contrasts`: items are drawn again, or exchanged between the groups, subjects are not, so that they say what
-    other items would show for these subjects and nothing about others of their kind. Families for Holm: one a grouping
-    attribute, over its levels and all tasks. Columns: `COLUMNS`.
+    Subjects of a group have equal weights. Only units count for which all subjects of both groups have a score, so that
+    both groups are scored on the same ones; a subject without a score in a task is left out there. For counterparts it
+    is the mean of the differences within pairs, and a pair counts if both have scores. The interval and p are those of
+    `contrasts`: items are redrawn, or exchanged between the groups, but subjects are not, so that they generalise to
+    other items for these subjects, not to other subjects. Families for Holm: one per grouping attribute, over its
+    levels and all tasks. Columns: `COLUMNS`.
     """
     arms = [arm for arm in main_arms(run) if not is_simulated(arm.subject)]
     groups, rows = groupings(arms), list[dict[str, Any]]()
@@ -116,7 +116,7 @@ def _row(
     first, second = grouping.first_subjects, grouping.second_subjects
     if grouping.family == COUNTERPARTS:
         pairs = [pair for pair in zip(first, second, strict=True) if set(pair) <= set(scores)]
-        first, second = tuple(one for one, _ in pairs), tuple(other for _, other in pairs)
+        first, second = tuple(name for name, _ in pairs), tuple(name for _, name in pairs)
     else:
         first, second = (tuple(name for name in names if name in scores) for names in (first, second))
     if not first or not second:

@@ -1,7 +1,7 @@
-"""A linear probe: which classes a linear map can read from features, and what is lost between two places.
+"""A linear probe: the classes that a linear map can read from features, and the loss between two places.
 
-AVA-Bench (arXiv 2506.09082, section 6) reads fine-grained classes so from DINOv2's max-pooled features, before the
-connector of a trained head (66.3 %) and behind it (25.67 %). It gives neither the probe's settings nor the items.
+AVA-Bench (arXiv 2506.09082, section 6) probes DINOv2's max-pooled features for fine-grained classes, before the
+connector of a trained head (66.3 %) and behind it (25.67 %). It states neither the probe's settings nor the items.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from snellen.subjects.encoders.readouts import fit_probe
 Features: TypeAlias = NDArray[np.float32]
 COLUMNS = ("place", "value", "low", "high", "items", "clusters", "classes", "training_items", "features")
 STRENGTH = 1.0
-"""Of the L2 penalty, over standardised features: scikit-learn's default."""
+"""Strength of the L2 penalty over standardised features: scikit-learn's default."""
 
 
 def predictions(features: Features, labels: Sequence[str], test_features: Features) -> list[str]:
-    """What logistic regression (`fit_probe`) learns from features (n, d) and says of test features (m, d)."""
+    """The labels that logistic regression (`fit_probe`) on features (n, d) predicts for test features (m, d)."""
     probe = fit_probe(features, labels, STRENGTH)
     return [probe.answers[int(np.argmax(probe.scores(row, probe.answers)))] for row in test_features]
 
@@ -39,8 +39,8 @@ def linear_probes(
 ) -> pd.DataFrame:
     """The share of test items that a probe at each place gets right, in rows of `COLUMNS`.
 
-    Features by place, the same items in all of them; `clusters` are those of the test items. Two more rows: `blind`,
-    always the commonest label of training, and `change`, the last place minus the first, paired over items.
+    Features are by place, with the same items at each; `clusters` are those of the test items. Two more rows: `blind`,
+    always the most frequent training label, and `change`, the last place minus the first, paired over items.
     """
     places, names = list(train_features), np.asarray(clusters, dtype=str)
     truth = np.asarray(test_labels)

@@ -1,7 +1,7 @@
-"""People in a run: one subject `human:STUDY/p07` each, and all of a study as one, `human:STUDY`.
+"""People in a run: each is a subject `human:STUDY/p07`, and all of a study together are `human:STUDY`.
 
-To tables and figures a study is one subject whose repeats are its people. Its intervals draw people and items again
-(`scoring.crossed`); who is one of them is nobody's choice.
+In tables and figures a study is one subject whose repeats are its people. Its intervals redraw people and items
+(`scoring.crossed`).
 """
 
 from __future__ import annotations
@@ -28,27 +28,27 @@ from snellen.scoring.uncertainty import Interval, untold
 
 HUMAN = "human:"
 CEILING_KEYS = ("task", "condition", "split", "protocol", "judge", "metric", "factor", "level")
-"""What a row of results has in common with the row of the people that are its ceiling."""
+"""Columns that a row of results shares with the row of the people that are its ceiling."""
 RELEASED = "released"
-"""The recipe whose items are the paper's own: there its printed ceilings stay."""
+"""The recipe whose items are the paper's own, for which its printed ceilings stay."""
 PersonKey: TypeAlias = tuple[str, str, int]
 """A person's subject, the condition, and the repeat."""
 
 
 def is_person(subject: str) -> bool:
-    """Whether a subject of this name is one person of a study."""
+    """True if a subject of this name is one person of a study."""
     return subject.startswith(HUMAN) and "/" in subject
 
 
 def is_study(subject: str) -> bool:
-    """Whether a subject of this name (or an arm called after it) stands for all people of a study."""
+    """True if a subject of this name (or an arm named after it) is all people of a study."""
     return subject.startswith(HUMAN) and not is_person(subject)
 
 
 def study_of(subject: str) -> str:
     """The study of a person, or of all of its people: `human:X/p07` and `human:X` belong to `X`.
 
-    A person who comes twice into a report, as `human:X/p07 (run 2)`, belongs to the study `X (run 2)`.
+    A person who is in a report twice, as `human:X/p07 (run 2)`, belongs to the study `X (run 2)`.
     """
     study, _, person = subject.removeprefix(HUMAN).partition("/")
     _, mark, number = person.partition(" (run ")
@@ -56,12 +56,12 @@ def study_of(subject: str) -> str:
 
 
 def study_subject(subject: str) -> str:
-    """The subject that stands for all people of this person's study; any other subject itself."""
+    """The subject of all people of this person's study; any other subject unchanged."""
     return HUMAN + study_of(subject) if is_person(subject) else subject
 
 
 def _numbers(arms: Sequence[ArmCard]) -> dict[PersonKey, int]:
-    """The number that each person has as a repeat of the study, from 0 under every condition."""
+    """The number of each person as a repeat of the study, from 0 under every condition."""
     numbers: dict[PersonKey, int] = {}
     counts: Counter[tuple[str, str]] = Counter()
     for arm in arms:
@@ -73,30 +73,30 @@ def _numbers(arms: Sequence[ArmCard]) -> dict[PersonKey, int]:
 
 
 def _of_study(rows: pd.DataFrame, numbers: Mapping[PersonKey, int]) -> pd.DataFrame:
-    """Score rows of people as those of their studies, a person a repeat."""
+    """Score rows of people as those of their studies, one repeat per person."""
     keys = zip(rows["subject"], rows["condition"], rows["repeat"], strict=True)
     repeats = [numbers[str(subject), str(condition), int(repeat)] for subject, condition, repeat in keys]
     return rows.assign(subject=[study_subject(str(subject)) for subject in rows["subject"]], repeat=repeats)
 
 
 def rows_of(rows: pd.DataFrame, belongs: Callable[[str], bool]) -> pd.DataFrame:
-    """The rows whose subject belongs."""
+    """The rows whose subject `belongs` accepts."""
     return rows[np.array([belongs(str(subject)) for subject in rows["subject"]], dtype=np.bool_)]
 
 
 def has_people(arms: Sequence[ArmCard]) -> bool:
-    """Whether any arm is a person."""
+    """True if any arm is a person."""
     return any(is_person(arm.subject) for arm in arms)
 
 
 @once_a_run
 def pooled(run: Run) -> Run:
-    """The run with all people of a study as one subject, before all others; itself where there are no people."""
+    """The run with all people of a study as one subject, before all others; unchanged if there are no people."""
     if not has_people(run.card.arms):
         return run
     numbers = _numbers(run.card.arms)
     people_arms, other_arms = (
-        [arm for arm in run.card.arms if is_person(arm.subject) is wanted] for wanted in (True, False)
+        [arm for arm in run.card.arms if is_person(arm.subject) is human] for human in (True, False)
     )
     others = rows_of(run.results, lambda subject: not is_person(subject))
     arms = [*_study_arms(people_arms, numbers), *other_arms]
@@ -116,7 +116,7 @@ def pooled(run: Run) -> Run:
 
 
 def _study_arms(arms: Sequence[ArmCard], numbers: Mapping[PersonKey, int]) -> list[ArmCard]:
-    """People's arms as repeats of their studies; a study's card says what is so of all of them."""
+    """People's arms as repeats of their studies; a study's card has the settings that all share."""
     by_study: dict[str, list[ArmCard]] = {}
     for arm in arms:
         by_study.setdefault(study_subject(arm.subject), []).append(arm)
@@ -141,7 +141,7 @@ def _in_common(tables: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _pooled_scores(scores: pd.DataFrame, numbers: Mapping[PersonKey, int]) -> pd.DataFrame:
-    """Score rows with people as repeats of their studies, these first."""
+    """Score rows with people as repeats of their studies, which come first."""
     people, others = rows_of(scores, is_person), rows_of(scores, lambda subject: not is_person(subject))
     return pd.concat([_of_study(people, numbers), others], ignore_index=True)
 
@@ -151,8 +151,8 @@ def study_results(
 ) -> pd.DataFrame:
     """Rows of results of every study of a run (subject `human:STUDY`), over all protocols.
 
-    `n` counts answers, a unit as often as people answered it; the value is the metric's summary over all of them.
-    `items_needed` is empty, for more people may be needed as well as more items.
+    `n` counts answers: a unit counts once per person who answered it. The value is the metric's summary over all.
+    `items_needed` is empty, since more people may be needed as well as more items.
     """
     numbers = _numbers(arms)
     persons = {(study_subject(name), condition, number): name for (name, condition, _), number in numbers.items()}
@@ -176,9 +176,9 @@ def study_results(
 
 
 def people_interval(units: pd.DataFrame, metric: Metric, *key: Any, level: float = 0.95) -> Interval:
-    """The interval of what the metric puts units of several people together by; people and clusters drawn again.
+    """The interval of the metric's summary of units of several people, with people and clusters redrawn.
 
-    Columns of `units`: value, cluster, person, and weight where units do not count alike. `key` names the draws.
+    Columns of `units`: value, cluster, person, and weight if units count differently. `key` seeds the draws.
     """
     weights = units["weight"].to_numpy(float) if "weight" in units else np.ones(len(units))
     return crossed_interval(
@@ -188,7 +188,7 @@ def people_interval(units: pd.DataFrame, metric: Metric, *key: Any, level: float
 
 
 def number_of_people(run: Run, subject: str, condition: str) -> int:
-    """How many people of a study were asked under a condition, in a `pooled` run."""
+    """The number of people of a study under a condition, in a `pooled` run."""
     return sum(arm.subject == subject and arm.condition == condition for arm in run.card.arms)
 
 
@@ -197,7 +197,7 @@ def number_of_people(run: Run, subject: str, condition: str) -> int:
 
 @once_a_run
 def ceiling_studies(run: Run) -> dict[tuple[str, ...], tuple[str, float]]:
-    """By `CEILING_KEYS`: the study with most answers, and its value; of a `pooled` run."""
+    """The study with most answers and its value by `CEILING_KEYS`, of a `pooled` run."""
     best: dict[tuple[str, ...], tuple[int, str, float]] = {}
     rows = run.results
     rows = rows_of(rows, is_study)
@@ -211,10 +211,10 @@ def ceiling_studies(run: Run) -> dict[tuple[str, ...], tuple[str, float]]:
 
 
 def with_people_as_ceilings(rows: pd.DataFrame, run: Run) -> pd.DataFrame:
-    """Rows of results whose ceilings are the people of the `pooled` run, where it has some about the same.
+    """Rows of results whose ceilings are the people of the `pooled` run, if it has some.
 
-    The same task, condition, metric and level. On the paper's own items a printed ceiling stays. People are no ceiling
-    of people.
+    Task, condition, metric and level must match. On the paper's own items a printed ceiling stays. People are no
+    ceiling for people.
     """
     studies, released = ceiling_studies(run), run.items.card.source == RELEASED
     ceilings = list[float]()
@@ -228,7 +228,7 @@ def with_people_as_ceilings(rows: pd.DataFrame, run: Run) -> pd.DataFrame:
 
 
 def ceiling_source(run: Run, row: Any) -> str:
-    """Who the ceiling of a row of results (as `with_people_as_ceilings` has it) is: `8 people of STUDY`; or empty."""
+    """The source of a row's ceiling (from `with_people_as_ceilings`): `8 people of STUDY`; or empty."""
     study = ceiling_studies(run).get(tuple(str(getattr(row, name)) for name in CEILING_KEYS))
     if study is None or study[1] != row.ceiling:
         return ""

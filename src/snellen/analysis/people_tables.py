@@ -1,4 +1,4 @@
-"""What a report says of people: each study by task, each person, and people against everybody else."""
+"""Tables of people for reports: each study by task, and each person."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from snellen.scoring.agreement import fleiss_kappa, percent_agreement, rating_co
 from snellen.scoring.reliability import split_half
 
 QUESTIONS = "questions"
-"""The attribute of a person's card that says of how many items their form is, under all conditions."""
+"""The attribute of a person's card with the number of items of their form, under all conditions."""
 NAMED_ANSWERS = ("choice", "true_false", "integer")
-"""Kinds of answers that two people can both give: agreement is told of these."""
+"""Kinds of answers that two people can both give: agreement is computed for these."""
 
 
 class Trimmed(NamedTuple):
-    """What is left without the best and the worst person: the value with its interval, and who was dropped."""
+    """The value with its interval without the best and the worst person, and the people dropped."""
 
     value: float
     low: float
@@ -36,9 +36,9 @@ class Trimmed(NamedTuple):
 
 
 class PeopleAgreement(NamedTuple):
-    """How alike people answer the same items: share of pairs (0 to 1) over `items`, and kappa of `rated` of them.
+    """Agreement of people on the same items: the share of pairs (0 to 1) over `items`, and kappa over `rated` of them.
 
-    Fleiss' kappa needs equally many people: it is that of the items that most often had `raters` people.
+    Fleiss' kappa needs equally many people per item: it is over the items with the most frequent number, `raters`.
     """
 
     share: float
@@ -66,7 +66,7 @@ def person_units(run: Run, task: str, study: str, condition: str) -> pd.DataFram
 
 
 def score_by_person(units: pd.DataFrame, metric: Metric) -> dict[str, float]:
-    """What the metric puts the units of each person together by."""
+    """The metric's summary of the units of each person."""
     return {
         str(person): summary(part.to_numpy(float), metric)
         for person, part in units.groupby("person", sort=False)["value"]
@@ -74,16 +74,16 @@ def score_by_person(units: pd.DataFrame, metric: Metric) -> dict[str, float]:
 
 
 def best_first(scores: Mapping[str, float], metric: Metric) -> list[str]:
-    """People by their scores, the best first; of equals the one first by name."""
+    """People by their scores, the best first; equal ones by name."""
     return sorted(scores, key=lambda person: (-metric.sign * scores[person], person))
 
 
 @once_a_run
 def extremes(run: Run, tasks: tuple[str, ...], study: str, condition: str) -> tuple[str, ...]:
-    """The people of the highest and the lowest mean score over all units of these tasks; nobody where fewer than three.
+    """The people with the highest and the lowest mean score over all units of these tasks; none if fewer than three.
 
-    ComBo, appendix C.3, drops them by their total scores over both types of questions; of people who answered equally
-    many, that is by their means. Tasks must be measured in one unit, higher better.
+    ComBo, appendix C.3, drops them by their total scores over both types of questions, which for people with equally
+    many answers is the same as by their means. Tasks must have the same unit, higher better.
     """
     units = pd.concat([person_units(run, task, study, condition) for task in tasks])
     scores = {str(person): float(part.mean()) for person, part in units.groupby("person", sort=False)["value"]}
@@ -92,9 +92,9 @@ def extremes(run: Run, tasks: tuple[str, ...], study: str, condition: str) -> tu
 
 
 def trimmed(run: Run, task: str, study: str, condition: str) -> Trimmed:
-    """The people's value without the best and the worst of them, who are told by all tasks that are shares together.
+    """The people's value without the best and the worst of them, chosen over all tasks that are shares together.
 
-    In a task of another unit, by that task alone.
+    In a task with another unit they are chosen by that task alone.
     """
     metric, units = main_metric(run, task), person_units(run, task, study, condition)
     if metric.share and metric.higher_is_better:
@@ -124,9 +124,9 @@ def reliability(run: Run, task: str, study: str, condition: str) -> float:
 
 
 def agreement(run: Run, task: str, study: str, condition: str) -> PeopleAgreement:
-    """How alike a study's people answer the items that several of them were asked; NaN where none were.
+    """Agreement of a study's people on items that several of them were asked; NaN if there are none.
 
-    A reply that could not be read is an answer of its own. Answers without names (boxes, texts) are not compared.
+    Unreadable replies count as one separate answer. Answers without names (boxes, texts) are not compared.
     """
     rows = score_rows(run, task)
     rows = rows_of(rows, lambda subject: is_person(subject) and study_of(subject) == study)
@@ -150,9 +150,9 @@ def agreement(run: Run, task: str, study: str, condition: str) -> PeopleAgreemen
 
 @once_a_run
 def person_answers(run: Run) -> pd.DataFrame:
-    """One row a person's answer to an item: subject, condition, task, item_id, page, value, outcome, seconds.
+    """One row per person and item: subject, condition, task, item_id, page, value, outcome, seconds.
 
-    `value` is the main metric's. A page (a call) with several items took each of them an equal part of its `seconds`.
+    `value` is the main metric's. The `seconds` of a page (a call) are divided equally among its items.
     """
     parts = []
     for task in run.suite.tasks:
@@ -191,7 +191,7 @@ def _seconds(run: Run) -> dict[str, float]:
 
 
 def study_table(run: Run, pooled_run: Run) -> pd.DataFrame:
-    """A row a study, condition and task. `run` has the people, `pooled_run` the studies in their place."""
+    """One row per study, condition and task. `run` has the people, `pooled_run` the studies in their place."""
     lines = []
     for study, condition in studies_of(run):
         for task in run.suite.tasks:
@@ -206,8 +206,8 @@ def study_table(run: Run, pooled_run: Run) -> pd.DataFrame:
                     ]
                 )
     heads = [
-        "study", "condition", "task", "people", "units a person", "pooled", "without best and worst", "best and worst",
-        "reliability", "agreement", "Fleiss' kappa",
+        "study", "condition", "task", "people", "units per person", "pooled", "without best and worst",
+        "best and worst", "reliability", "agreement", "Fleiss' kappa",
     ]  # fmt: skip
     return pd.DataFrame(lines, columns=heads)
 
@@ -245,7 +245,7 @@ def _alias(subject: str) -> str:
 
 
 def person_table(run: Run) -> pd.DataFrame:
-    """A row a person and condition: items answered, time, and a score a task with the interval of its items."""
+    """One row per person and condition: items answered, time, and a score per task with the interval of its items."""
     answers = person_answers(run)
     tasks = [task for task in run.suite.tasks if (answers["task"] == task).any()]
     rows = {task: result_rows(run, task) for task in tasks}
@@ -265,11 +265,11 @@ def person_table(run: Run) -> pd.DataFrame:
 
 def _heads(run: Run, tasks: Sequence[str]) -> list[str]:
     metrics = [main_metric(run, task) for task in tasks]
-    return [task if m.share else f"{task} {m.name}" for task, m in zip(tasks, metrics, strict=True)]
+    return [task if m.share else f"{task} {m.words}" for task, m in zip(tasks, metrics, strict=True)]
 
 
 def _remark(run: Run, arm: ReportArm, answered: int) -> str:
-    """That a person did not come to the end of their form, where the card says how long it is."""
+    """The remark that a person did not finish their form, if the card records its length."""
     card = next(card for card in run.card.arms if (card.subject, card.condition) == arm)
     size: Any = card.attributes.get(QUESTIONS, "")
     return f"partial: {answered} of {size} items in all" if size.isdigit() and answered < int(size) else ""

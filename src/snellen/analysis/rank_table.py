@@ -21,9 +21,9 @@ COLUMNS = ("subject", "task", "rank", "low", "high", "subjects", "clusters")
 def rank_table(run: Run) -> pd.DataFrame:
     """The rank of every examined subject under the main condition in each task, and its average rank (`AVERAGE`).
 
-    A task ranks the `subjects` that have a score in it, two or more. The average is over all these tasks, of the
-    subjects that have scores in all of them; their ranks are then those among themselves. 95 % intervals are those
-    of `rankings`. A rank is among those who were examined: it changes with who else is. Columns: `COLUMNS`.
+    A task ranks the `subjects` that have a score in it, two or more. The average is over all these tasks and covers the
+    subjects that have scores in all of them, ranked among themselves. 95 % intervals are those of `rankings`. A rank
+    depends on which other subjects were examined. Columns: `COLUMNS`.
     """
     arms = examined(main_arms(run))
     participants = {
@@ -35,8 +35,8 @@ def rank_table(run: Run) -> pd.DataFrame:
     rows = [row for task, present in participants.items() for row in _rows(present, [matrices[task]], task)]
     everywhere = [arm for arm in arms if all(arm in present for present in participants.values())]
     if len(participants) > 1 and len(everywhere) > 1:
-        kept_rows = {task: [present.index(arm) for arm in everywhere] for task, present in participants.items()}
-        complete = [replace(matrix, values=matrix.values[kept_rows[task]]) for task, matrix in matrices.items()]
+        row_numbers = {task: [present.index(arm) for arm in everywhere] for task, present in participants.items()}
+        complete = [replace(matrix, values=matrix.values[row_numbers[task]]) for task, matrix in matrices.items()]
         rows += _rows(everywhere, complete, AVERAGE)
     return pd.DataFrame(rows, columns=list(COLUMNS))
 

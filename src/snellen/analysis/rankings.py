@@ -1,11 +1,11 @@
-"""Who is better where: ranks by ability, their average, how sure they are, and whether two evaluators agree on them.
+"""Ranks of subjects by ability, their average and their uncertainty, and the agreement of two evaluators on them.
 
-Two subjects are compared on the items that both have a value for, so that a rank is 1, and one for everybody who is
-better there, and half of one for everybody alike: with values of everybody on all items these are the usual ranks with
-ties averaged (`published.ranks`). How sure a rank is comes from these comparisons: nobody who is clearly better can
-stand behind, nobody who is clearly worse before. Redrawn ranks would not do, for noise moves all of them to the middle
-(docs/validity.md). What else is redrawn (spread, agreement, who is first) redraws clusters of items, the same ones for
-all subjects and, where abilities share images, for all abilities. Weights of clusters are Poisson numbers of mean 1
+Two subjects are compared on the items that both have a value for. A rank is 1, plus 1 for every subject that is better
+there, plus 1/2 for every equal one: if all subjects have values on all items, these are the usual ranks with ties
+averaged (`published.ranks`). The interval of a rank follows from these comparisons: no clearly better subject can be
+behind, no clearly worse one ahead. Redrawn ranks would be biased, since noise moves all of them to the middle
+(docs/validity.md). Spread, agreement and the probability of being first come from redrawn clusters of items, the same
+ones for all subjects and, if abilities share images, for all abilities. Cluster weights are Poisson numbers of mean 1
 (the Poisson bootstrap: Hanley and MacGibbon 2006), a draw with replacement that need not know all clusters at once.
 """
 
@@ -27,14 +27,14 @@ Floats = npt.NDArray[np.float64]
 DRAWS = 2000
 LEVEL = 0.95
 ALIKE = 1e-9
-"""Sums of differences nearer to 0 than this are equal: additions in another order differ by less."""
+"""Sums of differences nearer to 0 than this are equal: adding in another order changes them by less."""
 
 
 @dataclass(frozen=True)
 class ScoreMatrix:
-    """What subjects scored on the items of one ability.
+    """Scores of subjects on the items of one ability.
 
-    `values` are subjects x items, NaN where there is no score; `clusters` names what each item was drawn with.
+    `values` are subjects x items, NaN without a score; `clusters` names the cluster of each item.
     """
 
     name: str
@@ -48,7 +48,7 @@ class ScoreMatrix:
 
 
 class Ranked(NamedTuple):
-    """A rank or an average of ranks, 1 for the best, with its interval: NaN where it is not estimable."""
+    """A rank or an average of ranks, 1 for the best, with its interval: NaN if not estimable."""
 
     value: float
     low: float
@@ -56,9 +56,9 @@ class Ranked(NamedTuple):
 
 
 class Spread(NamedTuple):
-    """How far subjects lie apart in one ability, in the unit of its metric.
+    """Spread of the subjects in one ability, in the unit of its metric.
 
-    `observed` is the standard deviation of their means (divisor n - 1), `beyond` what is left of it without what the
+    `observed` is the standard deviation of their means (divisor n - 1), `beyond` the same without the part that the
     draw of the items adds, with its interval. `span` is best minus worst, never negative; `n` the items compared.
     """
 
@@ -71,7 +71,7 @@ class Spread(NamedTuple):
 
 
 class RankAgreement(NamedTuple):
-    """How alike two evaluators rank: Kendall's tau-b and Spearman's rho (-1 to 1) with intervals over the items."""
+    """Rank agreement of two evaluators: Kendall's tau-b and Spearman's rho (-1 to 1) with intervals over the items."""
 
     tau: Ranked
     rho: Ranked
@@ -83,7 +83,7 @@ class RankAgreement(NamedTuple):
 def margins(matrix: ScoreMatrix) -> tuple[list[str], Floats]:
     """(clusters, sums): clusters x subjects x subjects, by how much the first is better than the second there.
 
-    Sums run over the items of the cluster that both have, in the unit of the metric, positive for better.
+    Sums are over the items of the cluster that both have, in the unit of the metric, positive for better.
     """
     names, codes = np.unique(np.array(matrix.clusters, dtype=str), return_inverse=True)
     values = -matrix.values if matrix.lower_is_better else matrix.values
@@ -95,24 +95,24 @@ def margins(matrix: ScoreMatrix) -> tuple[list[str], Floats]:
 
 
 def signs(sums: Floats) -> Floats:
-    """1 where the first is better than the second, -1 where worse, 0 where they are alike."""
+    """1 if the first is better than the second, -1 if worse, 0 if equal."""
     return np.where(np.abs(sums) <= ALIKE, 0.0, np.sign(sums))
 
 
 def ranks_of(better: Floats) -> Floats:
-    """Ranks (… x subjects) of signs (… x subjects x subjects): (n + 1) / 2 less half of what was won minus lost."""
+    """Ranks (… x subjects) of signs (… x subjects x subjects): (n + 1) / 2 minus half of wins minus losses."""
     return np.asarray((better.shape[-1] + 1) / 2 - better.sum(axis=-1) / 2, dtype=np.float64)
 
 
 def drawn_weights(clusters: Sequence[str], rng: np.random.Generator, draws: int) -> Iterator[Floats]:
-    """How often each cluster is drawn: blocks of draws x clusters."""
+    """Yields draws of cluster weights in blocks of draws x clusters."""
     block = max(1, MAX_CELLS // max(1, len(clusters)))
     for start in range(0, draws, block):
         yield rng.poisson(1.0, (min(block, draws - start), len(clusters))).astype(np.float64)
 
 
 def redrawn_signs(matrices: Sequence[ScoreMatrix], rng: np.random.Generator, draws: int = DRAWS) -> list[Floats]:
-    """For each ability the signs (draws x subjects x subjects) when clusters are drawn again, together for all."""
+    """For each ability the signs (draws x subjects x subjects) under redrawn clusters, the same for all abilities."""
     margins_by_ability = [margins(matrix) for matrix in matrices]
     everything = sorted({name for names, _ in margins_by_ability for name in names})
     position = {name: n for n, name in enumerate(everything)}
@@ -130,15 +130,15 @@ def observed_signs(matrix: ScoreMatrix) -> Floats:
 
 
 def fewest_clusters(matrices: Sequence[ScoreMatrix]) -> int:
-    """The number of clusters of the ability that has the fewest."""
+    """The number of clusters of the ability with the fewest."""
     return min(len(set(matrix.clusters)) for matrix in matrices)
 
 
 def interval(value: float, draws: Floats, clusters: int) -> Ranked:
-    """A value with the percentiles of its draws, wider for few clusters, and never without the value itself.
+    """A value with the percentiles of its draws, widened for few clusters, and always including the value itself.
 
-    Redrawn ranks lie nearer to the middle than the true ones, for noise can only lower who is first: the average rank
-    of who is best throughout would else lie outside of its own interval. NaN among the draws is left out.
+    Redrawn ranks are nearer to the middle than the true ones, since noise can only lower the first: the average rank
+    of a subject that is best throughout would otherwise be outside its own interval. NaN among the draws is ignored.
     """
     known_draws = draws[~np.isnan(draws)]
     if math.isnan(value) or clusters < 2 or not len(known_draws):
@@ -148,10 +148,10 @@ def interval(value: float, draws: Floats, clusters: int) -> Ranked:
 
 
 def clear_signs(samples: ClusteredSamples, rivals: int) -> Floats:
-    """For each sample of differences of two subjects: 1 where the first is clearly better, -1 where worse, 0 else.
+    """For each sample of differences of two subjects: 1 if the first is clearly better, -1 if clearly worse, else 0.
 
     Clear at 95 % for all comparisons of one subject with its rivals together (Bonferroni). With so few clusters that
-    even their signs, all alike, would not be significant (2^(1 - clusters)), nothing is clear.
+    even equal signs in all of them would not be significant (2^(1 - clusters)), nothing is clear.
     """
     tail = (1 - LEVEL) / rivals
     if 2 ** (1 - effective_clusters(samples.sizes)) > tail:
@@ -161,9 +161,9 @@ def clear_signs(samples: ClusteredSamples, rivals: int) -> Floats:
 
 
 def _rank_bounds(matrix: ScoreMatrix) -> tuple[Floats, Floats]:
-    """The best and the worst rank of each subject that its clear comparisons leave; NaN with a single cluster.
+    """The best and the worst rank of each subject that its clear comparisons allow; NaN with a single cluster.
 
-    Such an interval covers a rank wherever all its comparisons are right: Mogstad, Romano, Shaikh and Wilhelm 2024,
+    Such an interval covers the rank if all its comparisons are right: Mogstad, Romano, Shaikh and Wilhelm 2024,
     "Inference for ranks", Review of Economic Studies 91.
     """
     subjects = len(matrix.values)
@@ -185,8 +185,8 @@ def _rank_bounds(matrix: ScoreMatrix) -> tuple[Floats, Floats]:
 def ranked(matrices: Sequence[ScoreMatrix], weights: Mapping[str, float] | None = None) -> dict[str, list[Ranked]]:
     """The rank of every subject by ability, and under the empty name its average rank (Table 5).
 
-    All abilities must have the same subjects in the same order. `weights` by ability add up to 1 (else all are alike).
-    An average has the averages of the ends: wide, for noise moves the ranks of one subject the same way in all.
+    All abilities must have the same subjects in the same order. `weights` by ability add up to 1; by default they are
+    equal. An average has the averages of the ends: wide, since noise moves the ranks of a subject the same way in all.
     """
     shares = np.array([1 / len(matrices) if weights is None else weights[matrix.name] for matrix in matrices])
     ranks = np.stack([ranks_of(observed_signs(matrix)) for matrix in matrices])
@@ -204,10 +204,10 @@ def weighted(
     rng: np.random.Generator,
     draws: int = DRAWS,
 ) -> tuple[list[Ranked], list[float]]:
-    """(weighted average rank, share of draws in which it is the best) of every subject, ties for the best shared.
+    """(weighted average rank, share of draws in which it is the best) of every subject; ties for the best are shared.
 
-    `weights` by ability add up to 1. `drawn_weights_of` (draws x abilities) are weights as sure as they are, which
-    widens intervals; None keeps them as they are.
+    `weights` by ability add up to 1. `drawn_weights_of` (draws x abilities) are draws of uncertain weights, which
+    widen the intervals; None takes the weights as exact.
     """
     order = np.array([weights[matrix.name] for matrix in matrices])
     again = np.stack([ranks_of(signs) for signs in redrawn_signs(matrices, rng, draws)], axis=1)
@@ -234,12 +234,12 @@ def weighted(
 
 
 def spread(matrix: ScoreMatrix, rng: np.random.Generator, draws: int = DRAWS) -> Spread | None:
-    """How far subjects lie apart, over the items that all have a value for; None with fewer than two subjects or items.
+    """Spread of the subjects over the items that all have a value for; None with fewer than two subjects or items.
 
-    Subjects answer the same items, so that what is hard for all moves none away from another. The variance between
-    subjects in a redrawn sample is the true one, the noise of the data and the noise of drawing; its mean minus the
-    observed variance is therefore one such noise, of which one comes off the observed variance and two off a redrawn
-    one. What is negative then is 0.
+    Subjects answer the same items, so that an item that is hard for all does not separate them. The variance between
+    subjects in a redrawn sample is the true one plus the noise of the data plus that of drawing. Its mean minus the
+    observed variance therefore estimates one such noise, which is subtracted once from the observed variance and twice
+    from a redrawn one. Negative results become 0.
     """
     complete = ~np.isnan(matrix.values).any(axis=0)
     values = matrix.values[:, complete]
@@ -274,24 +274,24 @@ def _redrawn_variances(
 
 
 def kendall(left_signs: Floats, right_signs: Floats) -> Floats:
-    """Tau-b (…) of two sets of signs (… x subjects x subjects), -1 to 1; NaN where an evaluator ranks all alike."""
+    """Tau-b (…) of two sets of signs (… x subjects x subjects), -1 to 1; NaN if an evaluator ranks all equal."""
     together = (left_signs * right_signs).sum(axis=(-2, -1))
     size = np.sqrt((left_signs**2).sum(axis=(-2, -1)) * (right_signs**2).sum(axis=(-2, -1)))
     return np.asarray(np.divide(together, size, out=np.full_like(size, np.nan), where=size > 0))
 
 
 def spearman(left_ranks: Floats, right_ranks: Floats) -> Floats:
-    """Rho (…) of two sets of ranks (… x subjects), -1 to 1, ties averaged; NaN where an evaluator ranks all alike."""
+    """Rho (…) of two sets of ranks (… x subjects), -1 to 1, ties averaged; NaN if an evaluator ranks all equal."""
     a, b = (signs - signs.mean(axis=-1, keepdims=True) for signs in (left_ranks, right_ranks))
     size = np.sqrt((a**2).sum(axis=-1) * (b**2).sum(axis=-1))
     return np.asarray(np.divide((a * b).sum(axis=-1), size, out=np.full_like(size, np.nan), where=size > 1e-12))
 
 
 def agreement(first: ScoreMatrix, second: ScoreMatrix, rng: np.random.Generator, draws: int = DRAWS) -> RankAgreement:
-    """How alike two evaluators rank the same encoders (Figure 7), or two abilities the same subjects (Figure 8a).
+    """Agreement of two evaluators on the same encoders (Figure 7), or of two abilities on the same subjects (8a).
 
-    Rows of both are the same encoders in the same order, which are fixed: intervals say how far the items, drawn again
-    together where clusters have one name, move the agreement, not what other encoders would do.
+    Rows of both are the same encoders in the same order. The encoders are fixed: intervals cover the draw of the items
+    (clusters of one name are redrawn together), not the choice of encoders.
     """
     if len(first.values) != len(second.values):
         raise ValueError(f"{len(first.values)} and {len(second.values)} encoders; both evaluators need the same ones")
@@ -305,7 +305,7 @@ def agreement(first: ScoreMatrix, second: ScoreMatrix, rng: np.random.Generator,
 def average_agreement(
     first: Sequence[ScoreMatrix], second: Sequence[ScoreMatrix], rng: np.random.Generator, draws: int = DRAWS
 ) -> RankAgreement:
-    """How alike two evaluators rank the same encoders on average over abilities, the same ones for both."""
+    """Agreement of two evaluators on the average ranks of the same encoders over the same abilities."""
     both = [*first, *second]
     observed, draws_of_signs = [observed_signs(pair) for pair in both], redrawn_signs(both, rng, draws)
     count = len(first)

@@ -1,4 +1,4 @@
-"""Results: one row a subject, task, condition and metric, with everything that must travel with a number."""
+"""Results: one row per subject, task, condition and metric, with all numbers that belong to a score."""
 
 from __future__ import annotations
 
@@ -43,25 +43,24 @@ NUMBERS = (
 )
 
 IntervalOf: TypeAlias = Callable[[pd.DataFrame, Metric, tuple[Any, ...]], Interval]
-"""From scored units, their metric, and what names their row, to the interval of the row's value."""
+"""Function of scored units, their metric and the key of their row that returns the interval of the row's value."""
 
 Places: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
-"""Places of rows in a table, or other whole numbers."""
+"""Indices of rows in a table, or other integers."""
 
 UNABLE_RULE = (
-    "a subject is marked unable where at least half of its replies hold no readable answer, or where at least ten "
-    "questions "
-    "with two or more different right answers got one and the same answer throughout"
+    "a subject is marked unable if at least half of its replies hold no readable answer, or if at least ten questions "
+    "with two or more different right answers all got the same answer"
 )
 
 
 def result_columns(suite: Suite) -> list[str]:
-    """The columns of `results.csv`: keys, one column an axis after `condition`, then the numbers."""
+    """The columns of `results.csv`: keys, one column per axis after `condition`, then the numbers."""
     return [*KEYS[:4], *(axis.name for axis in suite.axes), *KEYS[4:], *NUMBERS]
 
 
 def unit_interval(units: pd.DataFrame, metric: Metric, key: tuple[Any, ...], level: float = 0.95) -> Interval:
-    """The interval that the metric's range and summary call for; of weighed units with their weights."""
+    """The interval by the method that suits the metric's bounds and summary; weighted if the units have weights."""
     if units.empty:
         return Interval(math.nan, math.nan, "")
     weights = units["weight"].to_numpy(float) if "weight" in units else np.ones(len(units))
@@ -80,15 +79,15 @@ def results(
     arms: Sequence[ArmCard],
     interval_of: IntervalOf = unit_interval,
 ) -> pd.DataFrame:
-    """Scores put together. What was never asked has no row; a declined arm is one row without value, n = 0.
+    """The results of all scores. What was never asked has no row; a declined arm has one row without value, n = 0.
 
     Whole-task rows have empty `factor` and `level`; rows of a subgroup name them. `value`, `low`, `high`, `value_read`,
     `chance`, `blind` and `ceiling` are fractions 0 to 1 for metrics that are shares, natural units otherwise.
-    `value_read` is the same as `value` over the units all of whose replies were read; NaN where there is none.
+    `value_read` is `value` over the units all of whose replies were read; NaN if there is none.
     """
     columns = {(arm.subject, arm.condition): arm.columns for arm in arms}
     blind = {score.key: score.value for score in items.blind.scores} if items.blind else {}
-    scores = with_python_strings(scores).copy()  # a copy has the columns of a kind in one block, to be cut at once
+    scores = with_python_strings(scores).copy()  # a copy has all columns of a type in one block, which is faster to cut
     tallies, rows = _tallies(scores), list[dict[str, Any]]()
     for key, places in _arm_places(scores):
         keys = dict(zip(KEYS, map(str, key), strict=True))
@@ -97,7 +96,7 @@ def results(
         axes = columns.get((keys["subject"], keys["condition"]), {})
         arm_scores, arm_tallies = scores.take(places), tallies[:, places]
         metric, by_place = metric_of(protocol, keys["metric"]), _units_by_place(arm_scores, protocol)
-        # Units by place are cut for a part at a quarter of what cutting whole scores costs.
+        # Cutting units by place costs a quarter of cutting whole scores.
         whole = arm_scores if by_place is None else by_place
         scored_units = partial(units_of, protocol=protocol) if by_place is None else _scored
         for factor, level, members in _members(arm_scores, items.by_id, task):
@@ -117,7 +116,7 @@ def results(
 
 
 def with_python_strings(rows: pd.DataFrame) -> pd.DataFrame:
-    """The same with strings and names of columns as Python objects: of Arrow's, small parts cost many times more.
+    """The rows with strings and column names as Python objects: cutting small parts of Arrow strings is much slower.
 
     Equal strings of a column are one object.
     """
@@ -132,10 +131,7 @@ def _shared(strings: pd.Series[Any]) -> pd.Series[Any]:
 
 
 def baseline(row: Any, metric: Metric) -> float:
-    """What a row's subject must be better than to have seen anything: the better of chance and blind; NaN for neither.
-
-    `blind` is what the best attacker gets that does not look (`analysis.blind`).
-    """
+    """The score that a subject must exceed to show sight: the better of chance and blind baseline; NaN for neither."""
     return _better(row.chance, row.blind, metric)
 
 
@@ -152,9 +148,9 @@ def metric_of(protocol: Protocol, name: str) -> Metric:
 def parts_of(
     arm_scores: pd.DataFrame, items: Mapping[str, Item], task: Task
 ) -> Iterator[tuple[str, str, pd.DataFrame]]:
-    """(factor, level, its scores) of everything that has a row of its own; the whole task first, with empty names.
+    """(factor, level, scores) of every row of results; the whole task first, with empty names.
 
-    `items` are by their id. `requires` splits by what the items need.
+    `items` are by their id. The factor `requires` splits by what the items need.
     """
     for factor, level, members in _members(arm_scores, items, task):
         yield factor, level, arm_scores if members is None else arm_scores.take(members)
@@ -163,7 +159,7 @@ def parts_of(
 def _members(
     arm_scores: pd.DataFrame, items: Mapping[str, Item], task: Task
 ) -> Iterator[tuple[str, str, Places | None]]:
-    """(factor, level, places of its scores) as in `parts_of`; None for all of them."""
+    """(factor, level, indices of its scores) as in `parts_of`; None for all scores."""
     yield "", "", None
     if (arm_scores["outcome"].to_numpy() == "not_applicable").all():
         return
@@ -180,13 +176,13 @@ def _members(
 
 
 def _arm_places(scores: pd.DataFrame) -> list[tuple[tuple[Any, ...], Places]]:
-    """The keys of what has rows of its own, in the order of the scores, with the places of its scores."""
+    """The keys of rows of results, in the order of the scores, each with the indices of its scores."""
     groups: Mapping[Any, Any] = scores.groupby(list(KEYS)).indices
     return sorted(((key, np.asarray(places)) for key, places in groups.items()), key=lambda group: int(group[1][0]))
 
 
 def _tallies(scores: pd.DataFrame) -> Places:
-    """3 x scores: the number of the outcome in `OUTCOMES`, and numbers that equal predictions and truths share."""
+    """3 x scores: codes of the outcome (its index in `OUTCOMES`), of the prediction and of the truth."""
     outcomes = pd.Categorical(scores["outcome"], OUTCOMES).codes
     answers = (pd.factorize(scores[name], use_na_sentinel=False)[0] for name in ("prediction", "truth"))
     return np.array([outcomes, *answers], np.int64)
@@ -235,10 +231,7 @@ def _numbers(
 
 
 def units_of(scores: pd.DataFrame, protocol: Protocol) -> pd.DataFrame:
-    """The scored units of all repeats, as `Protocol.units` gives them; those without a value are left out.
-
-    Of several repeats, with a column `repeat`.
-    """
+    """The scored units (`Protocol.units`) of all repeats that have a value; with several repeats, a column `repeat`."""
     if _is_repeated(scores):
         units = pd.concat([protocol.units(once).assign(repeat=n) for n, once in scores.groupby("repeat")])
     else:
@@ -247,7 +240,7 @@ def units_of(scores: pd.DataFrame, protocol: Protocol) -> pd.DataFrame:
 
 
 def _units_by_place(scores: pd.DataFrame, protocol: Protocol) -> pd.DataFrame | None:
-    """A unit for each score, in their order, also where there is no value; None where units are made otherwise."""
+    """One unit per score, in their order, including those without a value; None if units are not single items."""
     return None if _is_repeated(scores) or protocol.units is not by_item else by_item(scores)
 
 
@@ -262,7 +255,7 @@ def _scored(units: pd.DataFrame) -> pd.DataFrame:
 
 
 def summary(values: np.ndarray[Any, np.dtype[np.float64]], metric: Metric) -> float:
-    """Units put together as the metric says; NaN for none."""
+    """The metric's summary of units; NaN for none."""
     if not len(values):
         return math.nan
     if metric.summary == "median":
@@ -273,7 +266,7 @@ def summary(values: np.ndarray[Any, np.dtype[np.float64]], metric: Metric) -> fl
 
 
 def _is_unable(tallies: Places, answered: int, no_answer: int) -> bool:
-    """The flag beside a score, never in its place; the rule stands in `UNABLE_RULE`."""
+    """The flag that is shown next to a score; the rule is `UNABLE_RULE`."""
     if no_answer and no_answer >= answered:
         return True
     if answered < 10:

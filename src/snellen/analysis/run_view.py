@@ -1,7 +1,6 @@
 """A run as reports need it: its arms, rows of results and scores by task and factor, scored units by arm.
 
-What a suite's paper shows stands in the suite's `report/`; this is what all of them ask of a run. `strict` scores are
-looked at where there are some (`protocol_of`).
+Shared by the `report/` packages of all suites. `strict` scores are used if there are some (`protocol_of`).
 """
 
 from __future__ import annotations
@@ -26,14 +25,14 @@ from snellen.scoring.uncertainty import Bounds
 
 
 class ReportArm(NamedTuple):
-    """A subject under a condition as written: what tables have a row for. Repeats belong to one arm."""
+    """A subject under a condition as written: one row of a table. Repeats belong to one arm."""
 
     subject: str
     condition: str
 
 
 class HasSubject(typing.Protocol):
-    """An arm, its card, or whatever else belongs to one subject."""
+    """An arm, its card, or any object that belongs to one subject."""
 
     @property
     def subject(self) -> str:
@@ -50,22 +49,22 @@ OfSubject = TypeVar("OfSubject", bound=HasSubject)
 
 
 def arm_name(subject: str, condition: str) -> str:
-    """How an arm is called in tables: the subject, and the condition where it is not vanilla."""
+    """The name of an arm in tables: the subject, and the condition unless it is vanilla."""
     return subject if condition == "vanilla" else f"{subject} [{condition}]"
 
 
 def examined(arms: Sequence[OfSubject]) -> list[OfSubject]:
-    """Those of examined subjects; those of simulated observers where there are no others."""
+    """The arms of examined subjects; those of simulated observers if there are no others."""
     return [arm for arm in arms if not is_simulated(arm.subject)] or list(arms)
 
 
 def simulated_last(arms: Iterable[OfSubject]) -> list[OfSubject]:
-    """Those of examined subjects before those of simulated observers, else in their order."""
+    """The arms of examined subjects before those of simulated observers, otherwise in their order."""
     return sorted(arms, key=lambda arm: is_simulated(arm.subject))
 
 
 def arm_cards(run: Run) -> dict[ReportArm, ArmCard]:
-    """The card of each arm (of its first repeat), in the order of the run."""
+    """The card of each arm (from its first repeat), in the order of the run."""
     cards: dict[ReportArm, ArmCard] = {}
     for card in run.card.arms:
         cards.setdefault(ReportArm(card.subject, card.condition), card)
@@ -73,9 +72,9 @@ def arm_cards(run: Run) -> dict[ReportArm, ArmCard]:
 
 
 def main_arms(run: Run) -> list[ArmCard]:
-    """One arm a subject under the run's main condition: vanilla, else the one most subjects have. Simulated ones last.
+    """One arm per subject under the run's main condition (vanilla, else the most frequent), simulated subjects last.
 
-    Of several repeats it is the first; scores hold all of them.
+    Of several repeats it is the first; scores have all of them.
     """
     cards = arm_cards(run)
     counts = Counter(condition for _, condition in cards)
@@ -89,23 +88,23 @@ def main_arms(run: Run) -> list[ArmCard]:
 
 
 def protocol_in(run: Run, task: str) -> Protocol:
-    """The protocol by which sections show a task."""
+    """The protocol whose scores sections show for a task."""
     return run.suite.tasks[task].protocols[protocol_of(run)]
 
 
 def main_metric(run: Run, task: str) -> Metric:
-    """The main metric of a task: the first that its protocol names."""
+    """The main metric of a task: the first of its protocol."""
     return protocol_in(run, task).metrics[0]
 
 
 def rows_simulated_last(rows: pd.DataFrame) -> pd.DataFrame:
-    """Rows of examined subjects before those of simulated observers, else in their order."""
+    """Rows of examined subjects before those of simulated observers, otherwise in their order."""
     simulated = _simulated(rows)
     return pd.concat([rows[~simulated], rows[simulated]])
 
 
 def examined_rows(rows: pd.DataFrame) -> pd.DataFrame:
-    """Rows of examined subjects; those of simulated observers where there are no others."""
+    """Rows of examined subjects; those of simulated observers if there are no others."""
     simulated = _simulated(rows)
     return rows if simulated.all() else rows[~simulated]
 
@@ -115,17 +114,17 @@ def _simulated(rows: pd.DataFrame) -> np.ndarray[Any, np.dtype[np.bool_]]:
 
 
 def without_unjudged(rows: pd.DataFrame) -> pd.DataFrame:
-    """Rows of one task; of a subject that somebody judged, those that wait for a judge are left out."""
+    """Rows of one task without the unjudged rows of subjects that were judged."""
     judged = set(rows.loc[rows["judge"] != "", "subject"])
     return rows[(rows["judge"] != "") | ~rows["subject"].isin(judged)]
 
 
 @once_a_run
 def result_rows(run: Run, task: str, factor: str = "", metric: str = "") -> pd.DataFrame:
-    """The results of a task by a metric (the main one), a row an arm, level of `factor`, and judge; simulated last.
+    """The results of a task by a metric (default: the main one), one row per arm, level of `factor`, and judge.
 
-    Rows without any scored unit (declined arms) are among them: see `scored`. What nobody has judged yet is left out
-    where the subject was judged.
+    Simulated observers are last. Rows without scored units (declined arms) are included: see `scored`. Unjudged rows
+    are left out if the subject was judged.
     """
     rows, protocol = run.results, protocol_of(run)
     rows = rows[(rows["task"] == task) & (rows["factor"] == factor) & (rows["protocol"] == protocol)]
@@ -136,13 +135,13 @@ def result_rows(run: Run, task: str, factor: str = "", metric: str = "") -> pd.D
 
 
 def scored(rows: pd.DataFrame) -> pd.DataFrame:
-    """Rows of results that put at least one scored unit together."""
+    """Rows of results with at least one scored unit."""
     return rows[rows["n"] > 0]
 
 
 def lines_of(rows: pd.DataFrame) -> Iterator[Any]:
-    """The rows, cells by name (and `Index`)."""
-    # itertuples would make a new class in every call, and take the columns one by one.
+    """The rows as named tuples of their cells (and `Index`)."""
+    # itertuples would create a new class in every call, and read the columns one by one.
     line = _line_class(tuple(rows.columns))
     return (line(index, *cells) for index, cells in zip(rows.index, rows.to_numpy(object), strict=True))
 
@@ -153,7 +152,7 @@ def _line_class(columns: tuple[str, ...]) -> Any:
 
 
 def row_by_arm(rows: pd.DataFrame) -> dict[ReportArm, Any]:
-    """One row of results an arm; with several judges that of the first."""
+    """One row of results per arm; with several judges that of the first."""
     by_arm: dict[ReportArm, Any] = {}
     for row in lines_of(rows):
         by_arm.setdefault(ReportArm(str(row.subject), str(row.condition)), row)
@@ -161,7 +160,7 @@ def row_by_arm(rows: pd.DataFrame) -> dict[ReportArm, Any]:
 
 
 def rows_by_arm(rows: pd.DataFrame) -> dict[ReportArm, dict[str, Any]]:
-    """The rows of results of each arm by level."""
+    """The rows of results by arm and level."""
     by_arm: dict[ReportArm, dict[str, Any]] = {}
     for row in lines_of(rows):
         by_arm.setdefault(ReportArm(str(row.subject), str(row.condition)), {})[str(row.level)] = row
@@ -176,7 +175,7 @@ def row_of(rows: pd.DataFrame, arm: ReportArm | ArmCard) -> Any:
 
 
 def scored_tasks(run: Run, arms: Sequence[ReportArm | ArmCard], tasks: Iterable[str]) -> list[str]:
-    """Of these tasks those that any of the arms has a score in."""
+    """The tasks in which any of the arms has a score."""
     names = {ReportArm(arm.subject, arm.condition) for arm in arms}
     return [task for task in tasks if not names.isdisjoint(_scored_arms(run, task))]
 
@@ -193,18 +192,18 @@ def _scored_arms(run: Run, task: str) -> frozenset[tuple[str, str]]:
 
 
 def ordered_levels(levels: Iterable[str], order: Sequence[str]) -> list[str]:
-    """Each level once: those of `order` as they stand there, then the others by name."""
+    """Each level once: first those of `order` in its order, then the others by name."""
     names = set(levels)
     return [*(level for level in order if level in names), *sorted(names - set(order))]
 
 
 def blind_score(rows: pd.DataFrame) -> float:
-    """The blind baseline of the task of these rows of results; NaN where it was not measured."""
+    """The blind baseline of the task of these rows of results; NaN if it was not measured."""
     return float(rows["blind"].mean()) if len(rows) else math.nan
 
 
 def mean_chance(rows: pd.DataFrame) -> float:
-    """The mean chance of some rows of results; NaN where none is known."""
+    """The mean chance level of rows of results; NaN if none is known."""
     return float(rows["chance"].mean()) if len(rows) else math.nan
 
 
@@ -212,35 +211,35 @@ def mean_chance(rows: pd.DataFrame) -> float:
 
 
 def response_key(response: Response) -> ResponseKey:
-    """What names a response in score rows."""
+    """The key of a response in score rows."""
     return response.subject, response.condition, response.repeat, response.item_id
 
 
 def response_keys(scores: pd.DataFrame) -> Iterator[ResponseKey]:
-    """What names the response behind each score row."""
+    """The key of the response behind each score row."""
     yield from zip(*(scores[name] for name in ("subject", "condition", "repeat", "item_id")), strict=True)
 
 
 @once_a_run
 def score_rows(run: Run, task: str, metric: str = "") -> pd.DataFrame:
-    """Score rows of a task by a metric (the main one), simulated observers last."""
+    """Score rows of a task by a metric (default: the main one), simulated observers last."""
     scores = run.scores[protocol_of(run)]
     name = metric or main_metric(run, task).name
     return rows_simulated_last(scores[(scores["task"] == task) & (scores["metric"] == name)])
 
 
 def of_first_judge(scores: pd.DataFrame) -> pd.DataFrame:
-    """Scores of one arm in one task; where somebody judged, those of the first judge alone."""
+    """Scores of one arm in one task; of several judges only those of the first."""
     judges = [judge for judge in scores["judge"].unique() if judge]
     return scores[scores["judge"] == judges[0]] if judges else scores
 
 
 @once_a_run
 def scored_units(run: Run, task: str) -> dict[ReportArm, pd.DataFrame]:
-    """By arm: unit (item, or group of items scored together) -> value, share of repeats that got it whole, cluster.
+    """Scored units (items, or groups of items scored together) by arm, with columns value, right, cluster and weight.
 
-    A further column is the weight by which the value is multiplied. Repeats of a unit are averaged. With several
-    judges it is the first one's scores that count.
+    Repeats of a unit are averaged; `right` is the share of them with value 1. `weight` is the factor that the value is
+    multiplied by. Of several judges the first one's scores count.
     """
     protocol, units_by_arm = protocol_in(run, task), dict[ReportArm, pd.DataFrame]()
     for (subject, condition), part in score_rows(run, task).groupby(["subject", "condition"], sort=False):
@@ -266,21 +265,21 @@ def scored_units(run: Run, task: str) -> dict[ReportArm, pd.DataFrame]:
 
 
 def unit_bounds(run: Run, task: str, units_by_arm: Mapping[ReportArm, pd.DataFrame]) -> Bounds | None:
-    """The least and the greatest value that a scored unit of the task can have: the metric's, times the weight."""
+    """The least and the greatest possible value of a scored unit of the task: the metric's bounds times the weight."""
     bounds = main_metric(run, task).bounds
     weight = max((float(units["weight"].max()) for units in units_by_arm.values()), default=1.0)
     return None if bounds is None else (bounds[0] * weight, bounds[1] * weight)
 
 
 def units_by_task(run: Run, tasks: Iterable[str]) -> Mapping[str, Mapping[ReportArm, pd.DataFrame]]:
-    """The scored units (`scored_units`) of those of the tasks that have some."""
+    """The `scored_units` by task, without tasks that have none."""
     present = set(run.scores[protocol_of(run)]["task"])
     units = {task: scored_units(run, task) for task in tasks if task in present}
     return {task: arms for task, arms in units.items() if arms}
 
 
 def score_matrix(run: Run, task: str, arms: Sequence[ArmCard], name: str = "") -> ScoreMatrix:
-    """Scores of the arms (its rows, in their order) on the `scored_units` of a task, ready to be ranked."""
+    """Scores of the arms (rows, in their order) on the `scored_units` of a task, ready to be ranked."""
     units_by_arm = scored_units(run, task)
     units = [units_by_arm.get(ReportArm(arm.subject, arm.condition)) for arm in arms]
     clusters = pd.concat([part["cluster"] for part in units if part is not None])

@@ -1,4 +1,4 @@
-"""Sections: what a suite adds to a report beyond what every suite gets, and the run that they are made from."""
+"""Report sections that a suite adds, and the run that they are made from."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ Result = TypeVar("Result")
 class ReportSection:
     """One titled block of a report: a note, and a table, a figure or both.
 
-    `name` makes the file names, so it is unique in a suite: small letters, digits and hyphens. `table` is a
-    pandas DataFrame whose cells are shown as they are (the index is not), `figure` a matplotlib Figure, or a function
-    that draws one when it is wanted; either may be None. A `detail` has its figure drawn in a full
-    report only; its table is always there.
+    `name` is used in file names, so it is unique in a suite: lower-case letters, digits and hyphens. `table` is a
+    pandas DataFrame whose cells are shown unchanged (without the index), `figure` a matplotlib Figure, or a function
+    that draws one on demand; either may be None. The figure of a `detail` is drawn in a full report only; its table is
+    always shown.
     """
 
     title: str
@@ -41,8 +41,8 @@ class ReportSection:
 class Run:
     """A scored run with its items, or several runs about one item set joined (`roots` are all their folders).
 
-    `scores` lead from protocol to score rows; `results` hold all scored protocols (`analysis.results`). `inputs` are
-    the runs and files by name that the report was given for the suite (`Suite.report_inputs`).
+    `scores` are score rows by protocol; `results` hold all scored protocols (`analysis.results`). `inputs` are the
+    runs and files by name that were passed to the report for the suite (`Suite.report_inputs`).
     """
 
     card: RunCard
@@ -60,17 +60,14 @@ class Run:
 
     @property
     def root(self) -> Path:
-        """Its folder; of joined runs the first one's."""
+        """The folder of the run; of joined runs the first one's."""
         return self.roots[0]
 
 
 def once_a_run(
     function: Callable[Concatenate[Run, Parameters], Result],
 ) -> Callable[Concatenate[Run, Parameters], Result]:
-    """A function of a run that is worked out once for the same arguments; nobody may alter what comes back.
-
-    Sections ask a run for the same tables many times.
-    """
+    """Decorator: cache a function of a run by its arguments. Callers must not modify the result."""
 
     @wraps(function)
     def remembered(run: Run, /, *arguments: Parameters.args, **names: Parameters.kwargs) -> Result:
@@ -84,5 +81,5 @@ def once_a_run(
 
 
 def protocol_of(run: Run) -> str:
-    """The protocol whose scores sections show: `strict`; where a run was not scored so, the first there is."""
+    """The protocol whose scores sections show: `strict`, or the first if the run was not scored by it."""
     return "strict" if "strict" in run.scores else next(iter(run.scores))

@@ -1,8 +1,8 @@
-"""What the paper makes of accuracy by number of shots: efficiency, effectiveness, and what an ablation changes.
+"""Statistics of accuracy by number of shots as in the paper: efficiency, effectiveness, and the effect of an ablation.
 
-Curves lead from shots a class to accuracy (0 to 1). People were asked at 0, 1, 3 and 5 shots only, so that every mean
-is one over the shots that a curve has. A number that is not defined is None. The paper computed everything from
-accuracies rounded to two decimals: `printed` rounds a curve so, and only then do its derived numbers come out.
+A curve maps shots per class to accuracy (0 to 1). People were asked at 0, 1, 3 and 5 shots only, so every mean is over
+the shots that a curve has. An undefined number is None. The paper computed everything from accuracies rounded to two
+decimals: `printed` rounds a curve in this way, which is needed to reproduce its derived numbers.
 """
 
 from __future__ import annotations
@@ -15,43 +15,41 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import pandas as pd
 
-# The one place that knows how percentiles are widened for few clusters.
 from snellen.scoring.uncertainty import Floats, tails
 
 Curve: TypeAlias = Mapping[int, float]
-"""Shots a class -> accuracy."""
+"""Shots per class -> accuracy."""
 MIN_GAIN = 1e-12
-"""Differences below this are the rounding of floats, no gain."""
+"""Differences below this are rounding of floats, not gains."""
 MAX_UNDEFINED = 0.05
-"""Where more than this share of the draws has no value, the interval is not estimable."""
+"""If more than this share of the draws has no value, the interval is not estimable."""
 
 
 def eta(curve: Curve, max_shots: int | None = None) -> float | None:
     """Efficiency (equation 2): the mean gain over zero shots as a share of the largest one; at most 1, higher better.
 
-    The mean runs over the shots from 1 to `max_shots` (all there are) that the curve has. None without zero shots,
-    without any others, or where no number of shots gains anything: there the formula divides by nothing, or by a
-    loss.
+    The mean is over the shots from 1 to `max_shots` (default: all) that the curve has. None without zero shots,
+    without any others, or if no number of shots gains anything: the formula would divide by 0 or by a loss.
     """
     return _efficiency(_gains(curve, curve.get(0), max_shots))
 
 
 def delta(curve: Curve, max_shots: int | None = None) -> float | None:
-    """Effectiveness (equation 3): the mean gain over zero shots as a share of all there was to gain; at most 1.
+    """Effectiveness (equation 3): the mean gain over zero shots as a share of the possible gain; at most 1.
 
-    Negative where demos do harm, though the paper gives its range as 0 to 1. None without zero shots, without any
-    others, or where zero shots are perfect already.
+    Negative if demos do harm, though the paper gives its range as 0 to 1. None without zero shots, without any others,
+    or if zero shots are perfect already.
     """
     return _effectiveness(curve, curve.get(0), max_shots)
 
 
 def eta_above_chance(curve: Curve, chance: float, max_shots: int | None = None) -> float | None:
-    """`eta` with exact chance in the place of zero shots, for subjects that need demos. Never in one column with it."""
+    """`eta` with exact chance in place of zero shots, for subjects that need demos. Never in one column with `eta`."""
     return _efficiency(_gains(curve, chance, max_shots))
 
 
 def delta_above_chance(curve: Curve, chance: float, max_shots: int | None = None) -> float | None:
-    """`delta` with exact chance in the place of zero shots, for subjects that need demos. Never in one column."""
+    """`delta` with exact chance in place of zero shots, for subjects that need demos. Never in one column with it."""
     return _effectiveness(curve, chance, max_shots)
 
 
@@ -75,9 +73,9 @@ def _effectiveness(curve: Curve, base: float | None, max_shots: int | None) -> f
 
 
 def phi(changed: Curve, original: Curve, shots: Iterable[int]) -> float | None:
-    """What a change does to accuracy (equation 4): the sum of differences over that of the original; 0 is no change.
+    """Effect of a change on accuracy (equation 4): the sum of differences over that of the original; 0 is no change.
 
-    The paper sums from 0 shots, its released function from 1; `shots` says over which. None where either curve lacks
+    The paper sums from 0 shots, its released function from 1; `shots` are those to sum over. None if either curve lacks
     one of them, or the original is 0 at all of them.
     """
     over = sorted(set(shots))
@@ -88,10 +86,10 @@ def phi(changed: Curve, original: Curve, shots: Iterable[int]) -> float | None:
 
 
 def gain_at(curve: Curve, shots: int) -> float | None:
-    """The gain over zero shots as a share of zero shots: what the paper prints as phi_vdpi, at one shot.
+    """The gain over zero shots as a share of zero shots: printed in the paper as phi_vdpi, at one shot.
 
     Its definition (Table 3) sums over shots by equation 4, which gives none of the printed values. None without zero
-    shots, without the others, or where zero shots get nothing right.
+    shots, without the others, or if zero shots get nothing right.
     """
     if 0 not in curve or shots not in curve or curve[0] <= MIN_GAIN:
         return None
@@ -105,9 +103,9 @@ def average(curve: Curve, max_shots: int | None = None) -> float | None:
 
 
 def rounded(number: float, places: int = 2) -> float:
-    """The number to so many decimals, halves away from zero, as the paper prints (.345 is .35, 1.625 is 1.63).
+    """The number rounded to `places` decimals, halves away from zero, as the paper prints (.345 is .35, 1.625 is 1.63).
 
-    Floats that are a half but for their last bits count as one.
+    Floats that differ from a half only in their last bits count as a half.
     """
     return float(Decimal(f"{number:.10f}").quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP))
 
@@ -121,7 +119,7 @@ def printed(curve: Curve) -> dict[int, float]:
 
 
 class DerivedInterval(NamedTuple):
-    """A derived number with its interval; NaN where it is not defined or is not estimable.
+    """A derived number with its interval; NaN if undefined or not estimable.
 
     `items` and `clusters` are those that every arm has; `undefined` is the share of draws without a value.
     """
@@ -135,10 +133,10 @@ class DerivedInterval(NamedTuple):
 
 
 def common(tables: Sequence[pd.DataFrame]) -> list[pd.DataFrame]:
-    """The arms cut down to the items that every arm has at each of its own numbers of shots.
+    """The arms reduced to the items that every arm has at each of its own numbers of shots.
 
-    An arm has columns `item_id`, `cluster_id`, `shots`, `value`; a missing value is no value. Raises ValueError for an
-    arm without rows, and for an item that does not belong to the same cluster everywhere.
+    An arm has columns `item_id`, `cluster_id`, `shots`, `value`; rows without a value are ignored. Raises ValueError
+    for an arm without values, and for an item that does not have the same cluster everywhere.
     """
     responded = [arm.dropna(subset="value") for arm in tables]
     if any(arm.empty for arm in responded):
@@ -156,7 +154,7 @@ def common(tables: Sequence[pd.DataFrame]) -> list[pd.DataFrame]:
 
 
 def curve_of(scores: pd.DataFrame) -> dict[int, float]:
-    """Mean value by shots, repeats of an item averaged first."""
+    """The mean value by shots; repeats of an item are averaged first."""
     each = scores.groupby(["shots", "item_id"])["value"].mean()
     means = each.groupby(level="shots").mean()
     return dict(zip(map(int, means.index), map(float, means), strict=True))
@@ -169,9 +167,9 @@ def interval(
     draws: int = 2000,
     level: float = 0.95,
 ) -> DerivedInterval:
-    """A derived number of one or several arms, with its interval when whole clusters are drawn again for all at once.
+    """A derived number of one or several arms, with its interval over redrawn clusters, the same ones for all arms.
 
-    `statistic` takes one curve an arm, in order (`eta`; `lambda changed, original: phi(changed, original, range(6))`).
+    `statistic` takes one curve per arm, in order (`eta`; `lambda changed, original: phi(changed, original, range(6))`).
     Arms are as in `common`, which is applied first. Percentiles are widened for few clusters (`tails`).
     """
     cut = common(score_tables)
@@ -195,7 +193,7 @@ def interval(
 
 
 Places: TypeAlias = tuple[tuple[int, ...], ...]
-"""The numbers of shots of each arm, in order: columns of the sums by cluster."""
+"""The numbers of shots of each arm, in order: the columns of the sums by cluster."""
 
 
 def _by_cluster(score_tables: Sequence[pd.DataFrame]) -> tuple[Floats, Floats, Places]:
@@ -211,6 +209,6 @@ def _by_cluster(score_tables: Sequence[pd.DataFrame]) -> tuple[Floats, Floats, P
 
 
 def _curves(column_means: Floats, places: Places) -> list[dict[int, float]]:
-    """The row of column means as one curve an arm."""
+    """The row of column means as one curve per arm."""
     numbers = iter(column_means.tolist())
     return [{shots: next(numbers) for shots in positions} for positions in places]

@@ -1,15 +1,15 @@
-"""What a subject sees and what it does not, ability by ability: the one place of the rule of verdicts.
+"""The rule of verdicts: for each ability (a task), whether a subject sees it.
 
-An ability is a task. A score is put on the way from the blind baseline (0: the better of chance and blind) to
-what people reach (1: their score where it is known, else a perfect one).
+A score is scaled from the blind baseline (0: the better of chance and blind) to the ceiling (1: the score of people if
+known, else a perfect one).
 
-- sees: the interval lies above the blind baseline, and reaches a quarter of the way or more.
+- sees: the interval is above the blind baseline, and reaches a quarter of the way or more.
 - does not see: the interval ends below a quarter of the way (`SLIGHT`).
 - not enough items: neither can be decided.
 - not asked: there is no score.
 
-Of a subject's verdicts at most one in twenty may be wrong, on average: where R of N abilities get one of the first two,
-their intervals are of 1 - 0.05 R / N, and R is the largest number for which that works out (Benjamini and Yekutieli
+On average at most one in twenty of a subject's verdicts may be wrong: if R of N abilities get one of the first two,
+their intervals have level 1 - 0.05 R / N, and R is the largest number for which this holds (Benjamini and Yekutieli
 2005, "False discovery rate-adjusted multiple confidence intervals for selected parameters", JASA 100).
 """
 
@@ -35,16 +35,16 @@ STATES: tuple[State, ...] = ("does not see", "not enough items", "sees", "not as
 ERROR = 0.05
 """The share of a subject's verdicts that may be wrong, on average."""
 SLIGHT = 0.25
-"""Of the way from blind to people: who certainly gets less far does not see, be it better than a guesser or not."""
+"""Share of the way from blind to people; a subject that certainly gets less far does not see, even if above chance."""
 UNREAD = 0.05
-"""From this share of replies that could not be read on, a low score may be one of prose, not of sight."""
+"""Share of unreadable replies above which a low score may be due to wording rather than sight."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """One ability of one subject. `progress`, `low`, `high` lie on the way from blind (0) to people (1), or are NaN.
+    """The verdict on one ability of one subject. `progress`, `low`, `high` are scaled from blind (0) to people (1).
 
-    `reason` says in words why nothing else could be said, or why there is no score.
+    `reason` states in words why the verdict is undecided, or why there is no score.
     """
 
     suite: str
@@ -58,26 +58,26 @@ class Verdict:
 
 
 def corrected_level(decided: int, count: int) -> float:
-    """The level of intervals of which so many of so many abilities get a verdict (Benjamini and Yekutieli 2005)."""
+    """The level of intervals if `decided` of `count` abilities get a verdict (Benjamini and Yekutieli 2005)."""
     return 1 - ERROR * max(decided, 1) / max(count, 1)
 
 
 def progress(score: float, blind: float, ceiling: float) -> float:
-    """How far a score lies on the way from blind (0) to the ceiling (1); NaN where these do not part.
+    """A score scaled from blind (0) to the ceiling (1), negative below blind; NaN if these are equal.
 
-    Below blind it is negative. Metrics where lower is better have a ceiling below blind.
+    Metrics for which lower is better have a ceiling below blind.
     """
     return math.nan if math.isnan(blind) or blind == ceiling else (score - blind) / (ceiling - blind)
 
 
 def ceiling_of(row: Any, metric: Metric) -> float:
-    """What people reach in the task of a row; a perfect score where that is unknown, or no better than blind."""
+    """The ceiling of a row's task: the score of people; a perfect one if that is unknown or no better than blind."""
     is_above = not math.isnan(row.ceiling) and metric.sign * (row.ceiling - baseline(row, metric)) > 0
     return float(row.ceiling) if is_above else metric.best
 
 
 def verdict(row: Any, metric: Metric, interval: Interval, suite: str = "") -> Verdict:
-    """The verdict on a scored row of results of a whole task, from its interval at the corrected level."""
+    """The verdict on a scored row of results of a whole task, given its interval at the corrected level."""
     blind, ceiling = baseline(row, metric), ceiling_of(row, metric)
     ends = (progress(end, blind, ceiling) for end in (interval.low, interval.high))
     low, high = sorted(ends) if not math.isnan(interval.low) else (math.nan, math.nan)
@@ -106,7 +106,7 @@ def without_score(row: Any, protocol: Protocol, suite: str = "") -> Verdict:
 
 @dataclass(frozen=True)
 class ScoredRow:
-    """A row of results of a whole task with its scored units, so that its interval can be had at any level."""
+    """A row of results of a whole task with its scored units, which give its interval at any level."""
 
     row: Any
     metric: Metric
@@ -114,7 +114,7 @@ class ScoredRow:
     suite: str
 
     def verdict_at(self, level: float) -> Verdict:
-        """The verdict by the interval of this level, made as that of the row was."""
+        """The verdict by an interval of this level, computed as that of the row was."""
         return verdict(self.row, self.metric, self._interval(level), self.suite)
 
     def _interval(self, level: float) -> Interval:
@@ -128,7 +128,7 @@ class ScoredRow:
 
 
 def scored_row(run: Run, row: Any, suite: str) -> ScoredRow:
-    """A row of results of the run, of a whole task that has a score."""
+    """The `ScoredRow` of a row of results of a whole task with a score."""
     scores, protocol = run.scores[row.protocol], run.suite.tasks[row.task].protocols[row.protocol]
     names = ("task", "subject", "condition", "metric", "judge")
     of_row = np.logical_and.reduce([scores[name].to_numpy(object) == getattr(row, name) for name in names])
@@ -138,14 +138,14 @@ def scored_row(run: Run, row: Any, suite: str) -> ScoredRow:
 def corrected(scored_rows: Sequence[ScoredRow]) -> tuple[list[Verdict], float]:
     """The verdicts on the abilities of one subject, and the level of their intervals.
 
-    From the loosest level on, the number of verdicts that a level allows makes the next: the first that allows as many
-    as it was made for is the largest.
+    Starting at the loosest level, the number of verdicts at one level sets the next level, until the number no longer
+    falls; this number is the largest.
     """
     count = len(scored_rows)
     while True:
         level = corrected_level(count, len(scored_rows))
         answers = [row.verdict_at(level) for row in scored_rows]
-        number = sum(one.state in ("sees", "does not see") for one in answers)
+        number = sum(answer.state in ("sees", "does not see") for answer in answers)
         if number >= count or count <= 1:
             return answers, level
         count = max(number, 1)

@@ -12,15 +12,14 @@ from collections.abc import Callable
 from types import FrameType
 
 GARBAGE_THRESHOLDS = (50_000, 20, 20)
-"""Of new objects before garbage is looked for: imports and items make many that stay, and next to no cycles."""
+"""New objects before garbage collection: imports and items create many that stay, and hardly any cycles."""
 
 
 def main() -> None:
     """Run a command.
 
-    Exit codes: 0 done, 1 some items failed or were not asked, 2 bad input (one clear line), 3 a fault of the program
-    (one line, and a file to send), 4 a drop (`diff --fail-on drop`), 130 and 143 stopped by
-    SIGINT (Ctrl-C) and SIGTERM.
+    Exit codes: 0 done, 1 some items failed or were not asked, 2 bad input (one clear line), 3 an internal error (one
+    line, and a file to send), 4 a drop (`diff --fail-on drop`), 130 and 143 stopped by SIGINT (Ctrl-C) and SIGTERM.
     """
     from snellen.cli.output import plain_streams
 
@@ -37,7 +36,7 @@ def _run_command() -> None:
     def interrupt(signal_number: int, stack_frame: FrameType | None) -> None:
         raise Interrupted(signal_number)
 
-    is_main = threading.current_thread() is threading.main_thread()  # which alone handles signals
+    is_main = threading.current_thread() is threading.main_thread()  # only this thread handles signals
     signals = (signal.SIGINT, signal.SIGTERM) if is_main else ()
     former = {number: signal.signal(number, interrupt) for number in signals}
     try:
@@ -66,7 +65,7 @@ def _with_urls(text: str) -> str:
 
 @functools.cache
 def _command() -> Callable[..., object]:
-    """All commands, put together once in a process: their options are read off the types of some hundred parameters."""
+    """All commands, assembled once per process, since some hundred parameters have to be inspected."""
     from typer.main import get_command
 
     from snellen.cli.app import app
@@ -75,7 +74,7 @@ def _command() -> Callable[..., object]:
 
 
 def _exit(code: int) -> None:
-    """End without waiting for threads whose calls do not come back."""
+    """End without waiting for threads with hanging calls."""
     if all(thread.daemon or thread is threading.main_thread() for thread in threading.enumerate()):
         sys.exit(code)
     sys.stdout.flush()

@@ -1,16 +1,32 @@
-"""The commands. Everything heavy is imported inside them, so that `--help` is quick.
+"""The commands. Heavy modules are imported inside them, so that `--help` is fast.
 
-Their annotations are evaluated as they are defined: Typer would evaluate them as texts, one by one, for every command.
+There is no `from __future__ import annotations`, since Typer would evaluate each annotation from text.
 """
 
 import sys
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
-from snellen.cli.auxiliary import auxiliary, conversations
-from snellen.cli.options import Executor, Json, Lenient, Workers, cores, named_paths, read_balance
+from snellen.cli.combo_training import train_classifier, write_conversations
+from snellen.cli.options import (
+    VANILLA,
+    Executor,
+    Full,
+    Inputs,
+    Json,
+    Lenient,
+    OneCondition,
+    Quality,
+    Renderer,
+    Seed,
+    Subjects,
+    Workers,
+    cores,
+    named_paths,
+    read_balance,
+)
 from snellen.cli.output import console, print_json
 from snellen.cli.sourcing import app as sources
 from snellen.cli.study import app as study
@@ -22,8 +38,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(sources, name="sources")
-tower.command()(auxiliary)
-tower.command()(conversations)
+tower.command()(train_classifier)
+tower.command()(write_conversations)
 app.add_typer(tower, name="tower")
 app.add_typer(study, name="study")
 
@@ -46,18 +62,6 @@ def overview(
     """An eye exam for vision-language models, vision encoders and people."""
     if context.invoked_subcommand is None:
         print(context.get_help())
-
-
-Subjects = Annotated[
-    list[str], typer.Option("--subject", "-s", help="Subject to examine, e.g. chat:openai/gpt-4o. Repeatable.")
-]
-VANILLA = ["vanilla"]
-Inputs = Annotated[
-    list[str], typer.Option("--input", help="NAME=RUN or NAME=FILE: a table that a condition uses, e.g. boxes=RUN.")
-]
-Seed = Annotated[int, typer.Option(help="Random seed.")]
-Renderer = Annotated[str, typer.Option(help="mitsuba, or toy (flat shading, for quick tests).")]
-Quality = Annotated[str, typer.Option(help="Rendering quality of mitsuba: fast, good or reference.")]
 
 
 @app.command()
@@ -86,7 +90,7 @@ def checkup(
             announce=announce, explorer=explorer,
         )  # fmt: skip
     screen = console()
-    for _, rows in result.report.results.groupby("suite", sort=False):  # which the report has worked out already
+    for _, rows in result.report.results.groupby("suite", sort=False):  # computed for the report
         screen.print(print_table(rows))
     screen.print(answer_table(result.report.answers()))
     screen.print(f"Report: {result.report.page.resolve()}", soft_wrap=True)
@@ -149,21 +153,18 @@ def list_(
 def build(
     suite: Annotated[str, typer.Argument(help="SUITE or SUITE/TASK.")],
     how: Annotated[str, typer.Option("--from", help="generated, curated, released, or another recipe of the suite.")],
-    out: Annotated[
-        Optional[str],  # noqa: UP045
-        typer.Option(help="Folder or URL of the new item set (required unless --plan)."),
-    ] = None,
+    out: Annotated[str | None, typer.Option(help="Folder or URL of the new item set (required unless --plan).")] = None,
     source: Annotated[list[str], typer.Option(help="NAME=PATH of a local dataset.")] = [],  # noqa: B006
     inputs: Annotated[list[str], typer.Option("--input", help="NAME=RUN or NAME=FILE required by the recipe.")] = [],  # noqa: B006
-    n: Annotated[Optional[int], typer.Option("--n", help="Test items per task (training items are added).")] = None,  # noqa: UP045
+    n: Annotated[int | None, typer.Option("--n", help="Test items per task (training items are added).")] = None,
     seed: Seed = 0,
-    full: Annotated[bool, typer.Option("--full", help="Use the paper's size.")] = False,
+    full: Full = False,
     plan: Annotated[bool, typer.Option("--plan", help="Show what would be built, and build nothing.")] = False,
     workers: Workers = None,
     renderer: Renderer = "mitsuba",
     quality: Quality = "good",
     size: Annotated[str | None, typer.Option(help="Size of generated images in pixels. Default: 640x480.")] = None,
-    rules: Annotated[Optional[Path], typer.Option(help="YAML file with thresholds that replace the recipe's.")] = None,  # noqa: UP045
+    rules: Annotated[Path | None, typer.Option(help="YAML file with thresholds that replace the recipe's.")] = None,
     encoder: Annotated[str, typer.Option(help="Encoder whose features select the images, e.g. hf/PATH.")] = "",
     balance: Annotated[
         str, typer.Option(help="Answer frequencies: paper (as in the paper) or answers (uniform).")
@@ -202,11 +203,10 @@ def verify(
 def show(
     itemset: Annotated[str, typer.Argument(help="Item set (folder or URL) or suite.")],
     item_id: Annotated[
-        Optional[str],  # noqa: UP045
-        typer.Argument(metavar="item", help="Item ID. Default: the first item of each task."),
+        str | None, typer.Argument(metavar="item", help="Item ID. Default: the first item of each task.")
     ] = None,
-    condition: Annotated[str, typer.Option(help="Condition, e.g. sheet=single,prompt=short.")] = "vanilla",
-    html: Annotated[Optional[Path], typer.Option(help="Write an HTML page.")] = None,  # noqa: UP045
+    condition: OneCondition = "vanilla",
+    html: Annotated[Path | None, typer.Option(help="Write an HTML page.")] = None,
     inputs: Inputs = [],  # noqa: B006  # typer copies it
     seed: Seed = 0,
 ) -> None:
@@ -221,7 +221,7 @@ def quiz(
     itemset: Annotated[str, typer.Argument(help="Item set or suite.")],
     out: Annotated[Path, typer.Option(help="Folder for the sheet and its answers.")],
     n: Annotated[int, typer.Option("--n", min=1, help="Total number of questions, spread over the tasks.")] = 40,
-    condition: Annotated[str, typer.Option(help="Condition, e.g. sheet=single,prompt=short.")] = "vanilla",
+    condition: OneCondition = "vanilla",
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
@@ -232,25 +232,25 @@ def quiz(
 
 
 @app.command()
-def plan(
+def estimate(
     itemset: Annotated[list[str], typer.Argument(help="Suites, or existing item sets.")],
     subject: Annotated[list[str], typer.Option("--subject", "-s", help="Subject to examine. Repeatable.")] = [],  # noqa: B006
     condition: Annotated[list[str], typer.Option(help="As for `run`. Repeatable.")] = VANILLA,
-    n: Annotated[Optional[int], typer.Option("--n", min=1, help="Test items per task.")] = None,  # noqa: UP045
-    full: Annotated[bool, typer.Option("--full", help="Use the paper's size.")] = False,
+    n: Annotated[int | None, typer.Option("--n", min=1, help="Test items per task.")] = None,
+    full: Full = False,
     workers: Workers = None,
     cores: Annotated[int | None, typer.Option(min=1, help="Cores per machine. Default: as this machine.")] = None,
     machines: Annotated[int, typer.Option(min=1, help="Number of machines.")] = 1,
     latency: Annotated[float, typer.Option(min=0, help="Seconds per reply of a remote subject.")] = 2.0,
-    price: Annotated[Optional[str], typer.Option(help="IN,OUT: price per million input and output tokens.")] = None,  # noqa: UP045
+    price: Annotated[str | None, typer.Option(help="IN,OUT: price per million input and output tokens.")] = None,
     renderer: Renderer = "mitsuba",
     quality: Quality = "good",
-    size: Annotated[Optional[str], typer.Option(help="WIDTHxHEIGHT of generated images in pixels.")] = None,  # noqa: UP045
+    size: Annotated[str | None, typer.Option(help="WIDTHxHEIGHT of generated images in pixels.")] = None,
     stated: Annotated[bool, typer.Option("--stated", help="Use the recipes' stated rates; time no pilot.")] = False,
     as_json: Json = False,
 ) -> None:
     """Estimate time, cost and disk space of a study, and its bottleneck, without running it."""
-    from snellen.cli.planning import plan as do
+    from snellen.cli.estimate import estimate as do
 
     do(
         itemset, subject, condition, n=n, full=full, workers=workers, cores=cores, machines=machines, latency=latency,
@@ -265,7 +265,7 @@ def run(
     condition: Annotated[
         list[str], typer.Option(help="Condition, e.g. images=none; shots=0..5 expands. Repeatable.")
     ] = VANILLA,
-    limit: Annotated[Optional[int], typer.Option(min=1, help="Use only the first N test items per task.")] = None,  # noqa: UP045
+    limit: Annotated[int | None, typer.Option(min=1, help="Use only the first N test items per task.")] = None,
     repeats: Annotated[int, typer.Option(min=1)] = 1,
     inputs: Inputs = [],  # noqa: B006  # typer copies it
     budget: Annotated[
@@ -275,20 +275,19 @@ def run(
         bool, typer.Option("--keep-going", help="Continue even if more than half of a subject's calls fail.")
     ] = False,
     seed: Seed = 0,
-    out: Annotated[Optional[str], typer.Option(help="Run folder or URL. An existing run is resumed.")] = None,  # noqa: UP045
+    out: Annotated[str | None, typer.Option(help="Run folder or URL. An existing run is resumed.")] = None,
     executor: Executor = "local",
     as_json: Json = False,
 ) -> None:
     """Ask subjects, record every call, and score the replies. Repeating the command resumes the run."""
+    from snellen.cli.asking import RunOptions
     from snellen.cli.asking import run as do
     from snellen.compute import executing
     from snellen.remote import is_url
 
+    options = RunOptions(condition, limit, repeats, named_paths("--input", inputs), budget, keep_going, seed, as_json)
     with executing(executor, [Path(out)] if out and not is_url(out) else ()):
-        do(
-            itemset, subject, condition, limit=limit, repeats=repeats, inputs=named_paths("--input", inputs),
-            budget=budget, keep_going=keep_going, seed=seed, out=out, as_json=as_json,
-        )  # fmt: skip
+        do(itemset, subject, out, options)
 
 
 @app.command()
@@ -313,7 +312,7 @@ def score(
 def judge(
     run: Annotated[str, typer.Argument(help="Run with descriptions to judge (folder or URL).")],
     by: Annotated[
-        Optional[str],  # noqa: UP045
+        str | None,
         typer.Option(help="Judge: a subject, e.g. chat:openai/gpt-4o, or people's decisions (decisions.csv)."),
     ] = None,
     unread: Annotated[
@@ -321,13 +320,12 @@ def judge(
         typer.Option("--unread", help="Let the judge read replies that the parser could not: protocol judged-reading."),
     ] = False,
     sample: Annotated[
-        Optional[Path],  # noqa: UP045
+        Path | None,
         typer.Option(help="Write judged texts for people: FILE.csv to check verdicts, or a folder for a review."),
     ] = None,
     each: Annotated[int, typer.Option(min=1, help="Texts per judge and subject in the sample.")] = 20,
     agreement: Annotated[
-        Optional[Path],  # noqa: UP045
-        typer.Option(help="People's decisions about a sample: report their agreement with the judge."),
+        Path | None, typer.Option(help="People's decisions about a sample: report their agreement with the judge.")
     ] = None,
     seed: Seed = 0,
     protocol: Annotated[str, typer.Option(help="Protocol whose judge is asked, e.g. manual (ComBo).")] = "strict",
@@ -345,7 +343,7 @@ def judge(
 def report(
     runs: Annotated[list[str], typer.Argument(help="Runs (folders or URLs).")],
     out: Annotated[str, typer.Option(help="Report folder or URL.")],
-    compare: Annotated[Optional[str], typer.Option(help="published: show the paper's numbers next to ours.")] = None,  # noqa: UP045
+    compare: Annotated[str | None, typer.Option(help="published: show the paper's numbers next to ours.")] = None,
     full: Annotated[bool, typer.Option("--full", help="Include more examples and every factor.")] = False,
     inputs: Annotated[
         list[str], typer.Option("--input", help="NAME=RUN or NAME=FILE used by a suite's sections, e.g. tags=RUN.")
@@ -360,7 +358,7 @@ def report(
     from snellen.web.explorer import explorer_writer
 
     if compare not in (None, "published"):
-        raise SnellenError(f"--compare {compare!r}: only 'published' can be compared with")
+        raise SnellenError(f"--compare {compare!r}: only 'published' is possible")
     roots = [fetched(run) for run in runs]
     for root in roots:
         recover(root)
@@ -385,17 +383,17 @@ def export(
     itemset: Annotated[str, typer.Argument(help="Item set (folder or URL).")],
     to: Annotated[str, typer.Option("--to", help="hf, csv, jsonl, inspect, vlmevalkit, lmms-eval or evalscope.")],
     out: Annotated[Path, typer.Option(help="New or empty folder.")],
-    condition: Annotated[str, typer.Option(help="Condition, e.g. sheet=single,prompt=short.")] = "vanilla",
+    condition: OneCondition = "vanilla",
     as_json: Json = False,
 ) -> None:
     """Export an item set for another tool: prompts, images and keys."""
-    from snellen.cli.exporting import export as do
+    from snellen.cli.interop import export as do
     from snellen.remote import fetched
 
     do(fetched(itemset), to, out, condition, as_json)
 
 
-@app.command("import-inspect")
+@app.command("import")
 def import_inspect(
     logs: Annotated[list[Path], typer.Argument(metavar="log...", help="Inspect AI logs (.eval or .json).")],
     items: Annotated[Path, typer.Option(help="Item set that was asked.")],
@@ -403,7 +401,7 @@ def import_inspect(
     as_json: Json = False,
 ) -> None:
     """Import Inspect logs of Snellen tasks as a run."""
-    from snellen.cli.importing import import_inspect as do
+    from snellen.cli.interop import import_inspect as do
 
     do(logs, items, out, as_json)
 
@@ -415,7 +413,7 @@ def diff(
     ],
     current: Annotated[str, typer.Argument(metavar="after", help="The run to compare with, in the same form.")],
     fail_on: Annotated[
-        Optional[str],  # noqa: UP045
+        str | None,
         typer.Option("--fail-on", help="drop: exit code 4 if anything dropped, 1 if items could not be compared."),
     ] = None,
     out: Annotated[Path, typer.Option(help="Page that shows changed answers side by side.")] = Path("diff.html"),
@@ -427,29 +425,18 @@ def diff(
     do(former, current, fail_on, out, as_json)
 
 
-@app.command()
-def blind(
+@app.command("blind-baseline")
+def blind_baseline(
     name: Annotated[str, typer.Argument(metavar="itemset", help="Item set, or a suite (for its generated items).")],
     subject: Annotated[str | None, typer.Option(help="Additional subject, asked without images.")] = None,
-    n: Annotated[Optional[int], typer.Option("--n", help="Generated test items per task (suites only).")] = None,  # noqa: UP045
-    out: Annotated[Optional[Path], typer.Option(help="Folder for blind.json (suites only).")] = None,  # noqa: UP045
+    n: Annotated[int | None, typer.Option("--n", help="Generated test items per task (suites only).")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for blind.json (suites only).")] = None,
     workers: Workers = None,
 ) -> None:
     """Measure the blind baselines of an item set: scores without seeing any image."""
-    from snellen.cli.blind import blind as do
+    from snellen.cli.blind_baseline import blind as do
 
     do(name, subject, n, out, cores(workers))
-
-
-@app.command()
-def fidelity(
-    suite: Annotated[Optional[str], typer.Argument(help="Suite. Default: all.")] = None,  # noqa: UP045
-    out: Annotated[Optional[Path], typer.Option(help="Write the full comparison to a page, e.g. FILE.md.")] = None,  # noqa: UP045
-) -> None:
-    """Recompute every derived number in the papers. Exit code 1 if one is wrong for an unknown reason."""
-    from snellen.cli.fidelity import fidelity as do
-
-    do(suite, out)
 
 
 @app.command()

@@ -1,10 +1,11 @@
-"""`snellen run`: ask, say what came of it and why, also where the run was stopped."""
+"""`snellen run`: asking subjects, and printing results and reasons, also of a stopped run."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,21 +24,22 @@ if TYPE_CHECKING:
     from snellen.runs.stopping import BudgetSpent
 
 
-def run(
-    itemsets: Sequence[str],
-    subjects: Sequence[str],
-    conditions: Sequence[str],
-    *,
-    limit: int | None,
-    repeats: int,
-    inputs: Mapping[str, Path],
-    budget: float | None,
-    keep_going: bool,
-    seed: int,
-    out: str | None,
-    as_json: bool,
-) -> None:
-    """Ask about one item set after the other; print what there is, and exit as it ended."""
+@dataclass(frozen=True)
+class RunOptions:
+    """Options of `snellen run`."""
+
+    conditions: Sequence[str]
+    limit: int | None
+    repeats: int
+    inputs: Mapping[str, Path]
+    budget: float | None
+    keep_going: bool
+    seed: int
+    as_json: bool
+
+
+def run(itemsets: Sequence[str], subjects: Sequence[str], out: str | None, options: RunOptions) -> None:
+    """Ask about one item set after another, print the results, and exit by the outcome."""
     from snellen.runs.generated_sets import suite_of_items
 
     with ExitStack() as stack:
@@ -46,13 +48,12 @@ def run(
             several = len(itemsets) > 1
             addresses = {name: joined(out, suite_of_items(name).name) if several else out for name in itemsets}
             if len(set(addresses.values())) < len(addresses):
-                raise SnellenError(f"--out {out}: two of the sets are of one suite; give a command and --out to each")
+                raise SnellenError(
+                    f"--out {out}: two of the sets are of one suite; use a separate command and --out for each"
+                )
             folders = {name: stack.enter_context(record_folder(address)) for name, address in addresses.items()}
-        summaries, stop = _ask(
-            itemsets, subjects, conditions, folders, limit=limit, repeats=repeats, inputs=inputs, budget=budget,
-            keep_going=keep_going, seed=seed, as_json=as_json,
-        )  # fmt: skip
-    if as_json:
+        summaries, stop = _ask(itemsets, subjects, folders, options)
+    if options.as_json:
         print_json({"runs": list(map(_as_json, summaries)), **({"stopped": with_urls(str(stop))} if stop else {})})
     else:
         _print_results(summaries)
@@ -63,87 +64,65 @@ def run(
 
 
 def _ask(
-    itemsets: Sequence[str],
-    subjects: Sequence[str],
-    conditions: Sequence[str],
-    folders: Mapping[str, RecordFolder],
-    *,
-    limit: int | None,
-    repeats: int,
-    inputs: Mapping[str, Path],
-    budget: float | None,
-    keep_going: bool,
-    seed: int,
-    as_json: bool,
+    itemsets: Sequence[str], subjects: Sequence[str], folders: Mapping[str, RecordFolder], options: RunOptions
 ) -> tuple[list[RunSummary], BudgetSpent | Interrupted | None]:
-    """What came of each item set until something stopped it, and what did. `folders` are those that were named."""
+    """A summary per item set until the run was stopped, and the cause. `folders` are those given by --out."""
     from snellen.cli.finished import finished_summary, summary
     from snellen.core.storage.runfolder import has_tables
     from snellen.runs.stopping import BudgetSpent
 
     roots = {name: folder.root for name, folder in folders.items()}
+    with_table, limit, conditions = not options.as_json, options.limit, options.conditions
+    how: dict[str, Any] = {"conditions": conditions, "repeats": options.repeats, "seed": options.seed, "limit": limit}
     finished = {
-        name: finished_summary(
-            name, subjects, roots.get(name), with_table=not as_json, conditions=conditions, inputs=inputs,
-            repeats=repeats, seed=seed, limit=limit,
-        )
+        name: finished_summary(name, subjects, roots.get(name), with_table=with_table, inputs=options.inputs, **how)
         for name in itemsets
-    }  # fmt: skip
+    }
     if unfinished := [name for name in itemsets if finished[name] is None]:
         from snellen.exam.items import find_items
         from snellen.exam.run import open_examination, run_folder
         from snellen.exam.run import run as do
 
-        ready, preflight = _prepare(
-            unfinished, subjects, conditions, roots, limit=limit, seed=seed, keep_going=keep_going
-        )
+        ready, preflight = _prepare(unfinished, subjects, roots, options)
     summaries = list["RunSummary"]()
     for name in itemsets:
         if (finished_run := finished[name]) is not None:
             summaries.append(finished_run)
             continue
-        items = find_items(name, limit=limit, workers=cores(None), show_progress=not as_json)
+        items = find_items(name, limit=limit, workers=cores(None), show_progress=with_table)
         root = roots.get(name) or run_folder(items, subjects, conditions)
         try:
             examination = do(
-                items, ready, root, conditions=conditions, repeats=repeats, seed=seed, limit=limit, budget=budget,
-                keep_going=keep_going, inputs=inputs, show_progress=not as_json,
-                announce=None if as_json else announce, preflight=preflight,
+                items, ready, root, **how, budget=options.budget, keep_going=options.keep_going, inputs=options.inputs,
+                show_progress=with_table, announce=announce if with_table else None, preflight=preflight,
                 after_call=folders[name].after_call if name in folders else lambda: None,
             )  # fmt: skip
         except (BudgetSpent, Interrupted) as stop:
             if has_tables(root):
-                summaries.append(summary(open_examination(root), with_table=not as_json))
+                summaries.append(summary(open_examination(root), with_table=with_table))
             return summaries, stop
-        summaries.append(summary(examination, with_table=not as_json))
+        summaries.append(summary(examination, with_table=with_table))
     return summaries, None
 
 
 def _prepare(
-    itemsets: Sequence[str],
-    subjects: Sequence[str],
-    conditions: Sequence[str],
-    roots: Mapping[str, Path],
-    *,
-    limit: int | None,
-    seed: int,
-    keep_going: bool,
+    itemsets: Sequence[str], subjects: Sequence[str], roots: Mapping[str, Path], options: RunOptions
 ) -> tuple[list[str | Subject], Preflight]:
-    """Refuse what can be refused; the subjects and the first questions. `roots` are run folders that were named."""
+    """Check everything before asking; the subjects and first questions. `roots` are the run folders of --out."""
     from snellen.core.storage.runfolder import refuse_other_run
     from snellen.exam.run import prepare
     from snellen.runs.generated_sets import suite_of_items
     from snellen.runs.preflight import make_subjects
 
-    ready = make_subjects(subjects)  # a missing key is told before suites and items are looked at
+    ready = make_subjects(subjects)  # report a missing key before suites and items are read
     suites = {name: suite_of_items(name).name for name in itemsets}
     for name in set(itemsets) & set(roots):
-        refuse_other_run(roots[name], limit=limit, suite=suites[name], seed=seed)
-    return prepare(ready, itemsets, conditions, limit=limit, keep_going=keep_going)
+        refuse_other_run(roots[name], limit=options.limit, suite=suites[name], seed=options.seed)
+    return prepare(ready, itemsets, options.conditions, limit=options.limit, keep_going=options.keep_going)
 
 
 def _as_json(summary: RunSummary) -> dict[str, Any]:
-    """What `--json` says of a run: reasons are kinds with their counts, by subject."""
+    """The output of `--json` about a run; reasons are kinds with their counts, by subject."""
     return {
         "run": address_of(summary.root),
         "responses": summary.responses,
@@ -155,12 +134,12 @@ def _as_json(summary: RunSummary) -> dict[str, Any]:
 
 
 def announce(estimates: Sequence[Estimate]) -> None:
-    """Say what paid calls would come to, before the first goes out."""
+    """Print the estimated cost of paid calls before the first one."""
     for estimate in estimates:
         money = (
-            "no price told (?price_in=…&price_out=…)"
+            "no price given (?price_in=…&price_out=…)"
             if estimate.money is None
-            else f"about {estimate.money:.2f} for what is sent"
+            else f"about {estimate.money:.2f} for input tokens"
         )
         rest = f" ({estimate.recorded} more are recorded)" if estimate.recorded else ""
         print(
@@ -180,7 +159,7 @@ def _print_results(summaries: Sequence[RunSummary]) -> None:
 
 
 def explain(summary: RunSummary) -> None:
-    """A line for each subject that declined, failed or was not asked whole: how often, and why."""
+    """Print a line for each subject that declined, failed or was not fully asked, with counts and reasons."""
     for subject, reasons in summary.declines.items():
         console().print(f"{subject} declined: {'; '.join(reasons)}", soft_wrap=True, markup=False)
     for subject, reasons in summary.failures.items():
@@ -190,7 +169,7 @@ def explain(summary: RunSummary) -> None:
 
 
 def finish(summaries: Sequence[RunSummary]) -> None:
-    """Exit 1 where items failed or were not asked; they are asked again next time."""
+    """Exit with code 1 if items failed or were not asked; they are asked again next time."""
     failed = sum(summary.failed for summary in summaries)
     unasked = sum(sum(summary.unasked.values()) for summary in summaries)
     if failed or unasked:

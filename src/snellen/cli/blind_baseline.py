@@ -1,4 +1,4 @@
-"""`snellen blind`: blind baselines of an item set, or of a suite's generated items."""
+"""`snellen blind-baseline`: blind baselines of an item set, or of a suite's generated items."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from snellen.suites import SUITES
 
 
 def blind(name: str, subject: str | None, n: int | None, out: Path | None, workers: int) -> None:
-    """Measure, print the table, keep the file. Raises SnellenError for what is neither an item set nor a suite."""
+    """Measure, print and write blind scores. Raises SnellenError if `name` is neither an item set nor a suite."""
     if is_itemset(Path(name)):
         _of_set(Path(name), subject)
         return
     if name not in set(SUITES):
         raise SnellenError(f"{name!r} is neither an item set nor a suite; suites are: {', '.join(SUITES)}")
     if out is None:
-        raise SnellenError("--out FOLDER is needed: where blind.json of the suite's generated items goes")
+        raise SnellenError("--out FOLDER is required: the folder for blind.json of the suite's generated items")
     suite = SUITES.get(name)
     with tempfile.TemporaryDirectory(prefix="snellen-blind-") as folder:
         card = measure_recipe(suite, Path(folder), BuildOptions(Path(folder), n=n or ITEMS, workers=workers))
@@ -54,7 +54,7 @@ def _of_set(root: Path, subject: str | None) -> None:
 
 
 def _print(card: BlindCard, suite: Suite) -> None:
-    """One row a task and metric under `strict`."""
+    """Print one row per task and metric under `strict`."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for head in ("task", "metric"):
         table.add_column(head)
@@ -68,13 +68,13 @@ def _print(card: BlindCard, suite: Suite) -> None:
         metric = metric_of(suite.tasks[score.task].protocols["strict"], score.metric)
         chance = "–" if score.chance is None else amount(score.chance, metric, score.n)
         value = amount(score.value, metric, score.n) + (" !" if score.key in named else "")
-        table.add_row(*map(escape, (score.task, score.metric, value, chance, str(score.n), score.attack)))
+        table.add_row(*map(escape, (score.task, metric.words, value, chance, str(score.n), score.attack)))
     new_console(80).print(table)
     print(f"Measured: {card.method}.")
 
 
 def blind_notes(card: BlindCard, suite: Suite, tasks: Collection[str]) -> list[str]:
-    """A line for each of these tasks whose blind baseline is above chance."""
+    """A note for each of these tasks whose blind baseline is above chance."""
     notes = []
     for score in too_blind([score for score in card.scores if score.task in tasks], suite):
         metric = metric_of(suite.tasks[score.task].protocols["strict"], score.metric)

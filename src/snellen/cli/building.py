@@ -1,4 +1,4 @@
-"""`snellen build`: options as recipes take them, and what is printed of a plan or a new set."""
+"""`snellen build`: options of recipes, and the output for a plan or a new set."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from snellen.cli.blind import blind_notes
+from snellen.cli.blind_baseline import blind_notes
 from snellen.cli.options import read_settings
 from snellen.cli.output import print_fields
 from snellen.core.errors import SnellenError
@@ -19,22 +19,22 @@ from snellen.remote import ITEMSET, address_of, is_url, published
 from snellen.suites import SUITES
 
 SHAPES = (1.0, 1.8)
-"""Least and greatest width of generated images in heights; in others, tables of solids do not find room."""
+"""Least and greatest ratio of width to height of generated images, so that tables of solids have room."""
 
 
 def build(
     suite_and_task: str, how: str, out: str | None, *, plan: bool, as_json: bool, settings: list[str], **given: Any
 ) -> None:
-    """Build a set, or say what would be made; `settings` are NAME=VALUE, `given` are fields of `BuildOptions`."""
+    """Build a set, or print the plan; `settings` are NAME=VALUE, `given` are fields of `BuildOptions`."""
     name, _, task = suite_and_task.partition("/")
     suite = SUITES.get(name)
     recipe = find_recipe(suite, how)
     if given.get("rules") and not hasattr(recipe, "rules"):
-        raise SnellenError(f"--rules: {name} --from {how} has no thresholds that a file could change")
+        raise SnellenError(f"--rules: {name} --from {how} has no thresholds to change")
     if given.get("encoder") and not hasattr(getattr(recipe, "rules", None), "encoder"):
-        raise SnellenError(f"--encoder: {name} --from {how} chooses nothing by the features of an encoder")
+        raise SnellenError(f"--encoder: {name} --from {how} selects nothing by the features of an encoder")
     if out is None and not plan:
-        raise SnellenError("--out FOLDER is needed, unless --plan only asks what would be made")
+        raise SnellenError("--out FOLDER is required, except with --plan")
     known = getattr(recipe, "settings", {})
     given["settings"] = read_settings(settings, known, f"{name} --from {how}")
     options = BuildOptions(Path(), tasks=(task,) if task else (), show_progress=not as_json, **given)
@@ -47,7 +47,7 @@ def build(
     with published(out or "", card=ITEMSET) as root:
         items = build_items(suite, how, replace(options, out=root))
         if is_url(out or ""):
-            prune_media(items.media, items.items)  # of what was begun there before
+            prune_media(items.media, items.items)  # of an earlier, unfinished build
     print_fields(_summary(items, suite), as_json)
 
 
@@ -65,9 +65,9 @@ def _summary(items: ItemSet, suite: Suite) -> dict[str, Any]:
 
 
 def size_of(text: str, how: str) -> tuple[int, int]:
-    """Width and height of `640x480`. Raises SnellenError for what is none, or of a recipe that draws no images."""
+    """Width and height of `640x480`. Raises SnellenError for an invalid size, or a recipe that renders no images."""
     if how != "generated":
-        raise SnellenError(f"--size {text!r} is for --from generated: images of other recipes keep their size")
+        raise SnellenError(f"--size {text!r} is only for --from generated: images of other recipes keep their size")
     sides = text.split("x")
     if len(sides) != 2 or not all(side.isascii() and side.isdigit() and len(side) < 6 for side in sides):
         raise SnellenError(f"--size {text!r}: write WIDTHxHEIGHT in pixels, e.g. 640x480")
@@ -75,5 +75,5 @@ def size_of(text: str, how: str) -> tuple[int, int]:
     if not all(MIN_SIDE_PX <= side <= MAX_SIDE_PX for side in (width, height)):
         raise SnellenError(f"--size {text!r}: each side must have {MIN_SIDE_PX} to {MAX_SIDE_PX} pixels")
     if not SHAPES[0] <= width / height <= SHAPES[1]:
-        raise SnellenError(f"--size {text!r}: give a width of 1 to 1.8 heights, since scenes need room")
+        raise SnellenError(f"--size {text!r}: the width must be 1 to 1.8 times the height, since scenes need room")
     return width, height

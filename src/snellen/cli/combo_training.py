@@ -1,11 +1,11 @@
-"""`snellen tower auxiliary` and `conversations`: what ComBo's specialized models learn."""
+"""`snellen tower train-classifier` and `write-conversations`: training of ComBo's specialized models (appendix E)."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from snellen.cli.options import Workers, cores
+from snellen.cli.options import Device, Workers, cores
 
 if TYPE_CHECKING:
     from snellen.subjects.encoders.classifier_card import ClassifierCard
@@ -15,7 +15,7 @@ Views = Annotated[int, typer.Option(min=1, help="Images per object, at most 20."
 Leak = Annotated[bool, typer.Option("--leak", help="Also train on tested objects; the card records it.")]
 
 
-def auxiliary(
+def train_classifier(
     name: Annotated[str, typer.Option("--model", help="resnet-50, vit-b-16, a folder or hub ID; tiny/NAME for tests.")],
     items: Annotated[str, typer.Option(help="Generated ComBo item set that it will be tested on.")],
     out: Annotated[Path, typer.Option(help="Folder of the encoder, created when training has finished.")],
@@ -27,7 +27,7 @@ def auxiliary(
     seed: Annotated[int, typer.Option(help="Random seed of objects, views, order and weights.")] = 0,
     leak: Leak = False,
     workers: Workers = None,
-    device: Annotated[str, typer.Option(help="Device: cpu, cuda, cuda:1 …")] = "cpu",
+    device: Device = "cpu",
 ) -> None:
     """Train an encoder to classify composite objects (ComBo, appendix E). The result is encoder:hf/OUT."""
     from snellen.compute import Progress
@@ -43,7 +43,7 @@ def auxiliary(
     _print_card(card, out, items)
 
 
-def conversations(
+def write_conversations(
     items: Annotated[str, typer.Option(help="ComBo item set whose objects are excluded.")],
     out: Annotated[Path, typer.Option(help="Folder for captions.json, questions.json and their images.")],
     captions: Annotated[int, typer.Option(min=0, help="Number of captions, one per image.")] = 33_656,
@@ -53,14 +53,15 @@ def conversations(
 ) -> None:
     """Write descriptions of ComBo objects and questions about them in LLaVA's format (ComBo, appendix E)."""
     from snellen.exam.items import find_items
-    from snellen.towers.conversations import CAPTIONS, IMAGES, QUESTIONS, write_conversations
+    from snellen.towers.conversations import CAPTIONS, IMAGES, QUESTIONS
+    from snellen.towers.conversations import write_conversations as write
 
-    card = write_conversations(find_items(items), captions, questions, out, seed=seed, workers=cores(workers))
+    card = write(find_items(items), captions, questions, out, seed=seed, workers=cores(workers))
     shares = ", ".join(f"{count} on {task}" for task, count in card.questions.items())
     print(f"{card.captions} descriptions, questions: {shares or 'none'}")
     print(f"{card.images} images of {card.objects} objects, none of them tested by {items}")
     for name, stage in ((CAPTIONS, "pretrain"), (QUESTIONS, "tune")):
-        print(f"Learn: snellen tower {stage} --data {out / name} --images {out / IMAGES} --tower TOWER --out HEAD")
+        print(f"Train: snellen tower {stage} --data {out / name} --images {out / IMAGES} --tower TOWER --out HEAD")
 
 
 def _print_card(card: "ClassifierCard", out: Path, items: str) -> None:
@@ -69,11 +70,11 @@ def _print_card(card: "ClassifierCard", out: Path, items: str) -> None:
     print(f"{card.model}: {card.supervision}, {card.images} images")
     if card.leak:
         shared = card.source["shared"]
-        print(f"LEAK: {shared['objects']} objects and {shared['images']} images of the set were learned from")
+        print(f"LEAK: {shared['objects']} objects and {shared['images']} images of the set were trained on")
     if card.accuracy is not None:
         print(
-            f"{card.steps} steps: {card.accuracy:.1%} right before they were learned from, {card.last_accuracy:.1%} of "
-            f"the last tenth (chance {1 / card.classes:.2%}); loss {card.first_loss:.3f} to {card.last_loss:.3f}; "
-            f"{card.device_hours:.3g} hours on {card.device}"
+            f"{card.steps} steps: accuracy {card.accuracy:.1%} on images before training on them, "
+            f"{card.last_accuracy:.1%} on the last tenth (chance {1 / card.classes:.2%}); loss {card.first_loss:.3f} "
+            f"to {card.last_loss:.3f}; {card.device_hours:.3g} hours on {card.device}"
         )
     print(f"Ask it: snellen run {items} --subject 'encoder:hf/{out}{layer_setting(out)}'")

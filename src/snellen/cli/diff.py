@@ -1,4 +1,4 @@
-"""`snellen diff`: what changed from one subject to another, for whoever guards a model in CI."""
+"""`snellen diff`: changes from one subject to another, e.g. for monitoring a model in CI."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from snellen.reports.changes_page import change_lines, write_changes_page
 from snellen.reports.loading import load_run
 
 DROPPED_CODE = 4
-"""Exit code where an ability or a task dropped, and --fail-on drop was given."""
+"""Exit code with --fail-on drop if an ability or a task dropped."""
 UNPAIRED_CODE = 1
-"""Exit code where none did and --fail-on drop was given, but some items could not be compared."""
+"""Exit code with --fail-on drop if none dropped, but some items could not be compared."""
 
 
 def diff(former: str, current: str, fail_on: str | None, out: Path, as_json: bool) -> None:
-    """Compare, write the page, print; end with what `fail_on` asks for."""
+    """Compare, write the page, print, and exit by `fail_on`."""
     if fail_on not in (None, "drop"):
-        raise SnellenError(f"--fail-on {fail_on!r}: only 'drop' can be failed on")
+        raise SnellenError(f"--fail-on {fail_on!r}: only 'drop' is possible")
     compared = changes(side(former), side(current))
     write_changes_page(compared, out)
     if as_json:
@@ -42,10 +42,10 @@ def diff(former: str, current: str, fail_on: str | None, out: Path, as_json: boo
 
 
 def side(text: str) -> Run:
-    """A run of one subject: `RUN`, or `RUN:SUBJECT` where it holds several.
+    """The run of one subject: `RUN`, or `RUN:SUBJECT` if it holds several.
 
-    Without a name it is the only subject, else the only one that is not simulated. Raises SnellenError where there is
-    no such run or subject, or several.
+    Without a name, the only subject is meant, or the only one that is not simulated. Raises SnellenError if there is no
+    such run or subject, or several.
     """
     root, name = _root_and_subject(text)
     recover(root)
@@ -53,22 +53,22 @@ def side(text: str) -> Run:
     subjects = list(dict.fromkeys(arm.subject for arm in run.card.arms))
     examined = [subject for subject in subjects if not is_simulated(subject)]
     if name and name not in subjects:
-        raise SnellenError(f"{root}: nobody called {name!r} was examined there; {near(name, subjects)}")
+        raise SnellenError(f"{root}: holds no subject {name!r}; {near(name, subjects)}")
     if not name and len(subjects) > 1 and len(examined) != 1:
         raise SnellenError(f"{root}: holds several subjects ({', '.join(subjects)}); write {address_of(root)}:SUBJECT")
     return _of_subject(run, name or (subjects if len(subjects) == 1 else examined)[0])
 
 
 def _root_and_subject(text: str) -> tuple[Path, str]:
-    """The run folder and the name behind it; names of subjects have colons too."""
+    """The run folder and the subject's name after it, which may contain colons too."""
     colons = [n for n, sign in enumerate(text) if sign == ":" and text[n : n + 3] != "://"]
     for end in (len(text), *colons):
         if is_url(text) and "?" in text[:end]:
-            continue  # of a subject's settings: no URL has it
+            continue  # part of a subject's settings: run URLs have no query
         if lies_there(text[:end], RUN):
             return fetched(text[:end]), text[end + 1 :]
-    address = text.partition("?")[0] if is_url(text) else text  # behind it may stand a signature
-    raise SnellenError(f"{address}: no run lies here; give a run folder, or RUN:SUBJECT")
+    address = text.partition("?")[0] if is_url(text) else text  # the query may hold a signature
+    raise SnellenError(f"{address}: holds no run; give a run folder, or RUN:SUBJECT")
 
 
 def _of_subject(run: Run, name: str) -> Run:
@@ -101,18 +101,18 @@ def _print(compared: Changes, out: Path) -> None:
     missing = compared.unpaired_items
     if missing.total:
         screen.print(
-            f"{missing.total} items unpaired: {missing.only_before} scored before only, {missing.only_after} after "
-            f"only, {missing.neither} in neither."
+            f"{missing.total} items unpaired: {missing.only_before} scored only before, {missing.only_after} only "
+            f"after, {missing.neither} in neither."
         )
     if compared.before.card.content_hash != compared.after.card.content_hash:
         screen.print("The items are the same, but their images were rendered twice: single pixels may differ.")
     if compared.left_out:
-        screen.print(f"Nothing pairs in {escape(', '.join(compared.left_out))}.")
+        screen.print(f"No pairs in {escape(', '.join(compared.left_out))}.")
     for word, verdict in (("Dropped", DROPPED), ("Rose", ROSE)):
         if names := compared.names(verdict):
             screen.print(f"[{colours[verdict]}]{word}: {escape('; '.join(names))}[/]", highlight=False)
     if few := compared.table[compared.table["verdict"] == TOO_FEW]["name"].tolist():
         screen.print(f"Too few items to tell: {escape(', '.join(few))}.")
     if not compared.names(DROPPED):
-        screen.print("Nothing dropped that these items could show.")
+        screen.print("No drop that these items can show.")
     screen.print(f"Page: {out}", soft_wrap=True)

@@ -1,4 +1,4 @@
-"""`snellen doctor`: what works on this machine, and the command that brings what is missing."""
+"""`snellen doctor`: what works on this machine, and the commands that install what is missing."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ from snellen.web.lock import present_parts
 WIDTH, LABEL = 80, 12
 GB = 10**9
 IMPORT_CORE = "import numpy, pandas, pyarrow.parquet, pydantic, PIL.Image"
-"""The libraries with compiled code that every command reads items by."""
+"""Libraries with compiled code that every command needs to read items."""
 LIST_GPUS = (
     "import json, torch; c = torch.cuda; print(json.dumps([c.get_device_name(n) for n in range(c.device_count())]))"
 )
 RENDER = "from snellen.cli.doctor import render_one_image; render_one_image()"
 TRIAL_SECONDS, RENDER_SECONDS = 60, 180
-"""How long a child may take; several libLLVM may be tried one after another, each compiling first."""
+"""Time limits of a child process; several versions of libLLVM may be tried in turn, each compiling first."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One line: `ok`, `--` (missing, and only some commands need it) or `NO`; a command that brings what is missing."""
+    """One line: `ok`, `--` (missing, needed only by some commands) or `NO`; `command` installs what is missing."""
 
     mark: str
     label: str
@@ -62,14 +62,14 @@ class Finding:
 
 @dataclass(frozen=True)
 class ChildProcess:
-    """What a child process did: whether it ended well, and what it printed last, or why it failed."""
+    """The outcome of a child process: success, and its last line of output or the reason of its failure."""
 
     works: bool
     text: str
 
 
 def doctor(trials: bool, as_json: bool) -> None:
-    """Print the findings; exit code 1 where the core does not work. `trials` start children that import and render."""
+    """Print the findings; exit code 1 if the core does not work. `trials` imports and renders in child processes."""
     lines = list(findings(trials))
     works = all(finding.mark != "NO" for finding in lines)
     if as_json:
@@ -83,7 +83,7 @@ def doctor(trials: bool, as_json: bool) -> None:
 
 
 def findings(trials: bool) -> Iterator[Finding]:
-    """Core and home folder first, then extras, then what they need."""
+    """Findings on the core and the home folder, then extras, then what they need."""
     libraries = wanted_libraries()
     problems = library_problems(core := libraries.pop(""))
     if trials and not problems and not (imports := try_child(IMPORT_CORE, TRIAL_SECONDS)).works:
@@ -106,8 +106,8 @@ def findings(trials: bool) -> Iterator[Finding]:
         else Finding("--", "web parts", "not fetched yet", "python -m snellen.web.lock")
     )
     names = key_names(os.environ)
-    shown = f"{', '.join(names)} (not tried)" if names else "no variable *_API_KEY or HF_TOKEN is set"
-    yield Finding("ok" if names else "--", "keys", shown)
+    keys = f"{', '.join(names)} (not tried)" if names else "no variable *_API_KEY or HF_TOKEN is set"
+    yield Finding("ok" if names else "--", "keys", keys)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / GB
     yield Finding("ok", "machine", f"{platform.machine()}, {cores} cores, {memory:.1f} GB of memory; {dispatch()}")
@@ -122,12 +122,12 @@ def _versions(libraries: Sequence[Requirement]) -> str:
 
 
 def wanted_libraries() -> dict[str, list[Requirement]]:
-    """What the installed package needs, by extra; `""` is the core. `all`, which names the others, is left out."""
+    """Requirements of the installed package by extra; `""` is the core. `all`, which names the others, is left out."""
     try:
         package = distribution("snellen")
     except PackageNotFoundError:
         raise SnellenError(
-            "snellen is imported from a folder and was never installed, so nobody knows what it needs; "
+            "snellen is imported from a folder and was never installed, so its requirements are unknown; "
             "in its checkout: pip install -e ."
         ) from None
     wanted = [Requirement(line) for line in package.requires or ()]
@@ -150,7 +150,7 @@ def _installed(name: str) -> str | None:
 
 
 def library_problems(libraries: Sequence[Requirement]) -> list[str]:
-    """What is missing, and what is installed in another version than wanted."""
+    """A line on missing libraries, and one per library of another version than wanted."""
     versions = {library.name: _installed(library.name) for library in libraries}
     missing = [name for name, installed in versions.items() if installed is None]
     others = [
@@ -162,15 +162,15 @@ def library_problems(libraries: Sequence[Requirement]) -> list[str]:
 
 
 def key_names(environment: Mapping[str, str]) -> list[str]:
-    """Names of variables that hold keys of services; their values go nowhere."""
+    """Names of environment variables that hold keys of services; their values are not used."""
     ends = ("_API_KEY", "_ACCESS_KEY")
     return sorted(name for name, key in environment.items() if key and (name.endswith(ends) or name == "HF_TOKEN"))
 
 
 def _home() -> Finding:
-    """The home folder as it is, or the nearest folder above it that exists, tried by a file that leaves no name."""
+    """A finding on the home folder, or on its nearest existing parent, tested by an unnamed file."""
     folder = home()
-    nearest = next(place for place in (folder, *folder.parents) if place.exists())
+    nearest = next(path for path in (folder, *folder.parents) if path.exists())
     try:
         with tempfile.TemporaryFile(dir=nearest) as file:
             file.write(bytes(4096))
@@ -183,12 +183,10 @@ def _home() -> Finding:
 
 
 def gpus() -> ChildProcess:
-    """GPUs that torch sees, listed by a child; a torch for processors alone is not imported."""
+    """GPUs that torch sees, listed by a child process; a torch built only for CPUs is not imported."""
     torch = _installed("torch")
     if torch is None or torch.endswith("+cpu"):
-        return ChildProcess(
-            False, f"torch {torch} is built for processors alone" if torch else "torch is not installed"
-        )
+        return ChildProcess(False, f"torch {torch} is built only for CPUs" if torch else "torch is not installed")
     trial = try_child(LIST_GPUS, TRIAL_SECONDS)
     names: list[str] = json.loads(trial.text) if trial.works else []
     if trial.works and not names:
@@ -197,7 +195,7 @@ def gpus() -> ChildProcess:
 
 
 def try_child(code: str, seconds: float) -> ChildProcess:
-    """Run Python code in a process group of its own: it may abort, hang or start others, and cannot take us along."""
+    """Run Python code in a separate process group, since it may abort, hang or start other processes."""
     with subprocess.Popen(
         [sys.executable, "-P", "-c", code], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         text=True, errors="replace", start_new_session=True,
@@ -217,7 +215,7 @@ def try_child(code: str, seconds: float) -> ChildProcess:
 
 
 def render_one_image() -> None:
-    """Render a red cube as item sets are rendered, and print by which variant. For a child: libLLVM may abort it."""
+    """Render a red cube like item sets, and print the variant. Run it in a child process, since libLLVM may abort."""
     import numpy as np
     from PIL import Image
 
@@ -232,7 +230,7 @@ def render_one_image() -> None:
         (path,) = render_images([RenderSpec(Scene((cube,)), camera)], settings, folder)
         red, green, _ = np.asarray(Image.open(path), np.float64)[24, 32]
     if not red > 2 * green:
-        raise SnellenError(f"the red cube came out with red {red:.0f} and green {green:.0f}; reinstall mitsuba")
+        raise SnellenError(f"the red cube was rendered with red {red:.0f} and green {green:.0f}; reinstall mitsuba")
     engine = find_engine(settings)
     slow = ", 3 to 4 times slower than with libLLVM 17 or newer (DRJIT_LIBLLVM_PATH)"
     libllvm = f" with {Path(engine.libllvm).name}" if engine.libllvm else slow

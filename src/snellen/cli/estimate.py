@@ -1,4 +1,4 @@
-"""`snellen plan`: what a study would take, as a table of at most 80 columns or one JSON object."""
+"""`snellen estimate`: the costs of a study, as a table of at most 80 columns or one JSON object."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from snellen.cli.output import console, print_json
 from snellen.compute.progress import duration
 from snellen.core.errors import SnellenError
 from snellen.core.suite import BuildOptions
-from snellen.exam.estimate import Machines, RemoteService, StudyEstimate, StudyStep, plan_study, rounded
+from snellen.exam.estimate import Machines, RemoteService, StudyEstimate, StudyStep, estimate_study, rounded
 
-PRICE_FORM = "write IN,OUT, money a million tokens, e.g. 2.5,10"
+PRICE_FORM = "write IN,OUT, the prices per million tokens, e.g. 2.5,10"
 
 
-def plan(
+def estimate(
     itemsets: list[str],
     subjects: list[str],
     conditions: list[str],
@@ -42,7 +42,7 @@ def plan(
         show_progress=False,
         **given,
     )
-    study = plan_study(
+    study = estimate_study(
         itemsets, subjects, conditions, options, Machines(machines, count, options.workers),
         RemoteService(latency, price_in, price_out), stated=stated,
     )  # fmt: skip

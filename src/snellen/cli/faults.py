@@ -1,4 +1,4 @@
-"""No command ends in a traceback: an error that nobody expected is one line, and a file to send."""
+"""Unexpected errors of commands: one line and a file to send instead of a traceback."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from pathlib import Path
 from typing import NoReturn
 
 EXIT_CODE = 3
-"""Of a command that ended by a fault of the program."""
+"""Exit code of a command that ended by an internal error."""
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-"""What the system says where a disk, a share of it or a file is full; it does not name the file when one is written."""
+"""Error numbers of a full disk, quota or file; the system does not name the file that was being written."""
 
 
 @contextmanager
 def one_line_errors() -> Iterator[None]:
-    """Files that the system refuses become a SnellenError; any other error that is none ends the command."""
+    """Turn file errors of the system into SnellenError; end the command at any other error."""
     from snellen.core.errors import SnellenError
     from snellen.core.plain_text import short_reason
 
@@ -33,13 +33,13 @@ def one_line_errors() -> Iterator[None]:
     except OSError as error:
         if not (reason := _reason(error)):
             _end(error)
-        raise SnellenError(f"{short_reason(reason)}; mend that and give the same command again") from error
-    except Exception as error:  # noqa: BLE001  # whatever it is, people are not shown a traceback
+        raise SnellenError(f"{short_reason(reason)}; fix that and run the same command again") from error
+    except Exception as error:  # noqa: BLE001  # users never see a traceback
         _end(error)
 
 
 def _reason(error: OSError) -> str:
-    """Which file the system refused, and why; empty where neither the file nor a want of room is named."""
+    """The file that the system refused, and the reason; empty if neither a file nor a lack of space is named."""
     if isinstance(error, shutil.Error) and isinstance(error.args[0], list):  # of the files of a folder
         _, target, why = error.args[0][0]
         return f"{target}: {why}"
@@ -52,13 +52,13 @@ def _end(error: Exception) -> NoReturn:
     from snellen.core.plain_text import short_reason
 
     reason = short_reason(f"{type(error).__name__}: {error}", 200).rstrip(": ")
-    place = f"please send {path}" if (path := _write(error)) else "and nowhere to write what happened"
-    print(f"snellen: an error that should not be: {reason}; {place}", file=sys.stderr)
+    advice = f"please send {path}" if (path := _write(error)) else "the details could not be written to a file"
+    print(f"snellen: internal error: {reason}; {advice}", file=sys.stderr)
     sys.exit(EXIT_CODE)
 
 
 def _write(error: Exception) -> Path | None:
-    """The command, versions and traceback, without keys, under the home folder or among temporary files."""
+    """Write command, versions and traceback, without keys, into the home folder or the temporary folder."""
     from snellen.core.plain_text import printable, redacted
     from snellen.core.storage.files import write_text
     from snellen.core.storage.home import home

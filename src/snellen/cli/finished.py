@@ -1,4 +1,4 @@
-"""What the command `run` says of runs, and runs of which it says so without doing anything."""
+"""Summaries of runs for the command `run`, also of finished runs without opening them."""
 
 from __future__ import annotations
 
@@ -21,10 +21,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RunSummary:
-    """A run: where it lies, and how many items have a response.
+    """A run for printing: its folder, numbers of responses and of failed ones, and its table if wanted.
 
-    How many of these failed, and by subject: why, why items were declined, and how many were not asked. Its table, if
-    it is seen.
+    `failures` and `declines` are reasons by subject, `unasked` numbers of items by subject.
     """
 
     root: Path
@@ -37,7 +36,7 @@ class RunSummary:
 
 
 def summary(examination: Examination, *, with_table: bool) -> RunSummary:
-    """What is said of a run that was asked; its table is kept, to be looked up the next time."""
+    """The summary of a run; its table is stored in the stamp for the next time."""
     table = None
     if with_table and examination.responses:
         from snellen.reports import print_table
@@ -65,10 +64,9 @@ def finished_summary(
     inputs: Mapping[str, Path],
     **options: Any,
 ) -> RunSummary | None:
-    """What is said of a run that is finished already; None where there is still something to do.
+    """The summary of a run that is already finished; None if there is work left.
 
-    `folder` is the one that was named for it. Neither its items nor its responses are read: their digests are held
-    against its stamp.
+    `folder` is the one given by --out. Neither items nor responses are read: their digests are compared with the stamp.
     """
     root = itemset_folder(itemset, options["limit"])
     if not is_itemset(root):

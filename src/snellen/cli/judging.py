@@ -1,4 +1,4 @@
-"""`snellen judge`: verdicts by a subject, samples for people, and how often the two agree."""
+"""`snellen judge`: verdicts by a subject, samples for people, and their agreement."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ def judge(
     protocol: str,
     as_json: bool,
 ) -> None:
-    """Do what was asked, and say what came of it. Exit code 1 where calls of the judge failed."""
+    """Judge, sample or compare, and print the outcome. Exit code 1 if calls of the judge failed."""
     if by is None and sample is None and agreement is None:
-        raise SnellenError("snellen judge: say who judges with --by SUBJECT, or give --sample FILE or --agreement FILE")
+        raise SnellenError("snellen judge: name the judge with --by SUBJECT, or give --sample FILE or --agreement FILE")
     if unread and (by is None or sample is not None or agreement is not None):
-        raise SnellenError("snellen judge --unread: say who reads with --by SUBJECT, without --sample or --agreement")
+        raise SnellenError("snellen judge --unread: name the judge with --by SUBJECT, without --sample or --agreement")
     outcome: dict[str, Any] = {}
     if by is not None:
         judge_of = people_as_judge(Path(by)) if Path(by).exists() else by

@@ -1,14 +1,29 @@
-"""Options that several commands have."""
+"""Options shared by several commands."""
 
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal, Optional
+from typing import Annotated, Literal
 
 import typer
 
+VANILLA = ["vanilla"]
+
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
-Workers = Annotated[Optional[int], typer.Option(help="Number of processes. Default: one per core.")]  # noqa: UP045  # read at run time
+Seed = Annotated[int, typer.Option(help="Random seed.")]
+Full = Annotated[bool, typer.Option("--full", help="Use the paper's size.")]
+Renderer = Annotated[str, typer.Option(help="mitsuba, or toy (flat shading, for quick tests).")]
+Quality = Annotated[str, typer.Option(help="Rendering quality of mitsuba: fast, good or reference.")]
+Device = Annotated[str, typer.Option(help="Device: cpu, cuda, cuda:1 …")]
+Subjects = Annotated[
+    list[str], typer.Option("--subject", "-s", help="Subject to examine, e.g. chat:openai/gpt-4o. Repeatable.")
+]
+OneCondition = Annotated[str, typer.Option("--condition", help="Condition, e.g. sheet=single,prompt=short.")]
+Inputs = Annotated[
+    list[str], typer.Option("--input", help="NAME=RUN or NAME=FILE: a table that a condition uses, e.g. boxes=RUN.")
+]
+TrainingItems = Annotated[str, typer.Option("--items", help="Item set with training items, or a suite.")]
+Workers = Annotated[int | None, typer.Option(help="Number of processes. Default: one per core.")]
 
 Executor = Annotated[
     str,
@@ -21,12 +36,12 @@ Lenient = Annotated[
 
 
 def cores(workers: int | None) -> int:
-    """So many, or one a core that this process may use."""
+    """The number of workers, by default one per core available to this process."""
     return workers or len(os.sched_getaffinity(0))
 
 
 def read_balance(name: str) -> Literal["paper", "answers"]:
-    """Whose frequencies answers have. Raises SnellenError for another word."""
+    """The value of `--balance`. Raises SnellenError for an unknown one."""
     from snellen.core.condition import near
     from snellen.core.errors import SnellenError
 
@@ -36,7 +51,7 @@ def read_balance(name: str) -> Literal["paper", "answers"]:
 
 
 def named_paths(option: str, written: list[str]) -> dict[str, Path]:
-    """`NAME=PATH` as given to an option, by name. Raises SnellenError for other forms, repeated names, lost paths."""
+    """Paths by name, from `NAME=PATH`. Raises SnellenError for other forms, repeated names and missing paths."""
     from snellen.core.errors import SnellenError
 
     paths: dict[str, Path] = {}
@@ -53,7 +68,7 @@ def named_paths(option: str, written: list[str]) -> dict[str, Path]:
 
 
 def read_settings(written: list[str], known: Mapping[str, tuple[str, ...]], recipe: str) -> dict[str, str]:
-    """The settings written as NAME=VALUE. Raises SnellenError for what the recipe does not have."""
+    """Settings by name, from `NAME=VALUE`. Raises SnellenError for other forms, and unknown names and values."""
     from snellen.core.condition import refuse_unknown
     from snellen.core.errors import SnellenError
 

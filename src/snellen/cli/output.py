@@ -1,4 +1,4 @@
-"""How commands print."""
+"""Printing by commands."""
 
 from __future__ import annotations
 
@@ -16,16 +16,15 @@ if TYPE_CHECKING:
 
 
 def console(width: int = 120, *, fixed: bool = False) -> Console:
-    """A console on standard output that draws its own colours, and no control character of a text.
+    """A console on standard output with colours, which escapes control characters in texts.
 
-    As wide as the terminal, or as COLUMNS says; a pipe or a file has no width, and gets `width`, as terminals do where
-    it is `fixed`.
+    It is as wide as the terminal or COLUMNS; pipes and files get `width`, and with `fixed` terminals too.
     """
     from rich.console import Console, ConsoleOptions, RenderableType
     from rich.segment import Segment
 
     class PlainConsole(Console):
-        """Colours are its own; texts are printable."""
+        """A console whose texts are printable."""
 
         def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
             for segment in super().render(renderable, options):
@@ -37,7 +36,7 @@ def console(width: int = 120, *, fixed: bool = False) -> Console:
 
 @contextmanager
 def plain_streams() -> Iterator[None]:
-    """Whatever is printed meanwhile reaches standard output and standard error without control characters."""
+    """Escape control characters on standard output and standard error within the block."""
     streams = sys.stdout, sys.stderr
     sys.stdout, sys.stderr = (cast(TextIO, PlainStream(stream)) for stream in streams)
     try:
@@ -47,12 +46,12 @@ def plain_streams() -> Iterator[None]:
 
 
 def print_json(content: Any) -> None:
-    """One JSON object on one line."""
+    """Print one JSON object on one line."""
     print(json.dumps(content, default=int))
 
 
 def print_fields(fields: Mapping[str, Any], as_json: bool) -> None:
-    """A line a field, of a list a line an element; or one JSON object."""
+    """Print one line per field, and one per element of a list; or one JSON object."""
     if as_json:
         print_json(fields)
         return

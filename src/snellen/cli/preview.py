@@ -1,4 +1,4 @@
-"""`snellen show`: the calls that would go out, as text and as a page."""
+"""`snellen show`: the calls that would be sent, as text and as a page."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from snellen.suites import SUITES
 def show(
     itemset: str, item_id: str | None, condition: str, html: Path | None, seed: int, inputs: Mapping[str, Path]
 ) -> None:
-    """Print every first call about an item (or about the first item of each task), and draw it where `html` says."""
+    """Print all first calls about an item (default: about the first item of each task); `html` is a page to write."""
     items = find_items(itemset)
     suite = SUITES.get(items.card.suite)
     if item_id is not None and item_id not in items.by_id:
@@ -32,17 +32,12 @@ def show(
         tables = read_tables(inputs, items)
         calls: list[Call] = []
         for point in parse_conditions(suite.axes, condition):
-            first = first_calls(
-                items, suite, point, SubjectCard("someone"), media, only=item_id, seed=seed, annotations=tables
-            )
-            of_point = list(first)
-            calls += (
-                of_point
-                if item_id is not None
-                else list({call.task: call for call in reversed(of_point)}.values())[::-1]
-            )
+            subject = SubjectCard("someone")
+            first = list(first_calls(items, suite, point, subject, media, only=item_id, seed=seed, annotations=tables))
+            by_task = {call.task: call for call in reversed(first)}
+            calls += first if item_id is not None else list(by_task.values())[::-1]
         if not calls:
-            raise SnellenError(f"{itemset}: nothing is asked about {item_id or 'any item'} under {condition}")
+            raise SnellenError(f"{itemset}: no question about {item_id or 'any item'} under {condition}")
         print("\n".join(_as_text(call) for call in calls))
         if html is not None:
             html.write_text(_as_page(calls, media), encoding="utf-8")
@@ -51,7 +46,7 @@ def show(
 
 def _as_text(call: Call) -> str:
     lines = [f"=== {call.task}: one call about {_about(call)}"]
-    for part in call.prompt.parts:  # laid out by now: words and images alone
+    for part in call.prompt.parts:  # montages are drawn by now: only texts and images
         lines += [part] if isinstance(part, str) else [media_name(part)] if isinstance(part, Media) else []
     if call.more:
         lines.append("(further calls depend on the replies)")

@@ -1,4 +1,4 @@
-"""Prompts as a page without scripts: words as they are sent, images and videos at their own size."""
+"""Prompts as an HTML page without scripts: texts as sent, images and videos at their own size."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from snellen.core.prompt import Prompt
 from snellen.core.storage.media import MediaFolder
 
 Address = Callable[[Media], str]
-"""Where the page has the bytes of an image or video."""
+"""The address of an image or video in the page."""
 _POLICY = "default-src 'none'; img-src 'self' data:; media-src 'self' data:; style-src 'unsafe-inline'"
 _STYLE = (
     ":root{color-scheme:light dark}"
@@ -24,7 +24,7 @@ _STYLE = (
 
 
 def embedded(media: MediaFolder) -> Address:
-    """Bytes as part of the page."""
+    """Addresses that embed the bytes in the page."""
 
     def address(image: Media) -> str:
         subtype = {"jpg": "jpeg"}.get(image.format, image.format)
@@ -35,12 +35,12 @@ def embedded(media: MediaFolder) -> Address:
 
 
 def media_name(media: Media) -> str:
-    """What stands under an image: kind, the beginning of its hash, size in pixels."""
+    """The caption of an image: kind, beginning of its hash, size in pixels."""
     return f"[{media.kind} {media.sha256[:12]}.{media.format} {media.width}x{media.height}]"
 
 
 def prompt_blocks(prompt: Prompt, address: Address) -> str:
-    """The parts of a prompt whose montages are laid out."""
+    """The parts of a prompt as HTML; montages must already be drawn."""
     blocks = []
     for part in prompt.parts:
         if isinstance(part, str):

@@ -1,4 +1,4 @@
-"""`snellen quiz`: a sheet of items without keys, and how far a filled one agrees with the keys."""
+"""`snellen quiz`: a question sheet without keys, and the agreement of its answers with the keys."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ CARD, SHEET, ANSWERS, DISAGREEMENTS, RESULT = (
     "agreement.json",
 )
 LEAD = (
-    f"Answer from the images alone, in {ANSWERS}: a line a question, the answer by itself (wood, B, T, 3, red, "
-    f"[x1, y1, x2, y2]) without any JSON around it; {UNDECIDABLE} where the images do not decide. Do not open "
-    "the item set: the keys lie there."
+    f"Answer from the images alone, in {ANSWERS}: one line per question with only the answer (wood, B, T, 3, red, "
+    f"[x1, y1, x2, y2]), without any JSON around it; {UNDECIDABLE} if the images do not decide. Do not open "
+    "the item set, since it holds the keys."
 )
 
 
 class QuizCard(Card):
-    """`quiz.json`: which questions a sheet holds. No key, and nothing a key could be read from but the set itself."""
+    """`quiz.json`: the questions of a sheet, without keys."""
 
     file = CARD
 
@@ -66,7 +66,7 @@ class QuizCard(Card):
 
 
 def quiz(itemset: str, out: Path, n: int, condition: str, seed: int, as_json: bool) -> None:
-    """Write a sheet into `out`; where it has one with answers, compare them with the keys."""
+    """Write a sheet into `out`; if there is one with answers, compare them with the keys."""
     items = find_items(itemset)
     suite = SUITES.get(items.card.suite)
     (point, *others) = parse_conditions(suite.axes, condition)
@@ -105,11 +105,11 @@ def _write_sheet(
         return
     if len(questions) < card.n:
         print(f"{items.root}: {len(questions)} test items have a key, fewer than --n {card.n}; build more (build --n)")
-    print(f"{out / SHEET}: {len(questions)} questions; fill {out / ANSWERS}, then give the same command again")
+    print(f"{out / SHEET}: {len(questions)} questions; fill in {out / ANSWERS}, then run the same command again")
 
 
 def _read_answers(out: Path, card: QuizCard) -> dict[int, str]:
-    """What is filled in, by number. Raises SnellenError where the sheet is of other questions, or a row cannot be."""
+    """The answers by number. Raises SnellenError if the sheet has other questions, or a row is invalid."""
     try:
         written = parse_card(QuizCard, out / CARD, (out / CARD).read_text("utf-8"))
     except (ValidationError, OSError, UnicodeDecodeError):
@@ -126,7 +126,7 @@ def _read_answers(out: Path, card: QuizCard) -> dict[int, str]:
     for line, row in enumerate(rows, 2):
         number, answer = (row.get("number") or "").strip(), row.get("answer")
         if not number.isdecimal() or answer is None or int(number) in texts:
-            raise SnellenError(f"{path} line {line}: columns number, task, answer with every number once")
+            raise SnellenError(f"{path} line {line}: needs columns number, task, answer, each number once")
         texts[int(number)] = answer
     return {number: text for number, text in texts.items() if text.strip()}
 

@@ -1,4 +1,4 @@
-"""`snellen sources`: the real datasets that are known, and what of them lies on this machine."""
+"""`snellen sources`: known real datasets, and their copies on this machine."""
 
 import json
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from snellen.datasets.inventory import Inventory
 
 MAX_LABELS = 20
-"""So many classes of an object are printed."""
+"""Classes printed per object."""
 
 app = typer.Typer(help="Real datasets: list them, and check local copies.", no_args_is_help=True)
 
@@ -34,7 +34,7 @@ def list_(as_json: Json = False) -> None:
         for entry in card.evidence:
             print(f"    {entry.kind}: {entry.url}\n        {entry.statement}")
         if card.caveat:
-            print(f"    not borne out: {card.caveat}")
+            print(f"    not confirmed: {card.caveat}")
 
 
 @app.command()
@@ -51,7 +51,7 @@ def check(
     folders = find_folders(root)
     inventories: dict[str, Inventory] = {}
     for dataset_name in name or DATASETS:
-        with Progress(f"Looking at {dataset_name}", unit="images", visible=not as_json) as progress:
+        with Progress(f"Checking {dataset_name}", unit="images", visible=not as_json) as progress:
             dataset = DATASETS.get(dataset_name)
             if images := _published_images(dataset_name):
                 progress.expect(images)
@@ -59,14 +59,14 @@ def check(
         if not as_json:
             _print_inventory(dataset.card, inventories[dataset_name])
     if as_json:
-        every = inventories.items()
-        print(json.dumps({key: {**asdict(inventory), "state": inventory.state} for key, inventory in every}))
+        states = {key: {**asdict(inventory), "state": inventory.state} for key, inventory in inventories.items()}
+        print(json.dumps(states))
     if name and any(inventory.state != "whole" for inventory in inventories.values()):
         raise typer.Exit(2)
 
 
 def _describe(card: "DatasetCard") -> dict[str, object]:
-    """The card, and what the suites that use the dataset say of it."""
+    """The card, with the facts that suites using the dataset add."""
     from snellen.suites.ava_bench.candidates.datasets import TASKS_OF_DATASET
     from snellen.suites.vfm_bench.curated.datasets import ROW_OF_DATASET
 
@@ -80,7 +80,7 @@ def _describe(card: "DatasetCard") -> dict[str, object]:
 
 
 def _use(name: str) -> str:
-    """What the suites take the dataset for, as the beginning of a line."""
+    """The use of the dataset in suites, as the beginning of a line."""
     from snellen.suites.ava_bench.candidates.datasets import TASKS_OF_DATASET
     from snellen.suites.vfm_bench.curated.datasets import ROW_OF_DATASET
 
@@ -91,7 +91,7 @@ def _use(name: str) -> str:
 
 
 def _published_images(name: str) -> int:
-    """How many images VFM Bench counts in the dataset; 0: it does not use it."""
+    """The number of images that VFM Bench counts in the dataset; 0 if it does not use it."""
     from snellen.suites.vfm_bench.curated.datasets import ROW_OF_DATASET
 
     return ROW_OF_DATASET[name].images if name in ROW_OF_DATASET else 0
@@ -99,7 +99,7 @@ def _published_images(name: str) -> int:
 
 def _print_inventory(card: "DatasetCard", inventory: "Inventory") -> None:
     if not inventory.exists:
-        print(f"{card.name}: not there. From {card.origin} put into {inventory.root}: {card.layout}")
+        print(f"{card.name}: missing. From {card.origin} put into {inventory.root}: {card.layout}")
         return
     if images := _published_images(card.name):
         counts = f"{inventory.samples} records (Table 5 has {images} images)"
@@ -114,10 +114,10 @@ def _print_inventory(card: "DatasetCard", inventory: "Inventory") -> None:
         more = f", and {rest} more" if rest else ""
         print(f"    {note.kind}: {note.message} ({note.count}): {'; '.join(note.locations)}{more}")
     if inventory.state == "broken":
-        print(f"    what belongs into {inventory.root}: {card.layout}; from {card.origin}")
+        print(f"    expected in {inventory.root}: {card.layout}; from {card.origin}")
 
 
 def _print_labels(object: str, labels: Mapping[str, int]) -> None:
     counts = ", ".join(f"{label} {count}" for label, count in list(labels.items())[:MAX_LABELS])
-    more = f", and {len(labels) - MAX_LABELS} classes more" if len(labels) > MAX_LABELS else ""
+    more = f", and {len(labels) - MAX_LABELS} more classes" if len(labels) > MAX_LABELS else ""
     print(f"    {object}: {counts}{more}")

@@ -1,13 +1,12 @@
-"""`snellen study`: people as subjects and as judges."""
+"""`snellen study`: studies with people, as participants and as reviewers."""
 
 import json
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
-from snellen.cli.options import Json, Workers, cores
-from snellen.cli.reviewing import decide, queue
+from snellen.cli.options import Json, Seed, Workers, cores
 
 app = typer.Typer(
     help="Build, serve and import studies with people, as participants or reviewers.", no_args_is_help=True
@@ -24,7 +23,7 @@ def build(
     name: Annotated[
         str, typer.Option(help="Prefix of participant IDs (human:NAME/p01). Default: the folder's name.")
     ] = "",
-    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
+    seed: Seed = 0,
     workers: Workers = None,
     as_json: Json = False,
 ) -> None:
@@ -93,10 +92,10 @@ def export(
 
         read_plan(study)
         if out.exists():
-            raise SnellenError(f"{out}: is there already; give another --out")
+            raise SnellenError(f"{out}: exists already; choose another --out")
         shutil.copytree(study / BUNDLE, out)
     else:
-        raise SnellenError(f"--to {to}: no such transport; there are jatos and folder (serve needs no export)")
+        raise SnellenError(f"--to {to}: unknown transport; there are jatos and folder (serve needs no export)")
     print(out)
 
 
@@ -104,8 +103,7 @@ def export(
 def import_(
     study: Study,
     result_files: Annotated[
-        Optional[list[Path]],  # noqa: UP045  # read at run time
-        typer.Argument(help="JATOS archives or result files. Default: what `serve` recorded."),
+        list[Path] | None, typer.Argument(help="JATOS archives or result files. Default: what `serve` recorded.")
     ] = None,
     out: Annotated[Path, typer.Option(help="Folder for runs and people.csv; an existing one is continued.")] = Path(
         "people"
@@ -113,8 +111,7 @@ def import_(
     as_json: Json = False,
 ) -> None:
     """Import people's answers as scored runs with subjects human:STUDY/ALIAS."""
-    from snellen.web.importing import PEOPLE, import_study
-    from snellen.web.transports import read_results_of
+    from snellen.web.importing import PEOPLE, import_study, read_results_of
 
     examinations = import_study(study, read_results_of(study, result_files or []), out)
     runs = [str(examination.root) for examination in examinations]
@@ -122,7 +119,7 @@ def import_(
     if as_json:
         print(json.dumps({"runs": runs, "responses": answered, "people": str(out / PEOPLE)}))
         return
-    print(f"{answered} answers; who took part: {out / PEOPLE}")
+    print(f"{answered} answers; participants: {out / PEOPLE}")
     for run in runs:
         print(f"snellen report {run} --out report")
 
@@ -142,5 +139,60 @@ def simulate(
         print(f"snellen report {run.root} --out report")
 
 
-app.command()(queue)
-app.command()(decide)
+@app.command()
+def queue(
+    name: Annotated[str | None, typer.Argument(help="Queue. Default: list all queues.")] = None,
+    itemset: Annotated[Path | None, typer.Argument(help="Item set of the queue's step.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for the decisions that people will make.")] = None,
+    as_json: Json = False,
+) -> None:
+    """List the steps that people may do by hand, or turn the items of one into decisions."""
+    from snellen.core.errors import SnellenError
+    from snellen.core.storage.itemset import read_itemset
+    from snellen.curation.queues import queues, write_queue
+
+    if name is None:
+        if as_json:
+            print(json.dumps({key: entry.model_dump() for key, entry in queues().items()}))
+            return
+        for key, entry in queues().items():
+            print(f"{key}: {entry.purpose}")
+            for command in entry.commands:
+                print(f"    {command}")
+            print(f"    read by: {entry.reader}")
+        return
+    if itemset is None or out is None:
+        raise SnellenError(f"snellen study queue {name}: give the item set of the step, and --out FOLDER")
+    items = write_queue(name, read_itemset(itemset), out)
+    print(
+        json.dumps({"decisions": items.card.items, "out": str(out)}) if as_json else f"{items.card.items} items: {out}"
+    )
+
+
+@app.command()
+def decide(
+    runs: Annotated[list[Path], typer.Argument(help="Imported review runs, followed by those of third reviewers.")],
+    out: Annotated[Path, typer.Option(help="CSV file for the final decisions (with a card next to it).")],
+    third: Annotated[
+        Path | None, typer.Option(help="Write a study of the undecided items for a third reviewer.")
+    ] = None,
+    reviewer: Annotated[str, typer.Option(help="Alias of the third reviewer.")] = "third",
+    design: Annotated[str, typer.Option(help="Design of the third reviewer's study.")] = "review",
+    as_json: Json = False,
+) -> None:
+    """Report the agreement of reviewers, and write the final decisions for a build to read."""
+    from snellen.web.design import read_design
+    from snellen.web.reviewing import decide_review, third_study
+
+    panel, card = decide_review(runs, out)
+    if third is not None:
+        third_study(panel, runs, read_design(design), third, reviewer)
+    if as_json:
+        print(json.dumps({**card.model_dump(), "out": str(out), "undecided": list(panel.undecided)}))
+        return
+    numbers = {"percent": card.percent, "Fleiss": card.fleiss_kappa, "Krippendorff": card.krippendorff_alpha}
+    agreement = ", ".join(f"{key} {number:.3f}" for key, number in numbers.items() if number is not None)
+    print(f"{card.decided} of {card.items} decided, {card.disputed} disputed; agreement: {agreement or 'not defined'}")
+    print(out)
+    if third is not None:
+        print(f"for the third reviewer: snellen study serve {third}; import it, then give both runs to `decide`")

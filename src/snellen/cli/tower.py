@@ -1,12 +1,12 @@
-"""`snellen tower`: vision towers read by a language model, trained stage by stage, fitted to abilities, compared."""
+"""`snellen tower`: training heads on vision towers stage by stage, and comparing towers."""
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Optional, cast, get_args
+from typing import TYPE_CHECKING, Annotated, cast, get_args
 
 import typer
 
-from snellen.cli.options import Executor
+from snellen.cli.options import Device, Executor, TrainingItems
 from snellen.cli.output import console as new_console
 
 if TYPE_CHECKING:
@@ -24,12 +24,12 @@ Language = Annotated[
     str, typer.Option("--language-model", help="Language model: folder, hub ID, or random-qwen2 for tests.")
 ]
 Out = Annotated[Path, typer.Option(help="Folder of the head. Repeating the command resumes there.")]
-BaseFolder = Annotated[Optional[Path], typer.Option("--base", help="Folder of the previous stage.")]  # noqa: UP045  # read at run time
-Rate = Annotated[Optional[float], typer.Option(help="Learning rate. Default: the published one.")]  # noqa: UP045
-Epochs = Annotated[Optional[int], typer.Option(min=1, help="Epochs. Default: as published.")]  # noqa: UP045
+BaseFolder = Annotated[Path | None, typer.Option("--base", help="Folder of the previous stage.")]
+Rate = Annotated[float | None, typer.Option(help="Learning rate. Default: the published one.")]
+Epochs = Annotated[int | None, typer.Option(min=1, help="Epochs. Default: as published.")]
 Scope = Annotated[str, typer.Option(help="What to train: lora, or language-model (all its weights, for random ones).")]
 MicroBatch = Annotated[int, typer.Option(min=1, help="Conversations per step of computation; affects rounding only.")]
-Device = Annotated[str, typer.Option(help="Device: cpu, cuda, cuda:1 …")]
+
 Compile = Annotated[bool, typer.Option("--compile", help="Compile for a GPU: a slower start, then faster steps.")]
 Json = Annotated[Path, typer.Option("--data", help="JSON file in LLaVA's layout.")]
 Images = Annotated[Path, typer.Option(help="Folder that image paths are relative to.")]
@@ -59,8 +59,8 @@ def list_() -> None:
         numbers = map(str, (tower.side, tower.tokens, tower.width))
         table.add_row(name, tower.model or "packaged", tower.attributes.get("supervision", ""), *numbers, loaded)
     new_console(120, fixed=True).print(table)
-    print("tiny/NAME is a small one of the same family with random weights; hf/PATH_OR_ID any vision model.")
-    print("Settings behind '?': model (other weights), side (pixels), layer, seed (random weights).")
+    print("tiny/NAME is a small tower of the same family with random weights; hf/PATH_OR_ID is any vision model.")
+    print("Settings after '?': model (other weights), side (pixels), layer, seed (random weights).")
 
 
 @app.command()
@@ -110,7 +110,7 @@ def tune(
 @app.command()
 def fit(
     ability: Annotated[str, typer.Argument(help="Task of the item set, e.g. counting.")],
-    items: Annotated[str, typer.Option(help="Item set with training items, or a suite.")],
+    items: TrainingItems,
     tower: TowerName,
     out: Out,
     base_folder: BaseFolder = None,
@@ -130,13 +130,12 @@ def fit(
     from snellen.towers.sweep import fit_ability, train_items
 
     item_set = find_items(items)
-    learnt = train_items(item_set, ability)
-    passes = epochs or EPOCHS.get(ability)
+    epochs = epochs or EPOCHS.get(ability)
     plan = _plan(
-        "fit", _named(tower, compat), language_model, base_folder, rate, passes, micro_batch, device, compiled, scope
+        "fit", _named(tower, compat), language_model, base_folder, rate, epochs, micro_batch, device, compiled, scope
     )
     with Progress("training", unit="steps") as progress:
-        progress.expect(plan.stage.steps(len(learnt)))
+        progress.expect(plan.stage.steps(len(train_items(item_set, ability))))
         card = fit_ability(item_set, ability, plan, out, progress.advance)
     _print_card(card, out)
     print(f"Ask it: snellen run {items} --subject head:{out}")
@@ -146,11 +145,10 @@ def fit(
 def sweep(
     towers: Annotated[str, typer.Option(help="Comma-separated names.")],
     abilities: Annotated[str, typer.Option(help="Comma-separated tasks of the item set.")],
-    items: Annotated[str, typer.Option(help="Item set with training items, or a suite.")],
+    items: TrainingItems,
     out: Annotated[Path, typer.Option(help="Folder for heads, run and ranks. Repeating the command resumes there.")],
     base_folder: Annotated[
-        Optional[Path],  # noqa: UP045  # read at run time
-        typer.Option("--base", help="Folder with each tower's previous stage in a folder of its name."),
+        Path | None, typer.Option("--base", help="Folder with each tower's previous stage in a folder of its name.")
     ] = None,
     language_model: Language = QWEN,
     scope: Scope = "lora",
@@ -160,8 +158,7 @@ def sweep(
     device: Device = "cpu",
     compiled: Compile = False,
     workers: Annotated[
-        Optional[int],  # noqa: UP045
-        typer.Option(min=1, help="Heads trained in parallel. Default: 1, or one per core of a cluster."),
+        int | None, typer.Option(min=1, help="Heads trained in parallel. Default: 1, or one per core of a cluster.")
     ] = None,
     executor: Executor = "local",
     plan_only: Annotated[bool, typer.Option("--plan", help="Only estimate the cost.")] = False,
@@ -194,7 +191,7 @@ def sweep(
     cost, speed = sweep_cost(item_set, jobs), measured_speed(device)
     print(
         f"{len(jobs)} heads: {cost.flops / 1e12:.3g} TFLOP of training to do, at least {cost.hours(speed):.3g} hours "
-        f"at the {speed / 1e9:.3g} GFLOP/s of a matrix product here; {cost.disk / 1e9:.3g} GB of disk"
+        f"at the {speed / 1e9:.3g} GFLOP/s of a matrix product on this machine; {cost.disk / 1e9:.3g} GB of disk"
     )
     if plan_only:
         return
@@ -213,7 +210,7 @@ def sweep(
 @app.command()
 def compare(
     sweeps: Annotated[list[Path], typer.Argument(help="Two folders of `snellen tower sweep` on the same items.")],
-    out: Annotated[Optional[Path], typer.Option(help="Folder for compare.csv and hours.csv.")] = None,  # noqa: UP045
+    out: Annotated[Path | None, typer.Option(help="Folder for compare.csv and hours.csv.")] = None,
 ) -> None:
     """Compare two sweeps of the same towers: agreement of the rankings of two language models, and their costs."""
     from snellen.core.errors import SnellenError
@@ -221,7 +218,7 @@ def compare(
     from snellen.towers.sweep import compare_sweeps
 
     if len(sweeps) != 2:
-        raise SnellenError(f"two sweeps are compared, not {len(sweeps)}")
+        raise SnellenError(f"give two sweeps to compare, not {len(sweeps)}")
     table, hours = compare_sweeps(*sweeps)
     _print_comparison(table, (str(table["evaluator"].iloc[0]), str(table["other_evaluator"].iloc[0])))
     console = new_console(140, fixed=True)
@@ -239,7 +236,7 @@ def compare(
 def probe(
     head: Annotated[Path, typer.Argument(help="Folder of a head fitted to one ability.")],
     items: Annotated[str, typer.Option(help="Item set that it was trained on, or a suite.")],
-    out: Annotated[Optional[Path], typer.Option(help="Also write the table to this CSV file.")] = None,  # noqa: UP045
+    out: Annotated[Path | None, typer.Option(help="Also write the table to this CSV file.")] = None,
     device: Device = "cpu",
 ) -> None:
     """Fit linear probes before and after a head's connector, to locate the loss between tower and language model."""
@@ -249,7 +246,7 @@ def probe(
 
     table = probe_connector(find_items(items), head, device)
     console = new_console(120, fixed=True)
-    console.print("Linear probe on max-pooled features: share of test items right (95 % intervals)")
+    console.print("Linear probe on max-pooled features: share of correct test items (95 % intervals)")
     console.print(table.round(3).to_string(index=False))
     if out is not None:
         write_csv(out, table)
@@ -302,7 +299,7 @@ def _train_stage(plan: "HeadPlan", path: Path, images: Path, out: Path, skip_mis
 
     file = read_llava(path, images, skip_missing=skip_missing)
     if file.missing:
-        print(f"left out for want of their images: {file.missing}")
+        print(f"skipped, since their images are missing: {file.missing}")
     with Progress("training", unit="steps") as progress:
         progress.expect(plan.stage.steps(len(file.conversations)))
         card = train_head(plan, file.conversations, out, opener(None), progress.advance)
@@ -328,16 +325,14 @@ def _print_sweep(result: "Sweep", out: Path) -> None:
 
 
 def _print_settings(table: "pd.DataFrame", out: Path) -> None:
-
     console, marks = new_console(140, fixed=True), table["status"].where(table["status"] != "done", "")
-    console.print("Settings of Table 3 (95 % intervals; printed: the paper's own numbers, of its own items):")
+    console.print("Settings of Table 3 (95 % intervals; printed: the paper's numbers on its own items):")
     columns = ["setting", "tower", "ability", "metric", "value", "low", "high", "n", "printed"]
     console.print(table[columns].assign(mark=marks).round(3).to_string(index=False))
     print(out / "settings.csv")
 
 
 def _print_ranks(examination: "Examination", ranks: "pd.DataFrame") -> None:
-
     from snellen.reports import print_table
 
     scores = examination.results()
@@ -355,22 +350,25 @@ def _print_tiers(tiers: "Tiers", out: Path) -> None:
     towers = table.loc[table["measure"] == "gap", "encoder"].replace("", None).nunique()
     print(
         f"Scale: {table['scale'].iloc[0]} ({towers} towers, {table['language_model'].iloc[0]}, at least "
-        f"{table['training_items'].min()} training items an ability)"
+        f"{table['training_items'].min()} training items per ability)"
     )
     print(out / "tiers.csv")
 
 
 def _print_comparison(table: "pd.DataFrame", names: tuple[str, str]) -> None:
-    """Agreement of orders and the gap, from the rows of `evaluator_table`."""
+    """Print the agreement of rankings and the gap, from the rows of `evaluator_table`."""
     console, (first, second) = new_console(120, fixed=True), names
     orders = table.loc[table["measure"] == "tau", ["task", "value", "low", "high", "p", "encoders"]]
     if orders.empty:
         print("Fewer than three towers: the agreement of their rankings is not estimable.")
     else:
-        console.print(f"Do {first} and {second} rank alike? (Kendall's tau-b; p: orders by chance that agree as well)")
+        console.print(
+            f"Agreement of the rankings by {first} and {second} (Kendall's tau-b; p: share of random orders that agree "
+            "at least as well)"
+        )
         console.print(orders.rename(columns={"value": "tau"}).round(3).to_string(index=False))
     gaps = table[(table["measure"] == "gap") & (table["encoder"] == "")]
     columns = ["task", "metric", "score", "other_score", "value", "low", "high", "items"]
-    console.print(f"How much better {first} are than {second}, mean of the towers (negative: worse):")
+    console.print(f"Advantage of {first} over {second}, mean over towers (negative: worse):")
     renamed = gaps[columns].rename(columns={"score": first, "other_score": second, "value": "gap"})
     console.print(renamed.round(3).to_string(index=False))

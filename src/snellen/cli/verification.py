@@ -1,4 +1,4 @@
-"""`snellen verify`: whether an item set, or the set and the record of a run, are whole."""
+"""`snellen verify`: checking an item set, or the set and the record of a run, for damage."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from snellen.runs.gate import open_items, open_run_items
 
 
 def verify(address: str, rebuild: int) -> None:
-    """Read every byte again and check it against the hashes; render so many images again and compare them."""
+    """Read every byte again and check it against the hashes; render `rebuild` images again and compare them."""
     path = fetched(address)
     if is_run(path) and not is_itemset(path):
         card, items, _ = open_run_items(path)
@@ -29,11 +29,11 @@ def verify(address: str, rebuild: int) -> None:
     recipes = read_image_recipes(items.root)
     rows = files.rows_of(files.read_table(items.root / "items.parquet"))
     if items.card.source == "generated" and not recipes:
-        print("rows_hash cannot be checked: the set came without image_recipes.parquet")
+        print("rows_hash cannot be checked: the set has no image_recipes.parquet")
     elif items.card.rows_hash not in ("", rows_hash(rows, recipes)):
         raise SnellenError(
-            f"{items.root}: the rows and the recipes of the images are not those the card was written for "
-            "(rows_hash); build or copy the item set again"
+            f"{items.root}: the rows and the recipes of the images do not match the card (rows_hash); build or copy "
+            "the item set again"
         )
     if rebuild:
         _rebuild(items, recipes, rebuild)
@@ -42,12 +42,12 @@ def verify(address: str, rebuild: int) -> None:
 def _rebuild(items: ItemSet, recipes: dict[str, str], count: int) -> None:
     from snellen.stimuli.render import rebuild
 
-    shown = {media.sha256: media for item in items.items for media in item.media()}
+    media_by_hash = {media.sha256: media for item in items.items for media in item.media()}
     images = sorted(sha256 for sha256, recipe in recipes.items() if "spec" in json.loads(recipe))
     if not images:
-        raise SnellenError(f"{items.root}: --rebuild needs images that Snellen rendered, and the set holds none")
+        raise SnellenError(f"{items.root}: --rebuild needs images rendered by Snellen, and the set holds none")
     chosen = [images[int(n)] for n in stream("verify", items.card.rows_hash).permutation(len(images))[:count]]
-    largest = rebuild.rebuild({items.media.find(shown[sha256]): recipes[sha256] for sha256 in chosen})
+    largest = rebuild.rebuild({items.media.find(media_by_hash[sha256]): recipes[sha256] for sha256 in chosen})
     print(
         f"{len(chosen)} of {len(images)} rendered images were rendered again: blocks of {rebuild.BLOCK_PX} x "
         f"{rebuild.BLOCK_PX} pixels differ by at most {largest:.1f} of 255 levels"

@@ -1,4 +1,4 @@
-"""Work in independent shards: a local process pool or a Ray cluster, and its progress line."""
+"""Work in independent shards, in a local process pool or on a Ray cluster, and its progress line."""
 
 from snellen.compute.executor import EXECUTORS, cluster, executing
 from snellen.compute.pool import Shard, ShardFailed, background, each_result, map_ahead, map_shards

@@ -1,4 +1,4 @@
-"""Which machine code the libraries run on this processor: the last digits of their results depend on it."""
+"""The instruction sets that libraries use on this processor, on which the last digits of results depend."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from importlib import import_module
 
 
 def dispatch() -> str:
-    """Numpy's fastest set of instructions in use and the kernel of each BLAS, e.g. `numpy X86_V4, openblas Haswell`."""
+    """Numpy's highest instruction set in use and the kernel of each BLAS, e.g. `numpy X86_V4, openblas Haswell`."""
     numpy_build = import_module("numpy._core._multiarray_umath")  # what numpy.show_runtime() prints
     from threadpoolctl import threadpool_info
 

@@ -1,4 +1,4 @@
-"""An event loop for a coroutine, also where another one runs already, as in a notebook."""
+"""An event loop for a coroutine, even if one is running already, as in a notebook."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 def run_to_end(coroutine: Coroutine[Any, Any, T]) -> T:
-    """What it returns, by `asyncio.run`; in a thread of its own where a loop runs in this one, which waits for it."""
+    """The coroutine's result, by `asyncio.run`; in a separate thread if this one already runs a loop."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:

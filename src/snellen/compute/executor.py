@@ -1,4 +1,4 @@
-"""Where shards are done: in processes of this machine, or on a Ray cluster."""
+"""The executor of shards: processes of this machine, or a Ray cluster."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ EXECUTORS = ("local", "ray")
 
 
 class Cluster(Protocol):
-    """Several machines that share the folders which shards read and write."""
+    """Several machines that share the folders that shards read and write."""
 
     def outcomes(
         self, function: Callable[[Work], Result], works: Sequence[Work], names: Sequence[str], gpus: int
     ) -> Generator[tuple[int, Callable[[], Result]]]:
-        """(index, outcome) of each work as it ends; the outcome returns the result, or raises what the function did.
+        """(index, outcome) of each work as it ends; the outcome returns the result or raises the function's error.
 
-        Each work takes one core and so many GPUs. One whose worker died is done again elsewhere; where that goes on,
-        its outcome raises BrokenExecutor. Closing the iterator ends what is under way.
+        Each work takes one core and `gpus` GPUs. If its worker dies, it is repeated elsewhere; if that keeps happening,
+        its outcome raises BrokenExecutor. Closing the iterator ends running work.
         """
         ...
 
@@ -33,17 +33,17 @@ _clusters: list[Cluster] = []
 
 
 def cluster() -> Cluster | None:
-    """Where shards are done now, None for this machine."""
+    """The current cluster; None for this machine."""
     return _clusters[-1] if _clusters else None
 
 
 @contextmanager
 def executing(name: str, folders: Sequence[Path] = (), workers: int | None = None) -> Iterator[None]:
-    """Within, `map_shards` does its shards there: `local` or `ray`.
+    """Make `map_shards` use this executor (`local` or `ray`) within the block.
 
-    `folders` are those that workers read from or write to, beside the home and the current folder: machines must share
-    them. `workers` is the number of shards under way in a cluster; None stands for one a core. Raises SnellenError for
-    another name, a missing package, a cluster that cannot be reached, and folders that are not shared.
+    `folders` are those that workers read or write, in addition to the home and the current folder; machines must share
+    them. `workers` is the number of simultaneous shards in a cluster; None means one per core. Raises SnellenError for
+    another name, a missing package, an unreachable cluster, and folders that are not shared.
     """
     if name not in EXECUTORS:
         raise SnellenError(f"--executor {name!r}: choose one of {', '.join(EXECUTORS)}")

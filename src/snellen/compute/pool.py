@@ -1,4 +1,4 @@
-"""Map a function over idempotent shards: here, in a pool of processes, or on a cluster."""
+"""Mapping a function over idempotent shards: in this process, in a process pool, or on a cluster."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Result = TypeVar("Result")
 
 @dataclasses.dataclass(frozen=True)
 class Shard(Generic[Work]):
-    """A piece of work that can be done again without harm; `size` is how many steps of progress it is worth."""
+    """A unit of work that can safely be repeated; `size` is its number of progress steps."""
 
     name: str
     work: Work
@@ -32,7 +32,7 @@ class Shard(Generic[Work]):
 
 
 class ShardFailed(RuntimeError):
-    """A shard broke; the message names it, `__cause__` holds what happened."""
+    """A shard failed. The message names it, `__cause__` is the error."""
 
 
 def map_shards(
@@ -56,12 +56,12 @@ def each_result(
     progress: Progress | None = None,
     gpus: int = 0,
 ) -> Generator[tuple[int, Result]]:
-    """(index, `function(shard.work)`) of every shard as it is done.
+    """(index, `function(shard.work)`) of every shard as it ends.
 
-    With `workers` above 1, in freshly started processes: the function must be importable and the script guarded by
-    `if __name__ == "__main__"`. Within `executing("ray")` in workers of the cluster, which knows itself how many; each
-    shard takes `gpus` GPUs there. The first failure ends the work: a SnellenError stays one, with the shard's name
-    added, anything else becomes ShardFailed. Ctrl-C ends the workers at once.
+    With `workers` above 1, shards run in newly started processes: the function must be importable and the script
+    guarded by `if __name__ == "__main__"`. Within `executing("ray")` they run in workers of the cluster, whose number
+    the cluster decides; each shard takes `gpus` GPUs there. The first failure ends the work: a SnellenError remains
+    one, with the shard's name added; any other becomes ShardFailed. Ctrl-C ends the workers at once.
     """
     if workers < 1:
         raise SnellenError(f"workers must be at least 1, got {workers}")
@@ -79,7 +79,7 @@ def each_result(
 def _outcomes(
     function: Callable[[Work], Result], shards: Sequence[Shard[Work]], workers: int, gpus: int
 ) -> Generator[tuple[int, Callable[[], Result]]]:
-    """(index, what returns or raises the outcome) of every shard as it is done."""
+    """(index, function that returns the result or raises) of every shard as it ends."""
     current = cluster()
     if not shards:
         return
@@ -91,17 +91,16 @@ def _outcomes(
             yield index, partial(function, shard.work)
     else:
         with _pool(min(workers, len(shards)), _ignore_interrupts) as pool:
-            places: dict[Future[Result], int] = {pool.submit(function, shard.work): i for i, shard in enumerate(shards)}
-            for future in as_completed(places):
-                yield places[future], future.result
+            indices = {pool.submit(function, shard.work): index for index, shard in enumerate(shards)}
+            for future in as_completed(indices):
+                yield indices[future], future.result
 
 
 @contextmanager
 def map_ahead(function: Callable[[Work], Result], shards: Sequence[Shard[Work]]) -> Iterator[Iterator[Result]]:
-    """`function(shard.work)` for one shard after the other, in a process that goes on while a result is used.
+    """Yield `function(shard.work)` for each shard in order, computed ahead in another process.
 
-    Failures are as those of `map_shards`. Leaving the block by an error or Ctrl-C ends the process and all that it has
-    started.
+    Failures are as in `map_shards`. Leaving the block by an error or Ctrl-C ends the process and all its children.
     """
     with _pool(1, _end_with_children) as pool:
         futures = [pool.submit(function, shard.work) for shard in shards]
@@ -110,10 +109,10 @@ def map_ahead(function: Callable[[Work], Result], shards: Sequence[Shard[Work]])
 
 @contextmanager
 def background(function: Callable[[Work], object], workers: int) -> Iterator[Callable[[Shard[Work]], None]]:
-    """A function that has `function(shard.work)` done while the block goes on, in `workers` - 1 other processes.
+    """Yield a function that submits `function(shard.work)` to `workers` - 1 other processes.
 
-    With one worker, and for work that cannot be sent to a process, it is done at once. All is done when the block is
-    left; failures are as those of `map_shards`, and come then.
+    With one worker, or if work cannot be pickled, it runs at once. All work is done at the end of the block, which
+    raises failures as in `map_shards`.
     """
 
     def call(shard: Shard[Work]) -> None:
@@ -129,7 +128,7 @@ def background(function: Callable[[Work], object], workers: int) -> Iterator[Cal
         def submit(shard: Shard[Work]) -> None:
             try:
                 pickled = pickle.dumps((function, shard.work))
-            except (pickle.PicklingError, AttributeError, TypeError):  # it holds a function without a name
+            except (pickle.PicklingError, AttributeError, TypeError):  # e.g. a lambda in it
                 call(shard)
             else:
                 futures.append((shard.name, pool.submit(_call_pickled, pickled)))
@@ -140,7 +139,7 @@ def background(function: Callable[[Work], object], workers: int) -> Iterator[Cal
 
 
 def _call_pickled(pickled: bytes) -> None:
-    function, work = pickle.loads(pickled)  # of our own process
+    function, work = pickle.loads(pickled)  # our own data
     function(work)
 
 
@@ -151,7 +150,7 @@ def _result(future: Future[Result], name: str) -> Result:
 
 @contextmanager
 def _named(name: str) -> Iterator[None]:
-    """Whatever goes wrong inside carries the shard's name."""
+    """Add the shard's name to errors raised inside."""
     try:
         yield
     except SnellenError as error:
@@ -165,7 +164,7 @@ def _named(name: str) -> Iterator[None]:
 
 @contextmanager
 def _pool(workers: int, initializer: Callable[[], None]) -> Iterator[ProcessPoolExecutor]:
-    """A pool that is gone when its block is left by an error or Ctrl-C, running shards included."""
+    """A pool whose processes, with running shards, are ended if its block is left by an error or Ctrl-C."""
     pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=initializer)
     try:
         yield pool
@@ -179,7 +178,7 @@ def _pool(workers: int, initializer: Callable[[], None]) -> Iterator[ProcessPool
 
 
 def _ignore_interrupts() -> None:
-    """Ctrl-C is the parent's to handle: it ends the workers. One that lost its parent ends by itself."""
+    """Leave Ctrl-C to the parent, which ends the workers. A worker whose parent died ends by itself."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
@@ -191,7 +190,7 @@ def _end_with_parent() -> None:
 
 
 def _end_with_children() -> None:
-    """As `_ignore_interrupts`, for a worker that has a pool of its own: ended by its parent, it ends that too."""
+    """As `_ignore_interrupts`, for a worker with its own pool: if ended by its parent, it ends that pool too."""
     _ignore_interrupts()
 
     def end(*_: object) -> None:

@@ -1,6 +1,6 @@
-"""How far long work has come: done, total, pace and time left, on stderr.
+"""Progress of long work on stderr: done, total, pace and time left.
 
-A bar where someone is looking at a terminal; elsewhere (a log, a pipe, a notebook) a line every ten seconds.
+A bar in a terminal; elsewhere (a log, a pipe, a notebook) a line every ten seconds.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
 LINE_SECONDS = 10.0
-"""Between two lines where there is no terminal."""
+"""Time between lines if there is no terminal."""
 PACE_LINES = 6
-"""Lines that the pace is taken over, so that what was recorded before, and comes at once, is soon forgotten."""
+"""Lines over which the pace is measured, so that steps done before, counted at once, soon drop out."""
 
 
 class Progress:
-    """A counter that says how far it is, used as a context manager; `visible=False` leaves only the counter."""
+    """A counter that shows its progress, used as a context manager; with `visible=False` it only counts."""
 
     def __init__(
         self, label: str, *, unit: str = "", visible: bool = True, clock: Callable[[], float] = time.monotonic
@@ -54,23 +54,23 @@ class Progress:
             self._bar = None
 
     def expect(self, more: int) -> None:
-        """So many steps more are to be done."""
+        """Add steps to the total."""
         self.total += more
         self._draw()
 
     def advance(self, steps: int = 1) -> None:
-        """So many steps are done."""
+        """Count finished steps."""
         self.done += steps
         self._draw()
 
     def line(self) -> str:
-        """How far it is now, e.g. `asking: 120 of 350 items, 24 a minute, 10 min left`."""
+        """The current state, e.g. `asking: 120 of 350 items, 24 per minute, 10 min left`."""
         now, (then, before) = self._clock(), self._marks[0]
         self._marks.append((now, self.done))
         pace = (self.done - before) / (now - then) if now > then else 0.0
         parts = [f"{self.done}{f' of {self.total}' if self.total else ''} {self._unit}".rstrip()]
         if pace > 0:
-            parts.append(f"{pace:.1f} a second" if pace >= 1 else f"{60 * pace:.1f} a minute")
+            parts.append(f"{pace:.1f} per second" if pace >= 1 else f"{60 * pace:.1f} per minute")
         if pace > 0 and self.total > self.done:
             parts.append(f"{duration((self.total - self.done) / pace)} left")
         return f"{self._label}: {', '.join(parts)}"
@@ -86,7 +86,7 @@ class Progress:
 
 
 def duration(seconds: float) -> str:
-    """As people say it, in one unit: `40 s`, `3 min`, `2.5 h`."""
+    """A duration as text in one unit: `40 s`, `3 min`, `2.5 h`."""
     if seconds < 90:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 90 * 60 else f"{seconds / 3600:.1f} h"
@@ -99,7 +99,7 @@ def _bar(text: str) -> Bar:
     from rich.text import Text
 
     class Pace(ProgressColumn):
-        """Steps a second or a minute."""
+        """Steps per second or minute."""
 
         def render(self, task: Task) -> Text:
             speed = task.speed or 0.0

@@ -1,7 +1,7 @@
-"""Shards as tasks of a Ray cluster: the one of `RAY_ADDRESS`, the one that runs on this machine, or a new one.
+"""Shards as tasks of a Ray cluster: that of `RAY_ADDRESS`, one running on this machine, or a new one.
 
-The only module that imports ray. Ray places tasks and starts workers; what stands here is what a shard needs beside:
-shared folders, the same code, another try where a worker died, and a word about it.
+The only module that imports ray. Ray places tasks and starts workers. This module checks for shared folders and equal
+code, and repeats and reports shards whose worker died.
 """
 
 from __future__ import annotations
@@ -36,24 +36,24 @@ Work = TypeVar("Work")
 Result = TypeVar("Result")
 
 RETRIES = 3
-"""How often a shard is done again whose worker died: one that ends its worker each time must not do so for ever."""
+"""Repeats of a shard whose worker died; limited, since a shard may kill its worker each time."""
 NAMED_SHARDS = 5
-"""Shards that the last line names."""
+"""Repeated shards named in the final message."""
 CONNECT_SECONDS = 20.0
 ENVIRONMENT = ("DRJIT_LIBLLVM_PATH", "HF_", "TRANSFORMERS_")
-"""Beginnings of variables that workers get from here; keys stay where they are."""
+"""Prefixes of environment variables passed to workers; API keys are not."""
 
 
 @contextmanager
 def ray_cluster(folders: Sequence[Path], workers: int | None) -> Iterator[RayCluster]:
-    """A cluster that is joined when the first shard is to be done, and left at the end; a new one ends with it.
+    """A cluster that is joined at the first shard and left at the end; a new one is also shut down.
 
-    Raises SnellenError where ray is not installed.
+    Raises SnellenError if ray is not installed.
     """
     try:
         ray = importlib.import_module("ray")
     except ImportError as error:
-        raise SnellenError(f"--executor ray: the package ray is not there; {install_command('cluster')}") from error
+        raise SnellenError(f"--executor ray: the package ray is missing; {install_command('cluster')}") from error
     current = RayCluster(ray, (home(), Path.cwd(), *folders), workers)
     try:
         yield current
@@ -63,10 +63,7 @@ def ray_cluster(folders: Sequence[Path], workers: int | None) -> Iterator[RayClu
 
 @dataclass(frozen=True)
 class Site:
-    """What each worker checks before its first shard: where the command was given, and probe files.
-
-    `environment` is the `environment_digest` there.
-    """
+    """Facts that each worker checks before its first shard: current folder, probe files, `environment_digest`."""
 
     current_folder: Path
     probes: tuple[Path, ...]
@@ -75,7 +72,7 @@ class Site:
 
 @dataclass
 class RayCluster:
-    """A Ray cluster, with the names of shards that were done again."""
+    """A Ray cluster, with the names of repeated shards."""
 
     ray: Any
     folders: Sequence[Path]
@@ -112,14 +109,14 @@ class RayCluster:
                 self.ray.cancel(reference, force=True)
 
     def _join(self) -> Site:
-        """Reach the cluster, or start one here, and leave probe files for its workers."""
+        """Join the cluster, or start one here, and write probe files for its workers."""
         logging.getLogger("ray").setLevel(logging.ERROR)
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         if not self.ray.is_initialized():
             with _signals_as_they_were():
                 self._is_own = True
                 self._init()
-            # Ray's own words about dead workers would go to stdout, between what a command prints.
+            # Ray would print about dead workers to stdout, into a command's output.
             with suppress(ImportError):
                 vars(importlib.import_module("ray._private.worker"))["print_to_stdstream"] = _say_nothing
         home().mkdir(parents=True, exist_ok=True)
@@ -144,44 +141,44 @@ class RayCluster:
                 cores = self.workers or len(os.sched_getaffinity(0))
                 self.ray.init(address="local", num_cpus=cores, include_dashboard=False, **how)
         except (OSError, RuntimeError, ValueError) as error:
-            there = f"the cluster at RAY_ADDRESS={address}" if address else "a Ray cluster on this machine"
+            location = f"the cluster at RAY_ADDRESS={address}" if address else "a Ray cluster on this machine"
             raise SnellenError(
-                f"--executor ray: {there} cannot be used ({short_reason(str(error))}); see `ray status` there"
+                f"--executor ray: {location} cannot be used ({short_reason(str(error))}); see `ray status` there"
             ) from error
 
     def _limit(self, gpus: int) -> int:
-        """How many shards may be under way."""
+        """Maximum number of simultaneous shards."""
         resources = self.ray.cluster_resources()
         cores, devices = int(resources.get("CPU", 0)), int(resources.get("GPU", 0))
         if gpus and devices < gpus:
             raise SnellenError("--executor ray: a shard needs a GPU, and the cluster has none; leave out cuda")
         if not cores:
-            raise SnellenError("--executor ray: no machine of the cluster gives a core; see `ray status`")
+            raise SnellenError("--executor ray: no machine of the cluster offers a core; see `ray status`")
         return self.workers or (min(cores, devices // gpus) if gpus else cores)
 
     def _is_lost(self, future: Future[Any]) -> bool:
-        """Whether the worker, or the machine that kept the result, is gone."""
+        """True if the worker, or the machine that kept the result, died."""
         errors = self.ray.exceptions
         lost = errors.WorkerCrashedError, errors.NodeDiedError, errors.LocalRayletDiedError
         return isinstance(future.exception(), (*lost, errors.OutOfMemoryError, errors.ObjectLostError))
 
     def _take(self, future: Future[Result]) -> Result:
-        """The result, or the error as it was raised on the worker."""
+        """The result; raises the worker's error."""
         if self._is_lost(future):
             raise BrokenExecutor(f"{RETRIES + 1} workers died") from future.exception()
         try:
             return future.result()
         except self.ray.exceptions.RayTaskError as error:
             cause = error.cause or error
-            if isinstance(cause, self.ray.exceptions.RaySystemError):  # the function could not be read there
+            if isinstance(cause, self.ray.exceptions.RaySystemError):  # the function could not be unpickled there
                 raise SnellenError(
-                    f"--executor ray: a worker cannot begin ({short_reason(str(cause), 80)}); on every machine, start "
+                    f"--executor ray: a worker cannot start ({short_reason(str(cause), 80)}); on every machine, start "
                     f"Ray from an environment with this Snellen"
                 ) from error
             raise cause from error
 
     def leave(self) -> None:
-        """Take the probe files away, leave the cluster, and say which shards were done again."""
+        """Remove the probe files, leave the cluster, and report repeated shards."""
         for probe in self._probes:
             probe.unlink(missing_ok=True)
         if self._is_own:
@@ -189,11 +186,11 @@ class RayCluster:
         if self.repeated:
             names = ", ".join(self.repeated[:NAMED_SHARDS]) + (" …" if len(self.repeated) > NAMED_SHARDS else "")
             count = len(self.repeated)
-            sys.stderr.write(f"snellen: shards done again elsewhere, since their worker died: {count} ({names})\n")
+            sys.stderr.write(f"snellen: shards repeated elsewhere, since their worker died: {count} ({names})\n")
 
 
 def _refuse_silence(address: str) -> None:
-    """Raise OSError where nobody listens at HOST:PORT: Ray itself would wait for minutes."""
+    """Raise OSError if nothing listens at HOST:PORT; Ray itself would wait for minutes."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if port.isdecimal():
         socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS).close()
@@ -204,7 +201,7 @@ def _say_nothing(*lines: Any, **prefix: Any) -> None:
 
 
 def _leave_probe(folder: Path, name: str) -> Path:
-    """An empty file of that name in the folder, or in the nearest one above that is there."""
+    """Create an empty file of that name in the folder, or in its nearest parent that exists."""
     existing = next(parent for parent in (folder.resolve(), *folder.resolve().parents) if parent.is_dir())
     probe = existing / name
     try:
@@ -216,7 +213,7 @@ def _leave_probe(folder: Path, name: str) -> Path:
 
 @contextmanager
 def _signals_as_they_were() -> Iterator[None]:
-    """What ray sets for signals is taken back: the command ends in its own good order."""
+    """Restore signal handlers that ray replaces, so that the command stops in an orderly way."""
     is_main = threading.current_thread() is threading.main_thread()
     former = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)} if is_main else {}
     try:
@@ -227,19 +224,19 @@ def _signals_as_they_were() -> Iterator[None]:
 
 
 def _do(site: Site, function: Callable[[Work], Result], work: Work) -> Result:
-    """On a worker: a shard."""
+    """On a worker: run a shard."""
     enter(site)
     return function(work)
 
 
 def environment_digest() -> str:
-    """A digest of this package's code and of the versions of libraries that draw, compute features and make tables."""
+    """A digest of this package's code and of the versions of its libraries."""
     return digest([code_digest(), versions()])
 
 
 @functools.cache
 def enter(site: Site) -> None:
-    """On a worker, once: check that it sees what the driver sees, and go where the command was given.
+    """On a worker, once: check for shared folders and equal code, and change to the command's folder.
 
     Raises SnellenError for a folder that is not shared, and for other code.
     """

@@ -1,6 +1,6 @@
 """Annotation tables: captions, boxes, votes and decisions about the items of a set, with an author and a hash.
 
-An item set is never edited. What is added later stands in a table of its own, keyed to the set's content hash.
+An item set is never edited. Later additions go into a separate table, keyed to the set's content hash.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Annotations:
 
     @property
     def hash(self) -> str:
-        """Digest of everything the table says."""
+        """Digest of the whole table."""
         return digest([self.name, self.author, self.about, {key: dict(row) for key, row in self.rows.items()}])
 
 
@@ -48,10 +48,7 @@ def write_annotations(path: Path, annotations: Annotations) -> None:
 
 
 def read_annotations(path: Path, items: ItemSet) -> Annotations:
-    """Read a table about `items`.
-
-    Raises SnellenError where it is about another set, altered, or names unknown items.
-    """
+    """Read a table about `items`. Raises SnellenError if it is about another set, altered, or names unknown items."""
     table = files.read_table(path)
     metadata = json.loads((table.schema.metadata or {}).get(b"snellen", b"{}"))
     if table.column_names != ["item_id", "row"] or set(metadata) != {"name", "author", "about", "hash"}:
@@ -59,7 +56,7 @@ def read_annotations(path: Path, items: ItemSet) -> Annotations:
     try:
         rows = {row["item_id"]: json.loads(row["row"]) for row in table.to_pylist()}
     except (ValueError, TypeError) as error:
-        raise SnellenError(f"{path}: a row that should hold JSON does not ({error}); make it again") from error
+        raise SnellenError(f"{path}: a row is not valid JSON ({error}); make the table again") from error
     annotations = Annotations(metadata["name"], metadata["author"], metadata["about"], rows)
     if annotations.hash != metadata["hash"]:
         raise SnellenError(f"{path}: altered after it was written; make it again")

@@ -1,4 +1,4 @@
-"""CIE L*a*b* of sRGB colours: where distances are those that people see."""
+"""Conversion from sRGB to CIE L*a*b*, in which distances approximate perceived differences."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _D65 = np.array([0.95047, 1.0, 1.08883])
 def srgb_to_lab(srgb: ArrayLike) -> NDArray[np.float64]:
     """L*, a* and b* (..., 3) of sRGB colours (..., 3), 0 to 255 each; D65, 2 degree observer.
 
-    L* is 0 to 100; a* and b* of what screens show lie between -108 and 99. sRGB is linearised by IEC 61966-2-1, the
-    rest is CIE 15:2004, section 8.2.1, with its bounds as the usual decimals 0.008856 and 7.787.
+    L* is 0 to 100; a* and b* of sRGB are between -108 and 99. sRGB is linearised by IEC 61966-2-1, the rest is
+    CIE 15:2004, section 8.2.1, with its bounds as the usual decimals 0.008856 and 7.787.
     """
     curved = np.asarray(srgb, np.float64) / 255
     linear = np.where(curved > 0.04045, ((np.maximum(curved, 0.04045) + 0.055) / 1.055) ** 2.4, curved / 12.92)

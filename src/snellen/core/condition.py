@@ -15,14 +15,14 @@ Value: TypeAlias = int | str
 
 
 def near(word: str, words: Iterable[str]) -> str:
-    """The end of an error message: the nearest known word, or all of them."""
+    """The end of an error message: the nearest known word, or all known words."""
     words = list(words)
     close = difflib.get_close_matches(word, words, 1)
     return f"did you mean {close[0]!r}?" if close else f"there are: {', '.join(words)}"
 
 
 def refuse_unknown(words: Iterable[str], known_words: Iterable[str], label: str) -> None:
-    """Raise SnellenError for the first word that is not known: `label`, the word, and the nearest one there is."""
+    """Raise SnellenError for the first unknown word: `label`, the word, and the nearest known one."""
     known_words = list(known_words)
     if unknown := next((word for word in words if word not in known_words), None):
         raise SnellenError(f"{label} {unknown!r}; {near(unknown, known_words)}")
@@ -30,7 +30,7 @@ def refuse_unknown(words: Iterable[str], known_words: Iterable[str], label: str)
 
 @dataclass(frozen=True)
 class Axis:
-    """One thing that may be varied. `values` are all it may take; the first is the default, the paper's main setting.
+    """One property that is varied. The first of its `values` is the default, the paper's main setting.
 
     A default of `auto` is resolved from the subject's card when an arm is planned.
     """
@@ -45,7 +45,7 @@ class Axis:
         return self.values[0]
 
     def read(self, written: str) -> Value:
-        """The value that is written so. Raises SnellenError with the nearest one there is."""
+        """The value written as this text. Raises SnellenError, with the nearest value, for an unknown one."""
         for value in self.values:
             if str(value) == written:
                 return value
@@ -55,7 +55,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Condition:
-    """A point on `axes`. `changed` holds only what differs from the defaults, in the order of the axes."""
+    """A point on `axes`. `changed` holds the values that differ from the defaults, in the order of the axes."""
 
     axes: tuple[Axis, ...]
     changed: tuple[tuple[str, Value], ...] = ()
@@ -67,7 +67,7 @@ class Condition:
         return ",".join(f"{name}={value}" for name, value in self.changed) or "vanilla"
 
     def columns(self) -> dict[str, Value]:
-        """Every axis with its value: the columns of a table."""
+        """All axes with their values, as columns of a table."""
         return dict(self._columns)
 
     @cached_property
@@ -80,7 +80,7 @@ class Condition:
 
 
 def parse_conditions(axes: Sequence[Axis], text: str) -> tuple[Condition, ...]:
-    """Read `labels=fabricated,shots=0..2` into three conditions; whatever the order written, names come in axis order.
+    """The conditions of a text, e.g. three of `labels=fabricated,shots=0..2`. Names come in axis order.
 
     Raises SnellenError for an unknown axis or value, an axis given twice, or a term without `=`.
     """
@@ -106,7 +106,7 @@ def parse_conditions(axes: Sequence[Axis], text: str) -> tuple[Condition, ...]:
 
 
 def _expand(written: str) -> Iterator[str]:
-    """The values one by one: a range in a file may have more than fit into memory; the first unknown one ends it."""
+    """The values one by one, since a range in a file may not fit into memory; the first unknown one ends it."""
     first, dots, last = written.partition("..")
     if dots and first.isdecimal() and last.isdecimal() and int(first) <= int(last):
         return map(str, range(int(first), int(last) + 1))

@@ -1,4 +1,4 @@
-"""What installs an extra, by the way Snellen itself was installed."""
+"""The command that installs an extra, depending on how Snellen was installed."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from urllib.parse import unquote, urlsplit
 
 
 def install_command(extra: str) -> str:
-    """The command that brings an extra, e.g. `pip install '/home/me/snellen[render]'`.
+    """The command that installs an extra, e.g. `pip install '/home/me/snellen[render]'`.
 
     The folder is the one that pip installed from (its record `direct_url.json`, PEP 610), or a checkout that is
-    imported as it stands; the bare name stands for an install from an index.
+    imported directly. After an install from an index, the bare name is used.
     """
     try:
         written = distribution("snellen").read_text("direct_url.json")

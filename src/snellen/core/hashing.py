@@ -15,23 +15,23 @@ def sha256(raw: bytes) -> str:
 
 
 def canonical(value: Any) -> str:
-    """One JSON text for one value: sorted keys, no blanks, non-ASCII escaped (lone surrogates included)."""
+    """The canonical JSON text of a value: sorted keys, no blanks, non-ASCII escaped (lone surrogates included)."""
     return _ENCODER.encode(value)
 
 
 class ListDigest:
-    """The `digest` of a list whose elements come one by one, so that they need not all be there at once."""
+    """The `digest` of a list whose elements are added one by one, so that they need not all be in memory."""
 
     def __init__(self) -> None:
         self._sha256, self._separator = hashlib.sha256(b"["), b""
 
     def add(self, element: Any) -> None:
-        """The next element, plain data."""
+        """Add the next element, plain data."""
         self._sha256.update(self._separator + canonical(element).encode("ascii"))
         self._separator = b","
 
     def digest(self) -> str:
-        """64 hexadecimal digits for the elements so far."""
+        """The digest of the elements so far, 64 hexadecimal digits."""
         whole = self._sha256.copy()
         whole.update(b"]")
         return whole.hexdigest()

@@ -1,7 +1,7 @@
 """Items, and the views of them that a subject may see.
 
-An item is stored in its own terms: option keys that never change, boxes in pixels of the stored image. Showing it may
-rename options and move pixels; the view remembers both, so that a reply can be read back into the item's own terms.
+An item is stored in its own terms: option keys that never change, boxes in pixels of the stored image. A view may
+rename options and move pixels. It records both, so that a reply can be read back into the item's own terms.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Affine:
     f: float = 0.0
 
     def point(self, x: float, y: float) -> tuple[float, float]:
-        """Where the point (x, y) goes."""
+        """The image of the point (x, y)."""
         return self.a * x + self.b * y + self.c, self.d * x + self.e * y + self.f
 
     def then(self, next_map: Affine) -> Affine:
@@ -47,7 +47,7 @@ class Affine:
         )
 
     def inverse(self) -> Affine:
-        """The map back. Raises ZeroDivisionError for a map that flattens the plane."""
+        """The inverse map. Raises ZeroDivisionError for a singular map."""
         det = self.a * self.e - self.b * self.d
         a, b, d, e = self.e / det, -self.b / det, -self.d / det, self.a / det
         return Affine(a, b, -(a * self.c + b * self.f), d, e, -(d * self.c + e * self.f))
@@ -64,8 +64,8 @@ class Affine:
 class Media:
     """An image or a video, named by its bytes.
 
-    What a transform made of a stored image keeps its `origin` (the stored image's SHA-256, empty for a stored one)
-    and `from_stored`, which leads from the stored image's pixels to its own.
+    The output of a transform keeps its `origin` (SHA-256 of the stored image; empty for a stored image) and
+    `from_stored`, the map from the stored image's pixels to its own.
     """
 
     sha256: str
@@ -79,21 +79,21 @@ class Media:
 
     @property
     def stored_sha256(self) -> str:
-        """SHA-256 of the stored image that is shown, whatever was done to it since."""
+        """SHA-256 of the stored image that is shown, before any transforms."""
         return self.origin or self.sha256
 
     @property
     def path(self) -> str:
-        """Where the bytes lie under a media folder."""
+        """Path of the file in a media folder."""
         return f"{self.sha256[:2]}/{self.sha256}.{self.format}"
 
 
 @dataclass(frozen=True)
 class Montage:
-    """Several images to be laid out as one, for subjects that take few images. Made when it is sent, never before.
+    """Several images to be laid out as one, for subjects that take few images. Drawn just before it is sent.
 
-    `columns` a row, in reading order; `labels` (one each, or none) are written above the images. `title` stands on
-    top. Nothing is resized unless `cell_px` (width, height) says so.
+    Images are in reading order, `columns` per row. `labels` (one each, or none) are written above the images, `title`
+    on top. Images are resized only if `cell_px` (width, height) is set.
     """
 
     images: tuple[Media, ...]
@@ -105,12 +105,12 @@ class Montage:
 
 
 Part: TypeAlias = str | Media | Montage
-"""What a prompt is made of: words, images or videos, and images still to be laid out."""
+"""A part of a prompt: a text, an image or video, or images still to be laid out."""
 
 
 @dataclass(frozen=True)
 class Option:
-    """One thing that may be chosen. `key` is what the item calls it for ever; `text` and `media` are what is shown."""
+    """One option of a choice. `key` is its permanent name in the item; `text` and `media` are shown."""
 
     key: str
     text: str = ""
@@ -119,7 +119,7 @@ class Option:
 
 @dataclass(frozen=True)
 class Demo:
-    """A solved example of a support. `answer` is an option key, or a free answer where there are no options."""
+    """A solved example of a support. `answer` is an option key, or a free answer if there are no options."""
 
     media: tuple[Media, ...]
     answer: str
@@ -129,11 +129,11 @@ class Demo:
 
 @dataclass(frozen=True)
 class ReplySpec:
-    """In which form a reply is asked for, and so how it is led back into the item's own terms.
+    """The form in which a reply is asked for, used to read it back into the item's own terms.
 
-    `keys` pairs a shown name with the option key it stands for; an option may have several names, the first is the one
-    to write. `frame` leads from pixels of the stored image to the numbers of the reply. Every response keeps its
-    spec, so that scoring needs no showing code.
+    `keys` pairs shown names with option keys; an option may have several names, of which the first is written. `frame`
+    maps pixels of the stored image to the numbers of the reply. Every response keeps its spec, so that scoring does
+    not depend on presentation code.
     """
 
     kind: AnswerKind
@@ -142,21 +142,18 @@ class ReplySpec:
 
     @property
     def offered(self) -> tuple[str, ...]:
-        """The option keys that may be chosen, in the order shown, each once."""
+        """The option keys in the order shown, each once."""
         return tuple(dict.fromkeys(key for _, key in self.keys))
 
     def name(self, key: str) -> str:
-        """The first name under which the option is shown. Raises KeyError for an option that is not offered."""
+        """The first shown name of an option. Raises KeyError for an option that is not offered."""
         for name, option_key in self.keys:
             if option_key == key:
                 return name
         raise KeyError(key)
 
     def write(self, answer: Any) -> str:
-        """The reply of a subject that knows `answer`: the inverse of reading.
-
-        Oracles, demos and training targets use it.
-        """
+        """The reply of a subject that knows `answer`: the inverse of reading. For oracles, demos, training targets."""
         if self.keys:
             return self.name(str(answer))
         if self.kind == "box":
@@ -169,7 +166,7 @@ class ReplySpec:
 
 @dataclass(frozen=True)
 class Mark:
-    """A box that is drawn in an image, in pixels of that image, with its colour by name: never the answer."""
+    """A box drawn in an image, in pixels of that image, with its colour by name. It is never the answer."""
 
     colour: str
     box: Box
@@ -177,9 +174,9 @@ class Mark:
 
 @dataclass(frozen=True)
 class View:
-    """What a subject may see of an item. Ids are handles only: a recipe must not write the answer into them.
+    """The part of an item that a subject may see. Recipes must not write the answer into ids.
 
-    `marks` are boxes drawn in the first image of the query, for who reads views and is told where they are.
+    `marks` are boxes drawn in the first image of the query, for subjects that read views.
     """
 
     item_id: str
@@ -203,11 +200,11 @@ class View:
 
 @dataclass(frozen=True)
 class Item:
-    """One question with its truth. It knows no model, no renderer and no prompt.
+    """One question with its answer, independent of models, renderers and prompts.
 
-    `stimulus_id` is shared by questions about the same images, `group_id` by what is scored together, `cluster_id` by
-    what is not independent (object, scene, concept, clip). `factors` split results into subgroups. `requires` names a
-    factor only where no other one also decides the answer. `latent` is what ideal observers know of the images.
+    `stimulus_id` is shared by questions about the same images, `group_id` by items scored together, `cluster_id` by
+    items that are not independent (object, scene, concept, clip). `factors` split results into subgroups. `requires`
+    names a factor only if no other factor also decides the answer. `latent` is what ideal observers know of the images.
     """
 
     item_id: str
@@ -232,7 +229,7 @@ class Item:
     provenance: Mapping[str, Any] = field(default_factory=dict)
 
     def view(self) -> View:
-        """The item as it stands, with everything hidden that would give the answer away."""
+        """The unchanged item, without everything that gives the answer away."""
         keys = tuple((option.text or option.key, option.key) for option in self.options)
         if self.answer_kind == "true_false":
             keys = (("T", "true"), ("F", "false"))

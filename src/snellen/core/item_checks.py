@@ -1,6 +1,6 @@
-"""The gate of item sets: what an item must be, whoever made it, so that nothing is asked or scored that makes no sense.
+"""Checks of items, so that no malformed item is asked or scored.
 
-Sets pass it when they are written and whenever they are read: by `verify`, `run`, `show`, `report` and all others.
+They run whenever a set is written or read: by `verify`, `run`, `show`, `report` and all other commands.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from snellen.core.item import Item, Media
 from snellen.core.plain_text import control_character
 
 MAX_PIXELS, MAX_SIDE_PX = 64_000_000, 32_000
-"""Of one image: 8,000 by 8,000, which is 192 MB as RGB."""
+"""Limits of one image: 8,000 by 8,000 pixels, which is 192 MB as RGB."""
 MAX_TEXT, MAX_NAME = 1_000_000, 1_000
-"""Characters of a question or an option, and of an id or a name."""
+"""Limits in characters: of a question or an option; of an id or a name."""
 STEP_SUITE = "curation-steps"
-"""Its items are asked since nobody knows what is right: they have no answer, perhaps no image, and free examples."""
+"""The answers of its items are unknown; the items may have no image and free examples."""
 _SHA256, _FORMAT = re.compile("[0-9a-f]{64}"), re.compile("[a-z0-9]{1,8}")
 _NAMES = ("item_id", "suite", "task", "stimulus_id", "group_id", "cluster_id", "version")
 
 
 def item_fault(item: Item) -> str | None:
-    """What is wrong with an item, or None. Media are looked at by `media_fault`, and their files by `MediaFolder`."""
+    """The first fault of an item, or None. Media are checked by `media_fault`, their files by `MediaFolder`."""
     return next(filter(None, _faults(item)), None)
 
 
@@ -34,10 +34,10 @@ def _faults(item: Item) -> Iterator[str | None]:
     yield _support_fault(item)
     for name, measure in item.measures.items():
         if not _is_number(measure):
-            yield f"measure {name!r} is {measure!r:.40}, no finite number"
+            yield f"measure {name!r} is {measure!r:.40}, not a finite number"
     for name, level in item.factors.items():
         if not isinstance(level, str):
-            yield f"factor {name!r} is {level!r:.40}, no text"
+            yield f"factor {name!r} is {level!r:.40}, not a text"
 
 
 def _text_fault(item: Item) -> str | None:
@@ -52,7 +52,7 @@ def _text_fault(item: Item) -> str | None:
     try:
         texts.encode("utf-8")
     except UnicodeEncodeError as error:
-        return f"a text is no Unicode ({error.reason})"
+        return f"a text is not valid Unicode ({error.reason})"
     return None
 
 
@@ -78,22 +78,22 @@ def _option_fault(item: Item) -> str | None:
     keys = [option.key for option in item.options]
     if len(set(keys)) < len(keys):
         return f"two options have the key {next(key for key in keys if keys.count(key) > 1)!r:.60}"
-    shown = [
+    contents = [
         (option.text or ("" if option.media else option.key), tuple(media.sha256 for media in option.media))
         for option in item.options
     ]
-    if len(set(shown)) < len(shown):
-        twice = next(pair for pair in shown if shown.count(pair) > 1)
-        return f"two options show the same ({twice[0] or 'the same images'!r:.60})"
+    if len(set(contents)) < len(contents):
+        repeated = next(content for content in contents if contents.count(content) > 1)
+        return f"two options show the same ({repeated[0] or 'the same images'!r:.60})"
     if not all(keys):
         return "an option has an empty key"
     if item.answer_kind == "choice" and not keys:
-        return "a choice without options is none"
+        return "a choice has no options"
     return None
 
 
 def answer_fault(item: Item) -> str | None:
-    """Why the answer cannot be the right one, or None; whether there must be one, the suite says (`check_items`)."""
+    """The reason why the answer cannot be right, or None. `check_items` decides whether an item needs an answer."""
     if item.answer is None:
         return None
     if item.options and item.answer_kind not in ("box", "colour", "description"):
@@ -131,11 +131,11 @@ _ANSWERS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "text": (lambda a: all(isinstance(x, str) and x.strip() for x in _as_tuple(a)), "a text"),
     "description": (lambda answer: isinstance(answer, str), "a text"),
 }
-"""What an answer without options is, by its kind, and the words for it."""
+"""The test of an answer without options by its kind, and the words for a valid answer."""
 
 
 def media_fault(media: Media) -> str | None:
-    """What is wrong with what a set says of an image or a video, or None."""
+    """The fault in a set's description of an image or a video, or None."""
     if not _SHA256.fullmatch(media.sha256) or not _FORMAT.fullmatch(media.format):
         return (
             f"a media file is called {f'{media.sha256}.{media.format}'!r:.80}, not 64 hexadecimal digits and a format"
@@ -148,12 +148,12 @@ def media_fault(media: Media) -> str | None:
 
 
 def size_fault(width: int, height: int) -> str | None:
-    """Why nothing may be so large (pixels), or None."""
+    """The reason why an image may not have this size (pixels), or None."""
     if min(width, height) < 1:
-        return f"an image of {width} x {height} pixels is none"
+        return f"an image of {width} x {height} pixels is empty"
     if max(width, height) > MAX_SIDE_PX or width * height > MAX_PIXELS:
         return (
-            f"an image of {width} x {height} pixels is larger than {MAX_PIXELS} pixels or {MAX_SIDE_PX} a side; "
+            f"an image of {width} x {height} pixels is larger than {MAX_PIXELS} pixels or {MAX_SIDE_PX} per side; "
             "shrink it first"
         )
     return None

@@ -1,4 +1,4 @@
-"""Packages whose names are imported when they are first asked for."""
+"""Names of packages imported at first use."""
 
 import importlib
 from collections.abc import Callable, Mapping
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def lazy_names(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
-    """A `__getattr__` for a package: each name in `modules` is taken from the module that it leads to."""
+    """A `__getattr__` for a package that imports each name from its module in `modules`."""
 
     def __getattr__(name: str) -> Any:
         if name not in modules:

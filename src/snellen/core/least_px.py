@@ -1,4 +1,4 @@
-"""How large what is asked about is in the images: the measure `least_px` of an item, and what a card says of it."""
+"""The size in the images of what is asked about: the measure `least_px` of an item, and notes for the card."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from dataclasses import replace
 from snellen.core.item import Item
 
 LEAST_PX = "least_px"
-"""Name of the measure: the least extent in pixels of the stored image of what must be made out to answer."""
+"""Name of the measure: the smallest extent, in pixels of the stored image, of what must be seen to answer."""
 
 
 def with_least_px(items: Iterable[Item], extents: Mapping[str, float]) -> list[Item]:
-    """The items with the measure: of all images that they show the least of `extents`, pixels by their SHA-256."""
+    """The items with the measure: the least of `extents` (pixels by SHA-256) over the item's images."""
     measured = []
     for item in items:
         pixels = [extents[media.sha256] for media in item.media() if media.sha256 in extents]
@@ -22,7 +22,7 @@ def with_least_px(items: Iterable[Item], extents: Mapping[str, float]) -> list[I
 
 
 def least_px_notes(items: Iterable[Item]) -> list[str]:
-    """For the card: the least of it in any test item, by task; nothing where no item says."""
+    """A note for the card: the least value over test items by task; empty if no item has the measure."""
     least: dict[str, float] = {}
     for item in items:
         if item.split == "test" and LEAST_PX in item.measures:
@@ -30,11 +30,11 @@ def least_px_notes(items: Iterable[Item]) -> list[str]:
     if not least:
         return []
     sizes = ", ".join(f"{task} {pixels:.0f}" for task, pixels in least.items())
-    return [f"the smallest that test items ask about, in pixels: {sizes}"]
+    return [f"smallest extent that test items ask about, in pixels: {sizes}"]
 
 
 def scene_notes(items: Iterable[Item]) -> list[str]:
-    """For the card: how many scenes test items are about, by task; intervals depend on them rather than on items."""
+    """A note for the card: the number of scenes of test items by task, on which intervals depend."""
     scenes: dict[str, set[str]] = {}
     for item in items:
         if item.split == "test":

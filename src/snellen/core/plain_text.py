@@ -1,4 +1,4 @@
-"""Text from elsewhere (replies, error messages, names in files) as it may be kept and shown to people."""
+"""Making foreign text (replies, error messages, names in files) safe to keep and print."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Any, TextIO
 _ALLOWED = "\n\t"
 _CONTROLS = {
     code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in _ALLOWED
-}  # C0, DEL, C1: what terminals act on
+}  # C0, DEL, C1: terminals act on them
 _CONTROL = re.compile(f"[{''.join(map(re.escape, map(chr, _CONTROLS)))}]")
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL")
 _MIN_SECRET = 8
-"""Characters; shorter values of the environment are words that stand anywhere."""
+"""Characters; shorter environment values may be ordinary words."""
 _REDACTED = "[redacted]"
 _SECRETS = re.compile(
     r"""
@@ -32,20 +32,20 @@ _NAMED_SECRET = re.compile(
 
 
 def printable(text: str) -> str:
-    r"""The text with control characters written out (ESC as `\x1b`), so that no terminal acts on them."""
+    r"""The text with control characters escaped (ESC as `\x1b`), so that no terminal acts on them."""
     return text.translate(_CONTROLS) if _CONTROL.search(text) else text
 
 
 def control_character(text: str) -> str | None:
-    """The first control character other than line feed and tab, written out; None where there is none."""
+    """The first control character other than line feed and tab, escaped; None if there is none."""
     match = _CONTROL.search(text)
     return _CONTROLS[ord(match.group())] if match else None
 
 
 def no_formula(cell: Any) -> Any:
-    """A cell of a CSV, with an apostrophe before a text that a spreadsheet would take for a formula and carry out.
+    """The cell of a CSV, with an apostrophe before text that a spreadsheet would run as a formula.
 
-    Numbers stay, written as text too.
+    Numbers are unchanged, also those written as text.
     """
     if not isinstance(cell, str) or len(cell) < 2 or cell[0] not in "=+-@\t\r":
         return cell
@@ -57,21 +57,21 @@ def no_formula(cell: Any) -> Any:
 
 
 class PlainStream:
-    """A text stream, such as standard output, that lets no control characters through to a terminal.
+    """A text stream, such as standard output, that escapes control characters.
 
-    What draws with them by itself (colours, bars) writes to `stream`, and answers for its texts.
+    Code that draws with them (colours, bars) writes to `stream` and checks its texts itself.
     """
 
     def __init__(self, stream: TextIO) -> None:
         self.stream = stream
 
     def write(self, text: str) -> int:
-        """Write it, control characters written out; returns the characters of `text`."""
+        """Write the text with control characters escaped; returns the length of `text`."""
         self.stream.write(printable(text))
         return len(text)
 
     def writelines(self, lines: Iterable[str]) -> None:
-        """Write each."""
+        """Write each line."""
         for line in lines:
             self.write(line)
 
@@ -80,12 +80,12 @@ class PlainStream:
 
 
 def unfiltered(stream: Any) -> Any:
-    """The stream behind a PlainStream; any other is its own."""
+    """The stream behind a PlainStream; any other stream unchanged."""
     return stream.stream if isinstance(stream, PlainStream) else stream
 
 
 def redacted(text: str, environment: Mapping[str, str] | None = None) -> str:
-    """The text without keys and tokens: values of variables of such a name, and what has the form of known ones."""
+    """The text without keys and tokens: values of variables with such names, and texts in the form of known keys."""
     variables = os.environ if environment is None else environment
     secrets = {
         value
@@ -98,6 +98,6 @@ def redacted(text: str, environment: Mapping[str, str] | None = None) -> str:
 
 
 def short_reason(text: str, max_characters: int = 400) -> str:
-    """An error text as it is kept: one line, printable, without keys, at most so long."""
+    """An error text as it is stored: one line, printable, without keys, at most `max_characters` long."""
     line = printable(" ".join(redacted(text[: 4 * max_characters]).split()))
     return line if len(line) <= max_characters else line[: max_characters - 1] + "…"

@@ -1,4 +1,4 @@
-"""One call to a subject, and what comes back."""
+"""A call to a subject and its reply."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from snellen.core.item import Media, Part, View
 
 @dataclass(frozen=True)
 class Turn:
-    """An earlier question in the same talk, and what was answered."""
+    """An earlier question of the same dialogue and its reply."""
 
     parts: tuple[Part, ...]
     reply: str
@@ -22,14 +22,14 @@ class Turn:
 
 @dataclass(frozen=True)
 class Prompt:
-    """One call: `parts` for whoever reads (chat models, people), `views` for whoever measures (encoders, fakes)."""
+    """The content of one call: `parts` for chat models and people, `views` for encoders and simulated observers."""
 
     parts: tuple[Part, ...]
     views: tuple[View, ...]
     history: tuple[Turn, ...] = ()
 
     def media(self) -> Iterator[Media]:
-        """Every image and video among the parts, laid-out ones included, earlier turns first."""
+        """Every image and video of the parts, including those in montages, earlier turns first."""
         for part in (*(part for turn in self.history for part in turn.parts), *self.parts):
             if isinstance(part, Media):
                 yield part
@@ -37,7 +37,7 @@ class Prompt:
                 yield from part.images
 
     def digest(self) -> str:
-        """SHA-256 of everything a subject is given, media by their own digests, 64 hexadecimal digits."""
+        """SHA-256 of the whole prompt, media by their own digests; 64 hexadecimal digits."""
         return self._digest
 
     @cached_property
@@ -50,7 +50,7 @@ class Prompt:
         return sha256(canonical(content).encode("ascii"))
 
     def record(self) -> list[Any]:
-        """The parts as plain data, media by name: what `sent.parquet` keeps."""
+        """The parts as plain data, media by name, as kept in `sent.parquet`."""
         earlier: list[Any] = []
         for turn in self.history:
             earlier += [_plain(part) for part in turn.parts] + [{"reply": turn.reply}]
@@ -58,15 +58,15 @@ class Prompt:
 
 
 MAX_TEXT, MAX_TOKENS, MAX_NUMBERS, MAX_NAME = 4_000_000, 10**9, 1_000_000, 200
-"""Characters of a text, tokens, numbers and characters of a name (`stop`, `model`) that a reply may have."""
+"""Limits of a reply: characters of a text, tokens, numbers, characters of a name (`stop`, `model`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came back from one call.
+    """The reply to one call.
 
-    `numbers` is what was measured beside the words (similarities, log-probabilities). `reasoning` is kept and never
-    parsed. `stop` is why it ended: `end`, `length`, `filter` or what the service says. `model` is the model as served.
+    `numbers` are measurements in addition to the text (similarities, log-probabilities). `reasoning` is kept and never
+    parsed. `stop` is why the reply ended: `end`, `length`, `filter` or the service's word. `model` is the model served.
     """
 
     text: str
@@ -79,23 +79,23 @@ class Reply:
     seconds: float = 0.0
 
     def fault(self) -> str | None:
-        """Why this reply cannot be kept, or None: a field of another type, or larger than any real one."""
+        """The reason why this reply cannot be kept (a field of a wrong type or size), or None."""
         for name in ("text", "reasoning", "stop", "model"):
             text, limit = getattr(self, name), MAX_NAME if name in ("stop", "model") else MAX_TEXT
             if not isinstance(text, str):
-                return f"the reply's {name} is no text but {type(text).__name__}"
+                return f"the reply's {name} is of type {type(text).__name__}, not text"
             if len(text) > limit:
                 return f"the reply's {name} has {len(text)} characters, more than {limit}"
         for name in ("tokens_in", "tokens_out"):
             count = getattr(self, name)
             if not isinstance(count, int) or not 0 <= count <= MAX_TOKENS:
-                return f"the reply's {name} is {_brief(count)}, no count from 0 to {MAX_TOKENS}"
-        seconds: Any = self.seconds  # Any, for a subject of a user's may hand over what its types do not say
+                return f"the reply's {name} is {_brief(count)}, not a count from 0 to {MAX_TOKENS}"
+        seconds: Any = self.seconds  # Any: a user's subject may break its types
         if not isinstance(seconds, int | float) or not 0 <= seconds < math.inf:
             return f"the reply's seconds are {_brief(seconds)}"
         numbers: Any = self.numbers
         if len(numbers) > MAX_NUMBERS or not all(isinstance(number, int | float) for number in numbers):
-            return f"the reply's numbers are none, or more than {MAX_NUMBERS}"
+            return f"the reply's numbers are not all numbers, or more than {MAX_NUMBERS}"
         return None
 
 
@@ -116,7 +116,7 @@ def _plain(part: Part) -> Any:
 
 
 def _plain_view(view: View) -> list[Any]:
-    """A view as short plain data; written out by hand because it is on the path of every call."""
+    """A view as short plain data. Written out by hand for speed, since every call needs it."""
     frame = view.reply.frame and list(asdict(view.reply.frame).values())
     marks = [[[mark.colour, list(mark.box)] for mark in view.marks]] if view.marks else []
     return [

@@ -1,4 +1,4 @@
-"""One lazy registry for suites, subjects and sources: names lead to `module:object`, imported when first asked for."""
+"""A lazy registry for suites, subjects and sources: names of `module:object`, imported at first use."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ T = TypeVar("T")
 
 
 class Registry(Generic[T]):
-    """Named things of one kind. `entries` lead from a name to `module:object`.
+    """Named objects of one kind. `entries` maps each name to `module:object`.
 
-    Other installed packages may bring more, as entry points of `group`. They are looked up only when names are listed,
-    or one is asked for that is not among `entries`. A name that is taken stays what it is.
+    Other installed packages may add more as entry points of `group`. They are looked up only to list names or to find
+    a name that is not in `entries`, and never replace an entry.
     """
 
     def __init__(self, kind: str, entries: dict[str, str], *, group: str = "", type_: type | None = None) -> None:
@@ -37,17 +37,17 @@ class Registry(Generic[T]):
         return {point.name: point for point in entry_points(group=self._group)}
 
     def add(self, name: str, target: T) -> None:
-        """Add a thing of one's own. Raises SnellenError where the name is taken by another."""
+        """Register an object. Raises SnellenError if the name belongs to another one."""
         if name in self and self._loaded.get(name) is not target:
             raise SnellenError(f"{self.kind} {name!r} exists already; choose another name")
         self._targets[name], self._loaded[name] = "", target
 
     def is_packaged(self, name: str) -> bool:
-        """Whether the thing of that name came with this package, not by `add` or another package."""
+        """True if the object comes with this package, not by `add` or from another package."""
         return bool(self._targets.get(name))
 
     def get(self, name: str) -> T:
-        """The thing. Raises SnellenError with the nearest names where there is none, and where it cannot be loaded."""
+        """The object of this name. Raises SnellenError for an unknown name, with the nearest, or a failed import."""
         if name not in self._loaded:
             if target := self._targets.get(name):
                 module, _, attribute = target.partition(":")
@@ -59,17 +59,17 @@ class Registry(Generic[T]):
         return self._loaded[name]
 
     def _load(self, point: EntryPoint) -> T:
-        """What an entry point leads to; whatever its package does wrong is its own fault, and is said so."""
+        """The object of an entry point. Errors name the package that provides it."""
         package = f"{self.kind} {point.name!r} of the package {point.dist.name if point.dist else point.module!r}"
         try:
             target: T = point.load()
-        except Exception as error:  # somebody else's code runs
+        except Exception as error:  # code of another package runs
             raise SnellenError(
-                f"{package} cannot be imported: {type(error).__name__}: {error}; mend or uninstall it"
+                f"{package} cannot be imported: {type(error).__name__}: {error}; fix or uninstall it"
             ) from error
         if self._type is not None and not isinstance(target, self._type):
             raise SnellenError(
-                f"{package} is no {self._type.__name__} but a {type(target).__name__}; mend its entry point"
+                f"{package} is a {type(target).__name__}, not a {self._type.__name__}; fix its entry point"
             )
         if (name := getattr(target, "name", point.name)) != point.name:
             raise SnellenError(f"{package} calls itself {name!r}; give its entry point that name")

@@ -1,4 +1,4 @@
-"""Exchanges and responses: what a run records, and what it computes from the record."""
+"""Exchanges, which a run records, and responses, which are computed from the record."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ Status = Literal["ok", "failed", "declined"]
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One call, the only thing a run records.
+    """One call, the only thing that a run records.
 
-    `key` is its place: subject fingerprint, condition, repeat, trial, step. `digest` is what was sent. Without a reply
-    it failed, and `error` says why.
+    `key` is subject fingerprint, condition, repeat, trial and step. `digest` is that of the prompt. A call without a
+    reply has failed, and `error` is the reason.
     """
 
     key: str
@@ -27,10 +27,10 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """What one item got from one subject under one condition, computed by replaying exchanges.
+    """The outcome of one item for one subject under one condition, computed by replaying exchanges.
 
-    `text` is None where the calls came back without this item's answer. `calls` are keys of exchanges; items on one
-    sheet share a call, so tokens and seconds are counted there.
+    `text` is None if the calls returned no answer to this item. `calls` are keys of exchanges; items on one sheet share
+    a call, so tokens and seconds are counted there.
     """
 
     response_id: str

@@ -1,4 +1,4 @@
-"""Metrics and protocols: how a response becomes numbers."""
+"""Metrics and protocols: from a response to numbers."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def _always(item: Item) -> bool:
 
 @dataclass(frozen=True)
 class Metric:
-    """A pure function of an item and what was read.
+    """A pure function of an item and the answer read from the reply.
 
-    `worst` is the score of an unreadable reply under `strict`. `chance` is the expected score of a guesser who knows
-    the form of the answer and nothing of the images. `summary` puts units together. `share` says that the score is a
-    fraction from 0 to 1, which people read in percent; without it, it is read in its own unit, with `decimals` in
-    tables of subjects. `binary` says that an item's score is 0 or 1: right or wrong, and nothing between. `bounds` are
-    the least and the greatest score there can be, None where there is no end: intervals are made by them. `is_defined`
-    says whether answers to this item have a score at all: a share of a true value that is 0 is none.
+    `worst` is the score of an unreadable reply under `strict`. `chance` is the expected score of a guesser that knows
+    the form of the answer and nothing of the images. `summary` aggregates units. `share`: the score is a fraction from
+    0 to 1, shown in percent; otherwise it is shown in its own unit with `decimals`. `binary`: an item scores 0 or 1.
+    `bounds` are the least and the greatest possible score, None if unbounded; they choose the method of intervals.
+    `is_defined`: the item has a score at all (an error relative to a true value of 0 has none). `title` is the name in
+    reports and on the terminal, if it is not `name` with spaces for underscores.
     """
 
     name: str
@@ -49,34 +49,40 @@ class Metric:
     binary: bool = False
     bounds: tuple[float, float] | None = (0.0, 1.0)
     is_defined: Callable[[Item], bool] = _always
+    title: str = ""
 
     @property
     def best(self) -> float:
-        """The score of a perfect answer: 1, or 0 where the score is an error."""
+        """The score of a perfect answer: 1, or 0 if the score is an error."""
         return 1.0 if self.higher_is_better else 0.0
 
     @property
     def sign(self) -> int:
-        """1 where higher is better, -1 where lower is: the greater product of sign and score is the better one."""
+        """1 if higher is better, else -1; the greater product of sign and score is the better one."""
         return 1 if self.higher_is_better else -1
 
     @property
+    def words(self) -> str:
+        """The name in reports and on the terminal."""
+        return self.title or self.name.replace("_", " ")
+
+    @property
     def label(self) -> str:
-        """What the head of a column calls it: percent right needs no name."""
-        return "" if self.binary else self.name
+        """The name in column heads; empty for binary metrics (percent right)."""
+        return "" if self.binary else self.words
 
 
 @dataclass(frozen=True)
 class Protocol:
-    """How replies become numbers.
+    """The rules that turn replies into scores.
 
-    `read` leads from a text to an answer in the item's own terms, or None. `units` leads from the score rows of one
-    repeat to one row a scored unit (columns cluster_id, value, chance), with NaN where the unit was not heard whole.
-    Where units do not count alike, a column `weight` says how much each does; value and chance are multiplied by it.
-    With `judge`, an item is made of a response, and the judge's reply to it is read in place of the subject's. With
-    `read_verdict` as well, only what `read` cannot read is judged, and the judge's reply is read by it, in the form
-    that was asked of the subject. `agrees` says whether a person's answer confirms the key where people cannot give it
-    exactly (a box, a colour in numbers, a distance); without it, it must be the key.
+    `read` turns a text into an answer in the item's own terms, or None. `units` turns the score rows of one repeat into
+    one row per scored unit (columns cluster_id, value, chance), with NaN for an incomplete unit. If units have unequal
+    weights, a column `weight` holds them; value and chance are multiplied by it. `judge` makes an item from a response;
+    the judge's reply is then read instead of the subject's. With `read_verdict`, only replies that `read` cannot read
+    are judged, and `read_verdict` reads the judge's reply in the form asked of the subject. `agrees` tests whether a
+    person's answer confirms the key when people cannot give it exactly (a box, a colour in numbers, a distance);
+    without it, the answer must equal the key.
     """
 
     name: str
@@ -89,7 +95,7 @@ class Protocol:
     agrees: Callable[[Item, Any], bool] | None = None
 
     def values(self, item: Item, prediction: Any) -> dict[str, float]:
-        """What a prediction is worth by each metric, by its name; None is a reply that could not be read."""
+        """The score of a prediction by metric name; None is an unreadable reply."""
         if prediction is not None:
             return {metric.name: metric.score(item, prediction) for metric in self.metrics}
         is_worst = self.unreadable == "worst"

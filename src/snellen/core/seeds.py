@@ -1,4 +1,4 @@
-"""Randomness by hand: every stream is named by where it is used. There is no default generator, and 0 is a seed."""
+"""Named random streams. There is no default generator, and 0 is a seed."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from snellen.core.hashing import canonical
 
 
 def stream(*names: str | int) -> np.random.Generator:
-    """The random stream of one place, e.g. `stream("combo", "1", seed, index)`.
+    """The random stream of these names, e.g. `stream("combo", "1", seed, index)`.
 
-    The same place gives the same numbers on every machine, whatever ran before.
+    The same names give the same numbers on every machine, whatever ran before.
     """
     digest = hashlib.sha256(canonical(list(names)).encode("ascii")).digest()
-    return np.random.default_rng(np.frombuffer(digest, np.uint8).astype(np.uint32))  # four times as quick as a list
+    return np.random.default_rng(np.frombuffer(digest, np.uint8).astype(np.uint32))  # four times as fast as a list
 
 
 class _LazyStream:
@@ -33,10 +33,10 @@ class _LazyStream:
 
 
 def lazy_stream(*names: str | int) -> np.random.Generator:
-    """The same stream, made when something is first drawn from it: making one takes longer than most transforms."""
+    """The same stream, created at the first draw: creating one takes longer than most transforms."""
     return cast(np.random.Generator, _LazyStream(names))
 
 
 def seed_of(*names: str | int) -> int:
-    """A 31-bit seed for libraries that want an integer."""
+    """A 31-bit seed for libraries that need an integer."""
     return int.from_bytes(hashlib.sha256(canonical(list(names)).encode("ascii")).digest()[:4], "big") >> 1

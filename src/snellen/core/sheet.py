@@ -1,8 +1,7 @@
-"""Several views answered by one reply: a JSON list with one object a sample and one cell a question.
+"""Sheets: several views answered by one reply, a JSON list with one object per sample and one cell per question.
 
-`sample` is a number from 1; a question's name is its place among the questions asked, `q1`, `q2`, … A sheet is read by
-the sample numbers it declares. A sample that is missing, claimed twice, or a cell that is missing gives None, never a
-guess.
+Samples are numbered from 1, questions are named `q1`, `q2`, … in the order asked. A sheet is read by the sample
+numbers that it states. A missing cell, or a sample that is missing or given twice, is read as None, never guessed.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ def sheet_places(views: Sequence[View]) -> list[tuple[int, str]]:
 
 
 def write_sheet(views: Sequence[View], texts: Sequence[str]) -> str:
-    """A perfect sheet."""
+    """The sheet that gives these texts."""
     rows: dict[int, dict[str, Any]] = {}
     for (sample, name), text in zip(sheet_places(views), texts, strict=True):
         rows.setdefault(sample, {"sample": sample})[name] = text
@@ -30,10 +29,7 @@ def write_sheet(views: Sequence[View], texts: Sequence[str]) -> str:
 
 
 def read_sheet(views: Sequence[View], rows: Any) -> dict[str, str | None]:
-    """Each view's cell.
-
-    `rows` is the decoded JSON of a reply: a list of objects, or one object where one was asked for.
-    """
+    """The cell of each view by item id. `rows` is the decoded JSON of a reply: a list of objects, or one object."""
     if isinstance(rows, dict):
         nested_rows = next((value for value in rows.values() if _is_rows(value)), None)
         alone = {"sample": 1} if len({view.stimulus_id for view in views}) == 1 else {}
@@ -51,13 +47,13 @@ def read_sheet(views: Sequence[View], rows: Any) -> dict[str, str | None]:
 
 
 def answer_views(views: Sequence[View], answer: Callable[[View], str]) -> str:
-    """The reply of a subject that answers view by view, whatever sheet the views stand on."""
+    """The reply of a subject that answers view by view: a text for one view, a sheet for several."""
     texts = [answer(view) for view in views]
     return texts[0] if len(texts) == 1 else write_sheet(views, texts)
 
 
 def _is_rows(value: Any) -> bool:
-    """Whether these are samples, and not one cell that holds a list, such as a colour."""
+    """True for samples; false for a cell that holds a list, such as a colour."""
     return isinstance(value, list) and bool(value) and all(isinstance(row, dict) for row in value)
 
 

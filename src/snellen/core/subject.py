@@ -1,4 +1,4 @@
-"""Who answers: the protocol every subject fulfils, and its card."""
+"""The protocol of subjects, and their cards."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from snellen.core.storage.media import MediaFolder
 
 
 def is_simulated(subject: str) -> bool:
-    """Whether a subject of this name (or an arm called after it) is a simulated observer: oracle, guesser, blind."""
+    """True if a subject or arm of this name is a simulated observer: oracle, guesser, blind."""
     return subject.startswith("fake:")
 
 
 def is_person(subject: str) -> bool:
-    """Whether a subject of this name is somebody who took part in a study or a review."""
+    """True if a subject of this name is a participant of a study or a review."""
     return subject.startswith("human:")
 
 
 @dataclass(frozen=True)
 class SubjectCard:
-    """What a subject is.
+    """Description of a subject.
 
-    `settings` is everything that may change its answers, and makes the fingerprint. `accepts` are the kinds of media
-    it can be shown, `max_images` how many at most (None: any number). `attributes` describe it for comparisons
-    (family, open or closed, reasoning, supervision, parameters). `max_concurrency` is how many calls may be under
-    way. Of `is_local` subjects, models in this process, one task of one subject is asked at a time. An `is_remote` one
-    is asked a first question before items are rendered for it. Who reads `views` (encoders, fakes) is sent no laid-out
-    images.
+    `settings` holds everything that may change its answers, and determines the fingerprint. `accepts` are the kinds of
+    media it can be shown, `max_images` the maximum number of images (None: no limit). `attributes` describe it for
+    comparisons (family, open or closed, reasoning, supervision, parameters). `max_concurrency` limits simultaneous
+    calls. `is_local` subjects are models in this process; they are asked one task at a time. `is_remote` subjects are
+    asked a first question before items are rendered for them. Subjects that read `views` (encoders, fakes) are sent no
+    laid-out images.
     """
 
     name: str
@@ -49,7 +49,7 @@ class SubjectCard:
     reads: Literal["parts", "views"] = "parts"
 
     def fingerprint(self) -> str:
-        """Twelve hexadecimal digits that change whenever the name or the settings do."""
+        """Hash of name and settings, 12 hexadecimal digits."""
         return self._fingerprint
 
     @cached_property
@@ -61,8 +61,8 @@ class SubjectCard:
 class TrainingExample:
     """A view of a train or calibration item under the same condition, with its answer in the item's own terms.
 
-    `prompt` is the call in which the view is asked under the condition, as it would be sent; None where the method asks
-    it in several calls. `target` is the reply to it that is right, written by the view's own `ReplySpec`.
+    `prompt` is the call that asks about the view under the condition; None if the method needs several calls.
+    `target` is the right reply to it, written by the view's `ReplySpec`.
     """
 
     view: View
@@ -76,38 +76,38 @@ class Subject(typing.Protocol):
 
     @property
     def card(self) -> SubjectCard:
-        """What it is."""
+        """The subject's card."""
         ...
 
     def declines(self, prompt: Prompt) -> str | None:
-        """Why this subject cannot be asked this at all, or None. A reason is `not_applicable`, never wrong."""
+        """The reason why this subject cannot be asked this, or None. It is scored `not_applicable`, never wrong."""
         ...
 
     async def fit(self, examples: Sequence[TrainingExample], media: MediaFolder) -> Subject:
-        """The subject after these examples; most return themselves. Called once a task and condition."""
+        """The subject fitted to these examples; most return themselves. Called once per task and condition."""
         ...
 
     async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
-        """One call. Raises CallFailed when there is no answer."""
+        """Answer one call. Raises CallFailed if there is no answer."""
         ...
 
 
 @typing.runtime_checkable
 class Prepares(typing.Protocol):
-    """A subject that wants to be told which images will be shown, to look at them in batches."""
+    """A subject that needs the images in advance, to process them in batches."""
 
     def prepare(self, media: Iterable[Media], folder: MediaFolder) -> None:
-        """Look at all of these images and remember what matters."""
+        """Process these images and cache the results."""
         ...
 
 
 SubjectFactory = typing.Callable[[str, Mapping[str, str], Sequence[Item]], Subject]
-"""(name after the kind, settings after `?`, items) -> subject. Only ideal observers may look at the items."""
+"""(name after the kind, settings after `?`, items) -> subject. Only ideal observers may read the items."""
 
 
 @dataclass(frozen=True)
 class Base:
-    """What most subjects share: accept what the card says, learn nothing."""
+    """Default behaviour of subjects: accept the media on the card, learn nothing."""
 
     card: SubjectCard
 
@@ -127,12 +127,12 @@ class Base:
 
 
 def with_examples(card: SubjectCard, examples: Sequence[TrainingExample]) -> SubjectCard:
-    """The card of a subject that learned from these examples: another fingerprint, the same name."""
+    """The card of a subject fitted to these examples: the same name, another fingerprint."""
     examples_as_data = [[example.view.item_id, _plain(example.view), example.answer] for example in examples]
     return replace(card, settings={**card.settings, "train_examples": digest(examples_as_data, 12)})
 
 
 def _plain(view: View) -> dict[str, Any]:
-    """A view as plain data; without marks as it was before there were any, so that fingerprints stay."""
+    """The view as plain data. Empty `marks` are left out, to keep the fingerprints of earlier versions."""
     fields = asdict(view)
     return fields if view.marks else {name: part for name, part in fields.items() if name != "marks"}

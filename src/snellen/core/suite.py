@@ -16,7 +16,6 @@ from pydantic import BaseModel, ConfigDict
 from snellen.core.annotations import Annotations
 from snellen.core.condition import Axis, Condition, Value, refuse_unknown
 from snellen.core.errors import SnellenError
-from snellen.core.fidelity import PrintedNumber
 from snellen.core.hashing import digest
 from snellen.core.item import AnswerKind, Item, Media, Split, View
 from snellen.core.item_checks import STEP_SUITE
@@ -27,37 +26,37 @@ from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import SubjectCard
 
 SIZE_PX, QUICK_SIZE_PX, CHECKUP_SIZE_PX = (640, 480), (240, 180), (384, 288)
-"""Width and height of generated images: of a build, of a quick one, and of the checkup."""
+"""Width and height of generated images: default, `--quick`, and checkup."""
 MIN_SIDE_PX, MAX_SIDE_PX = 90, 4096
-"""What generated images may measure across and along."""
+"""Limits of width and height of generated images."""
 
 Dialogue: TypeAlias = Generator[tuple[Prompt, ...], tuple[Reply, ...], dict[str, str | None]]
-"""Yields prompts that may go at once, is sent their replies in order, returns each item's answering text, or None."""
+"""Yields prompts that may be sent together, receives their replies in order, returns each item's text or None."""
 
 
 class Method(typing.Protocol):
-    """How views become calls. `run` is pure, so that whoever drives it can replay it from a record."""
+    """A way to ask about views. `run` is pure, so that it can be replayed from a record."""
 
     def group(self, views: Sequence[View]) -> list[tuple[View, ...]]:
-        """Which views share a talk. Decided over all views of a task, whatever is already answered."""
+        """Group the views of a task into dialogues, regardless of what is already answered."""
         ...
 
     def run(self, views: tuple[View, ...]) -> Dialogue:
-        """The talk about views that belong together."""
+        """The dialogue about one group of views."""
         ...
 
 
 class Transform(typing.Protocol):
-    """How a condition changes what is shown: a frozen dataclass whose repr is what the run card says of it."""
+    """A change of the view under a condition: a frozen dataclass whose repr is kept on the run card."""
 
     def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
-        """The view as changed. `rng` depends on run seed, stimulus and transform alone: equal in all arms."""
+        """The changed view. `rng` depends only on run seed, stimulus and transform, and is equal in all arms."""
         ...
 
 
 @dataclass(frozen=True)
 class ViewContext:
-    """What transforms may need beside the item: the condition, all items of the task, annotation tables."""
+    """The inputs of transforms in addition to the item: condition, all items of the task, annotation tables."""
 
     condition: Condition
     items: Sequence[Item]
@@ -65,7 +64,7 @@ class ViewContext:
 
     @cached_property
     def by_stimulus(self) -> Mapping[str, tuple[Media, ...]]:
-        """Everything the items show, by stimulus, each once."""
+        """All media of the items by stimulus, each once."""
         media_by_stimulus: dict[str, dict[Media, None]] = {}
         for item in self.items:
             media_by_stimulus.setdefault(item.stimulus_id, {}).update(dict.fromkeys(item.media()))
@@ -73,24 +72,24 @@ class ViewContext:
 
     @cached_property
     def pool(self) -> tuple[Media, ...]:
-        """Everything the items show, each once."""
+        """All media of the items, each once."""
         return tuple(dict.fromkeys(image for media in self.by_stimulus.values() for image in media))
 
 
 @dataclass(frozen=True)
 class Trial:
-    """Views that one talk answers together."""
+    """Views answered in one dialogue."""
 
     views: tuple[View, ...]
 
     @property
     def trial_id(self) -> str:
-        """Hash of the item ids, independent of everything else in the run; 12 hexadecimal digits."""
+        """Hash of the item ids, independent of the rest of the run; 12 hexadecimal digits."""
         return digest([view.item_id for view in self.views], 12)
 
 
 Schedule: TypeAlias = Callable[[Sequence[Trial]], Generator[tuple[Trial, ...], dict[str, float], None]]
-"""Yields trials that may go at once, is sent the scores of their items: a fixed list, or an adaptive one."""
+"""Yields trials that may be asked together and receives the scores of their items; may be fixed or adaptive."""
 
 
 def all_trials(trials: Sequence[Trial]) -> Generator[tuple[Trial, ...], dict[str, float], None]:
@@ -104,11 +103,11 @@ def _always(item: Item, condition: Condition) -> bool:
 
 @dataclass(frozen=True)
 class Task:
-    """One kind of question: which axes it knows, and how it is shown, asked, trained on and scored.
+    """One kind of question: its axes, and how it is shown, asked, trained on and scored.
 
-    `transforms` sees the whole item, since a crop may need a region that the subject must not be told. `train_split`
-    is the split that subjects may learn from. `asks` says whether an item is asked under a condition at all.
-    `split_by` names factors whose levels get rows of their own in the results.
+    `transforms` receives the whole item, since a crop may need a region that the subject must not know. `train_split`
+    is the split that subjects may learn from. `asks` decides whether an item is asked under a condition. `split_by`
+    names factors whose levels get separate rows in the results.
     """
 
     id: str
@@ -123,7 +122,7 @@ class Task:
 
 
 class Ceiling(BaseModel):
-    """How well people do, with its source."""
+    """The score of people, with its source."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -136,10 +135,9 @@ class Ceiling(BaseModel):
 
 
 class SuiteCard(BaseModel):
-    """`suite.yaml`: what the suite measures, where it comes from, and where it departs from its paper.
+    """`suite.yaml`: what the suite measures, its source, and its deviations from the paper.
 
-    `needs_real` names tasks, and values of axes written `axis=value`, that the generated recipe has nothing for, each
-    with the reason.
+    `needs_real` names the tasks and axis values (`axis=value`) that cannot be generated, each with the reason.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -161,23 +159,23 @@ def read_suite_card(package: str) -> SuiteCard:
     import yaml
 
     text = files(package).joinpath("suite.yaml").read_text("utf-8")
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml reads the same ten times as fast
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml is ten times as fast
     return SuiteCard.model_validate(yaml.load(text, loader))
 
 
 Settings: TypeAlias = Mapping[str, tuple[str, ...]]
-"""What a recipe may be set to beside its sizes: name -> values, of which the first is the default."""
+"""Further settings of a recipe: name -> values, of which the first is the default."""
 
 
 @dataclass(frozen=True)
 class BuildOptions:
-    """What a recipe is told.
+    """Options of a build.
 
-    `n` is the number of test items a task, None for the checkup size; `tasks` empty means all. `balance` says whose
-    frequencies answers have: the paper's own, or level ones (`answers`), so that no base rate helps who does not look.
-    `rules` is a file of thresholds that differ from the recipe's own, `encoder` the one by whose features it chooses.
+    `n` is the number of test items per task, None for the checkup size. Empty `tasks` means all. `balance` sets the
+    frequencies of answers: the paper's, or uniform (`answers`), so that base rates do not help a blind guesser.
+    `rules` is a file of thresholds that replace the recipe's. `encoder` is the encoder whose features select images.
     `settings` are those that the recipe declares (`Recipe.settings`). `size` is width and height of generated images,
-    None for the usual ones (`size_px`).
+    None for the default (`size_px`).
     """
 
     out: Path
@@ -199,15 +197,12 @@ class BuildOptions:
     show_progress: bool = True
 
     def test_items(self, suite: str, checkup: int, quick: int) -> int:
-        """How many test items a task are wanted: `n`, else the suite's checkup or quick size.
-
-        Raises SnellenError for less than one.
-        """
+        """Test items per task: `n`, else the suite's checkup or quick size. Raises SnellenError for less than one."""
         self.need_items(suite)
         return self.n if self.n is not None else quick if self.quick else checkup
 
     def balanced(self) -> dict[str, Any]:
-        """What the card of a recipe keeps of `balance`: nothing where it is the paper's."""
+        """The entry of `balance` on the card; empty if it is the paper's."""
         return {} if self.balance == "paper" else {"balance": self.balance}
 
     @property
@@ -216,7 +211,7 @@ class BuildOptions:
         return self.size or (QUICK_SIZE_PX if self.quick else SIZE_PX)
 
     def size_notes(self) -> list[str]:
-        """What the card says of images that are smaller than usual ones."""
+        """A note for the card if images are smaller than by default."""
         (width, height), (usual_width, usual_height) = self.size_px, SIZE_PX
         if width * height >= usual_width * usual_height:
             return []
@@ -226,19 +221,19 @@ class BuildOptions:
         ]
 
     def setting(self, name: str, settings: Settings) -> str:
-        """The value of one of a recipe's settings. Raises SnellenError with the nearest one there is."""
+        """The value of a setting of the recipe. Raises SnellenError, with the nearest value, for an unknown one."""
         value = self.settings.get(name, settings[name][0])
         refuse_unknown([value], settings[name], f"--set {name}:")
         return value
 
     def changed(self, settings: Settings) -> dict[str, Any]:
-        """What the card of a recipe keeps of its settings: those that are not at their default."""
+        """The entry of the recipe's settings on the card: those that are not at their default."""
         values = {name: self.setting(name, settings) for name in settings}
         changed = {name: value for name, value in values.items() if value != settings[name][0]}
         return {"settings": changed} if changed else {}
 
     def rendering(self) -> dict[str, Any]:
-        """What decides how images are rendered, as the card of a recipe `generated` keeps it."""
+        """The parameters of rendering, as kept on the card of a recipe `generated`."""
         return {
             "seed": self.seed,
             "full": self.full,
@@ -256,31 +251,31 @@ class BuildOptions:
             raise SnellenError(f"{location}: no use for --input {next(iter(self.inputs))!r}; it takes none")
 
     def need_items(self, suite: str) -> None:
-        """Raise SnellenError where less than one item is wanted."""
+        """Raise SnellenError if `n` is less than one."""
         if self.n is not None and self.n < 1:
             raise SnellenError(f"{suite}: --n {self.n} makes no items; give 1 or more")
 
 
 class Recipe(typing.Protocol):
-    """One way to the items of a suite. One that has `settings` declares them as an attribute of that name."""
+    """One way to make the items of a suite. A recipe with `settings` declares them as an attribute of that name."""
 
     def parameters(self, options: BuildOptions) -> Mapping[str, Any]:
-        """What the card keeps as the recipe: everything that decides the items, as plain JSON data."""
+        """Everything that determines the items, as plain JSON data; kept on the card."""
         ...
 
     def plan(self, options: BuildOptions) -> Mapping[str, Any]:
-        """What would be made: counts, time, disk. Plain data with plain integers; nothing is written."""
+        """Expected counts, time and disk space, as plain data with plain integers. Writes nothing."""
         ...
 
     def build(self, options: BuildOptions) -> ItemSet:
-        """Make the set in `options.out`; what a kill left behind is used again."""
+        """Make the set in `options.out`, reusing what a killed build left."""
         ...
 
 
 def printed_number(
     task: str, metric: str, subject: str, value: float, source: str, *, factor: str = "", level: str = ""
 ) -> dict[str, Any]:
-    """A number as a paper prints it, in the columns of results: shares as fractions; `source` names table and row."""
+    """A number printed in a paper, in the columns of results. Shares are fractions; `source` names table and row."""
     return {
         "task": task,
         "metric": metric,
@@ -294,12 +289,11 @@ def printed_number(
 
 @dataclass(frozen=True)
 class Suite:
-    """Tasks over common axes. `resolve` settles axes left at `auto` by the subject's card, on top of nothing else.
+    """Tasks over common axes. `resolve` replaces axis values of `auto` using only the subject's card.
 
-    `recipes` are called generated, curated and released where they lead to the suite's own items. `report_inputs` names
-    what `snellen report --input NAME=…` may hand to the sections. `blind_renderer` makes the images of sets that
-    blind scores are measured on: blank, unless truths are read off pixels. `derived_numbers` are the paper's printed
-    numbers that others decide, each computed again, and those that nothing printed decides.
+    Recipes that make the suite's own items are called generated, curated and released. `report_inputs` names inputs
+    that `snellen report --input NAME=…` passes to the sections. `blind_renderer` makes the images of the sets on which
+    blind scores are measured: blank, unless truths are read from pixels.
     """
 
     card: SuiteCard
@@ -308,7 +302,6 @@ class Suite:
     recipes: Mapping[str, Recipe]
     resolve: Callable[[Condition, SubjectCard], Mapping[str, Value]]
     published: Callable[[], Iterable[Mapping[str, Any]]] | None = None
-    derived_numbers: Callable[[], Iterable[PrintedNumber]] | None = None
     sections: Callable[..., Iterable[Any]] | None = None
     report_inputs: tuple[str, ...] = ()
     blind_renderer: str = "blank"
@@ -318,14 +311,14 @@ class Suite:
 
     @property
     def name(self) -> str:
-        """The name written on the command line."""
+        """The suite's name on the command line."""
         return self.card.name
 
 
 def check_items(items: ItemSet, suite: Suite) -> None:
-    """Raise SnellenError, naming the row, for an item of no task of the suite, without an answer, or without an image.
+    """Raise SnellenError, naming the row, for an item of an unknown task, without an answer, or without an image.
 
-    Items of curation steps may lack both: they are asked since nobody knows what is right, some about words alone.
+    Items of curation steps may lack both: their answers are unknown, and some are about words alone.
     """
     path = items.root / "items.parquet"
     for number, item in enumerate(items.items):
@@ -339,18 +332,18 @@ def check_items(items: ItemSet, suite: Suite) -> None:
             raise SnellenError(f"{location}: {item.item_id!r} has no answer; build the item set again")
         if item.answer is not None and (metric := _undefined(item, task)):
             raise SnellenError(
-                f"{location}: no reply has a {metric} where the answer is {item.answer!r:.60}; build the item set again"
+                f"{location}: {metric} is undefined if the answer is {item.answer!r:.60}; build the item set again"
             )
 
 
 def _undefined(item: Item, task: Task) -> str:
-    """The name of a metric by which the item cannot be scored, or nothing."""
+    """The name of a metric that is undefined for the item, or an empty text."""
     metrics = (metric for protocol in task.protocols.values() for metric in protocol.metrics)
     return next((metric.name for metric in metrics if not metric.is_defined(item)), "")
 
 
 def settle(condition: Condition, suite: Suite, card: SubjectCard) -> Condition:
-    """The condition with every `auto` replaced by what it means for this subject; its written form stays apart."""
+    """The condition with every `auto` replaced by its value for this subject."""
     resolved = suite.resolve(condition, card)
     columns = {**condition.columns(), **resolved}
     return Condition(

@@ -1,1 +1,1 @@
-"""What must be answered, reviewed, split and drawn while an item set is curated."""
+"""Curation of item sets: steps to be answered, reviews, splits and draws."""

@@ -1,6 +1,6 @@
-"""Draws while a set is curated: random orders, shares of what is available, options beside the right one.
+"""Random draws for curation: orders, shares of what is available, distractor options.
 
-Every function is given its random stream; none makes one.
+Every function takes its random stream; none makes one.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 def grouped(samples: Iterable[T], key: Callable[[T], Any]) -> dict[Any, list[T]]:
-    """By key, keys in sorted order, each group in the order given."""
+    """The samples by key; keys are sorted, and each group keeps the given order."""
     groups: dict[Any, list[T]] = {}
     for sample in samples:
         groups.setdefault(key(sample), []).append(sample)
@@ -24,12 +24,12 @@ def grouped(samples: Iterable[T], key: Callable[[T], Any]) -> dict[Any, list[T]]
 
 
 def shuffled(samples: Sequence[T], rng: np.random.Generator) -> list[T]:
-    """In a random order; the first n of it are a draw of n without replacement."""
+    """The samples in a random order; the first n are a draw of n without replacement."""
     return [samples[int(n)] for n in rng.permutation(len(samples))]
 
 
 class Reservoir(Generic[T]):
-    """At most `capacity` of any number of samples, each as likely as any other, without keeping the rest in memory."""
+    """A uniform draw of at most `capacity` of any number of samples, without keeping the rest in memory."""
 
     def __init__(self, capacity: int, rng: np.random.Generator) -> None:
         self.capacity, self._rng = capacity, rng
@@ -37,7 +37,7 @@ class Reservoir(Generic[T]):
         self.samples: list[T] = []
 
     def offer(self, sample: T) -> None:
-        """One sample more; in a full reservoir it replaces another with probability capacity / offered (Vitter's R)."""
+        """Add a sample; in a full reservoir it replaces another with probability capacity / offered (Vitter's R)."""
         self.offered += 1
         if len(self.samples) < self.capacity:
             self.samples.append(sample)
@@ -46,9 +46,9 @@ class Reservoir(Generic[T]):
 
 
 def level_shares(available: Mapping[K, int], total: int) -> dict[K, int]:
-    """How many of each to take, `total` in all: as level as what is available allows, and never more than that.
+    """The number of each to take, `total` in all, as equal as the available numbers allow.
 
-    6 of {a: 1, b: 9, c: 9} are 1, 2 and 3: whoever has least is served first, what is left over goes to the last.
+    6 of {a: 1, b: 9, c: 9} are 1, 2 and 3: the scarcest is served first, and the remainder goes to the last.
     """
     remaining, shares = total, dict.fromkeys(available, 0)
     for n, name in enumerate(sorted(available, key=lambda name: available[name])):
@@ -58,14 +58,14 @@ def level_shares(available: Mapping[K, int], total: int) -> dict[K, int]:
 
 
 def equal_shares(names: Iterable[K], total: int) -> dict[K, int]:
-    """`total` in equal parts; what does not divide goes to the first ones."""
+    """`total` in equal parts; the remainder goes to the first ones."""
     unique = list(dict.fromkeys(names))
     share, rest = divmod(total, len(unique)) if unique else (0, 0)
     return {name: share + (n < rest) for n, name in enumerate(unique)}
 
 
 def proportional_shares(available: Mapping[K, int], total: int) -> dict[K, int]:
-    """`total` in proportion to what is available, by largest remainder, the earlier one first; at most everything."""
+    """`total`, at most everything, in proportion to what is available, by largest remainder; ties to the earlier."""
     everything = sum(available.values())
     total = min(total, everything)
     shares = {name: total * count // max(everything, 1) for name, count in available.items()}
@@ -82,16 +82,16 @@ def least_used(
     used: Counter[Hashable],
     rng: np.random.Generator,
 ) -> list[T]:
-    """At most `count`, of images used least so far; of images used as often any. Enters them into `used`.
+    """At most `count` samples of the images used least so far, ties at random. Adds them to `used`.
 
-    An image is on one side of a split with all that is asked about it: the fewer questions share one, the nearer
-    every class and bin comes to its share.
+    An image is on one side of a split with all its questions: the fewer questions share an image, the nearer every
+    class and bin comes to its share.
     """
     ahead = Counter[Hashable]()
     ranked: list[tuple[int, int, T]] = []
     for n, sample in enumerate(shuffled(samples, rng)):
-        # An image's second sample counts as used once more than its first: so all images have their turn before any
-        # has a second one.
+        # An image's second sample counts as used once more than its first, so that every image is used before any is
+        # used twice.
         ranked.append((used[image_key(sample)] + ahead[image_key(sample)], n, sample))
         ahead[image_key(sample)] += 1
     ranked.sort(key=lambda rank: rank[:2])
@@ -101,6 +101,6 @@ def least_used(
 
 
 def draw_options(truth: str, names: Iterable[str], count: int, rng: np.random.Generator) -> tuple[str, ...]:
-    """`count` of the names, the true one among them, in a random order; all where there are no more than that."""
+    """`count` of the names (at most all), including the true one, in a random order."""
     others = sorted(set(names) - {truth})
     return tuple(shuffled([truth, *shuffled(others, rng)[: max(0, count - 1)]], rng))

@@ -1,7 +1,7 @@
-"""The same photograph twice: encoded anew, in another size, exposed otherwise, or cut a little at its edges.
+"""Near copies: the same photograph re-encoded, in another size or exposure, or slightly cropped.
 
-Bytes say nothing of that. Small grey copies are compared after the one has been moved, stretched, brightened and
-contrasted onto the other, as far as that goes by less than a pixel a step (Gauss-Newton, as in Lucas and Kanade 1981).
+Bytes do not show this. Small grey copies are compared after one has been moved, stretched and adjusted in brightness
+and contrast to fit the other, by less than a pixel per step (Gauss-Newton, as in Lucas and Kanade 1981).
 """
 
 from __future__ import annotations
@@ -14,30 +14,30 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from snellen.curation.ledger import MAX_EXAMPLES
+from snellen.curation.ledger import listed
 
 if TYPE_CHECKING:
     from PIL import Image
 
 SIDE_PX, COARSE_PX, EDGE_PX = 32, 16, 3
-"""Of a small copy, of what candidates are looked for with, and what is not compared at its edge."""
+"""Side of a small copy, side of the coarse copy for finding candidates, and margin that is not compared."""
 MIN_CORRELATION, NEIGHBOURS = 0.75, 3
-"""A candidate correlates so much at the coarse size; so many candidates of each image are compared."""
+"""Least correlation of a candidate at the coarse size, and number of candidates compared per image."""
 MAX_RESIDUAL = 0.2
-"""What is left of the difference, as a share of the image's own contrast (both standard deviations)."""
+"""Greatest remaining difference, as a share of the image's own contrast (both standard deviations)."""
 STEPS = 3
 MAX_MOVE_PX, MIN_GAIN = 4.0, 0.2
-"""So far a small copy may be moved and stretched, and what is left of its contrast: further off it is another one."""
+"""Greatest shift or stretch of a small copy, and least gain of its contrast; beyond these the images differ."""
 MAX_SHARE = 1 / 3
-"""Where more of a group look like another one, images were taken alike, and none is a copy."""
+"""If more of a group look like another image, the images were taken in the same way, and none is a copy."""
 MIN_CONTRAST = 2.0
-"""Grey levels: what has less is plain, and nothing is said of it."""
+"""Grey levels; images with less contrast are not compared."""
 Grey = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
 class NearCopies:
-    """What looks the same: by index, later to earlier of one group, pairs of two groups, and groups all alike."""
+    """Near copies by index: later to earlier in one group, pairs across groups, and groups of similar images."""
 
     copies: Mapping[int, int]
     across: tuple[tuple[int, int], ...]
@@ -45,7 +45,7 @@ class NearCopies:
 
 
 def thumbnail(image: Image.Image) -> bytes:
-    """A small copy, `SIDE_PX` squared grey levels, upright where a note in the header (EXIF) says how."""
+    """A small copy of `SIDE_PX` squared grey levels, turned upright by the EXIF orientation."""
     from PIL import Image, ImageOps
 
     small = image.convert("L").resize((SIDE_PX, SIDE_PX), Image.Resampling.BILINEAR)
@@ -53,12 +53,12 @@ def thumbnail(image: Image.Image) -> bytes:
 
 
 def is_turned(image: Image.Image) -> bool:
-    """Whether a note in the header (EXIF) says that the image is to be turned or mirrored before it is shown."""
+    """True if the image is to be turned or mirrored before it is shown, by its EXIF orientation."""
     return image.getexif().get(0x0112, 1) not in (0, 1)
 
 
 def find_near_copies(thumbnails: Sequence[bytes], labels: Sequence[str]) -> NearCopies:
-    """Images that look like an earlier one, by `thumbnail`; `labels` says of each which class or thing it is of."""
+    """Images that look like an earlier one, by `thumbnail`; `labels` has the class or thing of each image."""
     copies: dict[int, int] = {}
     across: list[tuple[int, int]] = []
     for earlier, later in near_pairs(thumbnails):
@@ -72,24 +72,19 @@ def find_near_copies(thumbnails: Sequence[bytes], labels: Sequence[str]) -> Near
 
 
 def near_copy_notes(near_copies: NearCopies, names: Sequence[str], group: str, keep: bool) -> list[str]:
-    """What the card says of what stays, each in a line; `group` is what the images are of (class, thing)."""
+    """Notes for the card on near copies that stay; `group` is the word for a label (class, thing)."""
     notes = []
     if keep and near_copies.copies:
         pairs = [f"{names[later]} like {names[earlier]}" for later, earlier in near_copies.copies.items()]
         notes.append(f"{len(pairs)} images look like another one of their {group} and stay: {listed(pairs)}")
     if near_copies.across:
         pairs = [f"{names[later]} like {names[earlier]}" for earlier, later in near_copies.across]
-        notes.append(f"{len(pairs)} pairs of images of two of them ({group}) look the same and stay: {listed(pairs)}")
+        notes.append(f"{len(pairs)} pairs of images that differ in {group} look the same and stay: {listed(pairs)}")
     notes += [
         f"{count} images of the {group} {name!r} look like others of it, as from one fixed camera, and stay"
         for name, count in near_copies.alike.items()
     ]
     return notes
-
-
-def listed(names: Sequence[str]) -> str:
-    """The first of them, and a sign that there are more."""
-    return ", ".join(names[:MAX_EXAMPLES]) + (", …" if len(names) > MAX_EXAMPLES else "")
 
 
 def near_pairs(thumbnails: Sequence[bytes]) -> list[tuple[int, int]]:
@@ -112,7 +107,7 @@ def near_pairs(thumbnails: Sequence[bytes]) -> list[tuple[int, int]]:
 
 
 def residual(earlier: Grey, later: Grey) -> float:
-    """What is left between two small copies once one was brought onto the other: 0 the same, near 1 nothing alike."""
+    """The remaining difference of two small copies after fitting one to the other: 0 if equal, near 1 if unrelated."""
     inner = np.s_[EDGE_PX:-EDGE_PX, EDGE_PX:-EDGE_PX]
     contrast = min(float(earlier[inner].std()), float(later[inner].std()))
     if contrast < MIN_CONTRAST:
@@ -121,7 +116,7 @@ def residual(earlier: Grey, later: Grey) -> float:
 
 
 def _fitted(moved: Grey, fixed: Grey) -> float:
-    """The least standard deviation of the difference over `STEPS` of moving the one onto the other."""
+    """The least standard deviation of the difference over `STEPS` of fitting `moved` to `fixed`."""
     from scipy.ndimage import map_coordinates
 
     rows, columns = np.mgrid[:SIDE_PX, :SIDE_PX].astype(float)

@@ -1,7 +1,7 @@
-"""What several people decided about the same items, blind to each other, and what they agree on.
+"""Decisions of several people on the same items, blind to each other, and the agreed decisions.
 
-A decision stands that more than half of those who voted made, at least two of them where several were asked. Where
-there is none, the vote of a third reviewer stands, who was asked about these items only.
+A decision is agreed if more than half of the voters made it, and at least two voted if several were asked. Otherwise
+the vote of a third reviewer decides, who was asked about these items only.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from snellen.core.storage.itemset import ItemSet
 
 
 class Vote(NamedTuple):
-    """What one person decided about one item, as it stands in a CSV."""
+    """One person's decision on one item, as written in a CSV."""
 
     author: str
     decision: str
@@ -26,7 +26,7 @@ class Vote(NamedTuple):
 class Panel:
     """Votes about `items`, by item id, in the order of the authors.
 
-    `reviewers` were asked about every item, `third` about those on which they did not agree.
+    `reviewers` were asked about every item, `third` about those without agreement.
     """
 
     items: ItemSet
@@ -35,29 +35,29 @@ class Panel:
     third: tuple[str, ...] = ()
 
     def decision(self, item_id: str) -> str | None:
-        """What stands for an item; None where the reviewers disagree, or too few of them voted."""
+        """The decision on an item; None if the reviewers disagree, or too few of them voted."""
         return decision_of(self.votes.get(item_id, ()), min(2, len(self.reviewers)), self.third)
 
     def supporters(self, item_id: str) -> tuple[Vote, ...]:
-        """The votes for what stands."""
+        """The votes for the decision."""
         decision = self.decision(item_id)
         return tuple(vote for vote in self.votes.get(item_id, ()) if vote.decision == decision)
 
     @property
     def undecided(self) -> tuple[str, ...]:
-        """Items without a decision, in the order of the set: those a third reviewer is to look at."""
+        """Items without a decision, for a third reviewer, in the order of the set."""
         return tuple(item.item_id for item in self.items.items if self.decision(item.item_id) is None)
 
     @property
     def disputed(self) -> tuple[str, ...]:
-        """Items without a decision about which people voted differently."""
+        """Items without a decision on which people voted differently."""
         return tuple(
             item_id for item_id in self.undecided if len({vote.decision for vote in self.votes.get(item_id, ())}) > 1
         )
 
 
 def decision_of(votes: Sequence[Vote], needed: int, third: Sequence[str] = ()) -> str | None:
-    """The decision of more than half of `needed` votes or more; else that of the last vote by one of `third`."""
+    """The majority decision if there are at least `needed` votes; else that of the last vote by one of `third`."""
     if len(votes) >= needed:
         for decision, count in Counter(vote.decision for vote in votes).items():
             if 2 * count > len(votes):

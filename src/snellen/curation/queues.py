@@ -1,7 +1,7 @@
-"""Queues: the steps that people may do by hand, how their items are made, which words may be answered, who reads them.
+"""Queues: curation steps that people may do by hand, listed in `queues.yaml`.
 
-A step that asks a model for JSON is shown to people as a choice of words (`decision`), under the same item ids, so that
-their decisions are read in place of the model's. `queues.yaml` lists them all.
+A step that asks a model for JSON is shown to people as a choice of words (`decision`), with the same item ids, so that
+their decisions are read in place of the model's.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from snellen.curation.steps import copy_media
 class Queue(BaseModel):
     """A step done by hand.
 
-    `commands` make its items, `words` lead from what may be answered to what it means; `with_reason` are those whose
-    reason belongs to the decision. `question` is what people are asked, in braces what the items' provenance holds;
-    empty for the items' own words. Items of a queue without words are decisions already. `reader` is the command that
-    reads what was decided.
+    `commands` make its items; `words` are the possible answers with their meanings; for those in `with_reason` the
+    reason is part of the decision. `question` is what people are asked, with fields of the items' provenance in braces;
+    if empty, it is the items' own question. Items of a queue without words are decisions already. `reader` is the
+    command that reads the decisions.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -52,7 +52,7 @@ def queues() -> Mapping[str, Queue]:
 
 
 def find_queue(name: str) -> Queue:
-    """A queue whose items are made into decisions. Raises SnellenError for any other name."""
+    """The queue of this name. Raises SnellenError for an unknown one, or one whose items are decisions already."""
     if name not in queues():
         raise SnellenError(f"no queue {name!r}; {near(name, queues())}")
     if not (queue := queues()[name]).words:
@@ -61,7 +61,7 @@ def find_queue(name: str) -> Queue:
 
 
 def decision_item(item: Item, queue: Queue) -> Item:
-    """What people decide about an item of a step. Raises KeyError where its provenance lacks what the question says."""
+    """The decision item of an item of a step. Raises KeyError if its provenance lacks a field of the question."""
     reasons = {WITH_REASON: list(queue.with_reason)} if queue.with_reason else {}
     return replace(
         item,
@@ -74,18 +74,18 @@ def decision_item(item: Item, queue: Queue) -> Item:
 
 
 def write_queue(name: str, items: ItemSet, out: Path) -> ItemSet:
-    """Write the items of a step as decisions for people. Raises SnellenError where the set is not of that step."""
+    """Write the items of a step as decisions for people. Raises SnellenError if the set is not of that step."""
     queue = find_queue(name)
     refuse_existing(out)
     if items.card.suite != STEP_SUITE:
         raise SnellenError(
-            f"{items.root}: a set of {items.card.suite}; make that of the queue with {queue.commands[0]}"
+            f"{items.root}: a set of {items.card.suite}; make the set of the queue with {queue.commands[0]}"
         )
     try:
         decisions = [decision_item(item, queue) for item in items.items]
     except KeyError as error:
         raise SnellenError(
-            f"{items.root}: its items have no {error.args[0]} to ask about; make them with {queue.commands[0]}"
+            f"{items.root}: its items have no {error.args[0]}; make them with {queue.commands[0]}"
         ) from error
     copy_media(decisions, items.media, MediaFolder(out / "media"))
     recipe = {"about": items.card.content_hash, "queue": name}

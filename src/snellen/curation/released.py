@@ -1,7 +1,7 @@
-"""The recipe `released` of every suite: the authors' files as they are, read by functions that the suite gives.
+"""The recipe `released` of every suite: the authors' unchanged files, read by functions of the suite.
 
-All that is wrong with the files is said at once, and nothing is written before. The card keeps the digests of the
-files, and in its notes what differs from the paper.
+All problems with the files are reported at once, before anything is written. The card records the digests of the
+files, and in its notes the differences from the paper.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ M = TypeVar("M", bound=BaseModel)
 
 @dataclass(frozen=True)
 class ReleasedItems:
-    """Items read, and what the card says of them. `warnings` are those of the notes that users are warned of too."""
+    """Items with notes for the card. `warnings` are the notes that are also shown as warnings."""
 
     items: Sequence[Item]
     notes: Sequence[str] = ()
@@ -37,14 +37,14 @@ class ReleasedItems:
 
 @dataclass(frozen=True)
 class ReleasedRecipe:
-    """A recipe whose files come by `--source NAME=PATH`, NAME being `source`.
+    """A recipe that reads its files from `--source NAME=PATH`, with `source` as NAME.
 
-    `instructions` say what to give there, `layout` what is wrong with a path in which `find_root` finds no release (it
-    leads from the path given to the file or folder of the release), and `problem` and `remedy` what `refuse` says.
+    `find_root` finds the file or folder of the release in the given path. Texts for errors are `instructions` (what to
+    give), `layout` (a path without a release), and `problem` and `remedy` (`refuse`).
 
-    `choose_tasks` checks the tasks wanted and names those that are built. The root is None where a plan is made without
-    the files. `count_items` says how many items a task there will be, `extra_parameters` what else decides the items,
-    `digest` which files are read, and `read` reads them. `settings` are those that `--set` may change.
+    `choose_tasks` checks the requested tasks and returns those that are built. The root is None in a plan without the
+    files. `count_items` is the number of items per task, `extra_parameters` everything else that decides the items,
+    `digest` the hashes of the files, and `read` reads them. `settings` are those that `--set` may change.
     """
 
     suite: str
@@ -62,7 +62,7 @@ class ReleasedRecipe:
     settings: Settings = field(default_factory=dict)
 
     def parameters(self, options: BuildOptions) -> Mapping[str, Any]:
-        """Tasks, settings, the digests of the files, and how many items of a task are drawn, if not all are."""
+        """Tasks, settings, the digests of the files, and the number of items drawn per task, if not all."""
         root = self.root(options)
         return {
             "tasks": list(self.choose_tasks(options, root)),
@@ -73,7 +73,7 @@ class ReleasedRecipe:
         }
 
     def plan(self, options: BuildOptions) -> Mapping[str, Any]:
-        """Items a task, and the size of the source in bytes if it is given."""
+        """Items per task, and the size of the source in bytes if it is given."""
         root = self.root(options) if self.source in options.sources else None
         self._check(options, root)
         paths = [] if root is None else [root] if root.is_file() else [p for p in root.rglob("*") if p.is_file()]
@@ -85,7 +85,7 @@ class ReleasedRecipe:
         }
 
     def build(self, options: BuildOptions) -> ItemSet:
-        """Read everything, keep the media, warn of what differs from the paper, then write the items."""
+        """Read everything, store the media, warn of differences from the paper, then write the items."""
         refuse_existing(options.out)
         released = self.read(options, self.root(options))
         for warning in released.warnings:
@@ -100,7 +100,7 @@ class ReleasedRecipe:
         )
 
     def root(self, options: BuildOptions) -> Path:
-        """Where the release lies. Raises SnellenError where it is not given, and for other options that are wrong."""
+        """The path of the release. Raises SnellenError if it is not given, and for other wrong options."""
         path = options.sources.get(self.source)
         root = self.find_root(path) if path is not None else None
         self._check(options, root)
@@ -111,26 +111,26 @@ class ReleasedRecipe:
         return root
 
     def refuse(self, root: Path, problems: Sequence[str]) -> None:
-        """Raise SnellenError that says all problems, if there are any."""
+        """Raise SnellenError with all problems, if there are any."""
         refuse_problems(root, problems, self.problem, self.remedy)
 
     def _check(self, options: BuildOptions, root: Path | None) -> None:
         if unknown := [name for name in options.sources if name != self.source]:
-            raise SnellenError(f"{self.suite} knows no source {unknown[0]!r} here; {self.instructions}")
+            raise SnellenError(f"{self.suite} has no source {unknown[0]!r} here; {self.instructions}")
         self.choose_tasks(options, root)
         options.need_items(self.suite)
 
 
 def draw_names(names: Iterable[str], count: int, rng: np.random.Generator) -> set[str]:
-    """So many of the names, drawn by `rng`, at most all; a name that is given twice is one."""
+    """A draw of `count` of the names, at most all; repeated names count once."""
     unique = list(dict.fromkeys(names))
     return {unique[int(index)] for index in rng.permutation(len(unique))[:count]}
 
 
 def read_json_lines(path: Path, name: str, problems: list[str]) -> Iterator[tuple[str, Any]]:
-    """(location, what the line holds) of every line that is not empty; locations are lines of `name`.
+    """(location, content) of every line that is not empty; locations are lines of `name`.
 
-    A file that cannot be read, and lines that are no JSON, go to `problems`.
+    An unreadable file, and lines that are not JSON, are added to `problems`.
     """
     try:
         lines = read_text(path, "utf-8-sig").split("\n")
@@ -145,13 +145,13 @@ def read_json_lines(path: Path, name: str, problems: list[str]) -> Iterator[tupl
         try:
             fields = json.loads(line)
         except (ValueError, RecursionError) as error:
-            problems.append(f"{location}: no JSON ({error})")
+            problems.append(f"{location}: not JSON ({error})")
             continue
         yield location, fields
 
 
 def validate_line(model: type[M], fields: Any) -> M:
-    """The fields of a line as a model. Raises ValueError, whose text says all that is wrong with them."""
+    """The fields of a line as a model. Raises ValueError with all their problems."""
     try:
         return model.model_validate(fields)
     except ValidationError as error:

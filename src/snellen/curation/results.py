@@ -1,4 +1,4 @@
-"""What was answered in a step, by a subject in a run or by people in a review, and whether it fits what is built."""
+"""Answers to a curation step, from a subject's run or a review by people, checked against the set being built."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from snellen.remote import fetched
 from snellen.scoring.answers import read_answer
 
 DECISION = "decision"
-"""The task in which people choose among words; it stands for whatever else a step asks a model."""
+"""The task in which people choose among words, in place of the step's task for models."""
 WITH_REASON = "with_reason"
-"""Key of an item's provenance: the words whose reason belongs to the decision (`mend` and the new instruction)."""
+"""Key of an item's provenance: the words whose reason is part of the decision (`mend` and the new instruction)."""
 
 
 @dataclass(frozen=True)
 class StepResult:
-    """What one author said to the items of a step, by item id: a subject by its responses, people by decisions."""
+    """One author's answers to the items of a step, by item id: a subject's responses, or people's decisions."""
 
     author: str
     items: ItemSet
@@ -38,35 +38,35 @@ class StepResult:
     decisions: Mapping[str, str] = field(default_factory=dict)
 
     def text(self, item: Item) -> str | None:
-        """What was answered; None where the call failed, was declined or said nothing."""
+        """The answer as text; None if the call failed, was declined or returned nothing."""
         if item.item_id in self.decisions:
             return self.decisions[item.item_id]
         response = self.responses.get(item.item_id)
         return (response.text or None) if response and response.status == "ok" else None
 
     def answer(self, item: Item) -> Any | None:
-        """What was answered, in the item's own terms; None also where it cannot be read."""
+        """The answer in the item's own terms; None also if it is unreadable."""
         if (text := self.text(item)) is None or item.item_id in self.decisions:
             return text
         return read_answer(text, self.responses[item.item_id].reply_spec)
 
     @cached_property
     def answers(self) -> Mapping[str, Any]:
-        """Every answer that can be read, by item id."""
+        """All readable answers by item id."""
         answers = {item.item_id: self.answer(item) for item in self.items.items}
         return {item_id: answer for item_id, answer in answers.items() if answer is not None}
 
     @property
     def hash(self) -> str:
-        """Digest of everything that was said and can be read."""
+        """Digest of all readable answers."""
         return digest([self.author, dict(self.answers)])
 
 
 def read_step_results(run: Path, itemset: Path | None = None) -> tuple[StepResult, ...]:
-    """The answers of every subject of a finished run. Raises SnellenError where there is none, or its items changed.
+    """The answers of every subject of a finished run. Raises SnellenError if there is none, or its items changed.
 
-    `run` may be the folder of an imported study that holds one run. `itemset` says where its items lie, where they are
-    kept beside it and may have moved along.
+    `run` may be the folder of an imported study with one run. `itemset` is the folder of its items, if they may have
+    moved together with the run.
     """
     run = run_folder(run)
     card = read_run_card(run)
@@ -78,22 +78,22 @@ def read_step_results(run: Path, itemset: Path | None = None) -> tuple[StepResul
 
 
 def run_folder(path: Path) -> Path:
-    """The run that lies here, or the one run in the folder of an imported study. Raises SnellenError for none."""
+    """The run at this path, or the one run in the folder of an imported study. Raises SnellenError for none."""
     if is_run(path):
         return path
     inner = [folder for folder in sorted(path.glob("*")) if is_run(folder)]
     if len(inner) == 1:
         return inner[0]
     if inner:
-        raise SnellenError(f"{path}: several runs lie here; give one of {', '.join(map(str, inner))}")
+        raise SnellenError(f"{path}: several runs here; give one of {', '.join(map(str, inner))}")
     raise SnellenError(f"{path}: no run here; ask a subject with `snellen run ITEMSET --subject … --out {path}`")
 
 
 def read_step_result(path: Path, reviewed: ItemSet | None = None) -> StepResult:
-    """The answers of the one subject of a run, what the people of a run agree on, or the decisions of a CSV.
+    """The answers of the one subject of a run, the agreed answers of the people of a run, or the decisions of a CSV.
 
-    Decisions are about the items of `reviewed`; without it about those that `snellen study decide` names beside the
-    CSV. Raises SnellenError where several subjects answered, or people disagree.
+    Decisions are about the items of `reviewed`, or without it about those in the card that `snellen study decide`
+    writes next to the CSV. Raises SnellenError if several subjects answered, or people disagree.
     """
     if path.suffix == ".csv":
         review = read_review(path, reviewed or reviewed_items(path))
@@ -104,13 +104,13 @@ def read_step_result(path: Path, reviewed: ItemSet | None = None) -> StepResult:
         result = _agreed(path, read_panel([path]), results)
         return result if reviewed is None else _about(path, result, reviewed)
     if len(results) != 1:
-        names = ", ".join(result.author for result in results) or "nobody"
-        raise SnellenError(f"{path}: {names} answered, one subject is wanted; run the items with one --subject")
+        names = ", ".join(result.author for result in results) or "no subject"
+        raise SnellenError(f"{path}: {names} answered; run the items with exactly one --subject")
     return results[0]
 
 
 def _about(path: Path, result: StepResult, reviewed: ItemSet) -> StepResult:
-    """Decisions about the items of another set, by the same ids."""
+    """The result as decisions about the items of another set with the same ids."""
     if unknown := next((item.item_id for item in result.items.items if item.item_id not in reviewed.by_id), None):
         raise SnellenError(f"{path}: item {unknown!r} is not in {reviewed.root}")
     decisions = {item_id: str(answer) for item_id, answer in result.answers.items()}
@@ -121,13 +121,13 @@ def _about(path: Path, result: StepResult, reviewed: ItemSet) -> StepResult:
 
 
 def read_panel(runs: Sequence[Path]) -> Panel:
-    """The votes of everybody who answered a review; runs after the first are those of third reviewers.
+    """The votes of all reviewers; runs after the first are those of third reviewers.
 
-    Raises SnellenError where a later run is about other items.
+    Raises SnellenError if a later run has other items.
     """
     reviewers, *others = [read_step_results(run) for run in runs]
     if not reviewers:
-        raise SnellenError(f"{runs[0]}: nobody answered; import the review first")
+        raise SnellenError(f"{runs[0]}: no one answered; import the review first")
     items, votes = reviewers[0].items, dict[str, tuple[Vote, ...]]()
     for run, results in zip(runs, (reviewers, *others), strict=True):
         reasons = {
@@ -136,7 +136,9 @@ def read_panel(runs: Sequence[Path]) -> Panel:
         for result in results:
             for vote_item, vote in _votes(result, reasons):
                 if items.by_id.get(vote_item.item_id) != vote_item:
-                    raise SnellenError(f"{run}: item {vote_item.item_id!r} is none of {items.root}; give its own runs")
+                    raise SnellenError(
+                        f"{run}: item {vote_item.item_id!r} is not in {items.root}; give runs on that set"
+                    )
                 votes[vote_item.item_id] = (*votes.get(vote_item.item_id, ()), vote)
     third = dict.fromkeys(result.author for results in others for result in results)
     return Panel(items, tuple(result.author for result in reviewers), votes, tuple(third))
@@ -152,11 +154,11 @@ def _votes(result: StepResult, reasons: Mapping[str, str]) -> Iterator[tuple[Ite
 
 
 def _agreed(path: Path, panel: Panel, step_results: Sequence[StepResult]) -> StepResult:
-    """One result of what people agree on: the reply of the first of them, or the words where a reason belongs to it."""
+    """The agreed result: the reply of the first who agrees, or the decision if a reason is part of it."""
     if undecided := panel.undecided:
         raise SnellenError(
             f"{path}: {len(undecided)} of {panel.items.card.items} items have no decision (first {undecided[0]!r}); "
-            f"`snellen study decide {path} --out decisions.csv --third DIR` makes a third reviewer's study of them"
+            f"`snellen study decide {path} --out decisions.csv --third DIR` makes a study of them for a third reviewer"
         )
     by_author = {result.author: result.responses for result in step_results}
     responses, decisions = dict[str, Response](), dict[str, str]()
@@ -173,16 +175,16 @@ def check_about(
     result: StepResult,
     items: ItemSet,
     name: str,
-    how_to: str = "build the work for this item set and run it",
+    how_to: str = "build the step for this item set and run it",
     task: str = "",
 ) -> None:
-    """Raise SnellenError unless the items answered in `path` were made about `items`, of `task` if given, or decisions.
+    """Raise SnellenError unless the items answered in `path` were made for `items`; `task` restricts their task.
 
-    Items about a finished set say so in their provenance (`steps.table_provenance`).
+    Items about a finished set record it in their provenance (`steps.table_provenance`).
     """
     for item in result.items.items:
         if item.provenance.get("about") != items.card.content_hash or (task and item.task not in (task, DECISION)):
-            raise SnellenError(f"{path}: was not made for {items.root}, so that it holds no {name} of it; {how_to}")
+            raise SnellenError(f"{path}: was not made for {items.root}, so it has no {name} for it; {how_to}")
 
 
 def read_table(name: str, path: Path, items: ItemSet) -> Annotations:
@@ -193,27 +195,27 @@ def read_table(name: str, path: Path, items: ItemSet) -> Annotations:
 
 
 def make_table(name: str, path: Path, result: StepResult, items: ItemSet) -> Annotations:
-    """The answers of a run in `path` as a table: by the item they are for and the image they are about.
+    """The answers of a run in `path` as a table, by the item they are for and the image they are about.
 
-    Step items keep both in their provenance (`steps.table_provenance`). What failed or was declined is an error: a
-    table with holes would change what is shown without a word.
+    Step items record both in their provenance (`steps.table_provenance`). Failed and declined calls are errors: a table
+    with gaps would silently change what is shown.
     """
     check_about(path, result, items, name)
     rows: dict[str, dict[str, Any]] = {}
     for item in result.items.items:
         if (text := result.text(item)) is None:
             why = result.responses[item.item_id].reason if item.item_id in result.responses else "never asked"
-            raise SnellenError(f"{path}: nothing was answered for {item.item_id} ({why or 'no text'}); run it again")
+            raise SnellenError(f"{path}: no answer for {item.item_id} ({why or 'no text'}); run it again")
         for item_id in item.provenance["items"]:
             rows.setdefault(item_id, {})[str(item.provenance["image"])] = text
     return Annotations(name, result.author, items.card.content_hash, rows)
 
 
 def read_tables(paths: Mapping[str, Path], items: ItemSet) -> dict[str, Annotations]:
-    """Every table about `items`, by name."""
+    """All tables about `items` by name."""
     return {name: read_table(name, path, items) for name, path in paths.items()}
 
 
 def construction_subjects(results: Mapping[str, StepResult]) -> list[str]:
-    """Who helped to build a set: reports flag a subject that is examined on what it helped to build."""
+    """The subjects that helped to build a set; reports flag a subject that is examined on such a set."""
     return sorted({author for result in results.values() for author in result.author.split(", ")})

@@ -1,4 +1,4 @@
-"""Reviews: what people decided about the items of a set, in a CSV with columns item_id, decision, author, reason."""
+"""Reviews: people's decisions on the items of a set, in a CSV with columns item_id, decision, author, reason."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Decision(NamedTuple):
 
 @dataclass(frozen=True)
 class Review:
-    """The rows of a review by item id; `items` are those that were reviewed."""
+    """The rows of a review by item id; `items` is the reviewed set."""
 
     path: Path
     items: ItemSet
@@ -41,7 +41,7 @@ class Review:
 
     @property
     def author(self) -> str:
-        """Everybody who decided."""
+        """The names of all reviewers."""
         return ", ".join(sorted({author for row in self.decisions.values() for author in row.author.split(", ")}))
 
     def table(self, name: str) -> Annotations:
@@ -50,7 +50,7 @@ class Review:
         return Annotations(name, self.author, self.items.card.content_hash, rows)
 
     def keep_or_drop(self, *, allow_blank: bool = False) -> dict[str, str]:
-        """`keep` or `drop` by item id (or `""`, where rows may be left blank). Raises SnellenError for other words."""
+        """`keep` or `drop` by item id (or `""`, if rows may be left blank). Raises SnellenError for other words."""
         words = {item_id: row.decision.strip().casefold() for item_id, row in self.decisions.items()}
         for item_id, word in words.items():
             if word not in ("keep", "drop") and (word or not allow_blank):
@@ -62,7 +62,7 @@ class Review:
 def read_review(path: Path, items: ItemSet) -> Review:
     """Read a review of `items`.
 
-    Raises SnellenError, naming the line, for a missing column, an item decided twice, and one that is not in the set.
+    Raises SnellenError, naming the line, for a missing column, an item decided twice, and an item not in the set.
     """
     try:
         with path.open(encoding="utf-8-sig", newline="") as opened:
@@ -82,10 +82,10 @@ def read_review(path: Path, items: ItemSet) -> Review:
 
 
 class DecisionCard(Card):
-    """What stands beside a CSV of decisions, under its name with `.json`: the items, the runs and their agreement.
+    """The card of a CSV of decisions, next to it with the ending `.json`: the items, the runs and their agreement.
 
     Agreement is that of the first reviewers, before a third was asked: percent (0 to 1), Fleiss' kappa, Krippendorff's
-    alpha; None where it is not defined.
+    alpha; None if undefined.
     """
 
     file = "decisions.json"
@@ -104,17 +104,17 @@ class DecisionCard(Card):
 
 
 def card_path(path: Path) -> Path:
-    """Where the card of a CSV of decisions lies."""
+    """The path of the card of a CSV of decisions."""
     return path.with_suffix(".json")
 
 
 def reviewed_items(path: Path) -> ItemSet:
-    """The items that a CSV of decisions is about. Raises SnellenError where nothing says so, or they changed."""
+    """The items that a CSV of decisions is about. Raises SnellenError without a card, or if the items changed."""
     try:
         card = parse_card(DecisionCard, card_path(path), card_path(path).read_text("utf-8"))
     except (OSError, ValidationError) as error:
         raise SnellenError(
-            f"{path}: nothing says which items were decided about (no readable {card_path(path).name} beside it); "
+            f"{path}: unknown which items were decided about (no readable {card_path(path).name} next to it); "
             "write both with `snellen study decide RUN --out FILE`"
         ) from error
     return read_same_itemset(fetched(card.itemset), card.content_hash, f"{path} decides about")
@@ -122,7 +122,7 @@ def reviewed_items(path: Path) -> ItemSet:
 
 @dataclass(frozen=True)
 class Verdicts:
-    """Why items are left out, by item id, by whoever reviewed them; `""` for an item that stays."""
+    """The reviewers' reasons for leaving out items, by item id; `""` for an item that stays."""
 
     author: str
     reasons: Mapping[str, str]
@@ -133,7 +133,7 @@ class Verdicts:
         return digest([self.author, dict(self.reasons)], 16)
 
     def apply(self, items: Sequence[Item], ledger: Ledger, unit: str) -> list[Item]:
-        """The items that stay, with the reviewer among those who helped. An item without a verdict goes."""
+        """The items that stay, with the reviewers as construction subjects. Items without a verdict are dropped."""
         remaining = []
         for item in items:
             if reason := self.reasons.get(item.item_id, UNDECIDED):
@@ -144,7 +144,7 @@ class Verdicts:
 
 
 def verdicts_of(review: Review) -> Verdicts:
-    """The verdicts of a review that says keep or drop."""
+    """The verdicts of a review whose decisions are keep or drop."""
     reasons = {}
     for item_id, word in review.keep_or_drop().items():
         reason = review.decisions[item_id].reason.strip() or "no reason"
@@ -153,7 +153,7 @@ def verdicts_of(review: Review) -> Verdicts:
 
 
 def with_construction_subject(item: Item, author: str) -> Item:
-    """The item with one more among those who helped to build it."""
+    """The item with one more construction subject."""
     provenance: dict[str, Any] = dict(item.provenance)
     provenance["construction_subjects"] = sorted({*provenance.get("construction_subjects", ()), *author.split(", ")})
     return replace(item, provenance=provenance)

@@ -1,7 +1,7 @@
-"""Thresholds of a curation: a frozen dataclass a suite, another one by a file, and which of them leaves nothing.
+"""Thresholds of a curation: a frozen dataclass per suite, changed by a file, and loosened if nothing is left.
 
-A field's metadata (`bound`) says what the threshold bounds and where it comes from; `loosest` is the value at which it
-bounds nothing. A threshold may be a dataclass or a tuple itself: then each of its numbers is one.
+A field's metadata (`bound`) describes the threshold and its origin; `loosest` is the value at which it excludes
+nothing. If a threshold is a dataclass or a tuple, each of its numbers is a threshold.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from snellen.core.errors import SnellenError
 T = TypeVar("T")
 OURS = "ours"
 HALVINGS = 30
-"""Of the gap between two values of a threshold, until they are the same for every purpose."""
+"""Bisection steps between two values of a threshold."""
 
 
 @dataclass(frozen=True)
 class Caps:
-    """How many images a bin of a class needs and keeps at most, and how many such bins the class needs."""
+    """Images that a bin of a class needs, images that it keeps at most, and such bins that the class needs."""
 
     minimum: int
     maximum: int
@@ -41,14 +41,14 @@ LOOSEST_CAPS = Caps(1, 10**9)
 
 
 def bound(what: str, origin: str, loosest: Any = None) -> dict[str, Any]:
-    """The metadata of a threshold; without `loosest` it leaves nothing out that a looser one would keep."""
+    """The metadata of a threshold; without `loosest`, a looser value would keep no more."""
     return {"what": what, "origin": origin, "loosest": loosest}
 
 
 def read_rules(path: Path | None, defaults: T) -> T:
-    """The defaults, a frozen dataclass, but for what a YAML file says: `name: value`, of values in parts the changed.
+    """The defaults, a frozen dataclass, with the changes in a YAML file: `name: value`, nested for values with parts.
 
-    Raises SnellenError for a file that is no such mapping, a name that is no rule, and a value out of range.
+    Raises SnellenError for a file that is not such a mapping, an unknown rule, and a value out of range.
     """
     if path is None:
         return defaults
@@ -67,7 +67,7 @@ def read_rules(path: Path | None, defaults: T) -> T:
 
 def _merged(values: Mapping[str, Any], changes: Any, location: str) -> dict[str, Any]:
     if not isinstance(changes, dict):
-        raise SnellenError(f"{location}: {str(changes)[:40]!r} is no mapping; write one rule a line, name: value")
+        raise SnellenError(f"{location}: {str(changes)[:40]!r} is not a mapping; write one rule per line, name: value")
     refuse_unknown(map(str, changes), values, f"{location}: no rule")
     merged = dict(values)
     for name, change in changes.items():
@@ -77,7 +77,7 @@ def _merged(values: Mapping[str, Any], changes: Any, location: str) -> dict[str,
 
 
 def changed_rules(rules: T, defaults: T) -> dict[str, Any]:
-    """What differs, in the form of a file of rules."""
+    """The rules that differ from the defaults, in the form of a file of rules."""
     differences = {}
     for name, threshold in asdict(rules).items():  # type: ignore[call-overload]
         default = asdict(defaults)[name]  # type: ignore[call-overload]
@@ -90,12 +90,12 @@ def changed_rules(rules: T, defaults: T) -> dict[str, Any]:
 
 
 def in_words(changes: Mapping[str, Any]) -> str:
-    """Changed rules on one line, as they may be copied into a file of rules."""
+    """Changed rules on one line, ready to be copied into a file of rules."""
     return yaml.safe_dump(dict(changes), default_flow_style=True, sort_keys=False, width=10**6).strip()
 
 
 class _Threshold(NamedTuple):
-    """One number among the rules: of the rule `name` the whole, or one of its parts."""
+    """One number among the rules: the rule `name`, or one of its parts."""
 
     name: str
     part: str | int | None
@@ -124,10 +124,10 @@ class _Threshold(NamedTuple):
 
 
 def loosened(rules: T, count: Callable[[T], int]) -> T | None:
-    """The rules changed as little as leaves something; None where even the loosest leave nothing.
+    """The rules changed as little as needed to leave something; None if even the loosest leave nothing.
 
-    `count` says how much is left by rules. All thresholds are loosened, then one after the other is tightened again as
-    far as something is left.
+    `count` is the number of items that rules leave. All thresholds are loosened, then each in turn is tightened again
+    as far as possible.
     """
     thresholds = _thresholds(rules)
     loose = rules
@@ -141,14 +141,14 @@ def loosened(rules: T, count: Callable[[T], int]) -> T | None:
 
 
 def _thresholds(rules: Any) -> dict[_Threshold, float]:
-    """Every number that may leave something out, with its loosest value."""
+    """Every threshold that is not at its loosest value, with that value."""
     thresholds: dict[_Threshold, float] = {}
     for rule in fields(rules):
         loosest = rule.metadata.get("loosest")
         if loosest is None:
             continue
         if is_dataclass(loosest):
-            # Bins first: rather a class of all its bins with few images each than of one bin.
+            # Bins first: a class with few images in all of its bins is better than one with a single bin.
             parts: list[str | int | None] = [part.name for part in reversed(fields(loosest))]
         else:
             parts = list(range(len(loosest))) if isinstance(loosest, tuple) else [None]
@@ -164,7 +164,7 @@ def _thresholds(rules: Any) -> dict[_Threshold, float]:
 
 
 def _tightened(rules: T, threshold: _Threshold, strictest: float, count: Callable[[T], int]) -> T:
-    """The rules with one threshold as near to its strictest value as leaves something."""
+    """The rules with one threshold as near to its strictest value as possible while something is left."""
     if count(tight := threshold.write(rules, strictest)):
         return tight
     works, fails = threshold.read(rules), strictest

@@ -1,9 +1,9 @@
-"""Train and test: 80 to 20 within every class and bin, no image on both sides, nor any video of frames.
+"""Train and test splits: 80 to 20 within every class and bin, with no image and no video of frames on both sides.
 
-An image may serve several strata, and several abilities: then no exact 80 to 20 need exist. Iterative stratification
+An image may serve several strata and abilities, so that an exact 80 to 20 need not exist. Iterative stratification
 comes near it (Sechidis, Tsoumakas, Vlahavas, On the Stratification of Multi-label Data, ECML PKDD 2011): images of
-the stratum that has fewest left are dealt first, each to the side that lacks most. Then images are moved to the other
-side as long as that helps: where every image serves many strata, dealing alone leaves shares far from 20 percent.
+the stratum with the fewest left are dealt first, each to the side that lacks most. Then images are moved to the other
+side as long as that helps: if every image serves many strata, dealing alone leaves shares far from 20 percent.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ U = TypeVar("U", bound=Hashable)
 S = TypeVar("S", bound=Hashable)
 SIDES: tuple[Split, Split] = ("train", "test")
 MAX_ROUNDS = 20
-"""How often all images are looked at again, at most; few rounds are needed as a rule."""
+"""Greatest number of passes over all images; usually few are needed."""
 MAX_PARTNERS = 50
-"""Largest stratum of which all members are tried in place of one that moves."""
+"""Largest stratum whose members are all tried in exchange for one that moves."""
 MIN_GAIN = 1e-9
-"""What moving an image must gain, so that no rounding moves any."""
+"""Least gain of moving an image, so that rounding moves none."""
 
 
 def bind_units(names_and_groups: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """The unit of every image: its own name, or that of all that must be on one side with it.
+    """The unit of every image: its own name, or a name shared by all images that must be on one side with it.
 
-    Each image comes with the name of what must not be divided, a video, or "". Videos that share an image are one
+    Each image comes with the name of an indivisible group, such as a video, or "". Videos that share an image are one
     unit.
     """
     leads: dict[str, str] = {}
@@ -49,9 +49,9 @@ def bind_units(names_and_groups: Iterable[tuple[str, str]]) -> dict[str, str]:
 
 
 def assign_sides(units: Mapping[U, Sequence[S]], test_share: float, rng: np.random.Generator) -> dict[U, Split]:
-    """The side of every unit (an image), whose strata are named once for every item it serves.
+    """The side of every unit (an image), whose strata are listed once per item that it serves.
 
-    Of every stratum about `test_share` of the items are for testing; where units have one item each it is the nearest
+    About `test_share` of the items of every stratum are for testing; if units have one item each, it is the nearest
     whole number.
     """
     names = list(units)
@@ -64,7 +64,7 @@ def assign_sides(units: Mapping[U, Sequence[S]], test_share: float, rng: np.rand
         for stratum in dict.fromkeys(units[unit]):
             members.setdefault(stratum, []).append(unit)
     lacking = {stratum: [count * (1 - test_share), count * test_share] for stratum, count in remaining.items()}
-    # A heap cannot compare strata, which may be of any type: their order of appearance breaks ties instead.
+    # Strata may be of any type and cannot be compared: their order of appearance breaks ties.
     rank = {stratum: n for n, stratum in enumerate(members)}
     queues = {stratum: iter(units_of_stratum) for stratum, units_of_stratum in members.items()}
     heap = [(count, rank[stratum], stratum) for stratum, count in remaining.items()]
@@ -73,7 +73,7 @@ def assign_sides(units: Mapping[U, Sequence[S]], test_share: float, rng: np.rand
     while heap:
         count, _, stratum = heapq.heappop(heap)
         if count != remaining[stratum] or not count:
-            continue  # an entry from before: the stratum has fewer left now, and was pushed again with that count
+            continue  # outdated entry: the stratum was pushed again with a lower count
         unit = next(unit for unit in queues[stratum] if unit not in side)
         side_index = _side_index(units[unit], stratum, lacking)
         side[unit] = SIDES[side_index]
@@ -87,10 +87,10 @@ def assign_sides(units: Mapping[U, Sequence[S]], test_share: float, rng: np.rand
 
 
 def _improve(units: Mapping[U, Sequence[S]], side: dict[U, Split], test_share: float) -> None:
-    """Move units to the other side, alone or for one that comes back, while that brings strata nearer to their shares.
+    """Move units to the other side, alone or in exchange, while that brings strata nearer to their shares.
 
-    What goes down is the sum over strata of (test items - wanted test items)^2 / items, so that small strata weigh as
-    much as large ones. No move takes the last item of a stratum from either side.
+    It minimises the sum over strata of (test items - wanted test items)^2 / items, so that small strata weigh as much
+    as large ones. No move takes the last item of a stratum from either side.
     """
     shares = _Shares(units, side, test_share)
     shared = [unit for unit, strata in units.items() if len(strata) > 1]
@@ -100,7 +100,7 @@ def _improve(units: Mapping[U, Sequence[S]], side: dict[U, Split], test_share: f
 
 
 class _Shares(Generic[U, S]):
-    """How many test items every stratum has, while units move."""
+    """The number of test items of every stratum, while units move."""
 
     def __init__(self, units: Mapping[U, Sequence[S]], side: dict[U, Split], test_share: float) -> None:
         self.side, self.test_share = side, test_share
@@ -115,9 +115,9 @@ class _Shares(Generic[U, S]):
                 self.members.setdefault(stratum, []).append(unit)
 
     def move(self, unit: U) -> bool:
-        """Move the unit where that gains anything; whether it did.
+        """Move the unit if that gains anything; True if it moved.
 
-        Where the move would take the last item of one stratum from a side, a unit of that stratum comes back for it.
+        If the move would take the last item of one stratum from a side, another unit of that stratum moves back.
         """
         change = self._change(unit)
         lost = [stratum for stratum, n in change.items() if self._empties(stratum, n)]
@@ -132,7 +132,7 @@ class _Shares(Generic[U, S]):
         )
 
     def _change(self, unit: U) -> dict[S, int]:
-        """What moving the unit adds to the test items of its strata."""
+        """The change in test items of the unit's strata if it moves."""
         step = -1 if self.side[unit] == "test" else 1
         return {stratum: step * n for stratum, n in self.strata[unit].items()}
 
@@ -141,12 +141,12 @@ class _Shares(Generic[U, S]):
         return 0 < tests < size and not 0 < tests + n < size
 
     def _apply(self, moving: Sequence[U], change: Mapping[S, int]) -> bool:
-        """Make the moves if they gain anything and empty no side; whether they were made."""
+        """Make the moves if they gain anything and empty no side; True if made."""
         gain = 0.0
         for stratum, n in change.items():
             if self._empties(stratum, n):
                 return False
-            # (t - s)^2 - (t + n - s)^2 = -n (2 (t - s) + n), with t test items of s wanted, over the items there are.
+            # (t - s)^2 - (t + n - s)^2 = -n (2 (t - s) + n), with t test items of s wanted, divided by all items.
             excess = self.tests[stratum] - self.test_share * self.sizes[stratum]
             gain -= n * (2 * excess + n) / self.sizes[stratum]
         if gain <= MIN_GAIN:
@@ -163,7 +163,7 @@ def _sum_changes(change: Mapping[S, int], other: Mapping[S, int]) -> dict[S, int
 
 
 def _side_index(strata: Sequence[S], first: S, lacking: Mapping[S, Sequence[float]]) -> int:
-    """Where the stratum in hand lacks more; where it lacks the same, where all of the unit's do; else training."""
+    """The side that the stratum lacks most; of equal sides the one that all strata of the unit lack; else training."""
     train, test = lacking[first]
     if train == test:
         train, test = (sum(lacking[stratum][n] for stratum in strata) for n in (0, 1))
@@ -172,7 +172,7 @@ def _side_index(strata: Sequence[S], first: S, lacking: Mapping[S, Sequence[floa
 
 @dataclass(frozen=True)
 class TestShare:
-    """How near a task came to the share it should test on: over its strata."""
+    """The share of test items of a task: in total, and the lowest and highest over its strata."""
 
     strata: int
     train: int
@@ -181,7 +181,7 @@ class TestShare:
     highest: float
 
     def as_card(self) -> Mapping[str, Any]:
-        """For the card."""
+        """The entry of the card."""
         total = self.train + self.test
         return {
             "classes_and_bins": self.strata,
@@ -194,7 +194,7 @@ class TestShare:
 
 
 def balance(strata: Sequence[Hashable], sides: Sequence[Split]) -> TestShare:
-    """Of the items of one task: stratum and side of each."""
+    """The test share of one task, from the stratum and the side of each item."""
     counts: dict[Hashable, list[int]] = {}
     for stratum, side in zip(strata, sides, strict=True):
         counts.setdefault(stratum, [0, 0])[SIDES.index(side)] += 1
@@ -204,7 +204,7 @@ def balance(strata: Sequence[Hashable], sides: Sequence[Split]) -> TestShare:
 
 
 def check_splits(items: Sequence[Item]) -> None:
-    """Raise SnellenError where an image is on both sides."""
+    """Raise SnellenError if an image is on both sides."""
     sides: dict[str, tuple[Split, str]] = {}
     for item in items:
         for media in item.query:

@@ -1,9 +1,9 @@
-"""Steps that somebody must answer while a set is curated: declared once, planned, asked in an ordinary run, read back.
+"""Curation steps that a subject or people must answer: declared once, planned, answered in an ordinary run, read back.
 
-No recipe calls a model. A step writes items of the suite `curation-steps` (captions, boxes, decisions, look-alikes),
-whoever can do it answers them in a run, and the run is given to the next build. Step items are made again from the same
-sources and inputs whenever their answers are read, and must be the very items that were asked: so answers never stray
-to other images.
+No recipe calls a model. A step writes items of the suite `curation-steps` (captions, boxes, decisions, look-alikes), a
+subject that can answer them does so in a run, and the run is an input of the next build. Whenever answers are read, the
+step items are recreated from the same sources and inputs and must equal the items asked, so that no answer is ever
+assigned to another image.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from snellen.curation.results import StepResult, read_step_result
 
 STEP_VERSION = "1"
 ITEMS = "items"
-"""What the source of a step is called that is about a finished item set."""
+"""The source of a step about a finished item set."""
 S = TypeVar("S")
 R = TypeVar("R")
 State = Literal["done", "to do", "optional"]
 
 
 class Argument(NamedTuple):
-    """What a build is given: `--source NAME=PATH` or `--input NAME=PATH`; `example` stands for the path in commands."""
+    """An argument of a build: `--source NAME=PATH` or `--input NAME=PATH`; `example` is its path in commands."""
 
     option: Literal["source", "input"]
     name: str
@@ -38,22 +38,22 @@ class Argument(NamedTuple):
     optional: bool = False
 
     def path(self, options: BuildOptions) -> Path | None:
-        """The path that was given."""
+        """The path given in the options, or None."""
         return (options.sources if self.option == "source" else options.inputs).get(self.name)
 
     def write(self, path: str = "") -> str:
-        """As on the command line."""
+        """The argument as on the command line."""
         return f"--{self.option} {self.name}={path or self.example}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Stage:
-    """One build on the way to a curated set, and the run that answers it: `snellen build SUITE/NAME`.
+    """One build towards a curated set, and the run that answers it: `snellen build SUITE/NAME`.
 
-    `needs` are its arguments, `result` is the argument as which the next builds are given what it leads to. `subjects`
-    can answer its items, in one run under `condition`; without any it is built and not asked. `folder` stands for the
-    folder of its items in commands, `lead` begins the sentence that says how to make its result, `note` ends it. With
-    `bounded` it is one that `--n` bounds. An empty name stands for the items of the suite.
+    `needs` are its arguments; `result` is the argument of later builds that takes its result. `subjects` can answer its
+    items, in one run under `condition`; without subjects it is built but not asked. `folder` is the folder of its items
+    in commands; `lead` begins the sentence on how to make its result, `note` ends it. `bounded` stages obey `--n`. An
+    empty name means the items of the suite.
     """
 
     suite: str
@@ -70,13 +70,13 @@ class Stage:
 
     @property
     def target(self) -> str:
-        """What `snellen build` is told to build."""
+        """The target of `snellen build`."""
         return f"{self.suite}/{self.name}" if self.name else self.suite
 
     def commands(
         self, needs: Sequence[str] = (), folder: str = "", results: str = "", more: str = ""
     ) -> tuple[str, ...]:
-        """`snellen build`, and `snellen run` where somebody is asked; by themselves with the examples as paths."""
+        """The commands `snellen build`, and `snellen run` if there are subjects; example paths by default."""
         needs = needs or [argument.write() for argument in self.needs if not argument.optional]
         folder = folder or self.folder
         build = " ".join(["snellen build", self.target, "--from", self.recipe, *needs, f"--out {folder}"]) + more
@@ -89,13 +89,13 @@ class Stage:
 
     @property
     def how_to(self) -> str:
-        """How to make what it leads to, as errors say it."""
+        """Instructions for error messages on making its result."""
         commands = ", then ".join(f"`{command}`" for command in self.commands())
         return f"{self.lead} with {commands}{f' ({self.note})' if self.note else ''}"
 
     def result_path(self, options: BuildOptions, target: str, forms: str = "") -> Path:
-        """Where its result lies. Raises SnellenError that says how to make it; `forms` says what may be given."""
-        assert self.result is not None, f"{self.target} leads to nothing"
+        """The path of its result. Raises SnellenError with instructions if missing; `forms` names possible values."""
+        assert self.result is not None, f"{self.target} has no result"
         if (path := self.result.path(options)) is None:
             raise SnellenError(f"{target}: {self.result.write(forms)} is missing; {self.how_to}")
         return path
@@ -105,25 +105,24 @@ class Stage:
 class Step(Stage, Generic[S, R]):
     """A stage whose items are of the suite `curation-steps`.
 
-    `make_items` makes them of what they are about (pairs of images, an item set …), and `read` says what follows from
-    the answers.
+    `make_items` makes them from their subject matter (pairs of images, an item set …); `read` interprets the answers.
     """
 
     make_items: Callable[[S], Sequence[Item]]
     read: Callable[[S, StepResult], R]
 
     def read_result(self, options: BuildOptions, target: str) -> StepResult:
-        """What one subject answered. Raises SnellenError where it is missing, or several answered."""
+        """The answers of one subject. Raises SnellenError if they are missing, or several subjects answered."""
         return read_step_result(self.result_path(options, target))
 
     def check(self, items: Iterable[Item], result: StepResult) -> None:
-        """Raise SnellenError unless exactly these items were asked, wording, images and all."""
+        """Raise SnellenError unless exactly these items were asked, including wording and images."""
         expected = {item.item_id: _without_provenance(item) for item in items}
         in_result = {item.item_id: _without_provenance(item) for item in result.items.items}
         if odd := next((key for key in {**expected, **in_result} if expected.get(key) != in_result.get(key)), None):
             raise SnellenError(
-                f"{result.items.root}: item {odd!r} is not what the sources and inputs given now lead to, so its "
-                "answers do not belong here; give those it was built from, or make the run anew: "
+                f"{result.items.root}: item {odd!r} differs from the one that the given sources and inputs lead to, so "
+                "its answers cannot be used; give those it was built from, or repeat the run: "
                 + ", then ".join(f"`{command}`" for command in self.commands())
             )
 
@@ -138,7 +137,7 @@ def _without_provenance(item: Item) -> Item:
 def step_item(
     task: str, item_id: str, question: str, query: Sequence[Media], kind: AnswerKind, about: str = "", **fields: Any
 ) -> Item:
-    """One step item; `about` is its stimulus and cluster (default: itself). Nothing is right: `answer` is None."""
+    """One step item; `about` is its stimulus and cluster (default: itself). It has no right answer."""
     return Item(
         item_id=item_id,
         suite=STEP_SUITE,
@@ -156,15 +155,15 @@ def step_item(
 
 
 def table_provenance(items: ItemSet, ids: Iterable[str], image_hash: str) -> dict[str, Any]:
-    """What makes the answer to a step item a row of an annotation table: `--input NAME=RUN` leads it back to `items`.
+    """The provenance that makes the answer to a step item a row of an annotation table about `items`.
 
-    `image_hash` is the stored SHA-256 of what it is about, or a word where it is about no image.
+    `image_hash` is the stored SHA-256 of the image it is about, or a word if it is about no image.
     """
     return {"about": items.card.content_hash, "items": list(dict.fromkeys(ids)), "image": image_hash}
 
 
 def copy_media(items: Iterable[Item], source_folder: MediaFolder, target: MediaFolder) -> None:
-    """Keep everything that the items show, each once; what is there already stays."""
+    """Copy the media of the items to `target`; existing files stay."""
     for media in dict.fromkeys(media for item in items for media in item.media()):
         if not (target.root / media.path).exists():
             target.add(source_folder.read(media), media.kind, media.format, (media.width, media.height), media.seconds)
@@ -174,11 +173,10 @@ def copy_media(items: Iterable[Item], source_folder: MediaFolder, target: MediaF
 
 
 def read_about(stage: Stage, options: BuildOptions) -> ItemSet:
-    """The item set that a stage is about. Raises SnellenError where there is none, or it is of another suite."""
+    """The item set that a stage is about. Raises SnellenError if it is missing or of another suite."""
     if ITEMS not in options.sources:
         raise SnellenError(
-            f"{stage.target}: --source {ITEMS}=ITEMSET is missing, the set it is about; any set of {stage.suite} "
-            "will do"
+            f"{stage.target}: --source {ITEMS}=ITEMSET is missing; give the set it is about, any set of {stage.suite}"
         )
     items = read_itemset(options.sources[ITEMS])
     if items.card.suite != stage.suite:
@@ -198,15 +196,15 @@ def write_step(step: Step[ItemSet, Any], about: ItemSet, out: Path, notes: Seque
 
 
 def plan_chain(stages: Sequence[Stage], options: BuildOptions) -> list[dict[str, Any]]:
-    """For `--plan`: every stage in order, whether it is done, and its commands with the paths that were given.
+    """Rows for `--plan`: every stage in order with its state and its commands, with the given paths.
 
-    A stage is done where its result was given, or no stage that is still to do needs it; the last one never is. What
-    only optional arguments need is optional.
+    A stage is done if its result was given, or no stage to do needs it; the last one never is. A stage that only
+    optional arguments need is optional.
     """
     states = _states(stages, options)
     outputs = {stage.result[:2]: _result_folder(stage) for stage in reversed(stages) if stage.result}
     named = {argument[:2] for stage in stages for argument in stage.needs}
-    # Datasets may be given one by one, by their own names, in place of one folder of them all.
+    # Datasets may be given one by one, by their own names, instead of one folder of all.
     others = [f"--source {name}={path}" for name, path in options.sources.items() if ("source", name) not in named]
     rows = []
     for stage, state in zip(stages, states, strict=True):
@@ -227,7 +225,7 @@ def plan_chain(stages: Sequence[Stage], options: BuildOptions) -> list[dict[str,
 
 
 def _states(stages: Sequence[Stage], options: BuildOptions) -> list[State]:
-    """Backwards from the last stage: what is given need not be made, nor what only that would have needed."""
+    """States of the stages, from the last backwards: a given result is not made, nor anything only it needs."""
     needed: dict[tuple[str, str], bool] = {}
     states: list[State] = []
     for stage in reversed(stages):
@@ -244,14 +242,14 @@ def _states(stages: Sequence[Stage], options: BuildOptions) -> list[State]:
 
 
 def _result_folder(stage: Stage) -> str:
-    """Where a plan lets the result lie: the run beside the items, or the folder of the items, or a folder in it."""
+    """The path of the result in a plan: the run next to the items, or the folder of the items, or a folder in it."""
     if stage.subjects or stage.result is None:
         return f"{stage.name or ITEMS}-run"
     return stage.result.example.replace(stage.folder, stage.name, 1)
 
 
 def chain_lines(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """A planned chain as lines of text: commands stand below what is not done yet."""
+    """A planned chain as lines of text, with the commands of each stage that is not done."""
     lines = []
     for number, row in enumerate(rows, 1):
         lines.append(f"step {number}: {row['step']}, {row['state']}")

@@ -1,4 +1,4 @@
-"""Real datasets on the user's disk: what is known of each, and its samples (`DATASETS`)."""
+"""Real datasets on the user's disk: their cards and samples (`DATASETS`)."""
 
 from snellen.core.registry import Registry
 from snellen.datasets.dataset import Dataset
@@ -69,4 +69,4 @@ DATASETS: Registry[Dataset] = Registry(
         "Moments-in-Time": f"{_DECLARATIONS}.classification:MOMENTS",
     },
 )
-"""Every dataset that is read, by name: datasets of labelled images first, then those with more annotations."""
+"""All supported datasets by name: first those of labelled images, then those with more annotations."""

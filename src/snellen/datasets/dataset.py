@@ -1,4 +1,4 @@
-"""What a dataset is: a card, and a reader of its layout. From the two come its samples and an account of its folder."""
+"""A dataset: a card and a reader of its layout, which give its samples and an inventory of its folder."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from snellen.datasets.sample import Mask, RawSample, Sample
 
 @dataclass(frozen=True)
 class DatasetCard:
-    """What is known of a dataset before any of its files is read.
+    """Facts about a dataset, known without reading its files.
 
-    `layout` says where its files belong below its folder. `objects` and `labels`
-    are those that every copy holds, empty where no page names them for certain. `extras` says what stands in
-    `Annotation.extra`, `Question.extra` and `Sample.attributes`. `homepage` is empty where no address is known for
-    certain: then the citation has to do. `verified` says how the layout is known and `evidence` by which pages and
-    files (`evidence.verification_fault` holds the two together); `caveat` says what of the reading rests on none of
-    it, and of an assumed layout why. No card says that real files were read: nobody has, yet.
+    `layout` describes the files expected in its folder. `objects` and `labels` are those that every copy contains,
+    empty if no page lists them reliably. `extras` explains `Annotation.extra`, `Question.extra` and
+    `Sample.attributes`. `homepage` is empty if no reliable address is known; the citation then serves instead.
+    `verified` states how the layout is known, and `evidence` lists the pages and files that show it
+    (`evidence.verification_fault` checks the two against each other). `caveat` states which assumptions are not backed
+    by evidence, and why a layout is assumed. No card claims that the real files were read: so far none were.
     """
 
     name: str
@@ -41,17 +41,17 @@ class DatasetCard:
 
     @property
     def origin(self) -> str:
-        """Where to look for the dataset: its page, or else the paper."""
+        """The dataset's page, or else its paper."""
         return self.homepage or self.citation
 
 
 class Reader(typing.Protocol):
-    """How one layout is read: a frozen dataclass of settings."""
+    """Reads one layout; implemented by frozen dataclasses of settings."""
 
     def scan(self, root: Path) -> Iterator[RawSample | Note]:
-        """Everything in the folder, always in the same order. Damage is a note, never an error.
+        """Everything in the folder, always in the same order. Damage becomes a note, never an error.
 
-        Raises SnellenError alone where a library that it needs is not installed.
+        Raises SnellenError only if a required library is not installed.
         """
         ...
 
@@ -64,16 +64,16 @@ class Dataset:
     reader: Reader
 
     def samples(self, root: Path) -> Iterator[Sample]:
-        """Stream the samples below the dataset's own folder, always in the same order.
+        """Stream the samples in the dataset's folder, always in the same order.
 
-        What cannot be used is left out; `check` says what that is. Raises SnellenError where there is no folder.
+        Unusable ones are left out; `check` reports them. Raises SnellenError if there is no folder.
         """
         return (sample for sample in self.samples_and_notes(root) if isinstance(sample, Sample))
 
     def samples_and_notes(self, root: Path) -> Iterator[Sample | Note]:
-        """As `samples`, and between them what a person should know of what is left out."""
+        """As `samples`, with notes on what is left out."""
         if not root.is_dir():
-            raise SnellenError(f"{self.card.name}: {root} is no folder; put there: {self.card.layout}")
+            raise SnellenError(f"{self.card.name}: {root} is not a folder; put there: {self.card.layout}")
         for raw in self.reader.scan(root):
             if isinstance(raw, Note):
                 yield raw
@@ -81,10 +81,10 @@ class Dataset:
                 yield Sample(source=self.card.name, licence=self.card.licence, **vars(raw))
 
     def check(self, root: Path, on_sample: typing.Callable[[], None] = lambda: None) -> Inventory:
-        """Read all annotations, and look at every image as its format lets (`Image.inspect`).
+        """Read all annotations, and check each image as its format allows (`SourceImage.inspect`).
 
-        Files are opened and their headers read, tables and volumes are read whole, videos are not opened. `on_sample`
-        is called once a sample. Damage is counted, never raised.
+        Files are opened and their headers read, tables and volumes are read completely, videos are not opened.
+        `on_sample` is called once per sample. Damage is counted, never raised.
         """
         card, notes = self.card, NoteCounter()
         if not root.is_dir():
@@ -102,13 +102,13 @@ class Dataset:
         return Inventory(card.name, str(root), samples, questions, labels, notes.counts())
 
     def _inspected(self, root: Path) -> Iterator[RawSample | Note]:
-        """What can be used, with notes on the rest."""
+        """Usable samples, with notes on the rest."""
         record_ids = set[str]()
         for raw in self.reader.scan(root):
             if isinstance(raw, Note):
                 yield raw
             elif raw.record_id in record_ids:
-                yield Note("odd", "two scenes of one id", raw.record_id)
+                yield Note("odd", "two samples with one id", raw.record_id)
             else:
                 record_ids.add(raw.record_id)
                 yield from self._inspect(raw)
@@ -120,7 +120,7 @@ class Dataset:
             yield Note("unreadable", "not a readable image", f"{raw.record_id}: {error}")
             return
         if raw.size is not None and size is not None and size != raw.size:
-            yield Note("odd", "image is not of the size the annotations tell", f"{raw.record_id}: {size}")
+            yield Note("odd", "image size differs from the annotations", f"{raw.record_id}: {size}")
         if raw.depth is not None:
             try:
                 raw.depth.inspect()

@@ -1,4 +1,4 @@
-"""What a dataset's layout is known from: its publisher's listing, or public loaders that agree."""
+"""Evidence for a dataset's layout: its publisher's listing, or public loaders that agree."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import Literal, TypeAlias
 from urllib.parse import urlsplit
 
 Verification: TypeAlias = Literal["listing", "loaders", "assumed"]
-"""How a layout is known: from a listing by its publisher, from two public loaders at least, or from neither."""
+"""The source of a layout: a listing by its publisher, at least two public loaders, or neither."""
 HUBS = frozenset({"github.com", "huggingface.co", "gitlab.com"})
-"""Hosts of many publishers: who speaks is told by the first parts of a path."""
+"""Hosts with many publishers, which the first parts of a path identify."""
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """A public page or file that was read, and what it shows of a dataset.
+    """A public page or file that was read, and the facts it shows about a dataset.
 
     `listing`: the dataset's publisher names folders, files, columns or classes; `loader`: code or notes of others who
-    read the dataset. `url` is an address, of code at the commit that was read where that is known.
+    read the dataset. `url` is an address; for code, that of the commit that was read if known.
     """
 
     kind: Literal["listing", "loader"]
@@ -26,35 +26,35 @@ class Evidence:
 
     @property
     def publisher(self) -> str:
-        """Whose word it is: the owner and name of a repository, else the host."""
+        """The author of the page: the owner and name of a repository, else the host."""
         parts = urlsplit(self.url)
         path = [part for part in parts.path.split("/") if part and part != "datasets"]
         return "/".join([parts.netloc, *path[:2]]) if parts.netloc in HUBS else parts.netloc
 
 
 def listing(url: str, statement: str) -> Evidence:
-    """Evidence by the dataset's publisher."""
+    """Evidence from the dataset's publisher."""
     return Evidence("listing", url, statement)
 
 
 def loader(url: str, statement: str) -> Evidence:
-    """Evidence by somebody who reads the dataset."""
+    """Evidence from others who read the dataset."""
     return Evidence("loader", url, statement)
 
 
 def github(repository: str, path: str, commit: str = "HEAD") -> str:
-    """The address of a file: owner/name of the repository, the file's path, and the commit (HEAD: not known)."""
+    """The address of a file: owner/name of the repository, the file's path, and the commit (HEAD if unknown)."""
     return f"https://github.com/{repository}/blob/{commit}/{path}"
 
 
 def verification_fault(verified: Verification, evidence: tuple[Evidence, ...], caveat: str) -> str:
-    """What `verified` claims and the evidence does not bear out; "" where it does."""
+    """The part of the claim `verified` that the evidence does not support; "" if there is none."""
     kinds = [entry.kind for entry in evidence]
     readers = {entry.publisher for entry in evidence if entry.kind == "loader"}
     if verified == "listing" and "listing" not in kinds:
-        return "verified by a listing, and none is named"
+        return "verified by a listing, but none is given"
     if verified == "loaders" and len(readers) < 2:
-        return f"verified by loaders, and they are of {len(readers)} publishers: name two"
+        return f"verified by loaders, but from {len(readers)} publishers; give two"
     if verified == "assumed" and not caveat:
-        return "assumed, and no reason is given"
+        return "assumed, but no reason is given"
     return ""

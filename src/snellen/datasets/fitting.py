@@ -1,4 +1,4 @@
-"""Annotations brought inside their image, and the sample of an image file that has them."""
+"""Clips annotations to their image, and makes samples of annotated image files."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from snellen.datasets.inventory import Note
 from snellen.datasets.sample import Annotation, RawSample
 
 SLACK_PX = 1.0
-"""So far a box may reach beyond its image and be cut without a word: datasets round differently."""
+"""Pixels by which a box may exceed its image and be clipped silently, since datasets round differently."""
 
 
 def fit_box(corners: Iterable[float], size: tuple[float, float]) -> tuple[Box | None, str]:
-    """The box within an image of this width and height, and what is wrong with it ("" for nothing).
+    """The box clipped to an image of this width and height, and a description of the problem ("" for none).
 
-    None as box: it is inverted, without area, outside, or no four finite numbers.
+    The box is None if it is inverted, without area, outside, or not four finite numbers.
     """
     x1, y1, x2, y2 = corners
     if not all(-1e9 < side < 1e9 for side in (x1, y1, x2, y2)):  # NaN fails too
-        return None, "box that is no four numbers"
+        return None, "box without four numbers"
     if x2 < x1 or y2 < y1:
         return None, "inverted box"
     if x2 == x1 or y2 == y1:
@@ -33,15 +33,15 @@ def fit_box(corners: Iterable[float], size: tuple[float, float]) -> tuple[Box | 
     if box[2] <= box[0] or box[3] <= box[1]:
         return None, "box outside its image"
     beyond = max(-x1, -y1, x2 - width, y2 - height)
-    return box, "box reaches beyond its image, and is cut at the edge" if beyond > SLACK_PX else ""
+    return box, "box exceeds its image and is clipped" if beyond > SLACK_PX else ""
 
 
 def fit_annotations(
     annotations: Iterable[Annotation], size: tuple[float, float], record_id: str
 ) -> tuple[tuple[Annotation, ...], list[Note]]:
-    """The annotations whose boxes fit (cut where they must be), and a note for each that does not or was cut.
+    """The annotations whose boxes fit (clipped if necessary), and a note for each that was dropped or clipped.
 
-    Boxes get their own area where the annotation has none. Annotations without a box stay as they are.
+    Boxes get their own area if the annotation has none. Annotations without a box are unchanged.
     """
     fitted: list[Annotation] = []
     notes: list[Note] = []
@@ -67,10 +67,10 @@ def annotated_file(
     lost: int = 0,
     **fields: typing.Any,
 ) -> Iterator[RawSample | Note]:
-    """The sample of an image file, boxes fitted, with notes of those that do not fit; a note if there is no file.
+    """The sample of an image file, with fitted boxes and notes on those that do not fit; a note if there is no file.
 
-    Without `size` the image's own header is read where there is a box. `lost` counts annotations that were of no use
-    before; those that do not fit are added. `fields` are further fields of `RawSample`.
+    Without `size`, the image's header is read if there is a box. `lost` counts annotations already dropped; those that
+    do not fit are added. `fields` are further fields of `RawSample`.
     """
     if not path.is_file():
         yield Note("missing", "image of an annotation", record_id)

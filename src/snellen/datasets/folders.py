@@ -1,4 +1,4 @@
-"""Where the datasets of a user lie: one folder a dataset, or a file that says otherwise."""
+"""Locations of a user's datasets: one folder per dataset, or paths in a file."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from snellen.datasets import DATASETS
 
 FILE = "sources.yaml"
 ALL = "data"
-"""What recipes call a source that is a folder of datasets, one folder each."""
+"""Name under which recipes accept a folder with one folder per dataset."""
 
 
 def find_folders(root: Path, names: Iterable[str] = DATASETS) -> dict[str, Path]:
-    """The folder of every one of the datasets, there or not: `root/NAME`, or what `root/sources.yaml` says instead.
+    """The folder of each dataset, existing or not: `root/NAME`, unless `root/sources.yaml` gives another.
 
-    `names` are those of `DATASETS` that are wanted. The file holds lines `NAME: PATH`, relative to `root`, of these and
-    of others. Raises SnellenError where `root` is no folder, or the file is of another form or names no known dataset.
+    `names` is a subset of `DATASETS`. The file has lines `NAME: PATH`, relative to `root`, for these or other datasets.
+    Raises SnellenError if `root` is not a folder, or if the file has another form or names an unknown dataset.
     """
     if not root.is_dir():
-        raise SnellenError(f"{root}: no such folder; --root takes the folder that holds one folder a source")
+        raise SnellenError(f"{root}: no such folder; --root needs a folder with one folder per source")
     folders = {name: root / name for name in names}
     path = root / FILE
     if not path.is_file():
@@ -47,10 +47,10 @@ def find_folders(root: Path, names: Iterable[str] = DATASETS) -> dict[str, Path]
 def recipe_folders(
     sources: Mapping[str, Path], names: Iterable[str], suite: str, others: Sequence[str] = ()
 ) -> dict[str, Path]:
-    """The folder of every dataset that a recipe `curated` is given, by the name of its source, in the order of `names`.
+    """The folders of the datasets that a recipe `curated` is given, by name, in the order of `names`.
 
-    `names` are those of `DATASETS` that the recipe reads, `others` may be given besides. Raises SnellenError for names
-    that are neither, for folders that `sources.yaml` names in vain, and where there is no dataset at all.
+    `names` are the `DATASETS` that the recipe uses, `others` are further allowed sources. Raises SnellenError for
+    unknown names, for missing folders in `sources.yaml`, and if there is no dataset at all.
     """
     names = list(names)
     refuse_unknown(sources, [*names, ALL, *others], f"{suite} --from curated: no source")
@@ -59,7 +59,7 @@ def recipe_folders(
         root, folders = sources[ALL], find_folders(sources[ALL], names)
         if missing := next((name for name, path in folders.items() if path != root / name and not path.is_dir()), None):
             raise SnellenError(
-                f"{root / FILE}: {missing}: {folders[missing]} is no folder; mend the path, or delete the line"
+                f"{root / FILE}: {missing}: {folders[missing]} is not a folder; fix the path, or delete the line"
             )
         folders = {name: path for name, path in folders.items() if path.is_dir()}
     folders |= {name: path for name, path in sources.items() if name not in (ALL, *others)}
@@ -67,6 +67,6 @@ def recipe_folders(
         location = f" in {sources[ALL]}" if ALL in sources else ""
         raise SnellenError(
             f"{suite} --from curated: no dataset to build from{location}; give --source NAME=DIR, or --source {ALL}="
-            "ROOT with one folder a dataset (`snellen sources list` names them all, and says how their folders look)"
+            "ROOT with one folder per dataset (`snellen sources list` names them all and describes their layouts)"
         )
     return {name: folders[name] for name in names if name in folders}

@@ -1,4 +1,4 @@
-"""Boxes in dataset folders of the Hugging Face libraries: a column `objects` of bbox and category an image."""
+"""Boxes in Hugging Face dataset folders: a column `objects` with bbox and category for each image."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from snellen.datasets.sample import Annotation, RawSample
 OBJECT_COLUMNS = ("objects", "annotations", "boxes")
 BOX_FIELDS, CATEGORY_FIELDS = ("bbox", "box"), ("category", *CLASS_COLUMNS)
 MAX_OBJECTS = 10_000
-"""Of an image."""
+"""Maximum per image."""
 
 
 def read_hub_boxes(root: Path, shards: Sequence[Path]) -> Iterator[RawSample | Note]:
-    """One sample a row. Boxes are [x, y, width, height] in pixels, as in COCO.
+    """One sample per row. Boxes are [x, y, width, height] in pixels, as in COCO.
 
-    Further fields of an object are those of a CSV file of boxes (`own_boxes`), as text in `extra`. Of every image the
-    header is read. Raises SnellenError for shards without such columns.
+    Further fields of an object are those of a CSV file of boxes (`own_boxes`), as text in `extra`. Each image's header
+    is read. Raises SnellenError for shards without such columns.
     """
     reader = ShardReader()
     for shard in map(open_shard, shards):
         image_column, object_column = shard.image_column(), shard.find_column(OBJECT_COLUMNS)
         if not object_column:
-            raise SnellenError(f"{shard.path}: no column 'objects' of bbox and category; there are: {shard.columns()}")
+            raise SnellenError(f"{shard.path}: no column 'objects' with bbox and category; it has {shard.columns()}")
         names = _category_names(shard, object_column)
         for number, row in enumerate(shard.rows([object_column])):
             record = f"{shown_name(shard_name(root, shard.path))}#{number}"
@@ -39,7 +39,7 @@ def read_hub_boxes(root: Path, shards: Sequence[Path]) -> Iterator[RawSample | N
 
 
 def _category_names(shard: TableShard, column: str) -> tuple[str, ...] | None:
-    """What numbers of categories mean, wherever `datasets` wrote it: features of lists are nested in several ways."""
+    """Names of the category numbers; `datasets` nests features of lists in several ways."""
     feature = shard.features.get(column)
     for _ in range(8):
         if not isinstance(feature, Mapping):
@@ -57,7 +57,7 @@ def _sample(record: str, table_row: TableRow, cell: Any, names: tuple[str, ...] 
         raw, _ = table_row.read(record)
         with Image.open(io.BytesIO(raw)) as header:
             size = header.size
-    except Exception:  # noqa: BLE001  # a damaged image raises whatever its decoder meets
+    except Exception:  # noqa: BLE001  # a damaged image may raise any exception
         yield Note("unreadable", "not a readable image", shown_name(record))
         return
     entries = _entries(cell)
@@ -78,9 +78,9 @@ def _sample(record: str, table_row: TableRow, cell: Any, names: tuple[str, ...] 
 
 
 def _entries(cell: Any) -> list[Mapping[str, Any]]:
-    """Objects one by one, from a list of them or from lists of their fields; what has no partner is None.
+    """Objects one by one, from a list of objects or from lists of their fields; missing fields are None.
 
-    An entry that is no object stays as an empty one, so that it is not taken for a thing that is not there.
+    An invalid entry is returned empty, so that it still counts as an object.
     """
     if isinstance(cell, Mapping):
         columns = {name: column for name, column in cell.items() if isinstance(column, list)}

@@ -1,7 +1,7 @@
-"""Dataset folders as the Hugging Face libraries write them: Arrow shards of `save_to_disk`, Parquet ones of the hub.
+"""Dataset folders of the Hugging Face libraries: Arrow shards of `save_to_disk`, Parquet shards of the hub.
 
-pyarrow reads them. What a column holds stands as JSON in a shard's schema, under `huggingface`. An image is the bytes
-in its cell: paths that cells name are never followed.
+pyarrow reads them. The types of columns are JSON in a shard's schema, under `huggingface`. An image is the bytes in its
+cell: paths in cells are never followed.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".parquet", ".arrow")
 IMAGE_BATCH, TEXT_BATCH = 8, 10_000
-"""Rows read together: an image may have some megabytes."""
+"""Rows read at once: an image may have some megabytes."""
 MAX_IMAGE_BYTES, MAX_FEATURES_BYTES = 200_000_000, 64_000_000
-"""Of a cell, and of what a shard says of its columns."""
+"""Limits of a cell, and of a shard's description of its columns."""
 MAX_DEPTH = 2
-"""Folders down to shards: a configuration or split, and `data`."""
-IMAGE_COLUMNS = ("image", "img", "image", "photo")
+"""Maximum depth of shards: a configuration or split, and `data`."""
+IMAGE_COLUMNS = ("image", "img", "picture", "photo")
 
 
 def find_shards(root: Path) -> list[Path]:
-    """The shards of a dataset folder by path, or the one that `root` is; none where it is another kind of folder.
+    """The shards of a dataset folder by path, or `root` itself if it is one; none in another kind of folder.
 
-    Links to folders are not followed. Of a folder that `save_to_disk` wrote, shards are those that its `state.json`
-    names, and files in which `datasets` keeps what it computed (`cache-*.arrow`) are none.
+    Links to folders are not followed. In a folder written by `save_to_disk`, shards are the files listed in its
+    `state.json`; caches of `datasets` (`cache-*.arrow`) are skipped.
     """
     if root.is_file():
         return [root] if root.suffix.lower() in SUFFIXES else []
@@ -51,7 +51,7 @@ def find_shards(root: Path) -> list[Path]:
 
 
 def _current(paths: list[Path], folder: Path) -> list[Path]:
-    """Without shards of an older `save_to_disk` into the same folder."""
+    """The paths without shards of an earlier `save_to_disk` into the same folder."""
     state = folder / "state.json"
     if not paths or not state.is_file() or state.stat().st_size > MAX_FEATURES_BYTES:
         return paths
@@ -64,7 +64,7 @@ def _current(paths: list[Path], folder: Path) -> list[Path]:
 
 @dataclass(frozen=True)
 class TableShard:
-    """One file of rows: its columns, what they hold (`features`, as `datasets` writes it), and where groups begin."""
+    """One file of rows: its columns, their types (`features`, in the form of `datasets`), and the group starts."""
 
     path: Path
     schema: pa.Schema = field(compare=False, repr=False)
@@ -72,12 +72,12 @@ class TableShard:
     group_starts: tuple[int, ...]
 
     def find_column(self, names: Sequence[str]) -> str:
-        """The first of these columns that is there, whatever their capitals; empty where none is."""
+        """The first of these columns that exists, ignoring case; empty if none does."""
         by_name = {column.casefold(): column for column in reversed(self.schema.names)}
         return next((by_name[name] for name in names if name in by_name), "")
 
     def image_column(self) -> str:
-        """The column of images. Raises SnellenError where there is none, or several with no usual name."""
+        """The column of images. Raises SnellenError if there is none, or several without a usual name."""
         of_features = [name for name, feature in self.features.items() if _kind(feature) == "Image"]
         columns = [name for name in of_features if name in self.schema.names] or [
             column.name for column in self.schema if _holds_bytes(column.type)
@@ -85,28 +85,28 @@ class TableShard:
         usual = self.find_column([name for name in IMAGE_COLUMNS if name in map(str.casefold, columns)])
         if usual or len(columns) == 1:
             return usual or columns[0]
-        what = f"several columns of images ({_listed(columns)}); call one" if columns else "no column of images"
-        raise SnellenError(f"{self.path}: {what} 'image'{'' if columns else f'; there are: {self.columns()}'}")
+        problem = f"several image columns ({_listed(columns)}); name one" if columns else "no image column"
+        raise SnellenError(f"{self.path}: {problem} 'image'{'' if columns else f'; it has {self.columns()}'}")
 
     def label_column(self, names: Sequence[str]) -> str:
-        """The column of classes: the first of `names`, or the only ClassLabel. Raises SnellenError for none."""
+        """The column of classes: the first of `names`, or the only ClassLabel. Raises SnellenError if there is none."""
         of_features = [name for name, feature in self.features.items() if _kind(feature) == "ClassLabel"]
         if column := self.find_column(names):
             return column
         if len(of_features) == 1 and of_features[0] in self.schema.names:
             return of_features[0]
-        raise SnellenError(f"{self.path}: no column {' or '.join(names[:3])}; there are: {self.columns()}")
+        raise SnellenError(f"{self.path}: no column {' or '.join(names[:3])}; it has {self.columns()}")
 
     def columns(self) -> str:
-        """Their names, for a message."""
+        """The column names, for a message."""
         return _listed(self.schema.names)
 
     def class_names(self, column: str) -> tuple[str, ...] | None:
-        """What the numbers of a ClassLabel mean; None where the column is none."""
+        """The class names of a ClassLabel column; None for another column."""
         return class_names(self.features.get(column))
 
     def rows(self, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
-        """What these columns hold, row by row, in order. Raises SnellenError for damage."""
+        """Cells of these columns, row by row, in order. Raises SnellenError for damage."""
         with _reading(self.path):
             for batch in _batches(self.path, columns, None, TEXT_BATCH):
                 yield from batch.to_pylist()
@@ -149,7 +149,7 @@ def _reading(path: Path) -> Iterator[None]:
 
 
 def open_shard(path: Path) -> TableShard:
-    """What a shard says of itself. Raises SnellenError where it is no table."""
+    """The metadata of a shard. Raises SnellenError if it is not a table."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -174,7 +174,7 @@ def open_shard(path: Path) -> TableShard:
 
 
 def _batches(path: Path, columns: Sequence[str], group: int | None, rows: int) -> Iterator[pa.RecordBatch]:
-    """The rows of a row group, or of all (None), a few at a time. An Arrow file is one group, mapped and not read."""
+    """The rows of a row group, or of all (None), a few at a time. An Arrow file is one group, memory-mapped."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -186,15 +186,14 @@ def _batches(path: Path, columns: Sequence[str], group: int | None, rows: int) -
         with pa.memory_map(str(path)) as source, pa.ipc.open_stream(source) as stream:
             for batch in stream:
                 chosen = batch.select(list(columns))
-                chosen.validate(full=True)  # offsets that lead outside are not looked at otherwise
+                chosen.validate(full=True)  # otherwise offsets outside the buffer would go unnoticed
                 yield from (chosen.slice(start, rows) for start in range(0, len(chosen), rows))
 
 
 class ShardReader:
-    """Reads images forward: one row group is open, and a few of its rows are in memory.
+    """Reads images forward: one row group is open, with a few of its rows in memory.
 
-    Who asks for rows as they stand has every row group read once; who goes back has it read from its beginning. Threads
-    take turns.
+    Requests in order read each row group once; going back rereads it from its beginning. Threads take turns.
     """
 
     def __init__(self) -> None:
@@ -238,22 +237,22 @@ class TableRow:
 
     @property
     def path(self) -> Path:
-        """See `Image`."""
+        """See `SourceImage`."""
         return self.shard.path
 
     def read(self, location: str) -> tuple[bytes, str]:
-        """See `Image`. The cell holds bytes, or the {bytes, path} of `datasets`."""
+        """See `SourceImage`. The cell holds bytes, or the {bytes, path} of `datasets`."""
         cell = self.reader.read(self.shard, self.column, self.row)
         raw = cell.get("bytes") if isinstance(cell, Mapping) else cell
         if not isinstance(raw, bytes) or not raw or len(raw) > MAX_IMAGE_BYTES:
-            raise SnellenError(f"{location}: a cell without an image's bytes; save the dataset with its images")
+            raise SnellenError(f"{location}: a cell without image bytes; save the dataset with its images")
         return raw, image_format(raw, location)
 
     def inspect(self, location: str) -> None:
-        """See `Image`. The cell is read."""
+        """See `SourceImage`. The cell is read."""
         self.read(location)
 
 
 def reading_order(image: object) -> tuple[str, int]:
-    """By this order rows of shards are best read; what lies in files of its own is equal."""
+    """Sort key for the most efficient reading of shard rows; images in separate files are equal."""
     return (str(image.path), image.row) if isinstance(image, TableRow) else ("", 0)

@@ -1,4 +1,4 @@
-"""Images, masks and depths that are files of their own, and videos of which one frame is the image."""
+"""Images, masks and depths in separate files, and images that are frames of videos."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ class ImageFile:
     path: Path
 
     def read(self, location: str) -> tuple[bytes, str]:
-        """See `Image`. The bytes are the file's own."""
+        """See `SourceImage`. The bytes are the file's own."""
         raw = _read_bytes(self.path)
         return raw, image_format(raw, location)
 
     def inspect(self, location: str) -> tuple[int, int]:
-        """See `Image` and `inspect_file`."""
+        """See `SourceImage` and `inspect_file`."""
         return inspect_file(self.path)
 
 
 @dataclass(frozen=True)
 class MaskFiles:
-    """One or more mask files of one image: what any of them marks (any pixel but 0) is marked."""
+    """One or more mask files of one image, combined: a pixel is set if it is non-zero in any of them."""
 
     paths: tuple[Path, ...]
 
     def open(self) -> Image.Image:
-        """See `Mask`. Raises SnellenError too where two of the files differ in size."""
+        """See `Mask`. Also raises SnellenError if two files differ in size."""
         from PIL import Image, ImageChops
 
         union: Image.Image | None = None
@@ -46,7 +46,7 @@ class MaskFiles:
             try:
                 with Image.open(io.BytesIO(_read_bytes(path))) as image:
                     mask = image.convert("RGB" if image.mode in ("P", "RGBA", "LA", "CMYK") else image.mode)
-            except Exception as error:  # a damaged image raises whatever its decoder meets
+            except Exception as error:  # a damaged image may raise any exception
                 raise SnellenError(f"{path}: not a readable mask; copy the file again, or leave it out") from error
             mask = _non_zero(mask)
             if union is not None and union.size != mask.size:
@@ -56,7 +56,7 @@ class MaskFiles:
         return union
 
     def inspect(self) -> tuple[int, int] | None:
-        """See `Mask`. Several files are compared when they are read."""
+        """See `Mask`. Several files are compared when they are opened."""
         if len(self.paths) != 1:
             return None
         size = image_size(self.paths[0])
@@ -67,7 +67,7 @@ class MaskFiles:
 
 @dataclass(frozen=True)
 class DepthPng:
-    """A 16-bit PNG of depths: value / `per_metre` metres, 0 where nothing was measured (KITTI: 256)."""
+    """A 16-bit PNG of depths: value / `per_metre` metres, 0 for no measurement (KITTI: 256)."""
 
     path: Path
     per_metre: float
@@ -80,10 +80,10 @@ class DepthPng:
         try:
             with Image.open(self.path) as image:
                 values = np.asarray(image)
-        except Exception as error:  # a damaged image raises whatever its decoder meets
+        except Exception as error:  # a damaged image may raise any exception
             raise SnellenError(f"{self.path}: not a readable PNG of depths; copy the file again") from error
         if values.ndim != 2 or values.dtype.itemsize < 2:
-            raise SnellenError(f"{self.path}: not a 16-bit grey PNG, so no depths; copy the file again")
+            raise SnellenError(f"{self.path}: not a 16-bit grey PNG of depths; copy the file again")
         depths = values.astype(np.float32) / np.float32(self.per_metre)
         return np.where(values > 0, depths, np.float32("nan"))
 
@@ -104,19 +104,19 @@ class VideoFrame:
 
     def read(self, location: str) -> tuple[bytes, str]:
         """Raises SnellenError: videos are decoded by `snellen.stimuli.video`, on which datasets do not depend."""
-        raise SnellenError(f"{location}: is a frame of a video; take it with snellen.stimuli.video.frame_at_share")
+        raise SnellenError(f"{location}: is a frame of a video; read it with snellen.stimuli.video.frame_at_share")
 
     def inspect(self, location: str) -> None:
-        """See `Image`. The video is not opened."""
+        """See `SourceImage`. The video is not opened."""
         if not self.path.is_file():
             raise SnellenError("copy the video again, or leave it out")
 
 
 def inspect_file(path: Path) -> tuple[int, int]:
-    """Width and height of an image file, whose header is read, of PNG also the checksums, of JPEG also the end.
+    """Width and height of an image file, after checking the header, a PNG's checksums and a JPEG's end marker.
 
-    A JPEG that does not end as one is decoded, since some cameras write more behind the end. Raises SnellenError where
-    it is no image or is cut short.
+    A JPEG without end marker is decoded, since some cameras append data. Raises SnellenError if it is not an image or
+    is truncated.
     """
     from PIL import Image
 
@@ -127,30 +127,30 @@ def inspect_file(path: Path) -> tuple[int, int]:
         if is_jpeg and not _ends_as_jpeg(path):
             with Image.open(path) as image:
                 image.load()
-    except Exception as error:  # a damaged image raises whatever its decoder meets
+    except Exception as error:  # a damaged image may raise any exception
         raise SnellenError("copy the file again, or leave it out") from error
     return size
 
 
 def image_size(path: Path) -> tuple[int, int] | None:
-    """Width and height from the image's header; None: it is no image."""
+    """Width and height from the image's header; None if it is not an image."""
     from PIL import Image
 
     try:
         with Image.open(path) as image:
             return image.size
-    except Exception:  # noqa: BLE001  # a damaged image raises whatever its decoder meets
+    except Exception:  # noqa: BLE001  # a damaged image may raise any exception
         return None
 
 
 def image_format(raw: bytes, location: str) -> str:
-    """The format that the bytes are in. Raises SnellenError naming `location` if they are no image."""
+    """The format of the bytes. Raises SnellenError naming `location` if they are not an image."""
     from PIL import Image
 
     try:
         with Image.open(io.BytesIO(raw)) as image:
             format = (image.format or "").lower()
-    except Exception as error:  # a damaged image raises whatever its decoder meets
+    except Exception as error:  # a damaged image may raise any exception
         raise SnellenError(f"{location}: not a readable image; copy the file again, or leave it out") from error
     return {"jpeg": "jpg", "mpo": "jpg"}.get(format, format)
 

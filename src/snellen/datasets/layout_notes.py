@@ -1,4 +1,4 @@
-"""What the card of an item set says of the datasets it was made of: how the layout of each is known."""
+"""Notes on item-set cards about how the layouts of their datasets are known."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from snellen.datasets.evidence import Verification
 
 WORDS: Mapping[Verification, str] = {
     "listing": "by its publisher's listing",
-    "loaders": "as two public loaders or more read it",
+    "loaders": "as read by two or more public loaders",
     "assumed": "assumed",
 }
 
 
 def layout_notes(names: Iterable[str]) -> list[str]:
-    """A line for each way in which layouts are known, with the datasets known that way; other names are left out."""
+    """One line per kind of verification, with its datasets; unknown names are ignored."""
     cards = [DATASETS.get(name).card for name in DATASETS if name in set(names)]
     return [
         f"layout {words}: {', '.join(card.name for card in cards if card.verified == verified)}"

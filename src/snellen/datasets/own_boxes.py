@@ -1,4 +1,4 @@
-"""Boxes of the user's own: COCO, a CSV file, a folder of YOLO labels or of VOC's XML, or a Hugging Face dataset."""
+"""The user's own boxes: COCO, a CSV file, a folder of YOLO labels or VOC XML, or a Hugging Face dataset."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ from snellen.datasets.sample import NOT_EXHAUSTIVE_FIELD, Annotation, AttributeV
 CORNERS, EXTENTS = (("x1", "y1", "x2", "y2"), ("xmin", "ymin", "xmax", "ymax")), ("x", "y", "width", "height")
 COLOURS = ("colour", "color", "rgb")
 FORMS = "a COCO .json, a .csv with the columns path, class, x1, y1, x2, y2, or a folder of YOLO's .txt or VOC's .xml"
-TURNED = "turned by a note in its header, so that it is not known which way boxes lie; save it upright"
+TURNED = "rotated by EXIF metadata, so that the orientation of boxes is unknown; save it upright"
 EXIF_ORIENTATION = 274
 
 
 @dataclass(frozen=True)
 class OwnBoxes:
-    """Where images and boxes lie; `exhaustive` says that every thing of a named class is marked, None as usual.
+    """Locations of images and boxes; `exhaustive` is True if all objects of a named class are marked.
 
-    Usual are all things in COCO, YOLO, VOC and datasets, and not in CSV files, unless their column `exhaustive` says
-    yes. Without `boxes` they stand beside the images of a dataset folder.
+    None is the default of the format: True for COCO, YOLO, VOC and datasets, and for CSV files only where their column
+    `exhaustive` says yes. Without `boxes`, boxes come with the images of a dataset folder.
     """
 
     images: Path
@@ -55,9 +55,9 @@ class OwnBoxes:
     exhaustive: bool | None = None
 
     def samples(self) -> Iterator[Sample | Note]:
-        """One sample an image with all its boxes; notes on the rest. Raises SnellenError for no such file or folder.
+        """One sample per image with all its boxes; notes on the rest. Images' headers are read.
 
-        Of images the headers are read.
+        Raises SnellenError if there is no such file or folder.
         """
         labels: set[str] = set()
         for raw in self._scan():
@@ -75,7 +75,7 @@ class OwnBoxes:
         if self.boxes is None:
             return _shard_boxes(self.images)
         if not self.images.is_dir():
-            raise SnellenError(f"{self.images}: no folder of images; give --source images=DIR")
+            raise SnellenError(f"{self.images}: not a folder of images; give --source images=DIR")
         suffix = self.boxes.suffix.lower()
         if self.boxes.is_dir():
             files = sorted(path for path in self.boxes.rglob("*") if path.suffix.lower() in (".xml", ".txt"))
@@ -87,17 +87,18 @@ class OwnBoxes:
             return _coco(self.images, self.boxes)
         elif suffix in (".csv", ".tsv") and self.boxes.is_file():
             return _table(self.images, self.boxes)
-        what = "no boxes in it" if self.boxes.is_dir() else "no such file" if not self.boxes.exists() else "unknown"
-        raise SnellenError(f"{self.boxes}: {what}; give --source boxes={FORMS}")
+        missing = not self.boxes.exists()
+        problem = "no boxes in it" if self.boxes.is_dir() else "no such file" if missing else "unknown format"
+        raise SnellenError(f"{self.boxes}: {problem}; give --source boxes={FORMS}")
 
     def _clean(self, sample: Sample) -> Iterator[Sample | Note]:
-        """With classes as they may be shown, and what is known of whether all are marked."""
+        """The sample with classes in display form, and with the classes that are not exhaustively marked."""
         annotations = []
         for annotation in sample.annotations:
             if label := clean_label(annotation.label.replace("_", " ")):
                 annotations.append(replace(annotation, label=label))
             else:
-                yield Note("odd", "a class that is empty, too long or no text", shown_name(sample.record_id))
+                yield Note("odd", "empty, overlong or invalid class", shown_name(sample.record_id))
         lost = sample.lost + len(sample.annotations) - len(annotations)
         attributes = dict(sample.attributes)
         if self.exhaustive is not None and self.boxes and self.boxes.suffix.lower() in (".csv", ".tsv"):
@@ -121,25 +122,25 @@ def _image_fault(raw: RawSample) -> str:
     try:
         with Image.open(raw.image.path if is_file else io.BytesIO(raw.image.read("")[0])) as image:
             return TURNED if image.getexif().get(EXIF_ORIENTATION, 1) not in (0, 1) else ""
-    except Exception:  # noqa: BLE001  # a damaged image raises whatever its decoder meets
+    except Exception:  # noqa: BLE001  # a damaged image may raise any exception
         return "not a readable image"
 
 
 def _shard_boxes(images: Path) -> Iterator[RawSample | Note]:
-    """Boxes beside the images, with what a CSV file's columns would say of a thing."""
+    """Boxes in the same rows as the images, with the facts that a CSV file's columns would give."""
     shards = find_shards(images) if images.exists() else []
     if not shards:
-        raise SnellenError(f"{images}: no Hugging Face dataset; give --source boxes=PATH too, {FORMS}")
+        raise SnellenError(f"{images}: not a Hugging Face dataset; also give --source boxes=PATH, {FORMS}")
     for raw in read_hub_boxes(images, shards):
         if isinstance(raw, Note):
             yield raw
         else:
-            things = (replace(t, extra=_extra({k: str(f) for k, f in t.extra.items()})) for t in raw.annotations)
-            yield replace(raw, annotations=tuple(things))
+            objects = (replace(t, extra=_extra({k: str(f) for k, f in t.extra.items()})) for t in raw.annotations)
+            yield replace(raw, annotations=tuple(objects))
 
 
 def _coco(images: Path, path: Path) -> Iterator[RawSample | Note]:
-    """Images below the folder by `file_name`, or by its last part alone where none is there."""
+    """Images in the folder by `file_name`, or by its last part alone if none is found."""
     raw_samples: list[RawSample | Note] = []
     for tail in (0, 1):
         reader = CocoJson((CocoFile("", (path.name,), tail=tail),), image_fields=(NOT_EXHAUSTIVE_FIELD,))
@@ -189,7 +190,7 @@ def _numbers(cells: Iterable[str]) -> Box | None:
 
 
 def _extra(row: Mapping[str, str]) -> dict[str, AttributeValue]:
-    """What optional columns say of a thing: depth in metres, orientation, text, colour as #rrggbb or `r g b`."""
+    """Optional columns of an object: depth in metres, orientation, text, colour as #rrggbb or `r g b`."""
     extra: dict[str, AttributeValue] = {}
     with contextlib.suppress(ValueError):
         extra["nearest_m"] = float(row.get("depth", ""))
@@ -223,7 +224,7 @@ def _images_by_name(images: Path) -> dict[str, Path]:
 
 
 def _yolo(images: Path, folder: Path, paths: Iterable[Path]) -> Iterator[RawSample | Note]:
-    """A line a thing: number of the class, then middle and extent of the box, or an outline, as shares."""
+    """One object per line: class number, then centre and size of the box, or an outline, in shares."""
     names, path_by_name = _yolo_names(folder), _images_by_name(images)
     for path in paths:
         below = path.relative_to(folder).with_suffix("")
@@ -239,7 +240,7 @@ def _yolo(images: Path, folder: Path, paths: Iterable[Path]) -> Iterator[RawSamp
             annotations += [annotation] if annotation else []
             if annotation is None:
                 lost += 1
-                yield Note("odd", "line that is no class and box", path.name)
+                yield Note("odd", "line without a class and box", path.name)
         record = image_path.relative_to(images).as_posix()
         yield from annotated_file(record, image_path, annotations, size=size, lost=lost)
 
@@ -264,7 +265,7 @@ def _yolo_names(folder: Path) -> Mapping[str, str]:
         for name in ("classes.txt", "names.txt", "obj.names"):
             if (near / name).is_file():
                 return {str(number): label.strip() for number, label in enumerate(_lines(near / name))}
-    raise SnellenError(f"{folder}: no names of classes; put classes.txt there, a name a line, or YOLO's data.yaml")
+    raise SnellenError(f"{folder}: no names of classes; put classes.txt there, one name per line, or YOLO's data.yaml")
 
 
 def _yaml(path: Path) -> object:
@@ -291,7 +292,7 @@ def _yolo_annotation(line: str, size: tuple[int, int], names: Mapping[str, str])
 
 
 def _voc(images: Path, paths: Iterable[Path]) -> Iterator[RawSample | Note]:
-    """An XML file an image of the same name. VOC counts pixels from 1 and includes the last one."""
+    """One XML file per image, of the same name. VOC counts pixels from 1 and includes the last one."""
     path_by_name = _images_by_name(images)
     for path in paths:
         image_path = path_by_name.get(path.stem)
@@ -301,7 +302,7 @@ def _voc(images: Path, paths: Iterable[Path]) -> Iterator[RawSample | Note]:
         try:
             objects = ET.fromstring(read_text(path, "utf-8-sig", MAX_YAML_BYTES)).findall("object")
         except (OSError, UnicodeDecodeError, ET.ParseError, ValueError):
-            yield Note("unreadable", "not an annotation in the form of Pascal VOC", path.name)
+            yield Note("unreadable", "not a Pascal VOC annotation", path.name)
             continue
         annotations, lost = [], 0
         for tag in objects:

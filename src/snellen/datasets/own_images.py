@@ -1,4 +1,4 @@
-"""Labelled images of the user's own: a folder a class, a CSV file of paths and classes, or a Hugging Face dataset."""
+"""The user's own labelled images: one folder per class, a CSV of paths and classes, or a Hugging Face dataset."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ from snellen.datasets.inventory import Note
 from snellen.datasets.sample import Sample, labelled_image
 
 OWN = "own"
-"""What the source of such images is called."""
+"""Name of the source of such images."""
 MAX_LABEL, MAX_LABELS = 200, 10_000
-"""Characters of a class, and classes: more are ids, taken for classes."""
+"""Maximum length of a class name, and number of classes; more are probably ids."""
 PATH_COLUMNS = ("path", "file", "filename", "file_name", "image")
 CLASS_COLUMNS = ("class", "label", "category")
-"""Columns of a CSV file, whatever their capitals: the first of each that is there counts."""
+"""Columns of a CSV file, ignoring case; the first that exists counts."""
 HIDDEN = (".", "__MACOSX")
-"""How names begin that are left out without a word."""
+"""Prefixes of names that are silently skipped."""
 
 
 def read_own_images(
     path: Path, images: Path | None = None, columns: Sequence[str] = CLASS_COLUMNS, *, ids: bool = False
 ) -> Iterator[Sample | Note]:
-    """One sample an image, of one class, always in the same order; a note for what is left out.
+    """One sample per image, each of one class, always in the same order; a note for what is left out.
 
-    `path` is a folder with one folder a class (the nearest one around an image that is not called train, test, val or
-    images), a CSV file with the columns path and class, paths from `images` or else from its own folder, or a dataset
-    folder of shards (`hub_tables`), in which `columns` are those that may hold the class, with `ids` numbers too. No
-    image is opened. Raises SnellenError for another kind of file, one that cannot be read, and for too many classes.
+    `path` is a folder with one folder per class (the nearest one around an image that is not called train, test, val or
+    images), a CSV file with the columns path and class, paths relative to `images` or else to its own folder, or a
+    dataset folder of shards (`hub_tables`), in which `columns` are those that may hold the class, including numbers
+    with `ids`. No image is opened. Raises SnellenError for other or unreadable files, and for too many classes.
     """
     if shards := find_shards(path) if path.exists() else []:
         return _few_labels(path, _shard_rows(path, shards, columns, ids))
@@ -48,10 +48,10 @@ def read_own_images(
         return _few_labels(path, _class_folders(path))
     if path.is_file() and path.suffix.lower() in (".csv", ".tsv"):
         return _few_labels(path, _table(path, images or path.parent))
-    what = "no folder and no CSV file" if path.exists() else "there is no such folder or file"
+    problem = "neither a folder nor a CSV file" if path.exists() else "no such folder or file"
     raise SnellenError(
-        f"{path}: {what}; give a folder with one folder a class, a CSV with the columns path, class, or the folder of "
-        "a Hugging Face dataset"
+        f"{path}: {problem}; give a folder with one folder per class, a CSV with the columns path, class, or the "
+        "folder of a Hugging Face dataset"
     )
 
 
@@ -65,13 +65,13 @@ def _few_labels(path: Path, records: Iterable[Sample | Note]) -> Iterator[Sample
 
 
 def refuse_many_labels(path: Path, labels: Collection[str]) -> None:
-    """Raise SnellenError where there are more classes than anybody names."""
+    """Raise SnellenError if there are implausibly many classes."""
     if len(labels) > MAX_LABELS:
         raise SnellenError(f"{path}: more than {MAX_LABELS} classes; are these ids? Give the class of each image")
 
 
 def shard_name(root: Path, path: Path) -> str:
-    """A shard as records and messages call it: below the folder that was given."""
+    """A shard's name in records and messages: its path in the given folder."""
     return path.name if path == root else path.relative_to(root).as_posix()
 
 
@@ -90,7 +90,7 @@ def _shard_rows(root: Path, shards: Sequence[Path], columns: Sequence[str], ids:
                 raw = labelled_image(f"{name}#{number}", image, label, "")
                 yield Sample(source=OWN, licence="", **vars(raw))
             else:
-                yield Note("odd", "row without a class, or of one too long or no text", shown_name(f"{name}#{number}"))
+                yield Note("odd", "row with no class or an invalid one", shown_name(f"{name}#{number}"))
 
 
 def _refuse_numbers(shard: TableShard, column: str) -> None:
@@ -99,12 +99,12 @@ def _refuse_numbers(shard: TableShard, column: str) -> None:
     column_type = shard.schema.field(column).type
     text = column_type.value_type if pa.types.is_dictionary(column_type) else column_type
     if not (pa.types.is_string(text) or pa.types.is_large_string(text)):
-        what = f"column {shown_name(column)!r} holds {shown_name(str(column_type))[:60]} without names of classes"
-        raise SnellenError(f"{shard.path}: {what}; cast it to ClassLabel, or write the names as text")
+        problem = f"column {shown_name(column)!r} is {shown_name(str(column_type))[:60]} without names of classes"
+        raise SnellenError(f"{shard.path}: {problem}; cast it to ClassLabel, or write the names as text")
 
 
 def label_text(cell: Any, class_names: Sequence[str] | None) -> str:
-    """A class or id as text; empty where the cell has none."""
+    """A class or id as text; empty if the cell has none."""
     if isinstance(cell, bool) or not isinstance(cell, int | str):
         return ""
     if class_names is None or isinstance(cell, str):
@@ -113,7 +113,7 @@ def label_text(cell: Any, class_names: Sequence[str] | None) -> str:
 
 
 def clean_label(label: str) -> str:
-    """A class as it is shown: one form of accents, single spaces; empty where no prompt may hold it."""
+    """A class in display form: normalised accents, single spaces; empty if it is unusable in a prompt."""
     clean = " ".join(unicodedata.normalize("NFC", label).split())
     return clean if len(clean) <= MAX_LABEL and _is_text(clean) else ""
 
@@ -127,7 +127,7 @@ def _is_text(text: str) -> bool:
 
 
 def shown_name(name: str) -> str:
-    """A path as a message may hold it, at most 200 characters."""
+    """A path in printable form for messages, at most 200 characters."""
     return printable(name.encode("utf-8", "backslashreplace").decode("utf-8"))[-200:]
 
 
@@ -151,7 +151,7 @@ def _class_folders(root: Path) -> Iterator[Sample | Note]:
 def _sample(record: str, path: Path, label: str) -> Sample | Note:
     clean = clean_label(label)
     if not clean or not _is_text(record):
-        return Note("odd", "a name that is empty, too long or no text", shown_name(record))
+        return Note("odd", "empty, overlong or invalid name", shown_name(record))
     if fault := file_fault(path):
         return Note("unreadable", fault, shown_name(record))
     return Sample(source=OWN, licence="", **vars(labelled_image(record, ImageFile(path), clean, "")))
@@ -170,14 +170,14 @@ def _table(path: Path, images: Path) -> Iterator[Sample | Note]:
             yield Note("odd", message, location)
         elif record in labels:
             same = labels[record] == row[class_column]
-            yield Note("odd", f"an image twice, {'in one class' if same else 'in two classes; the first'}", location)
+            yield Note("odd", f"image listed twice, {'in one class' if same else 'in two; the first counts'}", location)
         else:
             labels[record] = row[class_column]
             yield _sample(record, images / record, row[class_column])
 
 
 def path_within(folder: Path, name: str) -> str:
-    """A path as it is written, below the folder and in POSIX form; empty where it leads outside, or is none."""
+    """A path inside the folder in POSIX form; empty if it leads outside or is invalid."""
     if not name or "\0" in name:
         return ""
     below = Path(os.path.relpath(folder.absolute() / name, folder.absolute()))
@@ -185,10 +185,10 @@ def path_within(folder: Path, name: str) -> str:
 
 
 def read_csv(path: Path) -> list[dict[str, str]]:
-    """The rows of a CSV file of the user's own, columns by name in small letters, cells without spaces around them.
+    """The rows of a user's CSV file; column names in lower case, cells stripped of surrounding spaces.
 
-    Cells are cut at commas, semicolons or tabs, whichever the header has most of. Raises SnellenError where it is no
-    such file.
+    The separator is the comma, semicolon or tab that is most frequent in the header. Raises SnellenError if it is not
+    such a file.
     """
     try:
         text = read_text(path, "utf-8-sig")
@@ -201,15 +201,15 @@ def read_csv(path: Path) -> list[dict[str, str]]:
         reason = error.strerror if isinstance(error, OSError) else error
         raise SnellenError(f"{path}: not a CSV file in UTF-8 ({reason}); save it again") from error
     if not cells:
-        raise SnellenError(f"{path}: has no row below its header; write one an image")
+        raise SnellenError(f"{path}: has no row below its header; write one per image")
     return [{name: row[n].strip() if n < len(row) else "" for n, name in enumerate(names)} for row in cells]
 
 
 def find_column(path: Path, columns: Iterable[str], names: Sequence[str]) -> str:
-    """The first of these columns that a table has. Raises SnellenError with those it has."""
+    """The first of these columns that a table has. Raises SnellenError listing its columns."""
     columns = list(columns)
     column = next((name for name in names if name in columns), "")
     if not column:
-        there = shown_name(", ".join(columns))
-        raise SnellenError(f"{path}: no column {names[0]!r}; there are: {there}. Name one {' or '.join(names)}")
+        existing = shown_name(", ".join(columns))
+        raise SnellenError(f"{path}: no column {names[0]!r}; it has {existing}. Name one {' or '.join(names)}")
     return column

@@ -1,4 +1,4 @@
-"""One image of a dataset with all that the dataset says of it; pixels are read only when wanted."""
+"""One image of a dataset with all its annotations; pixels are read on demand."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ if TYPE_CHECKING:
 AttributeValue: TypeAlias = str | float | bool | tuple[str, ...] | tuple[float, ...]
 Attributes: TypeAlias = Mapping[str, AttributeValue]
 NOT_EXHAUSTIVE_FIELD = "not_exhaustive_category_ids"
-"""The attribute of an image that names classes of which not all things are marked, as LVIS calls it."""
+"""LVIS's name for the attribute that lists classes of which not all objects in an image are annotated."""
 
 
 class SourceImage(typing.Protocol):
-    """Where an image lies, and how it is read: a frozen dataclass beside the reader of its format."""
+    """The location of an image, with its reader: a frozen dataclass defined next to the reader of its format."""
 
     @property
     def path(self) -> Path:
-        """The file that holds the image."""
+        """The file that contains the image."""
         ...
 
     def read(self, location: str) -> tuple[bytes, str]:
         """The image's bytes and their format (`png`, `jpg`, `bmp` …), the same at every call.
 
-        Raises SnellenError where the file is missing, or, naming `location`, where it holds no image.
+        Raises SnellenError if the file is missing, or, naming `location`, if it contains no image.
         """
         ...
 
     def inspect(self, location: str) -> tuple[int, int] | None:
-        """Look for damage, as cheaply as the format lets. Width and height where that shows them.
+        """Check for damage as cheaply as the format allows; width and height if that reveals them.
 
         Raises SnellenError as `read` does.
         """
@@ -46,37 +46,37 @@ class SourceImage(typing.Protocol):
 
 
 class Mask(typing.Protocol):
-    """Where the mask of an annotation lies, and how it is read."""
+    """The location of an annotation's mask, with its reader."""
 
     def open(self) -> Image.Image:
-        """A grey image, 255 where something is marked and 0 elsewhere. Raises SnellenError where there is none."""
+        """A grey image, 255 where the mask is set and 0 elsewhere. Raises SnellenError if it cannot be read."""
         ...
 
     def inspect(self) -> tuple[int, int] | None:
-        """Width and height where they are cheap to know. Raises SnellenError, which is the file's name, for damage."""
+        """Width and height if they are cheap to find. Raises SnellenError with the file's name for damage."""
         ...
 
 
 class Depth(typing.Protocol):
-    """Where the depth of every pixel lies, and how it is read."""
+    """The location of an image's depth map, with its reader."""
 
     def read(self) -> NDArray[np.float32]:
-        """Metres along the camera's axis, [height, width], NaN where not known. Raises SnellenError for damage."""
+        """Metres along the camera's axis, [height, width], NaN if unknown. Raises SnellenError for damage."""
         ...
 
     def inspect(self) -> None:
-        """Look for damage. Raises SnellenError naming the file."""
+        """Check for damage. Raises SnellenError naming the file."""
         ...
 
 
 @dataclass(frozen=True)
 class Annotation:
-    """One object that the dataset names in an image, or the one class of the whole image (then `box` is None).
+    """One object in an image, or the single class of the whole image (then `box` is None).
 
-    `label` is the name as the dataset writes it (of a word: the word). `box` is [x1, y1, x2, y2] in pixels of the
-    image, x2 and y2 the far edges, never empty, and never outside an image whose size was looked at
-    (`fitting.annotated_file`). `area` is in square pixels: of the object's mask where the dataset has masks, else of
-    the box, None without either. `extra` holds what else it says of the object; the dataset's card explains the keys.
+    `label` is the dataset's own name (for a word: the word). `box` is [x1, y1, x2, y2] in pixels of the image, x2 and
+    y2 the far edges, never empty, and never outside an image whose size was checked (`fitting.annotated_file`). `area`
+    is in square pixels: of the object's mask if the dataset has masks, else of the box, None without either. `extra`
+    has further facts about the object; the dataset's card explains the keys.
     """
 
     label: str
@@ -86,11 +86,11 @@ class Annotation:
     mask: Mask | None = None
 
     def read_mask(self) -> bytes | None:
-        """What the dataset marks, as a grey PNG of 0 and 255; None: it has no mask. Raises SnellenError for damage."""
+        """The mask as a grey PNG of 0 and 255; None if there is none. Raises SnellenError for damage."""
         return None if self.mask is None else encode_png(self.mask.open())
 
     def find_box(self) -> Box | None:
-        """The box, or the extent of the mask as [x1, y1, x2, y2] in pixels; None: nothing is marked."""
+        """The box, or the extent of the mask as [x1, y1, x2, y2] in pixels; None if neither exists or it is empty."""
         if self.box is not None:
             return self.box
         extent = None if self.mask is None else self.mask.open().getbbox()
@@ -99,7 +99,7 @@ class Annotation:
 
 @dataclass(frozen=True)
 class ImageQuestion:
-    """A question about the image, with the answers people gave, the usual one first."""
+    """A question about the image, with people's answers, the most common first."""
 
     id: str
     question: str
@@ -109,7 +109,7 @@ class ImageQuestion:
 
 @dataclass(frozen=True, kw_only=True)
 class RawSample:
-    """An image as the reader of a layout gives it: a `Sample` before its dataset is named."""
+    """An image from the reader of a layout: a `Sample` without its dataset's name."""
 
     record_id: str
     image: SourceImage
@@ -123,38 +123,38 @@ class RawSample:
 
     @property
     def label(self) -> str:
-        """The class of the image: the label of its first annotation, "" where it has none."""
+        """The class of the image: the label of its first annotation, "" if it has none."""
         return self.annotations[0].label if self.annotations else ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sample(RawSample):
-    """One image of a dataset with all its annotations; what a dataset does not have is empty.
+    """One image of a dataset with all its annotations; fields that a dataset lacks are empty.
 
-    `record_id` is unique within the dataset and stable: the path below the dataset's folder in POSIX form, with the
-    row, slice or attribute behind `#` where a file holds several. It may tell the answer: never show it. An image of
-    one class has one annotation without a box; then `object` is that within which the classes compete (MVTec: bottle),
-    so that one task is one (dataset, object). `size` is width and height where the annotations tell it. `lost` counts
-    annotations that were of no use (`Dataset.check` says which and why): where it is not 0, the objects annotated are
-    not all there are. `attributes` hold what the dataset says of the whole image, its split among them.
+    `record_id` is unique within the dataset and stable: the path in the dataset's folder in POSIX form, followed by `#`
+    and the row, slice or attribute if a file contains several. It may reveal the answer: never show it. An image of one
+    class has one annotation without a box; then `object` is the scope of the classes (MVTec: bottle), so that each
+    (dataset, object) is one task. `size` is width and height if the annotations give it. `lost` counts unusable
+    annotations (`Dataset.check` reports which and why): if it is not 0, the annotated objects are not all that exist.
+    `attributes` are facts about the whole image, such as its split.
     """
 
     source: str
     licence: str
 
     def read_image(self) -> tuple[bytes, str]:
-        """See `Image.read`."""
+        """See `SourceImage.read`."""
         return self.image.read(f"{self.source}/{self.record_id}")
 
     def read_depth(self) -> NDArray[np.float32] | None:
-        """See `Depth.read`. None: the dataset has no depth of this image."""
+        """See `Depth.read`. None if the dataset has no depth for this image."""
         return None if self.depth is None else self.depth.read()
 
 
 def labelled_image(
     record_id: str, image: SourceImage, label: str, object: str, mask: Mask | None = None, box: Box | None = None
 ) -> RawSample:
-    """An image of one class among those of `object`, with the mask or box of what shows the class."""
+    """An image of one class among those of `object`, with the mask or box that shows the class."""
     return RawSample(record_id=record_id, image=image, annotations=(Annotation(label, box, mask=mask),), object=object)
 
 

@@ -1,4 +1,4 @@
-"""An exam of a checkpoint while it is trained: the same items each time, in a minute, and never in the way of training.
+"""Exams of checkpoints during training: the same items each time, in a minute, without ever stopping the training.
 
 `checkpoint_exam` asks a callable and writes one JSON verdict; `exam_callback` does so from transformers' Trainer.
 """
@@ -62,20 +62,20 @@ if TYPE_CHECKING:
     from snellen.subjects.from_callable import AnswerFunction
 
 SETS = ("ava-bench", "combo")
-"""What is asked unless somebody says otherwise."""
+"""Default sets of an exam."""
 ASKING_SHARE, PACE_SHARE, CLOSING_SHARE = 0.65, 0.25, 0.1
-"""Of the seconds of an exam: what the items are chosen to take, at most to measure the pace, and kept for scoring."""
+"""Shares of an exam's seconds: for asking, at most for measuring the pace, and reserved for scoring."""
 PACE_ITEMS = 2
-"""Items a task by which the pace is measured."""
+"""Items per task for measuring the pace."""
 CARD = "exam.json"
 
 
 class ExamSettings(BaseModel):
-    """What decides an exam. `sets` are suites, `SUITE/TASK`, or folders with item sets.
+    """Settings of an exam. `sets` are suites, `SUITE/TASK`, or folders with item sets.
 
-    Of suites `n` items a task are generated, of `size` pixels, by `renderer` in `quality`. An exam asks at most `n` of
-    each task, and as many as `seconds` allow. `workers` are processes that render: with more than one the script that
-    trains is imported by each, and must be guarded by `if __name__ == "__main__"`.
+    For suites, `n` items per task are generated with images of `size` pixels by `renderer` in `quality`. An exam asks
+    at most `n` per task, and as many as `seconds` allow. `workers` is the number of rendering processes; with more than
+    one, the training script is imported by each and must be guarded by `if __name__ == "__main__"`.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -92,7 +92,7 @@ class ExamSettings(BaseModel):
 
 
 class ExamCard(Card):
-    """`exam.json`: what all exams in a folder share, so that their verdicts compare.
+    """`exam.json`: settings and items shared by all exams in a folder, so that verdicts can be compared.
 
     `items_a_task` was chosen once, by the pace of the first checkpoint; `seconds_a_call` is that pace by suite.
     """
@@ -106,7 +106,7 @@ class ExamCard(Card):
 
 
 class OtherExams(SnellenError):
-    """A folder holds exams of other items or settings: nothing of this exam is written there."""
+    """The folder holds exams of other items or settings, so this exam writes nothing there."""
 
 
 def checkpoint_exam(
@@ -117,13 +117,12 @@ def checkpoint_exam(
     model: Any = None,
     **settings: Any,
 ) -> CheckpointVerdict | None:
-    """Examine a callable from parts to text, as `snellen.examine` takes, write and return the verdict on it.
+    """Examine a callable from parts to text, as for `snellen.examine`; write and return the verdict.
 
-    `folder/step-…/verdict.json` compares it with the exam before it; `settings` are those of `ExamSettings`, and stay
-    the same in a folder. `model` is the torch module behind the callable: it is asked in eval mode without gradients,
-    and comes back as it was. Random states stay as they were. Whatever goes wrong is a verdict `failed`, never an
-    error; it is not written where the settings are wrong, or `folder` holds exams with others.
-    Returns None in every process but the first.
+    `folder/step-…/verdict.json` includes a comparison with the previous exam. `settings` are those of `ExamSettings`,
+    and stay the same in a folder. `model` is the torch module behind the callable: it is asked in eval mode without
+    gradients and then restored, as are random states. Any error becomes a verdict `failed`; it is not written if the
+    settings are wrong, or if `folder` holds exams with others. Returns None in every process but the first.
     """
     refuse_second_import()
     if not is_main_process():
@@ -137,13 +136,13 @@ def checkpoint_exam(
             verdict = _Exam(folder, checked, step).verdict(function)
         write_verdict(root, verdict)
     except Interrupted as stop:
-        signal.raise_signal(stop.signal_number)  # it was meant for the training
+        signal.raise_signal(stop.signal_number)  # pass it on to the training
         return _failed(step, stop)
-    except Exception as error:  # noqa: BLE001  # a training is worth more than its exam
+    except Exception as error:  # noqa: BLE001  # an exam must not stop the training
         verdict = _failed(step, error)
         _print(f"snellen: {verdict}")
         if root is not None and not isinstance(error, OtherExams):
-            with suppress(SnellenError, OSError):  # what cannot be written was printed
+            with suppress(SnellenError, OSError):  # it was printed above
                 write_verdict(root, verdict)
     return verdict
 
@@ -157,23 +156,23 @@ def exam_callback(
     max_new_tokens: int = 64,
     **settings: Any,
 ) -> Any:
-    """A callback for transformers' Trainer: an exam at each checkpoint saved, or `every` so many steps.
+    """A callback for transformers' Trainer: an exam at each saved checkpoint, or after `every` steps.
 
-    `function` is called with the model and the parts; without it the model is asked by the chat template of Trainer's
-    `processing_class`. Each verdict is handed to `on_verdict`, or else printed. Raises SnellenError at once for
-    settings that cannot be; nothing is raised later.
+    `function` is called with the model and the parts; without it, the model is asked with the chat template of
+    Trainer's `processing_class`. Each verdict is passed to `on_verdict`, or printed. Raises SnellenError at once for
+    invalid settings; nothing is raised later.
     """
     refuse_second_import()
     read_settings(settings)
     if every is not None and every < 1:
-        raise SnellenError(f"every: {every} steps; an exam is at least one step after another")
+        raise SnellenError(f"every: {every} steps; exams are at least one step apart")
 
     def begin() -> None:
         with undisturbed(None, 0):
             try:
                 prepare_exam(**settings)
-            except Exception as error:  # noqa: BLE001  # a training is worth more than its exam
-                _print(f"snellen: no items for exams ({_words(error)}); each will be failed")
+            except Exception as error:  # noqa: BLE001  # an exam must not stop the training
+                _print(f"snellen: no items for exams ({_words(error)}); all exams will fail")
 
     def examine(model: Any, processor: Any, step: int) -> None:
         def ask(parts: list[Any]) -> str:
@@ -194,7 +193,7 @@ def _hand_over(verdict: CheckpointVerdict, on_verdict: Callable[[CheckpointVerdi
 
 
 def read_settings(settings: Mapping[str, Any]) -> ExamSettings:
-    """Settings as given. Raises SnellenError for an unknown name, or a value that cannot be."""
+    """The checked settings. Raises SnellenError for an unknown name or an invalid value."""
     try:
         checked = ExamSettings(**settings)
     except ValidationError as error:
@@ -206,12 +205,12 @@ def read_settings(settings: Mapping[str, Any]) -> ExamSettings:
         suite = suite_of_items(head or name)
         refuse_unknown([task] if task else [], suite.tasks, f"{head}: no task")
         if len(parse_conditions(suite.axes, checked.condition)) != 1:
-            raise SnellenError(f"condition {checked.condition!r}: an exam has one")
+            raise SnellenError(f"condition {checked.condition!r}: an exam has only one")
     return checked
 
 
 def prepare_exam(**settings: Any) -> list[ItemSet]:
-    """The item sets of an exam, a suite each, built into the home folder where they are not there yet."""
+    """The item sets of an exam, one per suite, built into the home folder if missing."""
     checked = read_settings(settings)
     by_suite: dict[str, tuple[str, ...]] = {}
     whole = [name for name in checked.sets if is_itemset(Path(name))]
@@ -228,50 +227,52 @@ def prepare_exam(**settings: Any) -> list[ItemSet]:
         for name, tasks in by_suite.items()
     ]
     sets += [open_items(Path(name)) for name in whole]
-    if twice := [suite for suite, count in Counter(items.card.suite for items in sets).items() if count > 1]:
-        raise SnellenError(f"sets: two are of {twice[0]}; an exam asks one set a suite")
+    if repeated := [suite for suite, count in Counter(items.card.suite for items in sets).items() if count > 1]:
+        raise SnellenError(f"sets: two are of {repeated[0]}; an exam asks one set per suite")
     return sets
 
 
 def _generated_set(suite: Suite, options: BuildOptions) -> ItemSet:
-    """The generated set of a suite; a line on stderr where it must be built first."""
+    """The generated set of a suite, with a line on stderr if it must be built first."""
     if read_blind(generated_folder(suite, options)) is None:
         images = find_recipe(suite, "generated").plan(options)["images"]
-        _print(f"snellen: building {suite.name} for exams, once: {images} images by {options.renderer}; maybe minutes")
+        _print(
+            f"snellen: building {suite.name} for exams, once: {images} images by {options.renderer}; may take minutes"
+        )
     return find_generated(suite, options)
 
 
 @dataclass(frozen=True)
 class _Exam:
-    """One exam, at a step of a training."""
+    """One exam, at one step of a training."""
 
     folder: Path
     settings: ExamSettings
     step: int
 
     def verdict(self, function: AnswerFunction) -> CheckpointVerdict:
-        """Ask, score, compare with the exam before."""
-        sets, begun = prepare_exam(**dict(self.settings)), time.monotonic()
+        """Ask, score, and compare with the previous exam."""
+        sets, start = prepare_exam(**dict(self.settings)), time.monotonic()
         root, card = _root(self.folder, self.step), self._card(sets, function)
         if root.exists():
-            shutil.rmtree(root)  # the weights behind a step may be others now
-        deadline = begun + self.settings.seconds * (1 - CLOSING_SHARE)
+            shutil.rmtree(root)  # the weights at this step may have changed
+        deadline = start + self.settings.seconds * (1 - CLOSING_SHARE)
         for items in sets:
             self._ask(select_items(items, card.items_a_task), wrap(Clock(function).ask, self._name), root, deadline)
         runs = load_runs(root)
-        asked = [asked_set(each) for each in runs.values()]
+        asked_sets = [asked_set(each) for each in runs.values()]
         abilities = ability_scores(list(runs.values()))
         has_scores = any(score.value is not None for score in abilities)
         changes = _changes(self.folder, self.step, runs) if has_scores else None
         return CheckpointVerdict(
             step=self.step,
-            state="failed" if not has_scores else "partial" if any(each.unasked for each in asked) else "whole",
-            error=_shortfall(asked),
-            seconds=round(time.monotonic() - begun, 2),
+            state="failed" if not has_scores else "partial" if any(each.unasked for each in asked_sets) else "whole",
+            error=_shortfall(asked_sets),
+            seconds=round(time.monotonic() - start, 2),
             limit_s=self.settings.seconds,
             items_a_task=card.items_a_task,
             abilities=abilities,
-            sets=asked,
+            sets=asked_sets,
             changes=changes,
             settings=self.settings.model_dump(mode="json"),
             versions=versions(),
@@ -282,7 +283,7 @@ class _Exam:
         return f"step {self.step}"
 
     def _ask(self, items: ItemSet, subject: Any, root: Path, deadline: float) -> Examination | None:
-        """None where the time was over before all was asked."""
+        """The examination; None if the time ran out."""
         try:
             return run(
                 items, [subject], root / items.card.suite, conditions=[self.settings.condition],
@@ -292,7 +293,7 @@ class _Exam:
             return None
 
     def _card(self, sets: Sequence[ItemSet], function: AnswerFunction) -> ExamCard:
-        """What the folder's exams share; where there was none yet, the pace is measured first."""
+        """The card shared by the folder's exams; the first exam measures the pace."""
         hashes = {items.card.suite: items.card.content_hash for items in sets}
         path = self.folder / CARD
         if not path.is_file():
@@ -308,10 +309,10 @@ class _Exam:
         return card
 
     def _measure(self, sets: Sequence[ItemSet], hashes: dict[str, str], function: AnswerFunction) -> ExamCard:
-        """Ask a few items of every task, and choose how many fit into the time."""
-        root, begun = self.folder / "pace", time.monotonic()
+        """Ask a few items of every task, and choose the number that fits into the time."""
+        root = self.folder / "pace"
         shutil.rmtree(root, ignore_errors=True)
-        deadline = begun + self.settings.seconds * PACE_SHARE
+        deadline = time.monotonic() + self.settings.seconds * PACE_SHARE
         round_s, fixed_s, paces = 0.0, 0.0, dict[str, float]()
         for items in sets:
             clock, chosen, start = Clock(function), select_items(items, PACE_ITEMS), time.monotonic()
@@ -320,7 +321,7 @@ class _Exam:
             responses = load_run(root / items.card.suite).responses if clock.calls else ()
             answered = sum(response.status == "ok" for response in responses)
             if responses and not answered:
-                raise SnellenError(f"no call came back: {'; '.join(summarize_failures([r.reason for r in responses]))}")
+                raise SnellenError(f"all calls failed: {'; '.join(summarize_failures([r.reason for r in responses]))}")
             suite_s = clock.pace() * len(clock.calls) / answered if answered else max(paces.values(), default=0.0)
             paces[items.card.suite] = clock.pace() if answered else suite_s
             tests = sum(item.split == "test" for item in chosen.items)
@@ -332,7 +333,7 @@ class _Exam:
 
 
 def load_runs(root: Path) -> dict[str, Run]:
-    """The runs in the folder of an exam, by suite."""
+    """The runs of an exam's folder, by suite."""
     return {path.name: load_run(path) for path in sorted(root.iterdir()) if path.is_dir() and has_tables(path)}
 
 
@@ -341,7 +342,7 @@ def _root(folder: Path, step: int) -> Path:
 
 
 def _steps(folder: Path) -> list[int]:
-    """The steps of exams; what else lies in the folder counts for nothing."""
+    """The steps of the folder's exams, ignoring other files."""
     names = (path.name.removeprefix("step-") for path in folder.glob("step-*") if path.is_dir())
     return sorted(int(name) for name in names if name.isdecimal())
 
@@ -351,19 +352,19 @@ def _next_step(folder: Path) -> int:
 
 
 def _changes(folder: Path, step: int, runs: Mapping[str, Run]) -> ChangesSince | None:
-    """What changed since the last exam before that has scores; None where there is none."""
+    """The changes since the latest earlier exam with scores; None if there is none."""
     for earlier in reversed([number for number in _steps(folder) if number < step]):
         root = _root(folder, earlier)
         try:
             if read_verdict(root).state != "failed":
                 return changes_since(earlier, load_runs(root), runs)
-        except SnellenError:  # that exam was cut off, or its folder is damaged: the one before it will do
+        except SnellenError:  # cut off or damaged: try the one before
             continue
     return None
 
 
 def _shortfall(sets: Sequence[AskedSet]) -> str:
-    """What is missing of an exam, and why."""
+    """The missing items of an exam, and the reasons."""
     unasked = [f"{task} {count}" for each in sets for task, count in each.unasked.items()]
     failures = [reason for each in sets for reason in each.failures]
     words = [f"not asked: {', '.join(unasked)}"] if unasked else []

@@ -1,4 +1,4 @@
-"""The main job: generate a set of every suite, examine the packaged subjects and any more, write one report."""
+"""The checkup: generate an item set of every suite, examine the packaged and further subjects, write one report."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from snellen.reports.writing import Companion
 
 CHECKUP_SUITES = ("ava-bench", "combo", "vlm2-bench", "vfm-bench")
-"""In the order of asking: who is asked longest comes first, since the other sets are built meanwhile."""
+"""In the order of asking: the slowest suite first, since the other sets are built meanwhile."""
 CHECKUP_SUBJECTS = (
     "encoder:efficientnet-lite0",
     "encoder:conse",
@@ -39,7 +39,7 @@ CHECKUP_SUBJECTS = (
 
 @dataclass(frozen=True)
 class Checkup:
-    """What the main job made: examinations, the report, the seconds it took, and what to know of its images."""
+    """The result of a checkup: examinations, the report, its duration in seconds, and notes on the images."""
 
     examinations: Sequence[Examination]
     report: Report
@@ -49,7 +49,7 @@ class Checkup:
 
 @dataclass(frozen=True)
 class _Battery:
-    """A generated set to be examined: of which suite, how it is built, and where its run lies."""
+    """A generated set of the checkup: its suite, how it is built, and the folder of its run."""
 
     suite: str
     options: BuildOptions
@@ -69,16 +69,16 @@ def checkup(
     announce: Callable[[Sequence[Estimate]], None] | None = None,
     explorer: Companion | None = None,
 ) -> Checkup:
-    """Render a battery where none is, examine the packaged subjects and any more, write the report.
+    """Render missing sets, examine the packaged subjects and `subjects`, and write the report.
 
-    Everything lies in `out`: `items/SUITE`, `run/SUITE`, `report`. `fresh` renders a new battery from a new seed.
-    With more than one worker, the sets to come are built while one is asked. `explorer` is `write_report`'s.
+    All results are in `out`: `items/SUITE`, `run/SUITE`, `report`. `fresh` renders new sets from a new seed. With more
+    than one worker, the next sets are built while one is asked. `explorer` is passed to `write_report`.
     """
     start, examinations = time.monotonic(), {}
     batteries = []
     for name in CHECKUP_SUITES:
         folder = out / "items" / name
-        seed = int(time.time()) if fresh else _seed_there(folder)
+        seed = int(time.time()) if fresh else _existing_seed(folder)
         options = BuildOptions(
             folder,
             seed=seed,
@@ -92,15 +92,15 @@ def checkup(
         batteries.append(_Battery(name, options, out / "run" / name))
     is_complete = all(map(_is_built, batteries))
     if not is_complete:
-        pyav()  # vlm2-bench has clips: what is missing is better known before minutes of rendering
-    named, preflight = make_subjects(list(dict.fromkeys([*CHECKUP_SUBJECTS, *subjects]))), Preflight()
+        pyav()  # vlm2-bench has clips; a missing package is better reported before minutes of rendering
+    examined, preflight = make_subjects(list(dict.fromkeys([*CHECKUP_SUBJECTS, *subjects]))), Preflight()
     if not is_complete:
-        preflight.check(named)
+        preflight.check(examined)
     with closing(_item_sets(batteries)) as item_sets:
         for battery, items in zip(batteries, item_sets, strict=True):
             examinations[battery.suite] = run(
                 items,
-                named,
+                examined,
                 battery.run_root,
                 show_progress=show_progress,
                 announce=announce,
@@ -115,19 +115,19 @@ def checkup(
     return Checkup(in_order, report, time.monotonic() - start, batteries[0].options.size_notes())
 
 
-def _seed_there(folder: Path) -> int:
-    """A battery once drawn from a new seed stays until the next one."""
+def _existing_seed(folder: Path) -> int:
+    """The seed of an existing set, which stays until `fresh` replaces it; else 0."""
     return int(read_card(folder).recipe.get("seed", 0)) if is_itemset(folder) else 0
 
 
 def _item_sets(batteries: Sequence[_Battery]) -> Generator[ItemSet]:
-    """The set of each battery. The first that is missing is built at once, the others while those before are used."""
+    """The set of each battery. The first missing one is built at once, the others while earlier ones are used."""
     missing = [battery for battery in batteries if not _is_built(battery)]
-    # A cluster is kept busy by one set after the other, and a child process is no part of it.
+    # A cluster is kept busy by one set after the other, and a child process does not belong to it.
     count = 1 if batteries[0].options.workers > 1 and cluster() is None else len(missing)
     for battery in missing[:count]:
         _build(battery)
-    # Two progress lines would overwrite each other: here only waiting is shown.
+    # Two progress lines would overwrite each other, so only waiting is shown.
     shards = [
         Shard(battery.suite, replace(battery, options=replace(battery.options, show_progress=False)))
         for battery in missing[count:]
@@ -141,7 +141,7 @@ def _item_sets(batteries: Sequence[_Battery]) -> Generator[ItemSet]:
 
 
 def _is_built(battery: _Battery) -> bool:
-    """Whether the set that lies there is the one wanted."""
+    """True if the existing set has the wanted version and parameters."""
     options, suite = battery.options, SUITES.get(battery.suite)
     if not is_itemset(options.out) or read_blind(options.out) is None:  # which is written last
         return False
@@ -150,7 +150,7 @@ def _is_built(battery: _Battery) -> bool:
 
 
 def _build(battery: _Battery) -> None:
-    """A new set; the one that lay there and the run about it go."""
+    """Build the set, removing an existing one and its run."""
     if is_itemset(battery.options.out):
         shutil.rmtree(battery.options.out)
     shutil.rmtree(battery.run_root, ignore_errors=True)

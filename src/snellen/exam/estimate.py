@@ -1,7 +1,7 @@
-"""What a study would take (time, money, disk, and what it waits for), before anything of it is rendered or asked.
+"""Estimates of time, cost, disk space and bottleneck of a study, before anything of it is rendered or asked.
 
-A small pilot is built with blank images and asked of subjects of this machine; a few images are drawn. The rest is
-arithmetic, and each assumption is said.
+A small pilot is built with blank images and asked of local subjects, and a few images are rendered. The rest is
+arithmetic, with its assumptions listed.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ from snellen.subjects.registry import make_subject, split_spec
 
 T = TypeVar("T")
 PILOT_ITEMS, FIRST_PILOT = 10, 2
-"""Items a task of the pilot (ten fill a sheet), and of a smaller one before it, by which fixed costs are told apart."""
+"""Items per task of the pilot (ten fill a sheet), and of a smaller one before it, to separate fixed costs."""
 COMMAND_MODULES = ("snellen.exam.examine", "snellen.suites.combo", "snellen.reports.loading", "scipy.stats")
 COMMAND_CPU_S = 1.0
-"""What every command imports before it works, and the CPU seconds of that where nothing is measured."""
+"""Modules that every command imports first, and the CPU seconds this takes if nothing is measured."""
 Kind: TypeAlias = Literal["draw", "build", "ask"]
 
 
 @dataclass(frozen=True)
 class Machines:
-    """What a study runs on: so many machines alike, their cores, and processes that render on each."""
+    """The machines of a study: number of equal machines, cores of each, and rendering processes on each."""
 
     count: int
     cores: int
@@ -56,7 +56,7 @@ class Machines:
 
 @dataclass(frozen=True)
 class RemoteService:
-    """What is assumed of a remote subject: seconds a call, and money a million tokens in and out, None for unknown."""
+    """Assumptions on a remote subject: seconds per call, and prices per million tokens in and out (None: unknown)."""
 
     latency_s: float = 2.0
     price_in: float | None = None
@@ -65,9 +65,9 @@ class RemoteService:
 
 @dataclass(frozen=True)
 class StudyStep:
-    """One part of a study: images, items or calls, and what they take; `money` None where there is no price.
+    """One part of a study: a number of images, items or calls, and their costs; `money` is None without a price.
 
-    `wall_s` is on all machines together.
+    `wall_s` is the elapsed time with all machines working.
     """
 
     kind: Kind
@@ -83,18 +83,18 @@ class StudyStep:
 
 @dataclass(frozen=True)
 class StudyEstimate:
-    """The steps of a study, and what was assumed."""
+    """The steps of a study, and the assumptions."""
 
     steps: tuple[StudyStep, ...]
     assumptions: tuple[str, ...]
 
     @property
     def bottleneck(self) -> StudyStep:
-        """What takes longest by the clock."""
+        """The step with the longest elapsed time."""
         return max(self.steps, key=lambda step: step.wall_s)
 
     def total(self) -> dict[str, Any]:
-        """CPU seconds, seconds by the clock (one step after the other), bytes, and money: None where one is unknown."""
+        """CPU seconds, elapsed seconds (one step after another), bytes, and money: None if any is unknown."""
         money = [step.money for step in self.steps]
         return {
             "cpu_s": round(sum(step.cpu_s for step in self.steps), 1),
@@ -104,7 +104,7 @@ class StudyEstimate:
         }
 
 
-def plan_study(
+def estimate_study(
     itemsets: Sequence[str],
     subjects: Sequence[str],
     conditions: Sequence[str],
@@ -114,10 +114,10 @@ def plan_study(
     *,
     stated: bool = False,
 ) -> StudyEstimate:
-    """What building generated sets and asking subjects under conditions takes.
+    """The cost of building generated sets and asking subjects under conditions.
 
-    `itemsets` are suites, or folders with sets, which need no building. With `stated` no image is drawn: the rates of
-    the recipes' own plans are used, and subjects of this machine are not timed.
+    `itemsets` are suites, or folders with sets, which need no building. With `stated` no image is rendered: the rates
+    of the recipes' plans are used, and local subjects are not timed.
     """
     if not itemsets:
         raise SnellenError("name at least one suite or item set")
@@ -128,20 +128,19 @@ def plan_study(
             for text in conditions:
                 parse_conditions(suite.axes, text)
             if is_itemset(Path(itemset)):
-                whole = open_items(Path(itemset))
-                pilot, scale = _part(whole)
+                pilot, scale = _part(open_items(Path(itemset)))
             else:
-                built = _Build(suite, options, machines, root)
-                pilot, scale = built.pilot(), built.item_scale()
-                steps += [built.stated() if stated else built.measured(start), built.other(start)]
-            asked = _Asking(suite, pilot, scale, tuple(conditions), machines, service, root)
-            of_suite = [step for subject in subjects for step in asked.steps(subject, stated=stated)]
+                build = _Build(suite, options, machines, root)
+                pilot, scale = build.pilot(), build.item_scale()
+                steps += [build.stated() if stated else build.measured(start), build.other(start)]
+            asking = _Asking(suite, pilot, scale, tuple(conditions), machines, service, root)
+            of_suite = [step for subject in subjects for step in asking.steps(subject, stated=stated)]
             steps += [_later(step, start if number == 0 else 0.0) for number, step in enumerate(of_suite)]
     return StudyEstimate(tuple(steps), tuple(_assumptions(steps, machines, service, stated=stated)))
 
 
 def _command_seconds() -> float:
-    """CPU seconds until a command begins to work; what it imports is imported here too, so as not to count again."""
+    """CPU seconds until a command starts its work. Its modules are imported here too, so that they count only once."""
     words = [sys.executable, "-c", f"import {', '.join(COMMAND_MODULES)}"]
     _, cpu, _ = _timed(lambda: subprocess.run(words, check=True))
     for name in COMMAND_MODULES:
@@ -155,7 +154,7 @@ def _later(step: StudyStep, seconds: float) -> StudyStep:
 
 @contextmanager
 def _home(folder: Path) -> Iterator[None]:
-    """An empty home folder meanwhile: what a cache holds already would look free."""
+    """Use an empty home folder within the block, since cached work would appear free."""
     former = os.environ.get("SNELLEN_HOME")
     os.environ["SNELLEN_HOME"] = str(folder)
     try:
@@ -168,7 +167,7 @@ def _home(folder: Path) -> Iterator[None]:
 
 
 def _part(items: ItemSet) -> tuple[ItemSet, float]:
-    """A pilot out of a set that is there, and how many times as many items the set has."""
+    """A pilot from an existing set, and the ratio of the set's items to the pilot's."""
     pilot = select_items(items, PILOT_ITEMS)
     return pilot, _tests(items) / max(_tests(pilot), 1)
 
@@ -178,7 +177,7 @@ def _tests(items: ItemSet) -> int:
 
 
 def _timed(work: Callable[[], T]) -> tuple[T, float, float]:
-    """What it returns, its CPU seconds with those of processes that it ended, and seconds by the clock."""
+    """The result of `work`, its CPU seconds including those of finished child processes, and its elapsed seconds."""
     begun, cpu = time.monotonic(), _cpu_seconds()
     product = work()
     return product, _cpu_seconds() - cpu, time.monotonic() - begun
@@ -191,18 +190,18 @@ def _cpu_seconds() -> float:
 
 @dataclass
 class _Build:
-    """The generated set of a suite, and smaller ones with blank images from which its cost is estimated."""
+    """The generated set of a suite, and pilots with blank images from which its cost is estimated."""
 
     suite: Suite
     options: BuildOptions
     machines: Machines
     root: Path
     costs: list[tuple[float, float]] = field(default_factory=list)
-    """Of each pilot its images, and CPU seconds but for drawing them."""
+    """For each pilot, its images and its CPU seconds without rendering."""
 
     def pilot(self) -> ItemSet:
         """Build the pilots; the larger one is what subjects are asked."""
-        count = self._items_a_task()
+        count = self._items_per_task()
         sizes = [size for size in (FIRST_PILOT, min(PILOT_ITEMS, count)) if size <= count]
         for size in dict.fromkeys(sizes or [count]):
             items = self._small_set(size)
@@ -210,17 +209,17 @@ class _Build:
         return items
 
     def item_scale(self) -> float:
-        """How many times as many test items the study has as the pilot."""
+        """The ratio of the study's test items to the pilot's."""
         counts: list[int] = [sum(plan["items"].values()) for plan in (self._planned(), self._pilot_plan)]
         return counts[0] / max(counts[1], 1)
 
     def stated(self) -> StudyStep:
-        """Drawing by the rates of the recipe's own plan."""
+        """Rendering, by the rates of the recipe's plan."""
         plan = find_recipe(self.suite, "generated").plan(replace(self.options, workers=1))
         return self._draw_step(_images(plan), float(plan["seconds"]), 2 * int(plan["bytes"]), uses_all_cores=True)
 
     def measured(self, start: float) -> StudyStep:
-        """Drawing by images of the pilot that are drawn here; each of several workers takes `start` seconds."""
+        """Rendering, measured on images of the pilot; each of several workers needs `start` seconds more."""
         plan, machines = self._planned(), self.machines
         settings = RenderSettings(renderer=self.options.renderer, quality=self.options.quality)  # type: ignore[arg-type]  # which it checks
         cost = drawing_cost(self._specs, settings, machines.workers)
@@ -237,7 +236,7 @@ class _Build:
         return StudyStep("draw", self.suite.name, count, "images", cpu, wall, size)
 
     def other(self, start: float) -> StudyStep:
-        """Everything but drawing: `start` seconds, and by the pilots a fixed cost, and one an image."""
+        """Everything but rendering: `start` seconds, and a fixed cost and a cost per image measured on the pilots."""
         (small, first), (large, last) = self.costs[0], self.costs[-1]
         each = last / max(large, 1)
         fixed = max(0.0, first - each * small) if len(self.costs) > 1 else 0.0
@@ -245,7 +244,7 @@ class _Build:
         cpu, count = start + fixed + each * _images(plan), sum(plan["items"].values())
         return StudyStep("build", self.suite.name, count, "items", cpu, cpu)
 
-    def _items_a_task(self) -> int:
+    def _items_per_task(self) -> int:
         counts: Mapping[str, int] = find_recipe(self.suite, "generated").parameters(self.options)["counts"]
         return max(1, *counts.values())
 
@@ -253,7 +252,7 @@ class _Build:
         return find_recipe(self.suite, "generated").plan(self.options)
 
     def _small_set(self, count: int) -> ItemSet:
-        """A pilot of so many items a task, and what it took but for drawing."""
+        """Build a pilot of so many items per task, and note its cost without rendering."""
         recipe, renderer = find_recipe(self.suite, "generated"), self.suite.blind_renderer
         options = replace(
             self.options, out=self.root / f"pilot-{count}", n=count, full=False, renderer=renderer, workers=1
@@ -272,7 +271,7 @@ def _images(plan: Mapping[str, Any]) -> int:
 
 @dataclass(frozen=True)
 class _Asking:
-    """A pilot of a suite, how many times as large the study is, and how it is asked."""
+    """A pilot of a suite, the ratio of the study to it, and how it is asked."""
 
     suite: Suite
     pilot: ItemSet
@@ -283,14 +282,14 @@ class _Asking:
     root: Path
 
     def steps(self, subject: str, *, stated: bool) -> list[StudyStep]:
-        """What asking a subject takes."""
+        """The step of asking a subject; empty for a local one if `stated`."""
         kind, name, settings = split_spec(subject)
         if kind == "chat" and not name.startswith("hf/"):
             return [self._remote(subject, name, settings)]
         return [] if stated else [self._local(subject)]
 
     def _remote(self, spec: str, name: str, written: Mapping[str, str]) -> StudyStep:
-        """By calls and tokens of the pilot, and what is assumed of the service; no key is needed."""
+        """Estimate from the pilot's calls and tokens, and the assumptions on the service; needs no key."""
         from snellen.subjects.chat.settings import read_settings
 
         settings = read_settings(written)
@@ -309,8 +308,8 @@ class _Asking:
         if price_in is not None and price_out is not None:
             money = (tokens * price_in + calls * REPLY_TOKENS * price_out) / 1e6
         cpu = calls * CALL_CPU_S
-        waited = calls * self.service.latency_s / min(settings.max_concurrency, max(calls, 1))
-        wall = max(cpu, waited) / self.machines.count
+        latency = calls * self.service.latency_s / min(settings.max_concurrency, max(calls, 1))
+        wall = max(cpu, latency) / self.machines.count
         return StudyStep("ask", f"{self.suite.name}, {spec}", calls, "calls", cpu, wall, 0, tokens, money)
 
     def _estimate(self, card: SubjectCard) -> Estimate:
@@ -320,7 +319,7 @@ class _Asking:
         return by_subject[0] if by_subject else Estimate(card.name, 0, 0, 0, None)
 
     def _local(self, spec: str) -> StudyStep:
-        """By asking it the pilot, and a smaller one before."""
+        """Estimate by asking the pilot, after a smaller one."""
         label = make_subject(spec, self.pilot.items).card.name.replace("/", "-")
         first = select_items(self.pilot, 1)
         cold, cold_wall = self._ask(first, spec, f"{label}-first")
@@ -344,10 +343,10 @@ class _Asking:
 
 
 class _Unasked(Base):
-    """A remote subject that is part of the estimate and never asked."""
+    """A remote subject for the estimate, which is never asked."""
 
     async def answer(self, prompt: Any, media: Any, rng: Any) -> Any:
-        """Nobody calls it."""
+        """Not called."""
         raise NotImplementedError
 
 
@@ -355,18 +354,18 @@ def _assumptions(
     steps: Sequence[StudyStep], machines: Machines, service: RemoteService, *, stated: bool
 ) -> Iterator[str]:
     if any(step.kind == "draw" for step in steps):
-        rates = "by the rates that recipes state" if stated else "by a few of the pilot's images, drawn here"
-        yield f"images {rates}; none is in the cache yet; each lies in the cache and in the set"
-        yield "what is not drawing takes one core, and grows with the images"
+        rates = "by the rates that recipes state" if stated else "by rendering a few of the pilot's images here"
+        yield f"images {rates}; none is in the cache yet; each is stored in the cache and in the set"
+        yield "building without rendering uses one core, and grows with the number of images"
     yield f"{machines.count} x {machines.cores} cores like this machine's, with nothing else running"
-    yield "steps follow each other; drawing and asking are spread evenly over machines"
+    yield "steps follow each other; rendering and asking are spread evenly over machines"
     if any(step.unit == "calls" for step in steps):
         yield (
             f"a call is answered after {service.latency_s:g} s, with {REPLY_TOKENS} tokens; as many at once as the "
-            f"subject's max_concurrency; talks of several steps come out low"
+            f"subject's max_concurrency; multi-step dialogues are underestimated"
         )
     if any(step.unit == "items" and step.kind == "ask" for step in steps):
-        yield "subjects of this machine by asking them a pilot with blank images, on this machine"
+        yield "local subjects by asking them a pilot with blank images, on this machine"
     yield "reports, judges and failed calls are not counted"
 
 

@@ -12,16 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from snellen.core.errors import SnellenError
-from snellen.core.storage.runfolder import (
-    refuse_other_run,
-)
+from snellen.core.storage.runfolder import refuse_other_run
 from snellen.core.subject import Subject
 from snellen.exam.items import find_items
 from snellen.exam.run import Examination, prepare, run, run_folder
 from snellen.remote import is_url, record_folder
-from snellen.runs.generated_sets import (
-    suite_of_items,
-)
+from snellen.runs.generated_sets import suite_of_items
 
 if TYPE_CHECKING:
     from snellen.subjects.from_callable import AnswerFunction
@@ -39,8 +35,8 @@ def examine(
 ) -> Examination:
     """Examine one subject: a spec such as `chat:openai/gpt-4o`, a callable from parts to text, or a subject.
 
-    `itemset` is a suite or a folder with an item set; this and `out` may be URLs (docs/remote.md). A callable runs
-    afresh each time; a named subject resumes. Works in a notebook too. `after_call` may end the run by an error.
+    `itemset` is a suite or a folder with an item set; this and `out` may be URLs (docs/remote.md). A callable is asked
+    again each time; a named subject resumes. This works in a notebook too. `after_call` may end the run by an error.
 
     >>> examine(lambda parts: "A", "combo").report()  # doctest: +SKIP
     """
@@ -54,7 +50,7 @@ def examine(
     items = find_items(itemset, limit=limit, show_progress=show_progress)
     root = out if out is not None else run_folder(items, [examined], [condition])
     if is_callable and out is None and Path(root).exists():
-        shutil.rmtree(root)  # the code behind a name may have changed since
+        shutil.rmtree(root)  # the code of the callable may have changed
     with record_folder(root, after_call) as folder:
         return run(
             items, [ready], folder.root, conditions=[condition], limit=limit, show_progress=show_progress,
@@ -63,16 +59,16 @@ def examine(
 
 
 async def aexamine(subject: str | AnswerFunction | Subject, itemset: str | Path = "combo", **how: Any) -> Examination:
-    """`examine`, awaited: the loop that awaits it goes on with other work.
+    """`examine` as a coroutine, which leaves its event loop free for other work.
 
-    A coroutine function is called in that loop, with whatever clients it holds. Where this is cancelled no more calls
-    are made, those under way are recorded, and the same call of a named subject goes on from there.
+    A coroutine function is called in that loop, with its clients. After cancellation no more calls are made, running
+    ones are recorded, and the same call of a named subject continues.
     """
     loop, cancelled = asyncio.get_running_loop(), threading.Event()
 
     def stop_if_cancelled() -> None:
         if cancelled.is_set():
-            raise SnellenError("cancelled; the same call goes on from here")
+            raise SnellenError("cancelled; the same call continues from here")
 
     if inspect.iscoroutinefunction(subject):
         subject = _called_in(loop, subject)
@@ -88,7 +84,7 @@ async def aexamine(subject: str | AnswerFunction | Subject, itemset: str | Path 
 
 
 def _called_in(loop: asyncio.AbstractEventLoop, function: AnswerFunction) -> AnswerFunction:
-    """A coroutine function whose coroutines run in this loop, whichever loop awaits them."""
+    """A coroutine function whose coroutines run in `loop`, whichever loop awaits them."""
 
     @functools.wraps(function)
     async def answer(parts: list[Any]) -> Any:

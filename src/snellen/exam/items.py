@@ -4,32 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from snellen.core.errors import SnellenError
-from snellen.core.storage.itemset import (
-    BlindCard,
-    ItemSet,
-    is_itemset,
-    read_blind,
-    write_blind,
-)
+from snellen.core.storage.itemset import BlindCard, ItemSet, is_itemset, read_blind, write_blind
 from snellen.core.suite import BuildOptions, Recipe, Suite
 from snellen.remote import fetched
 from snellen.runs.gate import open_items
-from snellen.runs.generated_sets import (
-    cut_off_set,
-    generated_folder,
-    generated_options,
-    suite_of_items,
-)
-
-if TYPE_CHECKING:
-    pass
+from snellen.runs.generated_sets import cut_off_set, generated_folder, generated_options, suite_of_items
 
 
 def find_recipe(suite: Suite, how: str) -> Recipe:
-    """One of the suite's recipes. Raises SnellenError for one it does not have."""
+    """A recipe of the suite by name. Raises SnellenError for an unknown one."""
     recipe: Recipe | None = suite.recipes.get(how)
     if recipe is None:
         recipe_names = ", ".join(suite.recipes) or "none, since its item sets are made by other suites"
@@ -38,10 +23,7 @@ def find_recipe(suite: Suite, how: str) -> Recipe:
 
 
 def build(suite: Suite, how: str, options: BuildOptions) -> ItemSet:
-    """Build an item set by one of the suite's recipes, with the blind baseline beside it.
-
-    Raises SnellenError for a recipe the suite does not have.
-    """
+    """Build an item set by a recipe of the suite, with its blind baseline."""
     from snellen.runs.blind import blind_card
 
     recipe = find_recipe(suite, how)
@@ -50,7 +32,7 @@ def build(suite: Suite, how: str, options: BuildOptions) -> ItemSet:
 
 
 def with_blind(items: ItemSet, card: BlindCard) -> ItemSet:
-    """The set with these blind scores, kept beside it."""
+    """The set with these blind scores, which are written into its folder."""
     write_blind(items.root, card)
     return replace(items, blind=card)
 
@@ -60,7 +42,7 @@ def find_items(
 ) -> ItemSet:
     """The item set in a folder, or the generated one of a suite: seed 0, checkup size, built on first use.
 
-    Of a suite no more than `limit` items a task are built, where that is less.
+    For a suite, at most `limit` items per task are built.
     """
     if is_itemset(path := fetched(itemset)):
         return open_items(path)

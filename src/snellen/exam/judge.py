@@ -1,4 +1,4 @@
-"""Judging a run: what its tasks leave to a judge, or what no parser could read, asked of a subject."""
+"""Judging a run by a subject: responses that its tasks leave to a judge, or that the parser could not read."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from snellen.subjects.registry import make_subject
 
 @dataclass(frozen=True)
 class Judged:
-    """What `judge` did: how many texts there were to judge, how many verdicts are missing, and how many say nothing."""
+    """The outcome of `judge`: numbers of texts to judge, of missing verdicts (`failed`), and of unreadable ones."""
 
     judge: str
     texts: int
@@ -33,16 +33,17 @@ class Judged:
 def judge(
     root: Path, by: str | Subject, *, unread: bool = False, protocol: str = "strict", show_progress: bool = True
 ) -> Judged:
-    """Let a subject judge what a run's tasks leave to a judge, then score again every protocol scored so far.
+    """Let a subject judge the responses that a run's tasks leave to a judge, then score every scored protocol again.
 
-    `protocol` is the one whose judge is asked, scored in any case. `unread` instead lets it read what the parser could
-    not, and scores `judged-reading`. Nothing is judged twice. Raises SnellenError where there is nothing to judge.
+    `protocol` is the one whose judge is asked; it is scored in any case. With `unread`, the subject instead reads
+    replies that the parser could not read, and `judged-reading` is scored. Nothing is judged twice. Raises SnellenError
+    if there is nothing to judge.
     """
     _, items, suite = open_run_items(root)
     protocol, responses = JUDGED_READING if unread else protocol, read_responses(root)
     judged_items = judgement_items(responses, items, suite, protocol)
     if not judged_items:
-        reason = "no reply with options or a whole number is unread" if unread else "nothing here is scored by a judge"
+        reason = "no reply with options or a whole number is unread" if unread else "no response is scored by a judge"
         raise SnellenError(f"{root}: {reason}" + (f" under {protocol}" if protocol != "strict" and not unread else ""))
     subject = make_subject(by, judged_items) if isinstance(by, str) else by
     name = subject.card.name
@@ -54,16 +55,10 @@ def judge(
             write_itemset(
                 folder / "items", unjudged, source="judgement", recipe={"run": name_of(root), "items": len(unjudged)}
             )
-        is_recorded = not isinstance(by, str)  # what people left undecided costs nothing
-        run(
-            read_itemset(folder / "items"),
-            [subject],
-            folder / "run",
-            keep_going=is_recorded,
-            show_progress=show_progress,
-        )
+        unjudged_set, is_recorded = read_itemset(folder / "items"), not isinstance(by, str)  # people may skip texts
+        run(unjudged_set, [subject], folder / "run", keep_going=is_recorded, show_progress=show_progress)
     verdicts = read_verdicts(root, judged_items).get(name, {})
-    for name_of_protocol in [JUDGED_READING] if unread else {*read_scores(root), protocol}:
-        rescore(root, items, suite, name_of_protocol)
+    for scored_protocol in [JUDGED_READING] if unread else {*read_scores(root), protocol}:
+        rescore(root, items, suite, scored_protocol)
     unreadable = unreadable_verdicts(responses, suite, protocol, verdicts)
     return Judged(name, len(judged_items), len(judged_items) - len(verdicts), unreadable)

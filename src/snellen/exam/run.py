@@ -1,4 +1,4 @@
-"""A run: subjects are asked under conditions, replies are scored, and the results can be opened again."""
+"""Runs: asking subjects under conditions, scoring the replies, and opening finished runs."""
 
 from __future__ import annotations
 
@@ -14,19 +14,8 @@ from snellen.compute import Progress
 from snellen.core.condition import Condition, parse_conditions
 from snellen.core.errors import Interrupted, SnellenError
 from snellen.core.response import Response, Status
-from snellen.core.storage.itemset import (
-    BLIND_KEY,
-    BlindCard,
-    BlindScore,
-    ItemSet,
-    is_itemset,
-)
-from snellen.core.storage.runfolder import (
-    default_folder,
-    has_tables,
-    read_responses,
-    read_run_card,
-)
+from snellen.core.storage.itemset import BLIND_KEY, BlindCard, BlindScore, ItemSet, is_itemset
+from snellen.core.storage.runfolder import default_folder, has_tables, read_responses, read_run_card
 from snellen.core.storage.versions import versions
 from snellen.core.subject import Subject
 from snellen.core.suite import Suite
@@ -35,15 +24,8 @@ from snellen.remote import address_of, published
 from snellen.runs.ask import ask
 from snellen.runs.failures import summarize_failures
 from snellen.runs.gate import open_run_items
-from snellen.runs.generated_sets import (
-    itemset_folder,
-    suite_of_items,
-)
-from snellen.runs.judgements import (
-    judgement_items,
-    read_verdicts,
-    score_judged,
-)
+from snellen.runs.generated_sets import itemset_folder, suite_of_items
+from snellen.runs.judgements import judgement_items, read_verdicts, score_judged
 from snellen.runs.on_cluster import ask_workers
 from snellen.runs.plan import Arm, Plan, run_card
 from snellen.runs.preflight import Preflight, make_subjects
@@ -64,7 +46,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Examination:
-    """A finished run: where it lies, how many items failed, and its table of results."""
+    """A finished run: its folder, suite, items and responses, with tables of results and reports."""
 
     root: Path
     suite: Suite
@@ -78,7 +60,7 @@ class Examination:
         return f"<Examination of {subjects} by {self.suite.name}: {len(self.responses)} responses{failed}; {address}>"
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: the table of results, and why calls failed."""
+        """The table of results and the reasons of failed calls, for notebooks."""
         from html import escape
 
         from snellen.reports import print_table
@@ -90,11 +72,11 @@ class Examination:
 
     @property
     def failed(self) -> int:
-        """Items whose calls failed; the same command asks them again."""
+        """Number of items whose calls failed; the same command asks them again."""
         return sum(response.status == "failed" for response in self.responses)
 
     def reasons(self, status: Status) -> dict[str, list[str]]:
-        """By subject why items failed or were declined: each kind of reason with its count."""
+        """The reasons, by subject, why items failed or were declined, each kind with its count."""
         reasons: dict[str, list[str]] = {}
         for response in self.responses:
             if response.status == status:
@@ -102,14 +84,14 @@ class Examination:
         return {subject: summarize_failures(texts) for subject, texts in reasons.items()}
 
     def unasked(self) -> dict[str, int]:
-        """By subject how many items were not asked, since the run was stopped or the subject failed too often."""
+        """The number of items not asked, by subject, because the run was stopped or the subject failed too often."""
         counts: Counter[str] = Counter()
         for gap in gaps(read_run_card(self.root).arms, self.responses):
             counts[gap.subject] += gap.missing
         return dict(counts)
 
     def results(self) -> pd.DataFrame:
-        """One row a subject, task, condition and metric, over all scored protocols; studies of people before them."""
+        """One row per subject, task, condition and metric, for all scored protocols; studies of people first."""
         import pandas as pd
 
         from snellen.analysis.people import study_results
@@ -136,10 +118,10 @@ def prepare(
     limit: int | None = None,
     keep_going: bool = False,
 ) -> tuple[list[str | Subject], Preflight]:
-    """Refuse what can be refused before anything is rendered: subjects, conditions, keys, servers.
+    """Check subjects, conditions, keys and servers before anything is rendered.
 
-    Returns the subjects and the first questions that were asked: of remote subjects, where a set is still to be built.
-    What a run about a set that is there still asks is found out by `run`, which asks the first question then.
+    Returns the subjects, and the first questions asked of remote ones, if a set is still to be built. If all sets
+    exist, `run` asks the first question, once it knows that calls are left.
     """
     for itemset in itemsets:
         for text in conditions:
@@ -168,19 +150,19 @@ def run(
     after_call: Callable[[], None] = lambda: None,
     preflight: Preflight | None = None,
 ) -> Examination:
-    """Ask subjects under conditions, resume what `root` holds, score `strict`. What is finished is only read.
+    """Ask subjects under conditions, resuming the run in `root`, and score `strict`. A finished run is only read.
 
-    `inputs` are annotation tables that some conditions show from, by name (`curation.results`). `announce` is given
-    what remote subjects still take, and may stop it by an error, as `after_call` may after each call. `keep_going` asks
-    on where most calls of an arm fail. `deadline` is `Plan`'s. `preflight` knows who was asked a first question
-    already. Raises BudgetSpent and Interrupted when what was asked so far is scored.
+    `inputs` are annotation tables that some conditions use, by name (`curation.results`). `announce` receives the
+    estimates of remote subjects and may stop the run by an error, as may `after_call` after each call. `keep_going`
+    continues an arm even if most of its calls fail. `deadline` is that of `Plan`. `preflight` knows which subjects were
+    asked a first question. Raises BudgetSpent and Interrupted after scoring the replies so far.
     """
     suite = SUITES.get(items.card.suite)
     points = [point for text in conditions for point in parse_conditions(suite.axes, text)]
     examined = [make_subject(subject, items.items) if isinstance(subject, str) else subject for subject in subjects]
     arms = _arms(examined, points, repeats)
     options = {"conditions": list(conditions), "repeats": repeats, "seed": seed, "limit": limit}
-    # The key stands for the set as it lies there: a run about some of its items gets no stamp.
+    # The key covers the whole set on disk, so a run about some of its items gets no stamp.
     is_whole = len(items.items) == items.card.items and SUITES.is_packaged(suite.name)
     key = run_key(items.root, examined, inputs or {}, **options) if is_whole else ""
     if read_stamp(root, key) and not damaged_scores(root):
@@ -206,7 +188,7 @@ def run(
             responses = ask(root, plan, card)
         except (BudgetSpent, Interrupted) as cause:
             stop = cause
-    if stop is None or has_tables(root):  # no table where a second signal came
+    if stop is None or has_tables(root):  # no tables after a second signal
         for protocol in dict.fromkeys(["strict", *damaged_scores(root)]):
             rescore(root, items, suite, protocol)
     if stop is not None:
@@ -223,14 +205,14 @@ def _print_line(line: str) -> None:
 
 def _arms(subjects: Sequence[Subject], conditions: Sequence[Condition], repeats: int) -> list[Arm]:
     names = [subject.card.name for subject in subjects]
-    if twice := next((name for name in names if names.count(name) > 1), None):
-        raise SnellenError(f"subject {twice!r} is given twice; ask it again with --repeats")
+    if repeated := next((name for name in names if names.count(name) > 1), None):
+        raise SnellenError(f"subject {repeated!r} is given twice; ask it again with --repeats")
     conditions = list({str(point): point for point in conditions}.values())
     return [Arm(subject, point, repeat) for subject in subjects for point in conditions for repeat in range(repeats)]
 
 
 def rescore(root: Path, items: ItemSet, suite: Suite, protocol: str) -> pd.DataFrame:
-    """Score all responses of a run under a protocol, with the verdicts there are, and keep the table."""
+    """Score all responses of a run under a protocol, with existing verdicts, and write the table."""
     responses = read_responses(root)
     verdicts = read_verdicts(root, judgement_items(responses, items, suite, protocol))
     scores = score_judged(responses, items, suite, protocol, verdicts)
@@ -239,14 +221,14 @@ def rescore(root: Path, items: ItemSet, suite: Suite, protocol: str) -> pd.DataF
 
 
 def recover(root: Path) -> None:
-    """Make the tables and scores of a run that was killed from its record; others stay as they are."""
+    """Make the tables and scores of a killed run from its record; other runs are unchanged."""
     if not is_behind(root):
         return
     card, items, suite = open_run_items(root)
     if tables := sorted(card.annotations):
         raise SnellenError(
-            f"{root}: the run was cut off, and shows from {', '.join(tables)}; give the same `snellen run` command "
-            f"again to finish it"
+            f"{root}: the run was cut off, and uses {', '.join(tables)}; run the same `snellen run` command again to "
+            f"finish it"
         )
     replay(root, items, suite, {})
     for protocol in dict.fromkeys(["strict", *score_paths(root)]):
@@ -254,7 +236,7 @@ def recover(root: Path) -> None:
 
 
 def open_examination(root: Path) -> Examination:
-    """What a run folder holds, finished or stopped. Raises SnellenError where no table was written."""
+    """Open a run folder, finished or stopped. Raises SnellenError if it has no tables."""
     _, items, suite = open_run_items(root)
     return Examination(root, suite, items, read_responses(root))
 
@@ -266,7 +248,7 @@ def run_folder(items: ItemSet, subjects: Sequence[str | Subject], conditions: Se
 
 
 def blind_subject(items: ItemSet, card: BlindCard, subject: str | Subject, root: Path, **how: Any) -> BlindCard:
-    """The scores of a card, each at least as good as what the subject gets without images (`images=none`)."""
+    """The blind scores of a card, or the subject's scores without images (`images=none`) where they are better."""
     from snellen.analysis.results import metric_of
 
     suite = SUITES.get(items.card.suite)

@@ -1,4 +1,4 @@
-"""Questions for EvalScope: `general_vmcq` (lettered options, `<image 2>` marks) and `general_vqa` (OpenAI messages).
+"""Questions for EvalScope: `general_vmcq` (lettered options, `<image 2>`) and `general_vqa` (OpenAI messages).
 
 Layout: https://github.com/modelscope/evalscope/blob/main/docs/en/advanced_guides/custom_dataset/vlm.md
 """
@@ -15,16 +15,16 @@ from snellen.interop.formats import LETTERS, ExportFormat, export_name, image_na
 from snellen.interop.questions import ModelQuestion, Selection
 
 MAX_IMAGES = 100
-"""Columns `image_1` to `image_100` of a question are read."""
+"""Number of columns `image_1` to `image_100` that are read."""
 
 
 def too_many_images(question: ModelQuestion) -> str | None:
-    """Why a question does not fit, or None."""
+    """The reason why a question does not fit, or None."""
     return None if len(question.images) <= MAX_IMAGES else f"shows more than {MAX_IMAGES} images"
 
 
 def write_folders(selection: Selection, out: Path) -> None:
-    """`mcq/NAME.jsonl` with what has options, `vqa/NAME.jsonl` with everything, and `images/`."""
+    """Write `mcq/NAME.jsonl` with the questions that have options, `vqa/NAME.jsonl` with all, and `images/`."""
     name = export_name(selection)
     choices = [question for question in selection.questions if not_a_choice(question) is None]
     if choices:
@@ -67,10 +67,10 @@ EVALSCOPE = ExportFormat(
     "evalscope",
     "JSON lines for general_vmcq and general_vqa of EvalScope",
     write_folders,
-    "In this folder, since images are named relative to it:\n\n"
+    "In this folder, since image paths are relative to it:\n\n"
     "```sh\nevalscope eval --model MODEL --api-url URL --eval-type openai_api --datasets general_vqa \\\n"
     '  --dataset-args \'{"general_vqa": {"local_path": "vqa", "subset_list": ["{name}"]}}\'\n```\n\n'
-    'or `general_vmcq` with `"local_path": "mcq"`. `general_vqa` sends our prompt word for word and scores it by BLEU '
-    "and Rouge; `general_vmcq` adds its own words, lists the options once more, and reads `ANSWER: B`.",
+    'or `general_vmcq` with `"local_path": "mcq"`. `general_vqa` sends our prompt unchanged and scores it by BLEU '
+    "and Rouge; `general_vmcq` adds its own words, repeats the options, and reads `ANSWER: B`.",
     fault=too_many_images,
 )

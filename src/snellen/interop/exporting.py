@@ -1,4 +1,4 @@
-"""`snellen export`: an item set under one condition in the format of another tool, every item accounted for."""
+"""`snellen export`: writes an item set under one condition in the format of another tool and accounts for all items."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ FORMATS: Registry[ExportFormat] = Registry(
 
 
 _OTHER_SCORES = (
-    "Other tools read replies by their own rules, and do not put questions of a `group_id` together; `snellen run` on "
+    "Other tools read replies by their own rules, and do not combine the questions of a `group_id`; `snellen run` on "
     "the set gives our scores."
 )
 _OUR_SCORES = (
-    "Scores of questions, and the means of tasks, are those of `snellen run` with the same replies, which adds chance, "
-    "intervals and subgroups."
+    "Scores of questions, and the means of tasks, equal those of `snellen run` with the same replies, which adds "
+    "chance, intervals and subgroups."
 )
 
 
 @dataclass(frozen=True)
 class ExportAccount:
-    """What an export holds: questions a task, and items left out by reason. Together they are all items of the set."""
+    """Numbers of exported questions by task, and of items left out by reason; together all items of the set."""
 
     format: str
     condition: str
@@ -53,7 +53,7 @@ class ExportAccount:
 def export(root: Path, format_name: str, out: Path, condition: str = "vanilla") -> ExportAccount:
     """Write the item set in `root` into the new or empty folder `out`, with a README that accounts for every item.
 
-    Raises SnellenError for an unknown format or condition, a damaged set, a folder in use, or where nothing is left.
+    Raises SnellenError for an unknown format or condition, a damaged set, a folder in use, or if nothing is left.
     """
     export_format, items = FORMATS.get(format_name), open_items(root)
     if out.exists() and any(out.iterdir()):
@@ -88,13 +88,13 @@ def _readme(selection: Selection, export_format: ExportFormat, account: ExportAc
     metrics = {question.item.task: question.metric for question in selection.questions}
     counts = "".join(f"| {task} | {n} | {metrics[task]} |\n" for task, n in account.exported.items())
     reasons = "".join(f"| {task} | {n} | {reason} |\n" for (task, reason), n in sorted(selection.left_out.items()))
-    table = f":\n\n| task | items | why |\n|---|---|---|\n{reasons}" if reasons else ".\n"
+    table = f":\n\n| task | items | reason |\n|---|---|---|\n{reasons}" if reasons else ".\n"
     return (
         f"{export_format.header.replace('{name}', name)}"
         f"# {card.suite} {card.version} ({card.source}), {account.condition}\n\n"
         f"{suite.title}. {suite.measures}\n\n"
-        f"Questions of an item set of Snellen, as its presenters write them under the condition `{account.condition}`; "
-        f"images byte for byte. Content hash `{card.content_hash}`, recipe hash `{card.recipe_hash}`. "
+        f"Questions of a Snellen item set, worded by its presenters under the condition `{account.condition}`; "
+        f"images unchanged. Content hash `{card.content_hash}`, recipe hash `{card.recipe_hash}`. "
         f"Paper: {suite.paper}\n\n"
         f"{export_format.usage.replace('{name}', name)}\n\n"
         f"| task | questions | metric |\n|---|---|---|\n{counts}\n"

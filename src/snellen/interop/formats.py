@@ -1,4 +1,4 @@
-"""What a format of another tool is, and the files that several have."""
+"""The definition of an export format, and parts shared by several."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 def any_question(question: ModelQuestion) -> str | None:
-    """For formats that hold every question: no fault."""
+    """No fault: for formats that support every question."""
     return None
 
 
 def not_a_choice(question: ModelQuestion) -> str | None:
-    """For formats of lettered options: why a question is none, or None."""
+    """The reason why a question is not a choice with lettered options, or None."""
     if question.item.answer_kind not in CHOICES:
         return f"answered by a {question.item.answer_kind}, not by one of several options"
     return None if 2 <= len(question.option_names) <= len(LETTERS) else "not from 2 to 26 options"
@@ -32,10 +32,11 @@ def not_a_choice(question: ModelQuestion) -> str | None:
 
 @dataclass(frozen=True)
 class ExportFormat:
-    """A format of another tool: `fault` says what it cannot hold, `write` fills a folder, `usage` tells how to load it.
+    """A format of another tool.
 
-    `header` is what its README begins with; `{name}` in it and in `usage` is the name of the export. `has_parser` says
-    that the export takes our parser along, so that its scores are ours.
+    `fault` gives the reason for an unsupported question, `write` fills a folder, `usage` explains how to load it.
+    `header` is the start of its README; `{name}` in it and in `usage` is the name of the export. `has_parser` is True
+    if the export contains our parser, so that its scores equal ours.
     """
 
     name: str
@@ -48,37 +49,37 @@ class ExportFormat:
 
 
 def export_name(selection: Selection) -> str:
-    """`snellen_SUITE_HASH`, letters, digits and `_` alone: the name of the export in the other tool."""
+    """`snellen_SUITE_HASH`, only letters, digits and `_`: the name of the export in the other tool."""
     return plain_name(f"snellen_{selection.suite.name}_{selection.items.card.content_hash[:8]}")
 
 
 def plain_name(text: str) -> str:
-    """The text in letters and digits of ASCII and `_` alone."""
+    """The text with everything except ASCII letters and digits replaced by `_`."""
     return re.sub(r"[^A-Za-z0-9]", "_", text)
 
 
 def task_names(selection: Selection) -> dict[str, str]:
-    """By task its plain name. Raises SnellenError where two tasks have one: files would replace each other."""
+    """The plain name of each task. Raises SnellenError if two are equal, since files would replace each other."""
     names = {task: plain_name(task) for task in selection.counts()}
-    if twice := [name for name, count in Counter(names.values()).items() if count > 1]:
-        raise SnellenError(f"two tasks of {selection.suite.name} are both {twice[0]!r} in the export; rename one")
+    if duplicates := [name for name, count in Counter(names.values()).items() if count > 1]:
+        raise SnellenError(f"two tasks of {selection.suite.name} are both {duplicates[0]!r} in the export; rename one")
     return names
 
 
 def image_name(image: Media) -> str:
-    """`images/SHA256.FORMAT`: where an export keeps an image, relative to its folder."""
+    """`images/SHA256.FORMAT`: the path of an image in an export."""
     return f"images/{image.sha256}.{image.format}"
 
 
 def write_images(selection: Selection, out: Path) -> None:
-    """Every image of the questions once, byte for byte as it would be sent."""
+    """Write each image of the questions once, in the bytes that would be sent."""
     images = {image.sha256: image for question in selection.questions for image in question.images}
     for image in images.values():
         files.write_bytes(out / image_name(image), selection.media.read(image), durable=False)
 
 
 def fields(question: ModelQuestion) -> dict[str, Any]:
-    """What every format says of a question, as plain data: ids, kind, options, key, metric, subgroups."""
+    """The facts about a question in every format, as plain data: ids, kind, options, key, metric, subgroups."""
     item = question.item
     return {
         "item_id": item.item_id,

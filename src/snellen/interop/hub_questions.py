@@ -1,4 +1,4 @@
-"""Questions as a Hugging Face dataset: `test.parquet` with its images, and the card of a dataset."""
+"""Questions as a Hugging Face dataset: `test.parquet` with its images, and a dataset card."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _LISTS = ("option_names", "options")
 
 
 def write_parquet(selection: Selection, out: Path) -> None:
-    """`test.parquet`: `prompt` with `<image 2>` where the second of `images` stands; `factors` is a JSON object.
+    """Write `test.parquet`: `prompt` has `<image 2>` for the second of `images`; `factors` is a JSON object.
 
-    `datasets.load_dataset(out)` shows the images. Needs pyarrow only.
+    `datasets.load_dataset(out)` shows the images. Needs only pyarrow.
     """
     write_rows(selection.questions, lambda question: _row(question, selection), _TEXTS, out / "test.parquet")
 
@@ -34,7 +34,7 @@ def write_rows(
     texts: Sequence[str],
     path: Path,
 ) -> None:
-    """Write a table of texts, the lists of options and `images`, as `datasets` reads it."""
+    """Write a table of texts, the lists of options and `images`, in the form of `datasets`."""
     schema = _schema(texts)
     with (
         files.all_or_nothing(path) as half,
@@ -61,7 +61,7 @@ def _row(question: ModelQuestion, selection: Selection) -> dict[str, Any]:
 
 
 def images(question: ModelQuestion, selection: Selection) -> list[dict[str, Any]]:
-    """The images of a question as `datasets` keeps them."""
+    """The images of a question in the form of `datasets`."""
     return [{"bytes": selection.media.read(image), "path": image.path} for image in question.images]
 
 
@@ -88,7 +88,7 @@ HF = ExportFormat(
     write_parquet,
     "```python\nfrom datasets import load_dataset\n\n"
     'questions = load_dataset("PATH OF THIS FOLDER", split="test")\n```\n\n'
-    "`images` are the images, `<image 2>` in `prompt` stands where the second is shown.",
+    "`images` are the images; `<image 2>` in `prompt` is the position of the second.",
     header=(
         "---\npretty_name: {name}\ntask_categories:\n- visual-question-answering\nlanguage:\n- en\ntags:\n- snellen\n"
         "configs:\n- config_name: default\n  data_files:\n  - split: test\n    path: test.parquet\n---\n\n"

@@ -1,8 +1,8 @@
-"""Item sets as Parquet files that the Hugging Face `datasets` library reads, and back, bit for bit.
+"""Item sets as Parquet files for the Hugging Face `datasets` library, and back, bit for bit.
 
-One file a split. Columns: the fields of an item as `docs/data-schema.md` tells them, `position` in the set, `images`
-(the bytes of all images shown, each once, in order of appearance) and, where there are any, `videos`. The card of the
-set stands in the metadata of every file.
+One file per split. Columns: the fields of an item as in `docs/data-schema.md`, `position` in the set, `images` (the
+bytes of all images shown, each once, in order of appearance) and, if there are any, `videos`. The card of the set is in
+the metadata of every file.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from snellen.core.storage.schemas import parse_card
 _FILES = pa.list_(pa.struct({"bytes": pa.binary(), "path": pa.string()}))
 _COLUMNS = {"image": "images", "video": "videos"}
 _GROUP_ROWS, _GROUP_BYTES = 500, 64 << 20
-"""A row group ends at so many rows or so many bytes of media."""
+"""Limits of a row group: rows, and bytes of media."""
 
 
 def to_datasets(itemset_root: Path, out_dir: Path) -> list[Path]:
-    """Write `train.parquet`, `calibration.parquet` and `test.parquet`, as far as there are such items, and a README.
+    """Write `train.parquet`, `calibration.parquet` and `test.parquet`, if there are such items, and a README.
 
-    `datasets.load_dataset("parquet", data_files=…)` and `load_dataset(out_dir)` show the images. Needs pyarrow only.
-    Raises SnellenError for a damaged set, or where `out_dir` cannot be written.
+    `datasets.load_dataset("parquet", data_files=…)` and `load_dataset(out_dir)` show the images. Needs only pyarrow.
+    Raises SnellenError for a damaged set, or if `out_dir` is not writable.
     """
     itemset = read_itemset(itemset_root)
     rows = files.read_table(itemset_root / "items.parquet")
@@ -51,12 +51,12 @@ def to_datasets(itemset_root: Path, out_dir: Path) -> list[Path]:
 
 
 def from_datasets(in_dir: Path, root: Path) -> ItemSet:
-    """Make the item set again, in a new folder: the same rows, media and content hash.
+    """Recreate the item set in a new folder: the same rows, media and content hash.
 
-    Raises SnellenError naming file and row where something is missing, altered or unknown.
+    Raises SnellenError naming file and row if something is missing, changed or unknown.
     """
     if is_itemset(root):
-        raise SnellenError(f"{root}: an item set lies here already; choose another folder")
+        raise SnellenError(f"{root}: already contains an item set; choose another folder")
     paths = sorted(in_dir.glob("*.parquet"))
     if not paths:
         raise SnellenError(f"{in_dir}: no Parquet files; write them with to_datasets")
@@ -66,12 +66,12 @@ def from_datasets(in_dir: Path, root: Path) -> ItemSet:
             cards.setdefault(_card_of(path, opened), path)
             tables.append(_unpack(path, opened, MediaFolder(root / "media")))
     if len(cards) > 1:
-        raise SnellenError(f"{in_dir}: {' and '.join(path.name for path in cards.values())} are of different item sets")
+        raise SnellenError(f"{in_dir}: {' and '.join(p.name for p in cards.values())} are of different item sets")
     (card,) = cards
     rows = pa.concat_tables(tables).sort_by("position")
     expected = parse_card(ItemSetCard, cards[card], card).items
     if rows["position"].to_pylist() != list(range(expected)):
-        raise SnellenError(f"{in_dir}: not the {expected} items the card tells of; is the file of a split missing?")
+        raise SnellenError(f"{in_dir}: not the {expected} items of the card; is the file of a split missing?")
     files.write_table(root / "items.parquet", rows.select(SCHEMA.names).cast(SCHEMA))
     files.write_text(root / "itemset.json", card + "\n")
     return read_itemset(root)
@@ -91,7 +91,7 @@ def _schema(itemset: ItemSet) -> pa.Schema:
 
 
 def _feature(arrow_type: pa.DataType) -> Any:
-    """An Arrow type as `datasets` writes it down."""
+    """An Arrow type in the notation of `datasets`."""
     if pa.types.is_list(arrow_type):
         return {"feature": _feature(arrow_type.value_type), "_type": "List"}
     if pa.types.is_struct(arrow_type):
@@ -133,7 +133,7 @@ def _table(itemset: ItemSet, rows: pa.Table, places: Sequence[int], schema: pa.S
 
 @contextmanager
 def _writing(path: Path, schema: pa.Schema) -> Iterator[pq.ParquetWriter]:
-    """All of the file or nothing. The dictionary may hold a whole group, so that shared images are stored once."""
+    """Atomic writer. The dictionary may hold a whole group, so that shared images are stored once."""
     with (
         files.all_or_nothing(path) as half,
         pq.ParquetWriter(half, schema, compression="zstd", dictionary_pagesize_limit=4 * _GROUP_BYTES) as writer,
@@ -162,7 +162,7 @@ def _card_of(path: Path, opened: pq.ParquetFile) -> str:
 
 
 def _unpack(path: Path, opened: pq.ParquetFile, folder: MediaFolder) -> pa.Table:
-    """Keep the media of one file in `folder`; the rest of its rows."""
+    """Store the media of one file in `folder` and return the rest of its rows."""
     item_columns = [*SCHEMA.names, "position"]
     columns = [name for name in _COLUMNS.values() if name in opened.schema_arrow.names]
     tables = []
@@ -172,7 +172,7 @@ def _unpack(path: Path, opened: pq.ParquetFile, folder: MediaFolder) -> pa.Table
                 name = Path(cell["path"] or "").stem
                 if cell["bytes"] is None or sha256(cell["bytes"]) != name:
                     location = f"{path} position {row['position']}"
-                    raise SnellenError(f"{location}: {cell['path']} is missing or altered; copy the file again")
+                    raise SnellenError(f"{location}: {cell['path']} is missing or changed; copy the file again")
                 files.write_bytes(folder.root / name[:2] / Path(cell["path"]).name, cell["bytes"])
         tables.append(pa.Table.from_batches([batch.select(item_columns)]).replace_schema_metadata())
     return pa.concat_tables(tables)
@@ -189,5 +189,5 @@ def _readme(card: ItemSetCard, written: Sequence[Path]) -> str:
         f"# {card.suite} {card.version} ({card.source})\n\n"
         f"An item set of Snellen, {card.items} items:\n\n{counts}\n"
         f"Recipe hash `{card.recipe_hash}`, content hash `{card.content_hash}`.\n"
-        "`snellen.interop.huggingface.from_datasets` makes the item set again, bit for bit.\n"
+        "`snellen.interop.huggingface.from_datasets` recreates the item set, bit for bit.\n"
     )

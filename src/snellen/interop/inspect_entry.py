@@ -1,7 +1,7 @@
-"""What Inspect AI finds by our entry point: our tasks, unless it is we who open a model by its providers.
+"""Entry point of Inspect AI: registers our tasks, unless Snellen itself is opening a model.
 
-These load the entry points of everybody. Our tasks bring every suite along, a fifth of what a run does before its first
-call, and nobody asks for them there.
+Inspect's model providers load the entry points of all packages. Our tasks import every suite, which would be a fifth of
+the time before a run's first call, and are not needed there.
 """
 
 from __future__ import annotations
@@ -9,4 +9,4 @@ from __future__ import annotations
 from snellen.subjects.chat.layer import is_opening
 
 if not is_opening():
-    import snellen.interop.inspect_tasks  # noqa: F401  # it registers them
+    import snellen.interop.inspect_tasks  # noqa: F401  # registers the tasks

@@ -1,4 +1,4 @@
-"""Questions as tasks of Inspect AI that run where Snellen is not installed, and what every sample of ours says of it.
+"""Questions as Inspect AI tasks that run without Snellen, and the metadata of all our Inspect samples.
 
 Tasks: https://inspect.aisi.org.uk/tasks.html
 """
@@ -18,13 +18,13 @@ from snellen.interop.scoring_fields import not_scored_alone, scoring_fields, uni
 from snellen.interop.tables import prompt_parts
 
 SNELLEN = "snellen"
-"""The field of a sample's metadata by which `snellen import-inspect` knows what was asked."""
+"""Metadata field of a sample by which `snellen import` identifies the question."""
 
 
 def sample_metadata(
     question: ModelQuestion, selection: Selection, unit_of: Mapping[str, tuple[str, int]]
 ) -> dict[str, Any]:
-    """The subgroups of a question, its metric and group, and under `snellen` what identifies it."""
+    """The subgroups of a question, its metric and group, and under `snellen` its identity."""
     item, (unit, size) = question.item, unit_of[question.item.item_id]
     identity = {
         "content_hash": selection.items.card.content_hash,
@@ -38,7 +38,7 @@ def sample_metadata(
 
 
 def write_inspect_folder(selection: Selection, out: Path) -> None:
-    """`tasks.py` with a task of Inspect for each of ours, `questions/TASK.jsonl`, `images/` and what scores them."""
+    """Write `tasks.py` with one Inspect task per task, `questions/TASK.jsonl`, `images/` and the scoring modules."""
     unit_of, tasks = units(selection.questions), task_names(selection)
     for task, name in tasks.items():
         rows = [
@@ -70,8 +70,8 @@ INSPECT = ExportFormat(
     write_inspect_folder,
     "```sh\ninspect eval tasks.py --model MODEL                    # every task\n"
     "inspect eval tasks.py@SUITE_TASK --model MODEL\n```\n\n"
-    "Replies are read by the parser of Snellen, which lies beside `tasks.py`, and needs nothing else; `unit_mean` is "
-    "our score, groups put together. `snellen import-inspect LOG --items SET --out RUN` makes a run of the logs.",
+    "Replies are read by the parser of Snellen, which is in this folder; nothing else is needed. `unit_mean` is our "
+    "score, with groups combined. `snellen import LOG --items SET --out RUN` makes a run of the logs.",
     fault=not_scored_alone,
     has_parser=True,
 )

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from snellen.core.storage.versions import versions
 from snellen.core.subject import Base, SubjectCard
 from snellen.core.suite import Schedule, Suite, Trial
 from snellen.exam.run import Examination, rescore
-from snellen.interop.inspect_logs import InspectLog, LogHeader, LogSample, read_log
+from snellen.interop.inspect_logs import InspectLog, LogSample, read_log
 from snellen.interop.questions import ModelQuestion, select_questions
 from snellen.runs.ask import ask
 from snellen.runs.gate import open_items
@@ -37,7 +37,7 @@ from snellen.suites import SUITES
 
 if TYPE_CHECKING:
     import pandas as pd
-    from inspect_ai.model import ModelOutput
+    from inspect_ai.log import EvalLog
 
 PREFIX = "inspect:"
 """How subjects are called whose replies came by Inspect: its settings, retries and solvers are not ours."""
@@ -49,6 +49,8 @@ OPERATION = frozenset(
 """Settings that change no answer."""
 MAX_SCORE = 1e300
 """Beyond it a number in a log is no score: JSON may write more digits than a float holds."""
+MAX_MODEL = 200
+"""Characters of the name of a model."""
 MAX_SETTINGS = 100_000
 """Characters of the settings of a log."""
 
@@ -95,14 +97,14 @@ class _LoggedArms:
     """What logs hold of a model with its settings under a condition: tasks, and answers by epoch and item."""
 
     condition: Condition
-    headers: dict[Path, LogHeader] = field(default_factory=dict)
+    headers: dict[Path, EvalLog] = field(default_factory=dict)
     tasks: set[str] = field(default_factory=set)
     answers: dict[int, dict[str, LoggedAnswer]] = field(default_factory=lambda: defaultdict(dict))
 
     def add(self, sample: LogSample, logged_answer: LoggedAnswer, log: InspectLog) -> None:
         """Keep an answer; a retried sample's reply takes the place of its failure."""
         self.headers[log.path] = log.header
-        self.tasks.add(sample.metadata.snellen.task)
+        self.tasks.add(sample.identity.task)
         answers = self.answers[sample.epoch]
         former = answers.get(sample.id)
         if former is None or former.reply is None:
@@ -125,14 +127,14 @@ class _ItemQuestions:
 
     def condition(self, sample: LogSample, log: InspectLog) -> Condition:
         """The condition of a sample. Raises SnellenError where it names several."""
-        point, *others = parse_conditions(self.suite.axes, sample.metadata.snellen.condition)
+        point, *others = parse_conditions(self.suite.axes, sample.identity.condition)
         if others:
             raise SnellenError(f"{log.path}: several conditions in one sample; no task of Snellen writes that")
         return point
 
     def question(self, sample: LogSample, condition: Condition, log: InspectLog) -> ModelQuestion:
         """The question of a sample. Raises SnellenError where the set has none."""
-        task = sample.metadata.snellen.task
+        task = sample.identity.task
         if task not in self.suite.tasks:
             raise SnellenError(f"{log.path}: {self.suite.name} has no task {task!r:.60}; give the set that was asked")
         key = task, str(condition)
@@ -173,7 +175,7 @@ def _read_logs(logs: Sequence[InspectLog], item_questions: _ItemQuestions) -> di
     for log in logs:
         name = subject_name(log)
         for sample in log.samples():
-            content_hash = sample.metadata.snellen.content_hash
+            content_hash = sample.identity.content_hash
             if content_hash != item_questions.items.card.content_hash:
                 raise SnellenError(
                     f"{log.path}: asked of another item set ({short_reason(content_hash, 16)}, not "
@@ -193,13 +195,14 @@ def _location(sample: LogSample, log: InspectLog) -> str:
 def subject_name(log: InspectLog) -> str:
     """`inspect:PROVIDER/MODEL`, with the settings that were not left to the service and a solver other than ours."""
     spec, plan = log.header.eval, log.header.plan
-    config = {**spec.model_generate_config, **plan.config}
+    config = _generation(log.header)
     words = [f"{key}={config[key]}" for key in ANSWERING if isinstance(config.get(key), str | int | float)]
     solvers = [step.solver for step in plan.steps]
     if solvers not in ([], ["generate"]):
         words.append(f"solver={'+'.join(solvers)}")
     name = f"{PREFIX}{spec.model}" + (f"?{'&'.join(words)}" if words else "")
-    if control_character(name) or "\n" in name or "\t" in name or len(name) > 1000:
+    length_fits = 0 < len(spec.model) <= MAX_MODEL and len(name) <= 1000
+    if control_character(name) or "\n" in name or "\t" in name or not length_fits:
         raise SnellenError(f"{log.path}: the name of the model or of a solver is none: {short_reason(name, 100)}")
     return name
 
@@ -208,7 +211,7 @@ def _check_sample(sample: LogSample, question: ModelQuestion, log: InspectLog) -
     """Raise SnellenError unless the sample was asked in our words, with our images in their places."""
     digests = [image.sha256 for image in question.images]
     try:
-        parts, logged_digests = sample.parts(), sample.image_digests()
+        parts, logged_digests = sample.question()
     except ValueError as error:
         raise SnellenError(f"{_location(sample, log)}: {error}; only logs of our own tasks can be imported") from error
     if parts != [part if isinstance(part, str) else None for part in question.parts]:
@@ -217,7 +220,7 @@ def _check_sample(sample: LogSample, question: ModelQuestion, log: InspectLog) -
             f"version of Snellen that asked"
         )
     alike = all(logged in (None, digest) for logged, digest in zip(logged_digests, digests, strict=True))
-    if sample.metadata.snellen.media != digests or not alike:
+    if sample.identity.media != digests or not alike:
         raise SnellenError(
             f"{_location(sample, log)} showed other images than the item set has; give the set that was asked"
         )
@@ -225,20 +228,21 @@ def _check_sample(sample: LogSample, question: ModelQuestion, log: InspectLog) -
 
 def _answer(sample: LogSample, log: InspectLog) -> LoggedAnswer:
     """What came back. An error, an invalidated sample or an output without a choice is no reply."""
-    if sample.error is not None:
-        return LoggedAnswer(None, f"error in Inspect: {sample.error.message[:400]}")
-    if sample.invalidation is not None:
+    record = sample.record
+    if record.error is not None:
+        return LoggedAnswer(None, f"error in Inspect: {record.error.message[:400]}")
+    if record.invalidation is not None:
         return LoggedAnswer(None, "invalidated in the log")
-    if not sample.output.choices:
-        limit = f" (limit: {sample.limit.type})" if sample.limit and sample.limit.type else ""
+    if not record.output.choices:
+        limit = f" (limit: {record.limit.type})" if record.limit else ""
         return LoggedAnswer(None, f"no output in the log{limit}")
-    if sample.output.error:
-        return LoggedAnswer(None, f"error of the model: {sample.output.error[:400]}")
+    if record.output.error:
+        return LoggedAnswer(None, f"error of the model: {record.output.error[:400]}")
     return LoggedAnswer(_reply(sample, log), score=_own_score(sample))
 
 
 def _reply(sample: LogSample, log: InspectLog) -> Reply:
-    reply = to_reply(cast("ModelOutput", sample.output))  # which has all fields that are looked at
+    reply = to_reply(sample.record.output)
     if fault := reply.fault():
         raise SnellenError(f"{_location(sample, log)}: {short_reason(fault, 200)}")
     return reply
@@ -246,7 +250,7 @@ def _reply(sample: LogSample, log: InspectLog) -> Reply:
 
 def _own_score(sample: LogSample) -> float:
     """The score that Inspect kept of a sample with one score; NaN for none, several, or no number."""
-    numbers = [score.value for score in (sample.scores or {}).values()]
+    numbers = [score.value for score in (sample.record.scores or {}).values()]
     is_number = len(numbers) == 1 and isinstance(numbers[0], int | float) and abs(numbers[0]) < MAX_SCORE
     return float(numbers[0]) if is_number else math.nan
 
@@ -262,16 +266,20 @@ def _arms(name: str, logged: _LoggedArms) -> Iterator[Arm]:
         yield Arm(subject, logged.condition, epoch - 1, schedule)
 
 
-def _settings(headers: Sequence[LogHeader], name: str) -> dict[str, Any]:
+def _generation(header: EvalLog) -> dict[str, Any]:
+    """The settings of generation that were not left to the service, those of the plan over those of the model."""
+    return header.eval.model_generate_config.merge(header.plan.config).model_dump(mode="json", exclude_none=True)
+
+
+def _settings(headers: Sequence[EvalLog], name: str) -> dict[str, Any]:
     """What generated the answers. Raises SnellenError where logs of one subject differ in it."""
     settings = []
     for header in headers:
-        config = {**header.eval.model_generate_config, **header.plan.config}
-        kept = {key: setting for key, setting in sorted(config.items()) if setting is not None and key not in OPERATION}
+        kept = {key: setting for key, setting in sorted(_generation(header).items()) if key not in OPERATION}
         settings.append({"generation": kept, "solvers": [step.solver for step in header.plan.steps]})
     if any(other != settings[0] for other in settings):
         raise SnellenError(f"{name}: the logs differ in the settings of generation; import each into a run of its own")
-    if len(str(settings[0])) > MAX_SETTINGS:
+    if len(str(settings[0])) + sum(len(header.eval.task_id) for header in headers) > MAX_SETTINGS:
         raise SnellenError(f"{name}: the settings in the log have more than {MAX_SETTINGS} characters")
     return settings[0]
 

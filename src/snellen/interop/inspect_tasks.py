@@ -1,4 +1,4 @@
-"""Item sets as tasks of Inspect AI: `inspect eval snellen/combo_category_building`, found by its entry point.
+"""Item sets as Inspect AI tasks, found by entry point: `inspect eval snellen/combo_category_building`.
 
 Tasks and scorers: https://inspect.aisi.org.uk/tasks.html, https://inspect.aisi.org.uk/extensions.html
 """
@@ -26,9 +26,9 @@ from snellen.suites import SUITES
 
 
 def inspect_task(suite_task: str, itemset: str = "", condition: str = "vanilla") -> Task:
-    """The questions of `SUITE/TASK` as samples, in the words of our presenters, scored by our parser and metric.
+    """The questions of `SUITE/TASK` as samples, worded by our presenters, scored by our parser and metric.
 
-    `itemset` is a folder, or empty for the suite's generated set. Raises SnellenError where every item of the task is
+    `itemset` is a folder, or empty for the suite's generated set. Raises SnellenError if every item of the task is
     asked together with others or in several calls.
     """
     suite_name, task_id = suite_task.split("/")
@@ -38,8 +38,8 @@ def inspect_task(suite_task: str, itemset: str = "", condition: str = "vanilla")
     selection = select_questions(items, suite, point, folder)
     questions = [question for question in selection.questions if question.item.task == task_id]
     if others or not questions:
-        reasons = "; ".join(f"{n} {why}" for (name, why), n in selection.left_out.items() if name == task_id)
-        raise SnellenError(f"{suite_task}: no question of its own under {condition}: {reasons or 'several conditions'}")
+        reasons = "; ".join(f"{n} {reason}" for (name, reason), n in selection.left_out.items() if name == task_id)
+        raise SnellenError(f"{suite_task}: no separate questions under {condition}: {reasons or 'several conditions'}")
     unit_of = units(questions)
     samples = [_sample(question, selection, unit_of) for question in questions]
     by_id = {question.item.item_id: question for question in questions}
@@ -56,10 +56,10 @@ def _sample(question: ModelQuestion, selection: Selection, unit_of: Mapping[str,
 
 
 def strict_scorer(by_id: Mapping[str, ModelQuestion]) -> Scorer:
-    """The main metric of the protocol `strict`; the one parser reads, and `outcome` says whether it could."""
+    """The main metric of the protocol `strict`, by our parser; `outcome` is `answered` or `no_answer`."""
 
     @scorer(metrics=[unit_mean(), mean(), stderr()])  # type: ignore[untyped-decorator]  # not followed, for its size (pyproject)
-    def protocol_scorer() -> Scorer:  # what a scorer is given goes into every log, and again into every sample
+    def protocol_scorer() -> Scorer:  # arguments of a scorer are written to every log and every sample
         async def score(state: TaskState, target: Target) -> Score:
             reply = state.output.completion
             outcome, value = by_id[str(state.sample_id)].score(reply)
@@ -72,7 +72,7 @@ def strict_scorer(by_id: Mapping[str, ModelQuestion]) -> Scorer:
 
 def _register(suite_task: str) -> Callable[..., Task]:
     def build(itemset: str = "", condition: str | list[str] = "vanilla") -> Task:
-        # `-T` makes a list of what has commas
+        # `-T` turns values with commas into lists
         return inspect_task(suite_task, itemset, condition if isinstance(condition, str) else ",".join(condition))
 
     register: Callable[[Callable[..., Task]], Callable[..., Task]] = task(name=re.sub(r"\W", "_", suite_task))
@@ -85,4 +85,4 @@ TASKS = {
     if suite_name != "curation-steps"
     for task_id in SUITES.get(suite_name).tasks
 }
-"""Every task of every benchmark, as Inspect calls it: `combo_category_building`."""
+"""Every task of every benchmark under its Inspect name: `combo_category_building`."""

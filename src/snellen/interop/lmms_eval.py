@@ -1,7 +1,7 @@
-"""Questions as a task folder of lmms-eval: a YAML file and a table a task, a group of them, and `utils.py`.
+"""Questions as a task folder of lmms-eval: one YAML file and one table per task, their group, and `utils.py`.
 
-Fields: https://github.com/EvolvingLMMs-Lab/lmms-eval/blob/main/docs/guides/task_guide.md. `data_files` are relative to
-the YAML file where the builder is `parquet` (`_maybe_resolve_yaml_local_data_files` in lmms_eval/utils.py, 0.7.3).
+Fields: https://github.com/EvolvingLMMs-Lab/lmms-eval/blob/main/docs/guides/task_guide.md. With the builder `parquet`,
+`data_files` are relative to the YAML file (`_maybe_resolve_yaml_local_data_files` in lmms_eval/utils.py, 0.7.3).
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from snellen.interop.questions import ModelQuestion, Selection
 from snellen.interop.scoring_fields import not_scored_alone, scoring_fields, units
 
 MAX_TOKENS = 1024
-"""Of a reply; lmms-eval wants a number. A reply cut off by it is read as far as it goes."""
+"""Limit of a reply, which lmms-eval requires. Truncated replies are parsed as far as they go."""
 _TEXTS = (
     *("item_id", "task", "group_id", "cluster_id", "key", "metric", "prompt", "parts", "scoring", "unit", "unit_size"),
 )
 
 
 def write_task_folder(selection: Selection, out: Path) -> None:
-    """`NAME_TASK.yaml` and `TASK.parquet` a task, `NAME.yaml` for all of them, `utils.py` and what it imports."""
+    """Write `NAME_TASK.yaml` and `TASK.parquet` per task, `NAME.yaml` for all, `utils.py` and what it imports."""
     name = export_name(selection)
     unit_of = units(selection.questions)
     tasks = task_names(selection)
@@ -67,7 +67,7 @@ def _row(question: ModelQuestion, selection: Selection, unit_of: Mapping[str, tu
 
 
 def _task_yaml(name: str, task: str, question: ModelQuestion) -> str:
-    """The configuration of a task; `!function` names stand in `utils.py` beside it."""
+    """The configuration of a task; `!function` names are in `utils.py` next to it."""
     metric = question.protocol.metrics[0]
     metrics = (
         (metric.name, "mean_over_units", metric.higher_is_better),
@@ -103,9 +103,9 @@ LMMS_EVAL = ExportFormat(
     write_task_folder,
     "```sh\nlmms-eval eval --model MODEL --tasks {name} --include_path PATH_OF_THIS_FOLDER --output_path OUT "
     "--log_samples\n```\n\n"
-    "Every task stands for itself too (`{name}_TASK`). Chat models are sent texts and images in their order; simple "
-    "models all images first. `utils.py` reads replies by the parser of Snellen, which lies beside it, and needs "
-    "nothing else; `no_answer` and `failed` are shares of questions, and a failed call is no score.",
+    "Each task can also be run alone (`{name}_TASK`). Chat models get texts and images in order; simple models get all "
+    "images first. `utils.py` reads replies by the parser of Snellen, which is in this folder; nothing else is needed. "
+    "`no_answer` and `failed` are shares of questions; a failed call has no score.",
     fault=not_scored_alone,
     has_parser=True,
 )

@@ -1,4 +1,4 @@
-"""Modules of this package copied into an export under another name, so that it runs where Snellen is not installed."""
+"""Copies modules of this package into an export under another name, so that it runs without Snellen."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _FOLDER_FIRST = (
 
 
 def write_standalone(front: str, out: Path, file: str, tail: str = "") -> None:
-    """Write the module `front` as `out/file`, `tail` behind it, and a package beside it of all it imports of Snellen.
+    """Write the module `front` as `out/file`, followed by `tail`, and a package with everything it imports of Snellen.
 
-    The package is called after the digest of its files, so that two exports in one process never share other code.
+    The package is named after the digest of its files, so that two exports in one process never share other code.
     """
     modules = packed_modules(front)
     sources = {name: _source(name) for name in modules if name != front}
@@ -34,13 +34,13 @@ def write_standalone(front: str, out: Path, file: str, tail: str = "") -> None:
         if not (init := out / folder / "__init__.py").is_file():
             files.write_text(init, '"""Parts of Snellen (Apache-2.0) that this export is scored by."""\n')
     head, future, body = _source(front).partition(_FUTURE)
-    first = _FOLDER_FIRST.replace("{package}", f"where {package} lies")
+    first = _FOLDER_FIRST.replace("{package}", f"for {package}")
     files.write_text(out / file, head + future + "\n" + first + _IMPORT.sub(rf"\1{package}", body) + tail)
 
 
 @cache
 def packed_modules(front: str) -> tuple[str, ...]:
-    """A module and all modules of Snellen that it imports, and so on; packages count where they say something."""
+    """A module and all modules of Snellen that it imports, recursively; packages only if they define something."""
     names, rest = dict[str, None](), [front]
     while rest:
         name = rest.pop()
@@ -74,5 +74,5 @@ def _file(name: str) -> Path:
 
 
 def _path(name: str, package: str) -> Path:
-    """Where a module lies in the export."""
+    """The path of a module in the export."""
     return Path(package) / _file(name).relative_to(_ROOT)

@@ -1,4 +1,4 @@
-"""The questions of an item set as one call each: what formats of other tools can hold."""
+"""The questions of an item set that fit into one call each, as formats of other tools require."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Words: TypeAlias = str | Media
 
 @dataclass(frozen=True)
 class ModelQuestion:
-    """One item as one call: what a chat model is sent, montages laid out, and how its reply is scored."""
+    """One item as one call: the parts sent to a chat model, with montages laid out, and the scoring of its reply."""
 
     item: Item
     view: View
@@ -38,7 +38,7 @@ class ModelQuestion:
 
     @property
     def key(self) -> str:
-        """The reply that is right, as this view wants it written."""
+        """The right reply in the form that this view asks for."""
         return self.view.reply.write(self.item.answer)
 
     @property
@@ -48,17 +48,17 @@ class ModelQuestion:
 
     @cached_property
     def images(self) -> tuple[Media, ...]:
-        """The images among the parts, each as often as it is shown."""
+        """The images among the parts, repeated if shown repeatedly."""
         return tuple(part for part in self.parts if not isinstance(part, str))
 
     @property
     def option_names(self) -> tuple[str, ...]:
-        """What each option is called, in the order shown: `A`, or a word where options have no letters."""
+        """The names of the options in the order shown: `A`, or a word if options have no letters."""
         return tuple(self.view.reply.name(key) for key in self.view.reply.offered)
 
     @property
     def option_texts(self) -> tuple[str, ...]:
-        """What each option says: its text, else its name."""
+        """The texts of the options, or their names if they have none."""
         texts = {option.key: option.text for option in self.view.options}
         return tuple(
             texts.get(key) or name for key, name in zip(self.view.reply.offered, self.option_names, strict=True)
@@ -66,20 +66,20 @@ class ModelQuestion:
 
     @property
     def answer_index(self) -> int:
-        """The place of the right option, from 0. Raises ValueError where nothing is offered."""
+        """The index of the right option, from 0. Raises ValueError if nothing is offered."""
         return self.view.reply.offered.index(str(self.item.answer))
 
     def text(self, mark: str = "<image {}>") -> str:
-        """The parts as one text, with a numbered mark where each image stands."""
+        """The parts as one text, with numbered placeholders for images."""
         numbers = iter(range(1, len(self.images) + 1))
         return "\n".join(part if isinstance(part, str) else mark.format(next(numbers)) for part in self.parts)
 
     def text_after_images(self) -> str:
-        """The words for whoever is sent all images first: `[image 2]` where the second of several stood."""
+        """The words for models that get all images first: `[image 2]` in place of the second of several."""
         return "\n".join(part for part in apply_layout(self.parts, "images-first") if isinstance(part, str))
 
     def score(self, reply: str) -> tuple[str, float]:
-        """(`answered` or `no_answer`, the main metric) of a reply, read by the one parser."""
+        """(`answered` or `no_answer`, the main metric) of a reply, read by our parser."""
         dialogue, text = self.method.run((self.view,)), None
         next(dialogue)
         try:
@@ -93,7 +93,7 @@ class ModelQuestion:
 
 @dataclass(frozen=True)
 class Selection:
-    """The questions of an item set under a condition, and how many items of each task are left out, by reason."""
+    """The questions of an item set under a condition, and the number of items left out, by task and reason."""
 
     items: ItemSet
     suite: Suite
@@ -103,7 +103,7 @@ class Selection:
     left_out: Mapping[tuple[str, str], int]
 
     def without(self, fault: Callable[[ModelQuestion], str | None]) -> Selection:
-        """The selection less the questions that have a fault, which are counted."""
+        """The selection without questions that have a fault, which are counted."""
         left_out, questions = Counter(self.left_out), list[ModelQuestion]()
         for question in self.questions:
             if reason := fault(question):
@@ -113,12 +113,12 @@ class Selection:
         return Selection(self.items, self.suite, self.condition, self.media, tuple(questions), left_out)
 
     def counts(self) -> dict[str, int]:
-        """How many questions of each task there are."""
+        """The number of questions per task."""
         return dict(Counter(question.item.task for question in self.questions))
 
 
 def select_questions(items: ItemSet, suite: Suite, condition: Condition, folder: Path, seed: int = 0) -> Selection:
-    """Every item as one call, or counted with a reason; what the condition makes of images goes into `folder`."""
+    """Every item as one call, or counted with a reason; derived images are stored in `folder`."""
     media, questions, left_out = MediaFolder(folder, items.media), list[ModelQuestion](), Counter[tuple[str, str]]()
     settled = settle(condition, suite, SubjectCard("someone"))
     for task in suite.tasks.values():
@@ -156,7 +156,7 @@ def _questions(
 
 
 def _only_prompt(method: Method, trial: tuple[View, ...]) -> Prompt | None:
-    """The call of a dialogue that has one, in which nothing went before; else None."""
+    """The only call of a dialogue without earlier turns; None for another dialogue."""
     dialogue = method.run(trial)
     prompts = next(dialogue)
     if len(prompts) != 1 or prompts[0].history:

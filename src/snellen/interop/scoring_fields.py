@@ -1,4 +1,4 @@
-"""What an exported question takes with it, so that its replies are scored as here where Snellen is not installed."""
+"""Fields of an exported question with which its replies are scored as here, without Snellen."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def scoring_fields(question: ModelQuestion) -> dict[str, Any]:
 
 
 def not_scored_alone(question: ModelQuestion) -> str | None:
-    """Why the module that exports take with them cannot score a question as its protocol does, or None."""
-    reason = "scored by rules that stand in no export"
+    """The reason why the exported scoring module cannot score a question as its protocol does, or None."""
+    reason = "scored by rules that no export contains"
     if not isinstance(question.method, OneByOne | Sheet) or question.protocol.metrics[0].summary != "mean":
         return reason
     fields = scoring_fields(question)
@@ -56,9 +56,9 @@ def _equal(alone: tuple[str, float], ours: tuple[str, float]) -> bool:
 
 
 def units(questions: Sequence[ModelQuestion]) -> dict[str, tuple[str, int]]:
-    """By item id: the unit that the main metric counts, and how many of the questions are in it.
+    """The unit counted by the main metric and its number of questions, by item id.
 
-    A unit is a question, or a group where the protocol puts groups together.
+    A unit is a question, or a group if the protocol combines groups.
     """
     names = {
         question.item.item_id: question.item.group_id if _grouped(question) else question.item.item_id
@@ -74,7 +74,7 @@ def _grouped(question: ModelQuestion) -> bool:
 
 @cache
 def _puts_groups_together(protocol_units: Any, metric: str) -> bool:
-    """Whether a protocol makes one unit of two scores of a group."""
+    """True if a protocol combines two scores of a group into one unit."""
     row = {"group_id": "group", "cluster_id": "cluster", "metric": metric, "value": 1.0, "chance": 0.5, "truth": ""}
     scores = pd.DataFrame([{**row, "item_id": f"item-{side}"} for side in "pn"])
     return len(protocol_units(scores)) == 1

@@ -1,4 +1,4 @@
-"""Questions as a CSV and as JSON lines, with their images as files."""
+"""Questions as CSV and as JSON lines, with images as files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from snellen.interop.questions import ModelQuestion, Selection
 
 
 def write_csv(selection: Selection, out: Path) -> None:
-    """`questions.csv` and `images/`; lists and objects in cells are JSON, `<image 2>` stands for the second image."""
+    """Write `questions.csv` and `images/`; lists and objects in cells are JSON, `<image 2>` is the second image."""
     rows = [
         {
             name: json.dumps(cell, ensure_ascii=False) if isinstance(cell, list | dict) else cell
@@ -31,7 +31,7 @@ def write_csv(selection: Selection, out: Path) -> None:
 
 
 def write_jsonl(selection: Selection, out: Path) -> None:
-    """`questions.jsonl` and `images/`; `prompt` is a list of texts and images in the order sent."""
+    """Write `questions.jsonl` and `images/`; `prompt` is a list of texts and images in the order sent."""
     lines = [
         json.dumps({**fields(question), "prompt": prompt_parts(question)}, ensure_ascii=False)
         for question in selection.questions
@@ -41,7 +41,7 @@ def write_jsonl(selection: Selection, out: Path) -> None:
 
 
 def prompt_parts(question: ModelQuestion) -> list[dict[str, Any]]:
-    """Texts and images in the order sent, images by file and SHA-256."""
+    """Texts and images in the order sent; images by file and SHA-256."""
     return [
         {"type": "text", "text": part}
         if isinstance(part, str)
@@ -54,11 +54,11 @@ CSV = ExportFormat(
     "csv",
     "one table and a folder of images",
     write_csv,
-    "`questions.csv` has a row a question; `images` and `options` are JSON lists, images lie under `images/`.",
+    "`questions.csv` has one row per question; `images` and `options` are JSON lists, images are in `images/`.",
 )
 JSONL = ExportFormat(
     "jsonl",
-    "one JSON object a line and a folder of images",
+    "one JSON object per line and a folder of images",
     write_jsonl,
-    "`questions.jsonl` has a line a question; `prompt` lists its texts and images in the order sent.",
+    "`questions.jsonl` has one line per question; `prompt` lists its texts and images in the order sent.",
 )

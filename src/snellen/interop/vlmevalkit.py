@@ -1,8 +1,8 @@
-"""Questions as TSV files of VLMEvalKit, images as base64 in the cell `image`.
+"""Questions as TSV files for VLMEvalKit, images as base64 in the cell `image`.
 
 Columns: https://github.com/open-compass/VLMEvalKit/blob/main/docs/en/Development.md. A file with columns A and B is
-multiple choice, any other has open questions (`build_dataset` in vlmeval/dataset/__init__.py); of several images
-`image` and `image_path` are lists, written as Python writes them (`toliststr` in vlmeval/smp).
+multiple choice, any other has open questions (`build_dataset` in vlmeval/dataset/__init__.py). For several images,
+`image` and `image_path` are Python list literals (`toliststr` in vlmeval/smp).
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from snellen.interop.formats import LETTERS, ExportFormat, export_name, image_na
 from snellen.interop.questions import ModelQuestion, Selection
 
 _MISSING = re.compile(r"|#N/A|#N/A N/A|#NA|-?1\.#(IND|QNAN)|-?(NaN|nan)|<NA>|N/A|n/a|NA|NULL|null|None")
-"""What `pandas.read_csv`, by which the kit reads, takes for an empty cell: an option `None` would be dropped."""
+"""Texts that `pandas.read_csv`, used by the kit, reads as empty cells: an option `None` would be dropped."""
 
 
 def no_image(question: ModelQuestion) -> str | None:
-    """Why the kit would drop a question: rows without an image are skipped."""
+    """The reason why the kit would drop a question (it skips rows without an image), or None."""
     return None if question.images else "shows no image"
 
 
 def write_tsv(selection: Selection, out: Path) -> None:
-    """`NAME.tsv` with what has options, `NAME_openended.tsv` with the rest: the kit tells them apart by the name."""
+    """Write `NAME.tsv` with questions that have options, `NAME_openended.tsv` with the rest, as the kit expects."""
     name = export_name(selection)
     choices = [question for question in selection.questions if not_a_choice(question) is None]
     others = [question for question in selection.questions if not_a_choice(question) is not None]
@@ -67,8 +67,8 @@ VLMEVALKIT = ExportFormat(
     "TSV of VLMEvalKit, images as base64",
     write_tsv,
     "Copy the files into `$LMUData` (`~/LMUData`) and give their names without `.tsv`: "
-    "`python run.py --data {name} --model MODEL`. The kit sends all images first, writes its own list of options "
-    "after the prompt, and sends images to services as JPEG. It has no scores for `{name}_openended`: it stops after "
-    "the answers. An option or key that pandas would take for an empty cell (`None`) has a space after it.",
+    "`python run.py --data {name} --model MODEL`. The kit sends all images first, appends its own list of options to "
+    "the prompt, and sends images to services as JPEG. It has no scores for `{name}_openended` and stops after the "
+    "answers. An option or key that pandas would read as an empty cell (`None`) has a space after it.",
     fault=no_image,
 )

@@ -1,1 +1,1 @@
-"""Showing: how a condition turns an item into what is sent."""
+"""Presentation: turns an item under a condition into prompts."""

@@ -1,4 +1,4 @@
-"""Controls every suite has: how much is scored without the images, and axes that several suites share."""
+"""Controls of every suite (scores without the images), and axes that several suites share."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from snellen.core.suite import Transform, ViewContext
 from snellen.stimuli.transforms.frames import Frames
 
 IMAGES = Axis("images", ("original", "none", "grey", "shuffled"), "what is shown in place of the images")
-PROMPT = Axis("prompt", ("full", "short", "minimal"), "how much of the wording is said")
-LAYOUT = Axis("layout", ("interleaved", "images-first"), "images where they are spoken of, or all before the words")
+PROMPT = Axis("prompt", ("full", "short", "minimal"), "how much of the wording is used")
+LAYOUT = Axis("layout", ("interleaved", "images-first"), "images where the text mentions them, or all before the text")
 ORDER = Axis("order", ("stored", "shuffled"), "the order of options and solved examples")
 SHEET = Axis(
-    "sheet", ("auto", "separate", "single"), "images apart, or laid out as one for subjects that take one image"
+    "sheet", ("auto", "separate", "single"), "images shown separately, or as one for subjects that take one image"
 )
 
 
@@ -40,14 +40,14 @@ def control(value: Value, context: ViewContext) -> tuple[Transform, ...]:
 
 
 def resolve_sheet(condition: Condition, card: SubjectCard) -> Mapping[str, Value]:
-    """`sheet=auto` means one laid-out image for subjects that take only one."""
+    """The value of `sheet=auto`: one laid-out image for subjects that take only one."""
     if condition["sheet"] != "auto":
         return {}
     return {"sheet": "single" if card.max_images == 1 else "separate"}
 
 
 def map_images(view: View, change: Callable[[Media], Sequence[Media]]) -> View:
-    """The view with every image replaced by what `change` gives for it; nothing is drawn in the new ones."""
+    """The view with every image replaced by the result of `change`, without marks drawn in the new ones."""
 
     def changed(media: tuple[Media, ...]) -> tuple[Media, ...]:
         return tuple(new for old in media for new in change(old))
@@ -63,7 +63,7 @@ def map_images(view: View, change: Callable[[Media], Sequence[Media]]) -> View:
 
 @dataclass(frozen=True)
 class Without:
-    """No images at all: what is scored now is scored blind."""
+    """Removes all images: the score is blind."""
 
     version: int = 1
 
@@ -74,7 +74,7 @@ class Without:
 
 @dataclass(frozen=True)
 class Grey:
-    """Every image, and every video, as one even grey image (128, 128, 128) of its size."""
+    """Replaces every image and every video by one uniform grey image (128, 128, 128) of its size."""
 
     version: int = 1
 
@@ -91,12 +91,12 @@ class Grey:
 
 @dataclass(frozen=True)
 class Shuffled:
-    """Every image replaced by one that its stimulus does not show; the same image of a stimulus by the same one.
+    """Replaces every image by one that its stimulus does not show; equal images of a stimulus by the same one.
 
-    Drawn for all that the stimulus ever shows, so that neither the question nor the number of shots moves the draw.
-    Where the task shows nothing else there is nothing to show. A video gives way to another video. Frames made of a
-    video give way to as many of another one, from the middles of equal parts: the number of images stays the same,
-    which at so many frames a second it would not.
+    The draw covers all images that the stimulus ever shows, so that it depends neither on the question nor on the
+    number of shots. If the task has no other images, none are shown. A video is replaced by another video. Frames of a
+    video are replaced by as many frames of another one, from the middles of equal parts: frames per second would change
+    the number of images.
     """
 
     by_stimulus: Mapping[str, Sequence[Media]] = field(repr=False)
@@ -104,13 +104,13 @@ class Shuffled:
     version: int = 1
 
     def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
-        """The view of somebody else's images."""
+        """The view with images of other stimuli."""
         kind_of = {image.sha256: image.kind for image in self.by_stimulus.get(view.stimulus_id, ())}
         for image in view.media():
             kind_of.setdefault(image.stored_sha256, image.kind)
         order, swap = rng.permutation(len(self.pool)), dict[str, Media]()
         for kind in sorted(set(kind_of.values())):
-            names = [name for name, what in kind_of.items() if what == kind]
+            names = [name for name, media_kind in kind_of.items() if media_kind == kind]
             candidates = (self.pool[int(n)] for n in order)
             strange = (image for image in candidates if image.kind == kind and image.sha256 not in kind_of)
             swap.update(zip(names, cycle(list(islice(strange, len(names)))), strict=False))
@@ -124,7 +124,7 @@ class Shuffled:
         return map_images(view, swapped)
 
     def _stills(self, view: View, swap: Mapping[str, Media], media: MediaFolder) -> dict[str, Iterator[Media]]:
-        """What stands in for the frames of a video, by that video: as many frames of another one."""
+        """Replacements for the frames of each video: as many frames of another one."""
         count = Counter(image.stored_sha256 for image in view.media() if image.kind == "image")
         videos = {name: new for name, new in swap.items() if new.kind == "video" and name in count}
         return {name: iter(Frames(str(count[name])).extract(video, media)) for name, video in videos.items()}
@@ -132,12 +132,12 @@ class Shuffled:
 
 @dataclass(frozen=True)
 class Reordered:
-    """Options, and the solved examples within each shot, in a random order: what a liking for places is worth."""
+    """Shuffles options, and the solved examples within each shot, to measure preferences for places."""
 
     version: int = 1
 
     def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
-        """The same view, other places. The names that stand for the options are put in the new order too."""
+        """The view in a new order; the names of the options are reordered too."""
         options = tuple(view.options[int(n)] for n in rng.permutation(len(view.options)))
         position = {option.key: n for n, option in enumerate(options)}
         keys = tuple(sorted(view.reply.keys, key=lambda pair: position.get(pair[1], 0)))
@@ -153,7 +153,7 @@ def order_transforms(value: Value) -> tuple[Transform, ...]:
 
 @dataclass(frozen=True)
 class Lettered:
-    """Offer the options by letters A, B, C, …; the letter and the text both count as the answer."""
+    """Offers the options by letters A, B, C, …; the letter and the text both count as the answer."""
 
     version: int = 1
 
@@ -161,7 +161,7 @@ class Lettered:
         """The view with letters."""
         letters = ascii_uppercase[: len(view.options)]
         if len(letters) < len(view.options):
-            raise SnellenError(f"item {view.item_id}: {len(view.options)} options are more than there are letters")
+            raise SnellenError(f"item {view.item_id}: more options ({len(view.options)}) than letters")
         keys: list[tuple[str, str]] = []
         for letter, option in zip(letters, view.options, strict=True):
             keys.append((letter, option.key))

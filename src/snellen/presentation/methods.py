@@ -1,4 +1,4 @@
-"""Methods: how views become calls. Each is a pure generator, so that a run can be replayed from its record."""
+"""Methods turn views into calls. Each is a pure generator, so that a run can be replayed from its record."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from snellen.scoring.answers import read_json_objects
 
 
 def one_view_each(views: Sequence[View]) -> list[tuple[View, ...]]:
-    """Every view in a talk of its own."""
+    """One dialogue per view."""
     return [(view,) for view in views]
 
 
 @dataclass(frozen=True)
 class OneByOne:
-    """One view, one prompt, and the reply is the answer."""
+    """One prompt per view; the reply is the answer."""
 
     present: Present = plain
     name: str = "one-by-one"
@@ -41,7 +41,7 @@ class OneByOne:
 class Sheet:
     """All questions about `samples` stimuli in one prompt, answered on one JSON sheet (`core.sheet`).
 
-    With `by_question`, one question about them a prompt.
+    With `by_question`, one prompt per question about them.
     """
 
     samples: int
@@ -60,20 +60,20 @@ class Sheet:
         return [tuple(page) for page in pages.values()]
 
     def run(self, views: tuple[View, ...]) -> Dialogue:
-        """One call; a reply without JSON answers nothing, unless there is one cell only."""
+        """One call; a reply without JSON answers nothing, unless the sheet has only one cell."""
         (reply,) = yield (Prompt(self.present(views), views),)
         answers = read_sheet(views, read_json_objects(reply.text))
         if len(views) == 1 and answers[views[0].item_id] is None:
-            return {views[0].item_id: reply.text}  # a sheet of one cell may be answered plainly
+            return {views[0].item_id: reply.text}  # a sheet of one cell may be answered without JSON
         return answers
 
 
 @dataclass(frozen=True)
 class PerceiveThenClassify:
-    """Describe every image of support and query on its own, then answer from the words and the query image.
+    """Describe every image of support and query separately, then answer from the descriptions and the query image.
 
-    `perceive` presents one image; `classify` presents the view, whose demos hold captions in place of images, and
-    is given the description of the query.
+    `perceive` presents one image; `classify` presents the view, whose demos have captions in place of images, with the
+    description of the query.
     """
 
     perceive: Present
@@ -87,7 +87,7 @@ class PerceiveThenClassify:
         return one_view_each(views)
 
     def run(self, views: tuple[View, ...]) -> Dialogue:
-        """One call an image, all at once, then one more."""
+        """One call per image, all at once, then one more."""
         (view,) = views
         images = [*(image for demo in view.support for image in demo.media), *view.query]
         spec = ReplySpec("description")

@@ -1,4 +1,4 @@
-"""Presenters: how a view becomes parts. Suites bring their own wordings; what they share stands here."""
+"""Presenters: functions from a view to the parts of a prompt. Suites add their own wordings to these shared ones."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PresentMany: TypeAlias = Callable[[tuple[View, ...]], tuple[Part, ...]]
 
 
 def option_lines(view: View) -> str:
-    """One line an option: its letter and text, or its text alone where the options have no letters."""
+    """One line per option: its letter and text, or only its text if the options have no letters."""
     lines = []
     for option in view.options:
         name = view.reply.name(option.key)
@@ -22,7 +22,7 @@ def option_lines(view: View) -> str:
 
 
 def apply_layout(parts: Sequence[Part], layout: Value) -> tuple[Part, ...]:
-    """Parts as the axis `layout` wants them: as they are, or images first and `[image 1]` where each one stood."""
+    """Parts by the axis `layout`: unchanged, or images first with `[image 1]` at their former places."""
     if layout == "interleaved":
         return tuple(parts)
     images = [part for part in parts if not isinstance(part, str)]
@@ -34,12 +34,12 @@ def apply_layout(parts: Sequence[Part], layout: Value) -> tuple[Part, ...]:
 
 
 def with_layout(present: Callable[..., tuple[Part, ...]], layout: Value) -> Callable[..., tuple[Part, ...]]:
-    """A presenter whose parts are laid out so."""
+    """The presenter with `apply_layout`."""
     return lambda *views: apply_layout(present(*views), layout)
 
 
 def plain(view: View) -> tuple[Part, ...]:
-    """Support with answers, query, question, options: for suites without a wording of their own, and for tests."""
+    """Support with answers, query, question, options: for suites without own wordings, and for tests."""
     names = {key: name for name, key in reversed(view.reply.keys)}
     solved: list[Part] = []
     for demo in view.support:

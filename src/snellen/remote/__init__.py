@@ -1,6 +1,6 @@
-"""Item sets, runs and reports behind a URL: a local copy under the home folder, and what was written there uploaded.
+"""Item sets, runs and reports behind a URL: local copies in the home folder, whose changes are uploaded.
 
-The rest of the house knows folders alone. Why, and what is promised: design/core.md and docs/remote.md.
+The rest of the package knows only folders. Reasons and guarantees: design/core.md and docs/remote.md.
 """
 
 from snellen.remote.addresses import address_of, is_url, name_of, with_urls

@@ -1,4 +1,4 @@
-"""Which URL stands for which local folder, both ways."""
+"""The mapping between URLs and local folders."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from snellen.core.storage.home import home
 
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _HOST = re.compile(r"[^@:]*(:\d*)?|\[[^@]*\](:\d*)?")
-"""A colon that leads to no port stands behind a user: keys may hold a slash, so that the @ is further on."""
+"""A colon without a port follows a user name; keys may hold a slash, so that the @ comes later."""
 FILES = "files"
-"""The folder of a local copy that holds what the URL holds."""
+"""The folder of a local copy with the URL's files."""
 ADDRESS = "url.txt"
 
 
 def is_url(address: str | Path) -> bool:
-    """Whether this is the URL of a folder, such as `s3://bucket/runs/first`, and no path."""
+    """True for the URL of a folder, such as `s3://bucket/runs/first`; false for a path."""
     return isinstance(address, str) and _URL.match(address) is not None
 
 
 def plain_url(address: str) -> str:
     """The URL without a slash at its end.
 
-    Raises SnellenError for one that holds credentials, since URLs are written into cards and messages, for one that
-    fsspec would chain, and for steps out of a folder.
+    Raises SnellenError for a URL with credentials, since URLs are written into cards and messages, for one that fsspec
+    would chain, and for one with `..`.
     """
     scheme, _, rest = address.partition("://")
     host = rest.split("/", 1)[0]
     if _HOST.fullmatch(host) is None or "?" in rest or "#" in rest:
         raise SnellenError(
-            f"{scheme}://…: a URL is written into cards, so it may hold no user, key or query; give credentials by the "
+            f"{scheme}://…: a URL is written into cards, so it may hold no user, key or query; give credentials in the "
             "environment or the configuration of fsspec (docs/remote.md)"
         )
     if "::" in address or ".." in rest.split("/"):
@@ -43,33 +43,33 @@ def plain_url(address: str) -> str:
 
 
 def copies_folder() -> Path:
-    """Where local copies lie."""
+    """The folder of local copies."""
     return home() / "remote"
 
 
 def copy_folder(url: str) -> Path:
-    """Where the local copy of a URL lies; its files are in the folder `FILES` there."""
+    """The folder of the local copy of a URL; its files are in the subfolder `FILES`."""
     return copies_folder() / sha256(plain_url(url).encode("utf-8", "surrogateescape"))[:16]
 
 
 def address_of(folder: Path) -> str:
-    """The URL that a folder is the local copy of, or a part of; of any other the path as it is."""
-    place, copies = folder.resolve(), copies_folder().resolve()
-    if not place.is_relative_to(copies):
+    """The URL of a local copy or of a folder in it; the unchanged path of any other folder."""
+    path, copies = folder.resolve(), copies_folder().resolve()
+    if not path.is_relative_to(copies):
         return str(folder)
-    key, *inside = place.relative_to(copies).parts
+    key, *inside = path.relative_to(copies).parts
     if inside[:1] != [FILES] or (url := _url_of(copies / key)) is None:
         return str(folder)
     return "/".join([url, *inside[1:]])
 
 
 def name_of(folder: Path) -> str:
-    """The last step of a folder's address: what people call it by."""
+    """The last part of a folder's address."""
     return address_of(folder).rstrip("/").rpartition("/")[2]
 
 
 def with_urls(text: str) -> str:
-    """The text with URLs in place of the local copies that it names."""
+    """The text with paths of local copies replaced by their URLs."""
     copies = re.escape(str(copies_folder()))
     return re.sub(rf"{copies}/([0-9a-f]{{16}})/{FILES}(?![\w.-])", _named_url, text)
 

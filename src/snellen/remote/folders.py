@@ -1,4 +1,4 @@
-"""What commands and the Python API do with an address: a path is taken as it is, of a URL there is a local copy."""
+"""From addresses to folders, for commands and the Python API: a path is used directly, a URL has a local copy."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ITEMSET, RUN = "itemset.json", "run.json"
 
 @dataclass(frozen=True)
 class RecordFolder:
-    """A run folder to write to. `after_call` raises SnellenError once another process has taken over behind its URL."""
+    """A run folder to write to. `after_call` raises SnellenError once another process has taken over its URL."""
 
     root: Path
     after_call: Callable[[], None]
@@ -34,31 +34,31 @@ def joined(address: str | Path, name: str) -> str | Path:
 
 
 def lies_there(address: str | Path, card: str) -> bool:
-    """Whether a folder or a URL has this card."""
+    """True if a folder or a URL has this card."""
     return ObjectStore(str(address)).stat(card) is not None if is_url(address) else (Path(address) / card).is_file()
 
 
 def fetched(address: str | Path) -> Path:
-    """The folder of an item set or a run to read: a path itself, of a URL the local copy, brought up to date.
+    """The folder of an item set or a run to read: a path itself, or the updated local copy of a URL.
 
-    Raises SnellenError where a URL holds neither, or cannot be read.
+    Raises SnellenError if a URL holds neither, or cannot be read.
     """
     if not is_url(address):
         return Path(address)
     mirror = Mirror(str(address))
     if not mirror.is_current(ITEMSET) and not mirror.pull([ITEMSET, RUN]):
         raise SnellenError(
-            f"{mirror.url}: no item set and no run lies there (no {ITEMSET}, no {RUN}); mend the URL, or write one "
-            "with --out"
+            f"{mirror.url}: holds no item set and no run (no {ITEMSET}, no {RUN}); correct the URL, or write one with "
+            "--out"
         )
     return mirror.root
 
 
 @contextmanager
 def published(address: str | Path, *, card: str = "") -> Iterator[Path]:
-    """The folder to write a set or a report to; of a URL it is uploaded when all is written, its card last.
+    """The folder to write a set or a report to. For a URL, it is uploaded when all is written, the card last.
 
-    With `card` nothing may lie there yet that has it. Where anything is raised meanwhile nothing is uploaded.
+    With `card`, the URL must not have that card yet. After an exception nothing is uploaded.
     """
     if not is_url(address):
         yield Path(address)
@@ -71,16 +71,16 @@ def published(address: str | Path, *, card: str = "") -> Iterator[Path]:
             )
         mirror.reconcile()
         if card:
-            (mirror.root / card).unlink(missing_ok=True)  # of a set that was never uploaded whole
+            (mirror.root / card).unlink(missing_ok=True)  # of a set that was not completely uploaded
         yield mirror.root
         _push(mirror, writer)
 
 
 @contextmanager
 def record_folder(address: str | Path, after_call: Callable[[], None] = lambda: None) -> Iterator[RecordFolder]:
-    """The folder of a run to write to; of a URL what is recorded is uploaded now and then, and all of it at the end.
+    """The folder of a run to write to. For a URL, the record is uploaded regularly, and everything at the end.
 
-    Also where the run is stopped by an error or a signal. `after_call` is called after each call too.
+    This includes the end by an error or a signal. `after_call` is also called after each call.
     """
     if not is_url(address):
         yield RecordFolder(Path(address), after_call)
@@ -108,28 +108,28 @@ def record_folder(address: str | Path, after_call: Callable[[], None] = lambda: 
 
 @contextmanager
 def _writing(mirror: Mirror) -> Iterator[Writer]:
-    """Be the one writer of a URL, on this machine and elsewhere: a thread gives signs of life until the end."""
+    """Be the only writer of a URL, here and elsewhere; a thread sends heartbeats until the end."""
     with kernel_lock(mirror.lock_file("writer"), mirror.url):
         writer = Writer(mirror.store, _notify)
         writer.acquire()
         try:
-            with _every_beat(writer.beat, lambda error: None):  # whoever uploads meets the same error, and says it
+            with _every_beat(writer.beat, lambda error: None):  # uploads meet and report the same error
                 yield writer
         finally:
-            with suppress(SnellenError):  # whoever comes next sees that there is no sign of life
+            with suppress(SnellenError):  # the next writer will notice the missing heartbeat
                 writer.release()
 
 
 @contextmanager
 def _uploading(mirror: Mirror, writer: Writer) -> Iterator[None]:
-    """Meanwhile a thread uploads what is recorded."""
+    """Upload the record in a thread during the block."""
 
     def upload() -> None:
         writer.beat()
         mirror.push(is_record, writer.beat)
 
     def notify(error: SnellenError) -> None:
-        _notify(f"{error}; what is recorded stays in the local copy, and uploads are tried again")
+        _notify(f"{error}; the record stays in the local copy, and uploads are tried again")
 
     with _every_beat(upload, notify):
         yield
@@ -137,7 +137,7 @@ def _uploading(mirror: Mirror, writer: Writer) -> Iterator[None]:
 
 @contextmanager
 def _every_beat(act: Callable[[], None], notify: Callable[[SnellenError], None]) -> Iterator[None]:
-    """Meanwhile a thread acts every `BEAT_SECONDS`; of failures in a row the first is given to `notify`."""
+    """Call `act` every `BEAT_SECONDS` in a thread; the first of consecutive failures is passed to `notify`."""
     is_over = threading.Event()
 
     def repeat() -> None:
@@ -166,7 +166,7 @@ def _push(mirror: Mirror, writer: Writer) -> None:
         mirror.push(check=writer.beat)
     except SnellenError as error:
         raise SnellenError(
-            f"{error}; all that was made is kept in {mirror.folder}, and the same command uploads the rest"
+            f"{error}; everything made is kept in {mirror.folder}, and the same command uploads the rest"
         ) from error
 
 

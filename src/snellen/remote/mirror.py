@@ -1,4 +1,4 @@
-"""The local copy of a folder behind a URL: what changed there is downloaded, what changed here is uploaded."""
+"""The local copy of a folder behind a URL: changes there are downloaded, changes here are uploaded."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from snellen.remote.addresses import ADDRESS, FILES, copy_folder
 from snellen.remote.store import ObjectStore, RemoteFile
 
 WRITERS = "writers"
-"""The folder of a URL that says who writes there; it is nobody's business else."""
+"""The folder of a URL that records its writers; it is not copied."""
 BATCH = 256
-"""Files under way together."""
+"""Files transferred at a time."""
 MANY = 8
-"""Of more files than that, versions are looked up by a listing."""
+"""Versions of more files than this are looked up by a listing."""
 _CARDS = ("itemset.json", "run.json", "index.html")
-"""What makes a set, a run or a report of a folder: uploaded when all else is there."""
+"""The file that makes a folder a set, a run or a report; uploaded after all others."""
 _UNSENT = {"lock", ADDRESS}
 
 
 class Entry(NamedTuple):
-    """A file as it last was on both sides: its version there, bytes and time of change (ns) here."""
+    """A file when both sides were last equal: its version there, size in bytes and modification time (ns) here."""
 
     version: str
     size: int
@@ -40,7 +40,7 @@ class Entry(NamedTuple):
 
 
 class Mirror:
-    """A URL and its local copy in `root`. What is only here, or changed here, stays until it is uploaded."""
+    """A URL and its local copy in `root`. Local additions and changes stay until they are uploaded."""
 
     def __init__(self, url: str) -> None:
         self.store = ObjectStore(url)
@@ -58,14 +58,14 @@ class Mirror:
         self.root.mkdir(exist_ok=True)
 
     def is_current(self, card: str) -> bool:
-        """Whether the copy has this card as it is there now, and so all that was there before the card was."""
-        entry, there = self._entries().get(card), self.store.stat(card)
-        return entry is not None and there is not None and self._is_same(card, entry) and entry.version == there.version
+        """True if the copy has the URL's current card, and so all files uploaded before it."""
+        entry, file = self._entries().get(card), self.store.stat(card)
+        return entry is not None and file is not None and self._is_same(card, entry) and entry.version == file.version
 
     def pull(self, cards: Iterable[str]) -> bool:
-        """Download what changed there, or nothing where none of these cards lies there: whether one does.
+        """Download changed files if the URL has one of these cards; returns whether it has.
 
-        A file that changed on both sides is taken from there, but for records of calls, of which none is lost.
+        For a file that changed on both sides, the URL's version is taken; records of calls are merged.
         """
         with self._syncing():
             remote = self._remote_files()
@@ -77,15 +77,15 @@ class Mirror:
         return bool(present)
 
     def reconcile(self) -> None:
-        """Look up what is there, so that it is not uploaded again, and what was lost there is."""
+        """Look up the URL's files, so that existing ones are not uploaded again and lost ones are."""
         with self._syncing():
             self._keep(self._reconciled(self._remote_files(), _CARDS))
 
     def push(self, select: Callable[[str], bool] | None = None, check: Callable[[], None] = lambda: None) -> None:
-        """Upload what changed here, cards last; delete there what was in both and is no longer here.
+        """Upload changed files, cards last; delete there what was on both sides and is gone here.
 
-        With `select` only such files, which may still grow, and nothing is deleted. `check` is called before each
-        batch, and may end the upload by an error.
+        With `select`, only these files are uploaded, which may still grow, and nothing is deleted. `check` is called
+        before each batch, and may end the upload by an error.
         """
         with self._syncing():
             entries = self._entries()
@@ -103,7 +103,7 @@ class Mirror:
         return {name: file for name, file in self.store.list().items() if not name.startswith(f"{WRITERS}/")}
 
     def _reconciled(self, remote: Mapping[str, RemoteFile], cards: Iterable[str]) -> dict[str, Entry]:
-        """What is the same on both sides. Where one of `cards` is gone there, the copy is set aside and begun anew."""
+        """The files that are equal on both sides. If one of `cards` is gone there, a new copy is started."""
         entries = self._entries()
         if any(card in entries and card not in remote for card in cards):
             number = next(n for n in range(1, 10**6) if not self.folder.with_suffix(f".{n}").exists())
@@ -122,7 +122,7 @@ class Mirror:
         return {name: entry for name, entry in same.items() if (self.root / name).is_file()}
 
     def _download(self, remote: Mapping[str, RemoteFile], entries: dict[str, Entry]) -> None:
-        """Download files, those that make others valid last."""
+        """Download files in the order of `_rank`."""
         names, before = sorted(remote, key=lambda name: (_rank(name), name)), self._entries()
         for name in [name for name in names if _is_part(name) and (self.root / name).is_file()]:
             if not self._is_same(name, before.get(name)):
@@ -145,8 +145,8 @@ class Mirror:
 
     def _take(self, name: str, path: Path, file: RemoteFile) -> Entry:
         if path.stat().st_size != file.size:
-            raise SnellenError(f"{self.url}/{name}: changed while it was downloaded; give the same command again")
-        if file.modified_ns:  # whether tables are older than the record is seen by times
+            raise SnellenError(f"{self.url}/{name}: changed during the download; run the same command again")
+        if file.modified_ns:  # times tell whether tables are older than the record
             os.utime(path, ns=(file.modified_ns, file.modified_ns))
         target = self.root / name
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -154,7 +154,7 @@ class Mirror:
         return self._entry(name, file.version)
 
     def _merge_part(self, name: str, remote: Mapping[str, RemoteFile]) -> Entry:
-        """A record of calls that grew on both sides: the longer one, or both where they have different calls."""
+        """Merge a record of calls that grew on both sides: the longer one, or both if they have different calls."""
         path, theirs = self.root / name, self.store.read(name)
         ours = path.read_bytes()
         if ours.startswith(theirs):
@@ -176,7 +176,7 @@ class Mirror:
         *,
         is_growing: bool,
     ) -> None:
-        """Upload files of one rank, and note how they lie there now. Of parts that grow whole lines go up."""
+        """Upload files of one rank and note their versions. Of growing parts, only complete lines are uploaded."""
         marks = {name: self._entry(name, "") for name in names}  # before they are read: some still grow
         for name in filter(_is_part, names):
             check()
@@ -193,7 +193,7 @@ class Mirror:
         remote = self.store.list() if len(names) > MANY else {name: self.store.stat(name) for name in names}
         for name in names:
             if (file := remote.get(name)) is None or file.size != marks[name].size:
-                raise SnellenError(f"{self.url}/{name}: not there as it was uploaded; give the same command again")
+                raise SnellenError(f"{self.url}/{name}: missing or changed after upload; run the same command again")
             entries[name] = marks[name]._replace(version=file.version)
         self._keep(entries)
 
@@ -211,7 +211,7 @@ class Mirror:
         return Entry(version, stat.st_size, stat.st_mtime_ns)
 
     def _is_same(self, name: str, entry: Entry | None) -> bool:
-        """Whether a file here is as it was when both sides were the same."""
+        """True if a local file is unchanged since both sides were equal."""
         if entry is None or self._size(name) is None:
             return False
         return self._entry(name, entry.version) == entry
@@ -221,25 +221,25 @@ class Mirror:
             rows = json.loads((self.folder / "manifest.json").read_text("utf-8"))
             return {name: Entry(*row) for name, row in rows.items()}
         except (OSError, ValueError, TypeError, AttributeError):
-            return {}  # then all is compared and transferred again
+            return {}  # everything is compared and transferred again
 
     def _keep(self, entries: Mapping[str, Entry]) -> None:
         files.write_text(self.folder / "manifest.json", json.dumps(entries))
 
     @contextmanager
     def _syncing(self) -> Iterator[None]:
-        """One process, and one thread, compares the two sides at a time."""
+        """Let only one process and thread at a time compare the two sides."""
         with self.lock_file("sync").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 
     def lock_file(self, purpose: str) -> Path:
-        """A file for the kernel's locks, beside the copy."""
+        """A file for the kernel's locks, next to the copy."""
         return self.folder.parent / f"{self.folder.name}-{purpose}.lock"
 
 
 def is_record(name: str) -> bool:
-    """Whether a file of a run is what cannot be made again: its card and its calls, and those of its judgements."""
+    """True for files of a run that cannot be recreated: its card and its calls, and those of its judgements."""
     return _is_part(name) or name.rpartition("/")[2] == "run.json"
 
 
@@ -252,7 +252,7 @@ def _is_named_by_content(name: str) -> bool:
 
 
 def _rank(name: str) -> int:
-    """What stands on others is uploaded after them: tables after the record, cards after tables, stamps last."""
+    """The order of transfers: the record first, then other files, tables, cards, stamps last."""
     last = name.rpartition("/")[2]
     if last in _CARDS:
         return 3

@@ -1,4 +1,4 @@
-"""A folder behind a URL, by fsspec: files listed, read, written and deleted, and errors that are one line."""
+"""A folder behind a URL, accessed by fsspec: listing, reading, writing and deleting files; errors in one line."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from snellen.core.plain_text import short_reason
 from snellen.remote.addresses import plain_url
 
 _VERSIONS = ("ETag", "etag", "md5Hash", "generation", "mtime", "LastModified", "last_modified", "created")
-"""Fields of fsspec's listings that change when a file does, best first: each kind of store has its own."""
+"""Fields of fsspec's listings that change with a file, best first; they differ between kinds of stores."""
 _TIMES = ("LastModified", "last_modified", "mtime", "updated", "created")
 _EXCLUSIVE = {"s3", "s3a", "gs", "gcs", "memory", "file", "local"}
-"""Stores in which a file can be created only where there is none yet, in one step."""
+"""Stores that can create a file atomically only if it does not exist."""
 _S3_SETTINGS = {"connect_timeout": 10, "read_timeout": 30, "retries": {"max_attempts": 2}}
-"""s3fs tries five times over what botocore tries: without limits, a network that is gone is told after half an hour."""
+"""s3fs retries botocore's retries five times: without limits, a lost network is reported after half an hour."""
 _REMEDIES = {
     "NoCredentialsError": "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE",
     "PartialCredentialsError": "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE",
-    "FileNotFoundError": "make the bucket, or mend the URL",
-    "PermissionError": "ask for the right to list, read and write there, or use other credentials",
+    "FileNotFoundError": "create the bucket, or correct the URL",
+    "PermissionError": "ask for permission to list, read and write there, or use other credentials",
 }
-_ELSE = "mend that and give the same command again"
+_ELSE = "fix that and run the same command again"
 
 
 @dataclass(frozen=True)
 class RemoteFile:
-    """A file of a store: bytes, what changes with its content, and when it was written (ns, None: not known)."""
+    """A file of a store: size in bytes, version, and modification time (ns, None if unknown)."""
 
     size: int
     version: str
@@ -40,7 +40,7 @@ class RemoteFile:
 
 
 class ObjectStore:
-    """The files below a URL, named by their path from there. Every method raises SnellenError in one line."""
+    """The files below a URL, named by their relative path. Every method raises SnellenError in one line."""
 
     def __init__(self, url: str) -> None:
         self.url = plain_url(url)
@@ -51,11 +51,11 @@ class ObjectStore:
 
     @property
     def may_be_exclusive(self) -> bool:
-        """Whether stores of this kind can keep two writers apart (`create`)."""
+        """True if stores of this kind can keep two writers apart (`create`)."""
         return self._protocol in _EXCLUSIVE
 
     def list(self, folder: str = "") -> dict[str, RemoteFile]:
-        """All files of a folder below the URL; none where there is no such folder."""
+        """All files of a folder below the URL; empty if there is no such folder."""
         with self._one_line():
             self._files.invalidate_cache()
             rows = self._files.find(self._path(folder), detail=True)
@@ -64,11 +64,11 @@ class ObjectStore:
         names = {name: row for name, row in names.items() if name and not name.endswith("/")}  # else a folder
         for name in names:
             if not _stays_inside(name):
-                raise SnellenError(f"{self.url}: holds a file named {name!r:.100}, which leads elsewhere; remove it")
+                raise SnellenError(f"{self.url}: holds a file named {name!r:.100}, which leads outside; remove it")
         return {name: _remote_file(row) for name, row in names.items()}
 
     def stat(self, name: str) -> RemoteFile | None:
-        """One file; None where there is none."""
+        """One file; None if it does not exist."""
         with self._one_line():
             self._files.invalidate_cache()
             try:
@@ -83,12 +83,12 @@ class ObjectStore:
         return raw
 
     def write(self, name: str, raw: bytes) -> None:
-        """Write a file, in place of what is there."""
+        """Write a file, replacing an existing one."""
         with self._one_line():
             self._files.pipe_file(self._path(name), raw)
 
     def create(self, name: str, raw: bytes) -> bool:
-        """Write a file where there is none. False, and nothing is written, where there is one with other bytes."""
+        """Write a file if there is none. False, without writing, if there is one with other bytes."""
         with self._one_line():
             try:
                 if self._protocol in ("file", "local"):
@@ -97,7 +97,7 @@ class ObjectStore:
                         file.write(raw)
                 else:
                     self._files.pipe_file(self._path(name), raw, mode="create")
-            except OSError:  # several kinds of it; a call that was tried twice may meet its own file
+            except OSError:  # of several kinds; a repeated call may meet its own file
                 if not self._files.exists(self._path(name)):
                     raise
                 return bool(self._files.cat_file(self._path(name)) == raw)
@@ -109,12 +109,12 @@ class ObjectStore:
             self._files.get([self._path(name) for name in targets], [str(path) for path in targets.values()])
 
     def upload(self, sources: Mapping[str, Path]) -> None:
-        """Write local files, by the name that each gets, several at a time."""
+        """Write local files, given by their new names, several at a time."""
         with self._one_line():
             self._files.put([str(path) for path in sources.values()], [self._path(name) for name in sources])
 
     def delete(self, names: Sequence[str]) -> None:
-        """Delete files that are there."""
+        """Delete files, ignoring missing ones."""
         with self._one_line():
             for name in names:
                 if self._files.exists(self._path(name)):
@@ -133,7 +133,7 @@ class ObjectStore:
             raise SnellenError(
                 f"{self.url}: {short_reason(str(error), 100)}; for s3:// that is {install_command('remote')}"
             ) from error
-        except Exception as error:  # each store has its own kinds of errors, few of them OSError
+        except Exception as error:  # kinds of errors differ between stores
             kind = type(error).__name__
             reason = short_reason(str(error) or kind, 200).rstrip(". ")
             raise SnellenError(f"{self.url}: {reason}; {_REMEDIES.get(kind, _ELSE)}") from error
@@ -163,7 +163,7 @@ def _stays_inside(name: str) -> bool:
 def _remote_file(row: Mapping[str, Any]) -> RemoteFile:
     size = int(row.get("size") or 0)
     mark = next((row[name] for name in _VERSIONS if row.get(name)), "")
-    version = _nanoseconds(mark) or mark  # a listing and a look at one file may write a time in two ways
+    version = _nanoseconds(mark) or mark  # listings and single files may write times differently
     return RemoteFile(size, f"{version} {size}", next(filter(None, (_nanoseconds(row.get(t)) for t in _TIMES)), None))
 
 

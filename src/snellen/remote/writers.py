@@ -1,8 +1,8 @@
-"""One writer at a time behind a URL: a file that only one can create, with a sign of life.
+"""One writer at a time behind a URL: a file that only one process can create, with a heartbeat.
 
-Writers are numbered. Whoever creates the file of the next number writes, and everybody sees who has the highest one:
-no lock is ever deleted to be taken. A writer that died on this machine is known by the kernel's lock on the local copy;
-one elsewhere by its sign of life, which is watched, so that no clock is compared with another's.
+Writers are numbered. The process that creates the file of the next number writes, and all can see the highest number;
+no lock is ever deleted to be taken. A writer that died on this machine is known by the kernel's lock on the local copy,
+one elsewhere by its heartbeat, which is watched, so that clocks are never compared.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from snellen.remote.mirror import WRITERS
 from snellen.remote.store import ObjectStore
 
 BEAT_SECONDS = 20.0
-"""Between two signs of life, and two uploads of what was recorded."""
+"""Time between heartbeats, and between uploads of the record."""
 STALE_SECONDS = 120.0
-"""A writer elsewhere without a sign of life for so long is dead."""
+"""A writer elsewhere without a heartbeat for this long is dead."""
 
 
 class Writer:
-    """The right to write behind a URL. `notify` is told what a user should know; `sleep` waits for so many seconds."""
+    """The right to write behind a URL. `notify` receives messages for the user; `sleep` waits (seconds)."""
 
     def __init__(
         self, store: ObjectStore, notify: Callable[[str], None], sleep: Callable[[float], None] = time.sleep
@@ -39,9 +39,9 @@ class Writer:
         self.is_lost = False
 
     def acquire(self) -> None:
-        """Become the writer.
+        """Become the writer. This process must hold the kernel's lock on the local copy.
 
-        The kernel's lock on the local copy must be this process's. Raises SnellenError where another one writes.
+        Raises SnellenError if another process writes.
         """
         while True:
             numbers = self._numbers()
@@ -49,7 +49,7 @@ class Writer:
                 self._watch(numbers[-1])
             self._number = numbers[-1] + 1 if numbers else 1
             if self._store.create(_name(self._number), self._raw()) and max(self._numbers()) == self._number:
-                break  # else others came and went since the look, and took their numbers away
+                break  # else others came and went meanwhile, with their numbers
         self._store.delete([_name(number) for number in numbers])
         if not self._store.may_be_exclusive or self._store.create(_name(self._number), b"{}"):
             self._store.write(_name(self._number), self._raw())
@@ -58,15 +58,12 @@ class Writer:
             )
 
     def beat(self) -> None:
-        """Give a sign of life, from any thread.
-
-        Raises SnellenError, now and ever after, where another writer has taken over.
-        """
+        """Send a heartbeat, from any thread. Raises SnellenError once another writer has taken over."""
         with self._beat_lock:
             self.is_lost = self.is_lost or max(self._numbers(), default=0) > self._number
             if self.is_lost:
                 raise SnellenError(
-                    f"{self._store.url}: another process took over, since this one gave no sign of life for "
+                    f"{self._store.url}: another process took over, since this one sent no heartbeat for "
                     f"{STALE_SECONDS:.0f} seconds; what it recorded is kept, and the same command uploads it"
                 )
             self._card["beat"] += 1
@@ -83,9 +80,9 @@ class Writer:
         return sorted(int(stem) for stem in stems if stem.isdecimal())
 
     def _is_over(self, number: int) -> bool:
-        """Whether this writer has ended, or died on this machine."""
+        """True if this writer has ended, or died on this machine."""
         if self._store.stat(_name(number)) is None:
-            return True  # followed by another meanwhile
+            return True  # another has followed
         try:
             card = json.loads(self._store.read(_name(number)))
             return bool(card["ended"]) or card["owner"] == self._card["owner"]
@@ -93,10 +90,10 @@ class Writer:
             return False
 
     def _watch(self, number: int) -> None:
-        """Wait until a writer can be taken for dead. Raises SnellenError at its first sign of life."""
+        """Wait until a writer can be considered dead. Raises SnellenError at its first heartbeat."""
         self._notify(
             f"{self._store.url}: a writer elsewhere has not ended; waiting up to {STALE_SECONDS:.0f} seconds for a "
-            "sign of life"
+            "heartbeat"
         )
         before, waited = self._store.read(_name(number)), 0.0
         while waited < STALE_SECONDS:
@@ -118,7 +115,7 @@ def _name(number: int) -> str:
 
 
 def _owner() -> str:
-    """What tells this home folder from others, the same for all of its processes."""
+    """An identifier of this home folder, the same for all its processes."""
     path = copies_folder() / "owner.txt"
     if not path.is_file():
         files.write_text(path, uuid.uuid4().hex)

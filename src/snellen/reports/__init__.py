@@ -1,4 +1,4 @@
-"""Reports: a run's numbers as a page, tables and figures. What is heavy is imported when it is first asked for."""
+"""Reports: a run's numbers as pages, tables and figures. Heavy modules are imported on first use."""
 
 from typing import TYPE_CHECKING
 

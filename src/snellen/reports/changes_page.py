@@ -1,6 +1,6 @@
-"""The page of `snellen diff`: what changed between two subjects, and the items whose scores flipped, side by side.
+"""The page of `snellen diff`: changes between two subjects, and the items whose scores flipped, side by side.
 
-One file without scripts: images are data URIs, and the policy allows nothing else.
+It is one file without scripts: images are data URIs, and the policy allows nothing else.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from jinja2 import Template
 
 MAX_FLIPS = 100
-"""Items on the page; the table counts all."""
+"""Greatest number of items on the page; the table counts all."""
 
 
 @dataclass(frozen=True)
 class ChangeLine:
-    """A row of the table of changes as people read it; the two scores, their difference and its interval as text.
+    """A row of the table of changes: both scores, their difference and its interval as text.
 
     `name` is the task or ability, with its condition unless that is vanilla.
     """
@@ -51,7 +51,7 @@ class ChangeLine:
 
 @dataclass(frozen=True)
 class FlipCard:
-    """An item that flipped, with what both subjects made of it."""
+    """An item that flipped, with the replies of both subjects."""
 
     task: str
     condition: str
@@ -60,7 +60,7 @@ class FlipCard:
 
 
 def change_lines(changes: Changes) -> list[ChangeLine]:
-    """The table as people read it, drops first, abilities before tasks."""
+    """The rows of the table, drops first, abilities before tasks."""
     order = {"dropped": 0, "rose": 1, "no clear change": 2, "too few items": 3}
     rows = sorted(lines_of(changes.table), key=lambda row: (order[row.verdict], row.kind))
     return [_change_line(row, main_metric(changes.before, row.tasks[0])) for row in rows]
@@ -102,12 +102,12 @@ def render_changes(changes: Changes) -> str:
 def _template() -> tuple[Template, str]:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    room = Environment(
+    environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
-    room.filters.update(foreign=foreign)
-    return room.get_template("changes.html.j2"), Path(__file__).with_name("changes.css").read_text("utf-8")
+    environment.filters.update(foreign=foreign)
+    return environment.get_template("changes.html.j2"), Path(__file__).with_name("changes.css").read_text("utf-8")
 
 
 def _subject(run: Run) -> str:
@@ -124,7 +124,7 @@ def _flip_cards(changes: Changes, flips: pd.DataFrame) -> Iterator[FlipCard]:
 
 
 class _Side:
-    """What one subject made of items, looked up by task, condition and item; of repeats the first."""
+    """One subject's answers to items by task, condition and item; of repeats the first."""
 
     def __init__(self, run: Run) -> None:
         self.run = run

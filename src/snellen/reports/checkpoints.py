@@ -1,4 +1,4 @@
-"""The verdict on one checkpoint of a training as one JSON file: scores by ability, and what changed since the last."""
+"""The verdict on one checkpoint of a training as a JSON file: scores by ability, and changes since the last one."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ VERDICT = "verdict.json"
 
 
 class AbilityScore(BaseModel):
-    """One task of a suite: its score with all that belongs to a number, and what it says; None is not known.
+    """The score of one task of a suite, with its context and verdict; None is unknown.
 
-    `state` is the verdict of `analysis.verdicts`, `reason` why nothing else could be said. `no_answer_rate` and
-    `failure_rate` are shares of items. Shares lie between 0 and 1, other metrics are in units of their own.
+    `state` is the verdict of `analysis.verdicts`, `reason` why it is undecided. `no_answer_rate` and `failure_rate` are
+    shares of items. Shares are from 0 to 1, other metrics in their own units.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -50,9 +50,9 @@ class AbilityScore(BaseModel):
 
 
 class AskedSet(BaseModel):
-    """What was asked of an item set: its hashes, items with a response, those left out by task, and why calls failed.
+    """Coverage of an item set: its hashes, items with a response, unasked ones by task, and reasons of failed calls.
 
-    `run` is the folder of the run, beside the verdict.
+    `run` is the folder of the run, next to the verdict.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -68,10 +68,10 @@ class AskedSet(BaseModel):
 
 
 class ChangesSince(BaseModel):
-    """What changed since the exam at step `since`, on the items that both answered.
+    """Changes since the exam at step `since`, on the items that both answered.
 
-    `dropped` and `rose` lie beyond noise, by tests corrected over a suite; `too_few` could not have. `rows` lead from a
-    suite to its table of `snellen diff --json`.
+    `dropped` and `rose` are significant by tests corrected over a suite; those in `too_few` have too few items to be.
+    `rows` are the tables of `snellen diff --json` by suite.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -86,9 +86,9 @@ class ChangesSince(BaseModel):
 
 
 class CheckpointVerdict(Card):
-    """`verdict.json`. A `partial` exam did not ask all of its items, a `failed` one has no score; `error` says why.
+    """`verdict.json`. A `partial` exam did not ask all its items, a `failed` one has no score; `error` has the reason.
 
-    `seconds` is what the exam took by the clock, building of items left out; `limit_s` what it was given.
+    `seconds` is the duration of the exam without building items, `limit_s` its time limit.
     """
 
     file: ClassVar[str] = VERDICT
@@ -106,11 +106,11 @@ class CheckpointVerdict(Card):
     versions: dict[str, str] = Field(default_factory=dict)
 
     def scores(self) -> dict[str, float]:
-        """Each score by `SUITE/ABILITY`, for whatever keeps the curves of a training."""
+        """Each score by `SUITE/ABILITY`, for logging the curves of a training."""
         return {f"{score.suite}/{score.ability}": score.value for score in self.abilities if score.value is not None}
 
     def __str__(self) -> str:
-        """One line: how far it came, and what dropped or rose."""
+        """One line with the number of abilities seen, and those that dropped or rose."""
         if self.state == "failed":
             return f"step {self.step}: the exam failed: {self.error}"
         seen = sum(score.state == "sees" for score in self.abilities)
@@ -130,7 +130,7 @@ def write_verdict(root: Path, verdict: CheckpointVerdict) -> None:
 
 
 def read_verdict(root: Path) -> CheckpointVerdict:
-    """The verdict in a folder. Raises SnellenError where there is none, or a malformed one."""
+    """The verdict in a folder. Raises SnellenError if it is missing or malformed."""
     path = root / VERDICT
     try:
         return parse_card(CheckpointVerdict, path, path.read_text("utf-8"))
@@ -141,7 +141,7 @@ def read_verdict(root: Path) -> CheckpointVerdict:
 
 
 def ability_scores(runs: Sequence[Run]) -> list[AbilityScore]:
-    """Every task of the runs of one subject, with its verdict among them all; a run without responses has none."""
+    """The scores of all tasks in the runs of one subject, with verdicts over all; runs without responses have none."""
     lines = front([ExamPart(run, run.suite.name, "") for run in runs if run.responses]).lines
     return [_ability_score(verdict) for line in lines for verdict in line.verdicts if verdict.row is not None]
 
@@ -162,7 +162,7 @@ def _number(cell: Any) -> float | None:
 
 
 def asked_set(run: Run) -> AskedSet:
-    """What was asked in a run."""
+    """The coverage of the item set of a run."""
     card = run.card
     return AskedSet(
         suite=card.suite,
@@ -177,7 +177,7 @@ def asked_set(run: Run) -> AskedSet:
 
 
 def changes_since(step: int, former: Mapping[str, Run], current: Mapping[str, Run]) -> ChangesSince:
-    """What changed from the runs of an exam at `step` to later ones, both by suite."""
+    """Changes from the runs of an exam at `step` to later ones, both by suite."""
     names: dict[str, list[str]] = {DROPPED: [], ROSE: [], TOO_FEW: []}
     rows, without = dict[str, list[dict[str, Any]]](), dict[str, str]()
     for suite, run in current.items():

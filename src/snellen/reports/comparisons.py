@@ -1,4 +1,4 @@
-"""Who is better: pairs of arms, groups of subjects and ranks, as tables and in words."""
+"""Comparisons: pairs of arms, groups of subjects and ranks, as tables and in words."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from snellen.reports.words import amount, difference, probability, span
 from snellen.scoring.permutation import clusters_needed
 
 MAX_ARMS = 16
-"""Arms that are compared two by two."""
+"""Greatest number of arms that are compared in pairs."""
 FAMILIES: Mapping[str, str] = {
     "subjects": "two examined subjects under one condition, over all tasks",
     "conditions": "two conditions of one subject, over all tasks and subjects",
@@ -32,10 +32,10 @@ FAMILIES: Mapping[str, str] = {
 
 
 def paired(run: Run, limit: int = MAX_ARMS) -> pd.DataFrame:
-    """Contrasts of the main metric of each task, between arms that differ in the subject or in the condition alone.
+    """Contrasts of the main metric of each task, between arms that differ only in the subject or in the condition.
 
-    What is compared is what the tables count: items, or groups of items where those are scored together. Of more than
-    `limit` arms the first are compared, simulated observers last. Families for Holm run over all tasks (`FAMILIES`).
+    The units are those of the tables: items, or groups of items that are scored together. Of more than `limit` arms the
+    first are compared, simulated observers last. Families for Holm cover all tasks (`FAMILIES`).
     """
     rows = whole_tasks_of(run)
     first = arm_order(rows)[:limit]
@@ -72,7 +72,7 @@ def _units(units: pd.DataFrame, arm: ReportArm) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class TestFamily:
-    """A family of tests: in words, how many there are, and the clusters below which none of them could be clear."""
+    """A family of tests: its description, their number, and the clusters below which none could be clear."""
 
     text: str
     tests: int
@@ -91,7 +91,7 @@ def families(table: pd.DataFrame) -> list[TestFamily]:
 
 @dataclass(frozen=True)
 class ClearDifference:
-    """A clear difference: who is better than whom, by how much, and its corrected p."""
+    """A clear difference: the better and the worse arm, its size with interval, and its corrected p."""
 
     better: str
     worse: str
@@ -102,9 +102,9 @@ class ClearDifference:
 
 @dataclass(frozen=True)
 class Compared:
-    """One task's contrasts: sentences for nearest rivals, and all pairs as a matrix of (text, clear) by arm and arm.
+    """One task's contrasts: sentences on nearest rivals, and all pairs as a matrix of (text, clear) by arm and arm.
 
-    Sentences, and the numbers of clear pairs and of pairs with too few clusters, leave out simulated observers; a task
+    Sentences, and the numbers of clear pairs and of pairs with too few clusters, exclude simulated observers; a task
     that only one subject answered is left out.
     """
 
@@ -119,7 +119,7 @@ class Compared:
 
 
 def compared(run: Run, table: pd.DataFrame) -> Iterator[Compared]:
-    """Task by task. A sentence is told for each arm and the best of those it is clearly better than."""
+    """The contrasts of each task, with a sentence on each arm and the best of those it is clearly better than."""
     all_rows = whole_tasks_of(run)
     all_rows = all_rows[all_rows["arm"].isin({*table["first"], *table["second"]})]
     for task, pairs in table.groupby("task", sort=False):
@@ -135,7 +135,7 @@ def compared(run: Run, table: pd.DataFrame) -> Iterator[Compared]:
             continue
         clear, few = (sum(getattr(pair, name) for pair in between) for name in ("clear", "too_few_clusters"))
         matrix = {key: _matrix_cell(pair, metric) for key, pair in contrast_by_pair.items()}
-        yield Compared(str(task), metric.name, sentences, clear, few, len(between), tuple(ranked), matrix)
+        yield Compared(str(task), metric.words, sentences, clear, few, len(between), tuple(ranked), matrix)
 
 
 def _reversed(pair: Any) -> Any:
@@ -172,7 +172,7 @@ def signed(value: float, metric: Metric, n: int) -> str:
 
 
 def rank_cells(ranks: pd.DataFrame) -> pd.DataFrame:
-    """Ranks as a table for people: a row a subject, the best on average first, and a column a task."""
+    """Ranks as a table of text: one row per subject, the best on average first, and one column per task."""
     tasks = list(dict.fromkeys(task for task in ranks["task"] if task != AVERAGE))
     columns = [*([AVERAGE] if (ranks["task"] == AVERAGE).any() else []), *tasks]
     cells = {(row.subject, row.task): row for row in lines_of(ranks)}
@@ -192,7 +192,7 @@ def _rank_cell(row: Any, task: str) -> str:
 
 
 def group_cells(run: Run, table: pd.DataFrame) -> pd.DataFrame:
-    """Group contrasts as a table for people."""
+    """Group contrasts as a table of text."""
     lines = []
     for row in lines_of(table):
         metric = metric_in(run.suite, row)

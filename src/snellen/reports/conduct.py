@@ -1,4 +1,4 @@
-"""How a run was held: item set, arms with their settings, calls, tokens, money, what failed and why."""
+"""Details of a run: item set, arms with their settings, calls, tokens, cost, failures with reasons."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _COLUMNS = ["key", "digest", "error", "stop", "model", "tokens_in", "tokens_out"
 
 @dataclass(frozen=True)
 class ArmConduct:
-    """One arm: who, under what, and what it took."""
+    """One arm: its subject and settings, calls, tokens, time and cost."""
 
     arm: str
     repeats: int
@@ -54,12 +54,12 @@ class Conduct:
 
 
 def conduct(exam: Exam) -> list[Conduct]:
-    """Every run of an exam."""
+    """The details of every run of an exam."""
     return [_conduct(run) for run in exam.runs]
 
 
 def set_facts(card: ItemSetCard) -> tuple[tuple[str, str], ...]:
-    """What the page says of the item set."""
+    """Facts on the item set for the page."""
     counts = "; ".join(
         f"{task}: " + ", ".join(f"{n:,} {split}" for split, n in count.items()) for task, count in card.counts.items()
     )
@@ -81,8 +81,8 @@ def _conduct(run: Run) -> Conduct:
     calls = _table(run, "exchanges.parquet").select(_COLUMNS).to_pandas().set_index("key")
     facts = (
         ("seed", str(card.seed)),
-        ("limit", "" if card.limit is None else f"the first {card.limit} test items a task"),
-        ("changes to what is shown", "; ".join(card.transforms)),
+        ("limit", "" if card.limit is None else f"the first {card.limit} test items per task"),
+        ("transforms", "; ".join(card.transforms)),
         ("made with", _plain(card.versions)),
     )
     return Conduct(
@@ -135,7 +135,7 @@ def _table(run: Run, name: str) -> pa.Table:
 
 
 def _sent(run: Run, calls: pd.DataFrame) -> Iterator[tuple[str, str]]:
-    """Of each task the first prompt that went out, word for word."""
+    """The first prompt of each task, verbatim."""
     sent = _table(run, "sent.parquet").to_pandas().set_index("digest")["parts"]
     digests: set[str] = set()
     for response in run.responses:

@@ -1,4 +1,4 @@
-"""What decides for a subject, in plain words."""
+"""Deficits of a subject in plain words."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ LETTERS = "ABCDEFGHIJ"
 
 
 def sentences(findings: Findings) -> tuple[str, ...]:
-    """A sentence for each deficit and for a preferred option, each with the numbers it stands on."""
+    """A sentence for each deficit and for a preferred option, each with its numbers."""
     texts = [f"{_deficit(deficit)} ({_shares(deficit)})" for deficit in findings.deficits]
     if findings.deficits and findings.dimensions:
         texts[-1] += f"; sees {listing(findings.dimensions)}"
@@ -32,7 +32,7 @@ def _deficit(deficit: Deficit) -> str:
         return f"{says}: {verb} where a statement is {key.kind}"
     if key.kind == "image":
         place = PLACES[int(key.name) - 1]
-        return f"{'ignores' if fails else 'makes little of'} the {place} image: {verb} where it decides"
+        return f"{'ignores' if fails else 'makes little use of'} the {place} image: {verb} where it decides"
     return f"{verb} where {_decider(key, deficit)}"
 
 
@@ -59,7 +59,7 @@ def _preference(preference: Preference) -> str:
     name = f"{LETTERS[position]} (the {PLACES[position]})" if position < len(PLACES) else str(position + 1)
     return (
         f"prefers option {name}: {preference.taken} of {preference.wrong} wrong answers that could take it did, "
-        f"{preference.expected:.1f} were due"
+        f"{preference.expected:.1f} expected by chance"
     )
 
 
@@ -68,5 +68,5 @@ def _number(count: str) -> str:
 
 
 def _plain(name: str) -> str:
-    """A name of code as words: `contact-point` and `count_range`."""
+    """A code name such as `contact-point` or `count_range` as words."""
     return name.replace("-", " ").replace("_", " ").replace("/", " ")

@@ -1,4 +1,4 @@
-"""Two runs about the same items, read by two evaluators of the same encoders."""
+"""Comparison of two runs on the same items by two evaluators of the same encoders."""
 
 from __future__ import annotations
 
@@ -13,15 +13,13 @@ from snellen.reports import loading
 
 
 def compare_runs(root: Path, other_root: Path, names: tuple[str, str]) -> pd.DataFrame:
-    """Two runs that asked the same towers about the same items, read by two evaluators (`evaluator_table`).
+    """The `evaluator_table` of two runs that asked the same towers about the same items.
 
-    Raises SnellenError where items differ, or no tower is in both.
+    Raises SnellenError if items differ, or no tower is in both.
     """
     runs = [loading.load_run(path) for path in (root, other_root)]
     if runs[0].card.content_hash != runs[1].card.content_hash:
-        raise SnellenError(
-            f"{root} and {other_root} were asked about different items; only the same ones can be compared"
-        )
+        raise SnellenError(f"{root} and {other_root} have different items; only runs on the same items can be compared")
     joined, count = loading.join(runs), len(runs[0].card.arms)
     pair = pair_of(names, joined.card.arms[:count], joined.card.arms[count:])
     if not pair.encoders:

@@ -1,4 +1,4 @@
-"""Items to look at: what was shown, what is true, and what every arm said."""
+"""Example items: the images and question shown, the truth, and the reply of every arm."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from snellen.reports.rows import arm_order, whole_tasks_of
 from snellen.reports.words import amount, answer_words, foreign
 
 THUMB_WIDTH = 240
-"""Pixels; no thumbnail is wider."""
+"""Greatest width of a thumbnail in pixels."""
 MAX_IMAGES, MAX_ARMS = 24, 16
 
 
 @dataclass(frozen=True)
 class Thumbnail:
-    """An image on the page: a thumbnail's path relative to it, or a note where there is none to show."""
+    """An image on the page: the thumbnail's path relative to the page, or a note if there is none."""
 
     thumb: str
     note: str
@@ -41,7 +41,7 @@ class Thumbnail:
 
 @dataclass(frozen=True)
 class OfferedOption:
-    """An option as offered."""
+    """An option as shown."""
 
     text: str
     shots: tuple[Thumbnail, ...]
@@ -50,7 +50,7 @@ class OfferedOption:
 
 @dataclass(frozen=True)
 class Prediction:
-    """What one arm made of the item. `mark` is right, wrong, partly, no answer, failed or declined."""
+    """One arm's answer to the item. `mark` is right, wrong, partly, no answer, failed or declined."""
 
     arm: str
     mark: str
@@ -61,7 +61,7 @@ class Prediction:
 
 @dataclass(frozen=True)
 class Example:
-    """One item with everything that was said about it. Support comes by answer: (answer, images, captions)."""
+    """One item with all replies to it. Support is by answer: (answer, images, captions)."""
 
     item_id: str
     question: str
@@ -81,13 +81,13 @@ class Thumbs:
         self._files: dict[str, Thumbnail] = {}
 
     def shot(self, media: Media) -> Thumbnail:
-        """An image's thumbnail; of a video a note."""
+        """The thumbnail of an image; for a video a note."""
         if media.sha256 not in self._files:
             self._files[media.sha256] = self._make(media)
         return self._files[media.sha256]
 
     def shots(self, media: tuple[Media, ...]) -> tuple[Thumbnail, ...]:
-        """Thumbnails of the first images, and a note that says how many more there are."""
+        """Thumbnails of the first images, and a note on the number of others."""
         rest = len(media) - MAX_IMAGES
         more = (Thumbnail("", f"and {rest} more", 0, 0),) if rest > 0 else ()
         return (*(self.shot(image) for image in media[:MAX_IMAGES]), *more)
@@ -99,13 +99,13 @@ class Thumbs:
         return Thumbnail(self._keep(f"thumbs/{media.sha256[:20]}.jpg", jpeg), "", *size)
 
     def _keep(self, name: str, jpeg: bytes) -> str:
-        """Where the page finds it."""
+        """Store the thumbnail and return its path for the page."""
         files.write_bytes(self.out / name, jpeg)
         return name
 
 
 class InlineThumbs(Thumbs):
-    """Thumbnails that stand in the page itself, as data URIs: for pages that are one file."""
+    """Thumbnails as data URIs, for pages in a single file."""
 
     def __init__(self, run: Run) -> None:
         super().__init__(run, Path())
@@ -115,7 +115,7 @@ class InlineThumbs(Thumbs):
 
 
 def thumbnail(folder: MediaFolder, media: Media, max_width: int = THUMB_WIDTH) -> tuple[bytes, tuple[int, int]]:
-    """An image as a JPEG of at most that width, and its width and height in pixels."""
+    """An image as a JPEG of at most `max_width`, with its width and height in pixels."""
     with folder.open(media) as image:
         width = min(max_width, image.width)
         size = width, max(1, round(image.height * width / image.width))
@@ -126,10 +126,10 @@ def thumbnail(folder: MediaFolder, media: Media, max_width: int = THUMB_WIDTH) -
 
 
 def examples(run: Run, thumbs: Thumbs, each: int, limit: int) -> list[tuple[str, list[Example]]]:
-    """For every task, items drawn so that each arm is seen right, wrong and silent `each` times where it was.
+    """Items of every task, drawn so that each arm is shown right, wrong and silent `each` times if possible.
 
-    The draw is seeded by the item set, not by the run. At most `limit` items a task. Simulated observers are shown only
-    where nobody else was examined.
+    The draw is seeded by the item set, not by the run. At most `limit` items per task. Simulated observers are shown
+    only if there are no other subjects.
     """
     rows, groups = whole_tasks_of(run), []
     order = arm_order(rows)
@@ -168,9 +168,9 @@ def examples(run: Run, thumbs: Thumbs, each: int, limit: int) -> list[tuple[str,
 
 
 def marks(scores: pd.DataFrame) -> list[str]:
-    """What each score of a task comes to: right or wrong where values are all or nothing.
+    """The mark of each score of a task: right or wrong if all values are 0 or 1.
 
-    Other values are partly right, and told apart by their own middle.
+    Other values are partly right, and distinguished by their median.
     """
     values = scores["value"]
     middle = values.median()
@@ -188,7 +188,7 @@ def marks(scores: pd.DataFrame) -> list[str]:
 
 
 def draw(scores: pd.DataFrame, stream_names: list[str], each: int, limit: int) -> list[str]:
-    """Item ids: at every step the one that fills most of what is still to be shown, ties by a seeded order."""
+    """Ids of drawn items: at every step the one that adds most of the missing marks, ties by a seeded order."""
     answered = scores[~scores["mark"].isin(["failed", "declined"])]
     pairs: dict[str, set[tuple[str, str]]] = {}
     for row in lines_of(answered):
@@ -210,7 +210,7 @@ def draw(scores: pd.DataFrame, stream_names: list[str], each: int, limit: int) -
 
 
 def prediction(item: Item, arm: str, row: object, metric: Metric, text: str, reason: str) -> Prediction:
-    """What an arm made of an item: `row` is its score with a `mark`, `text` its reply, `reason` why there is none."""
+    """An arm's answer to an item: `row` is its score with a `mark`, `text` its reply, `reason` why there is none."""
     mark, value = str(row.mark), float(row.value)  # type: ignore[attr-defined]
     score = "" if not mark.startswith("partly") else amount(value, metric)
     answer = json.loads(row.prediction)  # type: ignore[attr-defined]
@@ -219,12 +219,12 @@ def prediction(item: Item, arm: str, row: object, metric: Metric, text: str, rea
 
 
 def example(item: Item, predictions: tuple[Prediction, ...], thumbs: Thumbs) -> Example:
-    """An item with what was made of it, as a page shows it."""
+    """An item with its predictions, as shown on a page."""
     groups: dict[str, list[Media]] = {}
     captions: dict[str, list[str]] = {}
     for demo in item.support:
         groups.setdefault(demo.answer, []).extend(demo.media)
-        alone = demo.caption and not demo.media  # beside images a caption is shown under some conditions only
+        alone = demo.caption and not demo.media  # with images, a caption is shown under some conditions only
         captions.setdefault(demo.answer, []).extend([foreign(demo.caption, 120)] if alone else [])
     support = tuple(
         (answer_words(item, answer), thumbs.shots(tuple(arms)), tuple(captions[answer][:6]))

@@ -1,4 +1,4 @@
-"""Tables as files: CSV for programs, Markdown and LaTeX for texts."""
+"""Table files: CSV for programs, Markdown and LaTeX for texts."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _LATEX = str.maketrans(
     {
         "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
         "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
-        "–": "--", "−": "$-$",
+        "–": "--", "−": "$-$", "Δ": r"$\Delta$",
     }
 )  # fmt: skip
 
 
 def write_results(out: Path, rows: pd.DataFrame) -> None:
-    """`results.csv` and `results.parquet`: the same rows and columns."""
+    """Write `results.csv` and `results.parquet` with the same rows and columns."""
     files.write_csv(out / "results.csv", rows)
     files.write_table(out / "results.parquet", pa.Table.from_pandas(_one_type(rows), preserve_index=False))
 
@@ -36,7 +36,7 @@ def read_results(out: Path) -> pd.DataFrame:
 
 
 def _one_type(rows: pd.DataFrame) -> pd.DataFrame:
-    """Columns whose values are of several types (an axis may take `auto` or 10) as text, for Parquet holds one type."""
+    """The rows with columns of mixed types (an axis may have `auto` and 10) as text, as Parquet needs one type."""
     mixed = [
         name for name in rows.columns if rows[name].dtype == object and rows[name].dropna().map(type).nunique() > 1
     ]
@@ -48,7 +48,7 @@ def _one_type(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def write_frame(folder: Path, name: str, table: pd.DataFrame) -> None:
-    """`name.csv`, `name.md` and `name.tex`; the latter two, for texts, turned where they are wide."""
+    """Write `name.csv`, `name.md` and `name.tex`; the latter two are transposed if they are wide."""
     files.write_csv(folder / f"{name}.csv", table)
     table = readable(table)
     files.write_text(folder / f"{name}.md", to_markdown(table))
@@ -56,7 +56,7 @@ def write_frame(folder: Path, name: str, table: pd.DataFrame) -> None:
 
 
 def add_note(folder: Path, prefix: str, note: str) -> None:
-    """Say something below every Markdown and LaTeX table of these whose names begin so; CSV has no place for it."""
+    """Add a note below every Markdown and LaTeX table whose name has this prefix; CSV files have no notes."""
     for path in sorted(folder.glob(f"{prefix}-*.md")):
         files.write_text(path, f"{path.read_text('utf-8')}\n{note}\n")
     for path in sorted(folder.glob(f"{prefix}-*.tex")):
@@ -64,7 +64,7 @@ def add_note(folder: Path, prefix: str, note: str) -> None:
 
 
 def with_unasked(rows: pd.DataFrame, gaps: Mapping[str, Sequence[Gap]]) -> pd.DataFrame:
-    """Results with a column `unasked`, items of the row's task and arm that were not asked; as they are without gaps.
+    """Results with a column `unasked` (items of the row's task and arm that were not asked) if there are gaps.
 
     `gaps` are by suite.
     """
@@ -79,7 +79,7 @@ def with_unasked(rows: pd.DataFrame, gaps: Mapping[str, Sequence[Gap]]) -> pd.Da
 
 
 def to_markdown(table: pd.DataFrame) -> str:
-    """A pipe table."""
+    """The table as a Markdown pipe table."""
 
     def line(cells: list[str]) -> str:
         escaped = (
@@ -92,7 +92,7 @@ def to_markdown(table: pd.DataFrame) -> str:
 
 
 def to_latex(table: pd.DataFrame) -> str:
-    """A `tabular` for the package booktabs."""
+    """The table as a `tabular` for the package booktabs."""
     head, *rows = (
         " & ".join(cell.replace("\n", " ").translate(_LATEX) for cell in cells) + r" \\" for cells in _cells(table)
     )
@@ -110,7 +110,7 @@ def to_latex(table: pd.DataFrame) -> str:
 
 
 def format_cell(value: object) -> str:
-    """A cell as text: numbers to four digits, nothing for what is missing."""
+    """A cell as text: numbers to four digits, empty if missing."""
     if isinstance(value, float):
         return "" if value != value else f"{value:.4g}"
     return "" if value is None or value is pd.NA else foreign(str(value), 400)

@@ -1,4 +1,4 @@
-"""Figures: dots with intervals, chance and people, one panel a task or an arm. No screen, no global state."""
+"""Figures: dots with intervals, chance and people, one panel per task or arm. No display, no global state."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ STYLE: dict[Any, Any] = {
     "axes.edgecolor": FAINT,
     "axes.labelcolor": MUTED,
     "text.color": INK,
-    "text.parse_math": False,  # names are other people's
+    "text.parse_math": False,  # names come from outside
     "xtick.color": MUTED,
     "xtick.labelsize": 8.5,
     "ytick.color": INK,
@@ -48,13 +48,13 @@ SOLID: tuple[float, Sequence[float]] = (0, ())
 DOTTED: tuple[float, Sequence[float]] = (0, (1, 1.6))
 DASHED: tuple[float, Sequence[float]] = (0, (2, 1.5))
 WIDTH = 11.9
-"""Inches; the page is about as wide."""
+"""Inches, about the width of the page."""
 MAX_PANELS, MAX_LEVELS = 12, 40
 
 
 @contextmanager
 def style() -> Iterator[None]:
-    """The look of every figure. A sign that the font lacks is drawn as a box, which needs no warning."""
+    """Context with the style of all figures. Characters that the font lacks become boxes, without a warning."""
     import matplotlib as mpl
 
     with mpl.rc_context(STYLE), warnings.catch_warnings():
@@ -68,7 +68,7 @@ def fitted(name: str, width: int) -> str:
 
 
 def overview(run: Run) -> Figure:
-    """One panel a task, one row an arm."""
+    """Figure with one panel per task and one row per arm."""
     rows = whole_tasks_of(run)
     arms = arm_order(rows)
     tasks = [task for task in run.suite.tasks if task in set(rows["task"])]
@@ -77,9 +77,9 @@ def overview(run: Run) -> Figure:
 
 
 def by_factor(run: Run, task: str, factor: str) -> Figure:
-    """One panel an arm, one row a level: where an arm fails. Oracle and guesser are left out where others are.
+    """Figure with one panel per arm and one row per level. Oracle and guesser are left out if there are others.
 
-    With too many arms, the first ones under vanilla.
+    Of too many arms the first ones under vanilla are shown.
     """
     rows = subgroups_of(run)
     rows = rows[(rows["task"] == task) & (rows["factor"] == factor) & (rows["n"] > 0)]
@@ -120,7 +120,7 @@ def _panels(panels: Sequence[tuple[str, pd.DataFrame]], names: Sequence[str], ru
 
 
 def _dots(axes: Axes, title: str, rows: pd.DataFrame, run: Run) -> None:
-    """One panel: chance as a line behind, interval as a line, value as a dot, full where it is told from chance."""
+    """Draw one panel: lines for chance and interval, a dot for the value, filled if it differs from chance."""
     responded = rows[rows["value"].notna()]
     axes.set_title(fitted(title, 26), pad=7)
     axes.spines[["top", "right", "left"]].set_visible(False)
@@ -155,11 +155,11 @@ def _dots(axes: Axes, title: str, rows: pd.DataFrame, run: Run) -> None:
         axes.set_xlim(-0.03, 1.03)
         axes.set_xticks((0, 0.25, 0.5, 0.75, 1), ("0", "25", "50", "75", "100 %"))
     else:
-        axes.set_xlabel(metric.name + ("" if metric.higher_is_better else " (lower is better)"))
+        axes.set_xlabel(metric.words + ("" if metric.higher_is_better else " (lower is better)"))
 
 
 def _unheard(axes: Axes, rows: pd.DataFrame) -> None:
-    """Words in the place of dots."""
+    """Draw words in place of missing dots."""
     for row in lines_of(rows):
         label = "declined" if row.not_applicable > 0 else "–"
         axes.annotate(
@@ -182,7 +182,7 @@ def _legend(figure: Figure, with_blind: bool, with_people: bool) -> None:
 
     handles = [
         dot(ABOVE, ABOVE, "better than chance and blind" if with_blind else "better than chance"),
-        dot("white", SAME, "not told apart from these" if with_blind else "not told apart from chance"),
+        dot("white", SAME, f"not distinguishable from {'these' if with_blind else 'chance'}"),
         dot(BELOW, BELOW, "worse than chance"),
     ]
     handles.append(Line2D([], [], color=MUTED, linewidth=1.1, label="chance"))
@@ -196,11 +196,11 @@ def _legend(figure: Figure, with_blind: bool, with_people: bool) -> None:
 
 
 def save(figure: Figure, folder: Path, name: str, *, png: bool) -> None:
-    """Write `name.svg`, and `name.png` where wanted."""
+    """Write `name.svg`, and with `png` also `name.png`."""
     lines = io.StringIO()
     figure.draw_without_rendering()  # lays out
-    figure.set_layout_engine(None)  # each file would lay out again, were it only for a stand-in
-    if png:  # a third of a figure's cost, which most readers of a page never open
+    figure.set_layout_engine(None)  # otherwise every file would be laid out again
+    if png:  # costs a third of a figure, and few readers open it
         raster = io.BytesIO()
         figure.savefig(raster, format="png", dpi=150, pil_kwargs={"compress_level": 3})
         files.write_bytes(folder / f"{name}.png", raster.getvalue())

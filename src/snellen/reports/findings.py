@@ -1,4 +1,4 @@
-"""What the numbers say, in words: standing to chance, checks of the instrument, printed numbers."""
+"""Findings in words: comparison with chance, checks of the instrument, printed numbers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from snellen.reports.words import amount, span
 
 @dataclass(frozen=True)
 class Standings:
-    """On which tasks an arm is told apart from chance."""
+    """The tasks on which an arm is above, at or below chance."""
 
     arm: str
     above: tuple[str, ...]
@@ -28,7 +28,7 @@ class Standings:
 
 
 def standings(run: Run) -> list[Standings]:
-    """Every arm that is no fake."""
+    """The standings of every arm that is not simulated."""
     rows, rows_of_tasks = whole_tasks_of(run), []
     for arm in arm_order(rows):
         if is_simulated(arm):
@@ -43,21 +43,21 @@ def standings(run: Run) -> list[Standings]:
 
 
 UNREAD_GAP = 0.05
-"""From this difference of two rates of unread replies on, their strict scores are not comparable."""
+"""Greatest difference of two rates of unread replies with comparable strict scores."""
 
 
 @dataclass(frozen=True)
 class UnreadGap:
-    """A task on which the replies of some arms could be read less often than another's: (arm, rate), most first."""
+    """A task with very different rates of unread replies: (arm, rate), the highest first."""
 
     task: str
     arms: tuple[tuple[str, float], ...]
 
 
 def unread_gaps(run: Run) -> list[UnreadGap]:
-    """Tasks on which the rates of unread replies differ by more than 5 points among those examined.
+    """Tasks on which the rates of unread replies of examined subjects differ by more than 5 points.
 
-    Every arm that differs so from the one whose replies could be read most often, and that one.
+    Listed are the arm with the lowest rate, and every arm that differs from it by more than that.
     """
     rows, gaps = whole_tasks_of(run), []
     rows = rows[rows["no_answer_rate"].notna() & ~rows["arm"].map(is_simulated)]
@@ -73,7 +73,7 @@ def unread_gaps(run: Run) -> list[UnreadGap]:
 
 @dataclass(frozen=True)
 class Check:
-    """Something that must come out if the items are sound, and in how many places it did."""
+    """A result that must hold if the items are sound, and the number of rows in which it does."""
 
     text: str
     passes: int
@@ -82,19 +82,17 @@ class Check:
 
 
 def checks(run: Run) -> list[Check]:
-    """What the simulated observers prove, where they were examined: solvable from the images, and nothing leaks."""
+    """Checks by simulated observers, if examined: items are solvable from the images, and nothing leaks."""
     rows = whole_tasks_of(run)
     parts = subgroups_of(run)
     every_check = []
     fakes = [name for name in rows["arm"].unique() if is_simulated(name) and " " not in name]
     for arm in sorted(fakes, key=lambda name: (name != "fake:oracle", name != "fake:chance", name)):
         arm_rows = list(lines_of(rows[(rows["arm"] == arm) & rows["value"].notna()]))
-        with_chance = [
-            row for row in arm_rows if not math.isnan(row.chance)
-        ]  # nobody knows what blind descriptions would earn
+        with_chance = [row for row in arm_rows if not math.isnan(row.chance)]
         if arm == "fake:oracle":
             every_check.append(
-                _check(run, "An observer who knows what is depicted solves every item", arm_rows, _perfect)
+                _check(run, "An observer that knows what is depicted solves every item", arm_rows, _perfect)
             )
         elif arm == "fake:chance":
             every_check.append(_check(run, "A guesser's interval contains chance", with_chance, _contains_chance))
@@ -115,12 +113,12 @@ def _perfect(row: Any) -> bool:
 
 
 def _contains_chance(row: Any) -> bool:
-    """True where no interval is estimable, as for one item: nothing contradicts it there."""
+    """True also if no interval is estimable, as for one item: nothing contradicts it."""
     return math.isnan(row.low) or bool(row.low <= row.chance <= row.high)
 
 
 def _check(run: Run, text: str, rows: list[Any], holds: Callable[[Any], bool]) -> Check:
-    """Checked where something was heard and perfect means 1: on shares."""
+    """Check the scored rows of metrics that are shares, for which 1 is perfect."""
     pairs = [(row, metric) for row in rows if row.n > 0 and (metric := metric_in(run.suite, row)).share]
     failed = tuple(
         f"{row.task}: {amount(row.value, metric)} {span(row.low, row.high, metric)}"
@@ -132,7 +130,7 @@ def _check(run: Run, text: str, rows: list[Any], holds: Callable[[Any], bool]) -
 
 @dataclass(frozen=True)
 class PrintedComparison:
-    """Measured and printed numbers of one task and metric, apart from each other."""
+    """Measured and printed numbers of one task and metric, kept separate."""
 
     task: str
     metric: str
@@ -142,7 +140,7 @@ class PrintedComparison:
     printed: tuple[tuple[str, tuple[str, ...], str], ...]
 
     def frame(self) -> pd.DataFrame:
-        """One table that says of each row where it comes from."""
+        """One table of all rows with their origin."""
         names = [level or "whole task" for level in self.levels]
         rows = [[subject, *cells, "measured here"] for subject, cells in self.measured]
         rows += [[subject, *cells, f"printed: {source}"] for subject, cells, source in self.printed]
@@ -150,7 +148,7 @@ class PrintedComparison:
 
 
 def published(run: Run) -> Iterator[PrintedComparison]:
-    """What the paper prints beside what was measured, wherever the two have a task and metric in common."""
+    """Printed numbers of the paper next to measured ones, for every task and metric that both have."""
     printed = pd.DataFrame([dict(row) for row in run.suite.published()] if run.suite.published else [])
     if printed.empty:
         return
@@ -183,4 +181,4 @@ def _printed(
     printed = []
     for (subject, source), rows in near.groupby(["subject", "source"], sort=False):
         printed.append((str(subject), cells(rows), str(source)))
-    return PrintedComparison(task, metric.name, factor, levels, tuple(measured), tuple(printed))
+    return PrintedComparison(task, metric.words, factor, levels, tuple(measured), tuple(printed))

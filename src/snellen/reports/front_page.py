@@ -1,4 +1,4 @@
-"""The front page: over all suites, what each subject does not see, and what decides."""
+"""The front page: verdicts and deficits of each subject over all suites."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from snellen.reports.turning import even_parts
 from snellen.reports.words import amount, span
 
 TRACK = -0.35, 1.15
-"""Which part of the way from blind (0) to people (1) a profile draws; what lies beyond ends at its edge."""
+"""The range of a profile on the way from blind (0) to people (1); values beyond end at its edge."""
 
 
 @dataclass(frozen=True)
 class ExamPart:
-    """An exam on the front page: its run, how its suite is called there, and its own page."""
+    """An exam on the front page: its run, the title of its suite, and its own page."""
 
     run: Run
     title: str
@@ -37,7 +37,7 @@ class ExamPart:
 
 @dataclass(frozen=True)
 class Track:
-    """One ability of one subject as the profile draws it: places from 0 to 100, and its number as text."""
+    """One ability of one subject in a profile: positions from 0 to 100, and the number as text."""
 
     verdict: Verdict
     text: str
@@ -49,7 +49,7 @@ class Track:
 
 @dataclass(frozen=True)
 class SubjectLine:
-    """A subject's row: its verdicts, by intervals of what level, and what decides, in sentences."""
+    """A subject's row: its verdicts, the level of their intervals, and sentences on what decides."""
 
     subject: str
     simulated: bool
@@ -60,23 +60,23 @@ class SubjectLine:
     level: float
 
     def verdict(self, suite: str, ability: str) -> Verdict:
-        """The one on an ability of a suite on the page."""
+        """The verdict on an ability of a suite."""
         return next(v for v in self.verdicts if (v.suite, v.ability) == (suite, ability))
 
     def abilities(self, state: str) -> list[Verdict]:
-        """Those in a state, the least seen first."""
+        """The verdicts of this state, the lowest progress first."""
         chosen = [verdict for verdict in self.verdicts if verdict.state == state]
         return sorted(chosen, key=lambda v: (math.inf if math.isnan(v.progress) else v.progress, v.ability))
 
     def with_scores(self) -> list[Verdict]:
-        """The abilities with a score, whatever it says."""
+        """The verdicts on abilities with a score."""
         return [verdict for verdict in self.verdicts if verdict.state != "not asked"]
 
     def names(self, state: str) -> str:
-        """The abilities in a state as a list, with reasons; where all that was asked is in it, how many."""
+        """The abilities of this state as a list with reasons; only their number if all of many are in it."""
         chosen = self.abilities(state)
         if state != "not asked" and len(chosen) == len(self.with_scores()) > 6:
-            return f"all {len(chosen)} that it was asked"
+            return f"all {len(chosen)} abilities asked"
         by_reason: dict[str, list[str]] = {}
         for verdict in chosen:
             by_reason.setdefault(verdict.reason, []).append(verdict.ability)
@@ -94,16 +94,16 @@ class Front:
 
     @property
     def blind(self) -> float:
-        """Where a profile draws the blind baseline."""
+        """The position of the blind baseline in a profile."""
         return _x(0.0)
 
     @property
     def people(self) -> float:
-        """Where a profile draws people."""
+        """The position of people in a profile."""
         return _x(1.0)
 
     def blocks(self) -> list[range]:
-        """Which subjects stand side by side in the profiles."""
+        """The subjects that are side by side in one table of profiles."""
         return even_parts(len(self.lines), SIDE_BY_SIDE)
 
     def frame(self) -> pd.DataFrame:
@@ -115,7 +115,7 @@ class Front:
 
 
 def front(parts: Sequence[ExamPart]) -> Front:
-    """What the page says of every subject under the main condition of each run; worst first, simulated ones last."""
+    """The page content on every subject under the main condition of each run; worst first, simulated ones last."""
     abilities = tuple((part, tuple(dict.fromkeys(_rows(part)["task"]))) for part in parts)
     rows: dict[str, list[ScoredRow]] = {}
     others: dict[str, list[Verdict]] = {}
@@ -181,7 +181,7 @@ def _track(verdict: Verdict, run: Run) -> Track:
 
 
 def _x(position: float) -> float:
-    """Where a point of the way is drawn, 0 to 100; NaN stays."""
+    """The drawn position, 0 to 100, of a point on the way; NaN stays."""
     first, last = TRACK
     return (
         math.nan if math.isnan(position) else round(100 * (min(max(position, first), last) - first) / (last - first), 1)
@@ -189,8 +189,8 @@ def _x(position: float) -> float:
 
 
 def _order(line: SubjectLine) -> tuple[bool, float, float]:
-    """Worst first: what is seen less what is not, as a share of what was asked; then how far on the way. Fakes last."""
+    """Sort key, worst first: abilities seen minus not seen, as a share of those scored; then progress. Fakes last."""
     verdicts = line.with_scores()
     balance = sum((v.state == "sees") - (v.state == "does not see") for v in verdicts) / max(len(verdicts), 1)
-    ways = [min(max(v.progress, 0.0), 1.0) for v in verdicts if not math.isnan(v.progress)]
-    return line.simulated, balance, sum(ways) / max(len(ways), 1)
+    progress = [min(max(v.progress, 0.0), 1.0) for v in verdicts if not math.isnan(v.progress)]
+    return line.simulated, balance, sum(progress) / max(len(progress), 1)

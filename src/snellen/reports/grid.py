@@ -1,4 +1,4 @@
-"""The report card's main table and its subgroup tables: one row an arm, one cell a task or level."""
+"""The main table of a report and its subgroup tables: one row per arm, one cell per task or level."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from snellen.reports.turning import even_parts, turned
 from snellen.reports.words import DASH, amount, foreign, rate, read_note, span
 
 SIDE_BY_SIDE = 6
-"""Columns of numbers with bars that a page of 1,200 pixels, or a sheet of paper, has room for."""
+"""Columns of numbers with bars that fit on a page of 1,200 pixels or a sheet of paper."""
 
 
 @dataclass(frozen=True)
 class Bar:
-    """Where value, interval, chance, blind and ceiling lie on a line from 0 to 100; None where unknown."""
+    """Positions of value, interval, chance, blind and ceiling on a line from 0 to 100; None if unknown."""
 
     value: float
     low: float | None
@@ -47,7 +47,7 @@ class Bar:
 
 @dataclass(frozen=True)
 class Cell:
-    """One number with what travels with it. `notes` are shown, `hover` is told where one points."""
+    """One number with its context. `notes` are always shown, `hover` only under the pointer."""
 
     text: str
     span: str = ""
@@ -61,9 +61,9 @@ class Cell:
 
 @dataclass(frozen=True)
 class Column:
-    """A task, or a level of a factor. `chance`, `blind`, `ceiling` stand in the head where all arms have the same.
+    """A task, or a level of a factor. `chance`, `blind`, `ceiling` are in the head if all arms have the same.
 
-    `people` says who the ceiling is, where it is no printed one.
+    `people` is the source of a ceiling that is not printed in the paper.
     """
 
     title: str
@@ -78,7 +78,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Line:
-    """A row: an arm, with one cell a column; None where it was not asked."""
+    """A row: an arm with one cell per column; None if it was not asked."""
 
     arm: str
     subject: str
@@ -89,7 +89,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Grid:
-    """A table as the page draws it."""
+    """A table as shown on the page."""
 
     title: str
     columns: tuple[Column, ...]
@@ -99,15 +99,15 @@ class Grid:
 
     @property
     def turned(self) -> bool:
-        """Whether tasks (or levels) are rows: what there is less of stands side by side, as on the terminal."""
+        """True if tasks (or levels) are the rows, so that the fewer of both are columns, as on the terminal."""
         return len(self.lines) <= len(self.columns)
 
     def blocks(self) -> list[range]:
-        """Which lines (of a turned table) or columns stand side by side, in as many tables as there is no room."""
+        """The lines (of a turned table) or columns of each of the tables into which a wide table is split."""
         return even_parts(len(self.lines) if self.turned else len(self.columns), SIDE_BY_SIDE)
 
     def frame(self) -> pd.DataFrame:
-        """The same as plain text, with rows for chance, blind and people where a head holds them; turned as it is."""
+        """The table as plain text in the same orientation, with rows for chance, blind and people from the heads."""
         table = self._by_subject()
         return turned(table.rename(columns={"subject": self.row_name})) if self.turned else table
 
@@ -132,7 +132,7 @@ def _plain(cell: Cell | None) -> str:
 
 @dataclass
 class _Footnotes:
-    """Reasons, each with its sign, in the order they come up."""
+    """Reasons with their signs in order of appearance."""
 
     signs: dict[str, str] = field(default_factory=dict)
 
@@ -203,12 +203,12 @@ def _grid(
 
 def _column(title: str, part: pd.DataFrame, metric: Metric, run: Run) -> Column:
     responded = part[part["n"] > 0]
-    others = rows_of(responded, lambda subject: not is_study(subject))  # of people, n counts each one's answers
+    others = rows_of(responded, lambda subject: not is_study(subject))  # for people, n counts the answers of each
     sizes = sorted(set((responded if others.empty else others)["n"]))
     n = "" if not sizes else f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]}–{sizes[-1]}"
     chance, blind, ceiling = (_common(responded[column], metric) for column in ("chance", "blind", "ceiling"))
     people = next(filter(None, (ceiling_source(run, row) for row in lines_of(responded))), "") if ceiling else ""
-    return Column(title, metric.name, n, chance, blind, ceiling, not metric.higher_is_better, people)
+    return Column(title, metric.words, n, chance, blind, ceiling, not metric.higher_is_better, people)
 
 
 def _common(values: pd.Series[float], metric: Metric) -> str:
@@ -218,7 +218,7 @@ def _common(values: pd.Series[float], metric: Metric) -> str:
 
 
 def _scale(part: pd.DataFrame, metric: Metric) -> Callable[[Any], Bar | None]:
-    """From a row to its bar, all on one scale: 0 to 1 for shares, else from the least to the largest number shown."""
+    """Function from a row to its bar, on a common scale: 0 to 1 for shares, else the range of all numbers shown."""
     numbers = part[["value", "low", "high", "chance", "blind", "ceiling"]].to_numpy(float).ravel()
     numbers = numbers[~pd.isna(numbers)]
     share = metric.share or not len(numbers)
@@ -269,7 +269,7 @@ def _cell(row: Any, run: Run, column: Column, draw: Callable[[Any], Bar | None],
 
 
 def _marks(run: Run, notes: _Footnotes) -> dict[tuple[str, str], str]:
-    """Signs of footnotes by (task, arm): why an arm declined, and who helped to build what it is examined on."""
+    """Footnote signs by (task, arm): reasons for declining, and help in building the items it is examined on."""
     signs: dict[tuple[str, str], list[str]] = {}
     for response in run.responses:
         if response.status == "declined":
@@ -285,7 +285,7 @@ def _marks(run: Run, notes: _Footnotes) -> dict[tuple[str, str], str]:
 
 
 def built_by(run: Run) -> dict[tuple[str, str], int]:
-    """(task, arm) -> on how many items the arm's subject is examined that it helped to build."""
+    """(task, arm) -> the number of items that the arm's subject is examined on and helped to build."""
     makers: dict[str, frozenset[str]] = {}
     for item in run.items.items:
         builders = item.provenance.get("construction_subjects") or ()

@@ -1,4 +1,4 @@
-"""Runs as a report needs them: read, scored protocols put together, runs about one item set joined."""
+"""Loads runs for a report: reads them, combines their protocols, and joins runs on one item set."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from snellen.runs.score import read_scores
 from snellen.runs.unread import with_judged_reading
 
 SuiteOf: TypeAlias = Callable[[str], Suite]
-"""From a suite's name to the suite."""
+"""Function from a suite's name to the suite."""
 
 
 @dataclass(frozen=True)
 class Exam:
-    """Runs of one suite about one item set. `joined` is all of them as one run.
+    """Runs of one suite on one item set. `joined` is all of them as one run.
 
-    A subject that was examined in several of the runs under the same condition bears the run's number in `joined`.
+    A subject that was examined in several runs under the same condition has the run's number in its name in `joined`.
     """
 
     runs: tuple[Run, ...]
@@ -43,9 +43,9 @@ def registered(name: str) -> Suite:
 
 
 def load_run(root: str | Path, suite_of: SuiteOf = registered, *, with_results: bool = True) -> Run:
-    """Read a finished run (a folder or a URL), its scores and its items; its results are empty where nobody needs them.
+    """Read a finished run (a folder or a URL) with scores and items; its results are empty without `with_results`.
 
-    Raises SnellenError where the run was cut off or never scored, or its item set is gone or another one.
+    Raises SnellenError if the run was interrupted or never scored, or its item set is missing or changed.
     """
     root = fetched(root)
     card = read_run_card(root)
@@ -59,19 +59,19 @@ def load_run(root: str | Path, suite_of: SuiteOf = registered, *, with_results: 
 
 
 def with_inputs(runs: Sequence[Run], inputs: Mapping[str, Path]) -> list[Run]:
-    """The runs, each with those inputs that its suite takes. Raises SnellenError for one that none of them takes."""
+    """The runs, each with the inputs that its suite takes. Raises SnellenError for an input that none takes."""
     known_inputs = dict.fromkeys(name for run in runs for name in run.suite.report_inputs)
     if unknown := next((name for name in inputs if name not in known_inputs), None):
         suites = ", ".join(dict.fromkeys(run.suite.name for run in runs))
         remedy = near(unknown, known_inputs) if known_inputs else "leave it out"
-        raise SnellenError(f"--input {unknown}: a report on {suites} has no use for it; {remedy}")
+        raise SnellenError(f"--input {unknown}: a report on {suites} does not take it; {remedy}")
     return [
         replace(run, inputs={name: inputs[name] for name in run.suite.report_inputs if name in inputs}) for run in runs
     ]
 
 
 def gather(runs: Sequence[Run]) -> list[Exam]:
-    """Runs by suite and item set, in the order given. Raises SnellenError for no runs, or two versions of a suite."""
+    """Runs by suite and item set in the given order. Raises SnellenError for no runs, or two versions of a suite."""
     if not runs:
         raise SnellenError("no runs to report; name at least one run folder")
     first: dict[str, Run] = {}
@@ -81,20 +81,20 @@ def gather(runs: Sequence[Run]) -> list[Exam]:
         if before.card.version != run.card.version:
             raise SnellenError(
                 f"{run.root}: version {run.card.version} of {run.card.suite}, but {before.root} is version "
-                f"{before.card.version}; scores of two versions may not share a table: report them apart"
+                f"{before.card.version}; scores of two versions must not share a table: report them separately"
             )
         group = together.setdefault((run.card.suite, run.card.recipe_hash), [])
         if group and not same_items(group[0].card, run.card):
             raise SnellenError(
-                f"{run.root} and {group[0].root}: item sets of one recipe with other items (rows_hash); build one of "
-                "them again, or report them apart"
+                f"{run.root} and {group[0].root}: item sets of one recipe with different items (rows_hash); build one "
+                "of them again, or report them separately"
             )
         group.append(run)
     return [Exam(tuple(group), join(group)) for group in together.values()]
 
 
 def join(runs: Sequence[Run]) -> Run:
-    """Several runs about one item set as one."""
+    """Several runs on one item set as one."""
     if len(runs) == 1:
         return runs[0]
     earlier: set[tuple[str, str]] = set()

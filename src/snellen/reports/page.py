@@ -1,4 +1,4 @@
-"""Pages: templates filled with what the other modules found. Everything in them is escaped, and no script runs."""
+"""Pages: templates filled with the content from other modules. Everything is escaped, and no script runs."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ FOLDER = Path(__file__).parent
 
 
 def render_front(front: Front, explorer: bool) -> str:
-    """The front page as text; `explorer` says whether it leads to `explore.html` beside it."""
+    """The front page as text; with `explorer` it links to `explore.html` next to it."""
     return _environment().get_template("front.html.j2").render(front=front, explorer=explorer)
 
 
 def render_suite(content: dict[str, Any], pages: Sequence[dict[str, Any]]) -> str:
-    """The page of a suite as text; `pages` are the contents of all."""
+    """The page of a suite as text; `pages` are the contents of all suites."""
     return _environment().get_template("suite.html.j2").render(s=content, pages=pages)
 
 
 @cache
 def _environment() -> Environment:
-    """The pages' templates, each compiled once."""
+    """The environment of the templates, which are compiled once."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
-    room = Environment(
+    environment = Environment(
         loader=FileSystemLoader(FOLDER),
         autoescape=True,
         undefined=StrictUndefined,
@@ -45,13 +45,13 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     css = (FOLDER / "report.css").read_text("utf-8")
-    room.filters.update(foreign=foreign, brief=brief, shown=format_cell, rate=rate, parts=parts_of)
-    # Jinja escapes; the style sheet is ours and must stay as it was hashed.
-    room.globals.update(css=Markup(css), policy=content_policy(css), unable_rule=UNABLE_RULE)
-    return room
+    environment.filters.update(foreign=foreign, brief=brief, shown=format_cell, rate=rate, parts=parts_of)
+    # The style sheet is ours, and must not be escaped, since its hash is in the policy.
+    environment.globals.update(css=Markup(css), policy=content_policy(css), unable_rule=UNABLE_RULE)
+    return environment
 
 
 def content_policy(css: str) -> str:
-    """What a page may load: images beside it, and this style sheet, by its hash. No script, frame, font or form."""
+    """The policy of a page: images next to it, and this style sheet by its hash; no script, frame, font or form."""
     digest = base64.b64encode(hashlib.sha256(css.encode()).digest()).decode()
     return f"default-src 'none'; img-src 'self' file:; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"

@@ -1,4 +1,4 @@
-"""The section on people, and runs as the rest of a report sees them: a study's people as one subject."""
+"""The section on people, and runs for the rest of a report, with a study's people as one subject."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from snellen.reports.words import probability, span
 
 @dataclass(frozen=True)
 class PeopleSection:
-    """What the page says of people: studies by task, people against models, and everybody; `name` begins its files."""
+    """Tables of people: studies by task, people against models, and each person; `name` is the file prefix."""
 
     studies: pd.DataFrame
     against: pd.DataFrame
@@ -31,7 +31,7 @@ class PeopleSection:
 
 
 def with_studies(exam: Exam) -> Exam:
-    """The exam with people as studies, who are ceilings of the others (`with_ceilings`)."""
+    """The exam with people as studies, which are ceilings of the others (`with_ceilings`)."""
     if not has_people(exam.joined.card.arms):
         return exam
     joined = pooled(exam.joined)
@@ -39,13 +39,13 @@ def with_studies(exam: Exam) -> Exam:
 
 
 def with_ceilings(rows: pd.DataFrame, exam: Exam, joined: Run) -> pd.DataFrame:
-    """Rows with people as ceilings where all runs are about the very same items; `joined` has people as studies."""
+    """Rows with people as ceilings if all runs have the same items; `joined` has people as studies."""
     same_items = len({run.card.content_hash for run in exam.runs}) == 1
     return with_people_as_ceilings(rows, joined) if same_items else rows
 
 
 def reported_results(runs: Sequence[Run], exams: Sequence[Exam], studies: Sequence[Exam]) -> pd.DataFrame:
-    """`results.csv`: of exams with people the studies, then everybody by their plain names, each person too."""
+    """The rows of `results.csv`: for exams with people first the studies, then all subjects, including each person."""
     if not any(has_people(run.card.arms) for run in runs):
         return all_results(runs)
     everything = []
@@ -58,7 +58,7 @@ def reported_results(runs: Sequence[Run], exams: Sequence[Exam], studies: Sequen
 
 
 def people_section(run: Run, study_run: Run, pairs: pd.DataFrame, tables: Path, name: str) -> PeopleSection | None:
-    """The section, its tables written to files; None without people. `pairs` are contrasts of the `study_run`."""
+    """Write the section's tables and return it; None without people. `pairs` are contrasts of the `study_run`."""
     if not has_people(run.card.arms):
         return None
     section = PeopleSection(study_table(run, study_run), people_against(study_run, pairs), person_table(run), name)
@@ -68,7 +68,7 @@ def people_section(run: Run, study_run: Run, pairs: pd.DataFrame, tables: Path, 
 
 
 def people_against(run: Run, pairs: pd.DataFrame) -> pd.DataFrame:
-    """The contrasts of a study with another subject, people first; simulated ones only where there are no others."""
+    """The contrasts of a study with other subjects, people first; simulated ones only if there are no others."""
     lines = []
     real = {name for name in (*pairs["first"], *pairs["second"]) if not is_simulated(name) and not is_study(name)}
     for pair in lines_of(pairs):
@@ -77,11 +77,11 @@ def people_against(run: Run, pairs: pd.DataFrame) -> pd.DataFrame:
         sides = [is_study(name) for name in (pair.first, pair.second)]
         if sides.count(True) != 1:
             continue
-        turn = 1 if sides[0] else -1
-        names = (pair.first, pair.second)[::turn]
-        low, high = sorted((turn * pair.low, turn * pair.high))
+        sign = 1 if sides[0] else -1
+        names = (pair.first, pair.second)[::sign]
+        low, high = sorted((sign * pair.low, sign * pair.high))
         metric = metric_in(run.suite, pair)
-        gap = f"{signed(turn * pair.difference, metric, pair.n)} {span(low, high, metric, pair.n)}".strip()
+        gap = f"{signed(sign * pair.difference, metric, pair.n)} {span(low, high, metric, pair.n)}".strip()
         verdict = "too few clusters" if pair.too_few_clusters else "clear" if pair.clear else "not clear"
         lines.append([pair.task, *names, pair.n, pair.clusters, gap, probability(pair.p_holm), verdict])
     heads = ["task", "people", "against", "units", "clusters", "people minus the other", "corrected p", "verdict"]

@@ -1,4 +1,4 @@
-"""Which rows of the results the main tables show, and how their arms are called."""
+"""Selects the rows of results that the main tables show, and names their arms."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from snellen.core.subject import is_simulated
 from snellen.core.suite import Suite
 
 Standing: TypeAlias = Literal["above", "same", "below", "untold", "none"]
-"""Where a value stands to chance by its interval; `none` where there is no value. `untold` where chance is unknown, the
+"""Position of a value relative to chance by its interval; `none` without a value, `untold` if chance is unknown, the
 interval is not estimable, or there are too few items."""
 ARM_AND_PLACE = ("subject", "condition", "task", "judge", "factor", "level")
 
 
 def whole_tasks(results: pd.DataFrame) -> pd.DataFrame:
-    """One row an arm and task: the main metric of each task under `strict`, with a column `arm`.
+    """One row per arm and task: the main metric of each task under `strict`, with a column `arm`.
 
-    The main metric is the first that the protocol names. Where somebody judged, what was not yet judged is left out.
-    People are left out where their study is there.
+    The main metric is the first of the protocol. Unjudged rows are left out for subjects that were judged, and people
+    if their study is included.
     """
     results = _without_people_of_studies(results)
     return _named(_main(results[results["factor"] == ""]))
 
 
 def subgroups(results: pd.DataFrame) -> pd.DataFrame:
-    """As `whole_tasks`, one row an arm, task, factor and level."""
+    """Like `whole_tasks`, with one row per arm, task, factor and level."""
     return _named(_main(results[results["factor"] != ""]))
 
 
@@ -72,7 +72,7 @@ def _main(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _named(rows: pd.DataFrame) -> pd.DataFrame:
-    """With `arm`: subject and condition, counted where one table holds the same twice (two item sets of a suite)."""
+    """The rows with `arm`: subject and condition, numbered if it repeats (two item sets of a suite)."""
     counts: Counter[tuple[str, ...]] = Counter()
     names = []
     for subject, condition, *place in zip(*(rows[name] for name in ARM_AND_PLACE), strict=True):
@@ -84,12 +84,12 @@ def _named(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def arm_order(rows: pd.DataFrame) -> list[str]:
-    """Arms as the run names them, subjects first and fakes after them."""
+    """Arms in the order of the run, simulated observers last."""
     return sorted(rows["arm"].unique(), key=lambda name: is_simulated(name))
 
 
 def level_order(items: ItemSet, task: str, factor: str, levels: Iterable[str]) -> list[str]:
-    """Levels as the items bring them up, easy before hard where the suite does so; numbers by size."""
+    """Levels in the order of the items, so easy before hard if the suite has that order; numbers by size."""
     present = list(dict.fromkeys(item.factors.get(factor, "") for item in items.task(task)))
     order = list(dict.fromkeys(levels))
     if all(level.isdigit() for level in order):
@@ -98,20 +98,20 @@ def level_order(items: ItemSet, task: str, factor: str, levels: Iterable[str]) -
 
 
 def metric_in(suite: Suite, row: Any) -> Metric:
-    """The metric a row of results (or of contrasts) is about."""
+    """The metric of a row of results or contrasts."""
     return metric_of(suite.tasks[row.task].protocols[row.protocol], row.metric)
 
 
 def unjudged(row: Any, suite: Suite) -> bool:
-    """Whether a row of results waits for a judge."""
+    """True if a row of results waits for a judge."""
     protocol = suite.tasks[row.task].protocols[row.protocol]
     return protocol.judge is not None and row.judge == "" and not row.not_applicable
 
 
 def standing(row: Any, metric: Metric) -> Standing:
-    """Where the value stands to chance and to the blind baseline.
+    """Position of the value relative to chance and the blind baseline.
 
-    `above` is better than both; `below` is worse than chance, `same` all between.
+    `above` is better than both, `below` worse than chance, `same` anything between.
     """
     if math.isnan(row.value):
         return "none"

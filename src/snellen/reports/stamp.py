@@ -1,4 +1,4 @@
-"""Whether a report still says what its runs do: it is written again only where runs, items, code or options changed."""
+"""The stamp of a report, so that it is written again only if runs, items, code or options changed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ STAMP = "stamp.json"
 
 
 def report_stamp(runs: Sequence[Path], options: Mapping[str, Any], inputs: Mapping[str, Path]) -> str:
-    """A digest of all that a report is made of. Raises SnellenError where a run cannot be read."""
+    """A digest of all inputs of a report. Raises SnellenError if a run cannot be read."""
     item_sets = [fetched(read_run_card(root).itemset) for root in runs]
     return digest(
         {
@@ -31,7 +31,7 @@ def report_stamp(runs: Sequence[Path], options: Mapping[str, Any], inputs: Mappi
 
 
 def is_current(out: Path, stamp: str) -> bool:
-    """Whether the report in `out` was written whole with this stamp, and all of its files are as they were."""
+    """True if the report in `out` was completed with this stamp, and all of its files are unchanged."""
     try:
         facts = json.loads((out / STAMP).read_text("utf-8"))
         return facts["stamp"] == stamp and all(
@@ -42,11 +42,11 @@ def is_current(out: Path, stamp: str) -> bool:
 
 
 def write_stamp(out: Path, stamp: str) -> None:
-    """Say with what the report in `out` was made, and what its files hold."""
+    """Write the stamp of the report in `out`, with the checksums of its files."""
     checksums = {str(path.relative_to(out)): sha256(path.read_bytes()) for path in tree_files(out)}
     files.write_text(out / STAMP, json.dumps({"stamp": stamp, "files": checksums}, indent=1) + "\n")
 
 
 def remove_stamp(out: Path) -> None:
-    """Before a report is written: what is cut off is not taken for whole."""
+    """Remove the stamp before a report is written, so that an interrupted report does not count as complete."""
     (out / STAMP).unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""How the table that commands print, and that a notebook shows, is laid out."""
+"""Layout of the table that commands print and notebooks show."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ if TYPE_CHECKING:
 GUTTER = 2
 """Characters between two columns."""
 NAME_WIDTH = 10
-"""Characters that a column's head may take, however narrow its cells are."""
+"""Characters that a column's head may take even if its cells are narrower."""
 
 
 @dataclass(frozen=True)
 class TaskTables:
-    """Subjects against tasks, in as many tables, one below the other, as the terminal is too narrow for one.
+    """Subjects against tasks, split into several tables if the terminal is too narrow for one.
 
-    `columns` are a task's head and a cell a subject each, in rich's markup. The head is the name of the task, and a
-    line each of the blind baseline: its name, a blank and the number. What there is less of stands side by
-    side: tasks are rows unless there are more subjects.
+    `columns` have the head of a task and one cell per subject, in rich's markup. The head is the name of the task, and
+    lines for chance and the blind baseline: name, blank, number. The fewer of both are the columns: tasks are rows
+    unless there are more subjects.
     """
 
     subjects: tuple[str, ...]
     columns: tuple[tuple[str, tuple[str, ...]], ...]
 
     def grid(self) -> tuple[int, list[list[str]]]:
-        """How many columns stand to the left of every table, and all rows, the heads first, in rich's markup."""
+        """The number of columns repeated at the left of every table, and all rows, heads first, in rich's markup."""
         if len(self.subjects) > len(self.columns):
             rows = [[subject, *(cells[n] for _, cells in self.columns)] for n, subject in enumerate(self.subjects)]
             return 1, [["subject", *(head for head, _ in self.columns)], *rows]
@@ -43,7 +43,7 @@ class TaskTables:
         return 1 + len(names), [["task", *names, *self.subjects], *rows]
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Table]:
-        """The tables: columns side by side as long as they fit, one at least."""
+        """The tables with as many columns side by side as fit, at least one."""
         left, (heads, *rows) = self.grid()
         columns = [[_wrapped(head, max(NAME_WIDTH, *map(_width, cells))), *cells]
                    for head, *cells in zip(heads, *rows, strict=True)]  # fmt: skip
@@ -89,14 +89,14 @@ def _plain(markup: str) -> str:
 
 
 def _width(markup: str) -> int:
-    """Of the longest line."""
+    """The width of the longest line."""
     from rich.cells import cell_len
 
     return max(map(cell_len, _plain(markup).split("\n")))
 
 
 def _wrapped(head: str, width: int) -> str:
-    """A head in lines of this width where it has places to break: after a colon, a dash, a comma or a blank."""
+    """A head broken into lines of at most this width after a colon, a dash, a comma or a blank, if possible."""
     if "\n" in head:
         return head
     lines = [""]

@@ -1,4 +1,4 @@
-"""The table that commands print."""
+"""The tables that commands print."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 HEADS = "chance", "blind"
-"""Columns of results that stand in a head where all subjects have the same."""
+"""Columns of results that are shown in a head if all subjects have the same value."""
 
 
 def print_table(results: pd.DataFrame, *, suite_of: SuiteOf = registered) -> TaskTables:
-    """Tasks against subjects: value, interval, and by the task's name the blind baseline.
+    """Tasks against subjects: value and interval, with chance and the blind baseline next to the task's name.
 
-    That is chance (in the cell where arms differ; nowhere in work steps, which cannot be done better than by chance),
-    and the blind score where it was measured. `n < 20` stands where an interval needs about 20 items. `suite_of` leads
-    from a suite's name to the suite, whose tasks say how their numbers are read.
+    Chance is in the cells if arms differ, and omitted for tasks on which chance is perfect (curation steps). `n < 20`
+    replaces an interval that needs about 20 items. `suite_of` returns the suite of a name, whose metrics format the
+    numbers.
     """
     from rich.markup import escape
 
@@ -50,7 +50,7 @@ def print_table(results: pd.DataFrame, *, suite_of: SuiteOf = registered) -> Tas
 
 
 def answer_table(rows: pd.DataFrame) -> Table:
-    """The front page's table (`Report.answers`): what each subject does not see, what it sees, and what decides."""
+    """The table of the front page (`Report.answers`): what each subject does not see and sees, and what decides."""
     from rich import box
     from rich.markup import escape
     from rich.table import Table
@@ -68,7 +68,7 @@ def answer_table(rows: pd.DataFrame) -> Table:
 
 
 def _short(reason: str) -> str:
-    """Why there is no interval, in the width of one."""
+    """The reason for a missing interval, in the width of an interval."""
     return re.sub(r"^too few items \(needs about (.*)\)$", r"n < \1", reason)
 
 

@@ -1,4 +1,4 @@
-"""Wide tables as people can read them: turned, and cut into parts that stand below each other."""
+"""Makes wide tables readable: transposed, and split into parts below each other."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from collections.abc import Iterator
 import pandas as pd
 
 ROOM = 8
-"""Columns that a page or a sheet of paper has room for, the first one among them."""
+"""Columns that fit on a page or a sheet of paper, including the first one."""
 
 
 def even_parts(count: int, room: int) -> list[range]:
-    """Places 0 to `count` in as few parts as have room, all of about one size; one empty part for none."""
+    """The positions 0 to `count` in as few parts of at most `room` as possible, of similar size; at least one part."""
     parts = max(1, math.ceil(count / room))
     ends = [round(count * part / parts) for part in range(parts + 1)]
     return [range(first, last) for first, last in itertools.pairwise(ends)]
 
 
 def is_wide(table: pd.DataFrame) -> bool:
-    """Whether a table is better turned: it has no room, and less of it when rows are columns."""
+    """True if a table is too wide and would be narrower transposed."""
     return len(table.columns) > ROOM and len(table) + 1 < len(table.columns)
 
 
 def turned(table: pd.DataFrame) -> pd.DataFrame:
-    """Rows as columns: the first column's cells become heads. Heads that come twice are numbered."""
+    """The table transposed: the cells of the first column become heads. Repeated heads are numbered."""
     heads = [str(cell) for cell in table.iloc[:, 0]]
     names = [f"{head} ({heads[:n].count(head) + 1})" if head in heads[:n] else head for n, head in enumerate(heads)]
     columns = [str(name) for name in table.columns]
@@ -34,12 +34,12 @@ def turned(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def readable(table: pd.DataFrame) -> pd.DataFrame:
-    """The table, turned where it is wide."""
+    """The table, transposed if it is wide."""
     return turned(table) if is_wide(table) else table
 
 
 def parts_of(table: pd.DataFrame) -> Iterator[pd.DataFrame]:
-    """The readable table in parts with room; each begins with the first column."""
+    """The readable table in parts that fit; each begins with the first column."""
     table = readable(table)
     for places in even_parts(len(table.columns) - 1, ROOM - 1):
         yield table.iloc[:, [0, *(place + 1 for place in places)]]

@@ -1,4 +1,4 @@
-"""How numbers and foreign texts are written on a page."""
+"""Formats of numbers and foreign texts on a page."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _HIDDEN = re.compile(
 
 
 def amount(value: float, metric: Metric, n: int = 0, unit: bool = True) -> str:
-    """A number as people read it, shares in percent; a decimal of a percent only where `n` units can bear it."""
+    """A score as text, shares in percent; with a decimal only if there are enough units `n`."""
     if math.isnan(value):
         return DASH
     if not metric.share:
@@ -27,20 +27,20 @@ def amount(value: float, metric: Metric, n: int = 0, unit: bool = True) -> str:
 
 
 def span(low: float, high: float, metric: Metric, n: int = 0) -> str:
-    """An interval as `[low, high]`; empty where there is none."""
+    """An interval as `[low, high]`; empty if there is none."""
     if math.isnan(low) or math.isnan(high):
         return ""
     return f"[{amount(low, metric, n, False)}, {amount(high, metric, n, False)}]"
 
 
 def difference(value: float, metric: Metric, n: int = 0) -> str:
-    """A difference of two values without its sign, in points or in the metric's own unit."""
+    """A difference of two scores without its sign, in points or in the metric's own unit."""
     text = amount(abs(value), metric, n, False)
     return f"{text} {'point' if text == '1' else 'points'}" if metric.share else text
 
 
 def probability(p: float) -> str:
-    """A p as people read it; a dash where there is none."""
+    """A p value as text; a dash if there is none."""
     if math.isnan(p):
         return DASH
     return "< 0.001" if p < 0.001 else f"{p:.2g}"
@@ -52,14 +52,14 @@ def rate(share: float) -> str:
 
 
 def read_note(row: Any, metric: Metric) -> list[str]:
-    """The score of what was read, for a row of results of which not everything was; empty where nothing was."""
+    """The score of the readable replies, for a row of results with unreadable ones; empty if none was readable."""
     return [] if math.isnan(row.value_read) else [f"of what was read {amount(row.value_read, metric, row.n)}"]
 
 
 def foreign(text: str, limit: int = 300) -> str:
-    """What somebody else wrote, cut to a sane length, with everything shown that would hide or turn the text around.
+    """A text from outside, cut to `limit`, with hidden and direction-changing characters made visible.
 
-    The page escapes it besides.
+    The page also escapes it.
     """
     cut = text[:limit]
     escaped = _HIDDEN.sub(lambda match: f"\\u{ord(match[0]):04x}", cut)
@@ -67,12 +67,12 @@ def foreign(text: str, limit: int = 300) -> str:
 
 
 def brief(name: str, room: int) -> str:
-    """A name with its middle left out where it is too long, for names differ at their ends."""
+    """A name without its middle if it is too long, since names differ at their ends."""
     return without_middle(foreign(name, 400), room)
 
 
 def answer_words(item: Item, answer: Any) -> str:
-    """An answer in the item's own terms, as a reader would say it: an option by its text."""
+    """An answer in the item's own terms as text: an option by its text."""
     if answer is None:
         return ""
     for option in item.options:

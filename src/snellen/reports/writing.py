@@ -1,4 +1,4 @@
-"""Writing a report: a folder with a front page, a page a suite, tables and figures."""
+"""Writes a report: a folder with a front page, one page per suite, tables and figures."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from snellen.reports.stamp import is_current, remove_stamp, report_stamp, write_
 from snellen.reports.words import slug
 
 FRONT = "front"
-"""The file of the front page's table."""
+"""File name of the front page's table."""
 RANKS = "ranks"
-"""The file of the ranks, and the name of the section of a suite that shows its own in their place."""
+"""File name of the ranks, and name of a suite's own section that replaces them."""
 
 
 Companion: TypeAlias = Callable[[Sequence[Exam], Path], None]
-"""Writes something more about the exams of a report into its folder."""
+"""Function that writes additional files about the exams of a report into its folder."""
 EXPLORER = "explore.html"
 
 
@@ -52,12 +52,12 @@ class Report:
 
     @property
     def pages(self) -> tuple[Path, ...]:
-        """The front page, then those of suites by name; not the explorer."""
+        """The front page, then those of suites by name, without the explorer."""
         others = {self.page, self.root / EXPLORER}
         return (self.page, *sorted(path for path in self.root.glob("*.html") if path not in others))
 
     def answers(self) -> pd.DataFrame:
-        """The table of the front page: a row a subject, with what it sees, what it does not, and what decides."""
+        """The table of the front page: one row per subject, with what it sees, what it does not, and what decides."""
         return pd.read_csv(self.root / "tables" / f"{FRONT}.csv", keep_default_na=False)
 
     def __repr__(self) -> str:
@@ -66,7 +66,7 @@ class Report:
 
 @dataclass(frozen=True)
 class _Drawing:
-    """A figure, and the files it is to be written to: `name.svg`, and `name.png` where wanted."""
+    """A figure and its files: `name.svg`, and `name.png` on request."""
 
     figure: Any
     folder: Path
@@ -76,7 +76,7 @@ class _Drawing:
 
 @dataclass(frozen=True)
 class _Output:
-    """Where a report is written: its folder, whether in full, and who draws its figures."""
+    """The output of a report: its folder, whether in full, and the function that draws its figures."""
 
     root: Path
     full: bool
@@ -89,7 +89,7 @@ class _Output:
 
 @dataclass(frozen=True)
 class PageFigure:
-    """A figure on the page: the name of its files, and whether a PNG is among them."""
+    """A figure on the page: the name of its files, and whether there is a PNG."""
 
     title: str
     name: str
@@ -109,16 +109,15 @@ def write_report(
 ) -> Report:
     """Report on finished, scored runs in the folder `out`.
 
-    Runs about one item set share their tables; other item sets, and other suites, get a section each.
-    `compare_published` shows printed numbers beside ours; `full` shows more examples and draws every factor; `inputs`
-    are runs and files by name that pieces of a suite are made with; `explorer` writes `explore.html`
-    (`web.explorer.explorer_writer`), to which the page leads. With more than one of `workers`, many figures are drawn
-    in other processes meanwhile, and to the same bytes. Raises SnellenError for runs of two versions of a
-    suite, for inputs that no suite here takes, and where a run, its scores or its items cannot be read. A report that
-    lies there already, made of the same runs by the same code with the same options, is left as it is.
+    Runs on one item set share their tables; each further item set or suite has its own page. `compare_published` shows
+    printed numbers next to ours; `full` shows more examples and draws every factor; `inputs` are runs and files by name
+    for sections of a suite; `explorer` writes `explore.html` (`web.explorer.explorer_writer`), which the page links to.
+    With several `workers`, figures are drawn in other processes, to the same bytes. Raises SnellenError for runs of
+    different versions of a suite, for inputs that no suite here takes, and if a run, its scores or its items cannot be
+    read. An existing report of the same runs by the same code with the same options is kept unchanged.
     """
     page, stamp = out / "index.html", ""
-    if runs and suite_of is registered:  # code of other suites is not in this package: nobody would see it change
+    if runs and suite_of is registered:  # code of other suites is outside this package, so changes would be missed
         options = {"published": compare_published, "full": full, "explorer": explorer is not None}
         stamp = report_stamp(runs, options, inputs or {})
     if stamp and is_current(out, stamp):
@@ -135,7 +134,7 @@ def write_report(
         shortfalls.setdefault(exam.joined.card.suite, []).extend(_gaps(exam))
     rows = with_unasked(reported_results(loaded, exams, studies), shortfalls)
     write_results(out, rows)
-    # The few figures of one suite are drawn before another process has imported what it needs.
+    # One suite has so few figures that they are drawn before another process has finished its imports.
     with background(_draw, workers if full or len(exams) > 1 else 1) as draw:
         output = _Output(out, full, draw)
         sections = [
@@ -159,7 +158,7 @@ def _front_part(exam: Exam, content: Mapping[str, Any]) -> ExamPart:
 
 
 def _names(exams: Sequence[Exam]) -> Iterator[tuple[str, Exam]]:
-    """Each exam with the beginning of its files' names."""
+    """Each exam with the prefix of its file names."""
     suites = [exam.joined.card.suite for exam in exams]
     for suite, exam in zip(suites, exams, strict=True):
         several = suites.count(suite) > 1
@@ -167,10 +166,10 @@ def _names(exams: Sequence[Exam]) -> Iterator[tuple[str, Exam]]:
 
 
 def _section(people_exam: Exam, exam: Exam, name: str, output: _Output, compare_published: bool) -> dict[str, Any]:
-    """What the page says of an exam; `people_exam` is the same with people one by one."""
+    """The page content of an exam; `people_exam` is the same exam with people as separate subjects."""
     run, tables, pairs, full = exam.joined, output.root / "tables", paired(exam.joined), output.full
     if run.results.empty:
-        raise SnellenError(f"{run.root}: nobody was asked anything here; run it with a condition that its tasks know")
+        raise SnellenError(f"{run.root}: no subject was asked anything; run it with a condition that its tasks know")
     grid, factors = main_grid(run), factor_grids(run)
     write_frame(tables, f"{name}-main", grid.frame())
     for task, factor, table in factors:
@@ -213,7 +212,7 @@ def _gaps(exam: Exam) -> list[Gap]:
 
 
 def _comparisons(run: Run, pairs: pd.DataFrame, tables: Path, name: str, own_ranks: bool) -> dict[str, Any]:
-    """Pairs, ranks and groups; no ranks where the suite shows its own."""
+    """Pairs, ranks and groups; no ranks if the suite shows its own."""
     groups = group_contrasts(run)
     ranks = None if own_ranks else rank_table(run)
     write_frame(tables, f"{name}-contrasts", pairs)
@@ -231,7 +230,7 @@ def _comparisons(run: Run, pairs: pd.DataFrame, tables: Path, name: str, own_ran
 
 
 def _figures(exam: Exam, name: str, output: _Output, factors: Sequence[tuple[str, str]]) -> Iterator[PageFigure]:
-    """The overview, then one figure a factor; `requires` is in the tables, and drawn only in a full report."""
+    """The overview, then one figure per factor; `requires` is in the tables, and drawn only in a full report."""
     with figures.style():
         yield output.page_figure("", figures.overview(exam.joined), f"{name}-overview")
         for task, factor in factors:

@@ -1,1 +1,1 @@
-"""Runs: arms, the ask loop, resume by replay, and the scoring of what came back."""
+"""Runs: arms, the ask loop, resuming by replay, and scoring."""

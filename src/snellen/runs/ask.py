@@ -1,4 +1,4 @@
-"""The ask loop: drive methods and schedules, record every exchange, resume by replay."""
+"""The ask loop: runs methods and schedules, records every exchange, and resumes by replay."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ T = TypeVar("T")
 
 
 def ask(root: Path, plan: Plan, card: RunCard | None = None) -> list[Response]:
-    """Ask every arm what it has not answered yet, in `root`. The same call after a kill goes on where the record ends.
+    """Ask every arm what it has not answered yet, recording in `root`. After a kill, the same call continues.
 
-    Returns the responses of these arms, in the order of arms, tasks and items whatever the order of arrival. What was
-    not asked, since its subject or arm ended by its failures, has none. Raises BudgetSpent and Interrupted when the
-    tables of what was asked so far are written. `card` is the plan's, where it is known already.
+    Returns the responses of these arms in the order of arms, tasks and items. Items not asked, because their subject or
+    arm ended by its failures, have none. Raises BudgetSpent and Interrupted after writing the tables so far. `card` is
+    the plan's card, if it is already known.
     """
     stop, responses = RunStop(), list[Response]()
     with open_run(root, card or run_card(plan), plan.items.media) as run:
@@ -48,7 +48,7 @@ def ask(root: Path, plan: Plan, card: RunCard | None = None) -> list[Response]:
             with stop.on_signals(root):
                 run_to_end(_ask_all(run, plan, stop, responses))
         except Interrupted:
-            if stop.loop is not None:  # else all is there but threads that do not end
+            if stop.loop is not None:  # else all responses exist, and only threads are still running
                 raise
         if stop.cause is not None or plan.is_replay:
             others += _unrecorded(root, plan, responses)
@@ -59,9 +59,9 @@ def ask(root: Path, plan: Plan, card: RunCard | None = None) -> list[Response]:
 
 
 def _unrecorded(root: Path, plan: Plan, responses: Sequence[Response]) -> list[Response]:
-    """What the tables hold of items that this life did not come to, or of which no call tells: they were declined.
+    """Responses in the tables to items that this command did not reach, or that were declined and so not recorded.
 
-    Of arms that were asked by the same subject with the same settings.
+    Only of arms asked by the same subject with the same settings.
     """
     if not has_tables(root):
         return []
@@ -80,10 +80,10 @@ def _unrecorded(root: Path, plan: Plan, responses: Sequence[Response]) -> list[R
 
 @dataclass(frozen=True)
 class _SubjectQueue:
-    """Where the calls of one subject are made: at most `max_concurrency` of them under way, of all its arms and tasks.
+    """Limits of one subject's calls: at most `max_concurrency` at a time over all its arms and tasks (`gate`).
 
-    `room` bounds the trials begun, so that views and coroutines of those to come cost no memory. `turn` is held by who
-    is about to begin trials: tasks begin in the order of the plan. `lasting` failures end all of it.
+    `room` limits the trials started, so that later ones need no memory. `turn` is the lock held while a task's trials
+    are started, so that tasks start in the order of the plan. `lasting` failures end all calls.
     """
 
     gate: asyncio.Semaphore
@@ -94,7 +94,7 @@ class _SubjectQueue:
 
 @dataclass(frozen=True)
 class _Views:
-    """A task's items under one condition: those to be answered, those to be learned from, and all as shown."""
+    """A task's items under one condition: test items, training items, and the views of both."""
 
     tested: Sequence[Item]
     train_items: Sequence[Item]
@@ -103,10 +103,10 @@ class _Views:
 
 @dataclass(frozen=True)
 class _Shared:
-    """What all arms of a run share.
+    """State shared by all arms of a run.
 
-    `takers` counts the arms that will want a task's items under a settled condition; `views` are kept until the last
-    of them has taken them. `stopped` are errors nobody expected; `stop` is the end in good order.
+    `takers` counts the arms that still need a task's views under a settled condition; `views` are kept until the last
+    one has taken them. `stopped` holds unexpected errors; `stop` is an orderly end.
     """
 
     run: RunFolder
@@ -118,7 +118,7 @@ class _Shared:
     views: dict[tuple[str, str], _Views] = field(default_factory=dict)
 
     def take_views(self, task: Task, condition: Condition) -> _Views:
-        """Items as shown under a settled condition: made once, whoever asks."""
+        """The views of a task under a settled condition, made once for all arms."""
         key = task.id, str(condition)
         views = self.views.pop(key) if key in self.views else self._make_views(task, condition)
         self.takers[key] -= 1
@@ -133,11 +133,11 @@ class _Shared:
             item for item in items if task.train_split and item.split == task.train_split and task.asks(item, condition)
         ]
         context = ViewContext(condition, items, plan.annotations)
-        shown_items = [*tested, *train_items]
-        return _Views(tested, train_items, show_items(shown_items, context, task, plan.seed, self.run.media))
+        views = show_items([*tested, *train_items], context, task, plan.seed, self.run.media)
+        return _Views(tested, train_items, views)
 
     async def watch(self, awaitable: Awaitable[T]) -> T:
-        """What it returns; its error stops the run: no new call is made."""
+        """The result; an error stops the run, so that no new call is made."""
         try:
             return await awaitable
         except Unasked:
@@ -147,7 +147,7 @@ class _Shared:
             raise
 
     async def all_of(self, awaitables: Iterable[Awaitable[T]]) -> list[T]:
-        """What they return. An error, or Unasked, is raised when the calls under way have been recorded."""
+        """All results. An error, or Unasked, is raised after running calls have been recorded."""
         results = await asyncio.gather(*map(self.watch, awaitables), return_exceptions=True)
         if self.stopped:
             raise self.stopped[0]
@@ -158,7 +158,7 @@ class _Shared:
 
 @dataclass(frozen=True)
 class _ArmRunner:
-    """Where one arm's calls are made, under its condition as settled for its subject."""
+    """Makes the calls of one arm, under its condition as settled for its subject."""
 
     shared: _Shared
     arm: Arm
@@ -173,11 +173,11 @@ class _ArmRunner:
 
     @property
     def plan(self) -> Plan:
-        """What is asked."""
+        """The plan of the run."""
         return self.shared.plan
 
     async def call(self, key: str, subject: Subject, prompt: Prompt) -> Reply | None:
-        """The recorded reply, or a new one recorded; None where the call failed."""
+        """The recorded reply, or a new one, which is recorded; None if the call failed."""
         digest = prompt.digest()
         if (reply := self.run.recall(key, digest)) is None:
             if self.plan.is_replay:
@@ -202,12 +202,12 @@ class _ArmRunner:
 
     @property
     def is_ended(self) -> bool:
-        """Whether this arm makes no more calls."""
+        """True if this arm makes no more calls."""
         ends = self.shared.stopped, self.shared.stop.cause, self.queue.lasting.end, self.rate.end
         return any(map(bool, ends))
 
     def _check(self) -> None:
-        """Raise where no call is to be made any more: the error that stopped the run, or Unasked."""
+        """Raise the error that stopped the run, or Unasked if no more calls are to be made."""
         if self.shared.stopped:
             raise self.shared.stopped[0]
         self._check_budget()
@@ -215,38 +215,35 @@ class _ArmRunner:
             raise Unasked
 
     def _observe(self, failure: CallFailed | None) -> None:
-        """Note how a call ended; a subject or an arm that fails too often is asked no more."""
-        name = self.arm.subject.card.name
+        """Note how a call ended; a subject or an arm that fails too often is no longer asked."""
+        subject = self.arm.subject.card.name
         if self.queue.lasting.end:
             return
-        places = (name, self.queue.lasting), (arm_name(name, str(self.arm.condition)), self.rate)
-        for asked_name, failures in places:
+        counters = (subject, self.queue.lasting), (arm_name(subject, str(self.arm.condition)), self.rate)
+        for name, failures in counters:
             before = failures.end
             failures.observe(failure)
             if failures.end != before:
-                self.plan.notify(f"{asked_name} is asked no more: {failures.end}")
+                self.plan.notify(f"{name} is no longer asked: {failures.end}")
                 return
 
     def as_sent(self, prompt: Prompt) -> Prompt:
-        """Who reads parts is sent images, made once and then looked up; who reads views needs none."""
+        """The prompt with montages drawn, for subjects that read parts; unchanged for those that read views."""
         return lay_out_montages(prompt, self.run.media) if self.arm.subject.card.reads == "parts" else prompt
 
     def _check_budget(self) -> None:
         if self.plan.deadline is not None and time.monotonic() >= self.plan.deadline:
-            self.shared.stop.begin(BudgetSpent(f"{self.run.root}: its time is spent; what was asked so far is scored"))
+            self.shared.stop.begin(BudgetSpent(f"{self.run.root}: its time is spent; replies so far are scored"))
         if self.plan.budget is None:
             return
         spent = self.run.spent(self.shared.prices)
         if spent >= self.plan.budget:
             message = f"{self.run.root}: {spent:.4f} is spent of a budget of {self.plan.budget:.4f}; the same command "
-            self.shared.stop.begin(BudgetSpent(f"{message}with more goes on"))
+            self.shared.stop.begin(BudgetSpent(f"{message}with a larger budget continues"))
 
 
 async def _ask_all(run: RunFolder, plan: Plan, stop: RunStop, responses: list[Response]) -> None:
-    """Arms and tasks together, a subject's own in the order of the plan: a slow call holds up nobody else's.
-
-    In the end all responses are put into `responses`.
-    """
+    """Ask all arms and tasks concurrently, those of one subject in the order of the plan; fills `responses`."""
     stop.loop = asyncio.get_running_loop()
     shared, queues, local_turn = _Shared(run, plan, prices(plan), stop), dict[str, _SubjectQueue](), asyncio.Lock()
     jobs = list[Coroutine[Any, Any, list[Response]]]()
@@ -281,7 +278,7 @@ async def _ask_task(runner: _ArmRunner, task: Task) -> list[Response]:
 
 
 async def _begin_task(runner: _ArmRunner, task: Task) -> _TrialBatches:
-    """Show the items, teach the subject, and begin the first batch."""
+    """Make the views, fit the subject, and start the first batch."""
     arm, media = runner.arm, runner.run.media
     if runner.shared.stopped:
         raise runner.shared.stopped[0]
@@ -304,7 +301,7 @@ async def _begin_task(runner: _ArmRunner, task: Task) -> _TrialBatches:
 
 @dataclass
 class _TrialBatches:
-    """The trials of a task, as many at a time as its schedule gives."""
+    """The trials of a task, in the batches of its schedule."""
 
     runner: _ArmRunner
     task: Task
@@ -314,9 +311,9 @@ class _TrialBatches:
     under_way: list[asyncio.Task[list[Response]]] | None = None
 
     async def begin(self, batch: Sequence[Trial] | None) -> None:
-        """Begin the trials of a batch, each as soon as there is room for it; none once the run or arm has ended.
+        """Start the trials of a batch, each as soon as there is room for it, until the run has ended by an error.
 
-        What is recorded is replayed all the same.
+        Recorded calls are replayed in any case.
         """
         if batch is None:
             self.under_way = None
@@ -340,7 +337,7 @@ class _TrialBatches:
         return responses
 
     async def finish(self) -> list[Response]:
-        """All responses, when the schedule has nothing more to ask."""
+        """All responses, once the schedule has no more trials."""
         items, strict = self.runner.plan.items.by_id, self.task.protocols["strict"]
         responses: list[Response] = []
         while self.under_way is not None:
@@ -349,7 +346,7 @@ class _TrialBatches:
             if self.runner.is_ended:
                 break  # a schedule that depends on scores would miss some
             scores = {}
-            if self.runner.arm.schedule is not all_trials:  # which looks at none
+            if self.runner.arm.schedule is not all_trials:  # which needs none
                 scores = {r.item_id: primary_score(items[r.item_id], r, strict) for r in new}
             try:
                 batch = self.schedule.send(scores)
@@ -363,7 +360,7 @@ async def _ask_trial(runner: _ArmRunner, subject: Subject, method: Method, trial
     card, arm = subject.card, runner.arm
     fingerprint, condition = card.fingerprint(), str(arm.condition)
     key_prefix = arm.key(fingerprint, trial.trial_id)
-    talk, calls = method.run(trial.views), list[str]()
+    dialogue, calls = method.run(trial.views), list[str]()
 
     def responses(status: Status, texts: Mapping[str, str | None], reason: str = "") -> list[Response]:
         return [
@@ -384,7 +381,7 @@ async def _ask_trial(runner: _ArmRunner, subject: Subject, method: Method, trial
             for view in trial.views
         ]
 
-    prompts = next(talk)
+    prompts = next(dialogue)
     while True:
         if reason := next(filter(None, map(subject.declines, prompts)), None):
             return responses("declined", {}, reason)
@@ -398,6 +395,6 @@ async def _ask_trial(runner: _ArmRunner, subject: Subject, method: Method, trial
         if len(received) < len(replies):
             return responses("failed", {}, runner.run.error(keys[replies.index(None)]))
         try:
-            prompts = talk.send(tuple(received))
+            prompts = dialogue.send(tuple(received))
         except StopIteration as stop:
             return responses("ok", stop.value)

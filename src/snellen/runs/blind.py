@@ -1,7 +1,7 @@
-"""The blind baselines of an item set, and where that is kept (`analysis.blind` says how it is attacked).
+"""Measuring and finding the blind baselines of an item set (the attacks are in `analysis.blind`).
 
-Of generated items it depends on the recipe, not on the seed: it is measured once a suite version, on a thousand items a
-task whose images are left blank, and kept in the suite's package. Other sets are measured by themselves.
+For generated items they depend on the recipe, not on the seed. They are measured once per suite version, on a thousand
+items per task with blank images, and stored in the suite's package. Other sets are measured individually.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from snellen.core.storage.itemset import BlindCard, ItemSet, read_blind
 from snellen.core.suite import BuildOptions, Recipe, Suite
 
 ITEMS, ITEMS_A_SET = 1000, 200
-"""Test items a task that blind scores of a generated recipe are measured on, and how many of them are of one seed."""
+"""Test items per task for blind scores of a generated recipe, and the number of them made from one seed."""
 TEST_SEED, TRAIN_SEED, TRAIN_SETS = 100, 200, 3
-"""First seeds of the sets that are answered and learnt from, and how many of the latter there are."""
+"""First seeds of test sets and of training sets, and the number of training sets."""
 FOLDS_METHOD = "nested folds over the clusters of this set, with its training items to learn from"
 
 
 def blind_card(items: ItemSet, suite: Suite) -> BlindCard:
-    """The blind scores of a set: of its recipe where they are in the suite's package, else measured on the set."""
+    """The blind scores of a set: those of its recipe in the suite's package, else measured on the set."""
     card = recipe_card(suite, items.card.recipe) if items.card.source == "generated" else None
     if card is not None:
         return card
@@ -33,17 +33,17 @@ def blind_card(items: ItemSet, suite: Suite) -> BlindCard:
 
 
 def recipe_card(suite: Suite, recipe: Mapping[str, Any]) -> BlindCard | None:
-    """What was measured of the suite's generated recipe, in its folder; None for level answers and changed settings."""
+    """The packaged blind scores of the generated recipe; None for uniform answers and changed settings."""
     if "balance" in recipe or "settings" in recipe:
         return None
     return read_blind(Path(inspect.getfile(type(suite.recipes["generated"]))).parent)
 
 
 def measure_recipe(suite: Suite, folder: Path, options: BuildOptions) -> BlindCard:
-    """Generate at least `options.n` test items a task in `folder` without drawing them, and attack them.
+    """Generate at least `options.n` test items per task in `folder`, without rendering them, and attack them.
 
-    Several sets are pooled, since one seed has not room for so many items. Learnt from are the training items of these
-    sets; for tasks that have none, the items of sets from other seeds.
+    Several sets are pooled, since one seed cannot give so many items. Attackers are fitted to the training items of
+    these sets or, for tasks without any, to items of other seeds.
     """
     tasks = tuple(task for task in suite.tasks if _can_be_measured(suite, task))
     count = options.n or ITEMS
@@ -65,7 +65,7 @@ def _can_be_measured(suite: Suite, task: str) -> bool:
 
 
 def _pooled(suite: Suite, folder: Path, options: BuildOptions, first_seed: int, sets: int) -> list[Item]:
-    """The items of several sets, one a seed; names that mean another thing in each set are told apart by its seed."""
+    """The items of several sets, one per seed; ids that each set uses differently get the seed as a prefix."""
     recipe: Recipe = suite.recipes["generated"]
     pooled = []
     for seed in range(first_seed, first_seed + sets):

@@ -1,4 +1,4 @@
-"""When calls fail so often that no more of them are made."""
+"""Limits on failed calls, after which a subject or an arm is no longer asked."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from dataclasses import dataclass, field
 from snellen.core.errors import CallFailed
 
 MAX_ALIKE = 3
-"""Lasting failures alike, with no reply between them, that end the arms of a subject."""
+"""Equal lasting failures, without a reply between them, that end the arms of a subject."""
 WINDOW, MAX_RATE = 50, 0.5
-"""Of so many latest calls of an arm, more than this share may not fail."""
+"""Latest calls of an arm that are considered, and the greatest share of them that may fail."""
 MAX_KINDS = 5
 """Kinds of failures that a summary names."""
 
 
 def failure_kind(reason: str) -> str:
-    """What failures alike have in common: status and class of the error, without the words of the moment."""
+    """The kind of a failure: status and class of the error, without its details."""
     return re.sub(r" \(attempt \d+\)$", "", reason.partition(":")[0])
 
 
@@ -36,14 +36,14 @@ def summarize_failures(reasons: Iterable[str]) -> list[str]:
 
 @dataclass
 class LastingFailures:
-    """A subject's latest failures that will not pass by themselves. `end` says why it is asked no more, once it is."""
+    """Counter of a subject's equal lasting failures. `end` is the reason why it is no longer asked, once it is not."""
 
     kind: str = ""
     count: int = 0
     end: str = ""
 
     def observe(self, failure: CallFailed | None) -> None:
-        """A call ended, with this failure or (None) with a reply. What may pass neither counts nor clears."""
+        """Note the end of a call, by this failure or (None) a reply. Transient failures neither count nor reset."""
         if failure is None:
             self.kind, self.count = "", 0
         elif failure.is_lasting:
@@ -56,14 +56,14 @@ class LastingFailures:
 
 @dataclass
 class FailureRate:
-    """How an arm's latest calls ended. `end` says why it is asked no more, once it is."""
+    """The outcomes of an arm's latest calls. `end` is the reason why it is no longer asked, once it is not."""
 
     is_bounded: bool = True
     failures: deque[str] = field(default_factory=lambda: deque(maxlen=WINDOW))
     end: str = ""
 
     def observe(self, failure: CallFailed | None) -> None:
-        """A call ended, with this failure or (None) with a reply."""
+        """Note the end of a call, by this failure or (None) a reply."""
         self.failures.append("" if failure is None else str(failure) or type(failure).__name__)
         if failure is None:
             return
@@ -71,5 +71,5 @@ class FailureRate:
         if self.is_bounded and not self.end and len(self.failures) == WINDOW and len(failed) > MAX_RATE * WINDOW:
             self.end = (
                 f"{len(failed)} of the latest {WINDOW} calls failed ({'; '.join(summarize_failures(failed))}); "
-                f"--keep-going asks on"
+                f"--keep-going continues"
             )

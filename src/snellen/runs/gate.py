@@ -1,4 +1,4 @@
-"""The whole gate of item sets: form and meaning of their rows, their media, their suite's tasks."""
+"""Opening item sets with all checks: their rows, their media, and the tasks of their suite."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from snellen.suites import SUITES
 
 
 def open_items(root: Path, *, remember: bool = True) -> ItemSet:
-    """The item set in a folder, through the whole gate.
+    """The item set in a folder, fully checked. `remember=False` reads every byte again.
 
-    `remember=False` reads every byte again. Raises SnellenError that names the row.
+    Raises SnellenError naming the row.
     """
     items = read_itemset(root, remember=remember, video_fault=video_fault)
     check_items(items, SUITES.get(items.card.suite))
@@ -24,16 +24,16 @@ def open_items(root: Path, *, remember: bool = True) -> ItemSet:
 
 
 def open_run_items(root: Path) -> tuple[RunCard, ItemSet, Suite]:
-    """The card of a run, its item set through the gate, and its suite, which knows the protocol `judged-reading`.
+    """The card of a run, its checked item set, and its suite with the protocol `judged-reading`.
 
-    Raises SnellenError where the set is not the one asked.
+    Raises SnellenError if the set is not the one asked.
     """
     card = read_run_card(root)
     return card, open_asked_items(root, card, suite := SUITES.get(card.suite)), with_judged_reading(suite)
 
 
 def open_asked_items(root: Path, card: RunCard, suite: Suite) -> ItemSet:
-    """The item set that a run was asked about, through the gate. Raises SnellenError where it is gone or another."""
+    """The checked item set of a run. Raises SnellenError if it is gone or another one."""
     items = read_same_itemset(fetched(card.itemset), card.content_hash, f"{root} was run on", video_fault=video_fault)
     check_items(items, suite)
     return items

@@ -1,7 +1,7 @@
-"""Verdicts on descriptions: what a judge is asked about the responses of a run, and where its answers are kept.
+"""Verdicts of judges on the responses of a run: the questions, their storage, and samples for people to check.
 
-A judge is a subject like any other. What it is asked is an item set of its own under the run (`judgements/`), answered
-in an ordinary run, so that verdicts resume, and are looked up before anything is asked again.
+A judge is a subject like any other. Its questions are an item set under the run (`judgements/`), answered in an
+ordinary run, so that judging can be resumed, and verdicts are looked up before anything is asked again.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ from snellen.subjects.recorded import recorded
 
 FOLDER = "judgements"
 SAMPLE_COLUMNS = ("item_id", "judge", "asked", "verdict", "decision", "author", "reason")
-"""A sample for people: what the judge was asked, its verdict, and room for their own."""
+"""Columns of a sample for people: the judge's question and verdict, and empty ones for their own."""
 
 Verdicts = Mapping[str, Mapping[str, Response]]
-"""By judge, response id -> the judge's response."""
+"""Judge -> response id -> the judge's response."""
 
 
 def judgement_items(
     responses: Sequence[Response], items: ItemSet, suite: Suite, protocol: str = "strict"
 ) -> list[Item]:
-    """One item for every response that holds a text and is left to a judge by the protocol."""
+    """One item for every response that the protocol leaves to a judge."""
     judgements = []
     for response in responses:
         how = suite.tasks[response.task].protocols.get(protocol)
@@ -55,7 +55,7 @@ def judgement_items(
 def unreadable_verdicts(
     responses: Sequence[Response], suite: Suite, protocol: str, verdicts: Mapping[str, Response]
 ) -> int:
-    """How many of one judge's verdicts say nothing that counts; to say that a reply decides for nothing does."""
+    """The number of a judge's unreadable verdicts; a verdict that the reply commits to no answer is readable."""
     count = 0
     for response in responses:
         verdict = verdicts.get(response.response_id)
@@ -71,17 +71,17 @@ def unreadable_verdicts(
 
 
 def judgement_folder(root: Path, judged_items: Sequence[Item]) -> Path:
-    """Where the judgements of these items are kept: a folder of their own, the same for the same items."""
+    """The folder for judgements of these items; the same for the same items."""
     return root / FOLDER / digest([[item.item_id, item.question] for item in judged_items], 12)
 
 
 def read_verdicts(root: Path, judged_items: Sequence[Item]) -> Verdicts:
-    """What judges have said about exactly these texts; calls that failed are left out, to be made again."""
+    """The verdicts on exactly these texts. Failed calls are left out, to be made again."""
     questions = {item.item_id: item.question for item in judged_items}
     verdicts: dict[str, dict[str, Response]] = {}
     for run_folder in sorted((root / FOLDER).glob("*/run")):
         if not is_run(run_folder) or not (run_folder / "responses.parquet").is_file():
-            continue  # stopped before its tables were written; the same command goes on with it
+            continue  # stopped before its tables were written; the same command continues it
         for step_results in read_step_results(run_folder, run_folder.parent / "items"):
             for item in step_results.items.items:
                 response = step_results.responses.get(item.item_id)
@@ -93,18 +93,18 @@ def read_verdicts(root: Path, judged_items: Sequence[Item]) -> Verdicts:
 def score_judged(
     responses: Sequence[Response], items: ItemSet, suite: Suite, protocol: str, verdicts: Verdicts
 ) -> pd.DataFrame:
-    """As `runs.score.score`, with one set of rows a judge for what is judged; what nobody judged has an empty judge."""
+    """As `runs.score.score`, with a set of rows per judge for judged arms; unjudged ones have an empty judge."""
     judged = [r for r in responses if (p := suite.tasks[r.task].protocols.get(protocol)) and p.judge is not None]
     names = {response.response_id for response in judged}
     rest = [response for response in responses if response.response_id not in names]
     tables = []
-    arms_heard: set[tuple[str, str, int]] = set()
+    judged_arms: set[tuple[str, str, int]] = set()
     for by_response in verdicts.values():
         arms = {_arm(response) for response in judged if response.response_id in by_response}
-        arms_heard |= arms
+        judged_arms |= arms
         of_these_arms = [response for response in judged if _arm(response) in arms]
         tables.append(score(of_these_arms, items, suite, protocol, by_response))
-    rest += [response for response in judged if _arm(response) not in arms_heard]
+    rest += [response for response in judged if _arm(response) not in judged_arms]
     tables.insert(0, score(rest, items, suite, protocol))
     return pd.concat([table for table in tables if len(table)] or tables[:1], ignore_index=True)
 
@@ -114,12 +114,12 @@ def _arm(response: Response) -> tuple[str, str, int]:
 
 
 def write_sample(path: Path, judged_items: Sequence[Item], verdicts: Verdicts, each: int, seed: int) -> int:
-    """Write `each` judged texts a judge and examined subject for people to check; how many they are.
+    """Write `each` judged texts per judge and examined subject for people to check; returns their number.
 
-    VLM2-Bench checked 20 a model, 180 in all. Raises SnellenError where nothing was judged.
+    VLM2-Bench checked 20 per model, 180 in all. Raises SnellenError if nothing has been judged.
     """
     if not verdicts:
-        raise SnellenError(f"{path}: nothing was judged yet; give `snellen judge RUN --by SUBJECT` first")
+        raise SnellenError(f"{path}: nothing has been judged yet; give `snellen judge RUN --by SUBJECT` first")
     rows = [
         (item.item_id, judge, no_formula(item.question), no_formula(verdicts[judge][item.item_id].text))
         for judge, item in _sampled(judged_items, verdicts, each, seed)
@@ -134,25 +134,25 @@ def write_sample(path: Path, judged_items: Sequence[Item], verdicts: Verdicts, e
 def write_sample_items(
     root: Path, judged_items: Sequence[Item], verdicts: Verdicts, each: int, seed: int, media: MediaFolder
 ) -> int:
-    """Write the texts of a sample as decisions for people, who see no verdict; how many they are.
+    """Write the texts of a sample as decisions for people, who see no verdict; returns their number.
 
-    Where nothing was judged yet, `each` are drawn of every examined subject. Raises SnellenError where there are none,
-    or what they are scored by is no choice.
+    If nothing has been judged, `each` are drawn per examined subject. Raises SnellenError if there are none, or if
+    their verdicts are not choices.
     """
     refuse_existing(root)
     sample = {item.item_id: item for _, item in _sampled(judged_items, verdicts, each, seed)}
     if odd := next((item for item in sample.values() if not item.options), None):
-        raise SnellenError(f"{root}: {odd.task} offers nothing to choose from; people fill in --sample FILE.csv")
+        raise SnellenError(f"{root}: {odd.task} has no options; people fill in --sample FILE.csv")
     decisions = [replace(item, task=DECISION, answer_kind="choice") for item in sample.values()]
     if not decisions:
-        raise SnellenError(f"{root}: nothing here is left to a judge")
+        raise SnellenError(f"{root}: no response is left to a judge")
     copy_media(decisions, media, MediaFolder(root / "media"))
     write_itemset(root, decisions, source="judgement sample", recipe={"each": each, "seed": seed})
     return len(decisions)
 
 
 def _sampled(judged_items: Sequence[Item], verdicts: Verdicts, each: int, seed: int) -> Iterator[tuple[str, Item]]:
-    """(judge, item) for `each` items a judge and examined subject; the judge is empty where there is none yet."""
+    """(judge, item) for `each` items per judge and examined subject; the judge is empty if there is none yet."""
     for judge, judged in verdicts.items() or {"": {item.item_id for item in judged_items}}.items():
         by_subject: dict[str, list[Item]] = {}
         for item in judged_items:
@@ -164,9 +164,9 @@ def _sampled(judged_items: Sequence[Item], verdicts: Verdicts, each: int, seed: 
 
 
 def people_as_judge(path: Path) -> Subject:
-    """People whose decisions (a CSV of `snellen study decide`, or a run they agree in) serve as verdicts.
+    """A subject that replies with people's decisions (a CSV of `snellen study decide`, or a run they agree in).
 
-    They are called after their review.
+    It is named after their review.
     """
     result = read_step_result(path)
     reviews = dict.fromkeys(author.rpartition("/")[0] or author for author in result.author.split(", "))
@@ -175,7 +175,7 @@ def people_as_judge(path: Path) -> Subject:
 
 @dataclass(frozen=True)
 class JudgeAgreement:
-    """How often a judge and people agree: `agreed` of `checked`, share 0 to 1 with its 95 % Wilson interval."""
+    """Agreement of a judge with people: `agreed` of `checked`, share 0 to 1 with its 95 % Wilson interval."""
 
     judge: str
     agreed: int
@@ -188,11 +188,11 @@ class JudgeAgreement:
 def read_agreement(
     path: Path, judged_items: Sequence[Item], verdicts: Verdicts, suite: Suite, protocol: str = "strict"
 ) -> Iterator[JudgeAgreement]:
-    """Compare what people decided about a sample with the verdicts; lines without a decision are left out.
+    """Compare people's decisions about a sample with the verdicts; lines without a decision are left out.
 
-    `path` is a sample that was filled in, a CSV of `snellen study decide`, or a review that people agree in; the last
-    two are compared with every judge that judged the same. A decision is a score as the judge gives it. Raises
-    SnellenError for a line about something that was never judged.
+    `path` is a completed sample, a CSV of `snellen study decide`, or a review that people agree in; the last two are
+    compared with every judge of the same texts. A decision is a score in the judge's form. Raises SnellenError for a
+    line about a text that was never judged.
     """
     items = {item.item_id: item for item in judged_items}
     counts: dict[str, list[bool]] = {}
@@ -200,7 +200,7 @@ def read_agreement(
         judges = [judge] if judge else [name for name, by_item in verdicts.items() if item_id in by_item]
         if item_id not in items or not judges or any(item_id not in verdicts.get(name, {}) for name in judges):
             raise SnellenError(
-                f"{location}: {judge or 'nobody'} {'never ' * bool(judge)}judged {item_id!r} in this run"
+                f"{location}: {judge or 'no judge'} {'never ' * bool(judge)}judged {item_id!r} in this run"
             )
         if not decision:
             continue
@@ -215,7 +215,7 @@ def read_agreement(
 
 
 def _decided(path: Path) -> Iterator[tuple[str, str, str, str]]:
-    """(location, judge or empty, item id, decision or empty) of every line of a sample or a review."""
+    """(location, judge or empty, item id, decision or empty) of each line of a sample or a review."""
     if path.is_dir() or card_path(path).is_file():
         for item_id, answer in read_step_result(path).answers.items():
             yield str(path), "", item_id, str(answer)

@@ -1,4 +1,4 @@
-"""Local subjects asked by workers of a cluster: a shard a subject and task, whose record comes back to the run."""
+"""Local subjects asked by workers of a cluster: one shard per subject and task, whose record returns to the run."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from snellen.suites import SUITES
 
 @dataclass(frozen=True)
 class _TaskPlan:
-    """What a worker asks: all arms of one subject about the items of one task.
+    """The work of one worker: all arms of one subject and the items of one task.
 
-    `media` is the run's own folder of images, `parts` what the run has recorded already. `plan` has no suite, whose
-    functions do not travel.
+    `media` is the run's own folder of images, `parts` its record so far. There is no suite, since its functions cannot
+    be pickled.
     """
 
     task: str
@@ -42,10 +42,10 @@ class _TaskPlan:
 
 
 def ask_workers(root: Path, plan: Plan, card: RunCard) -> list[TaskRecord]:
-    """What workers of the cluster asked the local subjects of a plan; nothing without a cluster, or by a deadline.
+    """Ask the local subjects of a plan by workers; returns nothing without a cluster, or with a deadline.
 
-    Exchanges are recorded in `root` as each task ends. What was recorded before is not asked again, and the same call
-    after a kill goes on with the tasks that are not.
+    Exchanges are recorded in `root` as each task ends. Recorded ones are not asked again, and after a kill the same
+    call continues with the remaining tasks.
     """
     shards = list(_shards(root, plan)) if cluster() is not None and plan.deadline is None else []
     records = []
@@ -79,18 +79,18 @@ def _shards(root: Path, plan: Plan) -> Iterator[Shard[_TaskPlan]]:
 
 
 def _gpus(task_plan: _TaskPlan) -> int:
-    """How many GPUs a subject asks for by `device=cuda`."""
+    """The number of GPUs that a subject needs by `device=cuda`."""
     return int(_device(task_plan.arms[0].subject).startswith("cuda"))
 
 
 def _device(subject: Subject) -> str:
-    """Where a subject computes, as its settings or its encoder say."""
+    """The device of a subject, from its settings or its encoder."""
     encoder = getattr(subject, "encoder", getattr(getattr(subject, "patches", None), "encoder", None))
     return str(subject.card.settings.get("device") or getattr(encoder, "device", "cpu"))
 
 
 def _ask_task(task_plan: _TaskPlan) -> TaskRecord:
-    """On a worker: ask in a run folder of its own, which goes on from the run's record and shares its images."""
+    """On a worker: ask in a separate run folder that continues the run's record and shares its images."""
     suite, lines = SUITES.get(task_plan.items.card.suite), list[str]()
     tasks: dict[str, Task] = {task_plan.task: suite.tasks[task_plan.task]}
     plan = Plan(

@@ -1,4 +1,4 @@
-"""What is asked of whom: arms, the plan of a run, and what `run.json` says of it."""
+"""Arms, the plan of a run, and its card `run.json`."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from snellen.remote import address_of
 
 @dataclass(frozen=True)
 class Arm:
-    """One subject under one condition, a repeat, and its schedule.
+    """One subject under one condition, with its repeat and schedule.
 
-    A run is a list of arms: people may lack conditions.
+    A run is a list of arms rather than a grid, since people may lack conditions.
     """
 
     subject: Subject
@@ -31,15 +31,15 @@ class Arm:
     schedule: Schedule = all_trials
 
     def key(self, fingerprint: str, name: str) -> str:
-        """The key of a trial or an item in the record; the fingerprint is the subject's after it learned."""
+        """The key of a trial or an item in the record; the fingerprint is that of the fitted subject."""
         return f"{fingerprint}/{self.condition}/{self.repeat}/{name}"
 
 
 @dataclass(frozen=True)
 class TaskRecord:
-    """What came of one task where a worker asked it.
+    """The outcome of a task asked by a worker.
 
-    `responses` are in the order of arms and items, `sent` is what was sent by digest, `lines` are for who waits.
+    `responses` are in the order of arms and items, `sent` are prompts by digest, `lines` are messages for the user.
     """
 
     task: str
@@ -51,15 +51,15 @@ class TaskRecord:
 
 @dataclass(frozen=True)
 class Plan:
-    """Everything a run needs: the items, the suite, the arms, and how far to go.
+    """Everything that a run needs: items, suite, arms and limits.
 
-    `limit` is the number of test items a task. `tick` is told of each call that ended, `count_items` how many items got
-    their responses just now. `budget` is money, checked before each call against what recorded calls cost by the prices
-    on the subjects' cards. `deadline` is when, by `time.monotonic`, no call is begun any more. `keep_going`: an arm is
-    asked on however many of its calls fail. `notify` is given a line for each subject or arm that is asked no more.
-    `preflight` are first questions that were answered before the run could record them: they count as money. Of an
-    `is_replay` no call is made: responses are those that the record holds. `records` are tasks that workers have asked,
-    in exchanges that the run folder holds.
+    `limit` is the number of test items per task. `tick` is called after each call, `count_items` with the number of
+    items that just got responses. `budget` is money, checked before each call against the cost of recorded calls by the
+    prices on the subjects' cards. `deadline` is the `time.monotonic` after which no call starts. `keep_going`: an arm
+    continues however many of its calls fail. `notify` receives a line for each subject or arm that is no longer asked.
+    `preflight` are replies to first questions, given before the run could record them; they count towards the budget.
+    With `is_replay` no calls are made, and responses are those of the record. `records` are tasks that workers have
+    asked, whose exchanges are in the run folder.
     """
 
     items: ItemSet
@@ -81,7 +81,7 @@ class Plan:
 
 
 def run_card(plan: Plan) -> RunCard:
-    """What `run.json` says of a plan."""
+    """The card `run.json` of a plan. Raises SnellenError for a set of another suite or version."""
     card = plan.items.card
     if card.suite != plan.suite.name:
         raise SnellenError(f"{plan.items.root}: a set of suite {card.suite!r}, not {plan.suite.name!r}")
@@ -123,7 +123,7 @@ def run_card(plan: Plan) -> RunCard:
 
 
 def _test_items(plan: Plan, arm: Arm) -> dict[str, int]:
-    """How many items of each task an arm is asked; nothing where its schedule decides as it goes."""
+    """The number of items of each task that an arm is asked; empty if its schedule is adaptive."""
     if arm.schedule is not all_trials:
         return {}
     condition = settle(arm.condition, plan.suite, arm.subject.card)
@@ -148,7 +148,7 @@ def _transforms_used(plan: Plan) -> set[str]:
 
 
 def recorded_responses(plan: Plan, arm: Arm) -> list[Response]:
-    """What workers asked an arm, in the order of tasks and items."""
+    """The responses of an arm asked by workers, in the order of tasks and items."""
     key = arm.subject.card.name, str(arm.condition), arm.repeat
     by_task = {task: [record for record in plan.records if record.task == task] for task in plan.suite.tasks}
     responses = [response for records in by_task.values() for record in records for response in record.responses]
@@ -156,8 +156,8 @@ def recorded_responses(plan: Plan, arm: Arm) -> list[Response]:
 
 
 def prices(plan: Plan) -> dict[str, tuple[float, float]]:
-    """Money for a million tokens, (in, out), by the subject's fingerprint; 0 where the user gave none."""
-    # A price changes no answer, so it is no setting.
+    """Prices per million tokens, (in, out), by the subject's fingerprint; 0 if the user gave none."""
+    # Prices change no answer, so they are attributes, not settings.
     attributes = {arm.subject.card.fingerprint(): arm.subject.card.attributes for arm in plan.arms}
     return {
         fingerprint: (float(texts.get("price_in", 0.0)), float(texts.get("price_out", 0.0)))
@@ -166,10 +166,10 @@ def prices(plan: Plan) -> dict[str, tuple[float, float]]:
 
 
 def is_asked(condition: Condition, task: Task) -> bool:
-    """Whether a task is asked under a condition as written: not where it moves an axis that the task lacks."""
+    """True if a task is asked under a condition as written: the condition changes only axes of the task."""
     return condition.moves() <= set(task.axes)
 
 
 def select_test_items(items: Sequence[Item], task: Task, condition: Condition, limit: int | None) -> list[Item]:
-    """Of a task's items those that are asked under a settled condition, at most `limit`."""
+    """The test items of a task that are asked under a settled condition, at most `limit`."""
     return [item for item in items if item.split == "test" and task.asks(item, condition)][:limit]

@@ -1,4 +1,4 @@
-"""One first question to subjects that cost money or time: what they refuse is told before anything is rendered."""
+"""A first question to remote subjects, so that lasting failures are reported before anything is rendered."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from snellen.core.subject import Subject
 from snellen.subjects.registry import make_subject, needs_items
 
 FIRST_PROMPT = Prompt(("Reply with the word yes.",), ())
-"""What is asked; any reply will do."""
+"""The question; any reply will do."""
 STEP = "preflight"
-"""What stands in the key of such an exchange after the subject's fingerprint: no response is made of it."""
+"""The part of such an exchange's key after the fingerprint; it yields no response."""
 
 
 def make_subjects(subjects: Sequence[str | Subject]) -> list[str | Subject]:
-    """The subjects that these name. A fake that looks at the items stays a name, which is checked.
+    """The subjects of these names. A fake that needs the items stays a name, which is checked.
 
-    Raises SnellenError for one that cannot be made: an unknown name or setting, a package or a key that is missing.
+    Raises SnellenError for an unknown name or setting, and for a missing package or key.
     """
     made: list[str | Subject] = []
     for subject in subjects:
@@ -42,9 +42,9 @@ def make_subjects(subjects: Sequence[str | Subject]) -> list[str | Subject]:
 
 @dataclass
 class Preflight:
-    """Who was asked a first question by this command, and what came back until a run has recorded it.
+    """Fingerprints of the subjects asked a first question by this command, and replies not yet recorded by a run.
 
-    `keep_going`: who refuses it is examined all the same.
+    `keep_going`: subjects that refuse it are examined anyway.
     """
 
     keep_going: bool = False
@@ -52,9 +52,9 @@ class Preflight:
     exchanges: list[Exchange] = field(default_factory=list)
 
     def check(self, subjects: Iterable[str | Subject]) -> None:
-        """Ask each remote subject that was not asked yet. Raises SnellenError naming all that would fail every call.
+        """Ask each remote subject that was not asked yet. Raises SnellenError naming all with lasting failures.
 
-        A failure that may pass (a server that is busy) refuses nobody.
+        A transient failure, such as a busy server, is ignored.
         """
         remote = {
             subject.card.fingerprint(): subject
@@ -66,12 +66,12 @@ class Preflight:
         self.fingerprints |= set(remote)
         refusals = run_to_end(self._ask_all(list(remote.values()))) if remote else []
         if refusals and not self.keep_going:
-            raise SnellenError(f"{'; '.join(refusals)}; nothing was asked: mend that, or leave it out")
+            raise SnellenError(f"{'; '.join(refusals)}; nothing was asked: fix that, or leave it out")
 
     def take(self, fingerprints: Iterable[str]) -> tuple[Exchange, ...]:
-        """What these subjects replied, to be recorded by the run that this is called for; each is given once."""
-        wanted = set(fingerprints)
-        taken = tuple(exchange for exchange in self.exchanges if exchange.key.partition("/")[0] in wanted)
+        """Remove and return the replies of these subjects, for the run that records them."""
+        subjects = set(fingerprints)
+        taken = tuple(exchange for exchange in self.exchanges if exchange.key.partition("/")[0] in subjects)
         self.exchanges = [exchange for exchange in self.exchanges if exchange not in taken]
         return taken
 
@@ -79,7 +79,7 @@ class Preflight:
         return [refusal for refusal in await asyncio.gather(*map(self._ask, subjects)) if refusal]
 
     async def _ask(self, subject: Subject) -> str:
-        """Why the subject would refuse every call, or nothing."""
+        """The subject's lasting failure, or an empty text."""
         key = f"{subject.card.fingerprint()}/{STEP}"
         try:
             reply = await subject.answer(FIRST_PROMPT, MediaFolder(Path()), stream("call", 0, key))

@@ -1,4 +1,4 @@
-"""What would be sent, without sending it: for `snellen show`, and for estimates before paid calls."""
+"""Calls as they would be sent, for `snellen show` and for estimates before paid calls."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from snellen.runs.plan import Arm, Plan, is_asked, prices, select_test_items
 from snellen.runs.views import lay_out_montages, show_items
 
 IMAGE_TOKENS, CHARACTERS_A_TOKEN = 1000, 4
-"""Rough figures for estimates; services count otherwise, and recorded calls hold the true numbers."""
+"""Rough figures for estimates; services count differently, and recorded calls hold the true numbers."""
 REPLY_TOKENS, CALL_CPU_S = 50, 0.008
-"""For plans: tokens of a reply, and CPU seconds that a call takes here (`bench/ask_loop.py --command`)."""
+"""For estimates: tokens per reply, and CPU seconds per call in this process (`bench/ask_loop.py --command`)."""
 
 
 @dataclass(frozen=True)
 class Call:
-    """One call as it would go out, the items it is about, and whether further calls depend on its reply."""
+    """One call as it would be sent, its items, and whether further calls depend on its reply (`more`)."""
 
     task: str
     item_ids: tuple[str, ...]
@@ -46,7 +46,7 @@ def first_calls(
     limit: int | None = None,
     annotations: Mapping[str, Annotations] | None = None,
 ) -> Iterator[Call]:
-    """The first calls of every talk (of the talks about item `only`, where given), montages laid out into `media`."""
+    """The first calls of every dialogue (or of those about item `only`), with montages drawn into `media`."""
     settled = settle(condition, suite, card)
     for task in suite.tasks.values():
         task_items = items.task(task.id)
@@ -63,21 +63,19 @@ def first_calls(
                 continue
             prompts = next(method.run(trial))
             for prompt in prompts:
-                yield Call(task.id, ids, lay_out_montages(prompt, media), _goes_on(task, settled, prompts))
+                yield Call(task.id, ids, lay_out_montages(prompt, media), _has_more_calls(task, prompts))
 
 
-def _goes_on(task: Task, condition: Condition, prompts: Sequence[Prompt]) -> bool:
-    return (
-        any(view.reply.kind == "description" for prompt in prompts for view in prompt.views)
-        and task.kind != "description"
-    )
+def _has_more_calls(task: Task, prompts: Sequence[Prompt]) -> bool:
+    describes = any(view.reply.kind == "description" for prompt in prompts for view in prompt.views)
+    return describes and task.kind != "description"
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a run still takes of a remote subject: calls not `recorded` yet, tokens sent, money by the user's prices.
+    """Remaining calls of a remote subject, calls `recorded`, tokens to be sent, and cost by the user's prices.
 
-    Of talks in several steps the next one counts, so chains come out low.
+    Of dialogues with several steps only the next one counts, so they are underestimated.
     """
 
     subject: str
@@ -88,7 +86,7 @@ class Estimate:
 
 
 def estimates(plan: Plan, root: Path) -> list[Estimate]:
-    """One for each remote subject of a plan that still has calls to make; `root` is where the run lies, or will."""
+    """An estimate for each remote subject of a plan with calls left; `root` is the run's folder, existing or not."""
     by_subject: dict[str, Estimate] = {}
     for arm, is_recorded, prompt in _remote_calls(plan, root):
         card = arm.subject.card
@@ -106,7 +104,7 @@ def estimates(plan: Plan, root: Path) -> list[Estimate]:
 
 
 def asks_remote(plan: Plan, root: Path, remote: Sequence[Estimate] | None = None) -> bool:
-    """Whether a remote subject still has calls to make, and money to make them. `remote`: its `estimates`, if known."""
+    """True if a remote subject has calls left, and the budget is not spent. `remote`: the `estimates`, if known."""
     if plan.budget is not None and RunFolder(root, plan.items.media).spent(prices(plan)) >= plan.budget:
         return False
     if remote is not None:
@@ -115,7 +113,7 @@ def asks_remote(plan: Plan, root: Path, remote: Sequence[Estimate] | None = None
 
 
 def _remote_calls(plan: Plan, root: Path) -> Iterator[tuple[Arm, bool, Prompt]]:
-    """The calls of remote subjects: of each talk those that are recorded, then its next ones, if any."""
+    """The calls of remote subjects: of each dialogue the recorded ones, then the next ones, if any."""
     arms = [arm for arm in plan.arms if arm.subject.card.is_remote]
     if not arms:
         return
@@ -137,7 +135,7 @@ def _remote_calls(plan: Plan, root: Path) -> Iterator[tuple[Arm, bool, Prompt]]:
 
 
 def _calls_of(dialogue: Dialogue, subject: Subject, run: RunFolder, key: str) -> Iterator[tuple[bool, Prompt]]:
-    """Replay a dialogue as far as it is recorded: each call, and whether there is a reply to it."""
+    """Replay a dialogue as far as it is recorded: (True if there is a reply, prompt) of each call."""
     prompts, step = next(dialogue), 0
     while not any(map(subject.declines, prompts)):
         replies = [

@@ -1,7 +1,6 @@
-"""A blind check of a key by people: which items are put to them, and how far their answers agree with the key.
+"""A spot-check of the key by people who do not see it: drawing questions, and the agreement of answers with the key.
 
-Nothing is averaged over tasks that ask different things without saying so, and nothing is guessed: a blank is not
-counted, and what the reader cannot read is listed to be written again.
+Blank answers are not counted, and unreadable ones are listed to be written again; nothing is guessed.
 """
 
 from __future__ import annotations
@@ -28,14 +27,14 @@ from snellen.scoring.protocols import correct
 from snellen.scoring.uncertainty import cluster_wilson
 
 UNDECIDABLE = "?"
-"""What people write where the images do not decide the question. It counts as a disagreement."""
+"""The answer if the images do not decide the question. It counts as a disagreement."""
 Outcome = Literal["agrees", "disagrees", "undecidable", "unreadable", "blank"]
 COUNTED: tuple[Outcome, ...] = ("agrees", "disagrees", "undecidable")
 
 
 @dataclass(frozen=True)
 class QuizQuestion:
-    """One item as it is put to people: `number` from 1, the prompt that a chat model would get, montages laid out."""
+    """One item as shown to people: `number` from 1, and the prompt that a chat model would get, with montages drawn."""
 
     number: int
     item: Item
@@ -45,7 +44,7 @@ class QuizQuestion:
 
 @dataclass(frozen=True)
 class QuizAnswer:
-    """What somebody wrote about a question, what was read of it, and how it stands to the key."""
+    """A person's answer to a question, its reading, and its relation to the key."""
 
     question: QuizQuestion
     text: str
@@ -55,7 +54,7 @@ class QuizAnswer:
 
 @dataclass(frozen=True)
 class KeyAgreement:
-    """How many counted answers agree with the key, of one task or of all, and the 95 % interval, by clusters."""
+    """Counted answers that agree with the key, of one task or all, with a 95 % interval over clusters."""
 
     task: str
     agreed: int
@@ -67,16 +66,16 @@ class KeyAgreement:
 
     @property
     def share(self) -> float:
-        """Share of counted answers that agree; NaN where none is counted."""
+        """Share of counted answers that agree; NaN if none is counted."""
         return self.agreed / self.counted if self.counted else float("nan")
 
 
 def draw_questions(
     items: ItemSet, suite: Suite, condition: Condition, media: MediaFolder, *, n: int, seed: int = 0
 ) -> tuple[QuizQuestion, ...]:
-    """`n` test items, tasks in turn and within a task as many clusters as there are, montages laid out into `media`.
+    """`n` test items, spread over tasks and within a task over clusters, with montages drawn into `media`.
 
-    Descriptions are left out: there is no key to compare them with. Raises SnellenError where nothing is left.
+    Descriptions are left out, since they have no key. Raises SnellenError if nothing is left.
     """
     settled = settle(condition, suite, SubjectCard("person"))
     by_task = {
@@ -96,13 +95,13 @@ def draw_questions(
 
 
 def _in_turn(items: Sequence[Item], seed: int) -> list[Item]:
-    """The items in random order, one of each cluster before the second of any."""
+    """The items in random order, one of each cluster before a second of any."""
     by_cluster: dict[str, list[Item]] = {}
     for item in items:
         by_cluster.setdefault(item.cluster_id, []).append(item)
     rng = stream("quiz", seed, items[0].task if items else "")
-    clusters = [list(by_cluster.values())[place] for place in rng.permutation(len(by_cluster))]
-    shuffled = [[cluster[place] for place in rng.permutation(len(cluster))] for cluster in clusters]
+    clusters = [list(by_cluster.values())[index] for index in rng.permutation(len(by_cluster))]
+    shuffled = [[cluster[index] for index in rng.permutation(len(cluster))] for cluster in clusters]
     return [item for turn in zip_longest(*shuffled) for item in turn if item is not None]
 
 
@@ -126,7 +125,7 @@ def _questions(
 def compare(
     questions: Sequence[QuizQuestion], texts: Mapping[int, str], suite: Suite, protocol: str = "strict"
 ) -> tuple[QuizAnswer, ...]:
-    """Each question with what was written under its number, read by the protocol as replies of models are."""
+    """Each question with the answer under its number, read by the protocol like a model's reply."""
     answers = []
     for question in questions:
         text = texts.get(question.number, "").strip()
@@ -144,7 +143,7 @@ def compare(
 
 
 def agreements(answers: Sequence[QuizAnswer]) -> tuple[KeyAgreement, ...]:
-    """One for each task, then one for all together (task "")."""
+    """The agreement of each task, then of all together (task "")."""
     tasks = list(dict.fromkeys(answer.question.item.task for answer in answers))
     by_task = [_agreement(task, [a for a in answers if a.question.item.task == task]) for task in tasks]
     return (*by_task, _agreement("", answers))
@@ -161,5 +160,5 @@ def _agreement(task: str, answers: Sequence[QuizAnswer]) -> KeyAgreement:
 
 
 def key_text(question: QuizQuestion) -> str:
-    """The key as somebody would have to write it under this question."""
+    """The key as one would write it under this question."""
     return question.view.reply.write(question.item.answer)

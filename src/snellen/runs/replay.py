@@ -1,4 +1,4 @@
-"""Tables of a run that was killed, made from its record: nothing is asked, and nobody who was asked is needed."""
+"""Tables of a killed run, made from its record without asking; its subjects are not needed."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from snellen.runs.stopping import Unasked
 
 @dataclass(frozen=True)
 class _Absent(Base):
-    """Whom `run.json` names, without a way to ask. `fingerprints` are those that the record has exchanges of.
+    """A subject named in `run.json` that cannot be asked. `fingerprints` are those with recorded exchanges.
 
-    Who learned from examples answered under another fingerprint than before.
+    A subject fitted to examples has another fingerprint than before.
     """
 
     fingerprints: frozenset[str] = frozenset()
@@ -41,7 +41,7 @@ class _Absent(Base):
 
 
 def is_behind(root: Path) -> bool:
-    """Whether a run lies here whose record holds more than its tables, or without tables: it was killed."""
+    """True if the folder holds a killed run: without tables, or with a record that holds more."""
     return is_run(root) and tables_are_behind(root)
 
 
@@ -57,8 +57,8 @@ def responses_of(root: Path, arms: Sequence[Arm]) -> list[Response]:
 def replay(root: Path, items: ItemSet, suite: Suite, annotations: Mapping[str, Annotations]) -> list[Response]:
     """Write the tables of a run as far as it is recorded, and return its responses.
 
-    What was declined is not recorded, and stands in no table that is made so. Raises SnellenError where somebody is
-    writing to the run now.
+    Declined items are not recorded, and so missing in these tables. Raises SnellenError if another process is writing
+    to the run.
     """
     card = read_run_card(root)
     columns: dict[tuple[str, str], Mapping[str, Value]] = {(a.subject, a.condition): a.columns for a in card.arms}

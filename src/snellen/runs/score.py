@@ -1,4 +1,4 @@
-"""From responses to scores. Rescoring never asks again, and needs no showing code."""
+"""From responses to scores. Rescoring never asks again, and does not depend on presentation code."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ COLUMNS = (
     "value",
     "chance",
 )
-"""One row a response and metric. `prediction` is what was read, as JSON, in the item's own terms."""
+"""One row per response and metric. `prediction` is the answer read, as JSON, in the item's own terms."""
 BATCH = 100_000
-"""Responses whose scores are Python objects at a time."""
+"""Responses scored at a time."""
 
 
 def is_judged(response: Response, protocol: Protocol) -> bool:
-    """Whether a judge has to say what a response comes to: all texts, or those that `read` cannot read."""
+    """True if a judge must score the response: any text, or with `read_verdict` one that `read` cannot read."""
     if protocol.judge is None or response.status != "ok" or not response.text:
         return False
     return protocol.read_verdict is None or protocol.read(response.text, response.reply_spec) is None
@@ -57,11 +57,11 @@ def is_judged(response: Response, protocol: Protocol) -> bool:
 def read_one(
     item: Item, response: Response, protocol: Protocol, verdict: Response | None = None
 ) -> tuple[Outcome, Any]:
-    """(outcome, what was read) of one response. With a judge, the verdict is read in its place."""
+    """(outcome, prediction) of one response. With a judge, the verdict is read instead."""
     scored, read = response, protocol.read
     if is_judged(response, protocol):
         if verdict is None:
-            return "failed", None  # nobody has judged it yet
+            return "failed", None  # not judged yet
         scored = verdict
         if protocol.read_verdict is not None:
             scored, read = replace(verdict, reply_spec=response.reply_spec), protocol.read_verdict
@@ -76,7 +76,7 @@ def read_one(
 def score_one(
     item: Item, response: Response, protocol: Protocol, verdict: Response | None = None
 ) -> tuple[Outcome, Any, dict[str, float]]:
-    """(outcome, what was read, value of each metric); NaN where there is nothing to score."""
+    """(outcome, prediction, value of each metric); NaN if there is nothing to score."""
     outcome, prediction = read_one(item, response, protocol, verdict)
     if outcome in ("answered", "no_answer"):
         return outcome, prediction, protocol.values(item, prediction)
@@ -84,7 +84,7 @@ def score_one(
 
 
 def primary_score(item: Item, response: Response, protocol: Protocol) -> float:
-    """The first metric's value: what a schedule is told. NaN where it must be judged first."""
+    """The first metric's value, which schedules receive; NaN if the response must be judged first."""
     return score_one(item, response, protocol)[2][protocol.metrics[0].name]
 
 
@@ -95,9 +95,9 @@ def score(
     protocol: str = "strict",
     judgements: Mapping[str, Response] | None = None,
 ) -> pd.DataFrame:
-    """One row a response and metric, columns `COLUMNS`. `judgements` lead from response ids to a judge's responses.
+    """One row per response and metric, columns `COLUMNS`. `judgements` maps response ids to a judge's responses.
 
-    Raises SnellenError where no task asked here has the protocol.
+    Raises SnellenError if no task of the responses has the protocol.
     """
     verdicts = judgements or {}
     tasks = {response.task for response in responses}
@@ -125,7 +125,7 @@ def _score_table(
         if how is None:
             continue
         outcome, prediction, values = score_one(item, response, how, verdicts.get(response.response_id))
-        judge = judge_of if how.judge else ""  # also where there was nothing to judge: an arm is one result
+        judge = judge_of if how.judge else ""  # also if nothing needed a judge: an arm is one result
         for metric in how.metrics:
             rows.append(
                 (
@@ -154,32 +154,32 @@ def _score_table(
 
 
 def score_path(root: Path, protocol: str) -> Path:
-    """Where a run keeps the scores of one protocol."""
+    """The file of a run's scores under one protocol."""
     return root / f"scores.{protocol}.parquet"
 
 
 def score_paths(root: Path) -> dict[str, Path]:
-    """The tables of scores that a run has, whole or damaged, by their protocol."""
+    """The existing score tables of a run, intact or damaged, by protocol."""
     return {path.name.split(".")[1]: path for path in sorted(root.glob("scores.*.parquet"))}
 
 
 def write_scores(root: Path, scores: pd.DataFrame, protocol: str) -> None:
-    """Keep scores in the run folder."""
+    """Write scores into the run folder."""
     files.write_table(score_path(root, protocol), pa.Table.from_pandas(scores, preserve_index=False))
 
 
 def read_scores(root: Path) -> dict[str, pd.DataFrame]:
-    """Every scored protocol of a run."""
+    """The score tables of a run by protocol. Raises SnellenError if there are none, or one is damaged."""
     paths = score_paths(root)
     if not paths:
-        raise SnellenError(f"{root}: nothing is scored here; give `snellen score {root}`")
-    mend = f"give `snellen score {root} --protocol"
-    tables = {name: files.read_table(path, mend=f"{mend} {name}`") for name, path in paths.items()}
+        raise SnellenError(f"{root}: has no scores; give `snellen score {root}`")
+    remedy = f"give `snellen score {root} --protocol"
+    tables = {name: files.read_table(path, remedy=f"{remedy} {name}`") for name, path in paths.items()}
     return {name: table.to_pandas() for name, table in tables.items()}
 
 
 def damaged_scores(root: Path) -> list[str]:
-    """Protocols whose table of scores cannot be read."""
+    """Protocols whose score table cannot be read."""
     damaged = []
     for name, path in score_paths(root).items():
         try:

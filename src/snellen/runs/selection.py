@@ -1,4 +1,4 @@
-"""Some items of a set, spread over what they are about."""
+"""Selection of some items of a set, spread over clusters."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from snellen.core.storage.itemset import ItemSet
 
 
 def select_items(items: ItemSet, count: int) -> ItemSet:
-    """The set with `count` test items a task, or few more: whole groups, clusters in turn; always the same ones.
+    """The set with about `count` test items per task, in whole groups and spread over clusters; always the same ones.
 
-    What is not for testing stays.
+    Items of other splits stay.
     """
     chosen: set[str] = set()
     by_task: dict[str, list[Item]] = {}
@@ -32,9 +32,9 @@ def select_items(items: ItemSet, count: int) -> ItemSet:
 
 
 def _groups_in_turn(items: Sequence[Item]) -> list[tuple[Item, ...]]:
-    """Items scored together, one group of every cluster, then a second of every cluster, and so on.
+    """Groups of items scored together: one of each cluster, then a second of each, and so on.
 
-    In each turn another group of a cluster comes, so that questions about one stimulus are spread too.
+    Clusters start with different groups, so that questions about one stimulus are spread too.
     """
     clusters: dict[str, dict[str, list[Item]]] = {}
     for item in items:

@@ -1,7 +1,7 @@
-"""Whether a run still is what a command would make of it: then nothing is asked, computed or written.
+"""Stamps of finished runs: an up-to-date run is neither asked, computed nor written again.
 
-A finished run is stamped with all that its responses and `strict` scores were made of, this code among it, and with the
-digest of the files that hold them. Nothing is believed of a run whose files are others.
+A finished run is stamped with a digest of everything that its responses and `strict` scores depend on, including this
+code, and a digest of the files that hold them. The stamp is ignored if those files have changed.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from snellen.core.subject import Subject
 
 STAMP = "stamp.json"
 RECORD = ("run.json", "exchanges.parquet", "responses.parquet", "sent.parquet", "scores.strict.parquet", "judgements")
-"""What asking and scoring leaves in a run, beside `parts`."""
+"""Files that asking and scoring write into a run, in addition to `parts`."""
 
 
 class RunStamp(BaseModel):
-    """`stamp.json` of a run. `key` is what was wanted, `record` the digest of what came of it.
+    """`stamp.json` of a run. `key` is the digest of the inputs, `record` that of the outputs.
 
-    `declines` are reasons by subject. `subjects` and `columns` are the table that the command prints, which was made of
-    scores with the digest `scores`; empty where nobody wanted to see it.
+    `declines` are reasons by subject. `subjects` and `columns` are the table that the command prints, made from scores
+    with the digest `scores`; empty if it has not been printed.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -43,10 +43,10 @@ class RunStamp(BaseModel):
 
 
 def run_key(itemset: Path, subjects: Sequence[Subject], inputs: Mapping[str, Path], **options: Any) -> str:
-    """A digest of all that decides the responses and scores of a run; empty where that cannot be known.
+    """A digest of everything that determines the responses and scores of a run; empty if that is unknown.
 
-    That is where a subject is of a class outside this package, since nobody would see its code change. `options` is
-    plain data: conditions, repeats, seed, limit.
+    It is unknown for a subject of a class outside this package, whose code may change unnoticed. `options` is plain
+    data: conditions, repeats, seed, limit.
     """
     if any(not type(subject).__module__.startswith("snellen.") for subject in subjects):
         return ""
@@ -64,7 +64,7 @@ def run_key(itemset: Path, subjects: Sequence[Subject], inputs: Mapping[str, Pat
 
 
 def read_stamp(root: Path, key: str) -> RunStamp | None:
-    """The stamp of a run that holds what the key wants, with all of its files as they were; else None."""
+    """The stamp of a run if it matches the key and its files are unchanged; else None."""
     try:
         stamp = RunStamp.model_validate_json((root / STAMP).read_bytes())
     except (OSError, ValidationError):
@@ -73,18 +73,18 @@ def read_stamp(root: Path, key: str) -> RunStamp | None:
 
 
 def has_table(root: Path, stamp: RunStamp) -> bool:
-    """Whether the stamp holds the table that the command prints of the scores there are now."""
+    """True if the stamp holds the printed table of the current scores."""
     return bool(stamp.columns) and stamp.scores == _scores(root)
 
 
 def write_stamp(root: Path, key: str, responses: int, declines: Mapping[str, list[str]]) -> None:
-    """Stamp a run whose items were all asked, without a failure, and scored; without a key it gets none."""
+    """Stamp a run whose items were all asked and scored without failure; without a key, do nothing."""
     if key:
         _write(root, RunStamp(key=key, record=_record(root), responses=responses, declines=dict(declines)))
 
 
 def add_table(root: Path, subjects: Sequence[str], columns: Sequence[tuple[str, Sequence[str]]]) -> None:
-    """Keep the table that is printed of a stamped run."""
+    """Add the printed table to the stamp of a run, if it has one."""
     if (root / STAMP).is_file():
         stamp = RunStamp.model_validate_json((root / STAMP).read_bytes())
         table = {"subjects": tuple(subjects), "columns": tuple((head, tuple(cells)) for head, cells in columns)}

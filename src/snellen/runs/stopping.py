@@ -1,4 +1,4 @@
-"""How a run ends before all is asked: money or time is spent, or a signal comes. What was asked is kept."""
+"""Stopping a run early: by budget, time or signal. All replies so far are kept."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from snellen.core.errors import Interrupted, SnellenError
 
 T = TypeVar("T")
 GRACE_SECONDS = 5.0
-"""How long calls under way at a signal may take to come back and be recorded."""
+"""Time for running calls to end and be recorded after a signal."""
 STUCK_SECONDS = 1.0
-"""A loop that does not turn for so long after that is stuck."""
+"""An event loop that does not respond for this long after that is stuck."""
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class BudgetSpent(SnellenError):
-    """The money or the time is spent; what was asked is recorded."""
+    """The budget or the time is spent; all replies so far are recorded."""
 
 
 class Unasked(Exception):
-    """A call that is not made any more, or was cut off: what it is about gets no response."""
+    """A call that was not made or was cut off; its items get no response."""
 
 
 @dataclass
 class RunStop:
-    """Why a run makes no more calls, and the calls under way.
+    """The reason why a run makes no more calls, and limits of running calls.
 
-    `loop` is where the run is asked, None before and after. After a signal `deadline` is when, by the loop's clock, the
-    last call is cut off.
+    `loop` is the run's event loop, None before and after. `deadline` is the time on the loop's clock at which calls are
+    cut off after a signal.
     """
 
     cause: BudgetSpent | Interrupted | None = None
@@ -45,11 +45,11 @@ class RunStop:
     limits: set[asyncio.Timeout] = field(default_factory=set)
 
     def begin(self, cause: BudgetSpent | Interrupted) -> None:
-        """No call is made from now on; those under way may end."""
+        """Make no more calls; running ones may end."""
         self.cause = self.cause or cause
 
     async def bounded(self, work: Callable[[], Awaitable[T]]) -> T:
-        """What it returns. Raises Unasked where it is still under way some seconds after a signal."""
+        """The result of `work`. Raises Unasked if it is still running some seconds after a signal."""
         try:
             async with asyncio.timeout_at(self.deadline) as limit:
                 self.limits.add(limit)
@@ -62,12 +62,12 @@ class RunStop:
             self.limits.discard(limit)
 
     def interrupt(self, signal_number: int, root: Path) -> None:
-        """A signal came: calls under way have some seconds left."""
+        """Handle a signal: running calls have some seconds left."""
         self.begin(
             Interrupted(
                 signal_number,
                 f"{root}: stopped by {signal.Signals(signal_number).name}; every reply so far is kept, the same "
-                f"command goes on from here, and `snellen report {root} --out REPORT` shows what there is",
+                f"command continues from here, and `snellen report {root} --out REPORT` shows the results so far",
             )
         )
         if self.loop is not None:
@@ -77,10 +77,10 @@ class RunStop:
 
     @contextmanager
     def on_signals(self, root: Path) -> Iterator[None]:
-        """Within, the first SIGINT or SIGTERM stops the run in good order, the second at once, by raising Interrupted.
+        """Within the block, the first SIGINT or SIGTERM stops the run in order, the second raises Interrupted at once.
 
-        So does the first where the loop is stuck. Python handles signals in its main thread alone: elsewhere nothing
-        changes, nor for a signal that this process was told to ignore, as shells tell commands in the background.
+        So does the first if the loop is stuck. Nothing changes outside the main thread, since Python handles signals
+        only there, and for signals that this process ignores, as shells set for background commands.
         """
         if threading.current_thread() is not threading.main_thread():
             yield
@@ -97,8 +97,8 @@ class RunStop:
             else:
                 self.loop.call_soon_threadsafe(self.interrupt, signal_number, root)
 
-        heeded = [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
-        former = {number: signal.signal(number, handle) for number in heeded}
+        handled = [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+        former = {number: signal.signal(number, handle) for number in handled}
         try:
             yield
         finally:
@@ -107,12 +107,12 @@ class RunStop:
                 signal.signal(number, signal.SIG_DFL if handler is None else handler)
 
     def _guard(self, signal_number: int, is_over: threading.Event) -> None:
-        """Give the signal again when calls have had their time and the loop does not turn, or waits for threads."""
+        """Send the signal again if the loop is stuck, or waits for threads, after calls have had their time."""
         wait = GRACE_SECONDS + STUCK_SECONDS
         while not is_over.wait(wait):
-            turns, wait = threading.Event(), STUCK_SECONDS
+            responded, wait = threading.Event(), STUCK_SECONDS
             if self.loop is not None:
-                self.loop.call_soon_threadsafe(turns.set)
-            if not turns.wait(STUCK_SECONDS) and not is_over.is_set():
+                self.loop.call_soon_threadsafe(responded.set)
+            if not responded.wait(STUCK_SECONDS) and not is_over.is_set():
                 os.kill(os.getpid(), signal_number)
                 return

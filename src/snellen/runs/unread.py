@@ -1,7 +1,7 @@
 """The protocol `judged-reading`: replies that the parser cannot read are read by a subject, all others as in `strict`.
 
-Whoever reads them is asked in one fixed wording what the reply decides for, sees no image and no key, and its own
-reply is read by the parser in the form that was asked of the examined subject.
+The reading subject is asked in one fixed wording which answer the reply commits to. It sees no image and no key, and
+the parser reads its reply in the form that was asked of the examined subject.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from snellen.scoring.answers import read_answer
 
 JUDGED_READING = "judged-reading"
 KINDS = ("choice", "true_false", "integer")
-"""Kinds of answers that a reply can be read for in words."""
+"""Kinds of answers that a subject can read from a reply."""
 NONE = "NONE"
 READING = """A respondent was asked a question about images and replied in free text. State which answer the reply \
 commits to.
@@ -42,7 +42,7 @@ NUMBER_REQUEST = "Write only the number that the reply commits to, in digits, or
 
 
 def reading_item(item: Item, response: Response) -> Item:
-    """What a subject is asked about a reply; its id is that of the response."""
+    """The item that asks for a reading of a reply; its id is that of the response."""
     spec = response.reply_spec
     offered, request = NUMBER, NUMBER_REQUEST
     if spec.kind != "integer":
@@ -62,17 +62,17 @@ def _option_line(spec: ReplySpec, key: str) -> str:
 
 
 def says_none(text: str) -> bool:
-    """Whether a reader says that the reply decides for nothing."""
+    """True if the reading is that the reply commits to no answer."""
     return text.strip(" \n\t.*`\"'()[]").upper() == NONE
 
 
 def read_reading(text: str, spec: ReplySpec) -> Any | None:
-    """What a reader says that the reply decides for, in the item's own terms; None where that is nothing."""
+    """The answer that a reading gives, in the item's own terms, or None."""
     return None if says_none(text) else read_answer(text, spec)
 
 
 def with_judged_reading(suite: Suite) -> Suite:
-    """The suite with the protocol in every task whose answers are options, truths or whole numbers."""
+    """The suite with this protocol in every task whose answers are choices, truth values or whole numbers."""
     return replace(suite, tasks={name: _with_reading(task) for name, task in suite.tasks.items()})
 
 

@@ -1,4 +1,4 @@
-"""Items as an arm sees them: transforms with their random streams, montages laid out, examples to learn from."""
+"""Items as shown to an arm: transforms with their random streams, laid-out montages, training examples."""
 
 from __future__ import annotations
 
@@ -8,19 +8,23 @@ from typing import Any
 
 import numpy as np
 
+from snellen.core.condition import Condition, parse_conditions
 from snellen.core.item import Item, Montage, Part, View
 from snellen.core.prompt import Prompt
 from snellen.core.seeds import lazy_stream
 from snellen.core.storage.media import MediaFolder
-from snellen.core.subject import TrainingExample
-from snellen.core.suite import Method, Task, Transform, ViewContext
+from snellen.core.subject import SubjectCard, TrainingExample
+from snellen.core.suite import Method, Suite, Task, Transform, ViewContext, settle
 from snellen.stimuli.transforms.montage import lay_out
+
+LEARNER = SubjectCard("head:new")
+"""Card of a head to be trained, for settling `auto`."""
 
 
 def show_items(
     items: Sequence[Item], context: ViewContext, task: Task, seed: int, media: MediaFolder
 ) -> dict[str, View]:
-    """Items as shown. A transform's draws depend on seed and stimulus alone, so that arms differ in nothing else."""
+    """Views of items by item id. A transform's draws depend only on seed and stimulus, so that all arms share them."""
     views: dict[str, View] = {}
     for item in items:
         view = item.view()
@@ -33,19 +37,46 @@ def show_items(
 def training_example(
     view: View, answer: Any, method: Method, as_sent: Callable[[Prompt], Prompt] = lambda prompt: prompt
 ) -> TrainingExample:
-    """What is learned of a view: it alone, asked by the method of its condition, with the reply that is right."""
+    """The training example of a view: asked alone by the method of its condition, with the right reply."""
     prompts = next(method.run((view,)))
     prompt = as_sent(prompts[0]) if len(prompts) == 1 and prompts[0].views == (view,) else None
     return TrainingExample(view, answer, prompt, view.reply.write(answer))
 
 
+def learner_condition(suite: Suite, written: str = "vanilla") -> Condition:
+    """The written condition, settled for a head to be trained."""
+    (condition,) = parse_conditions(suite.axes, written)
+    return settle(condition, suite, LEARNER)
+
+
+def solved_examples(
+    items: Sequence[Item],
+    task: Task,
+    condition: Condition,
+    task_items: Sequence[Item],
+    media: MediaFolder,
+    seed: int = 0,
+) -> list[TrainingExample]:
+    """Items of a task as training examples under a settled condition; new images are stored in `media`.
+
+    `task_items` are all items of the task, from which transforms may draw.
+    """
+    views = show_items(items, ViewContext(condition, task_items, {}), task, seed, media)
+    method = task.method(condition)
+
+    def as_sent(prompt: Prompt) -> Prompt:
+        return lay_out_montages(prompt, media)
+
+    return [training_example(views[item.item_id], item.answer, method, as_sent) for item in items]
+
+
 def transform_stream(seed: int, item: Item, transform: Transform) -> np.random.Generator:
-    """The random stream of one transform of one stimulus."""
+    """The random stream of a transform of a stimulus."""
     return lazy_stream("show", seed, item.stimulus_id, type(transform).__name__)
 
 
 def lay_out_montages(prompt: Prompt, media: MediaFolder) -> Prompt:
-    """The prompt with every montage made into an image."""
+    """The prompt with every montage drawn as an image."""
 
     def lay_out_parts(parts: tuple[Part, ...]) -> tuple[Part, ...]:
         return tuple(lay_out(part, media) if isinstance(part, Montage) else part for part in parts)

@@ -1,1 +1,1 @@
-"""From replies to numbers: the one answer parser, metrics, and how sure the numbers are."""
+"""Scoring: the answer parser, metrics, and intervals."""

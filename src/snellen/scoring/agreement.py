@@ -1,6 +1,6 @@
-"""Agreement between raters who give the same units categories or numbers: people in a study, reviewers, judges.
+"""Agreement between raters of the same units, by categories or numbers: people in a study, reviewers, judges.
 
-Ratings are a table units x raters (`ratings`), or a table units x categories of how many raters chose each (`counts`).
+Ratings are a table units x raters (`ratings`), or a table units x categories of numbers of raters (`counts`).
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import numpy.typing as npt
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Level: TypeAlias = Literal["nominal", "ordinal", "interval"]
-"""What ratings mean: names, places in an order, or numbers whose differences count."""
+"""Scale of the ratings: names, places in an order, or numbers whose differences count."""
 
 
 def rating_counts(ratings: npt.ArrayLike) -> Floats:
-    """Table units x categories of how many raters chose each, categories in their order; NaN is no rating.
+    """Table units x categories (sorted) of the number of raters who chose each; NaN is no rating.
 
     `ratings` is units x raters.
     """
@@ -33,7 +33,7 @@ def rating_counts(ratings: npt.ArrayLike) -> Floats:
 def percent_agreement(counts: npt.ArrayLike) -> float:
     """The share of pairs of raters of one unit who chose the same category, averaged over units; 0 to 1.
 
-    `counts` is units x categories. Units with fewer than two raters are left out; NaN where no unit has two.
+    `counts` is units x categories. Units with fewer than two raters are left out; NaN if no unit has two.
     """
     table = np.asarray(counts, dtype=np.float64)
     raters = table.sum(axis=1)
@@ -42,9 +42,9 @@ def percent_agreement(counts: npt.ArrayLike) -> float:
 
 
 def fleiss_kappa(counts: npt.ArrayLike) -> float:
-    """Fleiss' kappa of a table units x categories that holds how many raters chose each category.
+    """Fleiss' kappa of a table units x categories of the number of raters who chose each category.
 
-    1 is full agreement, 0 what chance gives, negative less than that; NaN where all raters always chose one category.
+    1 is full agreement, 0 chance agreement, negative less than that; NaN if all raters always chose one category.
     Every unit must have the same number of raters, two or more. Fleiss 1971, "Measuring nominal scale agreement among
     many raters", Psychological Bulletin 76.
     """
@@ -57,11 +57,11 @@ def fleiss_kappa(counts: npt.ArrayLike) -> float:
 
 
 def krippendorff_alpha(ratings: npt.ArrayLike, level: Level = "nominal") -> float:
-    """Krippendorff's alpha of a table units x raters, NaN for no rating; 1 is full agreement, 0 what chance gives.
+    """Krippendorff's alpha of a table units x raters, NaN for no rating; 1 is full agreement, 0 chance agreement.
 
-    Negative where raters differ more than by chance; NaN where fewer than two ratings can be compared, or all are
-    alike. Raters may be as many as one likes and miss units; a unit with one rating does not count. With `ordinal` the
-    order of the numbers counts, with `interval` their squared difference. Krippendorff 2011, "Computing Krippendorff's
+    Negative if raters differ more than by chance; NaN if fewer than two ratings can be compared, or all are equal. Any
+    number of raters may miss units; a unit with one rating does not count. With `ordinal` the order of the numbers
+    counts, with `interval` their squared difference. Krippendorff 2011, "Computing Krippendorff's
     alpha-reliability".
     """
     counts = rating_counts(ratings)
@@ -70,7 +70,7 @@ def krippendorff_alpha(ratings: npt.ArrayLike, level: Level = "nominal") -> floa
     totals = counts.sum(axis=0)
     if totals.sum() < 2 or (totals > 0).sum() < 2:
         return math.nan
-    # Coincidences: every ordered pair of ratings of one unit, a unit with m ratings weighing m in all.
+    # Coincidences: every ordered pair of ratings of one unit; a unit with m ratings has weight m in total.
     pairs = np.einsum("uc,uk->uck", counts, counts)
     within = (pairs / (raters - 1)[:, None, None]).sum(axis=0) - np.diag((counts / (raters - 1)[:, None]).sum(axis=0))
     every = np.asarray(ratings, dtype=np.float64)
@@ -81,12 +81,12 @@ def krippendorff_alpha(ratings: npt.ArrayLike, level: Level = "nominal") -> floa
 
 
 def _squared_distances(categories: Floats, totals: Floats, level: Level) -> Floats:
-    """How far categories (in order, with how often each was chosen) lie apart, squared: categories x categories."""
+    """Squared distances of categories, categories x categories; `totals` is how often each category was chosen."""
     if level == "nominal":
         return 1 - np.eye(len(categories))
     if level == "interval":
         return np.asarray((categories[:, None] - categories[None, :]) ** 2)
     if level != "ordinal":
         raise ValueError(f"no level {level!r}; there are nominal, ordinal and interval")
-    middles = np.cumsum(totals) - totals / 2  # as many ratings lie between two middles as between the categories
+    middles = np.cumsum(totals) - totals / 2  # the distance of two middles is the number of ratings between them
     return np.asarray((middles[:, None] - middles[None, :]) ** 2)

@@ -1,8 +1,8 @@
-"""Formulas for the ends of intervals of a mean whose units come in clusters, for many samples of one design at once.
+"""Formulas for intervals of a mean of units in clusters, for many samples of one design at once.
 
-`snellen.scoring.uncertainty` calls them with one sample, `bench/coverage.py` with thousands: what is simulated is what
-is shown. A cluster is what was sampled independently, a unit is one scored thing in it. Which formula covers where is
-in docs/validity.md.
+`snellen.scoring.uncertainty` calls them with one sample, `bench/coverage.py` with thousands, so that the simulated
+intervals are those shown. A cluster is what was sampled independently, a unit is one scored thing in it. The coverage
+of each formula is in docs/validity.md.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ import numpy.typing as npt
 Floats: TypeAlias = npt.NDArray[np.float64]
 Ints: TypeAlias = npt.NDArray[np.int64]
 Ends: TypeAlias = tuple[Floats, Floats]
-"""Lower and upper ends, one a sample."""
+"""Lower and upper ends, one per sample."""
 MAX_CELLS = 4_000_000
-"""How many numbers a resampling step holds at a time: bounds memory to some 100 MB."""
+"""Numbers held at a time in a resampling step: bounds memory to some 100 MB."""
 PSEUDO_UNITS = 2
-"""How many units of the largest possible variance are added to those of a paired difference."""
+"""Units of the largest possible variance that are added to those of a paired difference."""
 ALIKE = 1e-12
-"""Variances below this come from the rounding of floats."""
+"""Variances below this are rounding of floats."""
 
 
 @dataclass(frozen=True)
 class ClusteredSamples:
     """Samples of one design: sums of values by cluster (samples x clusters), sums of squared values (samples).
 
-    `sizes` holds the units of each cluster, the same ones in every sample. Units may have weights of mean 1: then all
+    `sizes` is the number of units of each cluster, the same in every sample. If units have weights (of mean 1), all
     three are weighted sums.
     """
 
@@ -41,7 +41,7 @@ class ClusteredSamples:
 
     @cached_property
     def n(self) -> float:
-        """How many units a sample has."""
+        """The number of units of a sample."""
         return float(self.sizes.sum())
 
     @cached_property
@@ -54,19 +54,19 @@ class ClusteredSamples:
         return np.asarray(np.maximum(self.squares - self.n * self.means**2, 0.0) / (self.n - 1), dtype=np.float64)
 
     def mapped(self, low: float, high: float) -> ClusteredSamples:
-        """The same samples with values led from `low`..`high` to 0..1."""
+        """The samples with values scaled from `low`..`high` to 0..1."""
         width = high - low
         squares = self.squares - 2 * low * self.totals.sum(axis=1) + low**2 * self.n
         return ClusteredSamples((self.totals - low * self.sizes) / width, squares / width**2, self.sizes)
 
 
 def effective_clusters(sizes: Floats) -> float:
-    """As many clusters of equal size as these are worth (Kish 1965): n^2 / sum of squared sizes."""
+    """The equivalent number of clusters of equal size (Kish 1965): n^2 / sum of squared sizes."""
     return float(sizes.sum() ** 2 / (sizes**2).sum())
 
 
 def _t(count: float, level: float) -> float:
-    """Student's t for an interval from so many values (degrees of freedom: one less, at least a quarter)."""
+    """Student's t for an interval from `count` values (degrees of freedom: one less, at least a quarter)."""
     from scipy.special import stdtrit
 
     return float(stdtrit(max(count - 1, 0.25), (1 + level) / 2))
@@ -94,12 +94,12 @@ def intraclass_correlations(samples: ClusteredSamples) -> Floats:
 
 
 def design_effects(samples: ClusteredSamples, level: float) -> Floats:
-    """How many times as many units were needed as independent ones, for each sample; at least 1.
+    """The factor by which more units are needed than independent ones, for each sample; at least 1.
 
-    The greater of two estimates: the robust variance of the mean over that of independent units, and what the
-    intraclass correlation makes of the sizes. The first misses clusters that are bad and, by chance, small; the second
-    misses whatever is no common correlation. It is multiplied by (t of the effective clusters / t of the units)^2:
-    Korn and Graubard 1998, Survey Methodology 24.
+    The greater of two estimates: the robust variance of the mean over that of independent units, and the design effect
+    by the intraclass correlation. The first misses clusters that are bad and, by chance, small; the second misses
+    everything but a common correlation. It is multiplied by (t of the effective clusters / t of the units)^2: Korn and
+    Graubard 1998, Survey Methodology 24.
     """
     n, single = samples.n, samples.unit_variances()
     robust = np.divide(mean_variances(samples) * n, single, out=np.ones_like(single), where=single > ALIKE)
@@ -111,10 +111,9 @@ def design_effects(samples: ClusteredSamples, level: float) -> Floats:
 def score_ends(shares: Floats, n: Floats, level: float) -> Ends:
     """Wilson's ends for shares of n units (both may be fractions), no nearer than the exact one-sided ones.
 
-    Near 0 and 1 Wilson's lower (upper) end lies above (below) truths that are likely: of 8 units with a share of .98 it
-    covers 85 %. There it is replaced by the exact bound of twice the tail on that side: Brown, Cai and DasGupta 2001,
-    "Interval estimation for a binomial proportion", Statistical Science 16, modification of section 4.1.1, by which
-    the bound counts where it lies farther out.
+    Near 0 and 1 Wilson's interval excludes likely truths: for 8 units with a share of .98 it covers 85 %. If farther
+    out, the exact bound of twice the tail on that side replaces its end: Brown, Cai and DasGupta 2001, "Interval
+    estimation for a binomial proportion", Statistical Science 16, modification of section 4.1.1.
     """
     from scipy.special import betaincinv, ndtri
 
@@ -130,11 +129,11 @@ def score_ends(shares: Floats, n: Floats, level: float) -> Ends:
 
 
 def wilson_ends(samples: ClusteredSamples, level: float) -> Ends:
-    """Wilson's ends for means of values in 0..1: `score_ends` with n over the design effect in place of n.
+    """Wilson's ends for means of values in 0..1: `score_ends` with n divided by the design effect.
 
-    Values between 0 and 1 have less variance than n yes-or-no values of that mean, and the effective number is still
-    at most n, for few values do not show the rare far ones. Where all values are 0, or all are 1, there is no
-    correlation to go by: units of one cluster are then taken to stand for one another.
+    Values between 0 and 1 have less variance than n yes-or-no values of that mean, but the effective number is still at
+    most n, since few values do not show the rare extreme ones. If all values are 0, or all are 1, the correlation is
+    unknown, and units of one cluster are counted as one.
     """
     means = np.clip(samples.means, 0.0, 1.0)
     extreme = means * (1 - means) <= ALIKE
@@ -145,7 +144,7 @@ def wilson_ends(samples: ClusteredSamples, level: float) -> Ends:
 def normal_ends(samples: ClusteredSamples, level: float, pseudo_units: float = 0.0) -> Ends:
     """Ends for means of any values: mean -+ z times the standard error by the design effect.
 
-    `pseudo_units` join the effective ones, with a variance of 1.
+    `pseudo_units` with a variance of 1 are added to the effective ones.
     """
     from scipy.special import ndtri
 
@@ -158,17 +157,17 @@ def normal_ends(samples: ClusteredSamples, level: float, pseudo_units: float = 0
 def difference_ends(samples: ClusteredSamples, level: float) -> Ends:
     """Ends for means of differences of values in 0..1, each from -1 to 1: `normal_ends` with `PSEUDO_UNITS`.
 
-    Agresti and Min 2005 ("Simple improved confidence intervals for comparing matched proportions", Statistics in
-    Medicine 24) add pseudo-observations to pairs so: few pairs that all agree do not show that none differs.
+    The pseudo-observations follow Agresti and Min 2005 ("Simple improved confidence intervals for comparing matched
+    proportions", Statistics in Medicine 24): a few pairs that all agree do not show that none differs.
     """
     low, high = normal_ends(samples, level, PSEUDO_UNITS)
     return np.maximum(low, -1.0), np.minimum(high, 1.0)
 
 
 def tails(count: float, level: float) -> tuple[float, float]:
-    """Which percentiles of the draws make the interval, given the number of clusters.
+    """The percentiles of the draws that bound the interval, given the number of clusters.
 
-    Wider for few, as a t interval is: Hesterberg 2015, "What teachers should know about the bootstrap".
+    Wider for few clusters, like a t interval: Hesterberg 2015, "What teachers should know about the bootstrap".
     """
     from scipy.special import ndtr
 
@@ -178,7 +177,7 @@ def tails(count: float, level: float) -> tuple[float, float]:
 
 
 def draw_counts(count: int, rng: np.random.Generator, draws: int) -> Floats:
-    """How often each of so many clusters is drawn, with replacement: draws x clusters."""
+    """Counts of how often each of `count` clusters is drawn with replacement: draws x clusters."""
     drawn = rng.integers(count, size=(draws, count)) + np.arange(draws)[:, None] * count
     return np.bincount(drawn.ravel(), minlength=draws * count).reshape(draws, count).astype(np.float64)
 
@@ -186,9 +185,9 @@ def draw_counts(count: int, rng: np.random.Generator, draws: int) -> Floats:
 def bootstrap_t_ends(samples: ClusteredSamples, rng: np.random.Generator, draws: int, level: float) -> Ends:
     """Ends for means of any values: bootstrap-t over whole clusters (Efron and Tibshirani 1993, chapter 12.5).
 
-    The distances of redrawn means from the mean, in their own standard errors, say how far the mean may lie from the
-    truth, on either side; at `tails` for the effective number of clusters, and no nearer than Student's t. An end is
-    infinite where so many draws have no variance that nothing bounds it. All samples share the draws.
+    The distances of redrawn means from the mean, in their own standard errors, estimate the distance of the mean from
+    the truth on either side, at `tails` for the effective number of clusters, and no nearer than Student's t. An end is
+    infinite if too many draws have no variance. All samples share the draws.
     """
     count, effective = len(samples.sizes), effective_clusters(samples.sizes)
     block = max(1, MAX_CELLS // max(count, len(samples.totals)))
@@ -205,7 +204,7 @@ def bootstrap_t_ends(samples: ClusteredSamples, rng: np.random.Generator, draws:
 
 
 def _distances(samples: ClusteredSamples, times: Floats) -> Floats:
-    """How far redrawn means lie from the mean in their standard errors (draws x samples); `times`: draws x clusters."""
+    """Distances of redrawn means from the mean in standard errors (draws x samples); `times`: draws x clusters."""
     count, sizes, totals = len(samples.sizes), samples.sizes, samples.totals
     n = (times @ sizes)[:, None]
     means = times @ totals.T / n
@@ -221,8 +220,8 @@ def _distances(samples: ClusteredSamples, times: Floats) -> Floats:
 def median_ends(values: Floats, codes: Ints, level: float) -> Ends:
     """Ends for medians of values (samples x units, `codes` the cluster of each unit), by Woodruff's method.
 
-    The share of units below the median has an interval (`wilson_ends`); its ends lead to the units that have such
-    shares below them (Woodruff 1952, "Confidence intervals for medians", JASA 47). Infinite beyond all units.
+    The ends are the units with as large a share of units below them as the ends of the interval (`wilson_ends`) of the
+    share below the median (Woodruff 1952, "Confidence intervals for medians", JASA 47). Infinite beyond all units.
     """
     ordered, n = np.sort(values, axis=1), values.shape[1]
     middle = np.median(values, axis=1)[:, None]
@@ -237,7 +236,7 @@ def median_ends(values: Floats, codes: Ints, level: float) -> Ends:
 
 
 def grouped(values: Floats, codes: Ints, weights: Floats | None = None) -> ClusteredSamples:
-    """Samples (samples x units) put together by cluster: `codes` from 0 without a gap."""
+    """Samples (samples x units) summed by cluster: `codes` from 0 without gaps."""
     mass = np.ones(values.shape[1]) if weights is None else weights / weights.mean()
     order = np.argsort(codes, kind="stable")
     starts = np.concatenate([[0], np.flatnonzero(np.diff(codes[order])) + 1])

@@ -1,10 +1,10 @@
-"""Intervals of what several people answered about the same items: both are samples, and both are drawn again.
+"""Intervals of several people's scores on the same items: both people and items are samples, and both are redrawn.
 
-An answer belongs to a person and to a cluster of items, and people and clusters cross: one person's answers resemble
-each other, and so do all answers about one cluster. The variance of the mean is that by people, plus that by clusters,
-less that by their meetings, which both others hold (Cameron, Gelbach and Miller 2011, "Robust inference with multiway
-clustering", Journal of Business and Economic Statistics 29), and at least the greater of the first two. Coverage was
-simulated: docs/validity.md.
+An answer belongs to a person and to a cluster of items, which are crossed: one person's answers resemble each other,
+and so do all answers to one cluster. The variance of the mean is that by people, plus that by clusters, minus that by
+their intersections, which is in both (Cameron, Gelbach and Miller 2011, "Robust inference with multiway clustering",
+Journal of Business and Economic Statistics 29), and at least the greater of the first two. Coverage was simulated:
+docs/validity.md.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from snellen.scoring.clustered_means import ALIKE, MAX_CELLS, Floats, Ints, draw
 from snellen.scoring.uncertainty import Bounds, Interval, Summary, check_bounds, untold
 
 DRAWS = 2000
-"""How often people and clusters are drawn again."""
+"""Number of draws of people and clusters."""
 MIN_PEOPLE, MIN_CLUSTERS = 4.0, 8.0
-"""Of fewer, of equal size or worth as much, no bootstrap interval is told."""
+"""Effective numbers that a bootstrap interval needs."""
 PEOPLE_AND_CLUSTERS = "people and clusters"
-"""How the kind of every interval ends that is told here."""
+"""Ends the kind of every interval of this module."""
 WILSON = f"95 % Wilson, adjusted for {PEOPLE_AND_CLUSTERS}"
 ON_RANGE = f"95 % Wilson on the range of the metric, adjusted for {PEOPLE_AND_CLUSTERS}"
 BOOTSTRAP = f"95 % bootstrap of {PEOPLE_AND_CLUSTERS}"
@@ -34,7 +34,7 @@ WOODRUFF = f"95 % Woodruff, adjusted for {PEOPLE_AND_CLUSTERS}"
 
 @dataclass(frozen=True)
 class CrossedAnswers:
-    """Answers with weights of mean 1, and the number (from 0 without a gap) of the person and cluster of each."""
+    """Answers with weights of mean 1, and the number (from 0 without gaps) of the person and cluster of each."""
 
     values: Floats
     weights: Floats
@@ -48,12 +48,12 @@ class CrossedAnswers:
 
     @property
     def effective_people(self) -> float:
-        """As many people with equally many answers as these are worth (Kish 1965)."""
+        """The equivalent number of people with equally many answers (Kish 1965)."""
         return _effective(np.bincount(self.people, self.weights))
 
     @property
     def effective_clusters(self) -> float:
-        """As many clusters of equal size as these are worth."""
+        """The equivalent number of clusters of equal size."""
         return _effective(np.bincount(self.clusters, self.weights))
 
     def with_values(self, values: Floats) -> CrossedAnswers:
@@ -84,10 +84,7 @@ def _answers(
 
 
 def mean_variance(panel: CrossedAnswers) -> tuple[float, float]:
-    """(variance of the mean, degrees of freedom by Satterthwaite) with people and clusters crossed.
-
-    Both need two or more.
-    """
+    """(variance of the mean, degrees of freedom by Satterthwaite) for two or more people crossed with clusters."""
     rest = panel.weights * (panel.values - panel.mean)
     people, clusters = int(panel.people.max()) + 1, int(panel.clusters.max()) + 1
     cells = np.unique(panel.people * clusters + panel.clusters, return_inverse=True)[1]
@@ -103,11 +100,11 @@ def mean_variance(panel: CrossedAnswers) -> tuple[float, float]:
 
 
 def redrawn_means(panel: CrossedAnswers, rng: np.random.Generator, draws: int = DRAWS) -> Floats:
-    """Means (at most `draws`) when people, and apart from them clusters, are drawn again with replacement.
+    """At most `draws` means with people and, independently, clusters redrawn with replacement.
 
-    Of a draw, an answer counts as often as its person times its cluster was drawn; a draw without any answer has no
-    mean and is left out. Owen 2007, "The pigeonhole bootstrap", Annals of Applied Statistics 1: the variance of such
-    means is never too small, but counts what is chance in single answers up to three times.
+    In a draw, an answer counts as often as its person times its cluster was drawn; a draw without answers is left out.
+    Owen 2007, "The pigeonhole bootstrap", Annals of Applied Statistics 1: the variance of such means is never too
+    small, but counts the noise of single answers up to three times.
     """
     people, clusters = int(panel.people.max()) + 1, int(panel.clusters.max()) + 1
     sums, sizes = np.zeros((people, clusters)), np.zeros((people, clusters))
@@ -123,10 +120,10 @@ def redrawn_means(panel: CrossedAnswers, rng: np.random.Generator, draws: int = 
 
 
 def _wilson_ends(panel: CrossedAnswers, level: float) -> tuple[float, float]:
-    """Wilson's ends for a mean of values in 0..1, of as many independent answers as the crossed ones are worth.
+    """Wilson's ends for a mean of values in 0..1, for the equivalent number of independent answers.
 
-    Where all values are 0, or all are 1, nothing shows how alike answers are: then those about one cluster, or those of
-    one person where people are more, are taken to stand for one another.
+    If all values are 0, or all are 1, the correlation of answers is unknown. Then answers to one cluster are counted as
+    one, or those of one person if there are more people than clusters.
     """
     from scipy.special import ndtri, stdtrit
 
@@ -143,7 +140,7 @@ def _wilson_ends(panel: CrossedAnswers, level: float) -> tuple[float, float]:
 
 
 def _bootstrap_ends(panel: CrossedAnswers, rng: np.random.Generator, level: float) -> tuple[float, float]:
-    """Percentiles of redrawn means, drawn in until their variance is that of `mean_variance`; wider for few people."""
+    """Percentiles of redrawn means, scaled to the variance of `mean_variance`, and widened for few people."""
     means, mean = redrawn_means(panel, rng), panel.mean
     factor = math.sqrt(mean_variance(panel)[0] / float(((means - mean) ** 2).mean()))
     few = min(panel.effective_people, panel.effective_clusters)
@@ -161,14 +158,13 @@ def crossed_interval(
     weights: npt.ArrayLike | None = None,
     level: float = 0.95,
 ) -> Interval:
-    """The interval (95 % or another level) of what a metric puts answers of several people together by.
+    """The interval of a metric's summary of the answers of several people.
 
-    People and items are drawn again.
-    The first three run over answers; those whose value is NaN are left out. Within 0 and 1 a mean has Wilson's interval
-    of the effective number of answers, for near 1, where people are, percentiles of redrawn means cover too seldom.
-    Other means have `DRAWS` draws (`redrawn_means`), cut off at the bounds. A root mean square and a median are made of
-    means as in `uncertainty.summary_interval`. Not estimable for one person or one cluster. Raises ValueError for
-    values outside the bounds.
+    The first three arguments are over answers; those with the value NaN are ignored. For bounds within 0 and 1 a mean
+    has Wilson's interval for the effective number of answers, since near 1, where people score, percentiles of redrawn
+    means cover too seldom. Other means have `DRAWS` draws (`redrawn_means`), cut off at the bounds. A root mean square
+    and a median derive from means as in `uncertainty.summary_interval`. Not estimable for one person or one cluster.
+    Raises ValueError for values outside the bounds.
     """
     panel = _answers(values, people, clusters, weights)
     if not len(panel.values):
@@ -210,7 +206,7 @@ def _range_ends(panel: CrossedAnswers, bounds: Bounds, level: float) -> tuple[fl
 
 
 def _median_interval(panel: CrossedAnswers, level: float) -> Interval:
-    """The answers that have the ends of the interval for one half below them (Woodruff 1952)."""
+    """The interval of the median by Woodruff 1952: the answers with the ends of the interval for 1/2 below them."""
     middle, ordered = float(np.median(panel.values)), np.sort(panel.values)
     below = (panel.values < middle) + 0.5 * (panel.values == middle)
     low, high = _wilson_ends(panel.with_values(below), level)

@@ -1,8 +1,8 @@
-"""What an answer is worth: pure functions of the truth and what was said.
+"""Metrics: pure functions of the true answer and the prediction.
 
-Every function takes the true answer first and what was said second, both in the item's own terms, and returns one plain
-float. Reading a reply is not their business (`snellen.scoring.answers`), nor is a reply that says nothing (protocols).
-The chance of a free answer has no formula: it is the mean score of one item's truth given to another item of the task.
+Every function takes the true answer first and the prediction second, both in the item's own terms, and returns a plain
+float. Replies are read by `snellen.scoring.answers`; unreadable ones are scored by protocols. The chance level of a
+free answer has no formula: it is the mean score of one item's truth given to another item of the task.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from snellen.core.item import Box
 
 
 def exact_match(answer: Any, prediction: Any) -> float:
-    """1.0 where `prediction` is `answer`, else 0.0. Higher is better; chance is one over the number of options.
+    """1.0 if `prediction` is `answer`, else 0.0. Higher is better; chance is one over the number of options.
 
-    Lists and tuples with equal elements are equal: an answer that went through JSON comes back as a list.
+    Lists and tuples with equal elements are equal, since JSON turns tuples into lists.
     """
     return float(_plain(answer) == _plain(prediction))
 
@@ -28,7 +28,7 @@ def _plain(value: Any) -> Any:
 
 
 def _area(box: Box) -> float:
-    """The area of [x1, y1, x2, y2]; a box whose corners are exchanged encloses nothing."""
+    """The area of [x1, y1, x2, y2]; 0 if the corners are exchanged."""
     return max(0.0, box[2] - box[0]) * max(0.0, box[3] - box[1])
 
 
@@ -42,7 +42,7 @@ def _overlap(answer: Box, prediction: Box) -> tuple[float, float]:
 def iou(answer: Box, prediction: Box) -> float:
     """Intersection over union of two boxes [x1, y1, x2, y2] in the same pixels: 0 to 1, higher is better.
 
-    Two boxes without area overlap fully if they are the same and not at all otherwise.
+    Two boxes without area score 1 if they are equal, else 0.
     """
     both, either = _overlap(answer, prediction)
     if either <= 0:
@@ -53,8 +53,8 @@ def iou(answer: Box, prediction: Box) -> float:
 def giou(answer: Box, prediction: Box) -> float:
     """Generalised intersection over union (Rezatofighi et al. 2019): above -1 to 1, higher is better.
 
-    From the plain intersection over union it takes away the empty share of the smallest box around both, so that of two
-    misses the nearer one is worth more. The worst score, given to a reply that holds no box, is -1.
+    It is the intersection over union minus the empty share of the smallest box around both, so that of two misses the
+    nearer one scores higher. The worst score, given to a reply without a box, is -1.
     """
     hull = _area(
         (
@@ -71,9 +71,9 @@ def giou(answer: Box, prediction: Box) -> float:
 
 
 def mae_over_gt(answer: float, prediction: float) -> float:
-    """|said - answer| / answer: the error as a share of the truth, 0 to infinity, lower is better.
+    """|prediction - answer| / answer: the error as a share of the truth, 0 to infinity, lower is better.
 
-    Raises ValueError where the truth is not positive, because the share is not defined there.
+    Raises ValueError if the truth is not positive, since the share is then undefined.
     """
     if answer <= 0:
         raise ValueError(f"mae_over_gt needs a positive true value, not {answer}")
@@ -83,15 +83,15 @@ def mae_over_gt(answer: float, prediction: float) -> float:
 def ciede2000(answer: Sequence[float], prediction: Sequence[float]) -> float:
     """CIEDE2000 difference of two sRGB colours (three numbers 0..255 each): 0 to about 119.3, lower is better.
 
-    sRGB is linearised, led to CIE L*a*b* under D65 (2 degree observer) and compared with kL = kC = kH = 1. A difference
-    of 1 is about the smallest that people see (Sharma, Wu and Dalal 2005, equations 2 to 22). The worst score, given to
-    a reply that holds no colour, is that of the pair of sRGB colours that lie farthest apart.
+    sRGB is linearised, converted to CIE L*a*b* under D65 (2 degree observer) and compared with kL = kC = kH = 1. A
+    difference of 1 is about the smallest that people see (Sharma, Wu and Dalal 2005, equations 2 to 22). The worst
+    score, given to a reply without a colour, is that of the two most different sRGB colours.
     """
     (lightness, *_), (other_lightness, *_) = lab = srgb_to_lab([answer, prediction]).tolist()
     chroma, other_chroma, hue, other_hue = _chromas_and_hues(lab)
     mean_lightness, mean_chroma = (lightness + other_lightness) / 2, (chroma + other_chroma) / 2
     turn, mean_hue = other_hue - hue, (hue + other_hue) / 2
-    if chroma * other_chroma == 0:  # grey has no hue: that of the other colour counts
+    if chroma * other_chroma == 0:  # grey has no hue: use that of the other colour
         turn, mean_hue = 0.0, hue + other_hue
     elif abs(turn) > 180:  # the short way round
         turn -= math.copysign(360, turn)
@@ -114,7 +114,7 @@ def ciede2000(answer: Sequence[float], prediction: Sequence[float]) -> float:
 
 
 def _chromas_and_hues(lab: list[list[float]]) -> tuple[float, float, float, float]:
-    """C' and C', h' and h' (degrees, 0 to 360) of two colours, a* stretched where both are pale."""
+    """C' and C', h' and h' (degrees, 0 to 360) of two colours, with a* stretched if both are pale."""
     chroma = sum(math.hypot(a, b) for _, a, b in lab) / 2
     stretch = 1.5 - 0.5 * _saturation(chroma)
     (a, b), (other_a, other_b) = ((stretch * a, b) for _, a, b in lab)
@@ -133,8 +133,8 @@ def _cos(degrees: float) -> float:
 def anls(answer: str, prediction: str) -> float:
     """1 - Levenshtein distance / length of the longer text: 0 to 1, higher is better.
 
-    Case does not count, nor how much white space stands between words. Two empty texts are alike (1.0), where the
-    formula would divide zero by zero.
+    Case and the amount of white space between words do not count. Two empty texts score 1.0, for which the formula
+    would divide zero by zero.
     """
     same, other = (" ".join(text.lower().split()) for text in (answer, prediction))
     longest = max(len(same), len(other))
@@ -142,10 +142,10 @@ def anls(answer: str, prediction: str) -> float:
 
 
 def levenshtein(text: str, other: str) -> int:
-    """How many characters must be inserted, deleted or replaced to make one text the other: 0 to the longer length.
+    """The number of insertions, deletions and replacements from one text to the other: 0 to the longer length.
 
-    A column of the table of distances is a pair of bit rows, where it rises by one and where it falls: every character
-    of the shorter text costs some operations on integers (Myers 1999, as Hyyrö 2003 writes it, figure 3).
+    A column of the table of distances is stored as two bit rows, of its rises and its falls by one, so that every
+    character of the shorter text costs a few integer operations (Myers 1999, in the form of Hyyrö 2003, figure 3).
     """
     text, other = sorted((text, other), key=len)
     if not text:
@@ -176,13 +176,13 @@ ACC_NUM_EXPONENT = 0.1
 
 
 def acc_num(answer: int, prediction: int, length: int) -> float:
-    """How near a count is (VLM2-Bench): 0 to 1, higher is better; chance is `expected_acc_num(length)`.
+    """Closeness of a count (VLM2-Bench): 0 to 1, higher is better; chance is `expected_acc_num(length)`.
 
-    1 for the right count. Else eps = |said - answer| / max(answer - 1, length - answer), the error as a share of the
-    largest one possible, w = 4 / length, and the score is 1 - w eps^0.1, at least 0. `length` is the number of
-    images. The paper and its code write the same in percent. The paper prints neither the clamp at 0 nor the sign of
-    the exponent that its released code has; only with both do its printed chance levels come out. A count outside
-    1..length gets 0: it has no place in the formula. Raises ValueError for a true count outside 1..length.
+    1 for the right count. Else 1 - w eps^0.1, at least 0, with w = 4 / length and the error as a share of the largest
+    possible one, eps = |prediction - answer| / max(answer - 1, length - answer). `length` is the number of images. The
+    paper and its code write the same in percent. The paper prints neither the clamp at 0 nor the sign of the exponent
+    in its released code, but its printed chance levels need both. A count outside 1..length gets 0, since the formula
+    does not cover it. Raises ValueError for a true count outside 1..length.
     """
     if length < 1 or not 1 <= answer <= length:
         raise ValueError(f"acc_num needs a true count in 1..{length}, not {answer}")
@@ -195,6 +195,6 @@ def acc_num(answer: int, prediction: int, length: int) -> float:
 
 
 def expected_acc_num(length: int) -> float:
-    """The mean `acc_num` of a uniform guess in 1..length, the truth being uniform there too: 0.5 for 2 images."""
+    """The mean `acc_num` of a uniform guess in 1..length for a uniform truth: 0.5 for 2 images."""
     counts = range(1, length + 1)
     return sum(acc_num(answer, prediction, length) for answer in counts for prediction in counts) / length**2

@@ -1,7 +1,7 @@
 """Permutation tests of paired differences, and Holm's correction for the number of tests.
 
-Units of one cluster (a scene, a clip) resemble each other, so that signs are flipped by whole clusters. Randomness is
-passed by hand.
+Units of one cluster (a scene, a clip) resemble each other, so signs are flipped by whole clusters. Random generators
+are arguments.
 """
 
 from __future__ import annotations
@@ -15,28 +15,28 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 ALPHA = 0.05
-"""Below this p a difference counts as one."""
+"""A difference with p below this is significant."""
 MAX_ENUMERATED = 16
-"""Up to so many clusters that differ, all flips are tried: 2^15 of them, for a flip and its mirror are alike."""
+"""Up to this many clusters that differ, all flips are tried: 2^15, since a flip and its mirror image are equivalent."""
 DRAWS = 99_999
-"""The most flips drawn: the least p is 1e-5, so that a family of 5,000 pairs can still have a clear one."""
+"""Greatest number of drawn flips: the least p is 1e-5, so that a family of 5,000 pairs can still have a clear one."""
 ENOUGH = 1000
-"""After so many drawn flips as far from 0 as what was observed, p is known to 3 % of itself."""
+"""After this many drawn flips as far from 0 as the observed mean, p is known to 3 % of itself."""
 MAX_CELLS = 4_000_000
-"""How many signs a step holds at a time."""
+"""Signs held in memory at a time."""
 
 
 def sign_flip(
     gaps: npt.ArrayLike, clusters: Sequence[Any] | npt.NDArray[Any], rng: np.random.Generator, draws: int = DRAWS
 ) -> float:
-    """The two-sided p of the mean of `gaps` (n differences; NaN is left out) under no difference between the arms.
+    """The two-sided p of the mean of `gaps` (n differences; NaN is ignored) under no difference between the arms.
 
-    Then either arm could have had the other's scores on a cluster, so that the signs of all its differences flip
-    together (Fisher's randomisation test for pairs, with clusters for pairs). p is the share of flips whose mean is at
-    least as far from 0: of all flips where at most `MAX_ENUMERATED` clusters differ, else of drawn ones, the observed
-    one among them, until `ENOUGH` are as far or `draws` are done (Besag and Clifford 1991, "Sequential Monte Carlo
-    p-values", Biometrika 78, whose p is valid although drawing may end early). 1 where no cluster differs, NaN where
-    nothing was compared.
+    Under this hypothesis the arms could have exchanged their scores on a cluster, so the signs of all its differences
+    flip together (Fisher's randomisation test for pairs, with clusters for pairs). p is the share of flips whose mean
+    is at least as far from 0: of all flips if at most `MAX_ENUMERATED` clusters differ, else of drawn ones including
+    the observed one, until `ENOUGH` are as far or `draws` are done (Besag and Clifford 1991, "Sequential Monte Carlo
+    p-values", Biometrika 78, whose p is valid although drawing may end early). 1 if no cluster differs, NaN if nothing
+    was compared.
     """
     numbers, names = np.asarray(gaps, dtype=np.float64), np.asarray(clusters)
     if numbers.ndim != 1 or numbers.shape != names.shape:
@@ -57,7 +57,7 @@ def sign_flip(
 
 
 def _all_flips(sums: Floats) -> Floats:
-    """The sums of all flips that leave the first cluster as it is."""
+    """The sums of all flips that keep the sign of the first cluster."""
     totals = sums[:1]
     for cluster_sum in sums[1:]:
         totals = np.concatenate([totals + cluster_sum, totals - cluster_sum])
@@ -66,7 +66,7 @@ def _all_flips(sums: Floats) -> Floats:
 
 def _drawn_share(sums: Floats, threshold: float, rng: np.random.Generator, draws: int) -> float:
     sizes, counts = np.unique(np.abs(sums).round(12), return_counts=True)
-    few_sizes = 10 * len(sizes) < len(sums)  # right or wrong: then how many clusters of a size are flipped says it all
+    few_sizes = 10 * len(sizes) < len(sums)  # as for right or wrong: count the flipped clusters of each size
     extreme, block = 0, max(1, min(10_000, MAX_CELLS // (len(sizes) if few_sizes else len(sums))))
     for start in range(0, draws, block):
         count = min(block, draws - start)
@@ -83,19 +83,19 @@ def _drawn_share(sums: Floats, threshold: float, rng: np.random.Generator, draws
 
 
 def least_p(clusters: int) -> float:
-    """The smallest p that so many clusters allow: 2 of 2^clusters flips are as far from 0 as any."""
+    """The smallest p possible with this many clusters: 2 of 2^clusters flips are as far from 0 as any."""
     return min(1.0, 2.0 ** (1 - clusters))
 
 
 def clusters_needed(tests: int) -> int:
-    """With fewer clusters than this no test of a family of so many has a corrected p under `ALPHA`."""
+    """The least number of clusters with which a test in a family of `tests` can have a corrected p under `ALPHA`."""
     return next(count for count in range(1, 10_000) if max(1, tests) * least_p(count) < ALPHA)
 
 
 def holm(p_values: npt.ArrayLike) -> Floats:
-    """p corrected for their number so that any false "clear" in the family is as rare as `ALPHA` (Holm 1979).
+    """p values corrected so that any false positive in the family has probability `ALPHA` (Holm 1979).
 
-    The smallest is multiplied by their number, the next by one less and so on, never falling, at most 1. NaN is no
+    The smallest is multiplied by their number, the next by one less and so on, never decreasing, at most 1. NaN is no
     test: it stays and does not count.
     """
     p = np.asarray(p_values, dtype=np.float64)

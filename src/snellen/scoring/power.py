@@ -1,9 +1,9 @@
-"""The difference a set of items can detect, and how many items another difference needs.
+"""The difference that a set of items can detect, and the number of items that another difference needs.
 
-From the interval that a metric already has, in which clusters are respected: its half width is taken as 1.96 standard
-errors. The power is 80 %, and the test two-sided at 5 %. `detectable` is the smallest such difference, and
-`items_needed` the number of units of the same kind, in clusters of the same size, for another difference. A reference
-is a number without error: chance, or the score of a blind baseline.
+Both follow from the interval of a metric, which respects clusters: its half width is taken as 1.96 standard errors. The
+power is 80 %, and the test two-sided at 5 %. `detectable` is the smallest such difference, and `items_needed` the
+number of units of the same kind, in clusters of the same size, for another difference. A reference is a number without
+error: chance, or the score of a blind baseline.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import math
 
 POWER = 0.8
 ALPHA = 0.05
-"""The power and the two-sided level of every statement here."""
+"""The power and the two-sided level of all numbers here."""
 WIDEST_HALF = 0.25
-"""An interval whose half width is a larger share of the metric's range says nothing: `too few items` stands for it."""
+"""Greatest informative half width, as a share of the metric's range; wider intervals are shown as `too few items`."""
 
 
 def _quantiles() -> tuple[float, float]:
@@ -25,19 +25,19 @@ def _quantiles() -> tuple[float, float]:
 
 
 def detectable(low: float, high: float) -> float:
-    """The smallest difference from a reference that units with this 95 % interval tell, in the unit of the metric.
+    """The smallest difference from a reference that units with this 95 % interval detect, in the unit of the metric.
 
-    (z + z of the power) standard errors, the interval being 2 z of them: 0.71 of its width. NaN without an interval.
+    (z + z of the power) standard errors; the interval is 2 z of them, so 0.71 of its width. NaN without an interval.
     """
     z, power = _quantiles()
     return (z + power) / (2 * z) * (high - low)
 
 
 def units_needed(value: float, reference: float, low: float, high: float, n: int) -> float:
-    """How many such units would tell the observed difference of `value` from `reference`, a whole number.
+    """The number of such units that would detect the observed difference of `value` from `reference`.
 
-    n (detectable / difference)^2, for variances fall as 1 / n. NaN where there is no difference, no reference or no
-    interval.
+    n (detectable / difference)^2, rounded up, since variances fall as 1 / n. NaN without a difference, a reference or
+    an interval.
     """
     difference = abs(value - reference)
     if not difference > 0 or math.isnan(high - low):
@@ -46,9 +46,9 @@ def units_needed(value: float, reference: float, low: float, high: float, n: int
 
 
 def units_for_interval(low: float, high: float, n: int, bounds: tuple[float, float] | None) -> float:
-    """How many units an interval needs that is no wider than `WIDEST_HALF` of the range either way.
+    """The number of units for an interval with a half width of at most `WIDEST_HALF` of the range.
 
-    NaN where the interval is narrow enough, where there is none, and for a metric without a range.
+    NaN if the interval is narrow enough, without an interval, and for a metric without a range.
     """
     if bounds is None or math.isnan(high - low):
         return math.nan

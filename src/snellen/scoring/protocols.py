@@ -1,4 +1,4 @@
-"""Ready protocols and units: the ones that several suites share."""
+"""Protocols and units that several suites share."""
 
 from __future__ import annotations
 
@@ -17,15 +17,12 @@ UNIT_COLUMNS = pd.Index(["cluster_id", "value", "chance"], dtype=object)
 
 
 def by_item(scores: pd.DataFrame) -> pd.DataFrame:
-    """Every item is a unit."""
+    """Units: every item is one."""
     return scores[UNIT_COLUMNS]
 
 
 def all_right(scores: pd.DataFrame) -> pd.DataFrame:
-    """A group is right if all its items are, and no unit if one was not heard.
-
-    Chance is that of independent guesses.
-    """
+    """Units: a group is right if all its items are, and has no value if one is unscored. Guesses are independent."""
     groups, names = pd.factorize(scores["group_id"])
     first = np.unique(groups, return_index=True)[1]
     of_items, known = scores["value"].to_numpy(float), scores["value"].notna().to_numpy()
@@ -39,13 +36,13 @@ def all_right(scores: pd.DataFrame) -> pd.DataFrame:
 
 
 def guess(item: Item) -> float:
-    """How often a uniform draw among the offered options is right; NaN where nothing is offered."""
+    """The probability that a uniform draw among the options is right; NaN without options."""
     offered = 2 if item.answer_kind == "true_false" else len({option.key for option in item.options})
     return 1 / offered if offered else float("nan")
 
 
 def correct(item: Item, prediction: object) -> float:
-    """1.0 where what was read is the item's answer, else 0.0."""
+    """1.0 if the prediction is the item's answer, else 0.0."""
     return exact_match(item.answer, prediction)
 
 
@@ -54,5 +51,5 @@ ACCURACY = Metric("accuracy", correct, chance=guess, binary=True)
 
 
 def strict(*metrics: Metric, units: Callable[[pd.DataFrame], pd.DataFrame] = by_item) -> Protocol:
-    """The default protocol: the one parser, unreadable replies at the worst score."""
+    """The default protocol: `read_answer`, with the worst score for unreadable replies."""
     return Protocol("strict", read_answer, metrics or (ACCURACY,), units)

@@ -1,4 +1,4 @@
-"""How well a test tells the people who took it apart: split halves with the Spearman-Brown correction."""
+"""Reliability of a test in distinguishing people: split halves with the Spearman-Brown correction."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ MIN_PEOPLE, MIN_ITEMS = 3, 4
 
 
 def split_half(scores: npt.ArrayLike, rng: np.random.Generator, splits: int = SPLITS) -> float:
-    """Reliability of the mean scores of `scores` (people x items, NaN where somebody was not asked); at most 1.
+    """Reliability of the mean scores of `scores` (people x items, NaN if not asked); at most 1.
 
-    Items are parted at random into halves, over and over; the people's means on both correlate by r (Pearson), averaged
-    over the splits, and a test of twice the length has 2 r / (1 + r) (Spearman 1910, Brown 1910). 1 is a test that
-    would order the same people the same way again, 0 one whose differences between people are chance. A negative r
-    stands as it is, since a longer test of nothing is no worse. People without an answer in a half are left out of that
-    split. NaN for fewer than three people or four items, or where people do not differ.
+    Items are repeatedly split at random into halves; the people's means on both correlate by r (Pearson), averaged over
+    the splits, and a test of twice the length has 2 r / (1 + r) (Spearman 1910, Brown 1910). 1 is a test that would
+    order the same people in the same way again, 0 one whose differences between people are chance. A negative r is not
+    corrected, since a longer test of nothing is no worse. People without an answer in a half are left out of that
+    split. NaN for fewer than three people or four items, or if people do not differ.
     """
     table = np.asarray(scores, dtype=np.float64)
     if table.ndim != 2:

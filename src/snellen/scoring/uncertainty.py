@@ -1,10 +1,10 @@
-"""How sure a number is: intervals that know which units are not independent.
+"""Confidence intervals of scores whose units are not independent.
 
 A unit is one scored thing (an item, a pair); a cluster is what was sampled independently (an object, a scene, a clip).
-Units of one cluster resemble each other, so that intervals are made from clusters. Units whose value is NaN were not
-scored and are left out everywhere. Randomness is passed by hand. Which method makes an interval depends on the range
-that a metric declares, never on the values; where no method covers there is no interval: (NaN, NaN). How often each
-covers was simulated: docs/validity.md.
+Units of one cluster resemble each other, so intervals are computed over clusters. Units with the value NaN were not
+scored and are ignored. Random generators are arguments. The method of an interval depends on the bounds that a metric
+declares, never on the values; if no method covers, there is no interval: (NaN, NaN). Coverage was simulated:
+docs/validity.md.
 """
 
 from __future__ import annotations
@@ -41,17 +41,17 @@ Summary: TypeAlias = Literal["mean", "median", "root mean square"]
 NOTHING = (math.nan, math.nan)
 DRAWS = 2000
 MIN_EFFECTIVE_CLUSTERS = 8.0
-"""A bootstrap-t interval needs as many clusters, of equal size or worth as much: of fewer it covers by width alone."""
+"""Effective number of clusters that a bootstrap-t interval needs; with fewer it covers only by being wide."""
 WILSON = "95 % Wilson, adjusted for clusters"
 ON_RANGE = "95 % Wilson on the range of the metric, adjusted for clusters"
 BOOTSTRAP_T = "95 % cluster bootstrap-t"
 WOODRUFF = "95 % Woodruff, adjusted for clusters"
 UNTOLD = "not estimable: "
-"""How the kind of an interval begins that does not exist; the reason follows."""
+"""Begins the kind of an interval that does not exist; the reason follows."""
 
 
 class Interval(NamedTuple):
-    """The ends of an interval and by which method it was made; NaN where it is not estimable, and `kind` says why."""
+    """The ends of an interval and its method; if it is not estimable, the ends are NaN and `kind` has the reason."""
 
     low: float
     high: float
@@ -68,12 +68,12 @@ class Paired(NamedTuple):
 
 
 def untold(reason: str) -> Interval:
-    """No interval, for a reason."""
+    """An interval that is not estimable, with the reason."""
     return Interval(*NOTHING, UNTOLD + reason)
 
 
 def _clean(values: npt.ArrayLike, clusters: Sequence[Any] | npt.NDArray[Any]) -> tuple[Floats, Ints, int]:
-    """The values that are numbers, the cluster number of each, and how many clusters there are."""
+    """The values that are numbers, the cluster number of each, and the number of clusters."""
     numbers, names = np.asarray(values, dtype=np.float64), np.asarray(clusters)
     if numbers.ndim != 1 or numbers.shape != names.shape:
         raise ValueError(f"values {numbers.shape} and clusters {names.shape} must be two lists of one length")
@@ -85,7 +85,7 @@ def _clean(values: npt.ArrayLike, clusters: Sequence[Any] | npt.NDArray[Any]) ->
 def _sample(
     values: npt.ArrayLike, clusters: Sequence[Any] | npt.NDArray[Any], weights: npt.ArrayLike | None = None
 ) -> ClusteredSamples | None:
-    """One sample by cluster; None with fewer than two clusters, which show nothing of how clusters differ."""
+    """One sample by cluster; None with fewer than two clusters, since one does not show how clusters differ."""
     numbers, codes, count = _clean(values, clusters)
     if count < 2:
         return None
@@ -94,12 +94,12 @@ def _sample(
 
 
 def check_bounds(values: npt.ArrayLike, bounds: Bounds) -> None:
-    """Raise ValueError for values (NaN apart) outside of what a metric can give."""
+    """Raise ValueError for values (except NaN) outside the bounds of a metric."""
     numbers = np.asarray(values, dtype=np.float64)
     low, high = float(np.nanmin(numbers)), float(np.nanmax(numbers))
     slack = 1e-9 * (bounds[1] - bounds[0])
     if low < bounds[0] - slack or high > bounds[1] + slack:
-        raise ValueError(f"values from {low:g} to {high:g}, outside of {bounds[0]:g} to {bounds[1]:g}: mend the bounds")
+        raise ValueError(f"values from {low:g} to {high:g}, outside of {bounds[0]:g} to {bounds[1]:g}: fix the bounds")
 
 
 def _within(sample: ClusteredSamples, values: npt.ArrayLike, bounds: Bounds) -> ClusteredSamples:
@@ -108,13 +108,13 @@ def _within(sample: ClusteredSamples, values: npt.ArrayLike, bounds: Bounds) -> 
 
 
 def wilson(k: float, n: float, level: float = 0.95) -> tuple[float, float]:
-    """Wilson's score interval of a proportion, k of n (both may be fractions): inside 0..1, never without width."""
+    """Wilson's score interval of a proportion, k of n (both may be fractions): within 0..1, never of zero width."""
     from scipy.special import ndtri
 
     if n <= 0:
         return NOTHING
     if not 0 <= k <= n:
-        raise ValueError(f"{k} of {n} is no proportion")
+        raise ValueError(f"{k} of {n} is not a proportion")
     z = float(ndtri((1 + level) / 2))
     share, spread = k / n, z * z / n
     middle = (share + spread / 2) / (1 + spread)
@@ -127,9 +127,9 @@ def cluster_wilson(
 ) -> tuple[float, float]:
     """Wilson's interval of the mean of values in 0..1, adjusted for clusters (`clustered_means.wilson_ends`).
 
-    Clusters of one unit each give Wilson's own interval, but for shares near 0 and 1, where it is somewhat wider.
-    Not estimable for a single cluster. Franco, Little, Louis and Slud 2019, Journal of Survey Statistics and
-    Methodology 7, compare such intervals.
+    Clusters of one unit each give Wilson's own interval, somewhat widened for shares near 0 and 1. Not estimable for a
+    single cluster. Franco, Little, Louis and Slud 2019, Journal of Survey Statistics and Methodology 7, compare such
+    intervals.
     """
     sample = _sample(values, clusters)
     if sample is None:
@@ -146,10 +146,10 @@ def mean_interval(
     weights: npt.ArrayLike | None = None,
     level: float = 0.95,
 ) -> Interval:
-    """The interval of the mean of a metric with these bounds (None: none), of units with these weights (None: alike).
+    """The interval of the mean of a metric with these bounds (None: none), of units with these weights (None: equal).
 
-    Within 0 and 1 it is `cluster_wilson`. Else it is a cluster bootstrap-t, cut off at the bounds; where that is not
-    estimable (too few clusters, one that holds most units, no variance in too many draws) it is Wilson's on the range
+    For bounds within 0 and 1 it is `cluster_wilson`. Else it is a cluster bootstrap-t, cut off at the bounds; if that
+    is not estimable (too few clusters, one with most units, no variance in too many draws) it is Wilson's on the range
     of the metric, and without bounds there is none.
     """
     sample = _sample(values, clusters, weights)
@@ -177,7 +177,7 @@ def _ends(shares: formulas.Ends, bounds: Bounds) -> tuple[float, float]:
 
 
 def _reason(sample: ClusteredSamples) -> str:
-    """Why a bootstrap-t interval is not estimable; empty if it is."""
+    """The reason that a bootstrap-t interval is not estimable; empty if it is."""
     if formulas.mean_variances(sample)[0] <= formulas.ALIKE * max(1.0, float(sample.means[0]) ** 2):
         return "all clusters have one mean"
     effective = formulas.effective_clusters(sample.sizes)
@@ -196,10 +196,10 @@ def summary_interval(
     weights: npt.ArrayLike | None = None,
     level: float = 0.95,
 ) -> Interval:
-    """The interval (95 % or another level) of what a metric puts its units together by.
+    """The interval of a metric's summary of units.
 
-    A root mean square has the root of the interval of the mean square. A median has Woodruff's, whatever the bounds;
-    its units are not weighed. Raises ValueError for values outside the bounds, and for another summary.
+    A root mean square has the root of the interval of the mean square. A median has Woodruff's, for any bounds and
+    without weights. Raises ValueError for values outside the bounds, and for another summary.
     """
     if summary == "mean":
         return mean_interval(values, clusters, bounds, rng, weights, level)
@@ -228,10 +228,10 @@ def paired_difference(
 ) -> Paired:
     """The mean of a - b over the units that both arms have, with its interval.
 
-    `a`, `b` and `clusters` run over the same units in the same order; NaN stands where an arm lacks a unit. `bounds`
+    `a`, `b` and `clusters` are over the same units in the same order, with NaN for units that an arm lacks. `bounds`
     are those of the metric: within 0 and 1 the interval is `clustered_means.difference_ends`, which needs two
-    clusters. Else it is a cluster bootstrap-t, and where that is not estimable, `difference_ends` on the range of the
-    metric, if it has one. Raises ValueError for arms of two lengths, and for values outside the bounds.
+    clusters. Else it is a cluster bootstrap-t, and if that is not estimable, `difference_ends` on the range of the
+    metric, if it has one. Raises ValueError for arms of different lengths, and for values outside the bounds.
     """
     first, second = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
     if first.shape != second.shape:

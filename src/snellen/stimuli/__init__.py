@@ -1,1 +1,1 @@
-"""What is shown: scenes and their truth (`scenes`), the renderer that turns them into images (`render`)."""
+"""Stimuli: scenes and their truth (`scenes`), the renderers of their images (`render`), transforms and videos."""

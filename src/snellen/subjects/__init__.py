@@ -1,1 +1,1 @@
-"""Who answers: chat models, image encoders with readouts, and fakes that are ideal observers."""
+"""Subjects that answer: chat models, image encoders with readouts, and simulated observers."""

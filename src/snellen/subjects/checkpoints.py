@@ -1,8 +1,8 @@
-"""Loading what a checkpoint of transformers holds: configuration, tokenizer, image processor, weights.
+"""Loads the parts of a transformers checkpoint: configuration, tokenizer, image processor, weights.
 
-`who` is the subject as written, for messages. Images go through the image processor's Pillow form, never the
-torchvision one: the two resize differently, and answers must not depend on what else is installed. Every call says
-`trust_remote_code=False`: without it, transformers asks on a terminal whether to run the code of a checkpoint.
+`who` is the subject as written, for messages. Images go through the image processor's Pillow version, never the
+torchvision one: the two resize differently, and answers must not depend on what else is installed. Each call passes
+`trust_remote_code=False`; otherwise transformers asks in the terminal whether to run a checkpoint's code.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from snellen.core.hashing import digest
 from snellen.subjects.loading import file_sha256, import_extra, once, quiet_transformers
 
 FILE_KINDS = (".safetensors", ".bin", ".json", ".txt", ".model")
-"""Files of a folder that make the answers: weights, configurations, vocabularies."""
+"""Files of a folder that affect answers: weights, configurations, vocabularies."""
 NEED_TORCHVISION = "DINOv3, SAM 2 and 3, Depth Pro, timm wrappers, TIPSv2, Sapiens 2"
-"""Families whose image processors exist for torchvision only (transformers 5.23)."""
+"""Families whose image processors exist only for torchvision (transformers 5.23)."""
 
 
 @once
 def read_config(who: str, path: str) -> Any:
-    """The configuration. Raises SnellenError where there is no such model."""
+    """The configuration. Raises SnellenError if there is no such model."""
     transformers = import_extra("transformers", who)
     try:
         return transformers.AutoConfig.from_pretrained(path, trust_remote_code=False)
@@ -33,16 +33,16 @@ def read_config(who: str, path: str) -> Any:
 
 @once
 def read_tokenizer(who: str, path: str) -> Any:
-    """The tokenizer. Raises SnellenError where there is none."""
+    """The tokenizer. Raises SnellenError if there is none."""
     try:
         return import_extra("transformers", who).AutoTokenizer.from_pretrained(path, trust_remote_code=False)
     except (OSError, ValueError) as error:
-        raise SnellenError(f"{who}: no tokenizer ({first_line(error)}); save the model's own beside it") from error
+        raise SnellenError(f"{who}: no tokenizer ({first_line(error)}); save the model's own with it") from error
 
 
 @once
 def read_image_processor(who: str, path: str) -> Any:
-    """The image processor in its Pillow form. Raises SnellenError where it exists for torchvision only."""
+    """The image processor in its Pillow version. Raises SnellenError if it exists only for torchvision."""
     try:
         transformers = import_extra("transformers", who)
         processor = transformers.AutoImageProcessor.from_pretrained(path, backend="pil", trust_remote_code=False)
@@ -55,17 +55,17 @@ def read_image_processor(who: str, path: str) -> Any:
 
 def _no_processor(who: str, reason: str) -> SnellenError:
     return SnellenError(
-        f"{who}: no image processor that works with Pillow ({reason}); those that demand torchvision are not "
+        f"{who}: no image processor that works with Pillow ({reason}); those that require torchvision are not "
         f"supported: {NEED_TORCHVISION}"
     )
 
 
 @once
 def load_model(who: str, kind: str, path: str, device: str, dtype: str) -> Any:
-    """The model as the class `kind` of transformers (an `AutoModelFor…`), for inference only, with all its weights.
+    """The complete model as the class `kind` of transformers (an `AutoModelFor…`), for inference only.
 
-    `dtype` names a floating type of torch, or is `auto`: the checkpoint's. Raises SnellenError where it cannot be
-    loaded, lacks weights, or the device is not there.
+    `dtype` names a floating type of torch, or is `auto`: the checkpoint's. Raises SnellenError if it cannot be loaded,
+    lacks weights, or the device does not exist.
     """
     model, missing = load_weights(who, kind, path, dtype)
     if missing:
@@ -74,9 +74,9 @@ def load_model(who: str, kind: str, path: str, device: str, dtype: str) -> Any:
 
 
 def load_weights(who: str, kind: str, path: str, dtype: str, **settings: Any) -> tuple[Any, set[str]]:
-    """The model, and the names of the weights that the checkpoint lacks: they are random.
+    """The model, and the names of the weights that the checkpoint lacks, which are random.
 
-    `settings` go to transformers as they are.
+    `settings` are passed to transformers unchanged.
     """
     torch = import_extra("torch", who)
     safetensors = import_extra("safetensors", who)
@@ -88,8 +88,8 @@ def load_weights(who: str, kind: str, path: str, dtype: str, **settings: Any) ->
             )
     except pickle.UnpicklingError as error:
         raise SnellenError(
-            f"{who}: cannot be loaded (its weights hold more than tensors, which would be carried out as a program); "
-            "take a checkpoint with safetensors"
+            f"{who}: cannot be loaded (its weights contain more than tensors, which would be run as a program); "
+            "use a checkpoint with safetensors"
         ) from error
     except (OSError, ValueError, ImportError, RuntimeError, EOFError, safetensors.SafetensorError) as error:
         raise SnellenError(f"{who}: cannot be loaded ({first_line(error)})") from error
@@ -102,9 +102,9 @@ def for_inference(who: str, model: Any, device: str) -> Any:
 
 
 def to_device(who: str, model: Any, device: str, setting: str) -> Any:
-    """The model on its device; `setting` is how that was given, as `--device`.
+    """The model on its device; `setting` is the option that set it, e.g. `--device`.
 
-    Raises SnellenError where the device is not there, or has no room for the weights.
+    Raises SnellenError if the device does not exist or has too little memory.
     """
     torch = import_extra("torch", who)
     try:
@@ -116,7 +116,7 @@ def to_device(who: str, model: Any, device: str, setting: str) -> Any:
 
 
 def device_name(device: str) -> str:
-    """What the device calls itself, for cards: a GPU's model, else the name as given."""
+    """The device's own name for cards: a GPU's model, else the name as given."""
     return str(import_extra("torch", device).cuda.get_device_name(device)) if device.startswith("cuda") else device
 
 
@@ -130,5 +130,5 @@ def weights_digest(who: str, path: str) -> str:
 
 
 def first_line(error: BaseException) -> str:
-    """What an error says, in one line."""
+    """An error's message in one line."""
     return (str(error).strip() or type(error).__name__).splitlines()[0]

@@ -1,4 +1,4 @@
-"""Subjects of one's own: any callable from parts to text."""
+"""User-defined subjects: any callable from parts to text."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from PIL import Image
 
 AnswerFunction = Callable[["list[str | Image.Image]"], Any]
-"""From parts (texts, and opened images whose `filename` is the stored file) to the reply's text or its coroutine."""
+"""Maps parts (texts, and opened images whose `filename` is the stored file) to the reply's text or its coroutine."""
 
 
 @dataclass(frozen=True)
 class PythonSubject(Base):
-    """A callable as a subject. What it raises is a failed call, never an answer."""
+    """A callable as a subject. An exception is a failed call, never an answer."""
 
     function: AnswerFunction = str
 
@@ -47,10 +47,10 @@ class PythonSubject(Base):
                 text = await asyncio.to_thread(self.function, opened_parts)
                 if inspect.isawaitable(text):
                     text = await text
-        except Exception as error:  # somebody else's code may raise anything; all of it is a failed call
+        except Exception as error:  # user code may raise anything; all of it is a failed call
             raise CallFailed(f"{type(error).__name__}: {error}{_location(error)}") from error
         if not isinstance(text, str):
-            raise CallFailed(f"returned {type(text).__name__} in place of a text")
+            raise CallFailed(f"returned {type(text).__name__} instead of a text")
         return Reply(text)
 
     @staticmethod
@@ -60,22 +60,22 @@ class PythonSubject(Base):
         assert isinstance(part, Media)
         from PIL import Image
 
-        media.read(part)  # held against its name
+        media.read(part)  # checks the hash
         return Image.open(media.find(part))
 
 
 def _location(error: Exception) -> str:
-    """The line of the user's file that an error came through last, where it came through any.
+    """The last line of the user's file that an error passed through, if any.
 
-    Libraries may have raised it further down. The user's file is where the first frame outside this package and
-    asyncio lies.
+    The user's file is that of the first frame outside this package and asyncio; libraries may have raised the error
+    further down.
     """
-    between = [
+    skipped = [
         Path(__file__).parents[1],
         *(Path(inspect.getfile(module)).parent for module in (asyncio, concurrent.futures)),
     ]
     frames = traceback.extract_tb(error.__traceback__)
-    foreign = [frame for frame in frames if not any(Path(frame.filename).is_relative_to(path) for path in between)]
+    foreign = [frame for frame in frames if not any(Path(frame.filename).is_relative_to(path) for path in skipped)]
     if not foreign:
         return ""
     last = [frame for frame in foreign if frame.filename == foreign[0].filename][-1]
@@ -94,10 +94,9 @@ def wrap(function: AnswerFunction, name: str | None = None) -> Subject:
 
 
 def make_python_subject(name: str, settings: Mapping[str, str], items: Sequence[Item]) -> Subject:
-    """`MODULE:FACTORY`: import the module (the working folder counts), call the factory with the settings.
+    """`MODULE:FACTORY`: import the module (also from the working folder), call the factory with the settings.
 
-    The factory returns a subject, or a callable from parts to text. Raises SnellenError where it cannot be found or
-    made.
+    The factory returns a subject, or a callable from parts to text. Raises SnellenError if it is missing or fails.
     """
     module, colon, factory = name.partition(":")
     if not colon:

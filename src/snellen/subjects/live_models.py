@@ -1,4 +1,4 @@
-"""Models that are being trained: asked without a trace in them or in any random state, and Trainer's callback."""
+"""Asks models during training without changing them or any random state; includes a callback for Trainer."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ WHO = "an exam of a model in training"
 
 
 def is_main_process() -> bool:
-    """Whether this is the first of the processes that train together, or the only one."""
+    """True in the first of the processes that train together, or in the only one."""
     torch = sys.modules.get("torch")
     if torch is not None and torch.distributed.is_available() and torch.distributed.is_initialized():
         return bool(torch.distributed.get_rank() == 0)
@@ -35,19 +35,16 @@ def is_main_process() -> bool:
 
 
 def refuse_second_import() -> None:
-    """Raise SnellenError in a process that was started to render and, for that, imports the script that trains.
-
-    It would train a second time there.
-    """
-    if getattr(current_process(), "_inheriting", False):  # so multiprocessing itself finds it out
+    """Raise SnellenError in a rendering process that imports the training script, since it would train again."""
+    if getattr(current_process(), "_inheriting", False):  # multiprocessing's own check
         raise SnellenError(
-            "the script that trains was imported by a process that renders; put its training under "
+            "a rendering process imported the training script; put its training under "
             "`if __name__ == '__main__':`, or leave workers at 1"
         )
 
 
 def model_behind(function: Any) -> Any:
-    """The torch module that a callable is, or is a method of; None where neither."""
+    """The torch module that a callable is or is a method of, else None."""
     torch = sys.modules.get("torch")
     owners = (function, getattr(function, "__self__", None))
     return None if torch is None else next((owner for owner in owners if isinstance(owner, torch.nn.Module)), None)
@@ -55,16 +52,16 @@ def model_behind(function: Any) -> Any:
 
 @contextmanager
 def undisturbed(model: Any, seed: int) -> Iterator[None]:
-    """Within, random states begin at `seed`, and the model is in eval mode.
+    """A context in which random states start at `seed` and the model is in eval mode.
 
-    After it all is as it was: the modes of every part of the model, and the states of random, numpy and torch, GPUs
-    too. `model` may be None. Raises SnellenError for a model whose weights lie in pieces on several processes, which
-    one process alone would wait for without end.
+    Afterwards, all is restored: the mode of each submodule, and the states of random, numpy and torch, including GPUs.
+    `model` may be None. Raises SnellenError for a model whose weights are sharded over processes, since one process
+    alone would wait for the others forever.
     """
     _refuse_sharded(model)
     torch = sys.modules.get("torch")
     modes = [] if model is None else [(module, module.training) for module in model.modules()]
-    python_state, numpy_state = random.getstate(), np.random.get_state()  # noqa: NPY002  # the user's, to be given back
+    python_state, numpy_state = random.getstate(), np.random.get_state()  # noqa: NPY002  # the user's, restored below
     torch_state = None if torch is None else torch.get_rng_state()
     gpu_states = torch.cuda.get_rng_state_all() if torch is not None and torch.cuda.is_initialized() else None
     try:
@@ -73,7 +70,7 @@ def undisturbed(model: Any, seed: int) -> Iterator[None]:
         if model is not None:
             model.eval()
         if torch is not None:
-            torch.default_generator.manual_seed(seed)  # `torch.manual_seed` would reach GPUs that nobody began to use
+            torch.default_generator.manual_seed(seed)  # `torch.manual_seed` would also initialize unused GPUs
         if torch is not None and gpu_states is not None:
             torch.cuda.manual_seed_all(seed)
         yield
@@ -89,24 +86,24 @@ def undisturbed(model: Any, seed: int) -> Iterator[None]:
 
 
 def without_gradients() -> AbstractContextManager[Any]:
-    """Within, torch keeps no gradients in this thread; nothing changes where nobody imported it."""
+    """A context in which torch keeps no gradients in this thread; does nothing if torch is not imported."""
     torch = sys.modules.get("torch")
-    # What a model caches in inference mode could not be trained through later.
+    # Tensors cached in inference mode could not be used for training later.
     return nullcontext() if torch is None else torch.no_grad()
 
 
 @dataclass
 class Clock:
-    """A callable as a coroutine function, which keeps when each call began and ended.
+    """A callable as a coroutine function that records when each call began and ended.
 
-    It runs in the thread that trains: what torch knows a thread by (device, gradients) stays right.
+    It runs in the training thread, so that torch's thread-local state (device, gradients) stays right.
     """
 
     function: AnswerFunction
     calls: list[tuple[float, float]] = field(default_factory=list)
 
     async def ask(self, parts: list[Any]) -> Any:
-        """What the callable returns."""
+        """The callable's result."""
         begun = time.monotonic()
         try:
             with without_gradients():
@@ -116,7 +113,7 @@ class Clock:
             self.calls.append((begun, time.monotonic()))
 
     def pace(self) -> float:
-        """Seconds from call to call; the first, in which much is done once, counts only where it is the only one."""
+        """Seconds per call; the first call, which includes setup, counts only if it is the only one."""
         if len(self.calls) < 2:
             return sum(end - begin for begin, end in self.calls)
         return (self.calls[-1][1] - self.calls[0][1]) / (len(self.calls) - 1)
@@ -129,13 +126,13 @@ def _refuse_sharded(model: Any) -> None:
         hasattr(parameter, "ds_id") or type(parameter).__name__ == "DTensor" for parameter in parameters
     ):
         raise SnellenError(
-            "the model's weights lie in pieces on several processes (FSDP, ZeRO-3), and the exam asks on the first "
+            "the model's weights are sharded over several processes (FSDP, ZeRO-3), and the exam runs in the first "
             "alone; examine its saved checkpoints with `snellen run` instead"
         )
 
 
 def answer_by_template(model: Any, processor: Any, messages: Sequence[str | Image.Image], max_new_tokens: int) -> str:
-    """What an image-text-to-text model of transformers says, greedily, to parts in its own chat template."""
+    """The greedy reply of an image-text-to-text model of transformers to parts in its own chat template."""
     from snellen.subjects.chat.transformers_model import TemplatedPrompt, encode_prompts
 
     images = tuple(part.convert("RGB") for part in messages if not isinstance(part, str))
@@ -152,9 +149,9 @@ def answer_by_template(model: Any, processor: Any, messages: Sequence[str | Imag
 
 
 def trainer_callback(begin: Callable[[], object], examine: Callable[[Any, Any, int], object], every: int | None) -> Any:
-    """A callback for transformers' Trainer: `begin` before training, `examine(model, processor, step)` as it goes.
+    """A callback for transformers' Trainer: `begin` before training, `examine(model, processor, step)` during it.
 
-    That is after each checkpoint that is saved, or every so many steps; in the first process alone.
+    It examines after each saved checkpoint, or every `every` steps, in the first process only.
     """
     callback: Any = import_extra("transformers", WHO, "models").TrainerCallback
 

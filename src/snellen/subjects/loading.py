@@ -1,4 +1,4 @@
-"""Loading what is heavy: once, quietly, with a clear word where it is missing; and inference with one processor."""
+"""Loads heavy modules and models once and quietly, reports missing ones clearly; single-threaded inference."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LOADING = RLock()
 
 
 def once(load: Callable[P, T]) -> Callable[P, T]:
-    """Keep what was loaded; a second thread waits for the first instead of loading too."""
+    """Cache the result; a second thread waits for the first instead of loading too."""
     cached = functools.cache(load)
 
     @functools.wraps(load)
@@ -33,13 +33,13 @@ def once(load: Callable[P, T]) -> Callable[P, T]:
 
 @once
 def file_sha256(path: Path) -> str:
-    """SHA-256 of a file, read once a process."""
+    """SHA-256 of a file, computed once per process."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def import_extra(module: str, subject: str, extra: str = "models") -> Any:
-    """A module of an extra. Raises SnellenError with the line that installs it where it is missing."""
+    """A module of an extra. Raises SnellenError with the install command if it is missing."""
     try:
         return importlib.import_module(module)
     except ImportError as error:
@@ -48,7 +48,7 @@ def import_extra(module: str, subject: str, extra: str = "models") -> Any:
 
 @contextmanager
 def quiet_transformers(subject: str) -> Iterator[Any]:
-    """The module transformers, without its bars of progress: ours are enough."""
+    """The module transformers without its progress bars."""
     transformers = import_extra("transformers", subject)
     logging = transformers.utils.logging
     before = logging.is_progress_bar_enabled()
@@ -62,10 +62,10 @@ def quiet_transformers(subject: str) -> Iterator[Any]:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Without threads of torch's own.
+    """A context without torch's own threads.
 
-    Several batches at a time already keep all processors busy, and torch's threads wait for each other without sleep:
-    with two of them on two busy processors one image took ten times as long as with one.
+    Several simultaneous batches already use all processors, and torch's threads wait for each other actively: with
+    two of them on two busy processors one image took ten times as long as with one.
     """
     import torch
 
@@ -81,7 +81,7 @@ def one_thread() -> Iterator[None]:
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Without threads of NumPy's linear algebra: for small matrices they cost ten times what they save."""
+    """A context without NumPy's linear-algebra threads: for small matrices they cost ten times what they save."""
     with _blas().limit(limits=1, user_api="blas"):
         yield
 
@@ -95,7 +95,7 @@ def _blas() -> Any:
 
 @contextmanager
 def inference() -> Iterator[None]:
-    """Without gradients, and in one thread. Raises SnellenError where a GPU's memory is full."""
+    """A context without gradients and in one thread. Raises SnellenError if a GPU's memory is full."""
     import torch
 
     with one_thread(), torch.inference_mode(), less_memory("a smaller batch= (encoder:NAME?batch=1)"):
@@ -104,10 +104,10 @@ def inference() -> Iterator[None]:
 
 @contextmanager
 def less_memory(hint: str) -> Iterator[None]:
-    """Full memory of a GPU becomes a SnellenError in one line, with what takes less."""
+    """Convert a GPU's out-of-memory error to a one-line SnellenError with a hint at what needs less."""
     import torch
 
     try:
         yield
     except torch.OutOfMemoryError as error:
-        raise SnellenError(f"out of memory on the GPU; take {hint}") from error
+        raise SnellenError(f"out of memory on the GPU; use {hint}") from error

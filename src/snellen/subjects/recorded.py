@@ -1,4 +1,4 @@
-"""Somebody whose answers are written down already: people who decided, in place of a judge."""
+"""A subject that replays recorded answers, such as people's decisions in place of a judge."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from snellen.core.subject import Base, Subject, SubjectCard
 
 @dataclass(frozen=True)
 class Recorded(Base):
-    """Gives back what was answered, by item id. What nobody answered is a failed call, to be asked again."""
+    """Replays answers by item id. An item without an answer is a failed call, to be asked again."""
 
     texts: Mapping[str, str] = field(default_factory=dict)
 
     async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
-        """The recorded text about the one item that is asked."""
+        """The recorded text for the prompt's only item."""
         (view,) = prompt.views
         if view.item_id not in self.texts:
-            raise CallFailed("nobody decided about this")
+            raise CallFailed("no decision is recorded for this item")
         return Reply(self.texts[view.item_id])
 
 

@@ -1,4 +1,4 @@
-"""Subjects by name: `kind:name?setting=value&…`."""
+"""Subjects by spec: `kind:name?setting=value&…`."""
 
 from __future__ import annotations
 
@@ -33,37 +33,37 @@ EXAMPLES: Mapping[str, str] = {
     "encoder:efficientnet-lite0": "ImageNet CNN, packaged weights (also efficientnet-lite2)",
     "encoder:efficientnet-lite0?readout=attentive": "an attentive probe on patch features, of any encoder but conse",
     "encoder:conse": "image-text encoder made of two packaged models",
-    "encoder:colour-histogram": "colour alone",
-    "encoder:hog": "outlines alone",
+    "encoder:colour-histogram": "colour only",
+    "encoder:hog": "outlines only",
     "encoder:hf/PATH_OR_ID": "any transformers vision model",
-    "head:DIR": "a vision tower read by a language model, trained by `snellen tower fit` (or a folder of such heads)",
+    "head:DIR": "a vision tower with a language model, trained by `snellen tower fit` (or a folder of such heads)",
     "tower:NAME": "an attentive probe on the tokens that a head's language model would get (`snellen tower list`)",
     "detector:face": "boxes of frontal faces, packaged weights (detector:mediapipe-face needs snellen[faces])",
-    "detector:hf/PATH_OR_ID": "boxes of what a phrase names: Grounding DINO, OWL-ViT, OWLv2 of transformers",
-    "logprob:hf/PATH_OR_ID": "how likely a text is behind another: any causal language model of transformers",
+    "detector:hf/PATH_OR_ID": "boxes of objects that a phrase names: Grounding DINO, OWL-ViT, OWLv2 of transformers",
+    "logprob:hf/PATH_OR_ID": "how likely a text is after another: any causal language model of transformers",
     "logprob:openai-api/SERVICE/MODEL": "the same from a server that echoes prompts with log-probabilities (vLLM)",
     "py:MODULE:FACTORY": "your own callable from parts to text",
 }
 
 FORMER_SETTINGS = {"at_once": "max_concurrency"}
-"""Settings that were renamed: specs with the former name are still read."""
+"""Renamed settings: former name -> name; specs with the former name are still read."""
 
 
 def needs_items(spec: str) -> bool:
-    """Whether the subject that `spec` names looks at the items when it is made: ideal observers alone do."""
+    """True if the subject of `spec` needs the items when it is created, as only ideal observers do."""
     return is_simulated(spec)
 
 
 def split_spec(spec: str) -> tuple[str, str, dict[str, str]]:
-    """Kind, name and settings of what a spec names. Raises SnellenError for an unknown kind."""
+    """Kind, name and settings of a spec. Raises SnellenError for an unknown kind."""
     kind, colon, rest = spec.partition(":")
     if not colon or "/" in kind:
         if "/" not in spec:
-            raise SnellenError(f"{spec!r} is no subject; write kind:name with a kind of {', '.join(SUBJECTS)}")
+            raise SnellenError(f"{spec!r} is not a subject; write kind:name with a kind of {', '.join(SUBJECTS)}")
         kind, rest = "chat", spec
     if kind not in set(SUBJECTS):
         raise SnellenError(f"no kind of subject {kind!r} in {spec!r}; {near(kind, SUBJECTS)}")
-    if kind == "fake" or "?" not in rest:  # a fake's constant text may hold any sign
+    if kind == "fake" or "?" not in rest:  # a fake's constant text may contain any character
         return kind, rest, {}
     name, _, query = rest.partition("?")
     settings = {FORMER_SETTINGS.get(key, key): value for key, value in parse_qsl(query, keep_blank_values=True)}
@@ -71,7 +71,7 @@ def split_spec(spec: str) -> tuple[str, str, dict[str, str]]:
 
 
 def make_subject(spec: str, items: Sequence[Item] = ()) -> Subject:
-    """The subject that `spec` names. `items` are for ideal observers alone.
+    """The subject of a spec. `items` are used only by ideal observers.
 
     Raises SnellenError for an unknown kind, name or setting.
     """

@@ -1,4 +1,4 @@
-"""Suites: one slice a benchmark, and what other packages bring as entry points of `snellen.suites`."""
+"""The registry of suites: one package per benchmark, and those of other packages (entry points of `snellen.suites`)."""
 
 from snellen.core.registry import Registry
 from snellen.core.suite import Suite

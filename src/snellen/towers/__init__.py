@@ -1,1 +1,1 @@
-"""Vision towers: heads and probes on many towers, and the models that ComBo trains for reference."""
+"""Vision towers: heads and probes on many towers, and the models that ComBo trains for comparison."""

@@ -1,13 +1,15 @@
-"""Conversations that a model before images learns from, as LLaVA's files have them: descriptions and questions.
+"""Training conversations about images in LLaVA's file format: descriptions and questions.
 
 Questions are worded as their suite shows them, and answered as it reads them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item, Media
@@ -17,7 +19,7 @@ from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.schemas import Card
 from snellen.core.suite import Suite
-from snellen.runs.training_examples import learner_condition, solved_examples
+from snellen.runs.views import learner_condition, solved_examples
 from snellen.suites import SUITES
 
 if TYPE_CHECKING:
@@ -28,7 +30,7 @@ CAPTIONS, QUESTIONS, IMAGES, CARD = "captions.json", "questions.json", "images",
 
 
 class ConversationCard(Card):
-    """`conversations.json`: what was written, and the set (`recipe_hash`) that tests none of its objects."""
+    """`conversations.json`: a summary, and the set (`recipe_hash`) whose tested objects are excluded."""
 
     file = CARD
 
@@ -43,9 +45,9 @@ class ConversationCard(Card):
 
 
 def question_records(items: Sequence[Item], suite: Suite, condition: str, media: MediaFolder) -> list[Record]:
-    """A conversation of one turn an item; what is shown is kept in `media`, whose paths the records have.
+    """A conversation of one turn per item of one task; images are stored in `media`, whose paths the records hold.
 
-    Items are of one task. Raises SnellenError for a question that does not show exactly one image in one call.
+    Raises SnellenError for a question that does not show exactly one image in one call.
     """
     from snellen.subjects.heads.llava_files import question_record
 
@@ -57,7 +59,7 @@ def question_records(items: Sequence[Item], suite: Suite, condition: str, media:
         parts = example.prompt.parts if example.prompt is not None else ()
         images = [part for part in parts if isinstance(part, Media)]
         if len(images) != 1 or images[0].kind != "image":
-            raise SnellenError(f"{item.item_id}: shows {len(images)} images in a call; LLaVA's files hold one each")
+            raise SnellenError(f"{item.item_id}: shows {len(images)} images in a call; LLaVA's files allow only one")
         words = "\n".join(part for part in parts if isinstance(part, str))
         records.append(question_record(item.item_id, images[0].path, words, example.target))
     return records
@@ -66,17 +68,17 @@ def question_records(items: Sequence[Item], suite: Suite, condition: str, media:
 def write_conversations(
     items: ItemSet, captions: int, questions: int, out: Path, *, seed: int = 0, workers: int = 1
 ) -> ConversationCard:
-    """Descriptions and questions about ComBo's objects that the set does not test, in images drawn like the set's.
+    """Descriptions and questions about ComBo objects that the set does not test, in images rendered like the set's.
 
     Writes `captions.json`, `questions.json` (half on patterns, half on categories), `images/`, and the card last.
-    Raises SnellenError where a card lies already, and for more images than there are.
+    Raises SnellenError if there is a card already, and for more images than exist.
     """
     from snellen.subjects.heads.llava_files import write_llava
     from snellen.towers.combo_training import training_items as training
     from snellen.towers.combo_training.objects import exclusion_of, rendering_of
 
     if (out / CARD).is_file():
-        raise SnellenError(f"{out}: conversations lie there already; take another --out")
+        raise SnellenError(f"{out}: already holds conversations; choose another --out")
     suite, exclusion, rendering = SUITES.get(items.card.suite), exclusion_of(items), rendering_of(items, workers)
     counts = training.TrainingCounts(captions, questions - questions // 2, questions // 2)
     plan, media = training.design(items, counts, exclusion, seed), MediaFolder(out / IMAGES)
@@ -84,8 +86,8 @@ def write_conversations(
     by_task = training.training_items(plan, counts, renders, seed)
     records = [
         record
-        for task, learnt in by_task.items()
-        for record in question_records(learnt, suite, training.CONDITIONS[task], media)
+        for task, task_items in by_task.items()
+        for record in question_records(task_items, suite, training.CONDITIONS[task], media)
     ]
     write_llava(out / CAPTIONS, _caption_records(plan.views[:captions], renders, seed))
     write_llava(out / QUESTIONS, records)
@@ -94,7 +96,7 @@ def write_conversations(
         items=items.card.recipe_hash,
         seed=seed,
         captions=captions,
-        questions={task: len(learnt) for task, learnt in by_task.items()},
+        questions={task: len(task_items) for task, task_items in by_task.items()},
         objects=len({index for index, _ in renders}),
         images=len(renders),
         rendering=rendering.about(),
@@ -104,10 +106,9 @@ def write_conversations(
 
 
 def _caption_records(views: Sequence[ObjectView], renders: Renders, seed: int) -> list[Record]:
-    """A description of each image, asked for as ComBo does."""
+    """A description of each image, requested with ComBo's prompt."""
     from snellen.subjects.heads.llava_files import question_record
     from snellen.suites.combo.prompts import CAPTION
-    from snellen.towers.combo_training.descriptions import description
 
     records = []
     for index, view in views:
@@ -115,3 +116,23 @@ def _caption_records(views: Sequence[ObjectView], renders: Renders, seed: int) -
         text = description(appearance, stream("references", seed, "caption", index, view))
         records.append(question_record(f"object-{index:04d}-{view:02d}", image.path, CAPTION, text))
     return records
+
+
+def description(appearance: Mapping[str, str], rng: np.random.Generator) -> str:
+    """All eight dimensions of an object (`factor/part` -> value) as text, in one of several wordings."""
+    from snellen.stimuli.scenes import text_name
+    from snellen.suites.combo.prompts import DESCRIPTIONS
+
+    anchor, pivot = (text_name("contact-point", appearance[f"contact-point/{end}"]) for end in ("anchor", "pivot"))
+    wording = DESCRIPTIONS[int(rng.integers(len(DESCRIPTIONS)))]
+    shapes = {part: text_name("shape", appearance[f"shape/{part}"]) for part in ("primary", "secondary")}
+    blocks = {part: _block(appearance, part, shape) for part, shape in shapes.items()}
+    return wording.format(
+        **blocks, **{f"{part}_shape": shape for part, shape in shapes.items()}, anchor=anchor, pivot=pivot
+    )
+
+
+def _block(appearance: Mapping[str, str], part: str, shape: str) -> str:
+    """`red rubber cube`, `glass conical frustum`."""
+    colour, material = appearance[f"colour/{part}"], appearance[f"material/{part}"]
+    return " ".join([*([] if colour == "none" else [colour]), material, shape])

@@ -1,6 +1,6 @@
-"""Vision towers compared by heads: one trained a tower and ability, all asked, ranks of the towers.
+"""Comparison of vision towers by heads: one head per tower and ability is trained and asked, and towers are ranked.
 
-Beside them probes of the same towers, and sweeps beside sweeps: whether two evaluators rank towers alike.
+Also compares heads with probes of the same towers, and sweeps with other sweeps.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import TrainingExample
 from snellen.core.suite import Task
 from snellen.exam.run import Examination, run
-from snellen.runs.training_examples import learner_condition, solved_examples
+from snellen.runs.views import learner_condition, solved_examples
 from snellen.suites import SUITES
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def ability_task(items: ItemSet, ability: str) -> Task:
-    """The task of that name. Raises SnellenError where the suite has none, or the set has no items to learn from."""
+    """The task of an ability. Raises SnellenError if the suite has none, or the set has no training items of it."""
     suite = SUITES.get(items.card.suite)
     if ability not in suite.tasks:
         raise SnellenError(f"{suite.name} has no ability {ability!r}; {near(ability, suite.tasks)}")
@@ -45,7 +45,7 @@ def ability_task(items: ItemSet, ability: str) -> Task:
 
 
 def train_items(items: ItemSet, ability: str) -> list[Item]:
-    """What a head learns the ability from: training items that the main condition asks."""
+    """The training items of an ability that are asked under the main condition."""
     task, condition = ability_task(items, ability), _condition(items)
     return [item for item in items.task(ability) if item.split == task.train_split and task.asks(item, condition)]
 
@@ -56,22 +56,22 @@ def _condition(items: ItemSet) -> Condition:
 
 
 def training_examples(items: ItemSet, ability: str, media: MediaFolder, seed: int = 0) -> list[TrainingExample]:
-    """The training items of an ability as a head is shown them in the main condition; images made go to `media`."""
+    """The training examples of an ability in the main condition; new images are stored in `media`."""
     return examples_of(items, ability, train_items(items, ability), media, seed)
 
 
 def examples_of(
-    items: ItemSet, ability: str, learnt: Sequence[Item], media: MediaFolder, seed: int = 0
+    items: ItemSet, ability: str, chosen: Sequence[Item], media: MediaFolder, seed: int = 0
 ) -> list[TrainingExample]:
-    """Some items of an ability, solved, as a head is shown them; images made go to `media`."""
+    """Some items of an ability as solved examples in the main condition; new images are stored in `media`."""
     task, condition = ability_task(items, ability), _condition(items)
-    return solved_examples(learnt, task, condition, items.task(ability), media, seed)
+    return solved_examples(chosen, task, condition, items.task(ability), media, seed)
 
 
 def fit_ability(
     items: ItemSet, ability: str, plan: HeadPlan, out: Path, tick: Callable[[], None] = lambda: None
 ) -> HeadCard:
-    """Train a head on the training items of an ability into `out`, from where it stands; done heads are left alone."""
+    """Train a head on the training items of an ability in `out`, or continue; a finished head is only read."""
     from snellen.subjects.heads.features import opener
     from snellen.subjects.heads.fitting import conversation_of, train_head
 
@@ -82,7 +82,7 @@ def fit_ability(
 
 @dataclass(frozen=True)
 class SweepJob:
-    """One head to be trained: independent of all others, done when its folder has a card."""
+    """The training of one head, independent of others and done when its folder has a card."""
 
     items: Path
     ability: str
@@ -92,7 +92,7 @@ class SweepJob:
 
 @dataclass(frozen=True)
 class JobOutcome:
-    """What came of a job: a head, or why there is none. `status` is `done`, `unstable` or `failed`."""
+    """The outcome of a job: a head, or the reason why there is none. `status` is `done`, `unstable` or `failed`."""
 
     tower: str
     ability: str
@@ -109,9 +109,9 @@ def sweep_jobs(
     out: Path,
     bases: Path | None = None,
 ) -> list[SweepJob]:
-    """A job for each tower and ability, `out/heads/TOWER/ABILITY`, on the stage before in `bases/TOWER`.
+    """A job per tower and ability in `out/heads/TOWER/ABILITY`, starting from the previous stage in `bases/TOWER`.
 
-    Raises SnellenError for names that there are not.
+    Raises SnellenError for unknown names.
     """
     from snellen.subjects.heads.stages import EPOCHS
     from snellen.subjects.heads.towers import find_tower
@@ -126,21 +126,21 @@ def sweep_jobs(
             job_plan = replace(plan, tower=tower, stage=stage, base=base)
             jobs.append(SweepJob(items.root, ability, job_plan, tower_folder(out, tower) / ability))
     if not jobs:
-        raise SnellenError("a sweep needs --towers and --abilities, names with commas between them")
+        raise SnellenError("a sweep needs --towers and --abilities, names separated by commas")
     return jobs
 
 
 def settings_jobs(
     items: ItemSet, towers: Sequence[str], abilities: Sequence[str], plan: HeadPlan, out: Path, bases: Path | None
 ) -> dict[str, list[SweepJob]]:
-    """`sweep_jobs` for each setting of Table 3, in a folder of its name; settings that are the same share one.
+    """`sweep_jobs` for each setting of Table 3, in a folder of its name; equal settings share one folder.
 
-    Raises SnellenError where it is not LoRA that is trained.
+    Raises SnellenError if LoRA is not trained.
     """
     from snellen.subjects.heads.table_3 import stages
 
     if plan.stage.scope != "lora":
-        raise SnellenError(f"Table 3 varies LoRA, and --scope {plan.stage.scope} trains none; leave it out")
+        raise SnellenError(f"Table 3 varies LoRA, which --scope {plan.stage.scope} does not train; leave it out")
     names: dict[TrainingStage, str] = {}
     jobs = {}
     for name, stage in stages(plan.stage).items():
@@ -150,31 +150,31 @@ def settings_jobs(
 
 
 def tower_folder(out: Path, tower: str) -> Path:
-    """Where the heads of a tower lie."""
+    """The folder of a tower's heads."""
     return out / "heads" / folder_name(tower)
 
 
 def folder_name(tower: str) -> str:
-    """The name of a tower, without what no folder's name may hold: `tiny/clip-l` is `tiny-clip-l`."""
+    """The name of a tower as a folder name: `tiny/clip-l` is `tiny-clip-l`."""
     return re.sub(r"[^\w.=-]+", "-", tower).strip("-")
 
 
 def sweep_cost(items: ItemSet, jobs: Sequence[SweepJob]) -> Cost:
-    """What all jobs that are not done cost together; features of an image are kept once a tower."""
+    """The total cost of all unfinished jobs; features of an image are stored once per tower."""
     from snellen.subjects.heads.costs import Cost, job_cost
     from snellen.subjects.heads.files import is_head
 
     flops = disk = 0.0
     for job in jobs:
         if not is_head(job.out):
-            learnt = train_items(items, job.ability)
-            cost = job_cost(job.plan, len(learnt), len({item.query for item in learnt}))
+            training_items = train_items(items, job.ability)
+            cost = job_cost(job.plan, len(training_items), len({item.query for item in training_items}))
             flops, disk = flops + cost.flops, disk + cost.disk
     return Cost(flops, disk)
 
 
 def run_job(job: SweepJob) -> JobOutcome:
-    """Train the head of a job. What diverges is noted in its folder and not tried again; other errors are returned."""
+    """Train the head of a job. Divergence is noted in its folder and not retried; other errors are returned."""
     from snellen.subjects.heads.subject import UNSTABLE
     from snellen.subjects.heads.training import Diverged
 
@@ -192,7 +192,7 @@ def run_job(job: SweepJob) -> JobOutcome:
 
 
 def train_all(jobs: Sequence[SweepJob], workers: int = 1, progress: Progress | None = None) -> list[JobOutcome]:
-    """Do all jobs, `workers` at a time; those that are done are only looked up."""
+    """Run all jobs, `workers` at a time; finished ones are only looked up."""
     threads = 1 if workers > 1 else 0
     shards = [
         Shard(f"{job.plan.tower} {job.ability}", replace(job, plan=replace(job.plan, threads=threads))) for job in jobs
@@ -203,7 +203,7 @@ def train_all(jobs: Sequence[SweepJob], workers: int = 1, progress: Progress | N
 
 @dataclass(frozen=True)
 class Sweep:
-    """A finished sweep: what came of each job, the run that asked them, and ranks (`analysis.rank_table`)."""
+    """A finished sweep: the outcomes of the jobs, the run of the heads, and ranks (`analysis.rank_table`)."""
 
     outcomes: Sequence[JobOutcome]
     examination: Examination
@@ -212,7 +212,7 @@ class Sweep:
 
 @dataclass(frozen=True)
 class Tiers:
-    """Probes beside heads: the run that asked the probes, and how both tiers compare (`analysis.evaluators`)."""
+    """Probes compared with heads: the run of the probes, and the comparison (`analysis.evaluators`)."""
 
     examination: Examination
     ranks: pd.DataFrame
@@ -220,10 +220,10 @@ class Tiers:
 
 
 def ask_heads(items: ItemSet, outcomes: Sequence[JobOutcome], out: Path, *, show_progress: bool = True) -> Sweep:
-    """Ask one subject a tower, made of its heads, and rank the towers. Writes `jobs.csv` and `ranks.csv`.
+    """Ask one subject per tower, made of its heads, and rank the towers. Writes `jobs.csv` and `ranks.csv`.
 
-    Only the test items of the sweep's abilities are shown; what a tower has no head for is declined. Raises
-    SnellenError where no head was trained.
+    Only the test items of the sweep's abilities are asked; a tower declines abilities without a head. Raises
+    SnellenError if no head was trained.
     """
     import pandas as pd
 
@@ -243,9 +243,9 @@ def ask_heads(items: ItemSet, outcomes: Sequence[JobOutcome], out: Path, *, show
 def ask_probes(items: ItemSet, sweep: Sweep, out: Path, *, show_progress: bool = True) -> Tiers:
     """Fit an attentive probe to each tower and ability that has a head, ask it, and compare both tiers.
 
-    Probes learn from the same items and answer the same ones. Writes the run `probes`, `probe-ranks.csv` and
-    `tiers.csv`: the rows of `evaluator_table`, probes first, with the language model, the training items, and the
-    `scale`: `small` with fewer training items than in the paper.
+    Probes are fitted to the same items and answer the same ones as heads. Writes the run `probes`, `probe-ranks.csv`
+    and `tiers.csv`: the rows of `evaluator_table`, probes first, with the language model, the number of training items,
+    and the `scale`: `small` with fewer training items than in the paper.
     """
     from snellen.reports.evaluators import compare_runs
     from snellen.suites.ava_bench.published import TRAINING_ITEMS
@@ -269,13 +269,13 @@ def ask_probes(items: ItemSet, sweep: Sweep, out: Path, *, show_progress: bool =
 def compare_sweeps(root: Path, other_root: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     """(rows of `evaluator_table`, device-hours by stage) of two sweeps of the same towers by two language models.
 
-    They are named by their language models; sweeps of the same one by their folders. Raises SnellenError where items
-    differ, no tower is in both, or no sweep lies there.
+    They are named by their language models, or by their folders if these are equal. Raises SnellenError if items
+    differ, no tower is in both, or a folder holds no sweep.
     """
     import pandas as pd
 
     from snellen.reports.evaluators import compare_runs
-    from snellen.subjects.heads.hours import hours_by_stage
+    from snellen.subjects.heads.costs import hours_by_stage
 
     hours = [hours_by_stage(path) for path in (root, other_root)]
     names = [str(rows[-1]["language_model"]) for rows in hours]
@@ -288,10 +288,10 @@ def compare_sweeps(root: Path, other_root: Path) -> tuple[pd.DataFrame, pd.DataF
 
 
 def probe_connector(items: ItemSet, head: Path, device: str = "cpu") -> pd.DataFrame:
-    """What a linear probe reads from max-pooled features before and behind a head's connector (`linear_probes`).
+    """Scores of linear probes on max-pooled features before and after a head's connector (`linear_probes`).
 
-    It learns from the training items of the head's ability and is asked its test items. Raises SnellenError for a head
-    fitted to nothing, and where answers are no classes.
+    They are fitted to the training items of the head's ability and asked its test items. Raises SnellenError for a head
+    without an ability, and if answers are not classes.
     """
     from snellen.analysis.linear_probe import linear_probes
     from snellen.subjects.heads.connector import class_of, connector_features
@@ -299,7 +299,7 @@ def probe_connector(items: ItemSet, head: Path, device: str = "cpu") -> pd.DataF
 
     ability = read_head_card(head).task
     if not ability:
-        raise SnellenError(f"{head}: fitted to no ability; probe a head of `snellen tower fit`")
+        raise SnellenError(f"{head}: not fitted to an ability; probe a head of `snellen tower fit`")
     task, condition, media = ability_task(items, ability), _condition(items), MediaFolder(head / "media", items.media)
     tested = [item for item in items.task(ability) if item.split == "test" and task.asks(item, condition)]
     if not tested:
@@ -328,9 +328,9 @@ def _ranks(root: Path, names: Mapping[str, str]) -> pd.DataFrame:
 
 
 def settings_table(items: ItemSet, jobs: Mapping[str, Sequence[SweepJob]], out: Path, workers: int = 1) -> pd.DataFrame:
-    """Train and ask the jobs of every setting; a row a setting, tower and ability, with the printed number.
+    """Train and ask the jobs of every setting; one row per setting, tower and ability, with the printed number.
 
-    `status` is that of the job: what diverged is `unstable` and has no value. Writes `settings.csv`.
+    `status` is that of the job: training that diverged is `unstable` and has no value. Writes `settings.csv`.
     """
     import pandas as pd
 

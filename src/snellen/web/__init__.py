@@ -1,1 +1,1 @@
-"""People as subjects and as judges: study bundles, the server that runs them, and their results as ordinary runs."""
+"""Studies with people as subjects and judges: bundles, the server that runs them, and results as ordinary runs."""

@@ -1,4 +1,4 @@
-"""Which rows of results are taken: those that a participant's own form can have led to."""
+"""Validates submitted rows of results against the participant's form."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from snellen.web.plan import Entry, PageAnswers, Question, RecordRow, Start, StudyPlan
 
 MAX_SEQUENCE = 10_000
-"""Rows of one participant."""
+"""Limit for the rows of one participant."""
 MAX_TEXT = 20_000
 """Characters of an answer or a reason."""
 MAX_WORD = 1000
@@ -17,7 +17,7 @@ MAX_ENTRIES = 50
 
 
 def row_problem(record_row: RecordRow, plan: StudyPlan, participant: str, form: int) -> str:
-    """Why a row cannot be one of this participant's, as a sentence; empty where it can."""
+    """The reason that a row cannot be from this participant, as a sentence; empty if it can."""
     if not 0 <= record_row.sequence < MAX_SEQUENCE:
         return f"Sequence numbers go from 0 to {MAX_SEQUENCE - 1}."
     if isinstance(record_row.record, Start):
@@ -66,7 +66,7 @@ def _page_problems(page_answers: PageAnswers, plan: StudyPlan, form: int) -> Ite
 
 
 def answer_fits(entry: Entry, question: Question) -> bool:
-    """Whether an entry is of the question's kind, and one of its choices where it has any."""
+    """True if an entry is of the question's kind, and one of its choices if it has any."""
     if question.kind in ("choice", "true_false"):
         return isinstance(entry, str) and entry in {choice.name for choice in question.choices}
     if question.kind in ("text", "description"):

@@ -1,4 +1,4 @@
-"""`snellen study build`: item sets and a design in, a study folder with its bundle out."""
+"""`snellen study build`: from item sets and a design to a study folder with its bundle."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from snellen.web.study import BUNDLE, PLAN, RESULTS, ItemSetPlace, PageSource, S
 
 @dataclass
 class _Pages:
-    """The pages of all blocks as they are collected, what they were made of, and the media they show."""
+    """The collected pages of all blocks, with their sources and media."""
 
     pages: dict[str, Page] = field(default_factory=dict)
     sources: dict[str, PageSource] = field(default_factory=dict)
@@ -48,16 +48,16 @@ class _Pages:
 def build_study(
     itemsets: Sequence[ItemSet], design: StudyDesign, root: Path, *, name: str = "", seed: int = 0
 ) -> StudyCard:
-    """Write a study folder. An older one there is replaced, unless it holds results.
+    """Write a study folder. An existing one is replaced, unless it has results.
 
-    Raises SnellenError for a block whose item set, task or condition there is none of, and for too few items.
+    Raises SnellenError for a block with an unknown item set, task or condition, and for too few items.
     """
     name = name or root.resolve().name
     by_suite = {items.card.suite: items for items in itemsets}
     if len(by_suite) < len(itemsets):
-        raise SnellenError("a study takes one item set a suite; build studies apart, or one larger set")
+        raise SnellenError("a study takes one item set per suite; build separate studies, or one larger set")
     if (root / RESULTS).exists():
-        raise SnellenError(f"{root}: holds results of people; give another --out")
+        raise SnellenError(f"{root}: has results of people; give another --out")
     collected = _Pages()
     with tempfile.TemporaryDirectory() as folder:
         blocks = [list(_block(block, by_suite, collected, Path(folder), seed)) for block in design.blocks]
@@ -88,7 +88,7 @@ def _block(
     design: BlockDesign, by_suite: Mapping[str, ItemSet], collected: _Pages, folder: Path, seed: int
 ) -> Iterator[BlockPages]:
     if not (name := design.items or (next(iter(by_suite)) if len(by_suite) == 1 else "")):
-        raise SnellenError(f"block {design.name!r}: say of which suite its items are (items: SUITE)")
+        raise SnellenError(f"block {design.name!r}: name the suite of its items (items: SUITE)")
     if name not in by_suite:
         raise SnellenError(f"block {design.name!r}: no item set of {name!r} was given; {near(name, by_suite)}")
     items, suite = by_suite[name], SUITES.get(name)
@@ -112,7 +112,7 @@ def _block(
                 train_trials = page_trials(items, suite, task, condition, media, practice=True)[: design.practice]
                 practice += [_add_page(trial, items, design, collected, media, practice=True) for trial in train_trials]
         if design.practice and not practice:
-            collected.notes.append(f"{design.name}: {name} has no items to practise on; nobody practises there")
+            collected.notes.append(f"{design.name}: {name} has no items for practice, so there are no practice pages")
         attention = [_add_check(design.name, number, k, collected, seed) for k in range(design.attention)]
         yield BlockPages(design, str(condition), by_task, practice, attention)
 

@@ -1,4 +1,4 @@
-"""The files of a bundle that participants are given, whatever the transport."""
+"""The files of a bundle that participants receive, for any transport."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from snellen.web.study import PLAN
 
 INDEX = "index.html"
-"""The page itself: made for each transport anew, so that it is not among these files."""
+"""The page itself, which is made for each transport and so not among these files."""
 FOLDERS = ("media", "page", "vendor")
 LICENCE = "LICENSE"
 MEDIA_TYPES = {
@@ -24,13 +24,13 @@ MEDIA_TYPES = {
     ".webp": "image/webp",
     ".woff2": "font/woff2",
 }
-"""By suffix; licences have none."""
+"""Media types by suffix; licences have none."""
 
 
 def bundle_files(bundle: Path) -> dict[str, Path]:
-    """What of a bundle may be given away, by path: the plan, and files of the media, page and vendor folders.
+    """The public files of a bundle by path: the plan, and files of the media, page and vendor folders.
 
-    No links, no hidden files, and of types that pages use, with licences.
+    Only file types that pages use and licences, without links and hidden files.
     """
     names = {name: bundle / name for name in (PLAN, "plan.js")}
     for folder in FOLDERS:

@@ -1,4 +1,4 @@
-"""The Chromium of the system, driven by Playwright without a window. Playwright's own browsers are not needed."""
+"""The system's Chromium, driven by Playwright without a window. Playwright's own browsers are not needed."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ MISSING = f"no browser among {', '.join(NAMES)}: install Debian's package chromi
 
 
 def find_chromium() -> str | None:
-    """The path of the first browser that is there, None where there is none."""
+    """The path of the first installed browser, or None."""
     return next((path for name in NAMES if (path := shutil.which(name))), None)
 
 
 @contextmanager
 def open_browser() -> Iterator[Browser]:
-    """A running browser. Raises SnellenError that says how to get one."""
+    """A running browser. Raises SnellenError with installation advice if there is none."""
     from playwright.sync_api import sync_playwright
 
     if (path := find_chromium()) is None:

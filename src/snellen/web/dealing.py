@@ -1,4 +1,4 @@
-"""Forms of a study: which pages a participant is shown, in which order. Everything depends on the study's seed."""
+"""Forms of a study: the pages of each participant and their order, drawn by the study's seed."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ CHECK_NAMES = ("A", "B", "C", "D")
 
 @dataclass(frozen=True)
 class BlockPages:
-    """The pages of a block at one point of its condition: by task, those to practise on, and attention checks.
+    """The pages of a block under one of its conditions: by task, for practice, and attention checks.
 
-    Pages that are scored together (a pair of statements) stand together, and are dealt together.
+    Pages that are scored together (a pair of statements) form a group and are dealt together.
     """
 
     design: BlockDesign
@@ -30,16 +30,16 @@ class BlockPages:
 
     @property
     def name(self) -> str:
-        """The block's name, with the condition where it moves an axis."""
+        """The block's name, with the condition unless it is vanilla."""
         return self.design.name if self.point == "vanilla" else f"{self.design.name} [{self.point}]"
 
 
 def deal_forms(
     design: StudyDesign, blocks: Sequence[Sequence[BlockPages]], seed: int
 ) -> tuple[tuple[PageBlock, ...], ...]:
-    """The forms of a design. `blocks` are the blocks in order, each with its points, which stay together.
+    """The forms of a design. `blocks` are the blocks in order, each with its conditions, which stay together.
 
-    Raises SnellenError where a block has fewer pages than a participant is to see.
+    Raises SnellenError if a block has fewer pages than a participant is to see.
     """
     forms = []
     for form in range(len(design.reviewers) or design.forms):
@@ -68,11 +68,11 @@ def _deal(block: BlockPages, form: int, seed: int) -> PageBlock:
 
 
 def _sample(design: BlockDesign, task: str, page_groups: Sequence[Sequence[str]], form: int, seed: int) -> list[str]:
-    """The pages of one task. What is drawn does not depend on the condition, so that points show the same items."""
+    """The pages of one task. The draw does not depend on the condition, so all conditions show the same items."""
     count = len(page_groups) if design.questions is None else design.questions
     if count > len(page_groups):
         raise SnellenError(
-            f"block {design.name!r}: {count} questions of {task} are wanted and there are {len(page_groups)}; build a "
+            f"block {design.name!r}: {count} questions of {task} are needed, but there are {len(page_groups)}; build a "
             "larger item set, or ask for fewer"
         )
     if design.assignment == "sample":
@@ -85,7 +85,7 @@ def _sample(design: BlockDesign, task: str, page_groups: Sequence[Sequence[str]]
 
 
 def attention_page(block: str, number: int, seed: int) -> tuple[Page, str]:
-    """A page that says itself what to choose, and the name to be chosen."""
+    """A page whose text names the choice to make, and this choice."""
     name = CHECK_NAMES[int(stream("study attention", seed, block, number).integers(len(CHECK_NAMES)))]
     page_id = f"check-{number}-{block}".replace(" ", "-")
     question = Question(item_id=page_id, kind="choice", choices=tuple(Choice(name=n) for n in CHECK_NAMES))

@@ -1,4 +1,4 @@
-"""What a study asks of whom: designs as YAML, and the presets that follow the papers' own studies of people."""
+"""Designs of studies as YAML, and presets that follow the papers' own studies of people."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ class _Frozen(BaseModel):
 
 
 class BlockDesign(_Frozen):
-    """A block of pages: which items, under which conditions, and how they are dealt out.
+    """A block of pages: its items, their conditions and their distribution over participants.
 
-    `items` is the suite of one of the item sets, `tasks` are all where none is named. Each of the `conditions` is a
-    block of its own, shown in this order. `questions` is the number of scored units (a question, or those that are
-    scored together) a participant, task and condition; None: all there are. `assignment`: each form has a random
-    `sample`; forms go through the items so that all are shown equally often (`spread`); or the `same` random ones for
-    everybody. `practice` pages with feedback come before, of train items; `attention` pages are spread among the
-    others. `seconds` is the time limit of a page. `authenticity` makes the block one that tells who looked: of items
-    that people pass and models fail; its verdict is a column and leaves nobody out.
+    `items` is the suite of one of the item sets; without `tasks`, all are used. Each of the `conditions` is a separate
+    block, shown in this order. `questions` is the number of scored units (a question, or several that are scored
+    together) per participant, task and condition; None: all. `assignment`: each form has a random `sample`; forms go
+    through the items so that all are shown equally often (`spread`); or all forms have the `same` random items.
+    `practice` pages with feedback, of training items, come first; `attention` pages are spread among the others.
+    `seconds` is the time limit per page. `authenticity` makes the block a check of participants, with items that people
+    pass and models fail; its verdict is a column and excludes no one.
     """
 
     name: str
@@ -53,10 +53,10 @@ class BlockDesign(_Frozen):
 
 
 class StudyDesign(_Frozen):
-    """A study. `forms` are orders and samples made ahead; participant n takes form n modulo their number.
+    """A study. `forms` is the number of prepared orders and samples; participant n takes form n modulo this number.
 
-    `block_order`: `fixed`, `random` for each form, or `balanced`: every block stands equally often in every place (a
-    cyclic Latin square). `reviewers` names those of a review, one form each. `parameters` are names of the address that
+    `block_order`: `fixed`, `random` for each form, or `balanced`: every block is equally often in every place (a cyclic
+    Latin square). `reviewers` are the aliases of a review, one form each. `parameters` are the address parameters that
     are recorded.
     """
 
@@ -73,11 +73,11 @@ class StudyDesign(_Frozen):
     def _check(self) -> StudyDesign:
         names = [block.name for block in self.blocks]
         if twice := next((name for name in names if names.count(name) > 1), None):
-            raise ValueError(f"block {twice!r} is there twice; name each block once")
+            raise ValueError(f"block {twice!r} is listed twice; name each block once")
         if sum(block.authenticity is not None for block in self.blocks) > 1:
             raise ValueError("two blocks have an authenticity rule; give one, and put all its tasks there")
         if self.kind == "review" and not self.reviewers:
-            raise ValueError("a review names its reviewers; give reviewers: [alias, alias]")
+            raise ValueError("a review needs reviewers; give reviewers: [alias, alias]")
         return self
 
 
@@ -91,7 +91,7 @@ def _presets() -> Iterator[Any]:
 
 
 def read_design(source: str) -> StudyDesign:
-    """A design from a YAML file or a preset's name. Raises SnellenError that names the field and how to mend it."""
+    """A design from a YAML file or a preset's name. Raises SnellenError that names the field and the remedy."""
     path = Path(source)
     if path.is_file():
         try:

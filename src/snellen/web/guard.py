@@ -1,4 +1,4 @@
-"""What holds for every request to a study: who may send it, how large it may be, and the headers of all answers."""
+"""Checks of every request to a study (origin, size, type), and the headers of all responses."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from snellen.web.store import Refusal
 
 MAX_BODY_BYTES = 64 * 2**10
 BODY_SECONDS = 20.0
-"""In which the body of a request must have come."""
+"""Time limit for receiving the body of a request."""
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
     "media-src 'self'; connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'",
@@ -34,7 +34,7 @@ def sentence(status: int, text: str, headers: Mapping[str, str] | None = None) -
 
 
 class Guard:
-    """Refuses requests of other sites, bodies that are too large, too slow or no JSON; adds headers to all answers."""
+    """Refuses requests from other sites, and bodies that are too large, too slow or not JSON; adds headers."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -69,7 +69,7 @@ async def _send_with_headers(send: Send, message: Message) -> None:
 
 
 def _refuse_other_sites(headers: Mapping[str, str]) -> None:
-    """A browser names the site that a request comes from; programs that name none are no browsers."""
+    """Refuse a request from another site, as named by the browser; requests without a site are not from browsers."""
     origin = headers.get("origin")
     foreign = origin is not None and urlsplit(origin).netloc.casefold() != headers.get("host", "").casefold()
     if foreign or headers.get("sec-fetch-site", "same-origin") != "same-origin":
@@ -90,7 +90,7 @@ async def _read_body(receive: Receive) -> bytes:
 
 
 class _Replay:
-    """Gives a body that was read already, then what else comes."""
+    """Returns a body that was read already, then further messages."""
 
     def __init__(self, body: bytes, receive: Receive) -> None:
         self._body: bytes | None = body

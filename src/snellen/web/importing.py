@@ -1,7 +1,7 @@
-"""Results of a study as ordinary runs: every person a subject `human:STUDY/ALIAS`, whose answers are recorded.
+"""Imports results of a study as ordinary runs: every person is a subject `human:STUDY/ALIAS`.
 
-Nobody is asked again: the ask loop shows each person's items as their pages did, and their recorded answers come back
-as replies, written by the view's own `ReplySpec`. Keys, tables and scores are those of every run.
+The ask loop shows each person's items as their pages did, and their recorded answers are the replies, written by the
+view's own `ReplySpec`. Keys, tables and scores are those of every run.
 """
 
 from __future__ import annotations
@@ -32,8 +32,10 @@ from snellen.reports.loading import load_run
 from snellen.runs.ask import ask
 from snellen.runs.plan import Arm, Plan
 from snellen.suites import SUITES
+from snellen.web.jatos import read_archive, read_folder
 from snellen.web.pages import SEED, written
 from snellen.web.plan import Consent, End, Entry, PageAnswers, RecordRow, Start, StudyPlan
+from snellen.web.store import read_results
 from snellen.web.study import PageSource, StudyCard, open_itemset, read_plan, read_study
 
 ALIAS = re.compile(r"[A-Za-z0-9._-]{1,40}")
@@ -42,7 +44,7 @@ PEOPLE, RECORDS, AUTHENTICITY = "people.csv", "records", "authenticity"
 
 @dataclass(frozen=True)
 class Participant:
-    """One person's rows, under the alias that tables use; `name` is what the transport called them."""
+    """One person's rows, with the alias for tables; `name` is the name given by the transport."""
 
     alias: str
     name: str
@@ -50,7 +52,7 @@ class Participant:
 
     @cached_property
     def start(self) -> Start:
-        """Their first beginning. Raises SnellenError where the rows hold none."""
+        """Their first start. Raises SnellenError if there is none among the rows."""
         for row in self.rows:
             if isinstance(row.record, Start):
                 return row.record
@@ -58,7 +60,7 @@ class Participant:
 
     @cached_property
     def pages(self) -> Mapping[str, PageAnswers]:
-        """Answered pages by id; the first answer to a page counts."""
+        """Answered pages by id; of several answers to a page the first counts."""
         pages: dict[str, PageAnswers] = {}
         for row in self.rows:
             if isinstance(row.record, PageAnswers):
@@ -67,17 +69,29 @@ class Participant:
 
     @property
     def consented(self) -> bool:
-        """Whether consent was given."""
+        """True if consent was given."""
         return any(isinstance(row.record, Consent) for row in self.rows)
 
     @property
     def end(self) -> End | None:
-        """Their last record, where they came to the end."""
+        """Their last record, if they finished."""
         return next((row.record for row in self.rows if isinstance(row.record, End)), None)
 
 
+def read_results_of(study: Path, paths: Sequence[Path]) -> Iterator[tuple[str, Sequence[RecordRow]]]:
+    """Participants and their rows from the given files and folders, else from the record of `snellen study serve`."""
+    plan_hash = read_study(study).plan_hash
+    if not paths:
+        yield from read_results(study)
+    archives = [path for path in paths if path.suffix in (".zip", ".jrzip")]
+    for path in archives:
+        yield from read_archive(path, plan_hash)
+    if others := [path for path in paths if path not in archives]:
+        yield from read_folder(others, plan_hash)
+
+
 def as_participants(people_rows: Iterable[tuple[str, Sequence[RecordRow]]], card: StudyCard) -> list[Participant]:
-    """Participants of a study. Whose name is no plain word is called p01, p02 … after the others.
+    """Participants of a study; those without a plain word as name are named p01, p02 and so on.
 
     Raises SnellenError for rows of another plan.
     """
@@ -100,7 +114,7 @@ def as_participants(people_rows: Iterable[tuple[str, Sequence[RecordRow]]], card
 
 @dataclass(frozen=True)
 class Person(Base):
-    """Somebody who answered pages: gives the answers back, item by item. `pages` are theirs under one condition."""
+    """A person as a subject that replays recorded answers. `pages` are theirs under one condition."""
 
     pages: Sequence[PageAnswers]
 
@@ -109,11 +123,11 @@ class Person(Base):
         return {item_id: (answer, page) for page in self.pages for item_id, answer in page.answers.items()}
 
     def schedule(self, trials: Sequence[Trial]) -> Generator[tuple[Trial, ...], dict[str, float], None]:
-        """The trials that were answered; what was never asked has no row."""
+        """The answered trials; items never asked have no row."""
         yield tuple(trial for trial in trials if all(view.item_id in self._by_item for view in trial.views))
 
     async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
-        """What was recorded. `seconds` are those of the page, `reasoning` what was added in words."""
+        """The recorded answer. `seconds` are those of the page, `reasoning` is the written reason."""
         pages = {page.page_id: page for view in prompt.views for _, page in [self._by_item[view.item_id]]}
         text = answer_views(prompt.views, lambda view: written(view, self._by_item[view.item_id][0]))
         reasons = [reason for page in pages.values() for reason in page.reasons.values() if reason]
@@ -121,14 +135,14 @@ class Person(Base):
 
 
 def import_study(root: Path, people_rows: Iterable[tuple[str, Sequence[RecordRow]]], out: Path) -> list[Examination]:
-    """Write a run a suite under `out`, with `people.csv` and the records themselves; run again, it goes on.
+    """Write one run per suite under `out`, with `people.csv` and the records; a repeated import continues.
 
-    A block with an authenticity rule becomes runs of its own under `authenticity/`, and columns of `people.csv`.
+    A block with an authenticity rule becomes separate runs under `authenticity/`, and columns of `people.csv`.
     """
     card, plan = read_study(root), read_plan(root)
     participants = as_participants(people_rows, card)
     if not participants:
-        raise SnellenError(f"{root}: nobody has begun yet")
+        raise SnellenError(f"{root}: no one has started yet")
     for participant in participants:
         lines = "".join(f"{row.model_dump_json()}\n" for row in participant.rows)
         files.write_text(out / RECORDS / f"{participant.alias}.jsonl", lines)
@@ -153,7 +167,7 @@ def import_study(root: Path, people_rows: Iterable[tuple[str, Sequence[RecordRow
 
 
 def _with_authenticity(table: pd.DataFrame, runs: Sequence[Path], rule: AuthenticityRule) -> pd.DataFrame:
-    """The table with the verdict on each person, from the runs of the authenticity block; empty for who skipped it."""
+    """The table with the verdict on each person from the runs of the authenticity block; empty if they skipped it."""
     verdicts = pd.concat([authenticity(load_run(path), rule) for path in runs], ignore_index=True)
     columns = {"accuracy": "authentic_accuracy", "reasons": "authentic_reasons"}
     verdicts = verdicts.rename(columns=columns)[["subject", "authentic", *columns.values()]]
@@ -167,7 +181,7 @@ def _arms(
     participants: Sequence[Participant],
     sources: Mapping[str, PageSource],
 ) -> Iterator[Arm]:
-    """A person's arms, one a condition; the card says of how many items their form is. `sources` are of questions."""
+    """People's arms, one per condition; the card has the number of items of the form. `sources` are of questions."""
     axes = SUITES.get(suite).axes
     for participant in participants:
         pages_by_condition: dict[str, list[PageAnswers]] = {}
@@ -202,7 +216,7 @@ def _import_run(card: StudyCard, suite_name: str, arms: Sequence[Arm], folder: P
 
 
 def people_table(plan: StudyPlan, card: StudyCard, participants: Sequence[Participant]) -> pd.DataFrame:
-    """One row a person: when, how far, how fast, and what attention checks say. Nobody is left out by it."""
+    """One row per person: times, progress, speed and attention checks. It excludes no one."""
     rows = []
     for participant in participants:
         kinds = {page_id: plan.pages[page_id].kind for page_id in _form(plan, participant)}

@@ -1,12 +1,12 @@
-"""Studies for JATOS, and results back: from its archives and text exports, and from files that participants saved.
+"""Exports studies to JATOS, and reads results from its archives, its text exports and files saved by participants.
 
-How far the formats are known: the study archive (`.jzip`: one folder of assets, one `.jas` file of properties, version
-3) and the results archive (`.zip`, before JATOS 3.9.7 `.jrzip`) follow JATOS's documentation for 3.9 (*JATOS Study
-Archive*, *JATOS Results Archive*), and were compared with its source: `ImportExportService` (exactly one folder and
-one `.jas` at the top), `StudyDeserializer` (the version), `StudyProperties` (titles without HTML), `ResultStreamer` (a
-text export is the data of one component result after the other, a line break between). The source names folders
-`comp-result_N`, the documentation `comp_result_N`: both are read. `metadata.json` is not needed and not read. None of
-it was tried on a running JATOS: unverified.
+The study archive (`.jzip`: one folder of assets, one `.jas` file of properties, version 3) and the results archive
+(`.zip`, before JATOS 3.9.7 `.jrzip`) follow JATOS's documentation for 3.9 (*JATOS Study Archive*, *JATOS Results
+Archive*), and were compared with its source: `ImportExportService` (exactly one folder and one `.jas` at the top),
+`StudyDeserializer` (the version), `StudyProperties` (titles without HTML), `ResultStreamer` (a text export is the data
+of all component results, separated by line breaks). The source names folders `comp-result_N`, the documentation
+`comp_result_N`: both are read. `metadata.json` is not needed and not read. None of it was tried on a running JATOS:
+unverified.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ JAS_VERSION = "3"
 WORKERS = ("GeneralMultiple", "GeneralSingle", "Jatos", "PersonalMultiple", "PersonalSingle")
 """Kinds of study links that the study's batch allows."""
 NAMESPACE = uuid.UUID("6b7c1d0e-3f5a-5d1c-9a53-1d2f0c8f9f5e")
-"""Of our UUIDs: the same study keeps its own, so that JATOS offers to renew it."""
+"""Namespace of our UUIDs: a study keeps its UUID, so that JATOS offers to update it."""
 ZIP_TIME = (1980, 1, 1, 0, 0, 0)
 STORED = frozenset((".jpg", ".mp4", ".png", ".webm", ".webp", ".woff2"))
-"""Files that are compressed already."""
+"""Suffixes of compressed files."""
 RESULT = re.compile(r"/?study_result_(\d+)/comp[_-]result_(\d+)/data\.txt")
 MAX_MEMBERS = 200_000
 MAX_MEMBER_BYTES = 64 * 2**20
-"""Of one component's data; JATOS's own limit is 5 MB where nobody changed it."""
+"""Limit for the data of one component; JATOS's own default limit is 5 MB."""
 MAX_TOTAL_BYTES = 4 * 2**30
 
 log = logging.getLogger(__name__)
@@ -51,11 +51,11 @@ log = logging.getLogger(__name__)
 def write_jzip(root: Path, path: Path) -> None:
     """Write a study as a JATOS study archive; the same study gives the same bytes.
 
-    Raises SnellenError where the folder is no study, or the file is there already.
+    Raises SnellenError if the folder is not a study, or the file exists already.
     """
     card, plan = read_study(root), read_plan(root)
     if path.exists():
-        raise SnellenError(f"{path}: is there already; give another --out")
+        raise SnellenError(f"{path}: exists already; give another --out")
     name = re.sub(r"[^a-z0-9]+", "_", card.name.lower()).strip("_")[:80] or "study"
     folder = f"{name}_{plan.plan_hash[:8]}"
     properties = json.dumps(study_properties(plan, folder), indent=1, ensure_ascii=False)
@@ -78,7 +78,7 @@ def _add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
 
 
 def study_properties(plan: StudyPlan, folder: str) -> dict[str, object]:
-    """The `.jas` file of a study: one component, the page, which may be reloaded, and one batch."""
+    """The `.jas` file of a study: one component (the page, which may be reloaded), and one batch."""
     # JATOS refuses HTML, and titles over 255 characters.
     title = " ".join(re.sub("[<>&]", " ", plan.texts.title).split())[:200] or "Study"
     component = {
@@ -129,8 +129,8 @@ def _uuid(plan: StudyPlan, part: str) -> str:
 def read_archive(path: Path, plan_hash: str = "") -> Iterator[tuple[str, list[RecordRow]]]:
     """Participants and their rows of a JATOS results archive, or of a text export.
 
-    A reload begins a new component result, so that those of one study result are read together. With `plan_hash`,
-    results of another plan are an error that names them. Raises SnellenError for what is damaged or too large.
+    A reload begins a new component result, so those of one study result are read together. With `plan_hash`, results of
+    another plan are an error that names them. Raises SnellenError for damaged or too large files.
     """
     if not zipfile.is_zipfile(path):
         yield from read_folder([path], plan_hash)
@@ -140,9 +140,9 @@ def read_archive(path: Path, plan_hash: str = "") -> Iterator[tuple[str, list[Re
 
 
 def read_folder(paths: Iterable[Path], plan_hash: str = "") -> Iterator[tuple[str, list[RecordRow]]]:
-    """Participants and their rows of files `PARTICIPANT.jsonl`, of folders of such files, and of JATOS's text exports.
+    """Participants and their rows from files `PARTICIPANT.jsonl`, folders of such files, and JATOS's text exports.
 
-    The name is that of the rows themselves. Raises SnellenError for a file that is none of them.
+    Names are those in the rows. Raises SnellenError for any other file.
     """
     for path in paths:
         sources = sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
@@ -155,12 +155,12 @@ def read_folder(paths: Iterable[Path], plan_hash: str = "") -> Iterator[tuple[st
                 raise SnellenError(f"{source}: not readable as results of a study ({error})") from error
             participants = list(_participants([text], str(source), plan_hash))
             if not participants:
-                raise SnellenError(f"{source}: holds no results of a Snellen study")
+                raise SnellenError(f"{source}: no results of a Snellen study")
             yield from participants
 
 
 def _results(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """The data of each study result, its component results in order."""
+    """The number of each study result with the data of its component results in order."""
     try:
         with zipfile.ZipFile(path) as archive:
             members = _members(archive, path)
@@ -200,7 +200,7 @@ def _text(archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path) -> str:
 
 @dataclass
 class _ParticipantRows:
-    """Rows of one participant by number, the first that came with a number, and what was left out."""
+    """Rows of one participant by number (the first of each), and counts of rows left out."""
 
     name: str
     rows: dict[int, RecordRow] = field(default_factory=dict)
@@ -218,8 +218,8 @@ class _ParticipantRows:
 
 
 def _participants(texts: Sequence[str], source: str, plan_hash: str) -> Iterator[tuple[str, list[RecordRow]]]:
-    """Rows of all participants in texts that stand one after the other: each begins, and comes back, with a start."""
-    # Not splitlines: answers may hold other line separators of Unicode, which JSON leaves as they are.
+    """Rows of all participants in consecutive texts; each participant begins, and returns, with a start record."""
+    # Not splitlines: answers may contain other line separators of Unicode, which JSON does not escape.
     lines = [line.strip() for text in texts for line in text.split("\n") if line.strip()]
     parsed = [_parse(line) for line in lines]
     if lines and not any(parsed):
@@ -231,7 +231,7 @@ def _participants(texts: Sequence[str], source: str, plan_hash: str) -> Iterator
             following = parsed[number + 1] if number + 1 < len(parsed) else None
             torn = number + 1 == len(parsed) or (following is not None and isinstance(following.record, Start))
             if not torn or not participants:
-                raise SnellenError(f"{source}: line {number + 1} is no row of results; export it again")
+                raise SnellenError(f"{source}: line {number + 1} is not a row of results; export it again")
             participants[-1].counts["torn last line"] += 1
             continue
         if isinstance(record_row.record, Start):
@@ -246,7 +246,7 @@ def _participants(texts: Sequence[str], source: str, plan_hash: str) -> Iterator
 
 
 def _begin(participants: list[_ParticipantRows], start: RecordRow, participant: str) -> None:
-    """Go on with whoever comes back, put last; another first row under the same name is another participant."""
+    """Continue with a returning participant, put last; a different first row under the same name is a new one."""
     for known in reversed(participants):
         if known.name == participant and (start.sequence > 0 or known.rows.get(0) == start):
             participants.remove(known)

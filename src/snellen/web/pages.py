@@ -1,4 +1,4 @@
-"""Pages of a study: what one call to a model would ask, with a widget for each view; and answers written as replies."""
+"""Pages of a study: the content of one call to a model, with a widget for each view; and answers as replies."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from snellen.runs.views import lay_out_montages, show_items
 from snellen.web.plan import Choice, Entry, MediaPart, Page, Question, TextPart
 
 PERSON = SubjectCard("human:new")
-"""Who is shown pages: suites settle `auto` by the kind of subject."""
+"""The subject that pages are for: suites settle `auto` by the kind of subject."""
 SEED = 0
-"""The run seed under which people are shown items, as that of `snellen run`: they share media with models."""
+"""The run seed for people, the default of `snellen run`, so that they see the same media as models."""
 
 
 @dataclass(frozen=True)
 class PageTrial:
-    """One page before it is written: the call, its items, and the task and condition they are asked under."""
+    """One page before it is written: the prompt with its items, the task and the condition."""
 
     task: Task
     condition: Condition
@@ -36,7 +36,7 @@ class PageTrial:
 
     @property
     def item_ids(self) -> tuple[str, ...]:
-        """The items answered on the page, in order."""
+        """The items of the page, in order."""
         return tuple(view.item_id for view in self.prompt.views)
 
 
@@ -50,9 +50,9 @@ def page_trials(
     practice: bool = False,
     annotations: Mapping[str, Annotations] | None = None,
 ) -> list[PageTrial]:
-    """The calls of a task under a condition: about its test items, or for practice about those subjects learn from.
+    """The calls of a task under a condition: on its test items, or for practice on its training items.
 
-    Raises SnellenError for a method whose prompts depend on earlier replies: people would be shown their own words.
+    Raises SnellenError for a method whose prompts depend on earlier replies.
     """
     settled, task_items = settle(condition, suite, PERSON), items.task(task.id)
     split = task.train_split if practice else "test"
@@ -65,7 +65,7 @@ def page_trials(
         if len(prompts) != 1 or prompts[0].views != group or prompts[0].history:
             raise SnellenError(
                 f"{suite.name}/{task.id} under {condition}: asked in several calls that depend on each other; people "
-                "are shown one page a question: choose another method"
+                "are shown one page per question: choose another method"
             )
         trials.append(PageTrial(task, condition, lay_out_montages(prompts[0], media)))
     return trials
@@ -75,7 +75,7 @@ def page_trials(
 
 
 def media_path(media: Media) -> str:
-    """Where an image or video lies in a bundle."""
+    """The path of an image or video in a bundle."""
     return f"media/{media.path}"
 
 
@@ -95,7 +95,7 @@ def _page_part(part: Part) -> TextPart | MediaPart:
 def as_page(
     trial: PageTrial, items: Mapping[str, Item], seconds: float | None, *, practice: bool, reason: bool
 ) -> Page:
-    """The page of a call. Right answers stand on practice pages alone, and only of items that are no test items."""
+    """The page of a call. Right answers are on practice pages only, which have no test items."""
     parts, views = trial.prompt.parts, trial.prompt.views
     feedback: dict[str, Entry] | None = None
     if practice:
@@ -115,14 +115,14 @@ def as_page(
 
 
 def without_sets(parts: Sequence[Part], view: View) -> list[Part]:
-    """Parts without sets of images that stand for options, and without the names above them: choices show both."""
+    """Parts without sets of images that are options, and without the names above them: choices show both."""
     images = {media for option in view.options for media in option.media}
     names = {f"{name}{ending}" for name, _ in view.reply.keys for ending in ("", ":")}
     return [part for part in parts if part not in images and not (isinstance(part, str) and part.strip() in names)]
 
 
 def without_list(parts: Sequence[Part], view: View) -> list[Part]:
-    """Parts without a list of the options that stands by itself: choices show their names and texts."""
+    """Parts without a separate list of the options: choices show their names and texts."""
     listed = option_lines(view) if view.reply.kind == "choice" and view.options else ""
     return [part for part in parts if not listed or part != listed]
 
@@ -152,8 +152,8 @@ def _place_of(view: View, parts: Sequence[Part]) -> int:
     media = [part for part in parts if isinstance(part, Media)]
     if not view.query or view.query[0] not in media:
         raise SnellenError(
-            f"{view.task}: item {view.item_id!r} wants a box in an image that is laid out with others; choose a "
-            "condition that shows it alone"
+            f"{view.task}: item {view.item_id!r} needs a box in an image that is laid out with others; choose a "
+            "condition that shows it separately"
         )
     return media.index(view.query[0])
 
@@ -162,7 +162,7 @@ def _place_of(view: View, parts: Sequence[Part]) -> int:
 
 
 def as_recorded(view: View, answer: Any) -> Entry:
-    """An answer in the item's own terms as a page records it: what `written` leads back."""
+    """An answer in the item's own terms as a page records it; the inverse of `written`."""
     if view.reply.kind in ("choice", "true_false"):
         return view.reply.name(str(answer))
     if view.reply.kind == "box":
@@ -173,7 +173,7 @@ def as_recorded(view: View, answer: Any) -> Entry:
 
 
 def written(view: View, entry: Entry) -> str:
-    """What a page recorded as the reply that says so, by the view's own `ReplySpec`; empty where the time was up.
+    """The entry of a page as a reply, by the view's own `ReplySpec`; empty if the time was up.
 
     Raises SnellenError for an entry that the page could not have recorded.
     """

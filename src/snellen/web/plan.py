@@ -1,7 +1,7 @@
-"""What a study bundle shows and what it records: `plan.json` and records of results, as pages and Python read them.
+"""Schemas of a study bundle: `plan.json` and records of results, as read by pages and Python.
 
-A page asks what one call to a model would ask: the same parts in the same order. It holds views only; the right answers
-of practice items are the only ones in a bundle. `design/people.md` describes both files with an example.
+A page has the content of one call to a model: the same parts in the same order. A bundle has views only; its only right
+answers are those of practice items. `design/people.md` describes both files with an example.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from snellen.core.item import AnswerKind, MediaKind
 
 Entry: TypeAlias = str | float | list[float] | None
-"""What a person answered, as the page records it. Choice and true/false: the shown name. Integer and number: the text
-as typed, with a decimal point.
+"""A person's answer as recorded by the page.
 
-Text and description: the text. Colour: [red, green, blue], 0 to 255. Box: [x1, y1, x2, y2] in pixels of the shown
-image. None: the time was up.
+Choice and true/false: the shown name. Integer and number: the text as typed, with a decimal point. Text and
+description: the text. Colour: [red, green, blue], 0 to 255. Box: [x1, y1, x2, y2] in pixels of the shown image. None:
+the time was up.
 """
 
 
@@ -28,13 +28,13 @@ class _Frozen(BaseModel):
 
 
 class TextPart(_Frozen):
-    """Words of a page."""
+    """A text on a page."""
 
     text: str
 
 
 class MediaPart(_Frozen):
-    """An image or a video of a page: `path` from the bundle's folder, pixels, seconds (0 for an image)."""
+    """An image or a video on a page: `path` from the bundle's folder, pixels, seconds (0 for an image)."""
 
     path: str
     kind: MediaKind
@@ -44,7 +44,7 @@ class MediaPart(_Frozen):
 
 
 class Choice(_Frozen):
-    """One thing that may be chosen: the `name` that is recorded, and what stands on it."""
+    """One choice: the `name` that is recorded, and the text and media shown."""
 
     name: str
     text: str = ""
@@ -52,10 +52,10 @@ class Choice(_Frozen):
 
 
 class Question(_Frozen):
-    """One reply that a page wants. `text` tells several questions of one page apart.
+    """One question of a page. `text` distinguishes several questions of one page.
 
-    `image`, where boxes are drawn, counts the media among the page's parts from 0. With `reason` a line of text may
-    be added.
+    `image` is the number (from 0) of the medium among the page's parts on which a box is drawn. With `reason` a line of
+    text may be added.
     """
 
     item_id: str
@@ -67,9 +67,9 @@ class Question(_Frozen):
 
 
 class Page(_Frozen):
-    """What stands on the screen at once, and the questions answered with one button.
+    """The content of one screen, with the questions that are answered with one button.
 
-    `feedback` (practice only) holds the right answers by item; `seconds` is the time limit, None where there is none.
+    `feedback` (practice only) has the right answers by item; `seconds` is the time limit, None for none.
     """
 
     page_id: str
@@ -81,7 +81,7 @@ class Page(_Frozen):
 
 
 class PageBlock(_Frozen):
-    """Pages in the order in which one form shows them, after a `text` of instructions."""
+    """Pages in the order of one form, after a `text` of instructions."""
 
     name: str
     title: str = ""
@@ -90,7 +90,7 @@ class PageBlock(_Frozen):
 
 
 class Texts(_Frozen):
-    """What stands around the questions; paragraphs are parted by empty lines. An empty `consent` asks for none."""
+    """Texts around the questions; empty lines separate paragraphs. With an empty `consent`, none is asked."""
 
     title: str
     consent: str = ""
@@ -116,7 +116,7 @@ class StudyPlan(_Frozen):
 
 
 def refuse_broken_text(cells: Any) -> Any:
-    """JSON data as they came in. Raises ValueError for half a character (a lone surrogate), which nothing can store."""
+    """The JSON data unchanged. Raises ValueError for half a character (a lone surrogate), which cannot be stored."""
     try:
         json.dumps(cells, ensure_ascii=False, default=repr).encode()
     except UnicodeEncodeError:
@@ -127,7 +127,7 @@ def refuse_broken_text(cells: Any) -> Any:
 
 
 class Start(_Frozen):
-    """A participant began, or came back. `parameters` are those of the address (`PROLIFIC_PID` …)."""
+    """A participant started or returned. `parameters` are those of the address (`PROLIFIC_PID` …)."""
 
     type: Literal["start"]
     participant: str
@@ -147,10 +147,10 @@ class Consent(_Frozen):
 
 
 class PageAnswers(_Frozen):
-    """All answers of one page. `position` counts the pages of the form from 0.
+    """All answers of one page. `position` is its number in the form, from 0.
 
-    `seconds` run from the first painted frame that showed everything to the button, `loading` before it. `hidden` are
-    seconds in which the page was paused or out of sight; they are not among `seconds`.
+    `seconds` are from the first painted frame that showed everything to the press of the button, `loading` before that.
+    `hidden` are seconds in which the page was paused or out of sight; they are not part of `seconds`.
     """
 
     type: Literal["answers"]
@@ -175,7 +175,7 @@ StudyRecord: TypeAlias = Annotated[Start | Consent | PageAnswers | End, Field(di
 
 
 class RecordRow(_Frozen):
-    """A record with its `sequence` number among a participant's records, from 0: what is sent, stored and read back."""
+    """A record with its `sequence` number among a participant's records, from 0, as sent, stored and read back."""
 
     _texts = model_validator(mode="before")(refuse_broken_text)
 
@@ -183,5 +183,5 @@ class RecordRow(_Frozen):
     record: StudyRecord
 
     def plain(self) -> dict[str, Any]:
-        """As JSON."""
+        """The row as JSON data."""
         return self.model_dump(mode="json")

@@ -1,6 +1,6 @@
-"""Reviews: how far people agree, what stands, and a third reviewer's study of what they disagree on.
+"""Reviews: agreement of people, their decisions, and a study for a third reviewer on disputed items.
 
-An imported review is an ordinary run of `human:REVIEW/ALIAS`; nothing here has to run while people answer.
+An imported review is an ordinary run of `human:REVIEW/ALIAS`; nothing here runs while people answer.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from snellen.web.plan import PageAnswers, RecordRow
 from snellen.web.study import StudyCard
 
 COLUMNS = (*REVIEW_COLUMNS, "time")
-"""Those of every review, and when the last of those who agree answered (UTC, ISO 8601)."""
+"""Columns of every review, and the time of the last answer that supports the decision (UTC, ISO 8601)."""
 
 
 @dataclass(frozen=True)
 class ReviewAgreement:
-    """How far reviewers agree: `percent` of pairs of votes (0 to 1), kappa and alpha; NaN where one is not defined.
+    """Agreement of reviewers: `percent` of pairs of votes (0 to 1), kappa and alpha; NaN if undefined.
 
-    Kappa is over the items on which all voted, the others over all votes there are.
+    Kappa is over the items on which all voted, the others over all votes.
     """
 
     percent: float
@@ -49,7 +49,7 @@ class ReviewAgreement:
 
 
 def agreement_of(panel: Panel) -> ReviewAgreement:
-    """Agreement of the reviewers; third ones, who were asked about the disputed items only, do not count."""
+    """Agreement of the reviewers without third ones, who were asked about the disputed items only."""
     words = sorted({vote.decision for votes in panel.votes.values() for vote in votes})
     ratings = np.full((len(panel.items.items), len(panel.reviewers)), math.nan)
     for row, item in enumerate(panel.items.items):
@@ -63,10 +63,10 @@ def agreement_of(panel: Panel) -> ReviewAgreement:
 
 
 def decide_review(runs: Sequence[Path], out: Path) -> tuple[Panel, DecisionCard]:
-    """Write what stands of a review as a CSV, and its card beside it; items without a decision have no line.
+    """Write the decisions of a review as a CSV with a card next to it; items without a decision have no line.
 
-    `runs` are the imported review, then those of third reviewers. Raises SnellenError for a file that is no CSV, and
-    where nobody answered.
+    `runs` are the imported review, then those of third reviewers. Raises SnellenError for a file that is not a CSV, and
+    if no one answered.
     """
     if out.suffix != ".csv":
         raise SnellenError(f"--out {out}: decisions are a CSV; call it {out.with_suffix('.csv').name}")
@@ -106,7 +106,7 @@ def _defined(number: float) -> float | None:
 
 
 def _times(runs: Sequence[Path]) -> Mapping[tuple[str, str], datetime]:
-    """When each author answered each item; runs without records of an import (simulated reviewers) have none."""
+    """The time of each answer by author and item; runs without imported records (simulated reviewers) have none."""
     times: dict[tuple[str, str], datetime] = {}
     for run in runs:
         folder = run_folder(run)
@@ -123,12 +123,12 @@ def _times(runs: Sequence[Path]) -> Mapping[tuple[str, str], datetime]:
 def third_study(
     panel: Panel, runs: Sequence[Path], design: StudyDesign, out: Path, reviewer: str = "third"
 ) -> StudyCard:
-    """A study of the items without a decision for one more reviewer: the same pages, in a folder of its own.
+    """Build a study of the undecided items for one more reviewer, with the same pages, in a separate folder.
 
-    Raises SnellenError where everything is decided.
+    Raises SnellenError if everything is decided.
     """
     if not panel.undecided:
-        raise SnellenError(f"{runs[0]}: every item has a decision, so that a third reviewer has nothing to do")
+        raise SnellenError(f"{runs[0]}: every item has a decision, so no third reviewer is needed")
     refuse_existing(out / "items")
     items = item_subset(panel.items, panel.undecided, out / "items")
     conditions = tuple(dict.fromkeys(arm.condition for arm in read_run_card(run_folder(runs[0])).arms))
@@ -141,7 +141,7 @@ def third_study(
 
 
 def item_subset(items: ItemSet, item_ids: Sequence[str], out: Path) -> ItemSet:
-    """Some items of a set, with their images, as a set of their own."""
+    """Write some items of a set, with their images, as a separate set."""
     part = [items.by_id[item_id] for item_id in item_ids]
     copy_media(part, items.media, MediaFolder(out / "media"))
     recipe = {"about": items.card.content_hash, "items": list(item_ids)}

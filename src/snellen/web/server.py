@@ -1,8 +1,8 @@
-"""The server of one study: an unguessable link, the bundle's own files, and two requests that open and keep answers.
+"""The server of one study: an unguessable link, the bundle's files, and two requests that open a study and store rows.
 
-Nobody logs in. Who has the study's link can take part, who has a participant's secret can go on as them, and so can who
-knows the link and their Prolific name. Nothing else of the study folder is reachable: files are looked up among those
-that the bundle has, and paths of requests never touch the disk.
+There is no login. Anyone with the study's link can take part; anyone with a participant's secret, or with the link and
+their Prolific name, can continue as this participant. Nothing else of the study folder is reachable: files are looked
+up among those of the bundle, and paths of requests never reach the disk.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ from snellen.web.study import BUNDLE, RESULTS, read_plan, read_study
 
 SECRET_HEADER = "X-Snellen-Secret"
 PARAMETERS = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
-"""Names of the address that are recorded, beside those that the design names."""
+"""Address parameters that are recorded, in addition to those of the design."""
 NO_PAGE = "There is no such page."
 FAILURE = "The server failed and kept nothing of this request."
 STOP_SECONDS = 2
-"""How long requests may take to end once the server is told to."""
+"""Seconds that requests may take to end when the server is stopped."""
 _LOGGER = logging.getLogger(__name__)
 REFUSALS: dict[int | str, dict[str, Any]] = {
-    400: {"description": "The body is no JSON."},
+    400: {"description": "The body is not JSON."},
     403: {"description": "Sent by another site, or a secret that is not of this link."},
     404: {"description": "No such link."},
     408: {"description": "The body did not come in time."},
@@ -62,7 +62,7 @@ Secret: TypeAlias = Annotated[Word, Header(alias=SECRET_HEADER)]
 
 
 class Opening(BaseModel):
-    """Somebody begins, or comes back with a secret. Of `parameters`, those of the study are kept."""
+    """A participant begins, or returns with a secret. Of `parameters`, those of the study are stored."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     _texts = model_validator(mode="before")(refuse_broken_text)
@@ -73,7 +73,7 @@ class Opening(BaseModel):
 
 
 class Opened(BaseModel):
-    """Whom the page is for, the secret that proves them, their form, and what is kept of them."""
+    """The participant of the page, their secret, their form, and their stored rows."""
 
     participant: str
     secret: str
@@ -82,14 +82,14 @@ class Opened(BaseModel):
 
 
 class Receipt(BaseModel):
-    """The row with this number is on the disk."""
+    """Confirms that the row with this number is on the disk."""
 
     sequence: int
 
 
 @dataclass(frozen=True)
 class StudyService:
-    """A study that is served: its plan, page, database, links, files by path, and the names that are recorded."""
+    """A served study: its plan, page, database, links, files by path, and recorded parameters."""
 
     plan: StudyPlan
     index: str
@@ -99,14 +99,14 @@ class StudyService:
     parameters: frozenset[str]
 
     def link(self, token: str, reviews: bool) -> Link:
-        """The link with this token. Raises Refusal (404) where there is none."""
+        """The link with this token. Raises Refusal (404) if there is none."""
         for link in self.links:
             if bool(link.reviewer) == reviews and secrets.compare_digest(link.token.encode(), token.encode()):
                 return link
         raise Refusal(404, NO_PAGE)
 
     async def run(self, job: Job) -> Any:
-        """What the job gives, once it is committed."""
+        """The job's result after the commit."""
         try:
             return await asyncio.wrap_future(self.database.submit(job))
         except Refusal:
@@ -118,7 +118,7 @@ class StudyService:
             raise Refusal(500, FAILURE) from error
 
     async def open(self, link: Link, opening: Opening) -> Opened:
-        """Begin or come back."""
+        """Begin or return."""
         return Opened.model_validate(await self.run(partial(self._open, link, opening)))
 
     def _open(self, link: Link, opening: Opening, connection: sqlite3.Connection) -> Opened:
@@ -132,7 +132,7 @@ class StudyService:
         return Opened(participant=slot.name, secret=slot.secret, form=slot.form, records=rows)
 
     async def keep(self, link: Link, secret: str, record_row: RecordRow) -> Receipt:
-        """Keep a row of whoever has the secret."""
+        """Store a row of the participant with the secret."""
         await self.run(partial(self._keep, link, secret, record_row))
         return Receipt(sequence=record_row.sequence)
 
@@ -149,7 +149,7 @@ class StudyService:
 
 
 def open_service(root: Path) -> StudyService:
-    """Make or open the database of a study, and its links. Raises SnellenError where the folder is no study."""
+    """Create or open the database of a study, and its links. Raises SnellenError if the folder is not a study."""
     card, plan = read_study(root), read_plan(root)
     files = bundle_files(root / BUNDLE)
     database = Store(root / RESULTS, plan.plan_hash)
@@ -160,15 +160,15 @@ def open_service(root: Path) -> StudyService:
 
 
 def make_app(root: Path, openapi: bool = False) -> FastAPI:
-    """The application of a study folder. `openapi`: with its description, for tests only.
+    """The application of a study folder; `openapi` adds its description, for tests only.
 
-    Raises SnellenError where the folder is no study.
+    Raises SnellenError if the folder is not a study.
     """
     return app_of(open_service(root), openapi)
 
 
 def app_of(service: StudyService, openapi: bool = False) -> FastAPI:
-    """The application of an open study; closes its database when it ends."""
+    """The application of an open study; it closes the database when it ends."""
 
     @asynccontextmanager
     async def life(app: FastAPI) -> AsyncIterator[None]:
@@ -247,12 +247,12 @@ async def _on_invalid(request: Request, error: Exception) -> Response:
 
 
 async def _on_failure(request: Request, error: Exception) -> Response:
-    # Answered outside the guard, which adds headers elsewhere.
+    # Sent outside the guard, which otherwise adds the headers.
     return sentence(500, FAILURE, HEADERS)
 
 
 def http_server(service: StudyService) -> uvicorn.Server:
-    """The server of an open study; it logs no requests, since their addresses hold the links."""
+    """The server of an open study; it logs no requests, since their addresses contain the links."""
     return uvicorn.Server(
         uvicorn.Config(
             app_of(service),
@@ -272,11 +272,10 @@ def serve(
     announce: Callable[[str], None] = lambda line: None,
     public_url: str = "",
 ) -> None:
-    """Serve a study until interrupted; `announce` gets each link as a line. Port 0 takes any that is free.
+    """Serve a study until interrupted; `announce` gets each link as a line. Port 0 takes any free one.
 
-    `public_url` stands in links in place of `http://HOST:PORT`, where another server passes requests on. Requests are
-    not logged, since their addresses hold the links. Raises SnellenError where the folder is no study or the port is
-    taken.
+    `public_url` replaces `http://HOST:PORT` in links, if another server forwards requests. Requests are not logged,
+    since their addresses contain the links. Raises SnellenError if the folder is not a study or the port is taken.
     """
     service = open_service(root)
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -288,5 +287,5 @@ def serve(
     base = public_url.rstrip("/") or f"http://{shown_host}:{listener.getsockname()[1]}"
     for link in service.links:
         announce(f"{link.reviewer}: {link.address(base)}" if link.reviewer else link.address(base))
-    with suppress(KeyboardInterrupt, Interrupted):  # how a server is stopped
+    with suppress(KeyboardInterrupt, Interrupted):  # the ways to stop a server
         http_server(service).run(sockets=[listener])

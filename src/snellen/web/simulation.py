@@ -1,7 +1,7 @@
-"""`snellen study simulate`: any subject takes a study through its real pages, and the results are imported.
+"""`snellen study simulate`: a subject takes a study on its real pages, and the results are imported.
 
-The subject is asked in ordinary runs first; what it said is then entered on the pages, by mouse, finger and keys, as
-people enter it. So the exported table must equal the subject's own answers.
+The subject is asked in ordinary runs first; its answers are then entered on the pages by mouse, finger and keys. So the
+exported table must equal the subject's own answers.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ SUBJECT_RUNS = "subject"
 
 
 def simulate(root: Path, subject: str, people: int, out: Path, *, phone: bool = False) -> list[Examination]:
-    """Let a subject take the study `people` times, and import the results. Its own runs lie in `out/subject`.
+    """Let a subject take the study `people` times, and import the results. Its own runs are in `out/subject`.
 
-    Raises SnellenError where the study holds results already, or a reply says nothing that a page could record.
+    Raises SnellenError if the study has results already, or a reply has no answer that a page could record.
     """
     card, plan = read_study(root), read_plan(root)
     if (root / RESULTS).exists() and any(True for _ in read_results(root)):
-        raise SnellenError(f"{root}: holds results already; simulate on a study of its own (`snellen study build`)")
+        raise SnellenError(f"{root}: has results already; simulate on a separate study (`snellen study build`)")
     stand_in = make_stand_in(card, subject, people, out / SUBJECT_RUNS)
     with running(root) as links, open_browser() as browser:
         if len(links) > 1 and people > len(links):
-            raise SnellenError(f"{root}: a review by {len(links)}; simulate at most as many people")
+            raise SnellenError(f"{root}: a review by {len(links)} people; simulate at most as many")
         for person in range(people):
             take_part(browser, links[person % len(links)], plan, stand_in, person, phone=phone)
     return import_study(root, read_results(root), out)
@@ -57,7 +57,7 @@ def simulate(root: Path, subject: str, people: int, out: Path, *, phone: bool = 
 
 @contextmanager
 def running(root: Path) -> Iterator[list[str]]:
-    """The addresses of a study that is served from this process meanwhile: its link, or those of its reviewers."""
+    """Serve a study from this process and yield its addresses: its link, or those of its reviewers."""
     service = open_service(root)
     server = http_server(service)
     listener = socket.create_server(("127.0.0.1", 0))
@@ -74,7 +74,7 @@ def running(root: Path) -> Iterator[list[str]]:
 def take_part(
     browser: Browser, address: str, plan: StudyPlan, stand_in: StandIn, person: int, *, phone: bool = False
 ) -> None:
-    """Go through the pages of a study once, as person number `person`, who takes that form."""
+    """Go through the pages of a study once, as person number `person` with that form."""
     context = browser.new_context(reduced_motion="reduce", **(PHONE if phone else DESKTOP))
     context.set_default_timeout(PATIENCE_MS)
     walk(context.new_page(), address, plan, stand_in, person, phone=phone)
@@ -98,7 +98,7 @@ def walk(tab: Tab, address: str, plan: StudyPlan, stand_in: StandIn, person: int
 
 
 def to_page(tab: Tab, page_id: str) -> None:
-    """Go on to a page: consent, instructions and the texts of blocks stand before it."""
+    """Go to a page, past consent, instructions and the texts of blocks."""
     ready = f'[data-page-id="{page_id}"][data-ready]'
     words = "[data-screen=consent] #consent, [data-screen=start] #start, [data-screen=block] #continue"
     while True:
@@ -109,7 +109,7 @@ def to_page(tab: Tab, page_id: str) -> None:
 
 
 def enter(tab: Tab, field: Locator, question: Question, page: Page, entry: Entry, *, phone: bool) -> None:
-    """Enter one answer, by the widget of its kind."""
+    """Enter one answer with the widget of its kind."""
     if question.kind in ("choice", "true_false"):
         choice = field.locator(f"[data-name={_quoted(str(entry))}]")
         (choice.tap if phone else choice.click)()
@@ -128,7 +128,7 @@ def _quoted(text: str) -> str:
 
 
 def _draw(tab: Tab, page: Page, box: list[float]) -> None:
-    """Drag from corner to corner, in pixels of the image as it is stored."""
+    """Drag from corner to corner; `box` is in pixels of the stored image."""
     surface = tab.locator(f'[data-page-id="{page.page_id}"] [data-field="box"]')
     surface.scroll_into_view_if_needed()
     image = surface.locator("img")

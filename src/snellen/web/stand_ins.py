@@ -1,4 +1,4 @@
-"""Subjects that take part in a study in place of people: what each would enter on every page."""
+"""Stand-ins: subjects that take part in a study in place of people."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ ViewPlace = tuple[str, str, str]
 
 @dataclass(frozen=True)
 class StandIn:
-    """One subject that stands for several people: its ordinary runs, a repeat a person, and the views of all pages."""
+    """One subject in place of several people: its ordinary runs, one repeat per person, and the views of all pages."""
 
     card: StudyCard
     examinations: Mapping[str, Examination]
     views: Mapping[ViewPlace, View]
 
     def answers(self, page: Page, person: int) -> dict[str, Entry]:
-        """What person number `person` enters on a page. Practice and attention pages are answered rightly.
+        """The entries of person number `person` on a page. Practice and attention pages are answered correctly.
 
-        Raises SnellenError for a reply that says nothing: a page takes no such answer, and none is guessed.
+        Raises SnellenError for an unreadable reply, since a page needs an answer and none is guessed.
         """
         if page.feedback is not None:
             return dict(page.feedback)
@@ -48,7 +48,7 @@ class StandIn:
         answer = read_answer(response.text or "", response.reply_spec)
         if answer is None:
             raise SnellenError(
-                f"{response.subject} says nothing that counts about {item_id!r} ({response.status}): a page cannot be "
+                f"{response.subject} gave no readable answer to {item_id!r} ({response.status}), and a page cannot be "
                 "left unanswered; choose another subject"
             )
         return as_recorded(self.views[suite, condition, item_id], answer)
@@ -63,13 +63,13 @@ class StandIn:
 
 
 def make_stand_in(card: StudyCard, subject: str, people: int, out: Path) -> StandIn:
-    """Ask a subject everything that a study asks, once for each person it stands for, in ordinary runs under `out`."""
+    """Ask a subject all items of a study, once for each person it replaces, in ordinary runs under `out`."""
     examinations: dict[str, Examination] = {}
     views: dict[ViewPlace, View] = {}
     study_items = {item_id for page in card.pages.values() for item_id in page.item_ids}
     for name in card.itemsets:
         suite, items = SUITES.get(name), open_itemset(card, name)
-        # What no page shows is not asked; items to learn from stay, for examples are drawn among all of them.
+        # Test items that no page shows are dropped; all training items stay, since examples are drawn among them.
         kept = tuple(item for item in items.items if item.split != "test" or item.item_id in study_items)
         items = replace(items, items=kept)
         conditions = list(dict.fromkeys(page.condition for page in card.pages.values() if page.suite == name))

@@ -1,7 +1,7 @@
-"""Answers of a study in SQLite: one thread writes, and an answer is acknowledged when it lies on the disk.
+"""Answers of a study in SQLite: one thread writes, and an answer is acknowledged when it is on the disk.
 
-Write-ahead log and `synchronous=FULL`: a committed answer outlives a killed process and a power cut. What came in while
-the last commit was running is committed together, so that many participants share the wait for the disk.
+With a write-ahead log and `synchronous=FULL`, a committed answer survives a killed process and a power cut. Answers
+that arrive during a commit are committed together, so that many participants share the wait for the disk.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ CLOSE_SECONDS = 2.0
 
 
 class Refusal(Exception):
-    """A request that is refused: HTTP status and a sentence for whoever sent it."""
+    """A refused request, with an HTTP status and a sentence for the sender."""
 
     def __init__(self, status: int, sentence: str) -> None:
         super().__init__(sentence)
@@ -51,7 +51,7 @@ class Refusal(Exception):
 
 @dataclass(frozen=True)
 class Slot:
-    """One participant's place in the study: number from 0, name, form, the secret that proves them, and their link."""
+    """One participant's place in the study: number from 0, name, form, secret, and link."""
 
     number: int
     name: str
@@ -62,18 +62,18 @@ class Slot:
 
 @dataclass(frozen=True)
 class Link:
-    """A way into the study: its token, and the reviewer whom it belongs to (empty: anybody who was given it)."""
+    """A link to the study: its token, and the reviewer it belongs to (empty: anyone who has it)."""
 
     token: str
     reviewer: str = ""
 
     def address(self, base: str) -> str:
-        """Where it leads, of a server at `base`: studies under `/s/`, reviews under `/r/`."""
+        """The address of the link on a server at `base`: studies under `/s/`, reviews under `/r/`."""
         return f"{base}/{'r' if self.reviewer else 's'}/{self.token}/"
 
 
 Job: TypeAlias = Callable[[sqlite3.Connection], Any]
-"""Reads, checks (raising Refusal) and then writes; nothing may be refused after the first write."""
+"""Function that reads, checks (raising Refusal) and then writes; it must not refuse after the first write."""
 
 
 class Store:
@@ -96,13 +96,13 @@ class Store:
         self._thread.start()
 
     def submit(self, job: Job) -> Future[Any]:
-        """What the job gives, after the commit. Raises what the job raised, or sqlite3.Error; then nothing was kept."""
+        """The job's result after the commit. Raises the job's exception or sqlite3.Error; then nothing was stored."""
         future: Future[Any] = Future()
         self._queue.put((job, future))
         return future
 
     def close(self) -> None:
-        """Finish what was handed in; what takes longer than `CLOSE_SECONDS` was never acknowledged."""
+        """Finish submitted jobs, for at most `CLOSE_SECONDS`; later ones are never acknowledged."""
         self._queue.put(None)
         self._thread.join(CLOSE_SECONDS)
 
@@ -112,7 +112,7 @@ class Store:
             try:
                 connection = connection or _connect(self._path)
                 outcomes = _commit(batch, connection)
-            except Exception as error:  # noqa: BLE001  # whatever it is, those who wait are told, and the thread goes on
+            except Exception as error:  # noqa: BLE001  # whatever it is, waiting requests get it, and the thread continues
                 outcomes = [error] * len(batch)
                 if connection is not None and connection.in_transaction:
                     with contextlib.suppress(sqlite3.Error):
@@ -123,7 +123,7 @@ class Store:
             connection.close()
 
     def _next_batch(self) -> list[tuple[Job, Future[Any]]]:
-        """What waits, at least one job; empty when the store is closed."""
+        """The waiting jobs, at least one; empty when the store is closed."""
         batch: list[tuple[Job, Future[Any]]] = []
         while True:
             try:
@@ -148,7 +148,7 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 
 def _commit(batch: Sequence[tuple[Job, Future[Any]]], connection: sqlite3.Connection) -> list[Any]:
-    """Do the jobs in one transaction. What a job gives, or the exception that it alone ends with, for each."""
+    """Do the jobs in one transaction; returns the result of each, or the exception that only it raised."""
     connection.execute("BEGIN IMMEDIATE")
     outcomes = [_attempt(job, connection) for job, _ in batch]
     connection.execute("COMMIT")
@@ -159,9 +159,9 @@ def _attempt(job: Job, connection: sqlite3.Connection) -> Any:
     connection.execute("SAVEPOINT job")
     try:
         outcome = job(connection)
-    except (sqlite3.Error, OSError):  # the disk: nothing of this batch is kept
+    except (sqlite3.Error, OSError):  # the disk failed: nothing of this batch is stored
         raise
-    except Exception as error:  # noqa: BLE001  # a fault of this job's: the others are kept
+    except Exception as error:  # noqa: BLE001  # only this job failed: the others are stored
         connection.execute("ROLLBACK TO job")
         outcome = error
     connection.execute("RELEASE job")
@@ -181,7 +181,7 @@ def _resolve(future: Future[Any], outcome: Any) -> None:
 
 
 def links(connection: sqlite3.Connection, reviewers: Sequence[str], open_to_all: bool) -> list[Link]:
-    """The ways into a study, made at first use and the same ever after: one a reviewer, one for all others."""
+    """The links to a study, made once and then unchanged: one per reviewer, one for all others."""
     names = (*([""] if open_to_all else []), *reviewers)
     for reviewer in names:
         connection.execute("INSERT OR IGNORE INTO links VALUES (?, ?)", (secrets.token_urlsafe(24), reviewer))
@@ -196,7 +196,7 @@ def _slot(connection: sqlite3.Connection, condition: str, *terms: str) -> Slot |
 
 
 def slot_of(connection: sqlite3.Connection, link: Link, secret: str) -> Slot:
-    """Whom a secret belongs to. Raises Refusal (403) where there is none, or theirs is another link."""
+    """The slot of a secret. Raises Refusal (403) if there is none, or it has another link."""
     slot = _slot(connection, "secret = ?", secret)
     if slot is None or slot.link != link.token:
         raise Refusal(403, "Nobody of this study has this secret; open the link again.")
@@ -206,9 +206,9 @@ def slot_of(connection: sqlite3.Connection, link: Link, secret: str) -> Slot:
 def take_slot(
     connection: sqlite3.Connection, link: Link, secret: str, parameters: dict[str, str], forms: int, number: int = 0
 ) -> Slot:
-    """Whose secret, Prolific name or reviewer link it is; else the next participant: p01, p02 …, forms in turn.
+    """The slot of the secret, Prolific name or reviewer link; else that of the next participant (p01, p02 …).
 
-    `number` counts reviewers, whose form it decides.
+    Forms are assigned in turn; for reviewers by their `number`.
     """
     if secret:
         return slot_of(connection, link, secret)
@@ -239,7 +239,7 @@ def _row(sequence: int, record: str) -> RecordRow:
 
 
 def keep_row(connection: sqlite3.Connection, slot: Slot, record_row: RecordRow) -> None:
-    """Keep a row; the same row again changes nothing. Raises Refusal (409) where another has its number."""
+    """Store a row; the same row again changes nothing. Raises Refusal (409) if another has its number."""
     record = json.dumps(record_row.plain()["record"], ensure_ascii=False, sort_keys=True)
     query = "SELECT record FROM rows WHERE participant = ? AND sequence = ?"
     kept = connection.execute(query, (slot.number, record_row.sequence)).fetchone()
@@ -250,9 +250,9 @@ def keep_row(connection: sqlite3.Connection, slot: Slot, record_row: RecordRow) 
 
 
 def read_results(root: Path) -> Iterator[tuple[str, list[RecordRow]]]:
-    """All participants with their rows, as of one moment; the server may be running.
+    """All participants with their rows at one moment; the server may be running.
 
-    Raises SnellenError where nothing was served yet.
+    Raises SnellenError if nothing was served yet.
     """
     path = root / RESULTS
     if not path.is_file():

@@ -1,4 +1,4 @@
-"""A study folder: `study.json` (private), `bundle/` (for participants), and where results come to lie."""
+"""A study folder: `study.json` (private), `bundle/` (for participants), and the results."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ STUDY, BUNDLE, PLAN, RESULTS = "study.json", "bundle", "plan.json", "results.sql
 
 
 class ItemSetPlace(BaseModel):
-    """An item set of a study: where it lay when the study was built, and the hash it must still have."""
+    """An item set of a study: its path when the study was built, and the hash it must still have."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -26,9 +26,9 @@ class ItemSetPlace(BaseModel):
 
 
 class PageSource(BaseModel):
-    """What a page was made of: its block, the suite of its item set, the condition as written, and its items.
+    """The source of a page: its block, the suite of its item set, the condition as written, and its items.
 
-    `answers` are those of attention pages, whose right answer stands in their own text.
+    `answers` are those of attention pages, whose text contains the right answer.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -42,7 +42,7 @@ class PageSource(BaseModel):
 
 
 class StudyCard(Card):
-    """`study.json`: everything that makes results of a study into runs. It stays with whoever leads the study."""
+    """`study.json`: everything needed to turn results of a study into runs. It stays with the researcher."""
 
     file = STUDY
 
@@ -57,7 +57,7 @@ class StudyCard(Card):
 
 
 def read_study(root: Path) -> StudyCard:
-    """The card of a study. Raises SnellenError where there is none."""
+    """The card of a study. Raises SnellenError if there is none."""
     path = root / STUDY
     try:
         return parse_card(StudyCard, path, path.read_text("utf-8"))
@@ -70,7 +70,7 @@ def read_study(root: Path) -> StudyCard:
 
 
 def read_plan(root: Path) -> StudyPlan:
-    """What participants of a study are shown. Raises SnellenError where it is not the plan of `study.json`."""
+    """The plan of a study: the content shown to participants. Raises SnellenError if it is not that of `study.json`."""
     path, card = root / BUNDLE / PLAN, read_study(root)
     try:
         plan = StudyPlan.model_validate_json(path.read_text("utf-8"))
@@ -82,7 +82,7 @@ def read_plan(root: Path) -> StudyPlan:
 
 
 def open_itemset(card: StudyCard, suite: str) -> ItemSet:
-    """The item set of a study, by suite. Raises SnellenError where it is gone or was altered."""
+    """The item set of a study, by suite. Raises SnellenError if it is missing or was changed."""
     place = card.itemsets[suite]
     return read_same_itemset(Path(place.path), place.content_hash, f"the study {card.name} shows")
 
@@ -93,5 +93,5 @@ def write_card(root: Path, card: StudyCard) -> None:
 
 
 def as_script(plan_json: str) -> str:
-    """`plan.json` as the script `plan.js`, since a page opened from a file may not fetch."""
+    """`plan.json` as the script `plan.js`, since a page opened from a file cannot fetch."""
     return f"window.snellenPlan = {plan_json};\n"

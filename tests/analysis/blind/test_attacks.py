@@ -1,4 +1,4 @@
-"""Attackers on items whose answers their words, places or base rates give away, and on items that give nothing away."""
+"""Attackers on items that leak the answer by words, positions or base rates, and on items that leak nothing."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def shuffled(n: int) -> list[str]:
 
 
 def fair(count: int, split: Split = "test") -> list[Item]:
-    """Nothing but a look at the image tells the answer."""
+    """Only the image determines the answer."""
     rng = stream("fair", split)
     return [
         question(n, COLOURS[int(rng.integers(4))], shuffled(int(rng.integers(10**9))), split=split)
@@ -53,11 +53,11 @@ def fair(count: int, split: Split = "test") -> list[Item]:
 
 
 def right(answers: list[object], items: Sequence[Item]) -> float:
-    return sum(ACCURACY.score(one, answer) for answer, one in zip(answers, items, strict=True)) / len(items)
+    return sum(ACCURACY.score(item, answer) for answer, item in zip(answers, items, strict=True)) / len(items)
 
 
 def test_a_base_rate_is_found() -> None:
-    """Red is right in three of four: whoever always says so gets 75 %."""
+    """Red is right in three of four items: always answering red gets 75 %."""
     items = [question(n, "red" if n % 4 else "blue", shuffled(n)) for n in range(40)]
     assert best_answer(items, ACCURACY)(items) == ["red"] * 40
 
@@ -68,8 +68,8 @@ def test_a_base_rate_of_each_question_is_found() -> None:
     assert right(best_answer_by_question(items, ACCURACY)(items), items) == 1.0
 
 
-def test_options_that_are_seldom_offered_in_vain_are_found() -> None:
-    """Grey is offered as often as the others and right wherever it is; elsewhere any is right."""
+def test_options_that_are_seldom_wrong_when_offered_are_found() -> None:
+    """Grey is offered as often as the others and is right whenever offered; otherwise any option may be right."""
     items = []
     for n in range(40):
         options = [name for name in shuffled(n) if n % 2 or name != "grey"]
@@ -77,7 +77,7 @@ def test_options_that_are_seldom_offered_in_vain_are_found() -> None:
     assert right(best_answer(items, ACCURACY)(items), items) >= 0.5 + 0.5 / 3
 
 
-def test_a_place_is_found() -> None:
+def test_a_position_is_found() -> None:
     items = [question(n, (options := shuffled(n))[2], options) for n in range(40)]
     assert right(best_position(items, ACCURACY)(items), items) == 1.0
     assert right(best_answer(items, ACCURACY)(items), items) < 0.5
@@ -90,7 +90,7 @@ def test_the_odd_option_is_found() -> None:
 
 
 def test_the_learner_finds_words_that_go_with_answers() -> None:
-    """The word `dark` in the question means grey, whatever else is asked: no two questions are the same."""
+    """The word `dark` in the question means grey; no two questions are the same."""
 
     def about(n: int) -> Item:
         word, answer = ("dark", "grey") if n % 2 else ("light", "red")
@@ -101,21 +101,21 @@ def test_the_learner_finds_words_that_go_with_answers() -> None:
     assert right(best_answer_by_question(train, ACCURACY)(test), test) <= 0.5
 
 
-def test_counts_are_answered_by_what_is_worth_most() -> None:
-    """Errors |a - p|: of 1, 1, 1, 9, 9 the median 1 has the least sum; with the question's word it is told apart."""
-    error = Metric("error", lambda one, said: abs(one.answer - said), higher_is_better=False, share=False)
+def test_counts_are_answered_by_the_value_with_the_best_score() -> None:
+    """Errors |a - p|: of 1, 1, 1, 9, 9 the median 1 has the least sum; the question's word distinguishes them."""
+    error = Metric("error", lambda item, answer: abs(item.answer - answer), higher_is_better=False, share=False)
     counts = [item(f"{n}", [IMAGE], 9 if n % 5 > 2 else 1, "integer") for n in range(50)]
     assert learner(counts, error)(counts[:1]) == best_answer(counts, error)(counts[:1]) == [1]
-    told = [
+    items = [
         item(f"{n}", [IMAGE], 9 if n % 5 > 2 else 1, "integer", question="many?" if n % 5 > 2 else "few?")
         for n in range(50)
     ]
-    assert learner(told, error)(told) == [one.answer for one in told]
+    assert learner(items, error)(items) == [item.answer for item in items]
 
 
 def test_boxes_carry_over_as_shares_of_the_image() -> None:
-    """Boxes are always the left half: of an image of another size the left half is answered too."""
-    overlap = Metric("giou", lambda one, said: giou(one.answer, said), worst=-1.0, share=False)
+    """Boxes are always the left half; for an image of another size the answer is its left half too."""
+    overlap = Metric("giou", lambda target, answer: giou(target.answer, answer), worst=-1.0, share=False)
     train = [item(f"{n}", [IMAGE], (0.0, 0.0, 100.0, 100.0), "box") for n in range(30)]
     wide = item("wide", [Media("1" * 64, "image", "png", 600, 300)], (0.0, 0.0, 300.0, 300.0), "box")
     assert best_answer(train, overlap)([wide]) == [(0.0, 0.0, 300.0, 300.0)]
@@ -124,7 +124,7 @@ def test_boxes_carry_over_as_shares_of_the_image() -> None:
 
 
 def test_each_side_of_a_box_is_a_share_of_its_own_length() -> None:
-    """Of 40 x 10 pixels, (10, 5, 20, 10) is a quarter, a half, a half, all; of 80 x 40 that is (20, 20, 40, 40)."""
+    """In 40 x 10 pixels, (10, 5, 20, 10) is (1/4, 1/2, 1/2, 1); in 80 x 40 that is (20, 20, 40, 40)."""
     flat = item("flat", [Media("1" * 64, "image", "png", 40, 10)], (10.0, 5.0, 20.0, 10.0), "box")
     large = item("large", [Media("2" * 64, "image", "png", 80, 40)], (0.0, 0.0, 1.0, 1.0), "box")
     assert portable(flat) == (0.25, 0.5, 0.5, 1.0)
@@ -132,8 +132,8 @@ def test_each_side_of_a_box_is_a_share_of_its_own_length() -> None:
 
 
 @pytest.mark.parametrize("by_folds", [True, False])
-def test_fair_items_are_worth_chance(by_folds: bool) -> None:
-    """1 in 4, with a standard error of sqrt(.25 x .75 / 200) = 3.1 points: within three of them."""
+def test_attacks_on_fair_items_score_at_chance(by_folds: bool) -> None:
+    """Chance is 1 in 4; the tolerance is three standard errors of sqrt(.25 x .75 / 200) = 3.1 points."""
     test = fair(200)
     rows = measure_by_folds(test, SUITE) if by_folds else measure_blind(fair(200, "train"), test, SUITE)
     (row,) = [row for row in rows if (row.protocol, row.metric) == ("strict", "accuracy")]
@@ -143,7 +143,7 @@ def test_fair_items_are_worth_chance(by_folds: bool) -> None:
     assert not too_blind([row.model_copy(update={"value": 0.28})], SUITE)
 
 
-def test_a_leak_is_named_and_scored_on_items_that_it_was_not_learnt_from() -> None:
+def test_a_leak_is_scored_on_items_outside_its_training_set() -> None:
     items = [question(n, (options := shuffled(n))[1], options) for n in range(60)]
     for rows in (measure_by_folds(items, SUITE), measure_blind(items[:30], items[30:], SUITE)):
         row = next(row for row in rows if row.protocol == "strict")
@@ -151,45 +151,45 @@ def test_a_leak_is_named_and_scored_on_items_that_it_was_not_learnt_from() -> No
         assert [named.task for named in too_blind(rows, SUITE)] == ["task"]
 
 
-def test_nobody_answers_clusters_that_he_learnt_from() -> None:
-    """Every cluster has an answer of its own, of which a learner knows nothing before he has seen the cluster."""
+def test_no_cluster_is_answered_by_a_learner_trained_on_it() -> None:
+    """Every cluster has its own answer, which a learner cannot know before it has seen the cluster."""
     names = [f"name {n}" for n in range(40)]
     items = [
         question(n, names[n // 4], [names[(n // 4 + 10 * k) % 40] for k in range(4)][:: 1 if n % 2 else -1])
         for n in range(80)
     ]
-    items = [replace(one, cluster_id=str(n // 4)) for n, one in enumerate(items)]
+    items = [replace(item, cluster_id=str(n // 4)) for n, item in enumerate(items)]
     row = next(row for row in measure_by_folds(items, SUITE) if row.protocol == "strict")
     assert row.value <= 0.6
     folds = fold_numbers(items)
-    assert sorted(folds) == sorted({one.cluster_id for one in items})
+    assert sorted(folds) == sorted({item.cluster_id for item in items})
     assert set(folds.values()) == set(range(FOLDS))
 
 
-def test_of_few_clusters_nothing_is_told() -> None:
+def test_too_few_clusters_give_no_score() -> None:
     assert not measure_by_folds(fair(MIN_CLUSTERS - 1), SUITE)
     assert measure_by_folds(fair(MIN_CLUSTERS), SUITE)
 
 
-def test_protocols_read_what_attackers_say_as_they_read_subjects() -> None:
+def test_protocols_read_attackers_and_subjects_alike() -> None:
     """A protocol that reads nothing leaves nothing to score; `strict` counts it as wrong."""
     deaf = strict(ACCURACY)
     suite = suite_of(protocols={"strict": deaf.__class__("strict", lambda text, spec: None, (ACCURACY,), deaf.units)})
     assert {row.value for row in measure_by_folds(fair(20), suite)} == {0.0}
 
 
-def test_of_many_items_whole_clusters_are_taken() -> None:
-    """Statements come in pairs: of every second item one would only see the first of each."""
-    items = [replace(one, cluster_id=str(n // 2)) for n, one in enumerate(fair(60))]
+def test_large_sets_are_thinned_by_whole_clusters() -> None:
+    """Statements come in pairs: taking every second item would keep only the first of each pair."""
+    items = [replace(item, cluster_id=str(n // 2)) for n, item in enumerate(fair(60))]
     some = some_clusters(items, 20)
     assert len(some) == 20
-    assert set(Counter(one.cluster_id for one in some).values()) == {2}
+    assert set(Counter(item.cluster_id for item in some).values()) == {2}
     assert some_clusters(items, 60) == items
 
 
-def test_levels_that_follow_from_the_answer_are_had_by_a_constant() -> None:
-    """Red is right on all of the level "red", though of the whole task no more than of four options one."""
-    items = [replace(one, factors={"answer": str(one.answer)}) for one in fair(240)]
+def test_levels_that_follow_from_the_answer_are_answered_by_a_constant() -> None:
+    """Red is right on the whole level "red", but on only one in four items of the task."""
+    items = [replace(item, factors={"answer": str(item.answer)}) for item in fair(240)]
     for rows in (
         measure_by_folds(items, suite_of(split_by=("answer",)), CONSTANTS),
         measure_blind(items[:160], items[160:], suite_of(split_by=("answer",)), CONSTANTS),
@@ -199,11 +199,11 @@ def test_levels_that_follow_from_the_answer_are_had_by_a_constant() -> None:
         assert levels == dict.fromkeys(COLOURS, 1.0)
 
 
-def test_whoever_answers_two_statements_differently_gets_more_pairs_than_a_guesser() -> None:
-    """Of two statements about cups of two colours one is true, which nothing tells: a guesser gets both in 1 of 4.
+def test_answering_two_statements_differently_gets_more_pairs_than_guessing() -> None:
+    """One of two statements about cups of two colours is true, and nothing leaks which: guessing gets both in 1 of 4.
 
-    Whoever calls half of the colours true gets half of the pairs where it answers differently, which are 4 of 7, and
-    by weights of its own for every statement at most half of all.
+    Calling half of the colours true gets half of the pairs that are answered differently, which are 4 of 7, and
+    with separate weights per statement at most half of all pairs.
     """
     rng, names = stream("pairs"), [f"colour{n}" for n in range(8)]
     items = []
@@ -213,7 +213,7 @@ def test_whoever_answers_two_statements_differently_gets_more_pairs_than_a_guess
             text = f"the {name} cup moved"
             items.append(item(f"{n}-{name}", [IMAGE], answer, "true_false", question=text, group_id=str(n)))
     attacker = word_weights(items[:800], ACCURACY)
-    answers = dict(zip((one.item_id for one in items[800:]), attacker(items[800:]), strict=True))
-    groups = {one.group_id for one in items[800:]}
-    wrong = {one.group_id for one in items[800:] if answers[one.item_id] != one.answer}
+    answers = dict(zip((item.item_id for item in items[800:]), attacker(items[800:]), strict=True))
+    groups = {item.group_id for item in items[800:]}
+    wrong = {item.group_id for item in items[800:] if answers[item.item_id] != item.answer}
     assert 0.25 < 1 - len(wrong) / len(groups) < 0.4

@@ -1,4 +1,4 @@
-"""A guess without looking learns from other clusters alone."""
+"""A guess without looking learns from other clusters only."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from snellen.core.storage.media import MediaFolder
 from tests.reports.exam import SUITE, Album, naming
 
 
-def test_a_guess_is_what_is_right_most_often_elsewhere(tmp_path: Path) -> None:
-    """All answers but those of one cluster are the first option: that is guessed everywhere, there too."""
+def test_a_guess_is_the_most_frequent_answer_of_other_clusters(tmp_path: Path) -> None:
+    """All answers except those of one cluster are the first option, so that it is guessed everywhere, there too."""
     items = naming(Album(MediaFolder(tmp_path), 0), 16)
     odd = items[0].cluster_id
     items = [replace(item, answer="o3" if item.cluster_id == odd else "o0") for item in items]
@@ -20,6 +20,6 @@ def test_a_guess_is_what_is_right_most_often_elsewhere(tmp_path: Path) -> None:
     assert set(guesses.values()) == {"o0"}
 
 
-def test_one_cluster_teaches_nothing_of_itself(tmp_path: Path) -> None:
+def test_a_single_cluster_gives_no_guess_for_itself(tmp_path: Path) -> None:
     items = [replace(item, cluster_id="c") for item in naming(Album(MediaFolder(tmp_path), 0), 4)]
     assert guesses_by_folds(items, SUITE) == {}

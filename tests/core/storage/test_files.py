@@ -1,4 +1,4 @@
-"""Files that are whole or named as damaged; tables as text that a spreadsheet opens, no cell of which is a formula."""
+"""Files are complete or named as damaged; tables written as text have no cell that a spreadsheet runs as a formula."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_only_a_formula_is_changed(cell: object, written: object) -> None:
     assert no_formula(cell) == written
 
 
-def test_a_table_is_written_as_it_is_but_for_formulas(tmp_path: Path) -> None:
+def test_a_table_is_written_unchanged_except_formulas(tmp_path: Path) -> None:
     rows = [["a", -1.0, 2, None], ["b, c", float("nan"), -3, "x"]]
     table = pd.DataFrame(rows, columns=["text", "number", "count", "text"])
     write_csv(tmp_path / "a.csv", table)
@@ -55,9 +55,9 @@ def test_a_flipped_bit_of_a_table_s_pages_is_found(tmp_path: Path) -> None:
     write_table(path, pa.table({"x": np.arange(2000.0), "y": [f"text {n}" for n in range(2000)]}))
     whole = path.read_bytes()
     table = read_table(path)
-    for place in rng.integers(0, len(whole), 60):
+    for position in rng.integers(0, len(whole), 60):
         damaged = bytearray(whole)
-        damaged[place] ^= 1 << int(rng.integers(8))
+        damaged[position] ^= 1 << int(rng.integers(8))
         path.write_bytes(damaged)
         try:
             assert read_table(path).equals(table)
@@ -65,7 +65,9 @@ def test_a_flipped_bit_of_a_table_s_pages_is_found(tmp_path: Path) -> None:
             assert "cannot be read as Parquet" in str(error)  # noqa: PT017
 
 
-def test_a_disk_without_locks_is_not_taken_for_another_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_file_locks_are_not_mistaken_for_another_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refuse(file: object, operation: int) -> None:
         raise OSError(errno.ENOLCK, "No locks available")
 
@@ -77,7 +79,7 @@ def test_a_disk_without_locks_is_not_taken_for_another_process(tmp_path: Path, m
         pass
 
 
-def test_halves_of_processes_that_are_gone_are_removed(tmp_path: Path) -> None:
+def test_partial_files_of_ended_processes_are_removed(tmp_path: Path) -> None:
     folder = tmp_path / "ab"
     child = os.fork()
     if child == 0:

@@ -1,4 +1,4 @@
-"""Rows say the same on every machine: rounded floats, and images named by what they are rendered from."""
+"""Rows are the same on every machine: rounded floats, and images identified by their render recipe."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ def write(root: Path, raw: bytes, recipe: dict[str, Any], **changes: Any) -> Ite
         item_id="item-0", suite="shapes", task="naming", question="Which?", query=(image,), answer="1",
         answer_kind="text", stimulus_id="s", group_id="g", cluster_id="c", latent={"shows": {image.sha256: {}}},
     )  # fmt: skip
-    made = Item(**{**vars(item), **changes})
-    return write_itemset(root, [made], source="generated", recipe={"seed": 0}, image_recipes=media.recipes)
+    changed = Item(**{**vars(item), **changes})
+    return write_itemset(root, [changed], source="generated", recipe={"seed": 0}, image_recipes=media.recipes)
 
 
-def test_floats_are_kept_to_twelve_digits_wherever_they_stand() -> None:
+def test_floats_are_rounded_to_twelve_digits_at_any_depth() -> None:
     image = Media("0" * 64, "image", "png", 1, 1)
     item = Item(
         item_id="i", suite="s", task="t", question="", query=(image,), answer=(0.1 + 0.2, 1.0), answer_kind="box",
@@ -44,19 +44,19 @@ def test_floats_are_kept_to_twelve_digits_wherever_they_stand() -> None:
     assert rounded(again) == again
 
 
-def test_what_is_written_is_what_is_read(tmp_path: Path) -> None:
+def test_rows_are_read_back_as_written(tmp_path: Path) -> None:
     written = write(tmp_path, b"pixels", RECIPE, measures={"depth_m": 2 / 3})
     assert read_itemset(tmp_path, verify=False).items == written.items
 
 
-def test_pixels_move_the_content_hash_alone(tmp_path: Path) -> None:
-    here, there = write(tmp_path / "1", b"pixels", RECIPE), write(tmp_path / "2", b"other pixels", RECIPE)
-    assert here.card.content_hash != there.card.content_hash
-    assert here.card.rows_hash == there.card.rows_hash
-    assert here.card.recipe_hash == there.card.recipe_hash
+def test_pixels_change_the_content_hash_only(tmp_path: Path) -> None:
+    first, second = write(tmp_path / "1", b"pixels", RECIPE), write(tmp_path / "2", b"other pixels", RECIPE)
+    assert first.card.content_hash != second.card.content_hash
+    assert first.card.rows_hash == second.card.rows_hash
+    assert first.card.recipe_hash == second.card.recipe_hash
 
 
-def test_last_digits_of_a_scene_do_not_count_and_others_do(tmp_path: Path) -> None:
+def test_only_the_last_digits_of_a_scene_do_not_count(tmp_path: Path) -> None:
     rows = [
         write(tmp_path / str(n), b"pixels", {**RECIPE, "spec": {**SPEC, "height": height}}).card.rows_hash
         for n, height in enumerate((0.3, 0.1 + 0.2, 0.3 + 1e-8))
@@ -65,7 +65,7 @@ def test_last_digits_of_a_scene_do_not_count_and_others_do(tmp_path: Path) -> No
     assert recipe_name('{"x":0.0}') == recipe_name('{"x":-0.0}') == recipe_name('{"x":-1e-17}')
 
 
-def test_every_field_counts_but_those_measured_in_pixels(tmp_path: Path) -> None:
+def test_every_field_counts_except_those_measured_in_pixels(tmp_path: Path) -> None:
     measured = {FROM_PIXELS: ["answer", "measures"]}
     first = write(tmp_path / "1", b"p", RECIPE, provenance=measured).card.rows_hash
     moved = write(tmp_path / "2", b"q", RECIPE, provenance=measured, answer="2", measures={"level": 1.0}).card.rows_hash
@@ -76,7 +76,7 @@ def test_every_field_counts_but_those_measured_in_pixels(tmp_path: Path) -> None
 
 
 def test_order_of_names_by_digest_does_not_count() -> None:
-    """Cells that name images are sorted by their digests, which differ where pixels do."""
+    """Cells that name images are sorted by digests, which differ if pixels differ."""
     recipes = {"a" * 64: '{"spec":1}', "b" * 64: '{"spec":2}', "c" * 64: '{"spec":1}'}
 
     def hash_of(*images: str) -> str:
@@ -89,7 +89,7 @@ def test_order_of_names_by_digest_does_not_count() -> None:
     assert hash_of("a", "b") != hash_of("b", "a")
 
 
-def test_recipes_lie_beside_the_rows_for_images_that_are_shown(tmp_path: Path) -> None:
+def test_recipes_of_shown_images_are_stored_with_the_rows(tmp_path: Path) -> None:
     items = write(tmp_path / "1", b"pixels", RECIPE)
     (image,) = items.items[0].query
     assert read_image_recipes(items.root) == {image.sha256: canonical(RECIPE)}

@@ -1,4 +1,4 @@
-"""An item set comes back as it was written, or not at all."""
+"""An item set is read as it was written, or refused."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def everything_an_item_holds(media: MediaFolder) -> Item:
     )
 
 
-def test_what_is_written_is_read(tmp_path: Path) -> None:
+def test_an_item_set_is_read_back_as_written(tmp_path: Path) -> None:
     media = MediaFolder(tmp_path / "media")
     answers: list[tuple[Any, Any]] = [("true", "true_false"), (7, "integer"), (0.1, "number"), (None, "description")]
     items = [everything_an_item_holds(media), *(item(str(n), [], a, k) for n, (a, k) in enumerate(answers))]
@@ -61,7 +61,7 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     assert not list(tmp_path.rglob("*.half"))
 
 
-def test_hashes_tell_what_they_are_for(tmp_path: Path) -> None:
+def test_the_content_hash_covers_items_and_the_recipe_hash_the_recipe(tmp_path: Path) -> None:
     sets = [
         colour_set(tmp_path / "a"),
         colour_set(tmp_path / "b"),
@@ -72,17 +72,17 @@ def test_hashes_tell_what_they_are_for(tmp_path: Path) -> None:
     assert contents[0] == contents[1] != contents[2]
 
 
-def test_what_is_no_set_is_not_written(tmp_path: Path) -> None:
-    one = item("1", [], "red", "choice", options=NAMED)
+def test_invalid_sets_are_not_written(tmp_path: Path) -> None:
+    red = item("1", [], "red", "choice", options=NAMED)
     other = Item("2", "soft", "task", "?", (), "red", "choice", "2", "2", "2")
-    for items, told in [([], "no items"), ([one, one], "'1' is used twice"), ([one, other], "another suite")]:
-        with pytest.raises(SnellenError, match=told):
+    for items, message in [([], "no items"), ([red, red], "'1' is used twice"), ([red, other], "another suite")]:
+        with pytest.raises(SnellenError, match=message):
             write_itemset(tmp_path / "set", items, source="generated", recipe={})
     assert not (tmp_path / "set").exists()
 
 
 def rewrite(root: Path, change: Callable[[list[dict[str, Any]]], None]) -> None:
-    """Change cells of row 2 and mend the card, so that only the cell itself is wrong."""
+    """Change cells of row 2 and fix the card, so that only the cell itself is wrong."""
     path = root / "items.parquet"
     table = pq.read_table(path)
     rows = table.to_pylist()
@@ -95,8 +95,8 @@ def rewrite(root: Path, change: Callable[[list[dict[str, Any]]], None]) -> None:
 @pytest.mark.parametrize(
     ("field", "value", "message"),
     [
-        ("answer", "{", "a field that holds JSON does not"),
-        ("latent", None, "a field that holds JSON does not"),
+        ("answer", "{", "a field of JSON is invalid"),
+        ("latent", None, "a field of JSON is invalid"),
         ("factors", "[]", "factors is not a JSON object"),
         ("split", "tset", "unknown split 'tset'; there are calibration, test, train"),
         ("answer_kind", "guess", "unknown answer_kind 'guess'"),
@@ -131,8 +131,8 @@ def another_field(root: Path) -> None:
 
 def another_type(root: Path) -> None:
     table = pq.read_table(root / "items.parquet")
-    at = table.schema.get_field_index("question")
-    pq.write_table(table.set_column(at, "question", pa.array(range(len(table)))), root / "items.parquet")
+    index = table.schema.get_field_index("question")
+    pq.write_table(table.set_column(index, "question", pa.array(range(len(table)))), root / "items.parquet")
 
 
 def cut_short(root: Path) -> None:
@@ -164,11 +164,11 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str, str]] = {
 
 
 @pytest.mark.parametrize("name", DAMAGE)
-def test_damage_is_one_clear_line(root: Path, name: str) -> None:
+def test_damage_is_reported_in_one_line(root: Path, name: str) -> None:
     read_itemset(root)
-    harm, file, told = DAMAGE[name]
+    harm, file, sentence = DAMAGE[name]
     harm(root)
-    with pytest.raises(SnellenError, match=told) as caught:
+    with pytest.raises(SnellenError, match=sentence) as caught:
         read_itemset(root)
     message = str(caught.value)
     assert "\n" not in message
@@ -176,13 +176,13 @@ def test_damage_is_one_clear_line(root: Path, name: str) -> None:
     assert file in message.split(": ")[0]
 
 
-def test_what_was_found_whole_is_remembered_by_size_and_time(root: Path) -> None:
+def test_checked_files_are_remembered_by_size_and_time(root: Path) -> None:
     read_itemset(root)
     path = image(root)
     raw, stat = path.read_bytes(), path.stat()
     path.write_bytes(bytes([raw[0] ^ 1]) + raw[1:])
     os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
-    read_itemset(root)  # nothing to be seen from outside: remembered
+    read_itemset(root)  # size and time are unchanged: remembered
     with pytest.raises(SnellenError, match="altered"):
         read_itemset(root, remember=False)
     os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns + 1))
@@ -192,7 +192,7 @@ def test_what_was_found_whole_is_remembered_by_size_and_time(root: Path) -> None
     read_itemset(root)
 
 
-def test_a_second_look_reads_no_image(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_second_check_reads_no_image(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[Path] = []
     real = Path.read_bytes
 
@@ -207,7 +207,7 @@ def test_a_second_look_reads_no_image(root: Path, monkeypatch: pytest.MonkeyPatc
         assert len(read) == 4
 
 
-def test_a_home_that_is_lost_or_damaged_costs_only_time(
+def test_a_lost_or_damaged_home_costs_only_time(
     root: Path, snellen_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read_itemset(root)
@@ -224,7 +224,7 @@ def test_a_home_that_is_lost_or_damaged_costs_only_time(
 
 def test_an_image_altered_after_the_check_is_still_refused(root: Path) -> None:
     built = read_itemset(root, verify=False)
-    (shown,) = built.items[0].query
-    (root / "media" / shown.path).write_bytes(b"?")
+    (image,) = built.items[0].query
+    (root / "media" / image.path).write_bytes(b"?")
     with pytest.raises(SnellenError, match="altered"):
-        built.media.open(shown)
+        built.media.open(image)

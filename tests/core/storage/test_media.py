@@ -15,16 +15,16 @@ from tests.helpers.journey import patch
 def test_files_are_kept_byte_for_byte(tmp_path: Path) -> None:
     Image.new("RGB", (5, 3), (9, 8, 7)).save(tmp_path / "a.jpeg", quality=60)
     media = MediaFolder(tmp_path / "media")
-    kept = media.add_file(tmp_path / "a.jpeg")
-    assert (kept.width, kept.height, kept.format) == (5, 3, "jpg")
-    assert media.find(kept).read_bytes() == (tmp_path / "a.jpeg").read_bytes()
-    assert media.find(kept).name == f"{kept.sha256}.jpg"
+    image = media.add_file(tmp_path / "a.jpeg")
+    assert (image.width, image.height, image.format) == (5, 3, "jpg")
+    assert media.find(image).read_bytes() == (tmp_path / "a.jpeg").read_bytes()
+    assert media.find(image).name == f"{image.sha256}.jpg"
     (tmp_path / "b.png").write_text("<html>not found</html>")
     with pytest.raises(SnellenError, match=r"b\.png: not a readable image"):
         media.add_file(tmp_path / "b.png")
 
 
-def test_what_is_not_here_is_looked_for_behind(tmp_path: Path) -> None:
+def test_missing_files_are_found_in_the_parent_folder(tmp_path: Path) -> None:
     items = MediaFolder(tmp_path / "items")
     run = MediaFolder(tmp_path / "run", items)
     stored = patch(items, (1, 2, 3))
@@ -35,31 +35,31 @@ def test_what_is_not_here_is_looked_for_behind(tmp_path: Path) -> None:
 
 
 def test_an_image_is_made_once_and_known_by_its_origin(tmp_path: Path) -> None:
-    made: list[int] = []
+    calls: list[int] = []
 
     def make() -> Image.Image:
-        made.append(1)
+        calls.append(1)
         return Image.new("RGB", (4, 4))
 
     source = patch(MediaFolder(tmp_path / "run"), (1, 2, 3))
-    for _ in range(2):  # another process begins with another folder object
+    for _ in range(2):  # another process starts with a new folder object
         media = MediaFolder(tmp_path / "run")
         first = media.derive(["crop", 1, source.sha256], make, source, Affine(c=-2))
         again = media.derive(["crop", 1, source.sha256], make, first, Affine(c=-2))
-    assert len(made) == 1
+    assert len(calls) == 1
     assert first.origin == again.origin == source.sha256
     assert again.from_stored == Affine(c=-4)
     assert media.derive(["grey", 1], make).origin == ""
-    assert len(made) == 2
+    assert len(calls) == 2
 
 
 @pytest.mark.parametrize("torn", ["", '["0123', '["0123", "abcd", 4, 4', '["0123"]{'])
-def test_an_index_torn_by_a_kill_is_mended(tmp_path: Path, torn: str) -> None:
-    made: list[str] = []
+def test_an_index_torn_by_a_kill_is_repaired(tmp_path: Path, torn: str) -> None:
+    names: list[str] = []
 
     def derive(name: str) -> None:
         def make() -> Image.Image:
-            made.append(name)
+            names.append(name)
             return Image.new("RGB", (4, 4))
 
         MediaFolder(tmp_path).derive([name], make)
@@ -69,13 +69,13 @@ def test_an_index_torn_by_a_kill_is_mended(tmp_path: Path, torn: str) -> None:
         index.write("\n" + torn)
     for name in ("b", "a", "b"):
         derive(name)
-    assert made == ["a", "b"]
+    assert names == ["a", "b"]
 
 
 @pytest.mark.parametrize(
     ("sizes", "fits"), [([(31_990, 9)], False), ([(7_900, 100)], True), ([(20_000, 9), (9, 20_000)], False)]
 )
-def test_a_sheet_has_a_limit_of_pixels(tmp_path: Path, sizes: list[tuple[int, int]], fits: bool) -> None:
+def test_a_montage_has_a_limit_of_pixels(tmp_path: Path, sizes: list[tuple[int, int]], fits: bool) -> None:
     """A wide and a high image, each within the limit, make cells that are both: 20,000 x 20,000."""
     media = MediaFolder(tmp_path)
     images = tuple(media.add_image(Image.new("L", size)) for size in sizes)

@@ -1,4 +1,4 @@
-"""Files written here hold what Pillow reads from them, whatever the mode, and are as large as they may be."""
+"""Pillow reads written PNG files back exactly in every mode, and their size is bounded."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def noise(mode: str, width: int, height: int) -> Image.Image:
 
 @given(st.sampled_from(["L", "RGB", "RGBA"]), st.integers(1, 60), st.integers(1, 60), st.booleans(), st.booleans())
 @settings(max_examples=60, deadline=None)
-def test_nothing_is_lost(mode: str, width: int, height: int, quick: bool, flat: bool) -> None:
+def test_images_are_encoded_without_loss(mode: str, width: int, height: int, quick: bool, flat: bool) -> None:
     image = Image.new(mode, (width, height), 77) if flat else noise(mode, width, height)
     assert image.mode == mode
     read_again = read(png.encode(image, quick=quick))
@@ -42,19 +42,19 @@ def test_blocks_of_any_number_are_put_together(size: tuple[int, int]) -> None:
     # 65,535 bytes fit into a block; 21,845 pixels in one row take 65,536 with the byte of the filter, 21,844 fewer.
     raw = png.encode(noise("RGB", *size), quick=True)
     assert read(raw).tobytes() == noise("RGB", *size).tobytes()
-    data = raw[raw.index(b"IDAT") + 4 : raw.index(b"IEND") - 8]
-    assert len(zlib.decompress(data)) == size[1] * (3 * size[0] + 1)
+    block = raw[raw.index(b"IDAT") + 4 : raw.index(b"IEND") - 8]
+    assert len(zlib.decompress(block)) == size[1] * (3 * size[0] + 1)
 
 
-def test_quick_files_are_compressed_where_it_saves_much() -> None:
+def test_quick_files_are_compressed_if_it_saves_much() -> None:
     photo = noise("RGB", 320, 240)
     flat = Image.new("RGB", (320, 240), (128, 128, 128))
     assert 320 * 240 * 3 < len(png.encode(photo, quick=True)) < 320 * 240 * 3 + 400
     assert len(png.encode(flat, quick=True)) == len(png.encode(flat)) < 5000
     smooth = Image.linear_gradient("L").convert("RGB")
-    held = io.BytesIO()
-    smooth.save(held, "PNG", compress_level=3)
-    assert len(png.encode(smooth)) < 2 * len(held.getvalue())
+    buffer = io.BytesIO()
+    smooth.save(buffer, "PNG", compress_level=3)
+    assert len(png.encode(smooth)) < 2 * len(buffer.getvalue())
 
 
 def test_palettes_depths_and_profiles_are_kept() -> None:

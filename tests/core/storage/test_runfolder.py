@@ -1,4 +1,4 @@
-"""The record of a run: one writer, lines that are whole, and a disk that may be full."""
+"""The record of a run: one writer, complete lines, and full disks."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def run(root: Path, built: ItemSet, record: Callable[[Any], object] = lambda pro
 
 @dataclass(frozen=True)
 class Replies(Base):
-    """Always replies this."""
+    """Always gives this reply."""
 
     reply: Reply
 
@@ -62,42 +62,40 @@ def only_part(root: Path) -> Path:
     return part
 
 
-def test_another_process_may_not_write_meanwhile(tmp_path: Path, built: ItemSet) -> None:
+def test_another_process_cannot_write_at_the_same_time(tmp_path: Path, built: ItemSet) -> None:
     (tmp_path / "run").mkdir()
-    ready, held = os.pipe(), os.pipe()
+    ready, release = os.pipe(), os.pipe()
     child = os.fork()
     if child == 0:
         suite = suite_of()
         plan = Plan(built, suite, [arm(looker(built), suite)])
-        with open_run(
-            tmp_path / "run", run_card(plan), built.media
-        ):  # the lock that a run takes, not one of the test's
+        with open_run(tmp_path / "run", run_card(plan), built.media):  # the lock that a run takes
             os.write(ready[1], b".")
-            os.read(held[0], 1)
+            os.read(release[0], 1)
         os._exit(0)
     os.read(ready[0], 1)
     try:
         with pytest.raises(SnellenError, match=rf"{tmp_path}/run: another process is writing there"):
             run(tmp_path / "run", built)
     finally:
-        os.write(held[1], b".")
+        os.write(release[1], b".")
         os.waitpid(child, 0)
     assert len(run(tmp_path / "run", built)) == 4, "the lock ends with its process"
 
 
-def test_every_life_that_asks_writes_a_part_of_its_own(tmp_path: Path, built: ItemSet) -> None:
+def test_every_process_that_asks_writes_its_own_part(tmp_path: Path, built: ItemSet) -> None:
     root = tmp_path / "run"
     run(root, built)
     part = only_part(root)
     lines = part.read_bytes().splitlines(keepends=True)
     part.write_bytes(b"".join(lines[:2]) + lines[2][:40])
     assert [e.digest for e in read_exchanges(root)] == [json.loads(line)["digest"] for line in lines[:2]]
-    asked: list[Any] = []
-    run(root, built, asked.append)
-    assert len(asked) == 2, "the torn line was in flight"
+    prompts: list[Any] = []
+    run(root, built, prompts.append)
+    assert len(prompts) == 2, "the torn line was in flight"
     run(root, built)
     assert sorted(path.name for path in (root / "parts").iterdir()) == ["0000.jsonl", "0001.jsonl"]
-    assert part.read_bytes().endswith(lines[2][:40]), "parts are never mended"
+    assert part.read_bytes().endswith(lines[2][:40]), "parts are never changed"
     assert len(read_responses(root)) == 4
 
 
@@ -116,10 +114,10 @@ def test_a_broken_line_is_named_by_file_and_line(tmp_path: Path, built: ItemSet,
     assert "\n" not in str(caught.value)
 
 
-def test_exchanges_are_kept_whole(tmp_path: Path, built: ItemSet) -> None:
+def test_exchanges_are_recorded_completely(tmp_path: Path, built: ItemSet) -> None:
     full = Reply("red", "because", (0.1, float("inf"), 1e-300), "length", "m-2", 3, 4, 0.25)
     suite = suite_of()
-    told = iter([full, Reply(""), Reply("\ud800\x00"), Reply("\ud83d\ude00", "\ude00\ud83d\ude00")])
+    given_replies = iter([full, Reply(""), Reply("\ud800\x00"), Reply("\ud83d\ude00", "\ude00\ud83d\ude00")])
 
     class Records:
         card = looker(built).card
@@ -131,32 +129,32 @@ def test_exchanges_are_kept_whole(tmp_path: Path, built: ItemSet) -> None:
             return self
 
         async def answer(self, prompt: object, media: object, rng: object) -> Reply:
-            return next(told)
+            return next(given_replies)
 
     responses = ask(tmp_path / "run", Plan(built, suite, [arm(Records(), suite)]))
     replies = [e.reply for e in read_exchanges(tmp_path / "run")]
-    # The two halves of a character are that character, as JSON reads them; a half alone stays one.
+    # Two surrogates of a character are read as that character by JSON; a single surrogate stays one.
     assert replies == [full, Reply(""), Reply("\ud800\x00"), Reply("\U0001f600", "\ude00\U0001f600")]
     assert [response.text for response in responses] == [reply.text for reply in replies if reply]
     assert {e.error for e in read_exchanges(tmp_path / "run")} == {""}
 
 
-def test_the_way_back_stays_with_the_response(tmp_path: Path, built: ItemSet) -> None:
+def test_the_reply_spec_is_stored_with_the_response(tmp_path: Path, built: ItemSet) -> None:
     spec = ReplySpec("box", (("A", "k"), ("ä", "k")), Affine(0.1, 2, 3, 4, 5, 1e-9))
     run(tmp_path / "run", built)
     (first, *rest) = read_responses(tmp_path / "run")
     assert first.reply_spec == built.items[0].view().reply
-    told = [replace(first, reply_spec=spec, calls=("a", "b"), text=None), *rest]
-    RunFolder(tmp_path / "run", MediaFolder(tmp_path)).write_tables(told)
-    assert read_responses(tmp_path / "run") == told
+    responses = [replace(first, reply_spec=spec, calls=("a", "b"), text=None), *rest]
+    RunFolder(tmp_path / "run", MediaFolder(tmp_path)).write_tables(responses)
+    assert read_responses(tmp_path / "run") == responses
 
 
-def test_what_is_no_run_is_told_apart_from_a_run_cut_off(tmp_path: Path, built: ItemSet) -> None:
+def test_a_missing_run_is_distinguished_from_a_partial_run(tmp_path: Path, built: ItemSet) -> None:
     with pytest.raises(SnellenError, match="no run"):
         read_run_card(tmp_path / "none")
     run(tmp_path / "run", built)
     (tmp_path / "run" / "responses.parquet").unlink()
-    with pytest.raises(SnellenError, match="cut off before its end; give the same `snellen run` command again"):
+    with pytest.raises(SnellenError, match="cut off before its end; run the same `snellen run` command again"):
         read_responses(tmp_path / "run")
     run(tmp_path / "run", built)
     assert len(read_responses(tmp_path / "run")) == 4
@@ -166,7 +164,9 @@ def test_what_is_no_run_is_told_apart_from_a_run_cut_off(tmp_path: Path, built: 
     assert "\n" not in str(caught.value)
 
 
-def test_a_full_part_is_never_written_to_again(tmp_path: Path, built: ItemSet, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_part_at_its_size_limit_is_never_written_to_again(
+    tmp_path: Path, built: ItemSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(runfolder, "MAX_PART_BYTES", 1)
     responses, again = run(tmp_path / "run", built), list[Any]()
     parts = sorted((tmp_path / "run" / "parts").iterdir())
@@ -177,7 +177,7 @@ def test_a_full_part_is_never_written_to_again(tmp_path: Path, built: ItemSet, m
 
 
 class Full:
-    """A file on a disk that fills up after `room` lines: the next one is cut, and every flush says so."""
+    """A file on a disk that fills up after `room` lines: the next line is cut, and every flush raises."""
 
     def __init__(self, opened: IO[str], room: int) -> None:
         self.opened, self.room = opened, room
@@ -209,19 +209,19 @@ def test_a_full_disk_is_one_clear_error_and_loses_nothing(
         opened = real(path, *args, **options)
         return Full(opened, 2) if path.suffix == ".jsonl" and path.parent.name == "parts" else opened
 
-    asked: list[Any] = []
+    prompts: list[Any] = []
     with monkeypatch.context() as patch:
         patch.setattr(Path, "open", tight)
         with pytest.raises(SnellenError, match=r"run/parts: cannot be written \(No space left on device\)"):
-            run(tmp_path / "run", built, asked.append)
-    assert len(asked) == 3, "no call is made that cannot be recorded"
-    asked.clear()
-    assert len(run(tmp_path / "run", built, asked.append)) == 4
-    assert len(asked) == 2
+            run(tmp_path / "run", built, prompts.append)
+    assert len(prompts) == 3, "no call is made that cannot be recorded"
+    prompts.clear()
+    assert len(run(tmp_path / "run", built, prompts.append)) == 4
+    assert len(prompts) == 2
 
 
 def test_a_file_that_really_cannot_grow(tmp_path: Path) -> None:
-    """The kernel itself refuses in the middle of a line; then the limit is lifted and the run goes on."""
+    """The kernel refuses to write in the middle of a line; then the limit is lifted and the run continues."""
     built = colour_set(tmp_path / "set", 30)
     child = os.fork()
     if child == 0:
@@ -236,22 +236,22 @@ def test_a_file_that_really_cannot_grow(tmp_path: Path) -> None:
     whole = len(list(read_exchanges(tmp_path / "run")))
     assert len(only_part(tmp_path / "run").read_bytes()) == 3000
     assert 10 < whole < 30
-    asked: list[Any] = []
-    assert len(run(tmp_path / "run", built, asked.append)) == 30
-    assert len(asked) == 30 - whole
+    prompts: list[Any] = []
+    assert len(run(tmp_path / "run", built, prompts.append)) == 30
+    assert len(prompts) == 30 - whole
 
 
 @pytest.mark.parametrize(
     "name", ["", "run", "run/parts", "run/parts/0000.jsonl", "run/run.json", "run/responses.parquet"]
 )
-def test_what_stands_in_the_way_is_named(tmp_path: Path, built: ItemSet, name: str) -> None:
+def test_obstacles_in_the_folder_are_named(tmp_path: Path, built: ItemSet, name: str) -> None:
     base = tmp_path / "out"
-    place = base / name
+    path = base / name
     if name.endswith((".jsonl", ".json", ".parquet")):
-        (place / "not" / "empty").mkdir(parents=True)  # a folder where a file should be
+        (path / "not" / "empty").mkdir(parents=True)  # a folder where a file should be
     else:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text("")  # a file where a folder should be
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("")  # a file where a folder should be
     with pytest.raises(SnellenError, match=str(base)) as caught:
         run(base / "run", built)
     assert "\n" not in str(caught.value)
@@ -265,7 +265,7 @@ def test_a_closed_folder_is_named(tmp_path: Path, built: ItemSet) -> None:
         run(closed / "run", built)
 
 
-def test_half_a_file_never_stands_under_its_final_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_partial_file_never_has_its_final_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "folder" / "a.json"
     files.write_text(path, "first")
     real = Path.write_bytes
@@ -275,7 +275,7 @@ def test_half_a_file_never_stands_under_its_final_name(tmp_path: Path, monkeypat
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(Path, "write_bytes", full)
-    with pytest.raises(SnellenError, match=rf"{path}: cannot be written \(No space left on device\); mend that"):
+    with pytest.raises(SnellenError, match=rf"{path}: cannot be written \(No space left on device\); fix that"):
         files.write_text(path, "second")
     assert path.read_text() == "first"
     assert list(path.parent.iterdir()) == [path]
@@ -287,18 +287,18 @@ def test_parts_are_numbered_by_the_highest(tmp_path: Path, built: ItemSet) -> No
         with pytest.raises(SnellenError) if count < 4 else nullcontext():
             run(root, built, stops_after(count))
     (root / "parts" / "0000.jsonl").unlink()
-    asked: list[Any] = []
-    assert len(run(root, built, asked.append)) == 4
-    assert len(asked) == 2
+    prompts: list[Any] = []
+    assert len(run(root, built, prompts.append)) == 4
+    assert len(prompts) == 2
     assert sorted(path.name for path in (root / "parts").iterdir()) == ["0001.jsonl", "0002.jsonl"]
 
 
 def stops_after(count: int) -> Callable[[Any], object]:
-    asked: list[Any] = []
+    prompts: list[Any] = []
 
     def stop(prompt: Any) -> None:
-        asked.append(prompt)
-        if len(asked) > count:
+        prompts.append(prompt)
+        if len(prompts) > count:
             raise SnellenError("stop")
 
     return stop
@@ -306,20 +306,20 @@ def stops_after(count: int) -> Callable[[Any], object]:
 
 @pytest.mark.parametrize("name", ["exchanges", "responses", "sent"])
 @pytest.mark.parametrize("damage", [b"", b"PAR1", b"no table"])
-def test_torn_tables_are_made_again_from_the_parts(tmp_path: Path, built: ItemSet, name: str, damage: bytes) -> None:
+def test_torn_tables_are_rebuilt_from_the_parts(tmp_path: Path, built: ItemSet, name: str, damage: bytes) -> None:
     whole = run(tmp_path / "run", built)
     table = tmp_path / "run" / f"{name}.parquet"
-    before, asked = table.read_bytes(), list[Any]()
+    before, prompts = table.read_bytes(), list[Any]()
     table.write_bytes(damage or before[: len(before) // 2])
     if name == "responses":
-        with pytest.raises(SnellenError, match="give the same `snellen run` command again"):
+        with pytest.raises(SnellenError, match="run the same `snellen run` command again"):
             read_responses(tmp_path / "run")
-    assert run(tmp_path / "run", built, asked.append) == whole == read_responses(tmp_path / "run")
-    assert asked == []
+    assert run(tmp_path / "run", built, prompts.append) == whole == read_responses(tmp_path / "run")
+    assert prompts == []
     assert table.read_bytes() == before
 
 
-def test_a_torn_table_is_not_made_again_without_its_other_arms(tmp_path: Path, built: ItemSet) -> None:
+def test_a_torn_table_is_not_rebuilt_without_its_other_arms(tmp_path: Path, built: ItemSet) -> None:
     root, suite = tmp_path / "run", suite_of()
     red, blue = (arm(says(f"own:{name}", name), suite) for name in ("red", "blue"))
     ask(root, Plan(built, suite, [red]))
@@ -347,9 +347,7 @@ NONSENSE: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("name", NONSENSE)
-def test_a_reply_that_cannot_be_kept_is_a_failure_and_poisons_nothing(
-    tmp_path: Path, built: ItemSet, name: str
-) -> None:
+def test_a_reply_that_cannot_be_recorded_is_a_failure_of_one_item(tmp_path: Path, built: ItemSet, name: str) -> None:
     root, suite, reply = tmp_path / "run", suite_of(), NONSENSE[name]
     failed = ask(root, Plan(built, suite, [arm(replies("own:red", reply), suite)]))
     assert {(r.status, r.text) for r in failed} == {("failed", None)}
@@ -359,21 +357,21 @@ def test_a_reply_that_cannot_be_kept_is_a_failure_and_poisons_nothing(
     assert read_responses(root) == good
 
 
-def test_a_nonsense_reply_that_was_kept_before_is_asked_again(tmp_path: Path, built: ItemSet) -> None:
-    """Runs of earlier versions were lost to a usage of 10^30 tokens in their parts."""
-    root, asked = tmp_path / "run", list[Any]()
+def test_a_nonsense_usage_recorded_by_earlier_versions_is_asked_again(tmp_path: Path, built: ItemSet) -> None:
+    """Runs of earlier versions became unreadable by a usage of 10^30 tokens in their parts."""
+    root, prompts = tmp_path / "run", list[Any]()
     run(root, built)
     part = only_part(root)
     first, *rest = part.read_text().splitlines()
     cells = json.loads(first)
-    del cells["crc"]  # as versions before wrote them
+    del cells["crc"]  # as earlier versions wrote them
     cells["reply"]["tokens_in"] = 10**30
     part.write_text("\n".join([json.dumps(cells), *rest, ""]))
-    assert len(run(root, built, asked.append)) == 4
-    assert len(asked) == 1
+    assert len(run(root, built, prompts.append)) == 4
+    assert len(prompts) == 1
 
 
-def test_error_texts_are_kept_in_one_line_without_keys(
+def test_error_texts_are_recorded_in_one_line_without_keys(
     tmp_path: Path, built: ItemSet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MY_STUB_API_KEY", "CANARY-OF-MINE")
@@ -384,12 +382,12 @@ def test_error_texts_are_kept_in_one_line_without_keys(
     responses = run(tmp_path / "run", built, fail)
     assert {r.status for r in responses} == {"failed"}
     assert {r.reason[:38] for r in responses} == {r"401 refused \x1b[2J [redacted] xxxxxxxxx"[:38]}
-    every = b"".join(path.read_bytes() for path in sorted((tmp_path / "run").rglob("*")) if path.is_file())
-    assert b"CANARY" not in every
+    contents = b"".join(path.read_bytes() for path in sorted((tmp_path / "run").rglob("*")) if path.is_file())
+    assert b"CANARY" not in contents
     assert b"\x1b" not in only_part(tmp_path / "run").read_bytes()
 
 
-def test_what_replaces_a_file_is_on_the_disk_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_replacement_is_synced_before_the_rename(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The bytes are synced under another name, then the name moves, then the folder is synced."""
     steps: list[str] = []
     real_sync, real_replace = os.fsync, Path.replace
@@ -425,19 +423,19 @@ def test_pandas_reads_the_tables_of_a_run_by_name(tmp_path: Path, built: ItemSet
 
 
 def test_a_flipped_bit_of_the_record_is_named(tmp_path: Path, built: ItemSet) -> None:
-    """Any bit but those of the ends of lines; a reply of another letter would be another score."""
+    """Any bit except those of line ends; a changed letter of a reply would change the score."""
     root = tmp_path / "run"
     run(root, built)
     part, rng = only_part(root), np.random.default_rng(0)
     whole = part.read_bytes()
-    for place in rng.choice([n for n, byte in enumerate(whole) if byte != 10], 60, replace=False):
+    for position in rng.choice([n for n, byte in enumerate(whole) if byte != 10], 60, replace=False):
         damaged = bytearray(whole)
-        damaged[place] ^= 1 << int(rng.integers(8))
+        damaged[position] ^= 1 << int(rng.integers(8))
         part.write_bytes(damaged)
-        assert_refused(lambda: list(read_exchanges(root)), f"{part} line {whole[:place].count(10) + 1}: broken")
+        assert_refused(lambda: list(read_exchanges(root)), f"{part} line {whole[:position].count(10) + 1}: broken")
 
 
-def test_tables_know_which_parts_they_are_made_of_by_no_clock(tmp_path: Path, built: ItemSet) -> None:
+def test_tables_record_their_parts_without_a_clock(tmp_path: Path, built: ItemSet) -> None:
     root = tmp_path / "run"
     run(root, built)
     assert not tables_are_behind(root)
@@ -447,14 +445,14 @@ def test_tables_know_which_parts_they_are_made_of_by_no_clock(tmp_path: Path, bu
     part = root / "parts" / "0001.jsonl"
     part.write_bytes(only_part(root).read_bytes())
     os.utime(part, (0, 0))
-    assert tables_are_behind(root), "a life after the tables, under a clock that was set back"
+    assert tables_are_behind(root), "a process after the tables, under a clock that was set back"
     part.unlink()
     whole = only_part(root).read_bytes()
     only_part(root).write_bytes(whole[:-30])
-    assert_refused(lambda: tables_are_behind(root), "cut short or gone since the tables were made of it")
+    assert_refused(lambda: tables_are_behind(root), "cut short or gone since the tables were made from it")
     only_part(root).write_bytes(whole)
     os.utime(only_part(root), (0, 0))
     pq.write_table(pq.read_table(root / "exchanges.parquet").replace_schema_metadata(), root / "exchanges.parquet")
-    assert not tables_are_behind(root), "tables of earlier versions do not say what they are made of"
+    assert not tables_are_behind(root), "tables of earlier versions do not name their parts"
     (root / "exchanges.parquet").write_bytes(b"PAR1")
     assert tables_are_behind(root)

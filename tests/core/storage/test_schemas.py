@@ -1,4 +1,4 @@
-"""A folder of another schema version is refused in one line, whoever reads it."""
+"""A folder of another schema version is refused in one line by every reader."""
 
 from __future__ import annotations
 
@@ -61,12 +61,12 @@ def test_another_version_is_refused(folders: Path, name: str, version: object, m
 
 
 @pytest.mark.parametrize("version", ["2", 0, -1, 1.5, [1]])
-def test_a_version_that_is_no_number_is_malformed(folders: Path, version: object) -> None:
+def test_a_version_that_is_not_a_number_is_malformed(folders: Path, version: object) -> None:
     rewrite(folders / "items" / "itemset.json", version)
     assert_refused(lambda: read_card(folders / "items"), "itemset.json: ")
 
 
-def test_every_card_says_its_version(folders: Path) -> None:
+def test_every_card_states_its_version(folders: Path) -> None:
     for name in READERS:
         assert json.loads((folders / name).read_text())["schema_version"] == SCHEMA
     assert {card.file for card in Card.__subclasses__()} >= {"itemset.json", "run.json", "blind.json", "study.json"}

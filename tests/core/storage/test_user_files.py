@@ -1,4 +1,4 @@
-"""Files of users are read up to a size, and YAML without aliases."""
+"""Users' files are read up to a size limit, and YAML without aliases."""
 
 from __future__ import annotations
 

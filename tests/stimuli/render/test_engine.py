@@ -20,10 +20,10 @@ def fresh_probe() -> Iterator[None]:
 
 
 def test_toy_needs_nothing() -> None:
-    info = renderer_info(RenderSettings(renderer="toy"))
-    assert info["renderer"] == "toy"
-    assert info["llvm"] is None
-    assert set(info["versions"]) == {"toy", "scene"}
+    settings = renderer_info(RenderSettings(renderer="toy"))
+    assert settings["renderer"] == "toy"
+    assert settings["llvm"] is None
+    assert set(settings["versions"]) == {"toy", "scene"}
 
 
 def test_settings_are_checked() -> None:
@@ -74,9 +74,9 @@ def test_candidates_put_the_stated_file_first_then_the_one_beside_python(
     (beside.parent / "libLLVM-19.so").symlink_to(beside.name)
     monkeypatch.setattr(sys, "prefix", str(tmp_path))
     monkeypatch.setenv("DRJIT_LIBLLVM_PATH", "/stated/libLLVM.so")
-    found = list(engine._candidates())
-    assert found[:2] == ["/stated/libLLVM.so", str(beside)]
-    assert found.count(str(beside)) == 1
+    candidates = list(engine._candidates())
+    assert candidates[:2] == ["/stated/libLLVM.so", str(beside)]
+    assert candidates.count(str(beside)) == 1
 
 
 def test_system_files_come_newest_first() -> None:
@@ -90,10 +90,10 @@ def test_an_llvm_that_kills_the_process_is_survived_and_said(
     monkeypatch.setattr(engine, "_candidates", lambda: iter(["/nowhere/libLLVM-15.so"]))
     monkeypatch.setattr(engine, "_PROBE", "import os; os.abort()")
     assert engine.working_llvm() is None
-    said = capsys.readouterr().err
-    assert said.count("\n") == 1
-    assert "libLLVM-15.so" in said
-    assert "DRJIT_LIBLLVM_PATH" in said
+    message = capsys.readouterr().err
+    assert message.count("\n") == 1
+    assert "libLLVM-15.so" in message
+    assert "DRJIT_LIBLLVM_PATH" in message
     assert engine.working_llvm() is None
     assert capsys.readouterr().err == ""
 

@@ -19,21 +19,21 @@ TOY = RenderSettings(renderer="toy")
 
 
 def specs(count: int = 3, views: int = 2) -> list[RenderSpec]:
-    made = []
+    shots = []
     for number in range(count):
         scene = composite_scene(composite(number * 1000))
-        made += [
+        shots += [
             RenderSpec(scene, random_camera(scene, stream(number, view), width_px=40, height_px=30))
             for view in range(views)
         ]
-    return made
+    return shots
 
 
 def test_images_are_what_was_asked_in_order(tmp_path: Path) -> None:
-    wanted = specs()
-    paths = render_images(wanted, TOY, tmp_path)
-    assert len(set(paths)) == len(wanted)
-    for spec, path in zip(wanted, paths, strict=True):
+    shots = specs()
+    paths = render_images(shots, TOY, tmp_path)
+    assert len(set(paths)) == len(shots)
+    for spec, path in zip(shots, paths, strict=True):
         with Image.open(path) as image:
             assert (image.format, image.mode) == ("PNG", "RGB")
             assert np.array_equal(np.array(image), toy_image(spec.scene, spec.camera))
@@ -49,24 +49,24 @@ def test_two_workers_make_the_same_files(tmp_path: Path) -> None:
 def test_only_missing_images_are_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     paths = render_images(specs(), TOY, tmp_path)
     paths[2].unlink()
-    drawn: list[Path] = []
+    drawn_paths: list[Path] = []
     draw = image_cache._draw
 
     def watched(job: image_cache._Job) -> None:
-        drawn.extend(path for *_, path in job.views)
+        drawn_paths.extend(path for *_, path in job.views)
         draw(job)
 
     monkeypatch.setattr(image_cache, "_draw", watched)
     with Progress("x", visible=False) as progress:
         assert render_images(specs(), TOY, tmp_path, progress=progress) == paths
-    assert drawn == [paths[2]]
+    assert drawn_paths == [paths[2]]
     assert (progress.done, progress.total) == (1, 1)
 
 
 def test_a_shot_asked_twice_is_drawn_once(tmp_path: Path) -> None:
-    one = specs(1, 1)[0]
+    shot = specs(1, 1)[0]
     with Progress("x", visible=False) as progress:
-        first, second = render_images([one, one], TOY, tmp_path, progress=progress)
+        first, second = render_images([shot, shot], TOY, tmp_path, progress=progress)
     assert first == second
     assert progress.total == 1
 
@@ -109,10 +109,10 @@ def test_the_name_moves_with_everything_that_moves_a_pixel(monkeypatch: pytest.M
 
 def test_scenes_that_share_kernels_follow_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One and three lights by turns would have kernels compiled at every turn; files come back in the order asked."""
-    drawn, draw = list[int](), image_cache._draw
+    light_counts, draw = list[int](), image_cache._draw
 
     def listed(job: Any) -> None:
-        drawn.append(len(job.scene.lights))
+        light_counts.append(len(job.scene.lights))
         draw(job)
 
     monkeypatch.setattr(image_cache, "_draw", listed)
@@ -121,7 +121,7 @@ def test_scenes_that_share_kernels_follow_each_other(tmp_path: Path, monkeypatch
         for n, spec in enumerate(specs(6, 1))
     ]
     paths = render_images(shots, TOY, tmp_path)
-    assert drawn == [1, 1, 1, 3, 3, 3]
+    assert light_counts == [1, 1, 1, 3, 3, 3]
     assert paths == [path for spec in shots for path in render_images([spec], TOY, tmp_path)]
 
 

@@ -126,16 +126,16 @@ def test_two_runs_differ_by_at_most_one_level(tmp_path: Path, quality: Quality) 
     settings = RenderSettings(quality=quality)
     first = render_images(specs, settings, tmp_path / "first")
     second = render_images(specs, settings, tmp_path / "second", workers=2)
-    for one, other in zip(first, second, strict=True):
-        assert one.name == other.name
-        assert np.abs(pixels(one) - pixels(other)).max() <= 1
+    for left, right in zip(first, second, strict=True):
+        assert left.name == right.name
+        assert np.abs(pixels(left) - pixels(right)).max() <= 1
 
 
 @pytest.mark.slow
 def test_another_seed_moves_only_noise(tmp_path: Path) -> None:
     spec = spec_of(WOOD_AND_METAL, 240, 180)
-    one, other = render_images([spec, RenderSpec(spec.scene, spec.camera, 1)], RenderSettings(), tmp_path)
-    difference = np.abs(pixels(one) - pixels(other))
+    image, reseeded = render_images([spec, RenderSpec(spec.scene, spec.camera, 1)], RenderSettings(), tmp_path)
+    difference = np.abs(pixels(image) - pixels(reseeded))
     assert difference.max() > 0
     assert difference.mean() < 2
 
@@ -144,8 +144,8 @@ def test_another_seed_moves_only_noise(tmp_path: Path) -> None:
 def test_mitsuba_sees_what_truth_says() -> None:
     from snellen.stimuli.render import mitsuba_images as images
 
-    for wanted in (RED_ON_GLASS, WOOD_AND_METAL):
-        spec = spec_of(wanted, 120, 90)
+    for composite in (RED_ON_GLASS, WOOD_AND_METAL):
+        spec = spec_of(composite, 120, 90)
         engine = find_engine(RenderSettings())
         mi = images._mitsuba(engine, 1)
         scene = images._built(mi, spec.scene)
@@ -181,8 +181,8 @@ def test_glass_is_neither_black_nor_invisible(tmp_path: Path) -> None:
     glass = Appearance("sphere", "glass")
     spec = spec_of(Composite(glass, "surface", glass, "surface"), 240, 180)
     (path,) = render_images([spec], RenderSettings(), tmp_path)
-    seen = truth(spec.scene, spec.camera)
-    inside = pixels(path)[seen["primary"].mask].mean(axis=1)
+    visible = truth(spec.scene, spec.camera)
+    inside = pixels(path)[visible["primary"].mask].mean(axis=1)
     assert inside.mean() > 90
     assert (inside < 30).mean() < 0.02
     assert inside.std() > 8
@@ -193,11 +193,11 @@ def test_scalar_and_llvm_variants_agree(tmp_path: Path) -> None:
     if find_engine(RenderSettings()).variant != "llvm_ad_rgb":
         pytest.skip("no LLVM for the second variant")
     spec = spec_of(WOOD_AND_METAL, 120, 90)
-    one, other = (
+    scalar, llvm = (
         render_images([spec], RenderSettings(variant=variant), tmp_path)[0] for variant in ("llvm_ad_rgb", "scalar_rgb")
     )
-    assert one != other
-    assert np.abs(pixels(one) - pixels(other)).mean() < 3
+    assert scalar != llvm
+    assert np.abs(pixels(scalar) - pixels(llvm)).mean() < 3
 
 
 def test_an_llvm_chosen_by_somebody_else_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -238,12 +238,12 @@ def test_a_solid_shows_its_own_colour_or_wood() -> None:
 
     uv = np.array([[0.0, 0.0], [0.5, 0.5], [1.0, 1.0]])
     for colour, rgb in METAL_RGB.items():
-        place = images._texture_place(uv, Solid("drum", "cylinder", Material("metal", colour)))
-        columns = np.floor(place[:, 0] * len(METAL_RGB)).astype(int)
+        coordinates = images._texture_place(uv, Solid("drum", "cylinder", Material("metal", colour)))
+        columns = np.floor(coordinates[:, 0] * len(METAL_RGB)).astype(int)
         assert np.allclose(images._palette(METAL_RGB)[0, columns], rgb)
     woods, side = images._woods(), images.WOOD_PX
-    place = images._texture_place(uv, Solid("frustum", "frustum", Material("wood")))
-    rows = place[:, 1] * len(woods)  # borders of pixels
+    coordinates = images._texture_place(uv, Solid("frustum", "frustum", Material("wood")))
+    rows = coordinates[:, 1] * len(woods)  # borders of pixels
     assert np.allclose(rows, [len(woods) - 1 - side, len(woods) - 1 - side / 2, len(woods) - 1])
     assert np.array_equal(woods[-1 - side : -1], wood_texture("frustum", side))
     assert np.array_equal(woods[-2 - side], woods[-1 - side])

@@ -25,7 +25,7 @@ def spec(number: int) -> RenderSpec:
 
 def test_an_image_is_what_its_recipe_renders(tmp_path: Path) -> None:
     specs = [spec(11), spec(4000)]
-    recipes = [image_recipe(one, TOY) for one in specs]
+    recipes = [image_recipe(shot, TOY) for shot in specs]
     paths = render_images(specs, TOY, tmp_path)
     assert rebuild(dict(zip(paths, recipes, strict=True))) == 0.0
 
@@ -35,7 +35,7 @@ def test_one_changed_level_of_the_flat_renderer_is_found(tmp_path: Path) -> None
     pixels = np.array(Image.open(path))
     pixels[3, 5, 1] ^= 1
     Image.fromarray(pixels).save(path)
-    with pytest.raises(SnellenError, match="not what its recipe renders"):
+    with pytest.raises(SnellenError, match="differs from what its recipe renders"):
         rebuild({path: image_recipe(spec(11), TOY)})
 
 
@@ -43,7 +43,7 @@ def test_one_changed_level_of_the_flat_renderer_is_found(tmp_path: Path) -> None
 def test_another_object_is_found_among_ray_traced_images(tmp_path: Path) -> None:
     (path,) = render_images([spec(11)], MITSUBA, tmp_path)
     assert rebuild({path: image_recipe(spec(11), MITSUBA)}) <= MAX_DIFFERENCE
-    with pytest.raises(SnellenError, match="not what its recipe renders"):
+    with pytest.raises(SnellenError, match="differs from what its recipe renders"):
         rebuild({path: image_recipe(spec(12), MITSUBA)})
 
 

@@ -47,10 +47,10 @@ def test_every_pixel_is_drawn_once() -> None:
 
 
 def test_nothing_there_is_all_coarse_and_everywhere_solid_all_sharp() -> None:
-    one, zero = np.ones((24, 32), np.float32), np.zeros((24, 32), np.float32)
-    assert find_regions(one, zero).far.all()
-    assert not find_regions(zero, zero).far.any()
-    assert find_regions(zero, zero).solid.all()
+    solid, empty = np.ones((24, 32), np.float32), np.zeros((24, 32), np.float32)
+    assert find_regions(solid, empty).far.all()
+    assert not find_regions(empty, empty).far.any()
+    assert find_regions(empty, empty).solid.all()
 
 
 @pytest.mark.parametrize(

@@ -59,8 +59,8 @@ def test_what_truth_says_is_where_the_image_changes() -> None:
 def test_all_twelve_materials_look_different() -> None:
     camera = Camera((0.0, -4.0, 3.0), (0.0, 0.0, 1.0), width_px=60, height_px=45)
     images = []
-    for look in MATERIAL_VARIANTS:
-        part = Appearance("sphere", look.kind, look.colour)
+    for variant in MATERIAL_VARIANTS:
+        part = Appearance("sphere", variant.kind, variant.colour)
         images.append(toy_image(composite_scene(Composite(part, "surface", part, "surface")), camera).astype(float))
     for i, first in enumerate(images):
         for second in images[:i]:
@@ -72,9 +72,9 @@ def test_glass_shows_what_is_behind_it() -> None:
     scene = composite_scene(
         Composite(Appearance("cube", "rubber", "red"), "edge", Appearance("sphere", "glass"), "surface")
     )
-    seen = truth(scene, camera, detail=1)
+    visible = truth(scene, camera, detail=1)
     image = toy_image(scene, camera)
-    behind = seen["secondary"].mask & seen["primary"].amodal_mask
+    behind = visible["secondary"].mask & visible["primary"].amodal_mask
     if behind.any():
         assert (image[behind][:, 0].astype(int) - image[behind][:, 2]).mean() > 20
 

@@ -30,10 +30,10 @@ def test_two_thousand_cameras_see_the_object_and_the_floor_and_nothing_else() ->
     ]
     panels = [np.concatenate([panel_points(light) for light in scene.lights]) for scene in scenes]
     for number in range(2000):
-        scene, seen = scenes[number % 66], vertices[number % 66]
+        scene, points = scenes[number % 66], vertices[number % 66]
         camera = random_camera(scene, rng)
         size = np.array([camera.width_px, camera.height_px])
-        pixels, depth = project(camera, seen)
+        pixels, depth = project(camera, points)
         assert depth.min() > 0
         assert (pixels >= 0.03 * size.min()).all()
         assert (pixels <= size - 0.03 * size.min()).all()

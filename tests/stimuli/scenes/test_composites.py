@@ -34,8 +34,8 @@ def test_counts_of_the_paper() -> None:
 
 def test_order_and_index() -> None:
     objects = all_composites()
-    for place in (0, 1, 143, 144, 5000, 9503):
-        assert index_of(composite(place)) == place
+    for index in (0, 1, 143, 144, 5000, 9503):
+        assert index_of(composite(index)) == index
     assert composite(0).dimensions() == {
         "shape/primary": "cube",
         "material/primary": "rubber",

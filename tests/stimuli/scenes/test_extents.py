@@ -7,7 +7,7 @@ import math
 import pytest
 
 from snellen.stimuli.scenes import Camera, Material, Pose, RenderSpec, Scene, Solid
-from snellen.stimuli.scenes.extents import REDUCED, least_extent_px
+from snellen.stimuli.scenes.truth import REDUCTION, least_extent_px
 
 
 def test_the_smaller_of_two_balls_counts_and_nothing_is_nothing() -> None:
@@ -17,7 +17,7 @@ def test_the_smaller_of_two_balls_counts_and_nothing_is_nothing() -> None:
     # Pixels a metre at 40 m: half the width over the tangent of half the field of view, over the distance.
     pixels_a_metre = 320 / math.tan(math.radians(3)) / 40
     extents = [least_extent_px(RenderSpec(Scene(solids), camera, 0)) for solids in ((large,), (large, small))]
-    assert extents[1] == pytest.approx(0.5 * extents[0], abs=2 * REDUCED)
+    assert extents[1] == pytest.approx(0.5 * extents[0], abs=2 * REDUCTION)
     radius_m = extents[0] / 2 / pixels_a_metre
     assert 0.4 < radius_m < 0.8, "the unit ball is somewhat more than a metre across"
     assert least_extent_px(RenderSpec(Scene(()), camera, 0)) == 0.0

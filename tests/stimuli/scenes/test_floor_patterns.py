@@ -56,5 +56,5 @@ def test_a_plain_floor_is_written_as_before_there_were_patterns() -> None:
     dotted = replace(plain, floor=Floor(pattern="dotted"))
     assert from_json(to_json(dotted)) == dotted
     assert to_json(dotted) != to_json(plain)
-    with pytest.raises(SnellenError, match="pattern 'tartan' is not known; choose one of plain, striped"):
+    with pytest.raises(SnellenError, match="pattern 'tartan' is unknown; choose one of plain, striped"):
         Floor(pattern="tartan")

@@ -31,22 +31,22 @@ def looking_north(
 
 def test_a_ball_straight_ahead_has_its_textbook_size_and_depth() -> None:
     camera = looking_north(5.0)
-    seen = truth(Scene((ball("b", (0.0, 0.0, 0.0)),)), camera)["b"]
+    visible = truth(Scene((ball("b", (0.0, 0.0, 0.0)),)), camera)["b"]
     radius_px = frame(camera).focal_px * RADIUS / math.sqrt(25 - RADIUS**2)
     expected = [60 - radius_px, 45 - radius_px, 60 + radius_px, 45 + radius_px]
-    assert seen.amodal_box == pytest.approx(expected, abs=0.1)
-    assert seen.visible_box == pytest.approx(expected, abs=1)
-    assert seen.mask.sum() == pytest.approx(math.pi * radius_px**2, rel=0.02)
-    assert seen.visible_fraction == 1
-    assert seen.centre_m == pytest.approx(5)
-    assert seen.nearest_m == pytest.approx(5 - RADIUS, abs=0.005)
-    assert seen.centre_px == pytest.approx((60, 45))
+    assert visible.amodal_box == pytest.approx(expected, abs=0.1)
+    assert visible.visible_box == pytest.approx(expected, abs=1)
+    assert visible.mask.sum() == pytest.approx(math.pi * radius_px**2, rel=0.02)
+    assert visible.visible_fraction == 1
+    assert visible.centre_m == pytest.approx(5)
+    assert visible.nearest_m == pytest.approx(5 - RADIUS, abs=0.005)
+    assert visible.centre_px == pytest.approx((60, 45))
 
 
 def test_axes_run_right_and_down() -> None:
     scene = Scene((ball("right", (0.5, 0.0, 0.0), 0.1), ball("up", (0.0, 0.0, 0.5), 0.1)))
-    seen = truth(scene, looking_north(5.0))
-    right, up = seen["right"].centre_px, seen["up"].centre_px
+    visible = truth(scene, looking_north(5.0))
+    right, up = visible["right"].centre_px, visible["up"].centre_px
     assert right is not None
     assert up is not None
     assert right[0] > 60

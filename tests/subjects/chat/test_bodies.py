@@ -90,7 +90,11 @@ def test_a_bomb_is_unpacked_a_little_at_a_time(monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.parametrize(
     ("packing", "raw", "message"),
-    [("br", b"\x0b", "packed as 'br'"), ("gzip, gzip", b"", "packed as"), ("gzip", b"no", "cannot be unpacked")],
+    [
+        ("br", b"\x0b", "compressed as 'br'"),
+        ("gzip, gzip", b"", "compressed as"),
+        ("gzip", b"no", "cannot be decompressed"),
+    ],
 )
 def test_what_cannot_be_unpacked_is_said(
     packing: str, raw: bytes, message: str, monkeypatch: pytest.MonkeyPatch

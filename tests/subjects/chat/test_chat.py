@@ -351,13 +351,16 @@ def test_videos_and_montages(tmp_path: Path) -> None:
 
 def test_videos_that_cannot_be_sent_are_declined_or_refused_beforehand(tmp_path: Path) -> None:
     folder = MediaFolder(tmp_path)
-    with pytest.raises(SnellenError, match="sends this provider no videos"), serving("A", accepts="image+video"):
+    with (
+        pytest.raises(SnellenError, match="videos cannot be sent to this provider"),
+        serving("A", accepts="image+video"),
+    ):
         pass
     with serving("A") as (subject, _):
         sees = replace(subject, card=replace(subject.card, accepts=frozenset({"image", "video"})))
         mp4, mov, webm = (folder.add(b"x", "video", format, (8, 6), 1.0) for format in ("mp4", "mov", "webm"))
         assert sees.declines(Prompt((mp4, mov), ())) is None
-        told = "is sent videos as mp4, mpeg, mpg, mov, not as webm"
+        told = "accepts videos as mp4, mpeg, mpg, mov, not as webm"
         assert sees.declines(Prompt((mp4, webm), ())) == told
         assert sees.declines(Prompt(("and this?",), (), (Turn((webm,), "yes"),))) == told
 

@@ -197,7 +197,7 @@ def test_one_prompt_that_breaks_does_not_fail_the_others(models: dict[str, Path]
     first, broken, last = asyncio.run(together())
     assert sizes == [3]
     assert isinstance(broken, CallFailed)
-    assert str(broken) == f"the prompt has {len('<[user]<[assistant]') + 3000} tokens, and the model reads 2048"
+    assert str(broken) == f"the prompt has {len('<[user]<[assistant]') + 3000} tokens, and the model reads at most 2048"
     assert isinstance(first, Reply)
     assert first.text == ask(who, media, Prompt(("short?",), ()))[0].text
     assert isinstance(last, Reply)
@@ -254,7 +254,7 @@ def test_what_is_declined(models: dict[str, Path], media: MediaFolder) -> None:
     assert who.declines(Prompt((image, "?"), ())) is None
     assert who.declines(Prompt((image, image), ())) == "takes 1 images at once, not 2"
     assert who.declines(Prompt((clip,), ())) == "cannot be shown a video"
-    told = "the words hold '<image>', which stands for an image in this model"
+    told = "the words contain '<image>', which stands for an image in this model"
     assert who.declines(Prompt(("What is <image>?",), ())) == told
     assert who.declines(Prompt(("And?",), (), (Turn(("Q",), "an <image>"),))) == told
     with pytest.raises(SnellenError, match="laid out"):
@@ -301,7 +301,7 @@ def test_what_cannot_be_used_is_one_clear_line(tmp_path: Path, models: dict[str,
     transformers.ViTConfig().save_pretrained(vit)
     wanted: list[tuple[Path, dict[str, str], str]] = [
         (lfm, {}, "the processor of lfm2_vl models cannot be used here"),
-        (vit, {}, f"vit is no model that answers texts with images; a vision encoder is encoder:hf/{vit}"),
+        (vit, {}, f"vit does not answer texts with images; a vision encoder is encoder:hf/{vit}"),
         (tmp_path / "nothing", {}, "no such model"),
         (_without(tiny_models.llava(tmp_path / "a"), "chat_template.jinja"), {}, "has no chat template"),
         (_without(tiny_models.llava(tmp_path / "b"), "tokenizer.json"), {}, "no processor"),

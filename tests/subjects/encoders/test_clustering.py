@@ -264,7 +264,7 @@ def test_one_limit_a_question_where_its_lessons_vary(album: Album) -> None:
 
 def test_without_lessons_it_declines(album: Album) -> None:
     view = trio(album, (RED, RED, BLUE), GROUPS)
-    reason = "no training examples to learn a similarity threshold from"
+    reason = "no training examples to fit a similarity threshold to"
     assert declined(subject("colour-histogram"), view) == reason
     compared = [
         TrainingExample(album.view([album.add("disc", RED), album.add("bar", colour)], kind="true_false"), answer)

@@ -170,7 +170,7 @@ def test_what_cannot_be_used_is_said_in_one_line(tmp_path: Path) -> None:
     ]
     (tmp_path / "llava").mkdir()
     transformers.LlavaConfig().save_pretrained(tmp_path / "llava")
-    wanted.append((f"hf/{tmp_path / 'llava'}", {}, "talks; ask it as chat:hf/"))
+    wanted.append((f"hf/{tmp_path / 'llava'}", {}, "generates text; ask it as chat:hf/"))
     for name, settings, message in wanted:
         with pytest.raises(SnellenError, match=r"^encoder:hf/") as raised:
             load_encoder(name, settings)
@@ -184,7 +184,7 @@ def test_processors_that_demand_torchvision_are_named(tmp_path: Path) -> None:
     config = transformers.DINOv3ViTConfig(**{**SEEING, "num_register_tokens": 1})
     transformers.DINOv3ViTModel(config).save_pretrained(tmp_path)
     save_processor(tmp_path, "DINOv3ViTImageProcessor")
-    with pytest.raises(SnellenError, match="demand torchvision are not supported: DINOv3"):
+    with pytest.raises(SnellenError, match="require torchvision are not supported: DINOv3"):
         subject(f"hf/{tmp_path}")
 
 
@@ -234,7 +234,7 @@ def test_patches_of_clip_and_of_a_convolutional_net(tmp_path: Path) -> None:
 
 def test_tokens_that_are_no_grid_are_an_error(tmp_path: Path) -> None:
     vit(tmp_path)
-    with pytest.raises(SnellenError, match=r"\(7, 16\) are no grid of 2 x 2 patches behind 0 or 1 others"):
+    with pytest.raises(SnellenError, match=r"\(7, 16\) are not a grid of 2 x 2 patches after 0 or 1 others"):
         _grid(str(tmp_path), torch.zeros(1, 7, 16))
 
 

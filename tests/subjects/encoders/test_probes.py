@@ -302,7 +302,7 @@ def test_it_is_written_as_a_readout(tray: Tray) -> None:
     trained = fitted(replace(subject, settings=replace(subject.settings, steps=1)), tray, train)
     assert len(json.loads(said(trained, tray, train[0].view))) == 4
     for wrong, reason in {
-        "conse?readout=attentive": "no features by place",
+        "conse?readout=attentive": "features only of whole images, not by place",
         "hog?readout=atentive": "'attentive'",
     }.items():
         with pytest.raises(SnellenError, match=reason):

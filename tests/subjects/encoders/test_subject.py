@@ -199,7 +199,7 @@ def test_what_cannot_be_answered_is_declined(album: Album) -> None:
     assert declined(who, good, blank) == "no image to look at"
     assert declined(who, album.view([], OPTIONS, support(album))) == "no image to look at"
     assert declined(who, album.view([image], kind="integer")) == (
-        "asked for an answer of kind integer, but an encoder can only choose among options"
+        "the question expects integer, but an encoder can only choose among options"
     )
     assert declined(who, album.view([image], kind="true_false", question="Red?")) is not None
     video = Media("0" * 64, "video", "mp4", 16, 16, 1.0)

@@ -340,7 +340,7 @@ def test_released_items_are_answered_by_key_and_declined_by_the_blind() -> None:
 
 
 def test_one_may_be_blind_only_to_what_is_shown() -> None:
-    with pytest.raises(SnellenError, match=r"fake:blind-to=colur: nothing here shows 'colur'; did you mean 'colour'\?"):
+    with pytest.raises(SnellenError, match=r"fake:blind-to=colur: no item here has 'colur'; did you mean 'colour'\?"):
         make_fake("blind-to=colur", {}, ITEMS)
     parts: tuple[Part, ...] = ("?",)
     assert make_fake("blind-to=colour+shape/primary", {}, ITEMS).declines(Prompt(parts, (ITEMS[0].view(),))) is None

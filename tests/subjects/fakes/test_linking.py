@@ -307,7 +307,7 @@ def test_worlds_are_of_these_images_in_their_places() -> None:
 def test_dimensions_of_worlds_are_known() -> None:
     for name in ("material", "material/second", "colour/first"):
         make_fake(f"blind-to={name}", {}, [changed("colour")])
-    with pytest.raises(SnellenError, match="nothing here shows 'matter'; did you mean 'material'"):
+    with pytest.raises(SnellenError, match="no item here has 'matter'; did you mean 'material'"):
         make_fake("blind-to=matter", {}, [changed("colour")])
 
 

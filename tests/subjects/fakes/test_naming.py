@@ -103,7 +103,7 @@ def test_who_answers_what(fake: str, labels: str, shots: int, images: str, expec
 def test_what_has_no_name_and_what_teaches_nothing_is_declined() -> None:
     options = (Option("A", "A"), Option("B", "B"))
     bare = item("bare", [], "A", "choice", options=options)
-    for fake, told in (("knows-names", "no name"), ("compares-images", "nobody has written down")):
+    for fake, told in (("knows-names", "not a name"), ("compares-images", "no recorded meaning")):
         reason = make_fake(fake, {}, [bare]).declines(Prompt(("?",), (bare.view(),)))
         assert reason is not None
         assert told in reason

@@ -77,7 +77,7 @@ def test_long_conversations_are_cut_but_never_in_an_image(language: LanguageMode
     wording = Wording(language.tokenizer, language.image_id, 1000)
     cut = wording.tokens(Conversation("", (ConversationTurn((IMAGE, "word " * 3000), "1"),)))
     assert len(cut.ids) == len(cut.labels) == conversations.MAX_LENGTH
-    with pytest.raises(SnellenError, match="two long: its images do not fit into the 2048 tokens"):
+    with pytest.raises(SnellenError, match="two long: its images do not fit into the maximum of 2048 tokens"):
         wording.tokens(Conversation("two long", (ConversationTurn((IMAGE,) * 3, "1"),)))
 
 

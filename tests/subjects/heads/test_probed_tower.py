@@ -82,7 +82,7 @@ def test_it_learns_from_examples_and_says_who_it_is(tmp_path: Path, monkeypatch:
         ("tower:clip", "did you mean 'clip-l'"),
         ("tower:", "needs a name"),
         ("tower:tiny/clip-l?readout=knn", "has no setting 'readout'"),
-        ("tower:efficientnet-lite0?layer=18", "has no layer 18, but 0 to 17"),
+        ("tower:efficientnet-lite0?layer=18", "has no layer 18, only 0 to 17"),
         ("tower:efficientnet-lite0?side=32", "gives a single place"),
     ],
 )

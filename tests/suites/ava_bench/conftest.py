@@ -27,7 +27,7 @@ class SetWithScenes(NamedTuple):
 
 @pytest.fixture(scope="session")
 def set_with_scenes(sets_folder: Path) -> SetWithScenes:
-    """Twelve test items a task; every scene takes a while to draw, so what the build drew is kept beside its set."""
+    """Twelve test items per task. Scenes are slow to draw, so those that the build drew are stored with the set."""
     folder = sets_folder / "ava-bench-with-scenes"
     folder.mkdir(parents=True, exist_ok=True)
     scenes: dict[str, list[Table | Display]] = {}

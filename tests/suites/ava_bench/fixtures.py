@@ -1,4 +1,4 @@
-"""An item of every task, over images that nobody looks at."""
+"""An item of every task, with images that are never opened."""
 
 from __future__ import annotations
 
@@ -28,29 +28,29 @@ WIDTH, HEIGHT = 200, 100
 TEXTURES = ("banded", "blotchy", "veined")
 
 
-def shown(handle: str = "7", **told: Any) -> ItemSource:
+def item_source(handle: str = "7", **fields: Any) -> ItemSource:
     image = Media(f"{sum(map(ord, handle)):064x}", "image", "png", WIDTH, HEIGHT)
-    return ItemSource(**{"handle": handle, "image": image, "cluster": handle, "dataset": "made", **told})
+    return ItemSource(**{"handle": handle, "image": image, "cluster": handle, "dataset": "made", **fields})
 
 
-def one_of_each(handle: str = "7", **told: Any) -> dict[str, Item]:
-    of = shown(handle, **told)
+def one_of_each(handle: str = "7", **fields: Any) -> dict[str, Item]:
+    source = item_source(handle, **fields)
     box, far = (10.0, 20.0, 50.0, 60.0), (100.0, 70.0, 120.0, 90.0)
     return {
-        "localization": localization_item(of, "bicycle", box),
-        "counting": counting_item(of, "apples", 7),
-        "spatial": spatial_item(of, "bicycle", "towel", box, far),
-        "orientation": orientation_item(of, "toy bus", "front left"),
+        "localization": localization_item(source, "bicycle", box),
+        "counting": counting_item(source, "apples", 7),
+        "spatial": spatial_item(source, "bicycle", "towel", box, far),
+        "orientation": orientation_item(source, "toy bus", "front left"),
         "absolute-depth": absolute_depth_item(
-            of, "car", box, depth_m=4.2, bins=("3-4", "4-5", "5-6"), scene_type="indoor"
+            source, "car", box, depth_m=4.2, bins=("3-4", "4-5", "5-6"), scene_type="indoor"
         ),
-        "relative-depth": relative_depth_item(of, ("car", "cyclist"), (box, far), (9.0, 8.5), "outdoor"),
-        "object": object_item(of, "airport", box, ("american robin", "airport", "vulpes vulpes")),
-        "fine-grained": fine_grained_item(of, "fungi", "Agarica", ("Agarica", "Boletus edulis")),
-        "colour": colour_item(of, box, (232, 9, 10)),
-        "texture": texture_item(of, "veined", TEXTURES),
-        "ocr": ocr_item(of, box, "STOP"),
-        "action": action_item(of, "boxing", ("buying", "catching", "boxing")),
-        "emotion": emotion_item(of, "sad", box),
-        "scene": scene_item(of, "Lawn", ("Entrance hall", "Lawn", "Snowy Mountain")),
+        "relative-depth": relative_depth_item(source, ("car", "cyclist"), (box, far), (9.0, 8.5), "outdoor"),
+        "object": object_item(source, "airport", box, ("american robin", "airport", "vulpes vulpes")),
+        "fine-grained": fine_grained_item(source, "fungi", "Agarica", ("Agarica", "Boletus edulis")),
+        "colour": colour_item(source, box, (232, 9, 10)),
+        "texture": texture_item(source, "veined", TEXTURES),
+        "ocr": ocr_item(source, box, "STOP"),
+        "action": action_item(source, "boxing", ("buying", "catching", "boxing")),
+        "emotion": emotion_item(source, "sad", box),
+        "scene": scene_item(source, "Lawn", ("Entrance hall", "Lawn", "Snowy Mountain")),
     }

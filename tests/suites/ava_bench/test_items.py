@@ -1,4 +1,4 @@
-"""From plain truth to items: answers, bins, and what is refused."""
+"""From plain truth to items: answers, bins and refusals."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from snellen.suites.ava_bench.abilities.relative_depth import relative_depth_ite
 from snellen.suites.ava_bench.abilities.scene import scene_item
 from snellen.suites.ava_bench.abilities.spatial import position, spatial_item
 from snellen.suites.ava_bench.items import bin_middle, depth_bin
-from tests.suites.ava_bench.fixtures import ATOMIC, HEIGHT, WIDTH, one_of_each, shown
+from tests.suites.ava_bench.fixtures import ATOMIC, HEIGHT, WIDTH, item_source, one_of_each
 
 BOX = (10, 20, 50, 60)
 
 
-def test_every_task_is_one_question_with_its_answer() -> None:
+def test_every_task_makes_one_question_with_its_answer() -> None:
     items = one_of_each()
     assert tuple(items) == ATOMIC
     assert {task: item.answer for task, item in items.items()} == {
@@ -41,20 +41,20 @@ def test_every_task_is_one_question_with_its_answer() -> None:
 
 def test_the_bins_of_the_paper() -> None:
     items = one_of_each()
-    told = {(task, name): level for task, item in items.items() for name, level in item.factors.items()}
-    # 40 x 40 of 200 x 100 pixels is 0.08; 7 lies in 6-10; the middle of 4-5 in 0-5 m; STOP has four letters.
-    assert told["localization", "box_size"] == "0-0.1"
-    assert told["counting", "count_range"] == "6-10"
-    assert told["absolute-depth", "depth_range"] == "0-5 m"
-    assert told["ocr", "text_length"] == "1-5"
-    ranges = [counting_item(shown(), "cups", n).factors["count_range"] for n in (5, 6, 10, 11, 20, 21, 40)]
+    levels = {(task, name): level for task, item in items.items() for name, level in item.factors.items()}
+    # 40 x 40 of 200 x 100 pixels is 0.08; 7 is in 6-10; the middle of 4-5 in 0-5 m; STOP has four letters.
+    assert levels["localization", "box_size"] == "0-0.1"
+    assert levels["counting", "count_range"] == "6-10"
+    assert levels["absolute-depth", "depth_range"] == "0-5 m"
+    assert levels["ocr", "text_length"] == "1-5"
+    ranges = [counting_item(item_source(), "cups", n).factors["count_range"] for n in (5, 6, 10, 11, 20, 21, 40)]
     assert ranges == ["1-5", "6-10", "6-10", "11-20", "11-20", "21-40", "21-40"]
     assert [depth_bin(m) for m in (0.0, 3.999, 4.0, 30.5)] == ["0-1", "3-4", "4-5", "30-31"]
     assert [bin_middle(name) for name in ("0-1", "4-5", "30-31")] == [0.5, 4.5, 30.5]
 
 
 @pytest.mark.parametrize(
-    ("red", "place"),
+    ("red", "expected"),
     [
         ((0, 0, 40, 30), "Left above"),
         ((0, 60, 40, 80), "Left below"),
@@ -62,11 +62,11 @@ def test_the_bins_of_the_paper() -> None:
         ((60, 60, 90, 80), "Right below"),
     ],
 )
-def test_the_four_places(red: tuple[float, ...], place: str) -> None:
-    assert position(shown(), red, (40, 30, 60, 60)) == place
+def test_the_four_positions(red: tuple[float, ...], expected: str) -> None:
+    assert position(item_source(), red, (40, 30, 60, 60)) == expected
 
 
-def test_ideal_observers_are_told_two_answers_or_more() -> None:
+def test_items_have_at_least_two_possible_worlds() -> None:
     for task, item in one_of_each(known=True).items():
         worlds = item.latent["worlds"]
         assert item.requires == (ABILITIES[task].requires[0],)
@@ -77,35 +77,35 @@ def test_ideal_observers_are_told_two_answers_or_more() -> None:
         assert len({world["look"][ABILITIES[task].requires[0]] for world in worlds}) == len(worlds)
 
 
-def test_what_the_paper_leaves_out_is_refused() -> None:
-    of = shown()
-    with pytest.raises(SnellenError, match="lies outside its image of 200 x 100"):
-        localization_item(of, "bicycle", (0, 0, WIDTH + 1, HEIGHT))
+def test_items_that_the_paper_leaves_out_are_refused() -> None:
+    source = item_source()
+    with pytest.raises(SnellenError, match="is outside its image of 200 x 100"):
+        localization_item(source, "bicycle", (0, 0, WIDTH + 1, HEIGHT))
     with pytest.raises(SnellenError, match="has no area"):
-        object_item(of, "cup", (10, 10, 10, 20), ("cup",))
+        object_item(source, "cup", (10, 10, 10, 20), ("cup",))
     with pytest.raises(SnellenError, match="not 1 to 40"):
-        counting_item(of, "apples", 41)
-    with pytest.raises(SnellenError, match="overlap across or along"):
-        spatial_item(of, "cup", "mug", BOX, (40, 80, 60, 90))
-    with pytest.raises(SnellenError, match=r"nearer than 0\.5 m"):
-        relative_depth_item(of, ("car", "van"), (BOX, BOX), (8.0, 8.4), "outdoor")
+        counting_item(source, "apples", 41)
+    with pytest.raises(SnellenError, match="share columns or rows"):
+        spatial_item(source, "cup", "mug", BOX, (40, 80, 60, 90))
+    with pytest.raises(SnellenError, match=r"differ by less than 0\.5 m"):
+        relative_depth_item(source, ("car", "van"), (BOX, BOX), (8.0, 8.4), "outdoor")
     with pytest.raises(SnellenError, match="must be among its options"):
-        absolute_depth_item(of, "car", BOX, depth_m=7.0, bins=("3-4",), scene_type="indoor")
-    with pytest.raises(SnellenError, match="no option twice"):
-        scene_item(of, "Lawn", ("Lawn", "Lawn"))
-    with pytest.raises(SnellenError, match="no sRGB colour"):
-        colour_item(of, BOX, (0, 256, 0))
-    with pytest.raises(SnellenError, match="nothing is written"):
-        ocr_item(of, BOX, " ")
+        absolute_depth_item(source, "car", BOX, depth_m=7.0, bins=("3-4",), scene_type="indoor")
+    with pytest.raises(SnellenError, match="without duplicates"):
+        scene_item(source, "Lawn", ("Lawn", "Lawn"))
+    with pytest.raises(SnellenError, match="not an sRGB colour"):
+        colour_item(source, BOX, (0, 256, 0))
+    with pytest.raises(SnellenError, match="the text in its box is empty"):
+        ocr_item(source, BOX, " ")
     for name in ("far", "", "4", "nan-5", "0-1e999", "x" * 100_000):
-        with pytest.raises(SnellenError, match="no bin of depths") as caught:
+        with pytest.raises(SnellenError, match="not a bin of depths") as caught:
             bin_middle(name)
         assert len(str(caught.value)) < 120
 
 
 def test_questions_are_those_of_table_1() -> None:
-    asked = {task: item.question for task, item in one_of_each().items()}
-    assert asked == {
+    questions = {task: item.question for task, item in one_of_each().items()}
+    assert questions == {
         "counting": "How many apples are in the image?",
         "localization": "Provide bounding box coordinate for bicycle.",
         "fine-grained": "What species of fungi is in the image?",
@@ -124,8 +124,10 @@ def test_questions_are_those_of_table_1() -> None:
         "colour": "What color is shown within the bounding box?",
         "emotion": "What emotion is being shown in the image?",
     }
-    assert not any(map(prompts.lists_options, asked.values()))
-    assert prompts.without_marks(asked["spatial"]).endswith("where is the bicycle located with respect to the towel?")
+    assert not any(map(prompts.lists_options, questions.values()))
+    assert prompts.without_marks(questions["spatial"]).endswith(
+        "where is the bicycle located with respect to the towel?"
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The printed numbers, and what follows from them."""
+"""The printed numbers and their consequences."""
 
 from __future__ import annotations
 
@@ -9,45 +9,42 @@ import yaml
 
 from snellen.core.suite import SuiteCard
 from snellen.suites.ava_bench.abilities import ability_named
-from snellen.suites.ava_bench.published import (
-    COLUMNS,
-    METRIC_OF,
+from snellen.suites.ava_bench.published import COLUMNS, METRIC_OF, TABLE_5, published
+from tests.published.ava_bench import (
     SECTION_COUNTS,
     TABLE_2,
     TABLE_2_SOURCES,
     TABLE_2_TOTAL,
-    TABLE_5,
-    published,
+    derived_numbers,
     ranks,
     recomputed_ranks,
 )
-from snellen.suites.ava_bench.report.fidelity import derived_numbers
-from tests.helpers.fidelity import recomputed, verdicts
+from tests.published.lookup import recomputed, verdicts
 from tests.suites.ava_bench.fixtures import ATOMIC, COMPOSITES, TASK_BY_NAME
 
 
-def told(name: str) -> dict[str, object]:
-    held = yaml.safe_load(files("snellen.suites.ava_bench").joinpath(name).read_text("utf-8"))
-    assert isinstance(held, dict)
-    return held
+def load_yaml(name: str) -> dict[str, object]:
+    fields = yaml.safe_load(files("snellen.suites.ava_bench").joinpath(name).read_text("utf-8"))
+    assert isinstance(fields, dict)
+    return fields
 
 
-CARD = SuiteCard.model_validate(told("suite.yaml"))
+CARD = SuiteCard.model_validate(load_yaml("suite.yaml"))
 
 
-def test_ties_share_the_mean_of_their_places() -> None:
+def test_ties_share_the_mean_of_their_ranks() -> None:
     assert ranks([3, 1, 3, 2], lower_is_better=False) == (1.5, 4, 1.5, 3)
     assert ranks([3, 1, 3, 2], lower_is_better=True) == (3.5, 1, 3.5, 2)
     assert ranks([5, 5, 5], lower_is_better=True) == (2, 2, 2)
 
 
-def test_printed_and_recomputed_ranks_share_out_the_same_places() -> None:
+def test_printed_and_recomputed_ranks_have_the_same_sum() -> None:
     for n, column in enumerate(zip(*recomputed_ranks().values(), strict=True)):
         assert sorted(row.ranks[n] for row in TABLE_5.values()) == list(range(1, 10))
         assert sum(column) == 45
 
 
-def test_six_of_nine_average_ranks_do_not_follow() -> None:
+def test_six_of_nine_average_ranks_do_not_follow_from_the_printed_ranks() -> None:
     means = recomputed(derived_numbers, "mean of the fourteen printed ranks", 3)
     assert means == {
         "SigLIP-2": 2.286, "AIMv2": 3.929, "SigLIP-1": 3.5, "CLIP": 5.071, "InternVL-2.5": 5.643, "RADIOv2.1": 3.643,
@@ -72,25 +69,25 @@ def test_counts_of_the_paper() -> None:
     assert CARD.counts == {"questions": train + test, "train": train, "test": test, **tests}
 
 
-def test_published_rows_are_the_first_metric_of_each_task() -> None:
+def test_published_rows_have_the_first_metric_of_each_task() -> None:
     rows = list(published())
     assert len(rows) == 9 * 14
     for row in rows:
         first = ability_named(row["task"]).protocols["published"].metrics[0]
         assert row["metric"] == first.name == METRIC_OF[row["task"]]
         assert not first.share or 0 <= row["value"] <= 1
-    held = {(row["subject"], row["task"]): row["value"] for row in rows}
-    assert held["DINOv2", "ocr"] == pytest.approx(0.0997)
-    assert held["SAM", "colour"] == 9.87
-    assert held["SigLIP-2", "localization"] == 0.6738
+    values = {(row["subject"], row["task"]): row["value"] for row in rows}
+    assert values["DINOv2", "ocr"] == pytest.approx(0.0997)
+    assert values["SAM", "colour"] == 9.87
+    assert values["SigLIP-2", "localization"] == 0.6738
 
 
-def test_the_card_and_the_run_settings_name_tasks_there_are() -> None:
+def test_the_card_and_the_run_settings_name_existing_tasks() -> None:
     assert set(CARD.needs_real) == {"emotion", "action", "scene"}
     assert all(task.split_by for task in TASK_BY_NAME.values())
     assert set(TASK_BY_NAME) == {*ATOMIC, *COMPOSITES}
-    groups = {group: held for group, held in told("paper.yaml").items() if group != "not_said"}
-    entries = [entry for held in groups.values() for entry in held]  # type: ignore[attr-defined]
+    groups = {group: group_entries for group, group_entries in load_yaml("paper.yaml").items() if group != "not_said"}
+    entries = [entry for group_entries in groups.values() for entry in group_entries]  # type: ignore[attr-defined]
     assert {entry["name"] for entry in entries if "name" in entry} == set(TABLE_5)
     scored = [task for entry in groups["scoring"] for task in entry["tasks"]]  # type: ignore[attr-defined]
     assert sorted(scored) == sorted(ATOMIC)

@@ -1,4 +1,4 @@
-"""Replies to scores under `strict` and `published`, held against values worked out by hand."""
+"""From replies to scores under `strict` and `published`, compared with values computed by hand."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from snellen.suites.ava_bench.scoring import WORST
 from snellen.suites.ava_bench.transforms import Labelled
 from tests.helpers.journey import suite_of, task
 from tests.helpers.sets import small_set
-from tests.suites.ava_bench.fixtures import ATOMIC, one_of_each, shown
+from tests.suites.ava_bench.fixtures import ATOMIC, item_source, one_of_each
 
 SQUARE = Affine(1 / 200, 0, 0, 0, 1 / 200, 0.25)
 """200 x 100 pixels in the middle of a square, in shares of it."""
@@ -46,8 +46,8 @@ def replied(item: Item, text: str) -> Response:
     return Response("r", "own:x", "f", item.item_id, item.task, "vanilla", 0, "ok", text, "", spec, ())
 
 
-# Worked out by hand. Localization: the truth is [.05, .35, .25, .55]; beside it lies a box as large, whose hull is
-# full, so that GIoU is 0 - 0; half of it is .5 - 0. Colour: the truth is (232, 9, 10). Depth: the middles are 3.5, 4.5
+# Computed by hand. Localization: the truth is [.05, .35, .25, .55]; next to it is a box of the same size with a full
+# hull, so GIoU is 0 - 0; half of it is .5 - 0. Colour: the truth is (232, 9, 10). Depth: the middles are 3.5, 4.5
 # and 5.5, 1 / 4.5 apart. OCR: one letter of four, half, and 12 of 16 letters too many.
 LINES: dict[str, list[tuple[str, float, float]]] = {
     "localization": [
@@ -120,104 +120,110 @@ LINES: dict[str, list[tuple[str, float, float]]] = {
 @pytest.mark.parametrize("name", ATOMIC)
 def test_first_metrics_of_every_reply(name: str) -> None:
     item = one_of_each()[name]
-    for text, *worth in LINES[name]:
-        found = [score_one(item, replied(item, text), how)[2] for how in ability_named(name).protocols.values()]
-        values = [
-            first[how.metrics[0].name] for first, how in zip(found, ability_named(name).protocols.values(), strict=True)
+    for text, *expected in LINES[name]:
+        scores = [
+            score_one(item, replied(item, text), protocol)[2] for protocol in ability_named(name).protocols.values()
         ]
-        assert values == pytest.approx(worth, nan_ok=True, abs=1e-9), text
+        values = [
+            by_metric[protocol.metrics[0].name]
+            for by_metric, protocol in zip(scores, ability_named(name).protocols.values(), strict=True)
+        ]
+        assert values == pytest.approx(expected, nan_ok=True, abs=1e-9), text
 
 
-def test_colours_farther_apart_than_black_and_white_count_as_those() -> None:
-    item = colour_item(shown(), (10, 20, 50, 60), (0, 255, 0))
-    worth = [
-        score_one(item, replied(item, "[255, 0, 255]"), how)[2]["ciede2000"]
-        for how in ability_named("colour").protocols.values()
+def test_colour_distances_are_capped_at_that_of_black_and_white() -> None:
+    item = colour_item(item_source(), (10, 20, 50, 60), (0, 255, 0))
+    distances = [
+        score_one(item, replied(item, "[255, 0, 255]"), protocol)[2]["ciede2000"]
+        for protocol in ability_named("colour").protocols.values()
     ]
-    assert worth[0] == WORST["ciede2000"] == 100
-    assert worth[1] == pytest.approx(111.41, abs=0.02)
-    red = colour_item(shown(), (10, 20, 50, 60), (255, 0, 0))
+    assert distances[0] == WORST["ciede2000"] == 100
+    assert distances[1] == pytest.approx(111.41, abs=0.02)
+    red = colour_item(item_source(), (10, 20, 50, 60), (255, 0, 0))
     near = [
-        score_one(red, replied(red, "[200, 30, 20]"), how)[2]["ciede2000"]
-        for how in ability_named("colour").protocols.values()
+        score_one(red, replied(red, "[200, 30, 20]"), protocol)[2]["ciede2000"]
+        for protocol in ability_named("colour").protocols.values()
     ]
     assert near == pytest.approx([11.1, 11.1], abs=0.05)
-    # What the printed recipe would give, which takes RGB for XYZ: 122.8.
+    # The printed recipe, which takes RGB for XYZ, would give 122.8.
 
 
 def table(root: Path, name: str, texts: list[str]) -> pd.DataFrame:
     items = [one_of_each(str(n))[name] for n in range(len(texts))]
     built = write_itemset(root, items, source="released", recipe={})
     suite = suite_of(tasks=[task(id=name, kind=items[0].answer_kind, protocols=ability_named(name).protocols)])
-    told = [replied(item, text) for item, text in zip(items, texts, strict=True)]
-    held = [results(score(told, built, suite, one), built, suite, []) for one in ability_named(name).protocols]
-    return pd.concat(held).set_index(["protocol", "metric"])
+    responses = [replied(item, text) for item, text in zip(items, texts, strict=True)]
+    tables = [
+        results(score(responses, built, suite, protocol), built, suite, [])
+        for protocol in ability_named(name).protocols
+    ]
+    return pd.concat(tables).set_index(["protocol", "metric"])
 
 
-def cells(found: pd.DataFrame, place: tuple[str, str], *columns: str) -> list[float]:
-    return [float(found.loc[place, column]) for column in columns]  # type: ignore[arg-type]
+def cells(rows: pd.DataFrame, key: tuple[str, str], *columns: str) -> list[float]:
+    return [float(rows.loc[key, column]) for column in columns]  # type: ignore[arg-type]
 
 
-def test_counts_that_are_skipped_still_count_as_wrong(tmp_path: Path) -> None:
-    found = table(tmp_path, "counting", ["7", "There are 7 apples.", "07", "21", "a dozen", ""])
-    assert cells(found, ("strict", "mae_over_gt"), "value", "n") == [3 / 6, 6]
-    assert cells(found, ("strict", "accuracy"), "value", "n") == [3 / 6, 6]
-    # published: errors 0, 0 and 14 / 7 of three numbers; of six replies only the bare 7 is right.
-    assert cells(found, ("published", "mae_over_gt"), "value", "n") == [pytest.approx(2 / 3), 3]
-    assert cells(found, ("published", "accuracy"), "value", "n") == [pytest.approx(1 / 6), 6]
+def test_counts_that_the_mean_error_skips_are_wrong_in_accuracy(tmp_path: Path) -> None:
+    rows = table(tmp_path, "counting", ["7", "There are 7 apples.", "07", "21", "a dozen", ""])
+    assert cells(rows, ("strict", "mae_over_gt"), "value", "n") == [3 / 6, 6]
+    assert cells(rows, ("strict", "accuracy"), "value", "n") == [3 / 6, 6]
+    # published: errors 0, 0 and 14 / 7 of three numbers; of six replies only the plain 7 is right.
+    assert cells(rows, ("published", "mae_over_gt"), "value", "n") == [pytest.approx(2 / 3), 3]
+    assert cells(rows, ("published", "accuracy"), "value", "n") == [pytest.approx(1 / 6), 6]
 
 
-def test_depths_next_to_each_other_may_round_to_the_same(tmp_path: Path) -> None:
-    # 3.5 and 4.5 both round to 4, 5.5 to 6; what cannot be read is left out of both numbers.
-    found = table(tmp_path, "absolute-depth", ["B. 4-5", "A. 3-4", "C. 5-6", "far"])
-    assert cells(found, ("strict", "accuracy"), "value", "n", "chance") == pytest.approx([1 / 4, 4, 1 / 3])
-    assert cells(found, ("published", "accuracy"), "value", "n", "chance") == pytest.approx([2 / 3, 3, 2 / 3])
-    apart = 1 / 4.5
-    assert cells(found, ("strict", "mae_over_gt"), "value", "chance") == pytest.approx(
-        [(2 * apart + 1) / 4, 2 * apart / 3]
+def test_adjacent_depths_may_round_to_the_same_number(tmp_path: Path) -> None:
+    # 3.5 and 4.5 both round to 4, 5.5 to 6; unreadable replies are left out of both numbers.
+    rows = table(tmp_path, "absolute-depth", ["B. 4-5", "A. 3-4", "C. 5-6", "far"])
+    assert cells(rows, ("strict", "accuracy"), "value", "n", "chance") == pytest.approx([1 / 4, 4, 1 / 3])
+    assert cells(rows, ("published", "accuracy"), "value", "n", "chance") == pytest.approx([2 / 3, 3, 2 / 3])
+    relative_error = 1 / 4.5
+    assert cells(rows, ("strict", "mae_over_gt"), "value", "chance") == pytest.approx(
+        [(2 * relative_error + 1) / 4, 2 * relative_error / 3]
     )
-    assert cells(found, ("published", "mae_over_gt"), "value", "chance") == pytest.approx(
-        [2 * apart / 3, 2 * apart / 3]
+    assert cells(rows, ("published", "mae_over_gt"), "value", "chance") == pytest.approx(
+        [2 * relative_error / 3, 2 * relative_error / 3]
     )
 
 
 def test_texts_have_both_similarities(tmp_path: Path) -> None:
-    found = table(tmp_path, "ocr", ["stop", "ST0P", "ST", ""])
-    assert found["value"].to_dict() == {
+    rows = table(tmp_path, "ocr", ["stop", "ST0P", "ST", ""])
+    assert rows["value"].to_dict() == {
         ("strict", "anls"): 2.25 / 4, ("strict", "anls_05"): 1.75 / 4,
         ("published", "anls_05"): 1.75 / 4, ("published", "anls"): 2.25 / 4,
     }  # fmt: skip
 
 
-def test_the_chance_of_a_free_answer_is_that_of_other_truths() -> None:
-    told = with_chance([counting_item(shown(str(n)), "cups", count) for n, count in enumerate((2, 3, 10))])
-    # strict: for 2 said 3 and 10 -> 1/2 and 4, held to 1; for 3 said 2 and 10 -> 1/3 and 7/3; for 10 -> .8 and .7.
-    strict = [item.measures["chance_strict_mae_over_gt"] for item in told]
+def test_the_chance_of_a_free_answer_is_the_score_of_other_truths() -> None:
+    items = with_chance([counting_item(item_source(str(n)), "cups", count) for n, count in enumerate((2, 3, 10))])
+    # strict: for 2 the answers 3 and 10 -> 1/2 and 4, capped at 1; for 3 2 and 10 -> 1/3 and 7/3; for 10 -> .8 and .7.
+    strict = [item.measures["chance_strict_mae_over_gt"] for item in items]
     assert strict == pytest.approx([0.75, (1 / 3 + 1) / 2, 0.75])
-    published = [item.measures["chance_published_mae_over_gt"] for item in told]
+    published = [item.measures["chance_published_mae_over_gt"] for item in items]
     assert published == pytest.approx([2.25, (1 / 3 + 7 / 3) / 2, 0.75])
-    assert [ability_named("counting").protocols["strict"].metrics[0].chance(item) for item in told] == strict
+    assert [ability_named("counting").protocols["strict"].metrics[0].chance(item) for item in items] == strict
 
 
-def test_training_items_have_no_part_in_chance() -> None:
-    counts = [counting_item(shown(str(n)), "cups", count) for n, count in enumerate((4, 12))]
-    lesson = counting_item(shown("9", split="train"), "cups", 4)
-    *told, kept = with_chance([*counts, lesson])
+def test_chance_does_not_use_training_items() -> None:
+    counts = [counting_item(item_source(str(n)), "cups", count) for n, count in enumerate((4, 12))]
+    train_item = counting_item(item_source("9", split="train"), "cups", 4)
+    *test_items, unchanged = with_chance([*counts, train_item])
     # 12 misses 4 by 8/4 and 4 misses 12 by 8/12.
-    assert [item.measures["chance_published_mae_over_gt"] for item in told] == pytest.approx([2, 8 / 12])
-    assert kept == lesson
+    assert [item.measures["chance_published_mae_over_gt"] for item in test_items] == pytest.approx([2, 8 / 12])
+    assert unchanged == train_item
 
 
-def test_the_chance_of_boxes_goes_by_shares_of_the_padded_square() -> None:
-    """A thing in the middle quarter of a small image is there in a large one too, whatever its pixels are."""
+def test_the_chance_of_boxes_is_computed_in_shares_of_the_padded_square() -> None:
+    """A thing in the middle quarter of a small image has the same box in a large one, in spite of other pixels."""
     small, large = (Media(name * 64, "image", "png", side, side) for name, side in (("a", 100), ("b", 400)))
-    first = localization_item(replace(shown("1"), image=small), "cup", (25.0, 25.0, 75.0, 75.0))
-    second = localization_item(replace(shown("2"), image=large), "cup", (100.0, 100.0, 300.0, 300.0))
+    first = localization_item(replace(item_source("1"), image=small), "cup", (25.0, 25.0, 75.0, 75.0))
+    second = localization_item(replace(item_source("2"), image=large), "cup", (100.0, 100.0, 300.0, 300.0))
     assert [item.measures["chance_strict_giou"] for item in with_chance([first, second])] == [1, 1]
 
 
-def test_chance_is_what_all_pairs_of_a_generated_set_give(sets_folder: Path) -> None:
-    """By brute force: every truth given to every other item of its task, all images being of one size."""
+def test_chance_equals_the_mean_over_all_pairs_of_a_generated_set(sets_folder: Path) -> None:
+    """By brute force: every truth as an answer to every other item of its task; all images have one size."""
     built = small_set("ava-bench", sets_folder)
     for name in ("localization", "nearer-localization", "counting", "counting-by-colour", "colour", "ocr"):
         items = [item for item in built.task(name) if item.split == "test"]
@@ -253,12 +259,12 @@ def test_scales_and_worst_scores() -> None:
 
 
 @pytest.mark.parametrize("count", [0, -1])
-def test_a_count_that_no_reply_can_be_scored_by_is_refused(sets_folder: Path, count: int) -> None:
-    """The error is a share of the truth."""
+def test_a_count_that_cannot_be_scored_is_refused(sets_folder: Path, count: int) -> None:
+    """The error is relative to the truth, which must not be 0."""
     built = small_set("ava-bench", sets_folder)
     check_items(built, SUITES.get("ava-bench"))
     wrong = replace(built, items=(replace(built.task("counting")[0], answer=count),))
-    with pytest.raises(SnellenError, match=rf"row 0: no reply has a mae_over_gt where the answer is {count}"):
+    with pytest.raises(SnellenError, match=rf"row 0: mae_over_gt is undefined if the answer is {count}"):
         check_items(wrong, SUITES.get("ava-bench"))
 
 
@@ -272,5 +278,5 @@ def test_a_count_that_no_reply_can_be_scored_by_is_refused(sets_folder: Path, co
         ("(two)", "2", "two"),
     ],
 )
-def test_replies_are_cleaned_as_the_scripts_do(text: str, vqa: str, action: str) -> None:
+def test_replies_are_cleaned_as_by_the_scripts(text: str, vqa: str, action: str) -> None:
     assert (as_vqa(text), as_action(text)) == (vqa, action)

@@ -1,4 +1,4 @@
-"""What is said and shown under every axis, and that whoever sees the point of a task solves it."""
+"""Wordings and images under every axis, and the scores of ideal observers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from snellen.suites.ava_bench.abilities.ocr import ocr_item
 from snellen.suites.ava_bench.free_answer_chance import with_chance
 from snellen.suites.ava_bench.tasks import AXES, presented, resolve
 from tests.helpers.journey import arm
-from tests.suites.ava_bench.fixtures import ATOMIC, HEIGHT, TASK_BY_NAME, WIDTH, one_of_each, shown
+from tests.suites.ava_bench.fixtures import ATOMIC, HEIGHT, TASK_BY_NAME, WIDTH, item_source, one_of_each
 
 CARD = SuiteCard(name="ava-bench", title="", measures="", paper="", version="1", counts={})
 SUITE = Suite(CARD, AXES, TASK_BY_NAME, {}, resolve)
@@ -41,15 +41,15 @@ def image(media: MediaFolder, n: int) -> Media:
     return media.add_image(Image.fromarray(np.full((HEIGHT, WIDTH, 3), (n, 90, 200), np.uint8)))
 
 
-def said(item: Item, media: MediaFolder, condition: str, name: str = "own:x") -> str:
-    """The words, under a condition, for a subject of that name."""
+def wording(item: Item, media: MediaFolder, condition: str, name: str = "own:x") -> str:
+    """The wording of an item under a condition, for a subject of this name."""
     (point,) = parse_conditions(AXES, condition)
     point = settle(point, SUITE, SubjectCard(name))
     view = item.view()
     for transform in TASK_BY_NAME[item.task].transforms(item, ViewContext(point, [item])):
         view = transform(view, media, np.random.default_rng(0))
-    shown, words = presented(ABILITIES[view.task], point)(view)
-    assert isinstance(shown, Media)
+    sent_image, words = presented(ABILITIES[view.task], point)(view)
+    assert isinstance(sent_image, Media)
     assert isinstance(words, str)
     return words
 
@@ -61,50 +61,50 @@ def test_wordings(tmp_path: Path) -> None:
         "Considering the relative positions of two objects in the image, where is the bicycle (red box) located with "
         "respect to the towel (blue box)? Choose from A. Left above, B. Left below, C. Right above, D. Right below."
     )
-    assert said(items["spatial"], media, "format=paper") == spatial
-    assert said(items["spatial"], media, "vanilla") == f"{spatial}\n{FORM}"
-    assert said(items["spatial"], media, "prompt=minimal") == spatial
-    assert said(items["spatial"], media, "prompt=short") == f"{spatial}\nAnswer with one option."
+    assert wording(items["spatial"], media, "format=paper") == spatial
+    assert wording(items["spatial"], media, "vanilla") == f"{spatial}\n{FORM}"
+    assert wording(items["spatial"], media, "prompt=minimal") == spatial
+    assert wording(items["spatial"], media, "prompt=short") == f"{spatial}\nAnswer with one option."
     unmarked = spatial.replace(" (red box)", "").replace(" (blue box)", "")
-    assert said(items["spatial"], media, "format=paper,boxes=none") == unmarked
-    assert said(items["orientation"], media, "format=paper") == (
+    assert wording(items["spatial"], media, "format=paper,boxes=none") == unmarked
+    assert wording(items["orientation"], media, "format=paper") == (
         "What is the orientation of the toy bus in the image? Choose one from below: 1. front, 2. front right, "
         "3. right, 4. back right, 5. back, 6. back left, 7. left, 8. front left, 9. top"
     )
-    assert said(items["emotion"], media, "format=paper") == (
+    assert wording(items["emotion"], media, "format=paper") == (
         "What emotion is being shown in the image? 1. happy, 2. sad, 3. angry, 4. fear, 5. surprise, 6. neutral, "
         "7. disgust."
     )
-    asked = said(items["colour"], media, "vanilla")
-    assert asked == (
+    question = wording(items["colour"], media, "vanilla")
+    assert question == (
         "What color is shown within the bounding box?\nAnswer with [R, G, B] and nothing else: red, green and blue, "
         "each a whole number from 0 to 255 (sRGB)."
     )
 
 
-def test_heads_are_asked_as_in_the_paper_and_others_are_told_the_form(tmp_path: Path) -> None:
+def test_heads_are_asked_as_in_the_paper_and_others_get_the_answer_format(tmp_path: Path) -> None:
     media = MediaFolder(tmp_path)
     item = one_of_each(image=image(media, 1))["counting"]
     bare = "How many apples are in the image?"
-    assert said(item, media, "vanilla", "head:towers/clip") == bare
-    assert said(item, media, "vanilla", "chat:own/head") == f"{bare}\nAnswer with one whole number and nothing else."
-    assert said(item, media, "format=with-format", "head:towers/clip") != bare
+    assert wording(item, media, "vanilla", "head:towers/clip") == bare
+    assert wording(item, media, "vanilla", "chat:own/head") == f"{bare}\nAnswer with one whole number and nothing else."
+    assert wording(item, media, "format=with-format", "head:towers/clip") != bare
     (point,) = parse_conditions(AXES, "vanilla")
     assert resolve(point, SubjectCard("own:x", attributes={"format": "paper"}))["format"] == "paper"
 
 
-def test_a_question_that_lists_its_options_is_left_as_it_is(tmp_path: Path) -> None:
+def test_a_question_that_lists_its_options_is_unchanged(tmp_path: Path) -> None:
     media = MediaFolder(tmp_path)
     item = one_of_each(image=image(media, 1))["texture"]
     listed = Item(
         **{**vars(item), "question": "What texture? Choose one from below: 1. banded, 2. blotchy, 3. veined."}
     )
-    assert said(listed, media, "format=paper") == listed.question
+    assert wording(listed, media, "format=paper") == listed.question
     (point,) = parse_conditions(AXES, "order=shuffled")
-    assert [TASK_BY_NAME["texture"].asks(one, point) for one in (item, listed)] == [True, False]
+    assert [TASK_BY_NAME["texture"].asks(candidate, point) for candidate in (item, listed)] == [True, False]
 
 
-def test_which_images_are_square_and_which_have_boxes(tmp_path: Path) -> None:
+def test_tasks_with_square_images_and_with_boxes(tmp_path: Path) -> None:
     media = MediaFolder(tmp_path)
     (point,) = parse_conditions(AXES, "format=paper")
     square, boxed = set[str](), set[str]()
@@ -112,9 +112,9 @@ def test_which_images_are_square_and_which_have_boxes(tmp_path: Path) -> None:
         view = item.view()
         for transform in TASK_BY_NAME[name].transforms(item, ViewContext(point, [item])):
             view = transform(view, media, np.random.default_rng(0))
-        (drawn,) = view.query
-        pixels = np.array(media.open(drawn)).reshape(-1, 3)
-        square |= {name} if drawn.width == drawn.height else set()
+        (sent_image,) = view.query
+        pixels = np.array(media.open(sent_image)).reshape(-1, 3)
+        square |= {name} if sent_image.width == sent_image.height else set()
         boxed |= {name} if (pixels == (255, 0, 0)).all(axis=1).any() else set()
         assert (view.reply.frame is not None) == (name == "localization")
     assert square == {"localization", "object", "absolute-depth", "relative-depth"}
@@ -122,19 +122,19 @@ def test_which_images_are_square_and_which_have_boxes(tmp_path: Path) -> None:
 
 
 def varied(root: Path, n: int = 12) -> ItemSet:
-    """`n` items a task whose free answers all differ."""
-    media, held = MediaFolder(root / "media"), list[Item]()
+    """A set of `n` items per task whose free answers all differ."""
+    media, items = MediaFolder(root / "media"), list[Item]()
     for k in range(n):
-        told = {"image": image(media, k), "known": True}
-        held += [item for name, item in one_of_each(f"{k:02}", **told).items() if ABILITIES[name].has_options]
-        of, box = shown(f"{k:02}", **told), (10.0 * k, 5.0 * k, 10.0 * k + 40, 5.0 * k + 30)
-        held += [
-            localization_item(of, "bicycle", box),
-            counting_item(of, "apples", k + 1),
-            colour_item(of, box, (20 * k, 9, 255 - 20 * k)),
-            ocr_item(of, box, "ABCDEFGHIJKL"[k] * 4),
+        fields = {"image": image(media, k), "known": True}
+        items += [item for name, item in one_of_each(f"{k:02}", **fields).items() if ABILITIES[name].has_options]
+        source, box = item_source(f"{k:02}", **fields), (10.0 * k, 5.0 * k, 10.0 * k + 40, 5.0 * k + 30)
+        items += [
+            localization_item(source, "bicycle", box),
+            counting_item(source, "apples", k + 1),
+            colour_item(source, box, (20 * k, 9, 255 - 20 * k)),
+            ocr_item(source, box, "ABCDEFGHIJKL"[k] * 4),
         ]
-    return write_itemset(root, with_chance(held), source="generated", recipe={"seed": 0})
+    return write_itemset(root, with_chance(items), source="generated", recipe={"seed": 0})
 
 
 @pytest.fixture(scope="module")
@@ -145,41 +145,39 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> ItemSet:
 def examined(built: ItemSet, root: Path, fake: str, *conditions: str) -> pd.DataFrame:
     arms = [arm(make_fake(fake, {}, built.items), SUITE, condition) for condition in conditions]
     responses = ask(root, Plan(built, SUITE, arms))
-    found = results(score(responses, built, SUITE), built, SUITE, [])
-    return found[found["factor"] == ""].set_index(["condition", "task", "metric"])
+    rows = results(score(responses, built, SUITE), built, SUITE, [])
+    return rows[rows["factor"] == ""].set_index(["condition", "task", "metric"])
 
 
-def test_whoever_sees_everything_is_perfect_and_whoever_sees_nothing_is_at_chance(
-    built: ItemSet, tmp_path: Path
-) -> None:
-    found = examined(built, tmp_path, "oracle", "vanilla", "format=paper", "prompt=minimal", "images=none")
-    for place, value in found["value"].items():
-        condition, _, metric = cast(tuple[str, str, str], place)
+def test_the_oracle_is_perfect_with_images_and_at_chance_without(built: ItemSet, tmp_path: Path) -> None:
+    rows = examined(built, tmp_path, "oracle", "vanilla", "format=paper", "prompt=minimal", "images=none")
+    for key, value in rows["value"].items():
+        condition, _, metric = cast(tuple[str, str, str], key)
         if condition != "images=none":
             assert value == pytest.approx(PERFECT[metric], abs=1e-4)
         else:
             assert value != pytest.approx(PERFECT[metric], abs=0.05)
-    blind = found.loc["images=none"]
+    blind = rows.loc["images=none"]
     assert ((blind["low"] <= blind["chance"]) & (blind["chance"] <= blind["high"])).mean() > 0.8
-    assert not found["chance"].isna().any()
+    assert not rows["chance"].isna().any()
 
 
 @pytest.mark.parametrize("dimension", ["colour", "depth", "number"])
-def test_a_blind_observer_fails_exactly_where_the_dimension_decides(
+def test_a_blind_observer_fails_exactly_the_tasks_of_its_dimension(
     built: ItemSet, tmp_path: Path, dimension: str
 ) -> None:
-    found = examined(built, tmp_path, f"blind-to={dimension}", "vanilla").loc["vanilla"]
-    places = [(cast(tuple[str, str], place), value) for place, value in found["value"].items()]
-    failed = {task for (task, metric), value in places if abs(value - PERFECT[metric]) > 1e-4}
+    rows = examined(built, tmp_path, f"blind-to={dimension}", "vanilla").loc["vanilla"]
+    values = [(cast(tuple[str, str], key), value) for key, value in rows["value"].items()]
+    failed = {task for (task, metric), value in values if abs(value - PERFECT[metric]) > 1e-4}
     assert failed == {task for task in ATOMIC if ABILITIES[task].requires[0] == dimension}
 
 
-def test_shuffled_options_lead_back_to_the_same_answer(built: ItemSet, tmp_path: Path) -> None:
-    found = examined(built, tmp_path, "oracle", "order=shuffled")
-    assert set(found.index.get_level_values("task")) == {task for task in ATOMIC if ABILITIES[task].has_options}
-    assert (found.loc[(slice(None), slice(None), "accuracy"), "value"] == 1).all()
+def test_shuffled_options_keep_their_answer(built: ItemSet, tmp_path: Path) -> None:
+    rows = examined(built, tmp_path, "oracle", "order=shuffled")
+    assert set(rows.index.get_level_values("task")) == {task for task in ATOMIC if ABILITIES[task].has_options}
+    assert (rows.loc[(slice(None), slice(None), "accuracy"), "value"] == 1).all()
 
 
 def test_only_spatial_is_asked_without_boxes(built: ItemSet, tmp_path: Path) -> None:
-    found = examined(built, tmp_path, "chance", "boxes=none")
-    assert set(found.index.get_level_values("task")) == {"spatial"}
+    rows = examined(built, tmp_path, "chance", "boxes=none")
+    assert set(rows.index.get_level_values("task")) == {"spatial"}

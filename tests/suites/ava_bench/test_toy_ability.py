@@ -1,4 +1,4 @@
-"""An ability entered at run time is built, asked, scored and reported like the others: no other file knows of it."""
+"""An ability registered at run time is built, asked, scored and reported like the others, without other changes."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ MATERIAL = Ability(
 
 
 @pytest.fixture
-def _entered(monkeypatch: pytest.MonkeyPatch) -> None:
+def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(ABILITIES, MATERIAL.name, MATERIAL)
     monkeypatch.setitem(SUITES._loaded, "ava-bench", make_suite())
 
 
-@pytest.mark.usefixtures("_entered")
+@pytest.mark.usefixtures("_registered")
 def test_a_toy_ability_is_built_asked_scored_and_reported(tmp_path: Path) -> None:
     options = BuildOptions(
         tmp_path / "items", n=N, tasks=(MATERIAL.name,), quick=True, renderer="toy", show_progress=False
@@ -78,8 +78,8 @@ def test_a_toy_ability_is_built_asked_scored_and_reported(tmp_path: Path) -> Non
     assert f"{MATERIAL.name}," in table
 
 
-def test_facts_that_do_not_go_together_name_the_file_to_mend() -> None:
-    with pytest.raises(SnellenError, match=r"meaning is missing.*mend abilities/no_meaning\.py"):
+def test_facts_that_do_not_go_together_name_the_file_to_fix() -> None:
+    with pytest.raises(SnellenError, match=r"meaning is missing.*fix abilities/no_meaning\.py"):
         Ability(
             name="no-meaning", kind="text", question="?", requires=("text",), protocols=without_script(strict()),
             subgroups={},

@@ -1,4 +1,4 @@
-"""Where padding puts a box, what the drawn one leaves alone, in which numbers it is answered, and what a cut shows."""
+"""Boxes under padding, drawn boxes, the numbers in which boxes are answered, and cut-outs."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def view_of(*images: Media) -> View:
 
 
 def patched(media: MediaFolder, size: tuple[int, int], box: Box) -> Media:
-    """A pale image, black within the box of whole pixels."""
+    """A pale image that is black inside the box of whole pixels."""
     pixels = np.full((size[1], size[0], 3), PALE, np.uint8)
     x1, y1, x2, y2 = map(int, box)
     pixels[y1:y2, x1:x2] = 0
@@ -69,22 +69,22 @@ def images_with_a_box(draw: st.DrawFn) -> tuple[tuple[int, int], Box]:
 
 @given(images_with_a_box())
 @settings(max_examples=60, deadline=None)
-def test_a_box_goes_through_padding_and_back(
-    tmp_path_factory: pytest.TempPathFactory, told: tuple[tuple[int, int], Box]
+def test_a_box_is_mapped_through_padding_and_back(
+    tmp_path_factory: pytest.TempPathFactory, size_and_box: tuple[tuple[int, int], Box]
 ) -> None:
-    (width, height), box = told
+    (width, height), box = size_and_box
     media = MediaFolder(tmp_path_factory.mktemp("m"))
     view = UnitFrame()(Padded()(view_of(patched(media, (width, height), box)), media, RNG), media, RNG)
-    shown = pixels_of(view, media)
-    assert shown.shape[0] == shown.shape[1] == max(width, height)
-    # The oracle looks at the pixels: the black ones are the box, wherever padding has put it.
-    rows, columns = np.nonzero((shown == 0).all(axis=2))
-    seen = (columns.min(), rows.min(), columns.max() + 1, rows.max() + 1)
+    pixels = pixels_of(view, media)
+    assert pixels.shape[0] == pixels.shape[1] == max(width, height)
+    # The black pixels are the box, wherever padding has moved it.
+    rows, columns = np.nonzero((pixels == 0).all(axis=2))
+    black_box = (columns.min(), rows.min(), columns.max() + 1, rows.max() + 1)
     frame = view.reply.frame
     assert frame is not None
-    assert frame.box(box) == pytest.approx([side / max(width, height) for side in seen])
+    assert frame.box(box) == pytest.approx([side / max(width, height) for side in black_box])
     assert read_answer(view.reply.write(box), view.reply) == pytest.approx(box, abs=1e-4)
-    assert (shown == PADDING_RGB).all(axis=2).sum() == max(width, height) ** 2 - width * height
+    assert (pixels == PADDING_RGB).all(axis=2).sum() == max(width, height) ** 2 - width * height
 
 
 def test_a_wide_image_by_hand(tmp_path: Path) -> None:
@@ -99,51 +99,49 @@ def test_a_wide_image_by_hand(tmp_path: Path) -> None:
     assert Padded()(view_of(square), media, RNG).query == (square,)
 
 
-def test_lines_run_outside_of_the_box_wherever_padding_puts_it(tmp_path: Path) -> None:
+def test_lines_are_outside_the_box_also_after_padding(tmp_path: Path) -> None:
     media, box = MediaFolder(tmp_path), (20.0, 10.0, 60.0, 30.0)
     plain = Padded()(view_of(patched(media, (100, 50), box)), media, RNG)
     view = Boxed({"red": box})(plain, media, RNG)
-    shown, line = pixels_of(view, media), line_px(100, 100)
-    red = (shown == (255, 0, 0)).all(axis=2)
+    pixels, line = pixels_of(view, media), line_px(100, 100)
+    red = (pixels == (255, 0, 0)).all(axis=2)
     rows, columns = np.nonzero(red)
-    # 25 rows of padding: the box is at 35..55; lines of 2 pixels lie around it.
+    # 25 rows of padding: the box is at 35..55, with lines of 2 pixels around it.
     assert line == 2
     assert (columns.min(), rows.min(), columns.max(), rows.max()) == (18, 33, 61, 56)
     assert red.sum() == 44 * 24 - 40 * 20
-    assert (shown[35:55, 20:60] == 0).all()
+    assert (pixels[35:55, 20:60] == 0).all()
     assert view.query[0].stored_sha256 == plain.query[0].stored_sha256
     assert view.query[0].from_stored == plain.query[0].from_stored
 
 
 @pytest.mark.parametrize("size", [(100, 50), (31, 48), (40, 40)])
-def test_padding_and_boxes_in_one_go_are_what_they_are_one_after_the_other(
-    tmp_path: Path, size: tuple[int, int]
-) -> None:
+def test_padding_and_boxes_in_one_step_equal_two_steps(tmp_path: Path, size: tuple[int, int]) -> None:
     media, box = MediaFolder(tmp_path), (5.0, 10.0, 20.0, 30.0)
     stored = view_of(patched(media, size, box))
-    (one,) = Boxed({"red": box}, padded=True)(stored, media, RNG).query
-    (two,) = Boxed({"red": box})(Padded()(stored, media, RNG), media, RNG).query
-    assert (one.sha256, one.width, one.height) == (two.sha256, max(size), max(size))
-    assert (one.from_stored, one.stored_sha256) == (two.from_stored, stored.query[0].sha256)
+    (one_step,) = Boxed({"red": box}, padded=True)(stored, media, RNG).query
+    (two_steps,) = Boxed({"red": box})(Padded()(stored, media, RNG), media, RNG).query
+    assert (one_step.sha256, one_step.width, one_step.height) == (two_steps.sha256, max(size), max(size))
+    assert (one_step.from_stored, one_step.stored_sha256) == (two_steps.from_stored, stored.query[0].sha256)
     (bare,) = Boxed({"red": box})(stored, media, RNG).query
-    assert (bare.sha256 == one.sha256) == (size == (40, 40))
+    assert (bare.sha256 == one_step.sha256) == (size == (40, 40))
 
 
 def test_two_boxes_and_one_at_the_edge(tmp_path: Path) -> None:
     media = MediaFolder(tmp_path)
     view = view_of(patched(media, (40, 40), (0, 0, 10, 10)))
-    shown = pixels_of(Boxed({"red": (0, 0, 10, 10), "blue": (20, 20, 30, 30)})(view, media, RNG), media)
-    assert tuple(shown[10, 0]) == tuple(shown[0, 11]) == (255, 0, 0)
-    assert tuple(shown[19, 25]) == tuple(shown[31, 31]) == (0, 0, 255)
-    assert (shown[0:10, 0:10] == 0).all()
-    assert (shown[20:30, 20:30] == PALE).all()
+    pixels = pixels_of(Boxed({"red": (0, 0, 10, 10), "blue": (20, 20, 30, 30)})(view, media, RNG), media)
+    assert tuple(pixels[10, 0]) == tuple(pixels[0, 11]) == (255, 0, 0)
+    assert tuple(pixels[19, 25]) == tuple(pixels[31, 31]) == (0, 0, 255)
+    assert (pixels[0:10, 0:10] == 0).all()
+    assert (pixels[20:30, 20:30] == PALE).all()
     assert [line_px(*size) for size in ((10, 20), (640, 480), (1000, 2560))] == [2, 5, 20]
 
 
-def test_only_what_is_not_drawn_yet_is_drawn() -> None:
+def test_boxes_are_drawn_only_if_the_item_has_them() -> None:
     items = one_of_each()
-    drawn = {task: tuple(boxes_of(ABILITIES[task].boxes, item.regions)) for task, item in items.items()}
-    assert {task: names for task, names in drawn.items() if names} == {
+    boxes_by_task = {task: tuple(boxes_of(ABILITIES[task].boxes, item.regions)) for task, item in items.items()}
+    assert {task: names for task, names in boxes_by_task.items() if names} == {
         "spatial": ("red", "blue"), "absolute-depth": ("red",), "relative-depth": ("red", "blue"), "object": ("red",),
         "colour": ("red",), "ocr": ("red",), "emotion": ("red",),
     }  # fmt: skip
@@ -152,7 +150,7 @@ def test_only_what_is_not_drawn_yet_is_drawn() -> None:
         UnitFrame()(view_of(), MediaFolder(Path()), RNG)
 
 
-def test_options_are_written_with_their_label_and_read_in_every_form() -> None:
+def test_options_are_written_with_their_label_and_read_in_all_forms() -> None:
     media = MediaFolder(Path())
     spatial = Labelled("letters")(one_of_each()["spatial"].view(), media, RNG).reply
     assert spatial.write("Left below") == "B. Left below"
@@ -167,12 +165,12 @@ def test_options_are_written_with_their_label_and_read_in_every_form() -> None:
     assert [read_answer(text, depth) for text in metres] == ["4-5"] * 4 + [None] * 2
 
 
-def task_views(media: MediaFolder, who: str, condition: str = "vanilla") -> dict[str, View]:
-    """One view a task; the image is red from column 10 to 49 and row 20 to 59, the box of most items."""
+def task_views(media: MediaFolder, subject: str, condition: str = "vanilla") -> dict[str, View]:
+    """One view per task; the image is red in columns 10 to 49 and rows 20 to 59, the box of most items."""
     pixels = np.full((HEIGHT, WIDTH, 3), (0, 90, 200), np.uint8)
     pixels[20:60, 10:50] = (250, 0, 0)
     (point,) = parse_conditions(AXES, condition)
-    point, views_by_task = settle(point, SUITE, SubjectCard(who)), {}
+    point, views_by_task = settle(point, SUITE, SubjectCard(subject)), {}
     for task, item in one_of_each(image=media.add_image(Image.fromarray(pixels))).items():
         views_by_task[task] = item.view()
         for transform in TASK_BY_NAME[task].transforms(item, ViewContext(point, [item])):
@@ -180,7 +178,7 @@ def task_views(media: MediaFolder, who: str, condition: str = "vanilla") -> dict
     return views_by_task
 
 
-def test_encoders_look_into_the_box(tmp_path: Path) -> None:
+def test_encoders_see_only_the_box(tmp_path: Path) -> None:
     media = MediaFolder(tmp_path)
     for task, view in task_views(media, "encoder:x").items():
         pixels = np.asarray(media.open(view.query[0]))
@@ -190,14 +188,14 @@ def test_encoders_look_into_the_box(tmp_path: Path) -> None:
             assert view.query[0].from_stored.box((10, 20, 50, 60)) == (0, 0, 40, 40)
 
 
-def test_who_reads_sees_the_whole_image(tmp_path: Path) -> None:
+def test_chat_models_see_the_whole_image(tmp_path: Path) -> None:
     media = MediaFolder(tmp_path)
-    shown = task_views(media, "chat:x")
-    assert all(min(view.query[0].width, view.query[0].height) >= HEIGHT for view in shown.values())
+    views = task_views(media, "chat:x")
+    assert all(min(view.query[0].width, view.query[0].height) >= HEIGHT for view in views.values())
     forced = task_views(media, "chat:x", "look=box")["colour"]
     assert (forced.query[0].width, forced.query[0].height) == (40, 40)
-    whole = task_views(media, "encoder:x", "look=image")["colour"]
-    assert whole == shown["colour"]
+    view = task_views(media, "encoder:x", "look=image")["colour"]
+    assert view == views["colour"]
 
 
 def test_marks_are_where_the_boxes_are_drawn(tmp_path: Path) -> None:
@@ -206,27 +204,27 @@ def test_marks_are_where_the_boxes_are_drawn(tmp_path: Path) -> None:
     boxes: dict[str, Box] = {"red": (10, 5, 20, 15), "blue": (0, 0, 4, 4)}
     for transform in (Boxed(boxes, padded=True), Marked(boxes)):
         view = transform(view, media, RNG)
-    # 40 x 20 in a square of 40: ten pixels down.
+    # 40 x 20 in a square of 40: ten pixels lower.
     assert view.marks == (Mark("blue", (0, 10, 4, 14)), Mark("red", (10, 15, 20, 25)))
     pixels = pixels_of(view, media)
     assert pixels[15:25, 10:20].tolist() == np.full((10, 10, 3), PALE).tolist()
     assert pixels[14, 10:20].tolist() == [[255, 0, 0]] * 10, "the line is outside"
 
 
-def test_marks_are_told_on_their_axis_alone(tmp_path: Path) -> None:
+def test_marks_are_set_only_on_their_axis(tmp_path: Path) -> None:
     media = MediaFolder(tmp_path)
     assert not any(view.marks for view in task_views(media, "encoder:x").values())
     marked = {task for task, view in task_views(media, "encoder:x", "marks=queries").items() if view.marks}
-    assert marked == {"spatial", "absolute-depth", "relative-depth"}, "what is inside the box is shown alone"
-    whole = task_views(media, "encoder:x", "marks=queries,look=image")
-    assert {task for task, view in whole.items() if view.marks} == {*INSIDE, *marked}
-    assert whole["colour"].marks == (Mark("red", (10.0, 20.0, 50.0, 60.0)),)
-    for how in ("none", "grey", "shuffled"):
-        views = task_views(media, "encoder:x", f"marks=queries,images={how}")
+    assert marked == {"spatial", "absolute-depth", "relative-depth"}, "the other tasks show only the inside of the box"
+    image_views = task_views(media, "encoder:x", "marks=queries,look=image")
+    assert {task for task, view in image_views.items() if view.marks} == {*INSIDE, *marked}
+    assert image_views["colour"].marks == (Mark("red", (10.0, 20.0, 50.0, 60.0)),)
+    for images in ("none", "grey", "shuffled"):
+        views = task_views(media, "encoder:x", f"marks=queries,images={images}")
         assert not any(view.marks for view in views.values())
 
 
-def test_parts_of_pixels_are_kept_whole(tmp_path: Path) -> None:
+def test_cut_pixels_are_kept_completely(tmp_path: Path) -> None:
     media = MediaFolder(tmp_path)
     view = task_views(media, "chat:x", "images=original")["fine-grained"]
     (cut,) = Cut((10.6, 20.2, 12.1, 99.9))(view, media, np.random.default_rng(0)).query

@@ -12,5 +12,5 @@ from tests.helpers.sets import small_set
 
 @pytest.fixture(scope="session")
 def toy(sets_folder: Path) -> ItemSet:
-    """16 test items a task, small images."""
+    """A set with 16 test items per task and small images."""
     return small_set("combo", sets_folder, seed=0, test_items=16)

@@ -1,4 +1,4 @@
-"""Category Building: rules, pairs, how hard they are, and the questions made of them."""
+"""Category Building: rules, pairs, their difficulty, and the questions made from them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ from snellen.suites.combo.questions.categories import (
     variant_of,
 )
 from snellen.suites.combo.space import FACTORS
-from tests.suites.combo.fixtures import says, shown, unseen
+from tests.suites.combo.fixtures import says, unseen, views_of
 
 
 @cache
@@ -69,13 +69,13 @@ def _items(count: int = 24) -> list[Item]:
 # Rules and pairs
 
 
-def test_a_rule_is_the_objects_that_have_its_values() -> None:
+def test_a_rule_selects_the_objects_that_have_its_values() -> None:
     rule = Rule((("shape/primary", "cube"), ("colour/primary", "red")))
     assert rule.mask().sum() == 3 * 6 * 2 * 12
     assert rule.text() == "shape/primary=cube,colour/primary=red"
 
 
-def test_rules_are_of_many_granularities_and_never_too_small() -> None:
+def test_rules_have_many_granularities_and_enough_objects() -> None:
     rng = stream("test", "rules")
     rules = [random_rule(rng) for _ in range(200)]
     assert min(int(rule.mask().sum()) for rule in rules) >= MIN_OBJECTS
@@ -103,8 +103,8 @@ def test_a_family_differs_in_one_or_two_values() -> None:
 
 
 def test_no_object_follows_both_rules_of_a_pair() -> None:
-    for one in (*_chosen(), *(Pair(a, b, 0.0, "", "") for a, b in reference_pairs(40, stream("test", "reference")))):
-        assert not (one.first.mask() & one.second.mask()).any()
+    for pair in (*_chosen(), *(Pair(a, b, 0.0, "", "") for a, b in reference_pairs(40, stream("test", "reference")))):
+        assert not (pair.first.mask() & pair.second.mask()).any()
 
 
 def test_deciding_dimensions_are_fixed_by_both_to_different_values() -> None:
@@ -119,13 +119,13 @@ def test_deciding_dimensions_are_fixed_by_both_to_different_values() -> None:
             assert dict(pair.first.fixed)[dimension] != dict(pair.second.fixed)[dimension]
 
 
-@pytest.mark.parametrize(("count", "wanted"), [(24, [6, 6, 6, 6]), (6, [2, 2, 1, 1]), (1, [1, 0, 0, 0])])
-def test_levels_are_balanced(count: int, wanted: list[int]) -> None:
+@pytest.mark.parametrize(("count", "expected"), [(24, [6, 6, 6, 6]), (6, [2, 2, 1, 1]), (1, [1, 0, 0, 0])])
+def test_levels_are_balanced(count: int, expected: list[int]) -> None:
     pairs = _chosen(count)
-    assert [sum(pair.level == level for pair in pairs) for level in LEVELS] == wanted
+    assert [sum(pair.level == level for pair in pairs) for level in LEVELS] == expected
 
 
-def test_a_level_is_where_the_distance_lies() -> None:
+def test_the_distance_decides_the_level() -> None:
     thresholds = packaged_features().thresholds
     for pair in _chosen():
         assert pair.level == level_of(pair.distance, thresholds)
@@ -140,15 +140,19 @@ def test_pairs_come_from_the_seed() -> None:
 
 
 def _disjoint_factors(pair: Pair) -> set[str]:
-    """Dimensions of which the objects of both categories share no value, read off the objects themselves."""
-    looks = [
+    """Dimensions in which the objects of the two categories share no value, read from the objects themselves."""
+    appearances = [
         [composite(int(k)).dimensions() for k in np.flatnonzero(rule.mask())] for rule in (pair.first, pair.second)
     ]
-    return {d for d in DIMENSIONS if not {look[d] for look in looks[0]} & {look[d] for look in looks[1]}}
+    return {
+        d
+        for d in DIMENSIONS
+        if not {appearance[d] for appearance in appearances[0]} & {appearance[d] for appearance in appearances[1]}
+    }
 
 
-def test_what_a_pair_hangs_on_is_what_its_objects_do_not_share() -> None:
-    """A shape implies its own points; a material whether there is a colour. Nothing else tells categories apart."""
+def test_a_pair_depends_on_the_dimensions_that_its_objects_do_not_share() -> None:
+    """A shape implies its contact points, and a material the presence of colour. Nothing else separates categories."""
     implied = {"shape": {"contact-point"}, "material": {"colour"}}
     for pair in _chosen():
         dimensions = _disjoint_factors(pair)
@@ -167,7 +171,7 @@ def test_what_a_pair_hangs_on_is_what_its_objects_do_not_share() -> None:
 
 
 @pytest.mark.parametrize("count", [1, 6, 12, 50])
-def test_expert_pairs_hang_on_shapes_and_anchors_in_at_least_half(count: int) -> None:
+def test_at_least_half_of_the_expert_pairs_depend_on_shapes_and_anchors(count: int) -> None:
     expert = [difference for level, difference in quotas(count) if level == "expert"]
     assert sum(name in ("shape", "anchor") for name in expert) >= len(expert) / 2
     assert sum(name in ("shape", "anchor", "combination") for name in expert) >= len(expert) / 2
@@ -177,26 +181,26 @@ def test_expert_pairs_hang_on_shapes_and_anchors_in_at_least_half(count: int) ->
 
 
 def test_quotas_of_six_pairs_by_hand() -> None:
-    """Turns: shape, colour, anchor, combination, shape, material, anchor; easy begins at the sixth of them."""
+    """The turns are shape, colour, anchor, combination, shape, material, anchor; easy begins at the sixth."""
     by_hand = [("easy", "material"), ("easy", "anchor"), ("medium", "combination"), ("medium", "shape")]
     assert quotas(6) == [*by_hand, ("hard", "colour"), ("expert", "shape")]
 
 
-def test_pairs_keep_their_quotas_where_the_features_reach_them() -> None:
-    """By the packaged features colours are hardly ever medium or easy; at the other two levels every difference is."""
+def test_pairs_keep_their_quotas_if_the_features_reach_them() -> None:
+    """By the packaged features colours are hardly ever medium or easy; the other two levels have every difference."""
     for pairs in (_chosen(), _chosen(12, 1)):
-        asked = [cell for cell in quotas(len(pairs)) if cell[1] != "colour" or cell[0] in ("hard", "expert")]
-        assert not Counter(asked) - Counter((pair.level, pair.difference) for pair in pairs)
+        cells = [cell for cell in quotas(len(pairs)) if cell[1] != "colour" or cell[0] in ("hard", "expert")]
+        assert not Counter(cells) - Counter((pair.level, pair.difference) for pair in pairs)
         assert len({frozenset((pair.first, pair.second)) for pair in pairs}) == len(pairs)
 
 
-def test_a_small_set_has_a_rule_of_its_own_for_every_category_of_a_pair() -> None:
+def test_almost_every_category_of_a_small_set_has_its_own_rule() -> None:
     pairs = _chosen(6)
     assert len({rule for pair in pairs for rule in (pair.first, pair.second)}) >= 11
     assert {pair.difference for pair in pairs} == set(DIFFERENCES)
 
 
-def test_granularity_is_that_of_both_categories() -> None:
+def test_granularity_combines_both_categories() -> None:
     coarse, fine = Rule((("shape/primary", "cube"),)), Rule((("shape/primary", "cone"), ("colour/primary", "red")))
     assert Pair(coarse, fine, 0.0, "", "").granularity() == "1 and 2"
     assert Pair(fine, fine, 0.0, "", "").granularity() == "2"
@@ -204,24 +208,24 @@ def test_granularity_is_that_of_both_categories() -> None:
 
 def test_levels_that_cannot_be_filled_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(categories, "ATTEMPTS", 3)
-    held = packaged_features()
-    never = Features(held.values[:, :4], held.encoder, (1e6, 2e6, 3e6), {})
-    with pytest.raises(SnellenError, match="no more pairs easy by the distance of efficientnet-lite2 with seed 0"):
-        choose_pairs(4, 0, never)
+    packaged = packaged_features()
+    unreachable = Features(packaged.values[:, :4], packaged.encoder, (1e6, 2e6, 3e6), {})
+    with pytest.raises(SnellenError, match="no more easy pairs by the distance of efficientnet-lite2 with seed 0"):
+        choose_pairs(4, 0, unreachable)
 
 
-# Features of others
+# Features of other encoders
 
 
 def _packed(path: Path, features: NDArray[np.float64], **about: Any) -> Path:
-    told = {"encoder": "mine", "features_digest": "0", "thresholds": [1.0, 2.0, 3.0], **about}
-    np.savez(path, features=features, about=np.array(json.dumps(told)))
+    fields = {"encoder": "mine", "features_digest": "0", "thresholds": [1.0, 2.0, 3.0], **about}
+    np.savez(path, features=features, about=np.array(json.dumps(fields)))
     return path
 
 
 def test_features_of_another_encoder_are_read(tmp_path: Path) -> None:
-    held = read_features(_packed(tmp_path / "mine.npz", np.ones((9504, 3))))
-    assert (held.encoder, held.thresholds, held.values.shape) == ("mine", (1.0, 2.0, 3.0), (9504, 3))
+    features = read_features(_packed(tmp_path / "mine.npz", np.ones((9504, 3))))
+    assert (features.encoder, features.thresholds, features.values.shape) == ("mine", (1.0, 2.0, 3.0), (9504, 3))
 
 
 @pytest.mark.parametrize(
@@ -233,15 +237,15 @@ def test_features_of_another_encoder_are_read(tmp_path: Path) -> None:
         (np.ones((9504, 3)), {"thresholds": "high"}),
     ],
 )
-def test_what_is_no_file_of_features_is_an_error(
+def test_a_file_without_valid_features_is_an_error(
     tmp_path: Path, features: NDArray[np.float64], about: dict[str, Any]
 ) -> None:
-    with pytest.raises(SnellenError, match=r"no features of 9504 objects .* make them by"):
+    with pytest.raises(SnellenError, match=r"no features of 9504 objects .* make them with"):
         read_features(_packed(tmp_path / "odd.npz", features, **about))
 
 
 @pytest.mark.parametrize("raw", [b"", b"hello", b"PK\x03\x04"])
-def test_a_file_of_something_else_is_an_error(tmp_path: Path, raw: bytes) -> None:
+def test_a_file_that_is_no_archive_is_an_error(tmp_path: Path, raw: bytes) -> None:
     (tmp_path / "odd.npz").write_bytes(raw)
     with pytest.raises(SnellenError, match="no features of 9504 objects"):
         read_features(tmp_path / "odd.npz")
@@ -257,7 +261,7 @@ def test_rank_correlation_by_hand() -> None:
 # Questions
 
 
-def test_both_questions_of_a_pair_share_support_and_ask_for_either_category() -> None:
+def test_both_questions_of_a_pair_share_support_and_ask_for_different_categories() -> None:
     for group in {item.group_id for item in _items()}:
         first, second = (item for item in _items() if item.group_id == group)
         assert first.support == second.support
@@ -266,7 +270,7 @@ def test_both_questions_of_a_pair_share_support_and_ask_for_either_category() ->
         assert first.factors == second.factors
 
 
-def test_support_is_four_of_each_and_never_the_test_object() -> None:
+def test_support_has_four_of_each_category_and_never_the_test_object() -> None:
     for item in _items():
         images = [demo.media[0].sha256 for demo in item.support]
         assert Counter(demo.answer for demo in item.support) == {"A": SHOTS, "B": SHOTS}
@@ -274,20 +278,20 @@ def test_support_is_four_of_each_and_never_the_test_object() -> None:
         assert item.query[0].sha256 not in images
 
 
-def test_shots_are_stored_so_that_fewer_are_a_prefix() -> None:
+def test_fewer_shots_are_a_prefix_of_more() -> None:
     for item in _items():
         assert [(demo.shot, demo.answer) for demo in item.support] == [(s, key) for s in range(SHOTS) for key in "AB"]
 
 
 def test_every_image_follows_the_rule_of_its_category() -> None:
     for item in _items():
-        for shows, key in [*((demo.media[0], demo.answer) for demo in item.support), (item.query[0], item.answer)]:
-            look = item.latent["shows"][shows.sha256]
+        for image, key in [*((demo.media[0], demo.answer) for demo in item.support), (item.query[0], item.answer)]:
+            appearance = item.latent["shows"][image.sha256]
             for dimension, value in (term.split("=") for term in item.provenance["rules"][key].split(",")):
-                assert look[dimension] == value
+                assert appearance[dimension] == value
 
 
-def test_neither_the_letter_nor_the_order_tells_the_rule() -> None:
+def test_neither_letter_nor_order_reveals_the_rule() -> None:
     pairs = _chosen()
     as_a = [item.provenance["rules"]["A"] == pairs[int(item.group_id[-4:])].first.text() for item in _items()[::2]]
     first_asked = [item.answer for item in _items()[::2]]
@@ -295,7 +299,7 @@ def test_neither_the_letter_nor_the_order_tells_the_rule() -> None:
     assert 4 <= first_asked.count("A") <= 20
 
 
-def test_a_question_says_how_hard_it_is() -> None:
+def test_a_question_records_its_difficulty() -> None:
     for item in _items():
         assert item.factors["difficulty"] in LEVELS
         assert set(item.factors["deciding"].split(", ")) <= set(DIMENSIONS)
@@ -305,15 +309,15 @@ def test_a_question_says_how_hard_it_is() -> None:
         assert item.measures["objects"] >= 2 * MIN_OBJECTS
 
 
-def test_required_is_where_blind_observers_guess() -> None:
+def test_a_factor_is_required_exactly_if_a_blind_observer_guesses() -> None:
     items = _items()
     needed = Counter(factor for item in items for factor in item.requires)
     assert needed
-    for item, view in zip(items, shown(items), strict=True):
+    for item, view in zip(items, views_of(items), strict=True):
         assert says("oracle", items, view) == item.answer
         for factor in FACTORS:
-            said = {says(f"blind-to={factor}", items, view, draw) for draw in range(12)}
-            assert said == ({"A", "B"} if factor in item.requires else {item.answer}), (item.item_id, factor)
+            keys = {says(f"blind-to={factor}", items, view, draw) for draw in range(12)}
+            assert keys == ({"A", "B"} if factor in item.requires else {item.answer}), (item.item_id, factor)
 
 
 def test_rules_that_differ_in_one_colour_alone_require_colour() -> None:
@@ -326,7 +330,7 @@ def test_rules_that_differ_in_one_colour_alone_require_colour() -> None:
             assert item.requires == (() if none and not fixed_material else ("colour",))
 
 
-def test_only_what_decides_is_required() -> None:
+def test_only_deciding_factors_are_required() -> None:
     for item in _items():
         deciding = {dimension.split("/")[0] for dimension in item.factors["deciding"].split(", ")}
         assert set(item.requires) <= deciding or deciding == {"several"}
@@ -341,7 +345,7 @@ def _sample(rng: np.random.Generator, n: int, d: int) -> NDArray[np.float64]:
 
 
 def _by_hand(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
-    """W2^2 = |m1 - m2|^2 + tr(S1 + S2 - 2 (S2^1/2 S1 S2^1/2)^1/2), with somebody else's matrix root."""
+    """W2^2 = |m1 - m2|^2 + tr(S1 + S2 - 2 (S2^1/2 S1 S2^1/2)^1/2), with SciPy's matrix root."""
     gap = first.mean(axis=0) - second.mean(axis=0)
     s1, s2 = np.cov(first.T), np.cov(second.T)
     root = sqrtm(s2)
@@ -369,34 +373,34 @@ def test_wasserstein_of_a_sample_with_itself_and_of_a_shift() -> None:
     assert wasserstein(sample, sample + np.array((3.0, 0.0, 4.0, 0.0))) == pytest.approx(5.0)
 
 
-def test_wasserstein_bears_samples_that_span_less_than_all_dimensions() -> None:
+def test_wasserstein_accepts_samples_that_do_not_span_all_dimensions() -> None:
     flat = np.zeros((10, 3))
     flat[:, 0] = np.arange(10)
     assert wasserstein(flat, flat + np.array((0.0, 2.0, 0.0))) == pytest.approx(2.0)
 
 
-def test_separation_is_the_distance_where_pca_leaves_nothing_out() -> None:
+def test_separation_is_the_full_distance_if_pca_drops_nothing() -> None:
     rng = stream("test", "separation")
     features = np.zeros((9504, 5))
     features[:100] = _sample(rng, 100, 5)
     first, second = np.zeros(9504, bool), np.zeros(9504, bool)
     first[:60], second[60:100] = True, True
-    whole = wasserstein(features[:60], features[60:100])
-    assert separation(features, first, second, 5) == pytest.approx(whole, rel=1e-6)
-    assert separation(features, first, second) == pytest.approx(whole, rel=1e-6)
-    assert separation(features, first, second, 2) < whole  # a projection brings nothing further apart
+    distance = wasserstein(features[:60], features[60:100])
+    assert separation(features, first, second, 5) == pytest.approx(distance, rel=1e-6)
+    assert separation(features, first, second) == pytest.approx(distance, rel=1e-6)
+    assert separation(features, first, second, 2) < distance  # a projection never increases a distance
 
 
-def test_the_packaged_features_are_of_every_object() -> None:
-    held = packaged_features()
-    assert held.values.shape == (9504, 64)
-    assert np.isfinite(held.values).all()
-    assert list(held.thresholds) == sorted(held.thresholds)
-    assert len(np.unique(held.values, axis=0)) > 9000
+def test_the_packaged_features_cover_every_object() -> None:
+    features = packaged_features()
+    assert features.values.shape == (9504, 64)
+    assert np.isfinite(features.values).all()
+    assert list(features.thresholds) == sorted(features.thresholds)
+    assert len(np.unique(features.values, axis=0)) > 9000
 
 
-def test_other_encoders_were_not_trained_and_see_other_differences() -> None:
-    """Gradients tell a shape better than a colour, a histogram the other way round."""
+def test_untrained_encoders_see_other_differences() -> None:
+    """Gradients separate shapes better than colours, a histogram the reverse."""
     gradients, colours = other_features()
     assert (gradients.encoder, colours.encoder) == ("hog", "colour-histogram")
     cube, cone = (Rule((("shape/primary", shape),)).mask() for shape in ("cube", "cone"))
@@ -406,12 +410,12 @@ def test_other_encoders_were_not_trained_and_see_other_differences() -> None:
         assert separation(features.values, *near) < separation(features.values, *far)
 
 
-def test_close_rules_are_closer_than_strange_ones() -> None:
-    held = packaged_features().values
+def test_similar_rules_are_closer_than_unrelated_ones() -> None:
+    values = packaged_features().values
     cube = Rule((("shape/primary", "cube"), ("colour/primary", "red"))).mask()
     near = Rule((("shape/primary", "cube"), ("colour/primary", "red"), ("shape/secondary", "cone"))).mask()
     far = Rule((("shape/primary", "sphere"), ("material/primary", "glass"))).mask()
-    assert separation(held, cube, near) < separation(held, cube, far)
+    assert separation(values, cube, near) < separation(values, cube, far)
 
 
 def bias(size: int, draws: int, rng: np.random.Generator) -> NDArray[np.float64]:
@@ -420,12 +424,12 @@ def bias(size: int, draws: int, rng: np.random.Generator) -> NDArray[np.float64]
     spread = np.linalg.cholesky(np.cov(values.T) + 1e-9 * np.eye(values.shape[1]))
     first, second = np.zeros(9504, bool), np.zeros(9504, bool)
     first[:size], second[size : 2 * size] = True, True
-    found = []
+    separations = []
     for _ in range(draws):
         features = np.zeros(values.shape)
         features[: 2 * size] = rng.normal(size=(2 * size, values.shape[1])) @ spread.T
-        found.append(separation(features, first, second))
-    return np.array(found)
+        separations.append(separation(features, first, second))
+    return np.array(separations)
 
 
 def test_bias_falls_with_size_and_stays_below_the_levels_at_the_sizes_used() -> None:

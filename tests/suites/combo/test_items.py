@@ -1,4 +1,4 @@
-"""Items: what is asked, what is offered, what is required, and that ideal observers agree."""
+"""Items: questions, options, required factors, and the agreement of ideal observers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from snellen.suites.combo.generated.recipe import design, max_images
 from snellen.suites.combo.questions import alignment
 from snellen.suites.combo.questions.perception import QUESTIONS, asks, names
 from snellen.suites.combo.space import FACTORS
-from tests.suites.combo.fixtures import options, perception_items, says, says_often, shown, unseen
+from tests.suites.combo.fixtures import options, perception_items, says, says_often, unseen, views_of
 
 RECIPE = SUITE.recipes["generated"]
 SOME_OBJECTS = range(17, 9504, 631)
@@ -38,12 +38,12 @@ TWO_TASKS = ("pattern-perception", "img2text")
 def _alignment_items(n: int = 24) -> list[Item]:
     """Questions in both directions, without images."""
     by_name = {category.name: category for category in alignment.natural_categories().categories}
-    images = {name: (unseen(name), natural_spec(one, 0, 0)[1]) for name, one in by_name.items()}
+    images = {name: (unseen(name), natural_spec(category, 0, 0)[1]) for name, category in by_name.items()}
     items = []
     for k, name in enumerate(alignment.names_for(n, 0, "test")):
         items.append(alignment.img2text_item(k, name, *images[name], 0))
         others = alignment.distractors(name, stream("test", k))
-        chosen = {one: images[one] for one in (name, *others)}
+        chosen = {label: images[label] for label in (name, *others)}
         items.append(alignment.text2img_item(k, name, chosen, 0))
     return items
 
@@ -61,7 +61,7 @@ def _mean_chance(items: Iterable[Item], question: str) -> float:
     return float(np.mean([guess(item) for item in items if item.factors["question"] == question]))
 
 
-def test_chance_of_the_anchor_question_over_one_object_a_joint() -> None:
+def test_chance_of_the_anchor_question_over_one_object_per_joint() -> None:
     items = perception_items(range(0, 9504, 144))
     assert len(items) == 66 * 8
     assert _mean_chance(items, "anchor") == pytest.approx(5 / 11)
@@ -71,15 +71,15 @@ def test_chance_of_the_anchor_question_over_one_object_a_joint() -> None:
 
 def test_chance_of_the_anchor_question_with_solved_examples() -> None:
     (condition,) = parse_conditions(SUITE.axes, "demos=in-context")
-    asked = [item for item in perception_items(range(0, 9504, 144)) if asks(item, condition)]
-    assert {item.factors["question"] for item in asked} == {"primary-material", "secondary-material", "anchor"}
-    assert "sphere" not in {i.factors["primary shape"] for i in asked if i.factors["question"] == "anchor"}
-    assert _mean_chance(asked, "anchor") == pytest.approx(4 / 10)
+    items = [item for item in perception_items(range(0, 9504, 144)) if asks(item, condition)]
+    assert {item.factors["question"] for item in items} == {"primary-material", "secondary-material", "anchor"}
+    assert "sphere" not in {item.factors["primary shape"] for item in items if item.factors["question"] == "anchor"}
+    assert _mean_chance(items, "anchor") == pytest.approx(4 / 10)
 
 
 @pytest.mark.parametrize(("condition", "anchors", "pivots"), [("vanilla", 60, 0), ("pivot=on", 60, 22)])
-def test_what_has_one_option_is_not_asked(condition: str, anchors: int, pivots: int) -> None:
-    """Of 66 joints 6 are on a sphere, whose point the shape implies; 22 hang a cone, the one shape with two pivots."""
+def test_questions_with_one_option_are_not_asked(condition: str, anchors: int, pivots: int) -> None:
+    """Of 66 joints 6 are on a sphere, whose shape implies the point; 22 attach a cone, which alone has two pivots."""
     (point,) = parse_conditions(SUITE.axes, condition)
     items = perception_items(range(0, 9504, 144))
     questions = Counter(item.factors["question"] for item in items if asks(item, point))
@@ -91,29 +91,29 @@ def test_what_has_one_option_is_not_asked(condition: str, anchors: int, pivots: 
 
 def test_solved_examples_show_every_contact_point_on_every_shape_that_has_it() -> None:
     train = [replace(item, split="train") for item in perception_items(range(5, 9504, 144))]
-    asked = [item for item in perception_items([0]) if item.factors["question"] == "anchor"]
-    (view,) = [v for v in shown([*asked, *train], demos="in-context") if v.item_id == asked[0].item_id]
-    looks = {
+    test = [item for item in perception_items([0]) if item.factors["question"] == "anchor"]
+    (view,) = [v for v in views_of([*test, *train], demos="in-context") if v.item_id == test[0].item_id]
+    labels = {
         item.query[0].sha256: (item.factors["primary shape"], item.answer) for item in train if "anchor" in item.item_id
     }
-    pairs = [looks[demo.media[0].sha256] for demo in view.support]
+    pairs = [labels[demo.media[0].sha256] for demo in view.support]
     assert sorted(pairs) == sorted((s, p) for s, points in ANCHORS.items() for p in points if len(points) > 1)
 
 
-# What is asked and offered
+# Questions and options
 
 
 def test_seven_questions_and_the_pivot_about_one_image() -> None:
     items = perception_items([4321])
-    look = composite(4321).dimensions()
+    appearance = composite(4321).dimensions()
     assert [item.factors["question"] for item in items] == list(QUESTIONS)
     assert len({item.stimulus_id for item in items}) == len({item.cluster_id for item in items}) == 1
     for item in items:
-        assert item.answer == look[QUESTIONS[item.factors["question"]]]
+        assert item.answer == appearance[QUESTIONS[item.factors["question"]]]
         assert item.answer in [option.key for option in item.options]
 
 
-def test_the_pivot_is_asked_only_where_wanted() -> None:
+def test_the_pivot_is_asked_only_under_its_condition() -> None:
     cone = next(n for n in range(144 * 11, 9504, 144) if composite(n).secondary.shape == "cone")
     items = perception_items([cone])
     assert items[0].factors["anchor"] == "open"
@@ -123,16 +123,16 @@ def test_the_pivot_is_asked_only_where_wanted() -> None:
 
 
 def test_glass_and_wood_have_no_colour_and_that_is_an_answer() -> None:
-    index = next(n for n, one in enumerate(all_composites()) if one.primary.material == "glass")
+    index = next(n for n, block in enumerate(all_composites()) if block.primary.material == "glass")
     item = next(i for i in perception_items([index]) if i.factors["question"] == "primary-colour")
     assert item.answer == "none"
     assert len(item.options) == 6
 
 
 @pytest.mark.parametrize("index", [0, 3000, 6000, 9503])
-def test_whatever_name_a_subject_writes_is_read(index: int) -> None:
+def test_every_name_of_an_option_is_read(index: int) -> None:
     items = perception_items([index])
-    for item, view in zip(items, shown(items, pivot="on"), strict=True):
+    for item, view in zip(items, views_of(items, pivot="on"), strict=True):
         dimension = QUESTIONS[item.factors["question"]]
         assert view.reply.offered == tuple(option.key for option in item.options)
         for option in item.options:
@@ -142,23 +142,23 @@ def test_whatever_name_a_subject_writes_is_read(index: int) -> None:
                 assert read_answer(f"{name.capitalize()}.", view.reply) == option.key, name
 
 
-def test_no_option_has_a_name_of_another() -> None:
+def test_options_share_no_name() -> None:
     for item in perception_items(range(0, 9504, 144)):
         dimension = QUESTIONS[item.factors["question"]]
-        held = [name for option in item.options for name in names(dimension, option.key)]
-        assert len(held) == len(set(held))
+        option_names = [name for option in item.options for name in names(dimension, option.key)]
+        assert len(option_names) == len(set(option_names))
 
 
-def test_ids_do_not_tell_the_answer(toy: ItemSet) -> None:
+def test_ids_do_not_reveal_the_answer(toy: ItemSet) -> None:
     for item in toy.items:
         assert str(item.answer).replace(" ", "-") not in item.item_id.replace("primary", "").split("-")
 
 
-def test_what_a_view_holds_tells_nothing_hidden(toy: ItemSet) -> None:
+def test_a_view_contains_no_hidden_field(toy: ItemSet) -> None:
     for task in SUITE.tasks:
-        told = json.dumps(asdict(toy.task(task)[0].view()))
+        text = json.dumps(asdict(toy.task(task)[0].view()))
         for hidden in ("latent", "claims", "requires", "provenance", "measures", "factors"):
-            assert f'"{hidden}"' not in told
+            assert f'"{hidden}"' not in text
 
 
 # Natural categories
@@ -167,11 +167,11 @@ def test_what_a_view_holds_tells_nothing_hidden(toy: ItemSet) -> None:
 def test_no_two_labels_of_a_question_fit_its_image() -> None:
     for item in _alignment_items(48):
         if item.task == "img2text":
-            look = next(iter(item.latent["shows"].values()))
+            appearance = next(iter(item.latent["shows"].values()))
             fitting = [
                 key
                 for key, claims in item.latent["claims"].items()
-                if all(look[dimension] in values for dimension, values in claims.items())
+                if all(appearance[dimension] in values for dimension, values in claims.items())
             ]
             assert fitting == [item.answer]
 
@@ -180,67 +180,67 @@ def test_no_two_images_of_a_question_show_the_label() -> None:
     for item in _alignment_items(48):
         if item.task == "text2img":
             joint = ("shape/primary", "contact-point/anchor", "shape/secondary", "contact-point/pivot")
-            looks = [item.latent["shows"][option.media[0].sha256] for option in item.options]
-            assert len({tuple(look[d] for d in joint) for look in looks}) == 4
+            appearances = [item.latent["shows"][option.media[0].sha256] for option in item.options]
+            assert len({tuple(appearance[d] for d in joint) for appearance in appearances}) == 4
             assert len({option.media[0].sha256 for option in item.options}) == 4
 
 
-def test_every_category_has_its_turn_before_any_has_two() -> None:
-    names_of = alignment.names_for(60, 0, "test")
-    assert len(set(names_of[:24])) == len(set(names_of[24:48])) == 24
-    assert Counter(names_of).most_common(1)[0][1] == 3
-    assert alignment.names_for(60, 1, "test") != names_of
+def test_every_category_is_used_once_before_any_is_used_twice() -> None:
+    sequence = alignment.names_for(60, 0, "test")
+    assert len(set(sequence[:24])) == len(set(sequence[24:48])) == 24
+    assert Counter(sequence).most_common(1)[0][1] == 3
+    assert alignment.names_for(60, 1, "test") != sequence
 
 
-def test_where_the_right_answer_stands_is_no_help() -> None:
+def test_the_position_of_the_right_answer_does_not_help() -> None:
     items = _alignment_items(240)
     for task in ("img2text", "text2img"):
-        at = Counter([o.key for o in i.options].index(i.answer) for i in items if i.task == task)
-        assert set(at) == {0, 1, 2, 3}
-        assert max(at.values()) < 90  # 60 expected of 240
+        positions = Counter([o.key for o in i.options].index(i.answer) for i in items if i.task == task)
+        assert set(positions) == {0, 1, 2, 3}
+        assert max(positions.values()) < 90  # 60 expected of 240
 
 
-# What is required, against the ideal observers
+# Required factors, against the ideal observers
 
 
-def test_everybody_who_sees_all_is_right(every_kind: list[Item]) -> None:
-    for item, view in zip(every_kind, shown(every_kind), strict=True):
+def test_an_observer_that_sees_everything_is_right(every_kind: list[Item]) -> None:
+    for item, view in zip(every_kind, views_of(every_kind), strict=True):
         assert says("oracle", every_kind, view) == item.answer, item.item_id
 
 
 @pytest.mark.parametrize("factor", FACTORS)
-def test_required_is_where_the_blind_guess(every_kind: list[Item], factor: str) -> None:
+def test_a_factor_is_required_exactly_if_the_blind_guess(every_kind: list[Item], factor: str) -> None:
     needing = 0
-    for item, view in zip(every_kind, shown(every_kind), strict=True):
-        said = Counter(says_often(f"blind-to={factor}", every_kind, view, range(16)))
+    for item, view in zip(every_kind, views_of(every_kind), strict=True):
+        keys = Counter(says_often(f"blind-to={factor}", every_kind, view, range(16)))
         if factor in item.requires:
             needing += 1
-            assert len(said) > 1, item.item_id
-            assert set(said) <= {option.key for option in item.options}
+            assert len(keys) > 1, item.item_id
+            assert set(keys) <= {option.key for option in item.options}
         else:
-            assert set(said) == {item.answer}, item.item_id
+            assert set(keys) == {item.answer}, item.item_id
     assert needing
 
 
-def test_who_must_guess_draws_evenly_from_all_options() -> None:
+def test_guesses_are_drawn_evenly_from_all_options() -> None:
     items = perception_items([0])
-    for item, view in zip(items, shown(items), strict=True):
+    for item, view in zip(items, views_of(items), strict=True):
         for factor in item.requires:
-            said = Counter(says_often(f"blind-to={factor}", items, view, range(300)))
+            keys = Counter(says_often(f"blind-to={factor}", items, view, range(300)))
             expected = 300 / len(item.options)
-            assert set(said) == {option.key for option in item.options}
-            assert all(abs(count - expected) < 5 * np.sqrt(expected) for count in said.values())
+            assert set(keys) == {option.key for option in item.options}
+            assert all(abs(count - expected) < 5 * np.sqrt(expected) for count in keys.values())
 
 
 def test_natural_categories_need_shape_and_contact_point_together() -> None:
     items = _alignment_items()
-    for item, view in zip(items, shown(items), strict=True):
+    for item, view in zip(items, views_of(items), strict=True):
         assert says("blind-to=colour+material", items, view) == item.answer
-        said = {says("blind-to=shape+contact-point", items, view, draw) for draw in range(12)}
-        assert len(said) > 1, item.item_id
+        keys = {says("blind-to=shape+contact-point", items, view, draw) for draw in range(12)}
+        assert len(keys) > 1, item.item_id
 
 
-def test_something_requires_each_factor_in_perception() -> None:
+def test_perception_requires_each_factor_in_some_item() -> None:
     needs = {name for item in perception_items(SOME_OBJECTS) for name in item.requires}
     assert needs == set(FACTORS)
 
@@ -249,20 +249,20 @@ def test_something_requires_each_factor_in_perception() -> None:
 
 
 @pytest.mark.parametrize("n", [1, 5, 24, 25, 40, 100])
-def test_the_budget_of_images_is_held(n: int) -> None:
-    made = design(options(Path("unused"), n=n, quick=False))
-    assert made.images() <= max_images(n) == max(120, 8 * n)
-    assert [made.counts[task] for task in SUITE.tasks] == [n] * 4
-    assert len(made.test) == n
-    assert len(made.pairs) == -(-n // 2)
-    assert {len(objects) for objects in made.rules.values()} == {5}
+def test_the_image_budget_is_kept(n: int) -> None:
+    plan = design(options(Path("unused"), n=n, quick=False))
+    assert plan.images() <= max_images(n) == max(120, 8 * n)
+    assert [plan.counts[task] for task in SUITE.tasks] == [n] * 4
+    assert len(plan.test) == n
+    assert len(plan.pairs) == -(-n // 2)
+    assert {len(objects) for objects in plan.rules.values()} == {5}
 
 
 @pytest.mark.parametrize("n", [1, 24, 40])
-def test_no_object_is_both_taught_and_tested(n: int) -> None:
-    made = design(options(Path("unused"), n=n, quick=False))
-    test, train = {index for index, _ in made.test}, {index for index, _ in made.train}
-    assert len(test) == len(made.test)
+def test_no_object_is_in_both_splits(n: int) -> None:
+    plan = design(options(Path("unused"), n=n, quick=False))
+    test, train = {index for index, _ in plan.test}, {index for index, _ in plan.train}
+    assert len(test) == len(plan.test)
     assert not test & train
     assert train
 
@@ -275,34 +275,34 @@ def test_the_train_split_of_a_built_set_shows_other_objects(toy: ItemSet) -> Non
     assert not objects["train"] & objects["test"]
 
 
-def test_an_object_has_twenty_views_of_its_own() -> None:
+def test_an_object_has_twenty_own_views() -> None:
     cameras = {repr(object_spec(7, view, 0).camera) for view in range(VIEWS)}
     assert len(cameras) == VIEWS
     assert object_spec(7, 3, 0) == object_spec(7, 3, 0)
     assert object_spec(7, 3, 0).camera != object_spec(7, 3, 1).camera
 
 
-def test_a_built_set_says_what_it_holds(toy: ItemSet) -> None:
+def test_a_built_set_records_its_contents(toy: ItemSet) -> None:
     assert toy.card.counts["pattern-perception"]["test"] == 16 * 8
     for task in ("img2text", "text2img", "category-building"):
         assert toy.card.counts[task] == {"test": 16}
     assert {media.sha256 for item in toy.items for media in item.media()} <= {p.stem for p in toy.root.rglob("*.png")}
     for item in toy.items:
-        assert {one.sha256 for one in item.media()} == set(item.latent["shows"]) or item.task == "category-building"
-        assert {one.sha256 for one in item.media()} <= set(item.latent["shows"])
+        assert {image.sha256 for image in item.media()} == set(item.latent["shows"]) or item.task == "category-building"
+        assert {image.sha256 for image in item.media()} <= set(item.latent["shows"])
         assert set(next(iter(item.latent["shows"].values()))) == set(DIMENSIONS)
 
 
 # Determinism
 
 
-def _hash(root: Path, **told: Any) -> str:
-    return build(SUITE, "generated", options(root, n=2, **told)).card.content_hash
+def _hash(root: Path, **fields: Any) -> str:
+    return build(SUITE, "generated", options(root, n=2, **fields)).card.content_hash
 
 
 def test_the_number_of_workers_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = _hash(tmp_path / "first", tasks=("img2text",))
-    monkeypatch.setenv("SNELLEN_HOME", str(tmp_path / "home"))  # nothing is drawn yet there
+    monkeypatch.setenv("SNELLEN_HOME", str(tmp_path / "home"))  # nothing is drawn there yet
     assert _hash(tmp_path / "other", tasks=("img2text",), workers=2) == first
 
 
@@ -349,9 +349,9 @@ def test_level_answers_leave_no_base_rate(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("setting", alignment.DISTRACTORS)
-def test_whose_names_stand_among_the_labels_is_a_setting(tmp_path: Path, setting: str) -> None:
-    told = {"settings": {"distractors": setting}, "tasks": ("img2text",), "renderer": "blank"}
-    card = (built := RECIPE.build(options(tmp_path / "set", n=24, **told))).card
+def test_the_source_of_the_distractors_is_a_setting(tmp_path: Path, setting: str) -> None:
+    fields = {"settings": {"distractors": setting}, "tasks": ("img2text",), "renderer": "blank"}
+    card = (built := RECIPE.build(options(tmp_path / "set", n=24, **fields))).card
     catalogue = alignment.natural_categories()
     coco = {"paper": catalogue.coco_names, "coco-plausible": [entry.name for entry in catalogue.coco_plausible]}
     labels = {option.key for item in built.items for option in item.options}
@@ -367,14 +367,14 @@ def test_a_setting_that_does_not_exist_is_an_error() -> None:
 
 
 def test_another_encoders_features_set_the_levels(tmp_path: Path) -> None:
-    """The package's own features, twice as far apart, under another name: the same levels, in full agreement."""
-    held = packaged_features()
-    thresholds = [2 * bound for bound in held.thresholds]
+    """The packaged features scaled by two, under another name, give the same levels in full agreement."""
+    packaged = packaged_features()
+    thresholds = [2 * bound for bound in packaged.thresholds]
     about = {"encoder": "mine", "features_digest": "0", "thresholds": thresholds}
-    np.savez(tmp_path / "mine.npz", features=2 * held.values, about=np.array(json.dumps(about)))
-    told = {"n": 8, "tasks": ("category-building",), "renderer": "blank"}
-    other = RECIPE.build(options(tmp_path / "other", inputs={"features": tmp_path / "mine.npz"}, **told))
-    own = RECIPE.build(options(tmp_path / "own", **told))
+    np.savez(tmp_path / "mine.npz", features=2 * packaged.values, about=np.array(json.dumps(about)))
+    fields = {"n": 8, "tasks": ("category-building",), "renderer": "blank"}
+    other = RECIPE.build(options(tmp_path / "other", inputs={"features": tmp_path / "mine.npz"}, **fields))
+    own = RECIPE.build(options(tmp_path / "own", **fields))
     assert [item.factors for item in other.items] == [item.factors for item in own.items]
     assert [item.measures["distance"] for item in other.items] == pytest.approx(
         [2 * item.measures["distance"] for item in own.items]
@@ -388,6 +388,6 @@ def test_another_encoders_features_set_the_levels(tmp_path: Path) -> None:
     assert other.card.recipe_hash != own.card.recipe_hash
 
 
-def test_no_other_input_is_taken(tmp_path: Path) -> None:
+def test_an_unknown_input_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SnellenError, match="did you mean 'features'"):
         RECIPE.build(options(tmp_path / "set", n=1, inputs={"feature": tmp_path}))

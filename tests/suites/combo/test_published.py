@@ -1,4 +1,4 @@
-"""The printed numbers, and what follows from them."""
+"""The printed numbers and their consequences."""
 
 from __future__ import annotations
 
@@ -12,20 +12,11 @@ import yaml
 from snellen.core.condition import parse_conditions
 from snellen.suites.combo import SUITE
 from snellen.suites.combo.generated.recipe import PAPER_COUNTS
-from snellen.suites.combo.published import (
-    COUNTS,
-    OBJECTS,
-    RENDERED_IMAGES,
-    TABLE_2,
-    TABLE_2_QUESTIONS,
-    TABLE_4,
-    VIEWS,
-    published,
-)
+from snellen.suites.combo.published import TABLE_2, TABLE_2_QUESTIONS, TABLE_4, published
 from snellen.suites.combo.questions.alignment import natural_categories
 from snellen.suites.combo.questions.perception import QUESTIONS
-from snellen.suites.combo.report.fidelity import derived_numbers
-from tests.helpers.fidelity import recomputed
+from tests.published.combo import COUNTS, OBJECTS, RENDERED_IMAGES, VIEWS, derived_numbers
+from tests.published.lookup import recomputed
 
 
 def test_row_means_of_table_2() -> None:
@@ -43,7 +34,7 @@ def test_table_2_asks_the_first_seven_of_our_questions() -> None:
     assert all(len(row) == 7 for row in TABLE_2.values())
 
 
-def test_every_value_of_table_4_is_an_even_hundredth_as_of_50_questions_a_level() -> None:
+def test_every_value_of_table_4_is_an_even_hundredth_as_with_50_questions_per_level() -> None:
     values = [value for row in TABLE_4.values() for value in row]
     assert len(values) == 28
     assert all(round(100 * value) % 2 == 0 for value in values)
@@ -57,10 +48,10 @@ def test_table_1_counts_the_questions_of_the_full_size() -> None:
 
 
 def test_24_categories_and_21_coco_names_are_45() -> None:
-    told = natural_categories()
-    names = [category.name for category in told.categories] + told.coco_names
-    assert len(told.categories) == 24
-    assert len(told.coco_names) == 21
+    catalogue = natural_categories()
+    names = [category.name for category in catalogue.categories] + catalogue.coco_names
+    assert len(catalogue.categories) == 24
+    assert len(catalogue.coco_names) == 21
     assert len(set(names)) == 45
 
 
@@ -75,26 +66,26 @@ def test_published_rows_belong_to_tasks_and_levels_of_the_suite() -> None:
         assert 0 <= row["value"] <= 1
 
 
-def test_a_printed_number_is_led_over_as_a_fraction() -> None:
-    wanted = {"task": "pattern-perception", "subject": "Gemini-1.5-Pro", "factor": "question", "level": "anchor"}
-    (row,) = [row for row in published() if wanted.items() <= row.items()]
+def test_a_printed_number_becomes_a_fraction() -> None:
+    fields = {"task": "pattern-perception", "subject": "Gemini-1.5-Pro", "factor": "question", "level": "anchor"}
+    (row,) = [row for row in published() if fields.items() <= row.items()]
     assert row["value"] == pytest.approx(0.649)
 
 
-def test_the_card_says_the_same_counts() -> None:
-    told = SUITE.card.counts
-    assert (told["objects"], told["views"], told["images"]) == (OBJECTS, VIEWS, RENDERED_IMAGES)
-    assert told["category-building"] == COUNTS["category-building"]
+def test_the_card_records_the_same_counts() -> None:
+    counts = SUITE.card.counts
+    assert (counts["objects"], counts["views"], counts["images"]) == (OBJECTS, VIEWS, RENDERED_IMAGES)
+    assert counts["category-building"] == COUNTS["category-building"]
 
 
-# Data and pages that say the same
+# Data and pages that agree
 
 
 def _text(name: str) -> str:
     return files("snellen.suites.combo").joinpath(name).read_text("utf-8")
 
 
-def test_the_page_for_people_has_the_printed_tables() -> None:
+def test_the_readme_has_the_printed_tables() -> None:
     rows = [line.strip("|").split("|") for line in _text("README.md").splitlines() if line.startswith("| ")]
     cells = [[cell.strip() for cell in row] for row in rows]
     for name, values in TABLE_2.items():
@@ -104,7 +95,7 @@ def test_the_page_for_people_has_the_printed_tables() -> None:
         assert [f"{value:.2f}" for value in levels] in [row[1:] for row in cells]
 
 
-def test_the_page_for_people_names_every_axis_and_value() -> None:
+def test_the_readme_names_every_axis_and_value() -> None:
     text = _text("README.md")
     for axis in SUITE.axes:
         assert f"`{axis.name}`" in text
@@ -113,9 +104,9 @@ def test_the_page_for_people_names_every_axis_and_value() -> None:
 
 
 def test_run_settings_have_a_source_and_name_conditions_that_exist() -> None:
-    told = yaml.safe_load(_text("paper.yaml"))
-    entries = [entry for group, held in told.items() if group != "not_said" for entry in held]
-    assert {model["version"] for model in told["models"]} >= {
+    settings = yaml.safe_load(_text("paper.yaml"))
+    entries = [entry for group, group_entries in settings.items() if group != "not_said" for entry in group_entries]
+    assert {model["version"] for model in settings["models"]} >= {
         "gpt-4-1106-vision-preview",
         "gpt-4-turbo-2024-04-09",
     }
@@ -126,7 +117,7 @@ def test_run_settings_have_a_source_and_name_conditions_that_exist() -> None:
             assert parse_conditions(SUITE.axes, condition)
 
 
-def test_temperature_is_known_of_gpt_4v_alone() -> None:
+def test_only_the_temperature_of_gpt_4v_is_known() -> None:
     models = yaml.safe_load(_text("paper.yaml"))["models"]
     assert {model["name"]: model["temperature"] for model in models} == {
         "GPT-4V": 0,

@@ -49,7 +49,7 @@ def _results(toy: ItemSet, root: Path, fakes: Sequence[str], conditions: Sequenc
 
 
 def _like_guessing(row: Any) -> bool:
-    """Whether a guesser would come out like this once in ten thousand times or oftener."""
+    """True if a guesser gets such a score at least once in ten thousand times."""
     return bool(binomtest(round(row.value * row.n), row.n, row.chance).pvalue > 1e-4)
 
 
@@ -73,37 +73,37 @@ def test_the_oracle_is_perfect_wherever_the_images_are_shown(oracle: pd.DataFram
 
 @pytest.mark.parametrize("condition", WITHOUT_IMAGES)
 def test_the_oracle_is_at_chance_without_images(oracle: pd.DataFrame, condition: str) -> None:
-    whole = oracle[(oracle["condition"] == condition) & (oracle["factor"] == "")]
-    assert len(whole)
-    for row in whole.itertuples():
+    rows = oracle[(oracle["condition"] == condition) & (oracle["factor"] == "")]
+    assert len(rows)
+    for row in rows.itertuples():
         assert _like_guessing(row), row
         assert row.no_answer_rate == 0.0
 
 
-def test_which_tasks_a_condition_is_asked_in(oracle: pd.DataFrame) -> None:
-    asked = {condition: set(rows["task"]) for condition, rows in oracle.groupby("condition")}
-    assert asked["vanilla"] == asked["images=grey"] == asked["sheet=single"] == asked["prompt=short"] == set(TASKS)
-    assert asked["pivot=on"] == asked["samples=1"] == asked["demos=in-context"] == {"pattern-perception"}
-    assert asked["method=cot"] == {"category-building"}
+def test_each_condition_is_asked_in_its_tasks(oracle: pd.DataFrame) -> None:
+    tasks = {condition: set(rows["task"]) for condition, rows in oracle.groupby("condition")}
+    assert tasks["vanilla"] == tasks["images=grey"] == tasks["sheet=single"] == tasks["prompt=short"] == set(TASKS)
+    assert tasks["pivot=on"] == tasks["samples=1"] == tasks["demos=in-context"] == {"pattern-perception"}
+    assert tasks["method=cot"] == {"category-building"}
 
 
 def _unasked(toy: ItemSet, question: str) -> int:
-    """How many objects have one contact point of this kind, so that there is nothing to ask."""
+    """The number of objects with one contact point of this kind, for which there is no question."""
     items = [item for item in toy.task("pattern-perception") if item.split == "test"]
     return sum(item.factors["question"] == question and len(item.options) == 1 for item in items)
 
 
-def test_how_many_questions_each_condition_asks(oracle: pd.DataFrame, toy: ItemSet) -> None:
-    whole = oracle[(oracle["factor"] == "") & (oracle["metric"] == "accuracy")]
-    n = {(row["condition"], row["task"]): row["n"] for row in whole.to_dict("records")}
-    spheres, others = _unasked(toy, "anchor"), _unasked(toy, "pivot")
-    assert (spheres, others) > (0, 0)
+def test_each_condition_asks_the_expected_number_of_questions(oracle: pd.DataFrame, toy: ItemSet) -> None:
+    rows = oracle[(oracle["factor"] == "") & (oracle["metric"] == "accuracy")]
+    n = {(row["condition"], row["task"]): row["n"] for row in rows.to_dict("records")}
+    spheres, pivots = _unasked(toy, "anchor"), _unasked(toy, "pivot")
+    assert (spheres, pivots) > (0, 0)
     assert [n["vanilla", task] for task in TASKS] == [7 * 16 - spheres, 16, 16, 16]
-    assert n["pivot=on", "pattern-perception"] == 8 * 16 - spheres - others
+    assert n["pivot=on", "pattern-perception"] == 8 * 16 - spheres - pivots
     assert n["demos=in-context", "pattern-perception"] == 3 * 16 - spheres
 
 
-def test_solved_examples_leave_spheres_out_where_the_anchor_is_asked(oracle: pd.DataFrame, toy: ItemSet) -> None:
+def test_the_anchor_question_with_solved_examples_leaves_spheres_out(oracle: pd.DataFrame, toy: ItemSet) -> None:
     rows = oracle[(oracle["condition"] == "demos=in-context") & (oracle["factor"] == "question")].set_index("level")
     assert rows["n"].to_dict() == {
         "anchor": 16 - _unasked(toy, "anchor"),
@@ -130,7 +130,7 @@ def blind(toy: ItemSet, tmp_path_factory: pytest.TempPathFactory) -> pd.DataFram
 
 
 @pytest.mark.parametrize("factor", ["colour", "shape", "material", "contact-point"])
-def test_who_is_blind_to_a_factor_fails_exactly_where_it_is_required(blind: pd.DataFrame, factor: str) -> None:
+def test_a_blind_observer_fails_exactly_if_its_factor_is_required(blind: pd.DataFrame, factor: str) -> None:
     rows = blind[(blind["subject"] == f"fake:blind-to={factor}") & (blind["factor"] == "requires")]
     needs, rest = rows[rows["level"] == factor], rows[rows["level"] == f"not {factor}"]
     assert len(needs)
@@ -139,32 +139,34 @@ def test_who_is_blind_to_a_factor_fails_exactly_where_it_is_required(blind: pd.D
         assert _like_guessing(row), row
 
 
-def test_a_guesser_gets_chance(blind: pd.DataFrame) -> None:
+def test_a_guesser_scores_at_chance(blind: pd.DataFrame) -> None:
     rows = blind[(blind["subject"] == "fake:chance") & (blind["factor"] == "")]
     assert set(rows["task"]) == set(TASKS)
     for row in rows.itertuples():
         assert _like_guessing(row), row
 
 
-def test_always_a_is_right_in_half_of_category_building_and_in_no_pair(blind: pd.DataFrame) -> None:
+def test_answering_a_is_right_in_half_of_category_building_and_in_no_pair(blind: pd.DataFrame) -> None:
     rows = blind[
         (blind["subject"] == "fake:first-option") & (blind["task"] == "category-building") & (blind["factor"] == "")
     ]
     assert rows.set_index("metric")["value"].to_dict() == {"accuracy": 0.5, "all_correct": 0.0}
 
 
-def test_the_full_plan_is_the_papers_size(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_full_plan_has_the_size_of_the_paper(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     argv = ["snellen", "build", "combo", "--from", "generated", "--full", "--plan", "--json"]
     monkeypatch.setattr("sys.argv", argv)
-    with pytest.raises(SystemExit) as left:
+    with pytest.raises(SystemExit) as stopped:
         main()
-    assert not left.value.code
-    told = json.loads(capsys.readouterr().out)
-    assert (told["objects"], told["images"]) == (9504, 190_080)
-    assert told["items"] == {
+    assert not stopped.value.code
+    plan = json.loads(capsys.readouterr().out)
+    assert (plan["objects"], plan["images"]) == (9504, 190_080)
+    assert plan["items"] == {
         "pattern-perception": 5000 * 8,
         "img2text": 120,
         "text2img": 120,
         "category-building": 400,
     }
-    assert all(isinstance(told[name], int) for name in ("objects", "images", "seconds", "bytes", "workers"))
+    assert all(isinstance(plan[name], int) for name in ("objects", "images", "seconds", "bytes", "workers"))

@@ -1,4 +1,4 @@
-"""The printed numbers against each other, and what of them is golden for our own formulas."""
+"""The printed numbers against each other, and as golden values of our own formulas."""
 
 from __future__ import annotations
 
@@ -14,43 +14,38 @@ from snellen.analysis.shot_curves import Curve, average, delta, eta, gain_at, ro
 from snellen.core.condition import parse_conditions
 from snellen.core.suite import SuiteCard
 from snellen.suites.vfm_bench.items import INDUSTRIES, LEVELS, SHOTS, TASK
-from snellen.suites.vfm_bench.published import (
-    ABLATIONS,
+from snellen.suites.vfm_bench.published import ABLATIONS, QUERIES, TABLE_1, TABLE_7, TABLE_8, published
+from snellen.suites.vfm_bench.scoring import PROTOCOLS
+from snellen.suites.vfm_bench.tasks import AXES
+from tests.published.lookup import recomputed, verdicts
+from tests.published.vfm_bench import (
     CONCEPTS,
     DATASETS,
     HUMAN,
-    QUERIES,
     RANDOM,
     REASONING,
-    TABLE_1,
     TABLE_4,
     TABLE_5,
-    TABLE_7,
-    TABLE_8,
     TASKS,
-    published,
+    derived_numbers,
 )
-from snellen.suites.vfm_bench.report.fidelity import derived_numbers
-from snellen.suites.vfm_bench.scoring import PROTOCOLS
-from snellen.suites.vfm_bench.tasks import AXES
-from tests.helpers.fidelity import recomputed, verdicts
 
 EVERYONE = {"human": HUMAN, **TABLE_1}
 
 
-def told(name: str) -> Any:
+def load_yaml(name: str) -> Any:
     return yaml.safe_load(files("snellen.suites.vfm_bench").joinpath(name).read_text("utf-8"))
 
 
-CARD = SuiteCard.model_validate(told("suite.yaml"))
+CARD = SuiteCard.model_validate(load_yaml("suite.yaml"))
 
 
 def column(formula: Callable[[Curve], float | None], places: int) -> list[float]:
-    found = [formula(row.curve) for row in EVERYONE.values()]
-    return [round(value, places) for value in found if value is not None]
+    values = [formula(row.curve) for row in EVERYONE.values()]
+    return [round(value, places) for value in values if value is not None]
 
 
-def test_eta_and_delta_of_everyone() -> None:
+def test_eta_and_delta_of_every_row() -> None:
     assert column(eta, 4) == [0.9333, 0.9355, 0.8895, 0.8857, 0.8538, 0.8148, 0.7478, 0.8444, 0.8667, 0.7652]
     assert column(delta, 4) == [0.5833, 0.4143, 0.4024, 0.3062, 0.2643, 0.2785, 0.2000, 0.4108, 0.3043, 0.2173]
     assert column(average, 4) == [0.6850, 0.5417, 0.4417, 0.3967, 0.3450, 0.3933, 0.2833, 0.5133, 0.2983, 0.3367]
@@ -58,7 +53,7 @@ def test_eta_and_delta_of_everyone() -> None:
     assert Counter(RANDOM.curve.values()) == {0.27: 5, 0.28: 1}
 
 
-def test_one_shot_over_none_is_what_is_printed_as_phi_vdpi() -> None:
+def test_the_gain_of_one_shot_over_none_is_the_printed_phi_vdpi() -> None:
     gains = column(lambda curve: 100 * (gain_at(curve, 1) or 0), 1)
     assert gains == [63.6, 86.7, 162.5, 105.3, 87.5, 52.4, 85.7, 80.8, 266.7, 26.3]
     for statement in ("phi_vdpi", "ava: ", "base: "):
@@ -67,12 +62,12 @@ def test_one_shot_over_none_is_what_is_printed_as_phi_vdpi() -> None:
     assert {name for name, row in TABLE_1.items() if not {0, 1} <= row.certain} == set(TABLE_1) - set(TABLE_4)
 
 
-def test_no_derived_number_hangs_on_the_order_of_the_shots_that_is_not_certain() -> None:
+def test_no_derived_number_depends_on_the_uncertain_order_of_the_shots() -> None:
     for row in EVERYONE.values():
         later = sorted(row.curve[k] for k in row.curve if k > 1)
-        other = dict(zip(sorted(row.curve), [row.curve[0], row.curve[1], *later], strict=True))
+        sorted_curve = dict(zip(sorted(row.curve), [row.curve[0], row.curve[1], *later], strict=True))
         for formula in (eta, delta, average):
-            assert formula(other) == pytest.approx(formula(row.curve))
+            assert formula(sorted_curve) == pytest.approx(formula(row.curve))
 
 
 def test_claims_of_section_4_2() -> None:
@@ -85,13 +80,13 @@ def test_claims_of_section_4_2() -> None:
     assert [name for name, row in TABLE_1.items() if row.curve[0] > 0.27] == ["GPT-o3"]
 
 
-def test_table_7_adds_up_to_table_8_but_for_medical() -> None:
+def test_table_7_adds_up_to_table_8_except_medical() -> None:
     assert {row.industry for row in TABLE_7} == set(TABLE_8) == set(INDUSTRIES) == set(TABLE_5)
     assert {row.level for row in TABLE_7} == set(LEVELS)
     assert {row.name for row in TABLE_7} < {row.name for rows in TABLE_5.values() for row in rows}
     assert all(row.samples == 1050 for row in TABLE_8.values())
     assert recomputed(derived_numbers, "Concepts: from Table 7")["Medical"] == 365
-    averages = recomputed(derived_numbers, "Classes a task (queries as weights)", 3)
+    averages = recomputed(derived_numbers, "Classes per task (queries as weights)", 3)
     assert list(averages.values()) == [3.907, 7.342, 6.773, 3.834]
     medical = TABLE_8["Medical"]
     assert (medical.average, rounded(medical.concepts / medical.tasks)) == (2.37, 2.41)
@@ -109,7 +104,7 @@ def test_counts_of_the_paper() -> None:
     assert recomputed(derived_numbers, "Random policy", 3) == {"": 0.259}
 
 
-def test_published_rows_are_the_last_of_table_1() -> None:
+def test_published_rows_are_the_last_column_of_table_1() -> None:
     rows = list(published())
     assert [row["subject"] for row in rows] == list(TABLE_1)
     assert all((row["task"], row["factor"], row["level"]) == (TASK, "", "") for row in rows)
@@ -120,7 +115,7 @@ def test_published_rows_are_the_last_of_table_1() -> None:
     assert (ceiling.task, ceiling.metric, ceiling.value) == (TASK, "accuracy", HUMAN.curve[SHOTS])
 
 
-def test_ablations_name_conditions_there_are() -> None:
+def test_ablations_name_existing_conditions() -> None:
     assert set(ABLATIONS) == set(TABLE_4["GPT-4o"]._fields) - {"base", "ava"}
     for ablation in ABLATIONS.values():
         (point,) = parse_conditions(AXES, ablation.condition)
@@ -129,10 +124,10 @@ def test_ablations_name_conditions_there_are() -> None:
 
 
 def test_run_settings_have_a_source() -> None:
-    held = told("paper.yaml")
-    assert {entry["name"] for entry in held["models"]} == set(TABLE_1)
-    assert {entry["name"] for entry in held["models"] if entry.get("reasoning")} == set(REASONING)
-    for group, entries in held.items():
+    settings = load_yaml("paper.yaml")
+    assert {entry["name"] for entry in settings["models"]} == set(TABLE_1)
+    assert {entry["name"] for entry in settings["models"] if entry.get("reasoning")} == set(REASONING)
+    for group, entries in settings.items():
         for entry in entries if group != "not_said" else ():
             assert entry["source"]
             for part in entry.get("ours", "").split(", "):

@@ -1,4 +1,4 @@
-"""Replies to scores under `strict` and `published`, and the wordings that replies answer to."""
+"""From replies to scores under `strict` and `published`, and the wordings of the prompts."""
 
 from __future__ import annotations
 
@@ -46,25 +46,25 @@ SPEC = ReplySpec("choice", tuple((name, key) for key, name in NAMES.items()))
         ("The terrorbird; crack", None, "c1"),
     ],
 )
-def test_what_the_released_mark_and_the_one_parser_read(
+def test_the_released_scorer_and_our_parser_read_replies(
     reply: str, named: tuple[str, ...] | None, chosen: str | None
 ) -> None:
     assert read_named(reply, SPEC) == named
     assert read_answer(reply, SPEC) == chosen
 
 
-def test_names_as_shown_are_looked_for_whatever_the_class_is_called() -> None:
-    shown = ReplySpec("choice", (("xwnee", "c0"), ("qinhw", "c1")))
-    assert read_named("good crack qinhw", shown) == ("c1",)
-    both = ReplySpec("choice", (("xwnee", "c0"), ("A", "c0"), ("qinhw", "c1")))
-    assert read_named("A", both) == (), "the name itself, not what else a class may be called"
+def test_the_names_shown_are_read_not_the_names_of_the_class() -> None:
+    spec = ReplySpec("choice", (("xwnee", "c0"), ("qinhw", "c1")))
+    assert read_named("good crack qinhw", spec) == ("c1",)
+    with_letter = ReplySpec("choice", (("xwnee", "c0"), ("A", "c0"), ("qinhw", "c1")))
+    assert read_named("A", with_letter) == (), "only the name itself counts, not other names of the class"
 
 
 def item(item_id: str, answer: str, names: Sequence[str]) -> Item:
     image = Media("0" * 64, "image", "png", 8, 6)
     options = tuple(Option(f"c{n}", name) for n, name in enumerate(names))
-    told = {"stimulus_id": item_id, "group_id": item_id, "cluster_id": item_id, "options": options}
-    return Item(item_id, "hard", "task", "?", (image,), answer, "choice", **told)  # type: ignore[arg-type]
+    fields = {"stimulus_id": item_id, "group_id": item_id, "cluster_id": item_id, "options": options}
+    return Item(item_id, "hard", "task", "?", (image,), answer, "choice", **fields)  # type: ignore[arg-type]
 
 
 def test_from_replies_to_results(tmp_path: Path) -> None:
@@ -75,17 +75,17 @@ def test_from_replies_to_results(tmp_path: Path) -> None:
         item(f"{n}", answer, ["good", "crack", "not_good"][: 2 if n == 0 else 3])
         for n, (answer, _) in enumerate(replies)
     ]
-    told = [
+    responses = [
         Response(
-            f"r{one.item_id}", "own:x", "f", one.item_id, "task", "vanilla", 0, "ok", text, "", one.view().reply, ()
+            f"r{item.item_id}", "own:x", "f", item.item_id, "task", "vanilla", 0, "ok", text, "", item.view().reply, ()
         )
-        for one, (_, text) in zip(items, replies, strict=True)
+        for item, (_, text) in zip(items, replies, strict=True)
     ]
     built = write_itemset(tmp_path, items, source="released", recipe={})
     suite = suite_of(tasks=[task(protocols=PROTOCOLS)])
-    found = pd.concat([results(score(told, built, suite, name), built, suite, []) for name in PROTOCOLS])
-    rows = found.set_index("protocol")
-    # strict: only the first is read and right; two names, an error, another word and nothing are no answers.
+    tables = pd.concat([results(score(responses, built, suite, name), built, suite, []) for name in PROTOCOLS])
+    rows = tables.set_index("protocol")
+    # strict: only the first is read and right; two names, an error, another word and an empty reply are no answers.
     assert rows.loc["strict", "value"] == pytest.approx(1 / 6)
     assert rows.loc["strict", "no_answer_rate"] == pytest.approx(4 / 6)
     # published: the first three name the true class, the fourth is left out, the last two are wrong.
@@ -96,7 +96,7 @@ def test_from_replies_to_results(tmp_path: Path) -> None:
     assert rows.loc["published", "chance"] == pytest.approx((1 / 2 + 4 * 1 / 3) / 5)
 
 
-def test_the_instruction_is_the_released_one_letter_for_letter() -> None:
+def test_the_instruction_is_exactly_the_released_one() -> None:
     head = prompts.head("Manufacture", "bottleDefeatIdentification", "detail")
     definition = prompts.DEFINITIONS["detail"]
     assert prompts.instruction(head, ["good", "crack"]) == (
@@ -105,7 +105,7 @@ def test_the_instruction_is_the_released_one_letter_for_letter() -> None:
         "obsearving the image and determine whether it could be classified as one of the candidate categorie . The "
         "potential categories are ['good', 'crack'], \n##Constrain\n Just give me the final aswer and no other explain"
     )
-    assert "good" not in head, "candidates are written when shown, for names may change"
+    assert "good" not in head, "candidates are written when shown, since names may change"
     assert prompts.instruction(head, ["a"], prompts.COT, "- a: one").endswith(f", \n- a: one\n{prompts.COT}")
     assert prompts.COT.endswith("4. write your answer following <answer> xxxx <answer> format.")
     assert "expert in visual inspection industry" in prompts.head("Generated", "x", "style")
@@ -114,7 +114,7 @@ def test_the_instruction_is_the_released_one_letter_for_letter() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         ("- good: whole\n- crack: a line", {"good": "whole", "crack": "a line"}),
         (
@@ -129,11 +129,11 @@ def test_the_instruction_is_the_released_one_letter_for_letter() -> None:
         ("", None),
     ],
 )  # fmt: skip
-def test_descriptions_are_told_apart_for_all_classes_or_not_at_all(text: str, told: dict[str, str] | None) -> None:
-    assert prompts.split_descriptions(text, ["good", "crack"]) == told
+def test_descriptions_are_split_for_all_classes_or_not_at_all(text: str, expected: dict[str, str] | None) -> None:
+    assert prompts.split_descriptions(text, ["good", "crack"]) == expected
 
 
-def test_names_of_any_signs_are_told_apart() -> None:
+def test_names_with_any_characters_are_split() -> None:
     names = ["a+b (1)", "a+b", "[x]"]
     lines = prompts.DESCRIPTIONS.format(lines="\n".join(f"- {name}: of {name}" for name in names))
     assert prompts.split_descriptions(lines, names) == {name: f"of {name}" for name in names}

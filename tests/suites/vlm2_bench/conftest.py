@@ -10,5 +10,5 @@ from tests.helpers.sets import small_set
 
 @pytest.fixture(scope="session")
 def small(sets_folder: Path) -> ItemSet:
-    """A generated set of five items a task, flatly drawn."""
+    """A generated set of five items per task, rendered flat."""
     return small_set("vlm2-bench", sets_folder)

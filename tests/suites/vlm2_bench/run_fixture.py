@@ -1,4 +1,4 @@
-"""A few questions of every task, and runs about them whose answers are known: what the pieces are tried on."""
+"""A few questions of every task, and runs about them with known answers, on which the sections are tested."""
 
 from __future__ import annotations
 
@@ -34,21 +34,21 @@ CUES = ("add/remove", "swap", "add/remove", "swap")
 FAMILIES: tuple[Family, ...] = ("oc", "pc")
 CUE_TASKS: tuple[Literal["gc-mat", "gc-trk"], ...] = ("gc-mat", "gc-trk")
 Says = Callable[[Item, ReplySpec], str | None]
-"""What somebody replies to an item; None is a failed call."""
+"""The reply of a subject to an item; None is a failed call."""
 
 
 def media(name: str, kind: Any = "image") -> Media:
-    """An image or video that lies nowhere, told from others by its name."""
+    """An image or video without a file, identified by its name."""
     return Media(name.encode().hex().ljust(64, "0")[:64], kind, "png", 8, 8)
 
 
 def made_items() -> list[Item]:
-    """Four pairs or questions a task, a cluster each, and two videos. The truths of Cnt are 1, 2, 2, 3."""
+    """Four pairs or questions per task, one cluster each, and two videos. The truths of Cnt are 1, 2, 2, 3."""
     rng, items = stream("test", "pieces"), list[Item]()
     for n, (order, grouped, cue) in enumerate(zip(ORDERS, GROUPED, CUES, strict=True)):
         for family in FAMILIES:
-            told = _sequence(family, n, order)
-            items += [*compare_items(told, family), count_item(told, family)]
+            images = _sequence(family, n, order)
+            items += [*compare_items(images, family), count_item(images, family)]
             items.append(group_item(_sequence(family, n, grouped), family, rng))
         pair = media(f"gc{n}-0"), media(f"gc{n}-1")
         for task in CUE_TASKS:
@@ -61,12 +61,12 @@ def made_items() -> list[Item]:
 
 
 def _sequence(family: Family, n: int, order: str) -> ImageSequence:
-    images = tuple(media(f"{family}{n}-{at}") for at in range(len(order)))
+    images = tuple(media(f"{family}{n}-{index}") for index in range(len(order)))
     return ImageSequence(f"{n}", images, order, sorted_pattern(order), "cup", f"{family}-{n}")
 
 
 def _spec(item: Item) -> ReplySpec:
-    """Letters for choices, as they are shown."""
+    """The reply form of an item, with letters for choices."""
     if item.answer_kind != "choice":
         return item.view().reply
     return ReplySpec("choice", tuple(zip("ABCD", (option.key for option in item.options), strict=True)))
@@ -81,14 +81,14 @@ def _itemset(items: Sequence[Item]) -> ItemSet:
 
 
 def made_run(
-    said: Mapping[tuple[str, str], Says], items: Sequence[Item], verdicts: Mapping[str, str] | None = None
+    replies: Mapping[tuple[str, str], Says], items: Sequence[Item], verdicts: Mapping[str, str] | None = None
 ) -> Run:
-    """Score what every arm says of every item it is asked; `verdicts` lead from the pattern to the judge's reply."""
-    held = _itemset(items)
+    """Score the replies of every arm to the items that it is asked; `verdicts` map a pattern to the judge's reply."""
+    itemset = _itemset(items)
     arms, responses = [], list[Response]()
-    for (subject, condition), says in said.items():
-        moved = dict(part.split("=") for part in condition.split(",")) if condition != "vanilla" else {}
-        columns: dict[str, int | str] = {"method": "vanilla", "visual_prompt": "none", **moved}
+    for (subject, condition), says in replies.items():
+        changes = dict(part.split("=") for part in condition.split(",")) if condition != "vanilla" else {}
+        columns: dict[str, int | str] = {"method": "vanilla", "visual_prompt": "none", **changes}
         arms.append(
             ArmCard(
                 subject=subject, fingerprint=subject, settings={}, attributes={}, condition=condition,
@@ -96,10 +96,10 @@ def made_run(
             )
         )  # fmt: skip
         for item in items:
-            if not (item.answer_kind == "description" and moved):
+            if not (item.answer_kind == "description" and changes):
                 text, name = says(item, _spec(item)), f"{subject}/{condition}/0/{item.item_id}"
-                told = "failed" if text is None else "ok"
-                cells = (item.item_id, item.task, condition, 0, told, text, "", _spec(item), ())
+                status = "failed" if text is None else "ok"
+                cells = (item.item_id, item.task, condition, 0, status, text, "", _spec(item), ())
                 responses.append(Response(name, subject, subject, *cells))  # type: ignore[arg-type]
     judged = {
         r.response_id: Response(
@@ -107,9 +107,9 @@ def made_run(
             ReplySpec("integer", tuple((n, n) for n in "012")), (),
         )
         for r in responses
-        if r.text and (text := (verdicts or {}).get(held.by_id[r.item_id].factors.get("pattern", "")))
+        if r.text and (text := (verdicts or {}).get(itemset.by_id[r.item_id].factors.get("pattern", "")))
     }  # fmt: skip
-    scores = score(responses, held, SUITE, "strict", judged)
+    scores = score(responses, itemset, SUITE, "strict", judged)
     card = RunCard(suite="vlm2-bench", version="1", seed=0, limit=None, arms=arms, **UNHASHED)
-    found = results(scores, held, SUITE, arms)
-    return Run(card, SUITE, held, tuple(responses), {"strict": scores}, found)
+    rows = results(scores, itemset, SUITE, arms)
+    return Run(card, SUITE, itemset, tuple(responses), {"strict": scores}, rows)

@@ -1,4 +1,4 @@
-"""The printed numbers, and what follows from them."""
+"""The printed numbers and their consequences."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from snellen.core.suite import SuiteCard
 from snellen.scoring.metrics import acc_num, expected_acc_num
 from snellen.suites.vlm2_bench.published import (
     CAMERA_READY,
-    CAMERA_READY_CHANCE_DELTA,
     CHANCE,
     COLUMNS,
     HUMAN,
@@ -20,26 +19,25 @@ from snellen.suites.vlm2_bench.published import (
     QUERIES,
     SCORED_PAIRS,
     TABLE_1,
-    TABLE_5_COUNTS,
     mean_of,
     published,
 )
-from snellen.suites.vlm2_bench.report.fidelity import derived_numbers
 from snellen.suites.vlm2_bench.sequences import PATTERNS_OC
 from snellen.suites.vlm2_bench.tasks import TASKS, protocols
-from tests.helpers.fidelity import recomputed, verdicts
+from tests.published.lookup import recomputed, verdicts
+from tests.published.vlm2_bench import CAMERA_READY_CHANCE_DELTA, TABLE_5_COUNTS, derived_numbers
 
 
-def told(name: str) -> dict[str, object]:
-    held = yaml.safe_load(files("snellen.suites.vlm2_bench").joinpath(name).read_text("utf-8"))
-    assert isinstance(held, dict)
-    return held
+def load_yaml(name: str) -> dict[str, object]:
+    fields = yaml.safe_load(files("snellen.suites.vlm2_bench").joinpath(name).read_text("utf-8"))
+    assert isinstance(fields, dict)
+    return fields
 
 
-CARD = SuiteCard.model_validate(told("suite.yaml"))
+CARD = SuiteCard.model_validate(load_yaml("suite.yaml"))
 
 
-def test_printed_averages_are_means_of_nine_columns_but_that_of_chance() -> None:
+def test_printed_averages_are_means_of_nine_columns_except_that_of_chance() -> None:
     nine = recomputed(derived_numbers, "mean of all nine columns", 3)
     assert list(nine.values()) == [39.346, 43.324, 22.591, 37.848, 42.374, 54.820, 41.231, 45.594, 60.362, 95.162]
     assert recomputed(derived_numbers, "Average of chance", 5) == {"": 33.71875}
@@ -48,7 +46,7 @@ def test_printed_averages_are_means_of_nine_columns_but_that_of_chance() -> None
         mean_of(CHANCE.scores, 9)
 
 
-def test_the_camera_ready_adopts_means_of_eight_columns() -> None:
+def test_the_camera_ready_uses_means_of_eight_columns() -> None:
     eight = recomputed(derived_numbers, "eight columns without VID", 3)
     assert list(eight.values())[:9] == [
         38.358, 41.365, 24.946, 40.891, 45.640, 55.860, 45.729, 48.575, 59.564,
@@ -68,20 +66,20 @@ def test_mat_and_trk_were_scored_over_259_and_219_ids() -> None:
         }
         assert recomputed(derived_numbers, f"{task}: scores that are shares of the {pairs} pairs") == {"": 0}
     qwen = TABLE_1["Qwen2.5-VL-7B"].scores
-    rounded = [round(100 * right / of, 2) for right, of in ((93, 259), (95, 219), (257, 360), (160, 200))]
+    rounded = [round(100 * right / count, 2) for right, count in ((93, 259), (95, 219), (257, 360), (160, 200))]
     assert [qwen[0], qwen[1], qwen[2], qwen[5]] == rounded == [35.91, 43.38, 71.39, 80.00]
     assert {task: PAIRS[task] - units for task, units in SCORED_PAIRS.items()} == {
         "gc-mat": 1, "gc-trk": 1, "oc-cpr": 0, "pc-cpr": 0,
     }  # fmt: skip
 
 
-def test_vid_moves_in_quarters_of_a_point_with_a_hundred_videos_a_pattern() -> None:
+def test_vid_scores_are_quarters_of_a_point_with_a_hundred_videos_per_pattern() -> None:
     off = [name for name, verdict in verdicts(derived_numbers, "multiple of 0.25").items() if verdict != "match"]
     assert off == ["GPT-4o-2024-11-20"], "some verdicts were left out"
     assert TABLE_1["GPT-4o"].scores[8] == 66.75
 
 
-def test_computed_chance_agrees_with_the_printed_one_but_for_cpr() -> None:
+def test_computed_chance_agrees_with_the_printed_one_except_cpr() -> None:
     # E(2) = (1 + 0) / 2, E(3) = 1 / 3, E(4) = (4 + 4 x .104042 + 4 x .039735 / 2 + 4 x .066967) / 16
     assert [expected_acc_num(n) for n in (2, 3, 4)] == pytest.approx([0.5, 1 / 3, 0.284714], abs=1e-6)
     chance = recomputed(derived_numbers, "Chance: uniform independent guesses", 4)
@@ -91,12 +89,12 @@ def test_computed_chance_agrees_with_the_printed_one_but_for_cpr() -> None:
 
 
 def guess_of(counts: dict[str, int]) -> float:
-    """Percent that a uniform guess gets over the nine patterns of OC, given the true count of each."""
-    each = [
-        sum(acc_num(count, said, len(pattern)) for said in range(1, len(pattern) + 1)) / len(pattern)
+    """The percent score of a uniform guess over the nine patterns of OC, given the true count of each."""
+    scores = [
+        sum(acc_num(count, guess, len(pattern)) for guess in range(1, len(pattern) + 1)) / len(pattern)
         for pattern, count in counts.items()
     ]
-    return 100 * sum(each) / len(each)
+    return 100 * sum(scores) / len(scores)
 
 
 def test_only_the_true_counts_of_the_patterns_give_the_printed_chance() -> None:
@@ -127,22 +125,27 @@ def test_published_rows_are_fractions_of_the_first_metric_of_each_task() -> None
     for row in rows:
         assert row["metric"] == protocols(row["task"])["published"].metrics[0].name
         assert 0 <= row["value"] <= 1
-    (one,) = [row for row in rows if (row["subject"], row["task"]) == ("GPT-4o", "oc-cnt")]
-    assert one == {"task": "oc-cnt", "metric": "acc_num", "subject": "GPT-4o", "factor": "", "level": "",
+    (row,) = [row for row in rows if (row["subject"], row["task"]) == ("GPT-4o", "oc-cnt")]
+    assert row == {"task": "oc-cnt", "metric": "acc_num", "subject": "GPT-4o", "factor": "", "level": "",
                    "value": pytest.approx(0.8062), "source": "Table 1"}  # fmt: skip
 
 
 def test_the_card_has_the_printed_ceilings_and_counts() -> None:
-    held = {ceiling.task: (ceiling.metric, ceiling.value) for ceiling in CARD.ceilings}
-    assert held == {
+    ceilings = {ceiling.task: (ceiling.metric, ceiling.value) for ceiling in CARD.ceilings}
+    assert ceilings == {
         task: (METRIC_OF[task], round((score or 0) / 100, 4)) for task, score in zip(COLUMNS, HUMAN.scores, strict=True)
     }
     assert CARD.counts == {"questions": 3060, **QUERIES}
     assert {name for name in CARD.needs_real if "=" not in name} == {task for task in TASKS if task.startswith("pc")}
 
 
-def test_run_settings_have_a_source_and_name_tasks_there_are() -> None:
-    entries = [entry for group, held in told("paper.yaml").items() if group != "not_said" for entry in held]  # type: ignore[attr-defined]
+def test_run_settings_have_a_source_and_name_existing_tasks() -> None:
+    entries = [
+        entry
+        for group, group_entries in load_yaml("paper.yaml").items()
+        if group != "not_said"
+        for entry in group_entries  # type: ignore[attr-defined]
+    ]
     assert {entry["name"] for entry in entries if "name" in entry} == set(TABLE_1)
     for entry in entries:
         assert entry["source"]

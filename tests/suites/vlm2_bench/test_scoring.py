@@ -1,4 +1,4 @@
-"""Replies to scores under `strict`, `published` and `vlmevalkit`, held against values worked out by hand."""
+"""From replies to scores under `strict`, `published` and `vlmevalkit`, compared with values computed by hand."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ LETTERS = ReplySpec("choice", (("A", "1+3"), ("1 and 3", "1+3"), ("B", "none"), 
         ("", None, None),
     ],
 )
-def test_truths_as_the_scripts_read_them(text: str, bare: str | None, only: str | None) -> None:
+def test_truths_are_read_as_by_the_scripts(text: str, bare: str | None, only: str | None) -> None:
     assert (read_bare_truth(text, FREE), read_one_truth(text, FREE)) == (bare, only)
 
 
@@ -76,7 +76,7 @@ def test_truths_as_the_scripts_read_them(text: str, bare: str | None, only: str 
         ("9" * 5000, 10**9),
     ],
 )
-def test_numbers_as_the_scripts_read_them(text: str, number: int | None) -> None:
+def test_numbers_are_read_as_by_the_scripts(text: str, number: int | None) -> None:
     assert read_one_number(text, FREE) == number
 
 
@@ -95,7 +95,7 @@ def test_numbers_as_the_scripts_read_them(text: str, number: int | None) -> None
         ("A) 1 and 3, (B) or (C)", None),
     ],
 )
-def test_letters_as_the_scripts_read_them(text: str, key: str | None) -> None:
+def test_letters_are_read_as_by_the_scripts(text: str, key: str | None) -> None:
     assert read_letter_before_bracket(text, LETTERS) == key
 
 
@@ -119,16 +119,16 @@ def test_verdicts(text: str, first: int | None, last: int | None) -> None:
     assert (read_first_score(text, spec), read_last_score(text, spec)) == (first, last)
 
 
-def test_vlmevalkit_gives_points_for_counts_that_cannot_be() -> None:
+def test_vlmevalkit_gives_points_for_impossible_counts() -> None:
     # 1 - (1/3)^.1 = .104042 for an error of 1 of at most 3, 1 - (2/3)^.1 = .039735 for 2; 1 - (1/2)^.1 = .066967.
-    assert [kit_acc_num(1, said, 4) for said in range(5)] == pytest.approx(
+    assert [kit_acc_num(1, count, 4) for count in range(5)] == pytest.approx(
         [0.104042, 1, 0.104042, 0.039735, 0], abs=1e-6
     )
     assert kit_acc_num(4, 5, 4) == pytest.approx(0.104042, abs=1e-6)
     assert kit_acc_num(2, 3, 4) == pytest.approx(0.066967, abs=1e-6)
     assert [acc_num(1, 0, 4), acc_num(4, 5, 4)] == [0, 0]
-    inside = [(n, answer, said) for n in (2, 3, 4) for answer in range(1, n + 1) for said in range(1, n + 1)]
-    assert [kit_acc_num(a, s, n) for n, a, s in inside] == [acc_num(a, s, n) for n, a, s in inside]
+    possible = [(n, answer, count) for n in (2, 3, 4) for answer in range(1, n + 1) for count in range(1, n + 1)]
+    assert [kit_acc_num(a, s, n) for n, a, s in possible] == [acc_num(a, s, n) for n, a, s in possible]
     assert kit_acc_num(1, 10**9, 4) == 0
 
 
@@ -139,14 +139,14 @@ def images(count: int) -> tuple[Media, ...]:
     return tuple(Media(f"{n:064x}", "image", "png", 8, 6) for n in range(count))
 
 
-def made(name: str, item_id: str, answer: Any, **told: Any) -> Item:
+def make_item(name: str, item_id: str, answer: Any, **fields: Any) -> Item:
     kind = {"cnt": "integer", "grp": "choice", "vid": "description"}.get(name[3:], "true_false")
-    told = {"query": images(2), "group_id": item_id, "stimulus_id": item_id, **told}
-    told = {"cluster_id": told["group_id"], **told}
-    return Item(item_id, "hard", name, "?", answer=answer, answer_kind=kind, **told)  # type: ignore[arg-type]
+    fields = {"query": images(2), "group_id": item_id, "stimulus_id": item_id, **fields}
+    fields = {"cluster_id": fields["group_id"], **fields}
+    return Item(item_id, "hard", name, "?", answer=answer, answer_kind=kind, **fields)  # type: ignore[arg-type]
 
 
-def said(item: Item, text: str | None, status: Status = "ok") -> Response:
+def response_to(item: Item, text: str | None, status: Status = "ok") -> Response:
     view = item.view()
     if item.answer_kind == "choice":
         view = Lettered()(view, MediaFolder(Path()), np.random.default_rng(0))
@@ -155,17 +155,19 @@ def said(item: Item, text: str | None, status: Status = "ok") -> Response:
     )
 
 
-def table(root: Path, items: Sequence[Item], told: Sequence[Response], verdicts: Any = None) -> pd.DataFrame:
-    """Results by (protocol, metric)."""
+def table(root: Path, items: Sequence[Item], responses: Sequence[Response], verdicts: Any = None) -> pd.DataFrame:
+    """The results, indexed by protocol and metric."""
     built: ItemSet = write_itemset(root, items, source="released", recipe={})
     name = items[0].task
     suite = suite_of(tasks=[task(id=name, kind=items[0].answer_kind, protocols=protocols(name))])
-    held = [results(score(told, built, suite, one, verdicts), built, suite, []) for one in protocols(name)]
-    return pd.concat(held).set_index(["protocol", "metric"])
+    tables = [
+        results(score(responses, built, suite, protocol, verdicts), built, suite, []) for protocol in protocols(name)
+    ]
+    return pd.concat(tables).set_index(["protocol", "metric"])
 
 
-def column(found: pd.DataFrame, name: str, metric: str) -> list[float]:
-    return [float(found.loc[(protocol, metric), name]) for protocol in dict.fromkeys(found.index.get_level_values(0))]
+def column(rows: pd.DataFrame, name: str, metric: str) -> list[float]:
+    return [float(rows.loc[(protocol, metric), name]) for protocol in dict.fromkeys(rows.index.get_level_values(0))]
 
 
 def test_pairs_of_cues_and_a_group_of_four(tmp_path: Path) -> None:
@@ -174,120 +176,142 @@ def test_pairs_of_cues_and_a_group_of_four(tmp_path: Path) -> None:
         ("8", "true", "The answer is T."), ("8", "false", "The answer is F. (T would be wrong.)"),
         ("9", "true", "True"), ("9", "false", "False"),
     ]  # fmt: skip
-    items = [made("gc-mat", f"{n:02}", truth, group_id=group) for n, (group, truth, _) in enumerate(lines)]
-    found = table(tmp_path, items, [said(item, text) for item, (*_, text) in zip(items, lines, strict=True)])
+    items = [make_item("gc-mat", f"{n:02}", truth, group_id=group) for n, (group, truth, _) in enumerate(lines)]
+    rows = table(tmp_path, items, [response_to(item, text) for item, (*_, text) in zip(items, lines, strict=True)])
     # strict: all of 7, 8, 9 -> 0 (one unreadable), 1, 1. published: any T and any F of 7; 8 and 9 are not bare.
     # vlmevalkit: 7 has an unreadable one, 8 names T and F in one reply, 9 is right.
-    assert column(found, "value", "pair_accuracy") == pytest.approx([2 / 3, 1 / 3, 1 / 3])
-    assert column(found, "n", "pair_accuracy") == [3, 3, 3]
-    assert column(found, "value", "accuracy") == pytest.approx([7 / 8, 3 / 8, 6 / 8])
+    assert column(rows, "value", "pair_accuracy") == pytest.approx([2 / 3, 1 / 3, 1 / 3])
+    assert column(rows, "n", "pair_accuracy") == [3, 3, 3]
+    assert column(rows, "value", "accuracy") == pytest.approx([7 / 8, 3 / 8, 6 / 8])
     # Guessing: all four of 7 come right in 1/16, one of two T and one of two F in (3/4)^2; a plain pair in 1/4.
-    assert column(found, "chance", "pair_accuracy") == pytest.approx([3 / 16, (9 / 16 + 2 / 4) / 3, 3 / 16])
-    assert column(found, "no_answer_rate", "accuracy") == pytest.approx([1 / 8, 5 / 8, 2 / 8])
+    assert column(rows, "chance", "pair_accuracy") == pytest.approx([3 / 16, (9 / 16 + 2 / 4) / 3, 3 / 16])
+    assert column(rows, "no_answer_rate", "accuracy") == pytest.approx([1 / 8, 5 / 8, 2 / 8])
 
 
-def test_pairs_of_comparisons_one_of_them_torn(tmp_path: Path) -> None:
+def test_pairs_of_comparisons_with_one_incomplete(tmp_path: Path) -> None:
     lines = [
         ("3", "p", "true", "T"), ("3", "n", "false", "false"),
         ("4", "p", "false", "F"), ("4", "n", "true", "True. The statement is true."),
         ("5", "p", "true", "T"),
     ]  # fmt: skip
-    items = [made("oc-cpr", f"{n:02}-{mark}", truth, group_id=group) for n, (group, mark, truth, _) in enumerate(lines)]
-    found = table(tmp_path, items, [said(item, text) for item, (*_, text) in zip(items, lines, strict=True)])
+    items = [
+        make_item("oc-cpr", f"{n:02}-{mark}", truth, group_id=group) for n, (group, mark, truth, _) in enumerate(lines)
+    ]
+    rows = table(tmp_path, items, [response_to(item, text) for item, (*_, text) in zip(items, lines, strict=True)])
     # 4 says true twice, which the scripts do not read. 5 has one statement: right, no pair, or a pair never right.
-    assert column(found, "value", "pair_accuracy") == pytest.approx([3 / 3, 1 / 2, 1 / 3])
-    assert column(found, "n", "pair_accuracy") == [3, 2, 3]
-    assert column(found, "chance", "pair_accuracy") == pytest.approx([(1 / 4 + 1 / 4 + 1 / 2) / 3, 1 / 4, 1 / 6])
+    assert column(rows, "value", "pair_accuracy") == pytest.approx([3 / 3, 1 / 2, 1 / 3])
+    assert column(rows, "n", "pair_accuracy") == [3, 2, 3]
+    assert column(rows, "chance", "pair_accuracy") == pytest.approx([(1 / 4 + 1 / 4 + 1 / 2) / 3, 1 / 4, 1 / 6])
 
 
-def test_a_failed_call_is_no_wrong_answer(tmp_path: Path) -> None:
-    items = [made("gc-mat", f"{n}-{'pn'[n % 2]}", ("true", "false")[n % 2], group_id=str(n // 2)) for n in range(4)]
-    told = [said(items[0], "T"), said(items[1], None, "failed"), said(items[2], "T"), said(items[3], "F")]
-    found = table(tmp_path, items, told)
-    assert column(found, "n", "pair_accuracy") == [1, 1, 1]
-    assert column(found, "value", "pair_accuracy") == [1, 1, 1]
+def test_a_failed_call_is_not_a_wrong_answer(tmp_path: Path) -> None:
+    items = [
+        make_item("gc-mat", f"{n}-{'pn'[n % 2]}", ("true", "false")[n % 2], group_id=str(n // 2)) for n in range(4)
+    ]
+    responses = [
+        response_to(items[0], "T"),
+        response_to(items[1], None, "failed"),
+        response_to(items[2], "T"),
+        response_to(items[3], "F"),
+    ]
+    rows = table(tmp_path, items, responses)
+    assert column(rows, "n", "pair_accuracy") == [1, 1, 1]
+    assert column(rows, "value", "pair_accuracy") == [1, 1, 1]
     compared = [Item(**{**vars(item), "task": "pc-cpr"}) for item in items]
-    found = table(tmp_path, compared, [replace(one, task="pc-cpr") for one in told])
-    assert column(found, "n", "pair_accuracy") == [1, 1, 1]
+    rows = table(tmp_path, compared, [replace(response, task="pc-cpr") for response in responses])
+    assert column(rows, "n", "pair_accuracy") == [1, 1, 1]
 
 
 def test_counts(tmp_path: Path) -> None:
     lines = [(2, 1, "1"), (4, 1, "0"), (4, 4, "2 (two)"), (3, 3, "two"), (2, 2, "many")]
     items = [
-        made("pc-cnt", str(n), count, query=images(length), options=tuple(map(Option, "1234"[:length])))
+        make_item("pc-cnt", str(n), count, query=images(length), options=tuple(map(Option, "1234"[:length])))
         for n, (length, count, _) in enumerate(lines)
     ]
-    found = table(tmp_path, items, [said(item, text) for item, (*_, text) in zip(items, lines, strict=True)])
-    # L=2: right. L=4, 0 for 1: not possible; the kit takes it for an error of 1, 1 - (1/3)^.1 = .104042. L=4, 2 for 4:
+    rows = table(tmp_path, items, [response_to(item, text) for item, (*_, text) in zip(items, lines, strict=True)])
+    # L=2: right. L=4, 0 for 1: impossible; the kit counts an error of 1, 1 - (1/3)^.1 = .104042. L=4, 2 for 4:
     # 1 - (2/3)^.1 = .039735, but two numbers to the scripts. L=3, 2 for 3: 1 - 4/3 (1/2)^.1 < 0. The last one cannot be
     # read. strict and vlmevalkit average over five, published over the two that it can place (1 and 0).
-    assert column(found, "value", "acc_num") == pytest.approx([1.039735 / 5, 1 / 2, 1.104042 / 5], abs=1e-6)
-    assert column(found, "n", "acc_num") == [5, 2, 5]
-    assert column(found, "value", "accuracy") == pytest.approx([1 / 5, 1 / 5, 1 / 5])
-    assert column(found, "n", "accuracy") == [5, 5, 5]
-    assert column(found, "no_answer_rate", "acc_num") == pytest.approx([1 / 5, 2 / 5, 2 / 5])
+    assert column(rows, "value", "acc_num") == pytest.approx([1.039735 / 5, 1 / 2, 1.104042 / 5], abs=1e-6)
+    assert column(rows, "n", "acc_num") == [5, 2, 5]
+    assert column(rows, "value", "accuracy") == pytest.approx([1 / 5, 1 / 5, 1 / 5])
+    assert column(rows, "n", "accuracy") == [5, 5, 5]
+    assert column(rows, "no_answer_rate", "acc_num") == pytest.approx([1 / 5, 2 / 5, 2 / 5])
     # E(2) twice, E(3), E(4) twice; published keeps one of two images and the one of three.
-    every = (2 / 2 + 1 / 3 + 2 * 0.284714) / 5
-    assert column(found, "chance", "acc_num") == pytest.approx([every, (1 / 2 + 1 / 3) / 2, every], abs=1e-6)
-    assert column(found, "chance", "accuracy") == pytest.approx([(1 / 2 + 1 / 4 + 1 / 4 + 1 / 3 + 1 / 2) / 5] * 3)
+    overall = (2 / 2 + 1 / 3 + 2 * 0.284714) / 5
+    assert column(rows, "chance", "acc_num") == pytest.approx([overall, (1 / 2 + 1 / 3) / 2, overall], abs=1e-6)
+    assert column(rows, "chance", "accuracy") == pytest.approx([(1 / 2 + 1 / 4 + 1 / 4 + 1 / 3 + 1 / 2) / 5] * 3)
 
 
 def test_groups(tmp_path: Path) -> None:
     texts = {"1+3": "1 and 3", "none": "None", "2+3": "2 and 3", "1+2": "1 and 2"}
     options = tuple(Option(key, text) for key, text in texts.items())
     lines = [("1+3", "A) 1 and 3"), ("none", "The answer is B)"), ("2+3", "(C) 2 and 3"), ("1+2", "A")]
-    items = [made("oc-grp", str(n), key, options=options, query=images(3)) for n, (key, _) in enumerate(lines)]
-    found = table(tmp_path, items, [said(item, text) for item, (_, text) in zip(items, lines, strict=True)])
-    assert column(found, "value", "accuracy") == [3 / 4, 1 / 4, 1 / 4]
-    assert column(found, "chance", "accuracy") == [1 / 4] * 3
+    items = [make_item("oc-grp", str(n), key, options=options, query=images(3)) for n, (key, _) in enumerate(lines)]
+    rows = table(tmp_path, items, [response_to(item, text) for item, (_, text) in zip(items, lines, strict=True)])
+    assert column(rows, "value", "accuracy") == [3 / 4, 1 / 4, 1 / 4]
+    assert column(rows, "chance", "accuracy") == [1 / 4] * 3
 
 
 def film(n: int, pattern: str) -> Item:
-    return made("pc-vid", f"{n:03}", "", group_id=f"{n:03}-{pattern}", factors={"pattern": pattern}, query=())
+    return make_item("pc-vid", f"{n:03}", "", group_id=f"{n:03}-{pattern}", factors={"pattern": pattern}, query=())
 
 
 def judged(items: Sequence[Item], verdicts: Sequence[str | None]) -> tuple[list[Response], dict[str, Response]]:
-    """Descriptions, and what a judge says of each; None: there is no description to judge."""
-    told = [
-        said(item, "somebody" if verdict is not None else "") for item, verdict in zip(items, verdicts, strict=True)
+    """Descriptions and the verdicts of a judge by response; None leaves the description empty."""
+    responses = [
+        response_to(item, "somebody" if verdict is not None else "")
+        for item, verdict in zip(items, verdicts, strict=True)
     ]
-    asked = [(one, judgement(item, one), text) for item, one, text in zip(items, told, verdicts, strict=True)]
-    return told, {one.response_id: said(about, text) for one, about, text in asked if text is not None}
+    judgements = [
+        (response, judgement(item, response), text)
+        for item, response, text in zip(items, responses, verdicts, strict=True)
+    ]
+    return responses, {
+        response.response_id: response_to(judge_item, text)
+        for response, judge_item, text in judgements
+        if text is not None
+    }
 
 
-def test_descriptions_are_judged_and_both_patterns_count_alike(tmp_path: Path) -> None:
+def test_descriptions_are_judged_and_both_patterns_count_equally(tmp_path: Path) -> None:
     items = [film(n, pattern) for n, pattern in enumerate(["PQ", "PQ", "PQP", "PQP", "PQP"])]
-    told, verdicts = judged(items, ["Score: 1", "no idea", "Score: 2", 'not "Score: 0". Score: 1', None])
-    found = table(tmp_path, items, told, verdicts)
+    responses, verdicts = judged(items, ["Score: 1", "no idea", "Score: 2", 'not "Score: 0". Score: 1', None])
+    rows = table(tmp_path, items, responses, verdicts)
     # strict: PQ (1 + 0) / 2, PQP (2 + 1 + 0) / 6, unreadable verdict and empty description at 0 -> 1/2.
     # published: PQ 1 / 1, PQP (2 + 0) / 4, both left out -> 3/4, where the plain mean would be (1 + 1 + 0) / 3.
-    assert column(found, "value", "judge_score") == pytest.approx([1 / 2, 3 / 4])
-    assert column(found, "n", "judge_score") == [5, 3]
-    assert column(found, "no_answer_rate", "judge_score") == pytest.approx([2 / 5, 2 / 5])
+    assert column(rows, "value", "judge_score") == pytest.approx([1 / 2, 3 / 4])
+    assert column(rows, "n", "judge_score") == [5, 3]
+    assert column(rows, "no_answer_rate", "judge_score") == pytest.approx([2 / 5, 2 / 5])
 
 
-def test_a_hundred_videos_a_pattern_give_the_printed_scores(tmp_path: Path) -> None:
+def test_a_hundred_videos_per_pattern_give_the_printed_scores(tmp_path: Path) -> None:
     items = [film(n, "PQ" if n < 100 else "PQP") for n in range(200)]
 
-    def of(two: int, three: int) -> float:
-        """`two` points over the videos of two parts, `three` over those of three."""
+    def score_of(two: int, three: int) -> float:
+        """The score of `two` points over the videos of two parts and `three` over those of three."""
         points = [int(n < two) for n in range(100)] + [min(2, max(0, three - 2 * n)) for n in range(100)]
-        found = table(tmp_path / f"{two}-{three}", items, *judged(items, [f"Score: {n}" for n in points]))
-        return column(found, "value", "judge_score")[1]
+        rows = table(tmp_path / f"{two}-{three}", items, *judged(items, [f"Score: {n}" for n in points]))
+        return column(rows, "value", "judge_score")[1]
 
-    assert of(70, 127) == pytest.approx(0.6675), "(70/100 + 127/200) / 2, as GPT-4o in Table 1"
-    assert of(5, 5) == pytest.approx(0.0375), "LongVA: steps are 1/400"
+    assert score_of(70, 127) == pytest.approx(0.6675), "(70/100 + 127/200) / 2, as GPT-4o in Table 1"
+    assert score_of(5, 5) == pytest.approx(0.0375), "LongVA: steps are 1/400"
 
 
-def test_the_judge_is_asked_in_words_alone() -> None:
+def test_the_judge_gets_only_text() -> None:
     item = film(0, "PQP")
-    asked = judgement(item, said(item, "first {Ann}, then Bob"))
-    assert (asked.item_id, asked.suite, asked.task, asked.version) == ("reply-000", "curation-steps", "judgement", "1")
-    assert asked.query == ()
-    assert asked.view().reply.offered == ("0", "1", "2")
-    assert asked.question.endswith("#Description\nfirst {Ann}, then Bob")
-    assert "PQP pattern" in asked.question
-    assert judgement(film(1, "PQ"), said(item, "x")).view().reply.offered == ("0", "1")
+    judge_item = judgement(item, response_to(item, "first {Ann}, then Bob"))
+    assert (judge_item.item_id, judge_item.suite, judge_item.task, judge_item.version) == (
+        "reply-000",
+        "curation-steps",
+        "judgement",
+        "1",
+    )
+    assert judge_item.query == ()
+    assert judge_item.view().reply.offered == ("0", "1", "2")
+    assert judge_item.question.endswith("#Description\nfirst {Ann}, then Bob")
+    assert "PQP pattern" in judge_item.question
+    assert judgement(film(1, "PQ"), response_to(item, "x")).view().reply.offered == ("0", "1")
 
 
 def test_published_pairs_have_the_printed_denominators() -> None:

@@ -1,4 +1,4 @@
-"""Patterns of sequences, and drawing them."""
+"""Patterns of sequences and their draws."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def test_published_counts() -> None:
 
 
 @given(st.sampled_from(PATTERNS_OC), st.integers(0, 2**31), st.integers(0, 3), st.integers(0, 3))
-def test_a_draw_shows_its_pattern(pattern: str, seed: int, more: int, others: int) -> None:
+def test_a_draw_shows_its_pattern(pattern: str, seed: int, extra_main: int, extra_others: int) -> None:
     of_main, distractors = needed(pattern)
-    main = [("main", n) for n in range(of_main + more)]
-    away = [("other", n) for n in range(distractors + others)]
+    main = [("main", n) for n in range(of_main + extra_main)]
+    away = [("other", n) for n in range(distractors + extra_others)]
     images, order = draw(pattern, main, away, stream("test", seed))
     assert len(set(images)) == len(images) == len(pattern)
     assert sorted_pattern(order) == pattern
@@ -38,15 +38,15 @@ def test_a_draw_shows_its_pattern(pattern: str, seed: int, more: int, others: in
     assert (images, order) == draw(pattern, main, away, stream("test", seed))
 
 
-def test_images_and_places_are_both_drawn() -> None:
-    held = {draw("AAB", "wxyz", "12", stream("test", n)) for n in range(400)}
-    assert {order for _, order in held} == {"AAB", "ABA", "ABB"}  # ABB: the distractor stands first
-    assert len({frozenset(images) for images, _ in held}) == 6 * 2
+def test_images_and_positions_are_both_drawn() -> None:
+    draws = {draw("AAB", "wxyz", "12", stream("test", n)) for n in range(400)}
+    assert {order for _, order in draws} == {"AAB", "ABA", "ABB"}  # ABB: the distractor comes first
+    assert len({frozenset(images) for images, _ in draws}) == 6 * 2
 
 
 @pytest.mark.parametrize("wrong", ["", "B", "ABB", "BA", "AC", "ABBA"])
-def test_what_is_no_pattern_is_refused(wrong: str) -> None:
-    with pytest.raises(ValueError, match="no pattern"):
+def test_invalid_patterns_are_refused(wrong: str) -> None:
+    with pytest.raises(ValueError, match="not a pattern"):
         needed(wrong)
 
 

@@ -47,9 +47,9 @@ def test_images_are_as_few_as_will_do(plan: ViewPlan) -> None:
     assert len(set(plan.views)) == len(plan.views) == 6
     assert len(plan.pairs) == 3
     assert {len(views) for views in plan.rules.values()} == {OBJECTS_A_RULE}
-    drawn = {index for index, _ in plan.views}
+    indices = {index for index, _ in plan.views}
     for rule, views in plan.rules.items():
-        following = [index for index in drawn if rule.mask()[index]]
+        following = [index for index in indices if rule.mask()[index]]
         assert set(following[:OBJECTS_A_RULE]) <= {index for index, _ in views}
 
 
@@ -98,7 +98,7 @@ def test_more_descriptions_than_objects_take_other_views(toy: ItemSet, exclusion
     views = design(toy, TrainingCounts(others + 3, 0, 0), exclusion, 0).views
     assert len(set(views)) == others + 3
     assert len({index for index, _ in views}) == others
-    with pytest.raises(SnellenError, match="20 views each; take fewer"):
+    with pytest.raises(SnellenError, match="20 views each; choose fewer"):
         design(toy, TrainingCounts(20 * others + 1, 0, 0), exclusion, 0)
 
 

@@ -1,8 +1,8 @@
-"""Attackers that look at nothing: each learns from solved items, then answers others without their images.
+"""Blind attackers: each learns from solved items, then answers others without their images.
 
-They see an item as it is stored: its question, its options in order, its solved examples, the sizes of its images.
-What is drawn into an image (marked boxes) is not seen. Which came first: Brown and others 2025, "Benchmark designers
-should train on the test set" (TsT, arXiv 2511.04655), who attack with a learner on everything but pixels.
+They know an item as stored: its question, its options in order, its solved examples, the sizes of its images, but
+nothing that is drawn into an image (marked boxes). The idea is from Brown and others 2025, "Benchmark designers should
+train on the test set" (TsT, arXiv 2511.04655), who attack with a learner on everything but pixels.
 """
 
 from __future__ import annotations
@@ -22,33 +22,33 @@ Answer: TypeAlias = Any
 """An answer in the item's own terms: an option key, a truth, a number, a box in pixels, a colour, a text."""
 Attacker: TypeAlias = Callable[[Sequence[Item]], list[Answer]]
 MAX_TRUTHS, MAX_SCORED = 60, 150
-"""How many training truths are tried as answers, on how many training items: a truth each would be too slow."""
+"""Training truths that are tried as answers, and training items they are tried on: trying all would be too slow."""
 DRAWS = 100
-"""Random weights of words that are tried, and as many others at most."""
+"""Random word weights that are tried; at most as many others are added."""
 MIN_ALIKE = 8
-"""Training items of one question below which the whole task is gone by."""
+"""Training items per question below which the ranking of the whole task is used."""
 
 
 class Attack(NamedTuple):
-    """A way to answer without the images. `fit` leads from solved items and the metric to answers of other items."""
+    """A method of answering without the images. `fit` takes solved items and the metric and returns an attacker."""
 
     name: str
     fit: Callable[[Sequence[Item], Metric], Attacker]
 
 
 def choices(item: Item) -> tuple[str, ...]:
-    """What may be answered, in the order shown; empty for free answers."""
+    """The possible answers in the order shown; empty for free answers."""
     return ("true", "false") if item.answer_kind == "true_false" else tuple(option.key for option in item.options)
 
 
 def label(item: Item, key: str) -> str:
-    """What an option is called: its text; options that are images are called by their place."""
+    """The name of an option: its text, or its place if it is an image."""
     texts = {option.key: option.text for option in item.options}
     return texts.get(key, "") or (key if not item.options else f"image {choices(item).index(key) + 1}")
 
 
 def portable(item: Item) -> Answer:
-    """The truth in terms that carry over to another item: boxes as shares of the image, options by their label."""
+    """The truth in terms that apply to other items: boxes as shares of the image, options by their label."""
     if item.answer_kind == "box":
         width, height = item.query[0].width, item.query[0].height
         x1, y1, x2, y2 = item.answer
@@ -69,9 +69,9 @@ def applied(answer: Answer, item: Item) -> Answer:
 
 
 def _by_worth(items: Sequence[Item], metric: Metric) -> list[Answer]:
-    """The truths of some items as answers to all of them, the one that is worth most first.
+    """The truths of some items as answers to all of them, the best-scoring one first.
 
-    An option is worth the share of times that it is right where it is offered, half a time right and half wrong added.
+    An option's value is the share of its offers in which it is right, with half a right and half a wrong one added.
     """
     truths = Counter(_hashable(portable(item)) for item in items)
     if choices(items[0]):
@@ -89,19 +89,19 @@ def _hashable(answer: Answer) -> Hashable:
 
 
 def _first_offered(ranked: Sequence[Answer], item: Item) -> Answer:
-    """The best answer that the item offers; its first option where none is known."""
+    """The best answer that the item offers; its first option if none is known."""
     answers = (applied(answer, item) for answer in ranked)
     return next((answer for answer in answers if answer is not None), (choices(item) or (None,))[0])
 
 
 def best_answer(train: Sequence[Item], metric: Metric) -> Attacker:
-    """One ranking of answers for all items: the best answer that an item offers."""
+    """Attacker with one ranking of answers for all items: it gives the best answer that an item offers."""
     ranked = _by_worth(train, metric)
     return lambda items: [_first_offered(ranked, item) for item in items]
 
 
 def best_answer_by_question(train: Sequence[Item], metric: Metric) -> Attacker:
-    """A ranking of answers for each question word by word, and one for questions that are rare."""
+    """Attacker with one ranking of answers per question text, and one for rare questions."""
     items_by_question: dict[str, list[Item]] = defaultdict(list)
     for item in train:
         items_by_question[item.question].append(item)
@@ -115,7 +115,7 @@ def best_answer_by_question(train: Sequence[Item], metric: Metric) -> Attacker:
 
 
 def best_position(train: Sequence[Item], metric: Metric) -> Attacker:
-    """The option at the place where the right one stood most often, by the number of options."""
+    """Attacker that gives the option at the most frequent place of the right one, by the number of options."""
     places: dict[int, Counter[int]] = defaultdict(Counter)
     for item in train:
         if choices(item):
@@ -129,7 +129,7 @@ def best_position(train: Sequence[Item], metric: Metric) -> Attacker:
 
 
 def odd_one(train: Sequence[Item], metric: Metric) -> Attacker:
-    """The option whose words are least, or most, like those of the others: whichever was right more often."""
+    """Attacker that gives the option least, or most, like the others in words: whichever was right more often."""
 
     def ranked(item: Item) -> list[str]:
         words = {key: set(label(item, key).lower().split()) for key in choices(item)}
@@ -145,11 +145,11 @@ def odd_one(train: Sequence[Item], metric: Metric) -> Attacker:
 
 
 def word_weights(train: Sequence[Item], metric: Metric) -> Attacker:
-    """Statements are true where their words weigh more than the median, by the best of many weights.
+    """Attacker that calls statements true if their words weigh more than the median, by the best of many weights.
 
-    Tried are random weights, and those by which statements of one group differ most. Best is what gets the most groups
-    right as a whole: where both of a pair must be right, whoever answers the two differently beats whoever guesses,
-    without knowing which is true. Other questions: the best position.
+    It tries random weights and those by which statements of one group differ most, and keeps those that get the most
+    whole groups right: if both of a pair must be right, answering the two differently beats guessing, without knowing
+    which is true. For other questions it is `best_position`.
     """
     if train[0].answer_kind != "true_false":
         return best_position(train, metric)
@@ -157,7 +157,7 @@ def word_weights(train: Sequence[Item], metric: Metric) -> Attacker:
     counts = _word_counts(train, columns)
     _, groups = np.unique([item.group_id for item in train], return_inverse=True)
     means = _sums(counts, groups) / np.bincount(groups)[:, None]
-    # The directions in which statements of one group differ most, next to random ones.
+    # Random directions, and those in which statements of one group differ most.
     _, _, directions = np.linalg.svd(counts - means[groups], full_matrices=False)
     draws = stream("blind words", len(train), len(columns)).normal(size=(len(columns), DRAWS))
     weights = np.hstack([draws, directions[:DRAWS].T, -directions[:DRAWS].T])
@@ -175,7 +175,7 @@ def word_weights(train: Sequence[Item], metric: Metric) -> Attacker:
 
 
 def _sums(rows: NDArray[Any], group_numbers: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Of the rows of each group: (groups, columns)."""
+    """Sums of the rows of each group: (groups, columns)."""
     sums = np.zeros((group_numbers.max() + 1, rows.shape[1]))
     np.add.at(sums, group_numbers, rows)
     return sums
@@ -186,7 +186,7 @@ def _words(item: Item) -> list[str]:
 
 
 def _word_counts(items: Sequence[Item], columns: Mapping[str, int]) -> NDArray[np.float64]:
-    """How often each word stands in each question: (items, words)."""
+    """Word counts of each question: (items, words)."""
     counts = np.zeros((len(items), len(columns)))
     for row, item in enumerate(items):
         for word in _words(item):

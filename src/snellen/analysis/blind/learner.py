@@ -1,8 +1,8 @@
 """A learner on everything but pixels: words, options, places, solved examples, sizes and number of images.
 
-Where options are offered it learns, for each option of each item, whether it is the right one (logistic regression over
-hashed features); for counts and other few answers the same over all answers seen, then the answer that is worth most on
-average by the metric; boxes, colours and numbers by ridge regression. Texts of many kinds it does not learn.
+With options, it learns for each option of each item whether it is right (logistic regression over hashed features).
+With few different answers, such as counts, it does the same over all answers that occur, then gives the answer with
+the best expected score. Boxes, colours and numbers are learnt by ridge regression. Texts of many kinds are not learnt.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from snellen.core.seeds import stream
 FEATURES = 2**12
 """Columns of hashed features."""
 MAX_ANSWERS = 24
-"""Different answers up to which free answers are told apart as classes."""
+"""Different answers up to which free answers are classes."""
 MAX_TRAIN = 1000
-"""Training items that a fit goes by: more hardly change it and take long."""
+"""Training items per fit: more hardly change it and take long."""
 VECTORS = ("box", "colour", "number")
 
 
 def learner(train: Sequence[Item], metric: Metric) -> Attacker:
-    """Learn from solved items. Where nothing can be learnt: the best answer."""
+    """Attacker that learns from solved items; `best_answer` if nothing can be learnt."""
     if len(train) > MAX_TRAIN:
         order = stream("blind learner", train[0].task, len(train)).permutation(len(train))
         train = [train[int(n)] for n in order[:MAX_TRAIN]]
@@ -41,7 +41,7 @@ def learner(train: Sequence[Item], metric: Metric) -> Attacker:
 
 
 def item_features(item: Item) -> Iterator[str]:
-    """What may be known of an item without its pixels."""
+    """The features of an item that are known without its pixels."""
     yield f"question={item.question}"
     yield from (f"word={word}" for word in item.question.lower().split())
     yield f"images={len(item.query)}"
@@ -54,17 +54,17 @@ def item_features(item: Item) -> Iterator[str]:
 
 
 def option_features(item: Item, key: str) -> Iterator[str]:
-    """What may be known of an option among the others: words, place, length, examples of it, its image's size."""
+    """The features of an option among the others: words, place, length, examples of it, its image's size."""
     keys = choices(item)
     text, place = label(item, key), keys.index(key)
     yield f"label={text}"
     yield f"place={place}/{len(keys)}"
     yield f"question={item.question}/label={text}"
     yield f"question={item.question}/place={place}"
-    words, asked = text.lower().split(), set(item.question.lower().split())
+    words, question_words = text.lower().split(), set(item.question.lower().split())
     yield from (f"word={word}" for word in words)
-    yield from (f"asked={word}/label={text}" for word in asked)
-    yield f"in question={len(asked & set(words))}"
+    yield from (f"asked={word}/label={text}" for word in question_words)
+    yield f"in question={len(question_words & set(words))}"
     lengths = sorted(len(label(item, other)) for other in keys)
     yield f"length={lengths.index(len(text))}/{len(keys)}"
     examples = [demo.answer for demo in item.support]
@@ -74,7 +74,7 @@ def option_features(item: Item, key: str) -> Iterator[str]:
 
 
 def _media_features(item: Item, key: str) -> Iterator[str]:
-    """Whether an option's image is one of the question's, letter for letter, and how its size lies to the others'."""
+    """An option's image: whether it is byte for byte one of the question's, and the rank of its size."""
     media = {option.key: option.media for option in item.options}
     own = media.get(key, ())
     if own:
@@ -107,7 +107,7 @@ def _fit_choices(train: Sequence[Item]) -> Attacker:
 
 
 def _fit_classes(train: Sequence[Item], metric: Metric) -> Attacker:
-    """Few answers: how likely each is by the words, then the one that is worth most on average."""
+    """Attacker for few answers: their probabilities given the words, then the answer with the best expected score."""
     from sklearn.linear_model import LogisticRegression
 
     truths = [portable(item) for item in train]
@@ -116,7 +116,7 @@ def _fit_classes(train: Sequence[Item], metric: Metric) -> Attacker:
     model = LogisticRegression(C=0.3, tol=1e-2, max_iter=100).fit(
         _matrix([item_features(item) for item in train]), targets
     )
-    # worth[truth, answer]: the metric of an answer where another one is true, taken on an item of that truth.
+    # worth[truth, answer]: the metric of an answer on an item with that truth.
     examples = [train[targets.index(n)] for n in range(len(classes))]
     worth = np.array([[metric.score(example, applied(answer, example)) for answer in classes] for example in examples])
 

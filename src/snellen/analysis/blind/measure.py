@@ -1,7 +1,7 @@
-"""The blind score of tasks: the best attacker, chosen on some items, answers others.
+"""The blind baseline of tasks: the best attacker, chosen on some items, answers others.
 
-Two ways: on a set that has many items to learn from (`measure_blind`), and on one that has only itself, by nested folds
-over clusters (`measure_by_folds`). Neither lets an attacker answer what it was fitted or chosen on.
+`measure_blind` is for sets with many training items, `measure_by_folds` (nested folds over clusters) for those without.
+In neither does an attacker answer items that it was fitted or chosen on.
 """
 
 from __future__ import annotations
@@ -44,20 +44,20 @@ ATTACKS = (
     Attack("learner", learner),
 )
 CONSTANTS = ATTACKS[0], ATTACKS[2]
-"""What is fitted on the items of one level alone: one ranking of answers, one position."""
+"""Attacks that are also fitted on the items of one level alone."""
 FOLDS = 4
 MAX_CHOICE = 2000
-"""Items that an attack is chosen on: more hardly move the choice."""
+"""Items that an attack is chosen on: more hardly change the choice."""
 MIN_TRAIN = 50
-"""Training items from which on they alone are learnt from."""
+"""Training items from which on only they are learnt from."""
 FEW = 600
-"""Training items below which the attack that was chosen is fitted on all: a quarter of them is missed by a learner."""
+"""Training items below which the chosen attack is refitted on all: a learner needs the missing quarter."""
 MIN_CLUSTERS = 10
-"""Clusters below which nothing can be learnt from a set and told of it too."""
+"""Clusters below which a set cannot serve for both learning and measuring."""
 MIN_PART = 20
-"""Training items of one level from which on an attack is chosen for it."""
+"""Training items of one level from which on an attack is chosen for that level."""
 TOLERANCE = 0.05
-"""How far a blind score may lie above chance, as a share of the way from chance to perfect, before it is named."""
+"""Distance of a blind baseline from chance, as a share of the way from chance to perfect, that is still accepted."""
 
 
 Part: TypeAlias = tuple[str, str]
@@ -66,14 +66,14 @@ WHOLE: Part = ("", "")
 
 
 class PartReplies(NamedTuple):
-    """The answers to the items of a part, by item id, and the attack that gave them."""
+    """Answers to the items of a part, by item id, and the attack that gave them."""
 
     attack: str
     answers: Mapping[str, Answer]
 
 
 class FittedAttack(NamedTuple):
-    """A fitted attacker, and what it gets on items that it was chosen by."""
+    """A fitted attacker, and its scores on the items that it is chosen by."""
 
     name: str
     attacker: Attacker
@@ -83,7 +83,7 @@ class FittedAttack(NamedTuple):
 def measure_blind(
     train: Sequence[Item], test: Sequence[Item], suite: Suite, attacks: Sequence[Attack] = ATTACKS
 ) -> list[BlindScore]:
-    """Attackers fitted and chosen on training items answer test items. Tasks that lack either are left out."""
+    """Blind baselines on test items, of attackers fitted on training items; tasks that lack either are omitted."""
     rows: list[BlindScore] = []
     for task, learnt, items in _tasks(suite, train, test):
         rows += _scores(items, _attack(learnt, items, task, attacks), task)
@@ -91,15 +91,15 @@ def measure_blind(
 
 
 def measure_by_folds(items: Sequence[Item], suite: Suite, attacks: Sequence[Attack] = ATTACKS) -> list[BlindScore]:
-    """Each quarter of the clusters is answered by the attacker that was chosen on the other three.
+    """Blind baselines by folds: each quarter of the clusters is answered by the attacker chosen on the other three.
 
-    A task with `MIN_TRAIN` training items or more is attacked by what these teach (`measure_blind`). Tasks with fewer
-    than `MIN_CLUSTERS` clusters are left out.
+    Tasks with at least `MIN_TRAIN` training items use `measure_blind` instead. Tasks with fewer than `MIN_CLUSTERS`
+    clusters are omitted.
     """
     train, test = ([item for item in items if item.split == split] for split in ("train", "test"))
     counts = Counter(item.task for item in train)
-    taught = [item for item in train if counts[item.task] >= MIN_TRAIN]
-    rows = measure_blind(taught, test, suite, attacks)
+    enough = [item for item in train if counts[item.task] >= MIN_TRAIN]
+    rows = measure_blind(enough, test, suite, attacks)
     for task, _, test_items in _tasks(suite, items, test):
         if counts[task.id] >= MIN_TRAIN:
             continue
@@ -114,7 +114,7 @@ def measure_by_folds(items: Sequence[Item], suite: Suite, attacks: Sequence[Atta
 
 
 def guesses_by_folds(items: Sequence[Item], suite: Suite) -> dict[str, Answer]:
-    """To each test item, by its id, the best answer to its question by three quarters of the clusters, not its own."""
+    """For each test item, by id, the best answer to its question in the three quarters of clusters without its own."""
     guesses: dict[str, Answer] = {}
     test = [item for item in items if item.split == "test"]
     for task, _, of_task in _tasks(suite, test, test):
@@ -125,7 +125,7 @@ def guesses_by_folds(items: Sequence[Item], suite: Suite) -> dict[str, Answer]:
 
 
 def _merged(every: Sequence[PartReplies]) -> PartReplies:
-    """The answers of all folds, under the name of the attack that was chosen most often."""
+    """The answers of all folds, named after the attack that was chosen most often."""
     names = Counter(replies.attack for replies in every)
     answers = {item_id: answer for replies in every for item_id, answer in replies.answers.items()}
     return PartReplies(names.most_common(1)[0][0], answers)
@@ -134,10 +134,10 @@ def _merged(every: Sequence[PartReplies]) -> PartReplies:
 def _attack(
     train: Sequence[Item], test: Sequence[Item], task: Task, attacks: Sequence[Attack]
 ) -> dict[Part, PartReplies]:
-    """The answers to every part of the test items by the attacker that does best on that part of the training items.
+    """Answers to every part of the test items by the attacker that does best on that part of the training items.
 
-    Beside the attacks, fitted on all training items, stand constant answers fitted on the part alone: where a level
-    follows from the answer (two things, of one to four), a constant is right on all of it.
+    The candidates are the attacks fitted on all training items, and constant answers fitted on the part alone: if the
+    answer determines the level (two things, of one to four), a constant is right on all of it.
     """
     sample = some_clusters(train, MAX_CHOICE)
     candidates, samples = _candidates(sample, task, attacks), _parts(sample, task) | {WHOLE: sample}
@@ -178,14 +178,14 @@ def main_metric(task: Task) -> Metric:
 
 
 def fold_numbers(items: Sequence[Item]) -> Mapping[str, int]:
-    """The fold of each cluster: clusters in a random order that depends on their names alone, dealt in turn."""
+    """The fold of each cluster: clusters are dealt in turn in a random order that depends only on their names."""
     clusters = sorted({item.cluster_id for item in items})
     order = stream("blind folds", *clusters).permutation(len(clusters))
     return {clusters[int(n)]: place % FOLDS for place, n in enumerate(order)}
 
 
 def _by_fold(items: Sequence[Item]) -> Iterator[tuple[list[Item], list[Item]]]:
-    """(all other folds, the fold) for each fold that has a cluster."""
+    """Yields (items of all other folds, items of the fold) for each fold that has a cluster."""
     folds = fold_numbers(items)
     for number in sorted(set(folds.values())):
         yield (
@@ -195,9 +195,9 @@ def _by_fold(items: Sequence[Item]) -> Iterator[tuple[list[Item], list[Item]]]:
 
 
 def some_clusters(items: Sequence[Item], limit: int) -> list[Item]:
-    """About `limit` of the items, whole clusters of them, in a random order that depends on their names alone.
+    """About `limit` of the items in whole clusters, drawn in a random order that depends only on their names.
 
-    Every n-th item would not do: sets have statements and questions in turn.
+    Every n-th item would be biased: sets alternate between statements and questions.
     """
     counts = Counter(item.cluster_id for item in items)
     clusters = sorted(counts)
@@ -208,7 +208,7 @@ def some_clusters(items: Sequence[Item], limit: int) -> list[Item]:
 
 
 def _candidates(items: Sequence[Item], task: Task, attacks: Sequence[Attack]) -> list[FittedAttack]:
-    """Every attack fitted without each fold in turn, with what it gets on that fold."""
+    """Every attack fitted without each fold in turn, with its scores on that fold."""
     metric, strict = main_metric(task), task.protocols["strict"]
     if len({item.cluster_id for item in items}) == 1:  # nothing is left to choose on
         return [FittedAttack(attacks[0].name, attacks[0].fit(items, metric), _frame((), {}, strict))]
@@ -221,7 +221,7 @@ def _candidates(items: Sequence[Item], task: Task, attacks: Sequence[Attack]) ->
 
 
 def _constants(items: Sequence[Item], task: Task) -> list[FittedAttack]:
-    """Constant answers fitted on the items of a part, with what they get on the same: there is little to overfit."""
+    """Constant answers fitted on the items of a part, with their scores on the same: there is little to overfit."""
     metric, strict = main_metric(task), task.protocols["strict"]
     attackers = {f"{attack.name} of this part": attack.fit(items, metric) for attack in CONSTANTS}
     return [
@@ -231,10 +231,10 @@ def _constants(items: Sequence[Item], task: Task) -> list[FittedAttack]:
 
 
 def _best(candidates: Sequence[FittedAttack], items: Sequence[Item], task: Task) -> FittedAttack:
-    """Of the attack that is worth most over all folds the fit that is worth most on its own.
+    """The best single fit of the attack that is best over all folds.
 
-    A learner that has nothing to learn answers by accident, and by accident some fits get more of a pair than others,
-    on all items: two statements must be answered differently to be both right.
+    A learner that has nothing to learn answers at random, and at random some fits get more pairs right than others on
+    all items, since two statements must be answered differently to be both right.
     """
     metric, strict = main_metric(task), task.protocols["strict"]
     ids = {item.item_id for item in items}
@@ -252,7 +252,7 @@ def _best(candidates: Sequence[FittedAttack], items: Sequence[Item], task: Task)
 
 
 def _parts(items: Sequence[Item], task: Task) -> dict[Part, list[Item]]:
-    """The items of everything that has a row of its own in results."""
+    """The items of each part that has a separate row in results."""
     by_id = {item.item_id: item for item in items}
     ids = pd.DataFrame({"item_id": list(by_id), "outcome": "answered"})
     return {
@@ -264,7 +264,7 @@ def _parts(items: Sequence[Item], task: Task) -> dict[Part, list[Item]]:
 def _tasks(
     suite: Suite, train: Sequence[Item], test: Sequence[Item]
 ) -> Iterator[tuple[Task, Sequence[Item], Sequence[Item]]]:
-    """Tasks whose blind score is estimable, each with the items to learn from and to answer that vanilla asks."""
+    """Tasks with an estimable blind baseline, each with the training and test items that vanilla asks."""
     (vanilla,) = parse_conditions(suite.axes, "vanilla")
     for task in suite.tasks.values():
         of_task = ([item for item in split if item.task == task.id] for split in (train, test))
@@ -275,7 +275,7 @@ def _tasks(
 
 
 def _frame(items: Sequence[Item], answers: Mapping[str, Answer], protocol: Protocol) -> pd.DataFrame:
-    """One row an item and metric, as scores have them: a protocol reads an answer as it reads a subject's reply."""
+    """One row per item and metric, like score rows: the protocol reads an answer as it reads a subject's reply."""
     rows = []
     for item in items:
         spec, answer = item.view().reply, answers[item.item_id]
@@ -289,14 +289,14 @@ def _frame(items: Sequence[Item], answers: Mapping[str, Answer], protocol: Proto
 
 
 def _summarised(scores: pd.DataFrame, protocol: Protocol, metric: Metric) -> tuple[float, float, int]:
-    """(score, chance, scored units) by one metric, units put together as it says."""
+    """(score, chance, scored units) by one metric."""
     units = units_of(scores[scores["metric"] == metric.name], protocol)
     value = summary(units["value"].to_numpy(float), metric)
     return value, float(units["chance"].mean()) if len(units) else math.nan, len(units)
 
 
 def _scores(items: Sequence[Item], replies: Mapping[Part, PartReplies], task: Task) -> Iterator[BlindScore]:
-    """What the answers are worth: one row a protocol, metric, factor and level, as results have them."""
+    """Scores of the answers: one row per protocol, metric, factor and level, as in results."""
     by_id = {item.item_id: item for item in items}
     for (factor, level), part in replies.items():
         answered = [by_id[item_id] for item_id in part.answers]

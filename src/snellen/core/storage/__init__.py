@@ -1,1 +1,1 @@
-"""Files: item sets, run folders, media, and what users write."""
+"""Files: item sets, run folders, media, and users' files."""

@@ -1,4 +1,4 @@
-"""Writing files so that a kill or a full disk never leaves half of one under its final name."""
+"""Atomic writing of files: a kill or a full disk never leaves half a file under its final name."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ if TYPE_CHECKING:
     import pandas as pd
 
 BATCH = 10_000
-"""Rows of a table that are plain data at a time."""
+"""Rows of a table converted at a time."""
 
 
 def cannot_write(path: Path, error: OSError) -> SnellenError:
-    """What to say where a file cannot be written."""
-    return SnellenError(f"{path}: cannot be written ({error.strerror}); mend that and give the same command again")
+    """The error for a file that cannot be written."""
+    return SnellenError(f"{path}: cannot be written ({error.strerror}); fix that and run the same command again")
 
 
 @contextlib.contextmanager
 def all_or_nothing(
     path: Path, refuse: Callable[[Path, OSError], SnellenError] = cannot_write, *, durable: bool = True
 ) -> Iterator[Path]:
-    """The file to write to in place of `path`, in the same folder; it takes that name once all is written.
+    """Yield a temporary file in the same folder, which is renamed to `path` when all is written.
 
-    A `durable` one is on the disk before it does, so that a power cut leaves the old file or the new one; others, of
-    which there are many and which can be made again, survive a kill. Where anything is raised meanwhile it is removed,
-    and an OSError becomes the SnellenError that `refuse` makes.
+    A `durable` file is synced to disk first, so that a power cut leaves the old file or the new one; others (many
+    files that can be made again) only survive a kill. On any exception the temporary file is removed; an OSError
+    becomes the SnellenError that `refuse` makes.
     """
     half = path.with_name(f"{path.name}.{os.uname().nodename}-{os.getpid()}.half")
     try:
@@ -58,12 +58,12 @@ def all_or_nothing(
 
 
 def _sync(path: Path) -> None:
-    """Wait until a file, or the names in a folder, are on the disk."""
+    """Wait until a file, or a folder's names, are on disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.EROFS, errno.ENOTSUP):  # file systems that know no such thing
+        if error.errno not in (errno.EINVAL, errno.EROFS, errno.ENOTSUP):  # file systems without sync
             raise
     finally:
         os.close(descriptor)
@@ -71,9 +71,9 @@ def _sync(path: Path) -> None:
 
 @contextlib.contextmanager
 def kernel_lock(path: Path, address: str | Path) -> Iterator[None]:
-    """Have the kernel's lock on a file, which ends with the process, however that ends; `address` is for messages.
+    """Hold the kernel's lock on a file, which ends with the process in any case; `address` is for messages.
 
-    Raises SnellenError where another process has it, and where the file or its lock is refused.
+    Raises SnellenError if another process holds it, or if the file cannot be opened or locked.
     """
     try:
         file = path.open("w")
@@ -88,46 +88,40 @@ def kernel_lock(path: Path, address: str | Path) -> Iterator[None]:
             ) from error
         except OSError as error:
             raise SnellenError(
-                f"{path}: cannot be locked ({error.strerror}); put its folder on a disk that has locks"
+                f"{path}: cannot be locked ({error.strerror}); put its folder on a disk that supports locks"
             ) from error
         yield
 
 
 def write_bytes(path: Path, raw: bytes, *, durable: bool = True) -> None:
-    """Write all of it or nothing.
-
-    Raises SnellenError naming the file where the disk is full or the folder is closed.
-    """
+    """Write all or nothing. Raises SnellenError naming the file if it cannot be written."""
     with all_or_nothing(path, durable=durable) as half:
         half.write_bytes(raw)
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write text as UTF-8, all of it or nothing."""
+    """Write text as UTF-8, all or nothing."""
     write_bytes(path, text.encode("utf-8", "backslashreplace"))
 
 
 def table_of(rows: Iterable[Mapping[str, Any]], schema: pa.Schema) -> pa.Table:
-    """A table of rows that are plain data, never more than `BATCH` of which are there at once."""
+    """A table of rows of plain data, converted `BATCH` rows at a time."""
     rows = iter(rows)
     chunks = iter(lambda: list(islice(rows, BATCH)), [])
     return pa.Table.from_batches([pa.RecordBatch.from_pylist(chunk, schema) for chunk in chunks], schema)
 
 
 def rows_of(table: pa.Table) -> Iterator[dict[str, Any]]:
-    """The rows of a table as plain data, never more than `BATCH` of them at once."""
+    """The rows of a table as plain data, converted `BATCH` rows at a time."""
     for batch in table.to_batches(max_chunksize=BATCH):
         yield from batch.to_pylist()
 
 
 def remove_halves(folder: Path, pattern: str = "*") -> None:
-    """Remove what kills on this machine left of files that were being written.
-
-    `pattern` leads there, without the end of the name.
-    """
+    """Remove temporary files that killed processes of this machine left; `pattern` is without `.half`."""
     for half in folder.glob(f"{pattern}.half"):
         writer, _, process = half.stem.rpartition("-")
-        is_ours = writer.endswith(f".{os.uname().nodename}")  # processes of other machines are not known here
+        is_ours = writer.endswith(f".{os.uname().nodename}")  # processes of other machines are unknown
         if is_ours and process.isdecimal() and not _is_alive(int(process)):
             half.unlink(missing_ok=True)
 
@@ -143,32 +137,32 @@ def _is_alive(process: int) -> bool:
 
 
 def write_table(path: Path, table: pa.Table) -> None:
-    """Write a Parquet file (zstd), all of it or nothing."""
+    """Write a Parquet file (zstd), all or nothing."""
     buffer = pa.BufferOutputStream()
     pq.write_table(table, buffer, compression="zstd", write_page_checksum=True)
     write_bytes(path, buffer.getvalue().to_pybytes())
 
 
-def read_table(path: Path, *, mend: str = "build or copy it again") -> pa.Table:
-    """Read a Parquet file. Raises SnellenError, which ends with `mend`, where it is missing, cut short or not Parquet.
+def read_table(path: Path, *, remedy: str = "build or copy it again") -> pa.Table:
+    """Read a Parquet file. Raises SnellenError, ending with `remedy`, if it is missing, cut short or not Parquet.
 
-    Its text is UTF-8 and its lists are whole: a file may claim otherwise.
+    Invalid UTF-8 and inconsistent lists are refused too.
     """
     if not path.is_file():
-        raise SnellenError(f"{path}: missing; {mend}")
+        raise SnellenError(f"{path}: missing; {remedy}")
     try:
         table = pq.read_table(path, page_checksum_verification=True)
         table.validate(full=True)
     except (pa.ArrowException, OSError) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
-        raise SnellenError(f"{path}: cannot be read as Parquet ({printable(reason)}); {mend}") from error
+        raise SnellenError(f"{path}: cannot be read as Parquet ({printable(reason)}); {remedy}") from error
     return table
 
 
 def write_csv(path: Path, table: pd.DataFrame) -> None:
-    """Write a table without its index, all of it or nothing. No cell and no head is a formula (`no_formula`)."""
+    """Write a table without its index, all or nothing. No cell or head is a formula (`no_formula`)."""
     plain = table.copy()
-    for place in range(len(plain.columns)):  # by place, for heads may be equal
+    for place in range(len(plain.columns)):  # by position, since heads may be equal
         column = plain.iloc[:, place]
         if column.dtype == object or str(column.dtype).startswith("str"):
             plain.isetitem(place, column.map(no_formula).array)
@@ -178,10 +172,7 @@ def write_csv(path: Path, table: pd.DataFrame) -> None:
 
 @contextlib.contextmanager
 def long_cells() -> Iterator[None]:
-    """Cells of CSV and TSV files may be of any length while this lasts: images stand in some of them.
-
-    The limit of the csv module holds for a whole process, so that it is set back.
-    """
+    """Lift the csv module's limit on the length of cells, since some hold images. Restores it at exit."""
     before = csv.field_size_limit(2**31 - 1)
     try:
         yield

@@ -1,4 +1,4 @@
-"""Where Snellen keeps what it can make again: renders, features, generated item sets, checks already done."""
+"""The folder for files that can be made again: renders, features, generated item sets, past checks."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""What the rows of an item set say on every machine: rounded numbers, and a hash that names images by their recipes.
+"""The machine-independent content of an item set's rows: rounded numbers, and a hash that names images by recipe.
 
 The last digits of a float, and the pixels of a ray-traced image, depend on the processor and its libraries. Rows keep
-twelve significant digits. `rows_hash` puts in place of each rendered image the recipe that it was rendered from, and
-leaves out what an item says was measured in pixels (`FROM_PIXELS`).
+twelve significant digits. `rows_hash` replaces each rendered image by the recipe that it was rendered from, and leaves
+out fields that were measured in pixels (`FROM_PIXELS`).
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from snellen.core.item import Item
 from snellen.core.storage import files
 
 JSON_FIELDS = ("answer", "factors", "measures", "regions", "latent", "provenance")
-"""Fields kept as JSON text, since their shape differs from suite to suite."""
+"""Fields stored as JSON text, since their structure differs between suites."""
 FROM_PIXELS = "from_pixels"
-"""Key of an item's provenance: the fields that were measured in the pixels of a rendered image."""
+"""Key of an item's provenance: the fields measured in the pixels of a rendered image."""
 DIGITS, DECIMALS = 12, 9
 """Significant digits of a float in a row; decimals of a length, an angle or a colour in the recipe of an image."""
 _FILE = "image_recipes.parquet"
@@ -30,13 +30,13 @@ _SCHEMA = pa.schema({"sha256": pa.string(), "recipe": pa.string()})
 
 
 def rounded(item: Item) -> Item:
-    """The item as it is written: every float of answer, measures, regions and latent to twelve significant digits."""
+    """The item as stored: floats of answer, measures, regions and latent rounded to twelve significant digits."""
     names = ("answer", "measures", "regions", "latent")
     return replace(item, **{name: _changed(getattr(item, name), _significant) for name in names})
 
 
 def rows_hash(rows: Iterable[Mapping[str, Any]], image_recipes: Mapping[str, str]) -> str:
-    """Digest of everything decided, 64 hexadecimal digits; `rows` as stored, recipes as JSON text by SHA-256."""
+    """Digest of everything decided, 64 hexadecimal digits, from stored rows and recipes (JSON text by SHA-256)."""
     names = {sha256: recipe_name(recipe) for sha256, recipe in image_recipes.items()}
     rows_digest = ListDigest()
     for row in rows:
@@ -48,7 +48,7 @@ def rows_hash(rows: Iterable[Mapping[str, Any]], image_recipes: Mapping[str, str
 
 
 def recipe_name(recipe: str) -> str:
-    """The digest of a recipe (JSON text), 64 hexadecimal digits; its floats count to nine decimals."""
+    """The digest of a recipe (JSON text), 64 hexadecimal digits, with floats rounded to nine decimals."""
     return digest(_changed(json.loads(recipe), _decimal))
 
 
@@ -61,7 +61,7 @@ def _decimal(value: Any) -> Any:
 
 
 def _changed(value: Any, change: Callable[[Any], Any]) -> Any:
-    """Data with `change` done to every name and every value that holds no others."""
+    """The data with `change` applied to every key and every leaf."""
     if isinstance(value, Mapping):
         return {change(key): _changed(part, change) for key, part in value.items()}
     if type(value) in (list, tuple):
@@ -70,14 +70,14 @@ def _changed(value: Any, change: Callable[[Any], Any]) -> Any:
 
 
 def write_image_recipes(root: Path, items: Iterable[Item], image_recipes: Mapping[str, str]) -> None:
-    """Write the recipes of the images that the items show, as JSON text by SHA-256; nothing where there are none."""
-    shown = sorted({media.sha256 for item in items for media in item.media()} & image_recipes.keys())
-    if shown:
-        rows = [{"sha256": sha256, "recipe": image_recipes[sha256]} for sha256 in shown]
+    """Write the recipes of the items' images, as JSON text by SHA-256; writes no file if there are none."""
+    rendered = sorted({media.sha256 for item in items for media in item.media()} & image_recipes.keys())
+    if rendered:
+        rows = [{"sha256": sha256, "recipe": image_recipes[sha256]} for sha256 in rendered]
         files.write_table(root / _FILE, files.table_of(rows, _SCHEMA))
 
 
 def read_image_recipes(root: Path) -> dict[str, str]:
-    """The recipes of a set's rendered images, as JSON text by SHA-256; none where there is no file of them."""
+    """The recipes of a set's rendered images, as JSON text by SHA-256; empty if there is no file of them."""
     table = files.read_table(root / _FILE) if (root / _FILE).is_file() else _SCHEMA.empty_table()
     return {str(row["sha256"]): str(row["recipe"]) for row in files.rows_of(table)}

@@ -1,6 +1,6 @@
 """An item set on disk: `itemset.json` (card), `items.parquet`, `media/`. Built once, never edited.
 
-This module holds the schema; `docs/data-schema.md` tells it to people.
+This module defines the schema; `docs/data-schema.md` describes it.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ _NESTED = {
 }
 _MEDIA_NAMES = tuple(field.name for field in _MEDIA.value_type)
 SCHEMA = pa.schema({f.name: _NESTED.get(f.name, _TEXT) for f in fields(Item)})
-"""One row an item."""
+"""One row per item."""
 _TEXT_FIELDS = tuple(name for name in SCHEMA.names if name not in {*_NESTED, *JSON_FIELDS})
 _KINDS = {"choice", "true_false", "integer", "number", "box", "colour", "text", "description"}
 _SPLITS = {"train", "calibration", "test"}
 
 
 class ItemSetCard(Card):
-    """`itemset.json`. `recipe_hash` is of how the set was asked for, `rows_hash` of all that was decided.
+    """`itemset.json`. `recipe_hash` covers the recipe and its parameters, `rows_hash` everything it decided.
 
-    `content_hash` is of the rows with the bytes of their media: it tells whether they are whole. Ray-traced images
-    differ in single pixels from machine to machine, and with them the content hash; the other two do not.
+    `content_hash` covers the rows with the bytes of their media, and detects damage. Ray-traced images differ in single
+    pixels between machines, and so does the content hash; the other two do not.
     """
 
     file = "itemset.json"
@@ -68,11 +68,11 @@ class ItemSetCard(Card):
 
 
 BLIND_KEY = ("task", "protocol", "metric", "factor", "level")
-"""The columns of results by which a row finds its blind score."""
+"""Columns of results that match a row to its blind score."""
 
 
 class BlindScore(BaseModel):
-    """The blind baseline in one row of results: the best attacker's score on `n` units it did not learn from.
+    """The blind baseline of one row of results: the best attacker's score on `n` units that it was not fitted to.
 
     `value` and `chance` (None: not known) are in the units of the metric; `attack` names the attacker.
     """
@@ -91,12 +91,12 @@ class BlindScore(BaseModel):
 
     @property
     def key(self) -> tuple[str, str, str, str, str]:
-        """Task, protocol, metric, factor and level: the row of results that the score stands in."""
+        """Task, protocol, metric, factor and level of the row of results."""
         return self.task, self.protocol, self.metric, self.factor, self.level
 
 
 class BlindCard(Card):
-    """`blind.json`: how blind scores were measured, and the scores. It lies beside the set, outside its hashes."""
+    """`blind.json`: blind scores and how they were measured. It is in the set's folder but not in its hashes."""
 
     file = "blind.json"
 
@@ -106,7 +106,7 @@ class BlindCard(Card):
 
 @dataclass(frozen=True)
 class ItemSet:
-    """Items in order, their card, the folder of their media, and the blind baseline where it was measured."""
+    """Items in order, their card, the folder of their media, and the blind baseline if it was measured."""
 
     root: Path
     card: ItemSetCard
@@ -128,7 +128,7 @@ class ItemSet:
 
 
 def recipe_hash(suite: str, version: str, source: str, recipe: Mapping[str, Any]) -> str:
-    """What an item set's card says of how it was made, 64 hexadecimal digits; known before it is."""
+    """The recipe hash on an item set's card, 64 hexadecimal digits; known before the set is built."""
     return digest([suite, version, source, dict(recipe)])
 
 
@@ -142,11 +142,11 @@ def write_itemset(
     notes: Iterable[str] = (),
     image_recipes: Mapping[str, str] | None = None,
 ) -> ItemSet:
-    """Write items whose media already lie in `root/media`. The card is written last, so that half a set is none.
+    """Write items whose media are already in `root/media`. The card is written last, so that half a set is not a set.
 
-    `recipe` holds the parameters and the seed; with suite and version it makes the recipe hash. `image_recipes` say by
-    SHA-256 how images were rendered (`MediaFolder.recipes`). Raises SnellenError for no items, ids used twice, or items
-    of several suites or versions.
+    `recipe` holds the parameters and the seed; with suite and version it determines the recipe hash. `image_recipes`
+    gives the recipe of each rendered image by SHA-256 (`MediaFolder.recipes`). Raises SnellenError for no items,
+    repeated ids, or items of several suites or versions.
     """
     items = tuple(map(rounded, items))
     _check_written(root, items)
@@ -180,42 +180,42 @@ def write_itemset(
 
 
 def write_blind(root: Path, card: BlindCard) -> None:
-    """Write `blind.json` beside a set."""
+    """Write `blind.json` into the folder of a set."""
     files.write_text(root / "blind.json", card.model_dump_json(indent=1) + "\n")
 
 
 def read_blind(root: Path) -> BlindCard | None:
-    """Read `blind.json`; None where nobody measured. Raises SnellenError for a malformed one."""
+    """Read `blind.json`; None if there is none. Raises SnellenError if it is malformed."""
     path = root / "blind.json"
     if not path.is_file():
         return None
     try:
         return parse_card(BlindCard, path, read_text(path, limit=MAX_CARD_BYTES))
     except (ValidationError, UnicodeDecodeError, OSError) as error:
-        raise SnellenError(f"{path}: {_first(error)}; measure again with `snellen blind {root}`") from error
+        raise SnellenError(f"{path}: {_first(error)}; measure again with `snellen blind-baseline {root}`") from error
 
 
 def is_itemset(root: Path) -> bool:
-    """Whether a finished item set lies here."""
+    """True if the folder holds a finished item set."""
     return (root / "itemset.json").is_file()
 
 
 def refuse_existing(root: Path) -> None:
-    """Raise SnellenError where a finished item set lies here: sets are built once and never edited."""
+    """Raise SnellenError if the folder holds a finished item set: sets are built once and never edited."""
     if is_itemset(root):
         raise SnellenError(f"{root}: holds an item set already, and sets are never edited; choose another --out")
 
 
 def media_digest(items: Iterable[Item]) -> str:
-    """Of the bytes of everything the items show, 16 hexadecimal digits: what a recipe was made from."""
+    """A digest of the bytes of the items' media, 16 hexadecimal digits."""
     return digest(sorted({media.sha256 for item in items for media in item.media()}), 16)
 
 
 def prune_media(media: MediaFolder, items: Iterable[Item]) -> None:
-    """Take away files of a set's own folder that no item shows: what was kept before the items were chosen."""
+    """Remove files of a set's own folder that no item shows, stored before the items were chosen."""
     used = {media_file.path for item in items for media_file in item.media()}
     for path in sorted(media.root.glob("??/*")):
-        is_media_name = re.fullmatch(r"[0-9a-f]{64}", path.stem)  # and not something that lay in the folder already
+        is_media_name = re.fullmatch(r"[0-9a-f]{64}", path.stem)  # other files may have been in the folder before
         if is_media_name and path.relative_to(media.root).as_posix() not in used:
             path.unlink()
 
@@ -227,9 +227,9 @@ def read_itemset(
     remember: bool = True,
     video_fault: Callable[[bytes, Media], str | None] | None = None,
 ) -> ItemSet:
-    """Read a set, its rows against the content hash and (with `verify`) every media file as `MediaFolder.verify` does.
+    """Read a set. Rows are checked against the content hash and, with `verify`, media files by `MediaFolder.verify`.
 
-    Raises SnellenError naming file and row for anything missing, altered, cut short or unknown; nothing is half-loaded.
+    Raises SnellenError naming file and row for anything missing, altered, cut short or unknown; no part is returned.
     """
     card = read_card(root)
     path = root / "items.parquet"
@@ -242,15 +242,13 @@ def read_itemset(
         item = _item(row, f"{path} row {number}", known_media, shared)
         if item.item_id in items or (item.suite, item.version) != (card.suite, card.version):
             raise SnellenError(
-                f"{path} row {number}: {item.item_id!r:.80} is used twice, or of another suite or version than its "
+                f"{path} row {number}: {item.item_id!r:.80} is used twice, or has another suite or version than the "
                 "card; build the item set again"
             )
         items[item.item_id] = item
         rows_digest.add(row)
     if rows_digest.digest() != card.content_hash:
-        raise SnellenError(
-            f"{path}: the rows are not those the card was written for (content_hash); build the item set again"
-        )
+        raise SnellenError(f"{path}: the rows do not match the card (content_hash); build the item set again")
     media = MediaFolder(root / "media")
     if verify:
         used = ((f"{path} row {n}", image) for n, item in enumerate(items.values()) for image in item.media())
@@ -264,17 +262,17 @@ def _check_schema(path: Path, schema: pa.Schema) -> None:
             name for name in SCHEMA.names if schema.field(name) != SCHEMA.field(name)
         ]
         raise SnellenError(
-            f"{path}: unknown, missing or retyped fields {', '.join(odd)}; the schema stands in docs/data-schema.md"
+            f"{path}: unknown, missing or retyped fields {', '.join(odd)}; see docs/data-schema.md for the schema"
         )
 
 
 def read_same_itemset(path: Path, content_hash: str, purpose: str, **how: Any) -> ItemSet:
-    """The item set in a folder, which must have this hash. Raises SnellenError where it is gone or another one.
+    """The item set in a folder, which must have this hash. Raises SnellenError if it is missing or another one.
 
-    `purpose` says what it was needed for: "not the item set that …"; `how` goes to `read_itemset`.
+    `purpose` completes the message "the item set that …"; `how` is passed to `read_itemset`.
     """
     if not is_itemset(path):
-        raise SnellenError(f"{path}: the item set that {purpose} is no longer there; put it back")
+        raise SnellenError(f"{path}: the item set that {purpose} is gone; put it back")
     items = read_itemset(path, **how)
     if items.card.content_hash != content_hash:
         raise SnellenError(f"{path}: not the item set that {purpose} (content_hash); restore it")
@@ -282,7 +280,7 @@ def read_same_itemset(path: Path, content_hash: str, purpose: str, **how: Any) -
 
 
 def read_card(root: Path) -> ItemSetCard:
-    """Read `itemset.json`. Raises SnellenError where it is missing or malformed."""
+    """Read `itemset.json`. Raises SnellenError if it is missing or malformed."""
     path = root / "itemset.json"
     if not path.is_file():
         raise SnellenError(f"{root}: no item set (no itemset.json); build one with `snellen build SUITE --out {root}`")
@@ -310,7 +308,7 @@ def _check_written(root: Path, items: tuple[Item, ...]) -> None:
         if (item.suite, item.version) != (items[0].suite, items[0].version):
             raise SnellenError(f"{root}: item {item.item_id!r} is of another suite or version than the first")
         if fault := item_fault(item) or next(filter(None, map(media_fault, item.media())), None):
-            raise SnellenError(f"{root}: item {item.item_id!r}: {printable(fault)}; it cannot be kept so")
+            raise SnellenError(f"{root}: item {item.item_id!r}: {printable(fault)}; such an item cannot be stored")
 
 
 def _cells(item: Item) -> dict[str, Any]:
@@ -324,21 +322,21 @@ def _cells(item: Item) -> dict[str, Any]:
 
 
 def _media_cells(images: Iterable[Media]) -> list[dict[str, Any]]:
-    """Without where they come from: a stored image is its own origin."""
+    """Without `from_stored` and `origin`: a stored image is its own origin."""
     return [{name: getattr(image, name) for name in _MEDIA_NAMES} for image in images]
 
 
 def _item(
     row: Mapping[str, Any], location: str, known_media: dict[tuple[Any, ...], Media], shared: dict[Any, Any]
 ) -> Item:
-    """The item of a row; texts and options that are equal in several items are one object, kept in `shared`."""
+    """The item of a row. Equal texts and options of several items are one object, kept in `shared`."""
     try:
         item = _read_item(row, known_media, shared)
         fault = item_fault(item)
     except (ValueError, RecursionError) as error:
-        fault = f"a field that holds JSON does not ({error})"
+        fault = f"a field of JSON is invalid ({error})"
     except (TypeError, AttributeError, KeyError) as error:
-        fault = f"a field has nothing, or something else, where it must not ({error})"
+        fault = f"a field has a value that is missing or of a wrong type ({error})"
     except _Unusable as error:
         fault = str(error)
     if fault:
@@ -347,7 +345,7 @@ def _item(
 
 
 class _Unusable(Exception):
-    """A cell says what is not allowed."""
+    """A cell has a value that is not allowed."""
 
 
 def _read_item(row: Mapping[str, Any], known_media: dict[tuple[Any, ...], Media], shared: dict[Any, Any]) -> Item:
@@ -384,13 +382,13 @@ def _read_media(cell: Mapping[str, Any], known_media: dict[tuple[Any, ...], Medi
 
 def _read_json(text: str | None) -> Any:
     if text is None:
-        raise ValueError("there is none")
+        raise ValueError("it is missing")
     return _JSON.decode(text)
 
 
 def _no_number(name: str) -> None:
-    raise ValueError(f"{name} is no number")
+    raise ValueError(f"{name} is not a number")
 
 
 _JSON = json.JSONDecoder(parse_constant=_no_number)
-"""Made once: `json.loads` would make one for every field."""
+"""Created once: `json.loads` would create one per field."""

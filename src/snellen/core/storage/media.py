@@ -1,4 +1,4 @@
-"""Images and videos on disk, named by the SHA-256 of their bytes. Nothing is re-encoded."""
+"""Images and videos on disk, named by the SHA-256 of their bytes and never re-encoded."""
 
 from __future__ import annotations
 
@@ -36,26 +36,23 @@ _SUFFIXES: Mapping[str, tuple[str, ...]] = {
     "JPEG2000": ("jpeg2000", "jp2"),
     "AVIF": ("avif",),
 }
-"""What item sets may hold, by Pillow's names: formats of pixels alone, no programs (EPS) and no drawings (SVG)."""
+"""Formats that item sets may hold, by Pillow's names: only raster formats, no programs (EPS) or drawings (SVG)."""
 THREADS = 4
-"""Files that are looked at together: each may hold an image of 192 MB while it is decoded."""
+"""Files checked at a time; each may need 192 MB while its image is decoded."""
 
 
 class MediaFolder:
-    """A folder of media.
-
-    What is not here is looked for in `behind`: a run's own images first, then the item set's.
-    """
+    """A folder of media. Files missing here are looked up in `behind`, e.g. the item set's folder behind a run's."""
 
     def __init__(self, root: Path, behind: MediaFolder | None = None) -> None:
         self.root, self.behind = root, behind
         self._verified: set[str] = set()
         self._index: dict[str, list[Any]] | None = None
         self.recipes: dict[str, str] = {}
-        """How media were rendered, as JSON text by SHA-256, of those that were added with it."""
+        """Recipes of rendered media, as JSON text by SHA-256, as far as they were added."""
 
     def add(self, raw: bytes, kind: MediaKind, format: str, size: tuple[int, int], seconds: float = 0.0) -> Media:
-        """Keep bytes as they are. `size` is (width, height) in pixels."""
+        """Store bytes unchanged. `size` is (width, height) in pixels."""
         media = Media(sha256(raw), kind, format, size[0], size[1], seconds)
         path = self.root / media.path
         if not path.exists() or path.stat().st_size != len(raw):  # a power cut may leave a name without its bytes
@@ -64,17 +61,16 @@ class MediaFolder:
         return media
 
     def add_image(self, image: Image.Image, *, quick: bool = False) -> Media:
-        """Keep an image of our own making as PNG; `quick` takes more room and less time (`png.encode`)."""
+        """Store an image as PNG; `quick` takes more space and less time (`png.encode`)."""
         return self.add(png.encode(image, quick=quick), "image", "png", image.size)
 
     def derive(
         self, what: Any, make: Callable[[], Image.Image], source: Media | None = None, moved: Affine = Affine()
     ) -> Media:
-        """What a transform makes of an image, kept as PNG; made before is only looked up.
+        """The output of a transform, stored as PNG. An existing one is looked up, not made again.
 
-        `what` is plain data that names the transform, its version, its parameters and everything it is made from.
-        `source` is the image shown, if it is still the same one to an eye; `moved` leads from its pixels to those of
-        the new one.
+        `what` is plain data that names the transform, its version, its parameters and all its inputs. `source` is the
+        image shown, if the output still shows it; `moved` maps its pixels to those of the output.
         """
         key = digest(what, 32)
         derived = self._read_index()
@@ -91,7 +87,7 @@ class MediaFolder:
         path = self.root / "derived.jsonl"
         try:
             with path.open("a") as index:
-                index.write("\n" + json.dumps(row))  # a line of its own, even behind one that a kill tore
+                index.write("\n" + json.dumps(row))  # a separate line, even after one cut by a kill
         except OSError as error:
             raise files.cannot_write(path, error) from error
 
@@ -99,13 +95,13 @@ class MediaFolder:
         if self._index is None:
             path, self._index = self.root / "derived.jsonl", {}
             for line in path.read_text().splitlines() if path.is_file() else ():
-                with contextlib.suppress(ValueError):  # torn at a kill: to be made again
+                with contextlib.suppress(ValueError):  # cut by a kill: made again
                     key, *rest = json.loads(line)
                     self._index[key] = rest
         return self._index
 
     def add_file(self, path: Path, recipe: str = "") -> Media:
-        """Keep an image file, byte for byte, and how it was rendered. Raises SnellenError where it is no image."""
+        """Store an image file byte for byte, with its recipe if rendered. Raises SnellenError if it is not an image."""
         from PIL import Image, UnidentifiedImageError
 
         try:
@@ -113,14 +109,14 @@ class MediaFolder:
             with Image.open(io.BytesIO(raw)) as image:
                 size, format = image.size, (image.format or "").lower()
         except (OSError, UnidentifiedImageError) as error:
-            raise SnellenError(f"{path}: not a readable image ({error}); mend or leave out the file") from error
+            raise SnellenError(f"{path}: not a readable image ({error}); fix or leave out the file") from error
         media = self.add(raw, "image", {"jpeg": "jpg"}.get(format, format), size)
         if recipe:
             self.recipes[media.sha256] = recipe
         return media
 
     def find(self, media: Media) -> Path:
-        """The file. Raises SnellenError where there is none."""
+        """The path of the file. Raises SnellenError if there is none."""
         path = self.root / media.path
         if path.exists():
             return path
@@ -129,7 +125,7 @@ class MediaFolder:
         return self.behind.find(media)
 
     def read(self, media: Media) -> bytes:
-        """The bytes; those not yet checked in this process are held against their name."""
+        """The bytes, checked against the file's name once per process."""
         path = self.find(media)
         try:
             raw = read_file(path)
@@ -154,14 +150,13 @@ class MediaFolder:
         remember: bool = True,
         video_fault: Callable[[bytes, Media], str | None] | None = None,
     ) -> None:
-        """Check that every file is there and is what its name says, and that images are what their cards say.
+        """Check that every file exists and matches its name, and that images match their descriptions.
 
-        `media` comes with where it is used, for the message. `video_fault` says why bytes are not the video that a card
-        describes, or None; without it videos are only held against their names.
+        Each of `media` comes with the place of its use, for messages. `video_fault` returns the reason why bytes are
+        not the video described, or None; without it, only the names of videos are checked.
 
-        What was found whole is remembered under the home folder by size and time of change, with the size on the card,
-        so that a second look is cheap: each file is read, and each image decoded, once. `remember=False` reads every
-        byte again. Raises SnellenError at the first damage.
+        Files found intact are remembered in the home folder by size and modification time, so that each file is read,
+        and each image decoded, only once. `remember=False` reads all again. Raises SnellenError at the first damage.
         """
         memory = home() / "verified" / f"{sha256(str(self.root.resolve()).encode())[:24]}.json"
         known_marks: dict[str, list[float]] = {}
@@ -191,16 +186,13 @@ class MediaFolder:
             try:
                 files.write_text(memory, json.dumps(fresh))
             except SnellenError:
-                return  # a home that cannot be written costs time, nothing else
+                return  # without a writable home folder, only time is lost
 
 
 def _refuse_damage(
     unknown: Sequence[tuple[Path, str, Media]], video_fault: Callable[[bytes, Media], str | None] | None
 ) -> None:
-    """Look at files, with where they are used, some at a time: reading, hashing and decoding leave other threads room.
-
-    Raises SnellenError at the first damage.
-    """
+    """Check files, given with the place of their use, in threads. Raises SnellenError at the first damage."""
     from PIL import Image
 
     if not unknown:
@@ -209,7 +201,7 @@ def _refuse_damage(
     pool = ThreadPoolExecutor(min(THREADS, os.cpu_count() or 1))
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # there is a limit of our own
+            warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # `size_fault` has its own limit
             faults = pool.map(lambda use: _file_fault(use[0], use[2], video_fault), unknown)
             for (path, location, _), fault in zip(unknown, faults, strict=True):
                 if fault:
@@ -219,7 +211,7 @@ def _refuse_damage(
 
 
 def _file_fault(path: Path, media: Media, video_fault: Callable[[bytes, Media], str | None] | None) -> str | None:
-    """Why a file is not the one that a card describes, or None."""
+    """The reason why a file is not the one described, or None."""
     try:
         raw = read_file(path)
     except OSError as error:
@@ -232,7 +224,7 @@ def _file_fault(path: Path, media: Media, video_fault: Callable[[bytes, Media], 
 
 
 def image_fault(raw: bytes, media: Media) -> str | None:
-    """Why bytes are not the image that a card describes, or None. They are decoded only if the size is right."""
+    """The reason why bytes are not the image described, or None. They are decoded only if the size is right."""
     from PIL import Image
 
     formats = [format for format in _SUFFIXES if format in Image.OPEN]  # AVIF is not in every build
@@ -243,8 +235,8 @@ def image_fault(raw: bytes, media: Media) -> str | None:
             if image.size != (media.width, media.height):
                 return f"of {image.width} x {image.height} pixels, not {media.width} x {media.height}"
             if media.format not in _SUFFIXES[image.format or ""]:
-                return f"a {image.format} file by the name of a {media.format}"
+                return f"a {image.format} file named {media.format}"
             image.load()
-    except Exception as error:  # noqa: BLE001  # decoders raise whatever a broken file leads them to
+    except Exception as error:  # noqa: BLE001  # decoders may raise anything for a broken file
         return f"not an image that can be decoded ({type(error).__name__})"
     return None

@@ -1,6 +1,6 @@
-"""The record of a run: its parts, one line of JSON an exchange, each with a checksum; a new part each life.
+"""The record of a run: parts with one line of JSON per exchange, each with a checksum. Each start opens a new part.
 
-A line without a checksum is one that a version before wrote, and read as it is.
+Lines without a checksum were written by an earlier version and are accepted.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ _CHECKSUM = b',"crc":'
 
 
 def read_exchanges(root: Path) -> Iterator[Exchange]:
-    """Every exchange in the order recorded. A torn last line was in flight at a kill and is dropped.
+    """All exchanges in the order recorded. An incomplete last line, left by a kill, is dropped.
 
-    Raises SnellenError naming file and line for a broken line elsewhere.
+    Raises SnellenError naming file and line for any other broken line.
     """
     for part in part_files(root):
         try:
@@ -54,17 +54,17 @@ def read_exchanges(root: Path) -> Iterator[Exchange]:
 
 
 def _checked(line: bytes) -> bytes:
-    """The line without its checksum. Raises ValueError where it is not that of the rest."""
+    """The line without its checksum. Raises ValueError if the checksum is wrong."""
     if not line.endswith(b"}"):
         raise ValueError("no end")
     before, separator, checksum = line[:-1].rpartition(_CHECKSUM)
     if separator and int(checksum) != zlib.crc32(before):
-        raise ValueError("its checksum is another")
+        raise ValueError("wrong checksum")
     return before + b"}" if separator else line
 
 
 def line_of(exchange: Exchange) -> str:
-    """The line that a part holds of an exchange, with its end."""
+    """The line of an exchange in a part, with the line feed."""
     reply = exchange.reply and {
         k: v for k in _DEFAULTS if (v := getattr(exchange.reply, k)) != _DEFAULTS[k] or k == "text"
     }
@@ -81,12 +81,12 @@ def part_files(root: Path) -> list[Path]:
 
 
 def part_sizes(root: Path) -> dict[str, int]:
-    """Bytes of every part of a run, by its name."""
+    """Size in bytes of each part of a run, by file name."""
     return {part.name: part.stat().st_size for part in part_files(root)}
 
 
 def bounded(exchange: Exchange) -> Exchange:
-    """The exchange as it can be kept: a reply with a nonsense field is a failure, an error is a short line."""
+    """The exchange as it is stored: a reply with an invalid field becomes a failure, an error becomes a short line."""
     if (reply := exchange.reply) and (fault := reply.fault()):
         return Exchange(exchange.key, exchange.digest, None, fault)
     if reply and not (reply.text.isascii() and reply.reasoning.isascii()):
@@ -96,5 +96,5 @@ def bounded(exchange: Exchange) -> Exchange:
 
 
 def _joined(text: str) -> str:
-    """The text with every pair of surrogates as the character that it means, as JSON reads it; single ones stay."""
+    """The text with each pair of surrogates joined into its character, as JSON reads it; single ones stay."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")

@@ -1,8 +1,8 @@
-"""Images of our own making as PNG: no pixel is changed, and little time is spent.
+"""A fast lossless PNG encoder.
 
-Pillow weighs five filters for every row, which alone takes longer than everything else that is done to an image. Here
-all rows have one filter, and deflate looks for runs alone: files as large as Pillow's at level 3, in a third of the
-time. Quick files are not compressed at all where that would save little.
+Pillow tries five filters per row, which takes longer than all other processing of an image. Here all rows use one
+filter, and deflate looks only for runs. Files are as large as Pillow's at level 3, in a third of the time. Quick files
+are not compressed at all if that would save little.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ WORTH = 0.25
 """Quick files are compressed only if a sample of their rows shrinks to less than this share. Photographs never do."""
 _COLOUR_TYPES = {"L": 0, "RGB": 2, "RGBA": 6}
 _EXTRAS = frozenset(("icc_profile", "transparency", "pnginfo"))
-_AS_IT_IS, _LESS_THE_ROW_ABOVE = 0, 2
+_FILTER_NONE, _FILTER_UP = 0, 2
 _SAMPLED, _LONGEST_BLOCK = 16, 0xFFFF
 
 
 def encode(image: Image.Image, *, quick: bool = False) -> bytes:
-    """The file of an image, which decodes to the same mode and pixels.
+    """The PNG file of an image, which decodes to the same mode and pixels.
 
-    `quick` may take twice the room for a quarter of the time. Images with more to them than 8 bits of grey, RGB or
-    RGBA (palettes, 16 bits, colour profiles) are encoded by Pillow.
+    `quick` may take twice the space for a quarter of the time. Images other than plain 8-bit grey, RGB or RGBA
+    (palettes, 16 bits, colour profiles) are encoded by Pillow.
     """
     if image.mode not in _COLOUR_TYPES or not _EXTRAS.isdisjoint(image.info) or not all(image.size):
         buffer = io.BytesIO()
@@ -45,16 +45,16 @@ def encode(image: Image.Image, *, quick: bool = False) -> bytes:
 
 
 def _worth_compressing(pixels: NDArray[np.uint8]) -> bool:
-    """Whether the differences between every sixteenth row and the next one shrink enough."""
+    """True if the differences between every sixteenth row and the next compress to less than `WORTH`."""
     below = pixels[1::_SAMPLED]
     some = below - pixels[::_SAMPLED][: len(below)]
     return len(_deflated(some)) < WORTH * some.size
 
 
 def _differences(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Every row less the one above it, behind the byte that says so."""
+    """Each row minus the row above, after its filter byte."""
     rows = np.empty((pixels.shape[0], pixels.shape[1] + 1), np.uint8)
-    rows[:, 0], rows[0, 1:] = _LESS_THE_ROW_ABOVE, pixels[0]
+    rows[:, 0], rows[0, 1:] = _FILTER_UP, pixels[0]
     np.subtract(pixels[1:], pixels[:-1], out=rows[1:, 1:])
     return rows
 
@@ -65,9 +65,9 @@ def _deflated(scanlines: NDArray[np.uint8]) -> bytes:
 
 
 def _stored(pixels: NDArray[np.uint8]) -> list[bytes | memoryview]:
-    """Rows as they are, as a stream of blocks that are stored only (RFC 1950 and 1951)."""
+    """The rows as a stream of stored, uncompressed blocks (RFC 1950 and 1951)."""
     rows = np.empty((pixels.shape[0], pixels.shape[1] + 1), np.uint8)
-    rows[:, 0], rows[:, 1:] = _AS_IT_IS, pixels
+    rows[:, 0], rows[:, 1:] = _FILTER_NONE, pixels
     raw = rows.reshape(-1).data
     parts: list[bytes | memoryview] = [b"\x78\x01"]
     for start in range(0, len(raw), _LONGEST_BLOCK):
@@ -78,8 +78,8 @@ def _stored(pixels: NDArray[np.uint8]) -> list[bytes | memoryview]:
 
 
 def _chunk(kind: bytes, payload: Iterable[bytes | memoryview]) -> list[bytes | memoryview]:
-    """A chunk in pieces, so that large ones are copied once: length, kind, data, checksum."""
-    parts_read, check = list(payload), zlib.crc32(kind)
-    for part in parts_read:
+    """A chunk in parts (length, kind, data, checksum), so that large data are copied only once."""
+    parts, check = list(payload), zlib.crc32(kind)
+    for part in parts:
         check = zlib.crc32(part, check)
-    return [struct.pack(">I", sum(map(len, parts_read))), kind, *parts_read, struct.pack(">I", check)]
+    return [struct.pack(">I", sum(map(len, parts))), kind, *parts, struct.pack(">I", check)]

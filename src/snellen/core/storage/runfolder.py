@@ -1,7 +1,7 @@
 """A run on disk: `run.json`, the write-ahead record in `parts/`, and the tables made from it.
 
-The only thing ever recorded is an exchange: one prompt's digest with one reply or one failure. Responses, and the
-state of methods and schedules, are computed again from the record.
+Only exchanges are recorded: a prompt's digest with its reply or failure. Responses, and the state of methods and
+schedules, are computed again from the record.
 """
 
 from __future__ import annotations
@@ -42,18 +42,18 @@ RESPONSES = pa.schema(
 )
 SENT = pa.schema({"digest": pa.string(), "parts": pa.string()})
 _REPEATED = ("subject", "fingerprint", "item_id", "task", "condition", "status", "text", "reason")
-"""Columns of responses in which many rows are alike."""
+"""Columns of responses with many equal values."""
 MAX_PART_BYTES = 4_000_000
-"""A part that has so much is never written to again: what is copied elsewhere while a run goes on is copied once."""
+"""A part of this size is closed, so that it is uploaded only once while the run continues."""
 _MADE_OF = "parts"
-_MEND = "give the same `snellen run` command again, which makes its tables anew from the parts"
+_REMEDY = "run the same `snellen run` command again, which recreates its tables from the parts"
 
 
 class ArmCard(BaseModel):
-    """One subject under one condition: what `run.json` keeps of it.
+    """One subject under one condition, as described in `run.json`.
 
-    `columns` are the axes as resolved for the subject. `test_items` is how many items of each task it is to be asked;
-    empty where that is not known beforehand.
+    `columns` are the axes as resolved for the subject. `test_items` is the number of items of each task to be asked;
+    empty if it is not known beforehand.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -69,7 +69,7 @@ class ArmCard(BaseModel):
 
 
 class RunCard(Card):
-    """`run.json`. `annotations` tells of each table that was shown from who made it, and its hash."""
+    """`run.json`. `annotations` gives author and hash of each annotation table that was used."""
 
     file = "run.json"
 
@@ -88,14 +88,14 @@ class RunCard(Card):
 
 
 def same_items(earlier: RunCard, current: RunCard) -> bool:
-    """Whether two runs were asked the same items: the same bytes, or the same decisions rendered on two machines."""
+    """True if two runs asked the same items: the same bytes, or the same decisions rendered on two machines."""
     if earlier.rows_hash and current.rows_hash:
         return earlier.rows_hash == current.rows_hash
     return earlier.content_hash == current.content_hash
 
 
 class RunFolder:
-    """The record of a run, held by one writer."""
+    """The record of a run, with a single writer."""
 
     def __init__(self, root: Path, media: MediaFolder) -> None:
         self.root, self.media = root, media
@@ -103,12 +103,12 @@ class RunFolder:
         self._tokens: dict[str, tuple[int, int]] = {}
         self._sent: dict[str, str] = {}
         self._digests: dict[str, str] = {}
-        self._part: IO[str] | None = None  # each life begins a new one; a life that asks nothing has none
+        self._part: IO[str] | None = None  # opened at the first call after each start
         for exchange in read_exchanges(root):
             self._keep(exchange)
 
     def _keep(self, exchange: Exchange) -> None:
-        digest = self._digests.setdefault(exchange.digest, exchange.digest)  # one object where several are asked alike
+        digest = self._digests.setdefault(exchange.digest, exchange.digest)  # one object for equal digests
         self._exchanges[exchange.key] = replace(exchange, digest=digest)
         if exchange.reply:
             fingerprint = exchange.key.split("/", 1)[0]
@@ -117,32 +117,32 @@ class RunFolder:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nobody was asked anything yet."""
+        """True if nothing has been asked yet."""
         return not self._exchanges
 
     def recall(self, key: str, digest: str) -> Reply | None:
-        """The recorded reply to this very prompt. A failure, or a reply to another prompt, counts as never asked."""
+        """The recorded reply to exactly this prompt; None after a failure or for another prompt."""
         exchange = self._exchanges.get(key)
         return exchange.reply if exchange and exchange.digest == digest else None
 
     def failed(self, key: str, digest: str) -> bool:
-        """Whether this very prompt was asked and the latest call failed."""
+        """True if exactly this prompt was asked and the latest call failed."""
         exchange = self._exchanges.get(key)
         return exchange is not None and exchange.digest == digest and exchange.reply is None
 
     def error(self, key: str) -> str:
-        """Why a call failed."""
+        """The reason why a call failed."""
         return self._exchanges[key].error
 
     def sent(self, digest: str, parts: Sequence[Any]) -> None:
-        """Remember what was sent under this digest."""
+        """Remember the parts sent under this digest."""
         if digest not in self._sent:
             self._sent[digest] = json.dumps(parts)
 
     def record(self, exchange: Exchange) -> Reply | None:
-        """Keep an exchange before anybody acts on it, and return its reply: None for one that cannot be kept.
+        """Write an exchange before its reply is used, and return the reply; None for one that cannot be kept.
 
-        Raises SnellenError where it cannot be written.
+        Raises SnellenError if it cannot be written.
         """
         path, exchange = self.root / "parts", bounded(exchange)
         try:
@@ -160,21 +160,21 @@ class RunFolder:
         return exchange.reply
 
     def spent(self, prices: Mapping[str, tuple[float, float]]) -> float:
-        """Money of all recorded calls; `prices` lead from fingerprint to (in, out) a million tokens."""
+        """Cost of all recorded calls. `prices` maps fingerprints to (in, out) per million tokens."""
         used = [(self._tokens.get(fingerprint, (0, 0)), price) for fingerprint, price in prices.items()]
         return sum(tokens_in * p_in + tokens_out * p_out for (tokens_in, tokens_out), (p_in, p_out) in used) / 1e6
 
     def write_tables(self, responses: Sequence[Response], keep: Iterable[Response] = ()) -> None:
-        """Write the tables. The parts stay: they are the truth, the tables can be made again.
+        """Write the tables. The parts stay, since the tables are derived from them.
 
-        `keep` are responses of arms that this life did not ask.
+        `keep` are responses of arms that this command did not ask.
         """
         rows = map(_response_cells, chain(keep, responses))
         files.write_table(self.root / "responses.parquet", files.table_of(rows, RESPONSES))
         every = read_sent(self.root) | self._sent
         sent = ({"digest": key, "parts": _clean(parts)} for key, parts in every.items())
         files.write_table(self.root / "sent.parquet", files.table_of(sent, SENT))
-        # Last: which parts all of the tables are made of.
+        # Last: the parts from which all tables are made.
         made_of = {_MADE_OF: json.dumps(part_sizes(self.root))}
         exchanges = files.table_of(map(_flat, self._exchanges.values()), EXCHANGES)
         files.write_table(self.root / "exchanges.parquet", exchanges.replace_schema_metadata(made_of))
@@ -186,15 +186,15 @@ class RunFolder:
                 os.fsync(self._part.fileno())
                 self._part.close()
                 self._part = None
-        except OSError as error:  # what a full disk refused is still held back, and refused again
+        except OSError as error:  # data that a full disk refused is still buffered, and refused again
             raise files.cannot_write(self.root / "parts", error) from error
 
 
 @contextmanager
 def open_run(root: Path, card: RunCard, behind: MediaFolder) -> Iterator[RunFolder]:
-    """Open or create a run about one item set. The lock is the kernel's: it ends with the process, however that ends.
+    """Open or create a run about one item set. It is locked by the kernel until the process ends.
 
-    Raises SnellenError where another process writes here, or the run was begun with another item set, seed or limit.
+    Raises SnellenError if another process writes here, or if the run has another item set, seed or limit.
     """
     try:
         (root / "parts").mkdir(parents=True, exist_ok=True)
@@ -218,19 +218,19 @@ def default_folder(card: ItemSetCard, subjects: Sequence[str], conditions: Seque
 
 
 def is_run(root: Path) -> bool:
-    """Whether a run lies here."""
+    """True if the folder holds a run."""
     return (root / "run.json").is_file()
 
 
 def has_tables(root: Path) -> bool:
-    """Whether a run lies here that came to its end, or was stopped in good order: its tables were written."""
+    """True if the folder holds a run whose tables were written, at its end or at an orderly stop."""
     return is_run(root) and (root / "responses.parquet").is_file()
 
 
 def tables_are_behind(root: Path) -> bool:
-    """Whether the parts of a run hold more than its tables, or there are no whole tables: it was killed.
+    """True if a kill left the run's tables missing, incomplete, or older than its parts.
 
-    Raises SnellenError where parts hold less, since making the tables anew would lose what is only there.
+    Raises SnellenError if the parts hold less than the tables, since recreating the tables would lose data.
     """
     path = root / "exchanges.parquet"
     if not has_tables(root) or not path.is_file():
@@ -240,19 +240,19 @@ def tables_are_behind(root: Path) -> bool:
     except (pa.ArrowException, OSError, ValueError):
         return True
     sizes = part_sizes(root)
-    if made_of is None:  # an earlier Snellen did not say
+    if made_of is None:  # not recorded by earlier versions
         written = (root / "responses.parquet").stat().st_mtime_ns
         return any((root / "parts" / name).stat().st_mtime_ns > written for name in sizes)
     if short := next((name for name, size in made_of.items() if sizes.get(name, 0) < size), None):
         raise SnellenError(
-            f"{root / 'parts' / short}: cut short or gone since the tables were made of it; restore it, or give the "
-            "same `snellen run` command again, which asks what is lost"
+            f"{root / 'parts' / short}: cut short or gone since the tables were made from it; restore it, or run the "
+            "same `snellen run` command again, which asks again what is lost"
         )
     return bool(sizes != made_of)
 
 
 def read_run_card(root: Path) -> RunCard:
-    """Read `run.json`. Raises SnellenError where it is missing or malformed."""
+    """Read `run.json`. Raises SnellenError if it is missing or malformed."""
     path = root / "run.json"
     if not path.is_file():
         raise SnellenError(
@@ -262,19 +262,19 @@ def read_run_card(root: Path) -> RunCard:
         return parse_card(RunCard, path, read_text(path, limit=MAX_CARD_BYTES))
     except (ValidationError, UnicodeDecodeError, OSError) as error:
         raise SnellenError(
-            f"{path}: malformed ({str(error).splitlines()[0]}); the parts are whole: run again with another --out"
+            f"{path}: malformed ({str(error).splitlines()[0]}); the parts are intact: run again with another --out"
         ) from error
 
 
 def refuse_other_run(root: Path, *, limit: int | None, **fields_of_card: str | int) -> None:
-    """Raise SnellenError where a run lies here that was begun with another limit, suite, seed or item set."""
+    """Raise SnellenError if the folder holds a run with another limit, suite, seed or item set."""
     if not is_run(root):
         return
     earlier = read_run_card(root)
     if earlier.limit != limit:
         begun, now = ("no --limit" if n is None else f"--limit {n}" for n in (earlier.limit, limit))
         raise SnellenError(
-            f"{root}: this run was begun with {begun}; with {now} other items share a sheet, so it cannot go on: "
+            f"{root}: this run was begun with {begun}; with {now} other items share a sheet, so it cannot continue: "
             f"give {begun} again, or choose another --out"
         )
     for name, value in fields_of_card.items():
@@ -286,22 +286,22 @@ def refuse_other_run(root: Path, *, limit: int | None, **fields_of_card: str | i
 
 
 def read_responses(root: Path) -> list[Response]:
-    """The responses of a run. Raises SnellenError where the run was cut off before its tables were written."""
+    """The responses of a run. Raises SnellenError if the run was cut off before its tables were written."""
     path = root / "responses.parquet"
     if is_run(root) and not path.is_file():
         raise SnellenError(
-            f"{root}: the run was cut off before its end; give the same `snellen run` command again to finish it"
+            f"{root}: the run was cut off before its end; run the same `snellen run` command again to finish it"
         )
-    table = files.read_table(path, mend=_MEND)
+    table = files.read_table(path, remedy=_REMEDY)
     specs, shared = dict[str, ReplySpec](), dict[Any, Any]()
     try:
         return [_response(row, specs, shared) for row in files.rows_of(table)]
     except (ValueError, KeyError, TypeError) as error:
-        raise SnellenError(f"{path}: no table of responses ({error}); {_MEND}") from error
+        raise SnellenError(f"{path}: not a table of responses ({error}); {_REMEDY}") from error
 
 
 def _response(row: dict[str, Any], specs: dict[str, ReplySpec], shared: dict[Any, Any]) -> Response:
-    """The response of a row; equal texts and specs of several rows are one object, kept in `specs` and `shared`."""
+    """The response of a row. Equal texts and specs of several rows are one object, kept in `specs` and `shared`."""
     text = row["reply_spec"]
     if text not in specs:
         specs[text] = _spec(text)
@@ -310,9 +310,9 @@ def _response(row: dict[str, Any], specs: dict[str, ReplySpec], shared: dict[Any
 
 
 def other_responses(root: Path, arms: Collection[tuple[str, str, int]]) -> list[Response]:
-    """The responses of a run to all but these arms (subject, condition, repeat), whose tables are made anew.
+    """The responses of a run in all but these arms (subject, condition, repeat).
 
-    None where there is no table yet. Raises SnellenError where it is torn and the run has other arms.
+    Empty if there is no table yet. Raises SnellenError if the table is damaged and the run has other arms.
     """
     if not (root / "responses.parquet").is_file():
         return []
@@ -328,7 +328,7 @@ def other_responses(root: Path, arms: Collection[tuple[str, str, int]]) -> list[
 
 
 def read_sent(root: Path) -> dict[str, str]:
-    """What earlier lives of a run sent, as JSON by digest; nothing where the table is missing or torn."""
+    """The prompts that a run sent before, as JSON by digest; empty if the table is missing or damaged."""
     try:
         return {row["digest"]: row["parts"] for row in files.read_table(root / "sent.parquet").to_pylist()}
     except (SnellenError, KeyError):
@@ -358,7 +358,7 @@ def _merge_cards(root: Path, earlier: RunCard, current: RunCard) -> RunCard:
 
 
 def _clean(text: str) -> str:
-    """Text as a table can hold it: lone surrogates are written out, the parts keep them as they came."""
+    """The text with lone surrogates escaped, as tables need it; the parts keep them unchanged."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 

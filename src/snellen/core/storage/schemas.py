@@ -1,6 +1,6 @@
-"""The version of what lies on disk: a folder of another version is refused in one line.
+"""The schema version of files on disk. A folder of another version is refused in one line.
 
-The version stands in a folder's card and is that of all its files; a card without one is of version 1.
+A folder's card states the version of all its files; a card without one is of version 1.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ SCHEMA: Final = 2
 
 
 class Card(BaseModel):
-    """What a folder says of itself in a file of that name."""
+    """The description of a folder, in its file of the name `file`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     file: ClassVar[str]
@@ -30,9 +30,9 @@ CardT = TypeVar("CardT", bound=Card)
 
 
 def parse_card(card_type: type[CardT], path: Path, text: str) -> CardT:
-    """The card that a text holds; `path` is for messages.
+    """Parse a card; `path` is for messages.
 
-    Raises SnellenError for another schema version, ValidationError for what is no card.
+    Raises SnellenError for another schema version, ValidationError for an invalid card.
     """
     try:
         cells = from_json(text)

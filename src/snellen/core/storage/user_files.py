@@ -1,4 +1,4 @@
-"""Files that users point at, read whole: no larger, and no deeper, than they can be without meaning harm."""
+"""Reading users' files within size limits."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ import stat
 from pathlib import Path
 
 MAX_LIST_BYTES = 2_000_000_000
-"""Of a list of records as datasets and other tools write them: LLaVA's own has 1.03 GB."""
+"""Limit of a list of records of a dataset or another tool; LLaVA's has 1.03 GB."""
 MAX_MEDIA_BYTES = 200_000_000
-"""Of an image or a video."""
+"""Limit of an image or a video."""
 MAX_CARD_BYTES = 100_000_000
-"""Of what a folder says of itself."""
+"""Limit of a folder's card."""
 MAX_YAML_BYTES = 2_000_000
-"""Of a file written by hand; reading so much takes half a minute."""
+"""Limit of a file written by hand; reading a file of this size takes half a minute."""
 
 
 def file_fault(path: Path, limit: int = MAX_MEDIA_BYTES) -> str:
-    """Why a file is not read whole; empty where it may be. It is not opened: a pipe would wait, a device never end."""
+    """The reason why a file is not read, or an empty text. It is not opened: a pipe or device might never end."""
     try:
         status = path.stat()
     except (OSError, ValueError):
@@ -29,14 +29,14 @@ def file_fault(path: Path, limit: int = MAX_MEDIA_BYTES) -> str:
 
 
 def read_file(path: Path, limit: int = MAX_MEDIA_BYTES) -> bytes:
-    """The bytes of a file proper. Raises OSError with the reason of `file_fault`."""
+    """The bytes of a regular file. Raises OSError with the reason of `file_fault`."""
     if fault := file_fault(path, limit):
         raise OSError(errno.EINVAL, fault, str(path))
     return path.read_bytes()
 
 
 def read_bytes(path: Path, limit: int = MAX_LIST_BYTES) -> bytes:
-    """The bytes of a file. Raises OSError, which says so, where there are more than `limit`."""
+    """The bytes of a file. Raises OSError if there are more than `limit`."""
     with path.open("rb") as file:
         size = os.fstat(file.fileno()).st_size
         raw = b"" if size > limit else file.read() if path.is_file() else file.read(limit + 1)  # a pipe has no size

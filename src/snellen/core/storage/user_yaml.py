@@ -1,4 +1,4 @@
-"""YAML that users wrote: plain data, small, without aliases."""
+"""Users' YAML files: plain data, small, without aliases."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ import yaml
 from snellen.core.storage.user_files import MAX_YAML_BYTES, read_text
 
 MAX_DEPTH = 100
-"""Lists and mappings in one another."""
+"""Levels of nested lists and mappings."""
 
 
 def read_yaml(path: Path) -> Any:
-    """What a YAML file says. Raises OSError as `read_bytes` does, UnicodeDecodeError, and YAMLError as `parse_yaml`."""
+    """The content of a YAML file. Raises OSError as `read_bytes`, UnicodeDecodeError, and YAMLError as `parse_yaml`."""
     return parse_yaml(read_text(path, limit=MAX_YAML_BYTES))
 
 
 def parse_yaml(text: str) -> Any:
-    """What YAML says, without aliases (`*name`), which let a line stand for a billion others.
+    """The content of a YAML text. Raises YAMLError for invalid YAML, deep nesting, and aliases (`*name`).
 
-    Raises YAMLError for them, for what is no YAML, and where it is nested too deep.
+    Aliases are refused because a few lines of them can expand to a billion.
     """
     return yaml.load(text, _PlainLoader)  # a SafeLoader that reads less
 
@@ -33,9 +33,9 @@ class _PlainLoader(yaml.SafeLoader):
         if self.check_event(yaml.AliasEvent):
             event = self.peek_event()  # type: ignore[no-untyped-call]
             raise yaml.MarkedYAMLError(
-                problem="aliases are not read: write out what it stands for", problem_mark=event.start_mark
+                problem="aliases are not read: write out their content", problem_mark=event.start_mark
             )
-        if self.depth == MAX_DEPTH:  # time to read a level grows with the number of open ones
+        if self.depth == MAX_DEPTH:  # reading a level takes time in proportion to its depth
             raise yaml.YAMLError(f"nested too deep: more than {MAX_DEPTH} levels")
         self.depth += 1
         node = super().compose_node(parent, index)

@@ -1,4 +1,4 @@
-"""Versions of what may change answers or numbers."""
+"""Versions of software that may change answers or numbers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ RECORDED = (
 
 
 def versions() -> dict[str, str]:
-    """Versions of Python and of the packages in `RECORDED` that are installed, by their names."""
+    """Versions of Python and of the installed packages in `RECORDED`, by name."""
     return dict(_versions())
 
 

@@ -1,6 +1,6 @@
-"""One declaration a dataset. Licences are written where the dataset's own page says them, else `UNKNOWN`.
+"""One declaration per dataset. Licences are given if the dataset's own page states them, else `UNKNOWN`.
 
-Names of objects and classes, and so folders, are the datasets' own.
+Names of objects and classes, and so of folders, are the datasets' own.
 """
 
 UNKNOWN = "unknown: see homepage"

@@ -1,4 +1,4 @@
-"""Datasets of one class an image or face: textures, scenes, emotions, kinds of birds and aircraft, actions."""
+"""Datasets with one class per image or face: textures, scenes, emotions, birds, aircraft, actions."""
 
 from snellen.datasets.dataset import Dataset, DatasetCard
 from snellen.datasets.declarations import UNKNOWN
@@ -19,7 +19,7 @@ DTD = Dataset(
         evidence=(
             loader(
                 github("pytorch/vision", "torchvision/datasets/dtd.py", "051ba34919"),
-                "dtd-r1.0.1.tar.gz: dtd/images/CLASS/NAME, as dtd/labels/SPLIT.txt names them.",
+                "dtd-r1.0.1.tar.gz: dtd/images/CLASS/NAME, as listed in dtd/labels/SPLIT.txt.",
             ),
             loader(
                 github("tensorflow/datasets", "tensorflow_datasets/image_classification/dtd.py", "0d456aef87"),
@@ -46,16 +46,16 @@ KYLBERG = Dataset(
                     "tensorbay/opendataset/KylbergTexture/loader.py",
                     "2e76b29ed3",
                 ),
-                "Classes stand in the names: blanket1-a-p001.png a patch (withoutRotateAll/), "
-                "blanket1-a-p001-r30.png a turned one, blanket1-a.png the photograph (originalPNG/).",
+                "Classes are in the names: blanket1-a-p001.png is a patch (withoutRotateAll/), "
+                "blanket1-a-p001-r30.png a rotated one, blanket1-a.png the photograph (originalPNG/).",
             ),
             loader(
                 github("xekchansky/BOINC-TCNN-balancer", "preprocessing/process_kylberg.py", "002700ff4c"),
-                "An archive a texture, whose name up to the first - is the class; patches of 576 x 576 pixels.",
+                "One archive per texture, whose name up to the first - is the class; patches of 576 x 576 pixels.",
             ),
             loader(
                 github("vishnurchityala/kylberg-texture-classification", "src/train_model.py", "bc71f420e0"),
-                "160 patches a class.",
+                "160 patches per class.",
             ),
         ),
     ),
@@ -74,12 +74,12 @@ KTH_TIPS = Dataset(
         evidence=(
             loader(
                 github("google-deepmind/dm_nevis", "dm_nevis/datasets_storage/handlers/kth_tips.py", "7dc53a2411"),
-                "kth_tips_col_200x200.tar holds KTH_TIPS/MATERIAL/*.png, such as linen/44-scale_3_im_1_col.png; the "
-                "folder is the class.",
+                "kth_tips_col_200x200.tar contains KTH_TIPS/MATERIAL/*.png, such as linen/44-scale_3_im_1_col.png; "
+                "the folder is the class.",
             ),
             loader(
                 github("scatnet/scatnet", "classification/kthtips_src.m", "44bbc6aacc"),
-                "The class of an image below KTH_TIPS is its folder.",
+                "The class of an image in KTH_TIPS is its folder.",
             ),
         ),
         caveat="The archive of grey images unpacks to the same KTH_TIPS: keep them apart.",
@@ -107,8 +107,8 @@ KTH_TIPS2_B = Dataset(
             ),
             loader(
                 github("scabini/RADAM", "datasets.py", "41c182f565"),
-                "The same, sample_a to sample_d; 11 materials from aluminium_foil to wool; *.txt and *.pdf lie among "
-                "them.",
+                "The same, sample_a to sample_d; 11 materials from aluminium_foil to wool; there are also *.txt and "
+                "*.pdf files.",
             ),
         ),
     ),
@@ -129,7 +129,7 @@ AID = Dataset(
             loader(
                 "https://huggingface.co/spaces/LINC-BIT/EdgeTA/blame/4dff05912ff92a09351791463e0278cfb70de7a8/data/da"
                 "tasets/image_classification/aid.py",
-                "A folder a class; 30 classes.",
+                "One folder per class; 30 classes.",
             ),
             loader(
                 "https://huggingface.co/datasets/isaaccorley/aid",
@@ -152,16 +152,16 @@ PLACES = Dataset(
         citation="Zhou et al., Places: A 10 Million Image Database for Scene Recognition, TPAMI 40(6), 2018",
         homepage="http://places2.csail.mit.edu",
         layout="places365_train_standard.txt, places365_val.txt, categories_places365.txt, data_256_standard/ or "
-        "data_256/, val_256/, extra69_train.txt, categories_extra69.txt, data_256_extra/ (filelists and small images "
-        "of the page)",
+        "data_256/, val_256/, extra69_train.txt, categories_extra69.txt, data_256_extra/ (file lists and small images "
+        "from the page)",
         extras="of an image: split",
         notes="434 = 365 + 69, and with the 30 classes of AID the 464 of AVA-Bench's main text.",
         verified="loaders",
         evidence=(
             loader(
                 github("pytorch/vision", "torchvision/datasets/places365.py", "051ba34919"),
-                "The names of the lists of train-standard and val; a class's number as categories_places365.txt has "
-                "it; data_256_standard (as data_256 is called after unpacking) and val_256.",
+                "The names of the lists of train-standard and val; class numbers as in categories_places365.txt; "
+                "data_256_standard (the name of data_256 after unpacking) and val_256.",
             ),
             loader(
                 github(
@@ -173,7 +173,7 @@ PLACES = Dataset(
                 "and val_256.",
             ),
         ),
-        caveat="The 69 further classes: no public page or loader tells their lists and folders.",
+        caveat="The 69 further classes: no public page or loader describes their lists and folders.",
     ),
     ClassLists((
         NamedList(
@@ -194,24 +194,24 @@ RAF_DB = Dataset(
         homepage="http://www.whdeng.cn/RAF/model1.html",
         layout="basic/EmoLabel/list_patition_label.txt (lines NAME NUMBER), basic/Image/original/*.jpg, "
         "basic/Annotation/boundingbox/NAME_boundingbox.txt (left, top, right, bottom)",
-        notes="The box is that of the one face that has an emotion: others may be in the image. Without the folder "
-        "of the boxes faces have none. The landmarks are not read.",
+        notes="The box is that of the one face with an emotion; the image may show others. Without the folder "
+        "of boxes, faces have none. The landmarks are not read.",
         verified="loaders",
         evidence=(
             loader(
                 github("HCPLab-SYSU/CD-FER-Benchmark", "DFA/Utils.py", "1059c1c54f"),
                 "RAF/basic/EmoLabel/list_patition_label.txt of name and number, numbers from 1 in the order "
-                "surprise, fear, disgust, happy, sad, angry, neutral; Image/original with one box an image in "
-                "Annotation/boundingbox, four numbers a file; train_ and test_ begin the names.",
+                "surprise, fear, disgust, happy, sad, angry, neutral; Image/original with one box per image in "
+                "Annotation/boundingbox, four numbers per file; names begin with train_ and test_.",
             ),
             loader(
                 github("yaoing/DAN", "rafdb.py", "10179a53f4"),
-                "EmoLabel/list_patition_label.txt of name and number, one blank between; 1 is surprise, then fear, "
+                "EmoLabel/list_patition_label.txt of name and number, one space between; 1 is surprise, then fear, "
                 "disgust, happiness, sadness, anger, neutral.",
             ),
         ),
-        caveat="The files of boxes are read as NAME_boundingbox.txt, as code that was read but names no repository "
-        "has them; CD-FER-Benchmark calls them NAME.txt. Nobody says how many faces a whole image shows.",
+        caveat="The files of boxes are read as NAME_boundingbox.txt, as in code of unknown origin; "
+        "CD-FER-Benchmark calls them NAME.txt. The number of faces in a whole image is not documented.",
     ),
     ClassLists(
         (NamedList("EmoLabel/list_patition_label.txt", ("Image/original",)),),
@@ -231,13 +231,13 @@ EXPW = Dataset(
         homepage="http://mmlab.ie.cuhk.edu.hk/projects/socialrelation/index.html",
         layout="data/label/label.lst (lines image, face, top, left, right, bottom, confidence, emotion), "
         "data/image/origin/*.jpg",
-        notes="An image may show several faces: each is a thing with a box.",
+        notes="An image may show several faces: each is an object with a box.",
         verified="loaders",
         evidence=(
             loader(
                 github("HazyResearch/meerkat", "meerkat/datasets/expw/__init__.py", "0d12ac1df2"),
                 "label/label.lst of eight columns (name, face, top, left, right, bottom, confidence, emotion) and "
-                "image/origin; several faces an image, lines that come twice.",
+                "image/origin; several faces per image, repeated lines.",
             ),
             loader(
                 github("HCPLab-SYSU/CD-FER-Benchmark", "DFA/Utils.py", "1059c1c54f"),
@@ -272,15 +272,15 @@ CUB = Dataset(
                     "022193c1f0",
                 ),
                 "CUB_200_2011/{images,train_test_split,bounding_boxes}.txt, each with the number of the image "
-                "first; 1 is train; boxes are x, y, width, height in pixels, used as they stand; 200 classes.",
+                "first; 1 is train; boxes are x, y, width, height in pixels, used unchanged; 200 classes.",
             ),
             loader(
                 github("open-mmlab/mmpretrain", "mmpretrain/datasets/cub.py", "63dbff8b64"),
                 "The same folder with image_class_labels.txt; images and classes are counted from 1; 5,994 "
-                "images to train, 5,794 to test.",
+                "training images, 5,794 test images.",
             ),
         ),
-        caveat="Whether the first pixel of a box is 0 or 1 stands nowhere: it is read as 0.",
+        caveat="Whether the first pixel of a box is 0 or 1 is not documented: it is read as 0.",
     ),
     Cub200(),
 )
@@ -299,16 +299,16 @@ AIRCRAFT = Dataset(
         evidence=(
             loader(
                 github("pytorch/vision", "torchvision/datasets/fgvc_aircraft.py", "12b74a0e8b"),
-                "fgvc-aircraft-2013b/data/images_variant_SPLIT.txt of the image's number, a blank and the variant, "
-                "which may hold blanks; data/images/NUMBER.jpg.",
+                "fgvc-aircraft-2013b/data/images_variant_SPLIT.txt of the image's number, a space and the variant, "
+                "which may contain spaces; data/images/NUMBER.jpg.",
             ),
             loader(
                 github("open-mmlab/mmpretrain", "mmpretrain/datasets/fgvcaircraft.py", "1cad446b1e"),
-                "The same files; 100 variants, 6,667 images to train and validate, 3,333 to test.",
+                "The same files; 100 variants, 6,667 images for training and validation, 3,333 for testing.",
             ),
         ),
-        caveat="That boxes in images_box.txt are xmin, ymin, xmax, ymax counted from 1 is taken from the archive's "
-        "readme, which was not at hand.",
+        caveat="That boxes in images_box.txt are xmin, ymin, xmax, ymax counted from 1 comes from the archive's "
+        "readme, which was not available.",
     ),
     Aircraft(),
 )
@@ -329,7 +329,7 @@ MOMENTS = Dataset(
         evidence=(
             loader(
                 github("open-mmlab/mmaction2", "tools/data/mit/preprocess_data.sh", "96662d4429"),
-                "Moments_in_Time_Raw.zip unpacks to training/, validation/ and lists *.csv and *.txt side by side.",
+                "Moments_in_Time_Raw.zip unpacks to training/, validation/ and lists *.csv and *.txt together.",
             ),
             loader(
                 github("open-mmlab/mmaction2", "tools/data/mit/README.md", "2ceb3fa064"),
@@ -338,7 +338,7 @@ MOMENTS = Dataset(
             ),
             loader(
                 github("henniekim/moments-in-time-data-parsing", "data_parsing.py", "006f332bbd"),
-                "The lists have no heading; column 1 is the video's path in the folder of the set, column 2 its "
+                "The lists have no header; column 1 is the video's path in the folder of the split, column 2 its "
                 "action.",
             ),
         ),

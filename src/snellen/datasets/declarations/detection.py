@@ -14,16 +14,16 @@ LVIS = Dataset(
         licence="CC BY 4.0",
         citation="Gupta, Dollár and Girshick, LVIS: A Dataset for Large Vocabulary Instance Segmentation, CVPR 2019",
         homepage="https://www.lvisdataset.org",
-        layout="lvis_v1_train.json and lvis_v1_val.json (beside the images or in annotations/), train2017/*.jpg and "
+        layout="lvis_v1_train.json and lvis_v1_val.json (next to the images or in annotations/), train2017/*.jpg and "
         "val2017/*.jpg of COCO",
         extras="of an image: split; neg_category_ids and not_exhaustive_category_ids as names of classes",
-        notes="The licence is that of the annotations; images are from Flickr under licences of their own. `area` is "
+        notes="The licence is that of the annotations; images are from Flickr under their own licences. `area` is "
         "that of the mask. Only classes outside not_exhaustive_category_ids may be counted.",
         verified="loaders",
         evidence=(
             loader(
                 github("open-mmlab/mmdetection", "configs/_base_/datasets/lvis_v1_instance.py", "09df0e347e"),
-                "annotations/lvis_v1_train.json with train2017/; of annotations/lvis_v1_val.json images lie in "
+                "annotations/lvis_v1_train.json with train2017/; images of annotations/lvis_v1_val.json are in "
                 "val2017/ and train2017/.",
             ),
             loader(
@@ -32,7 +32,7 @@ LVIS = Dataset(
             ),
         ),
         caveat="The fields neg_category_ids and not_exhaustive_category_ids are those of the dataset's page, which "
-        "was not at hand.",
+        "was not available.",
     ),
     CocoJson(
         files=tuple(
@@ -52,9 +52,9 @@ OBJECTS365 = Dataset(
         licence=UNKNOWN,
         citation="Shao et al., Objects365: A Large-Scale, High-Quality Dataset for Object Detection, ICCV 2019",
         homepage="https://www.objects365.org",
-        layout="zhiyuan_objv2_train.json and zhiyuan_objv2_val.json (beside train/ and val/ or in annotations/), "
+        layout="zhiyuan_objv2_train.json and zhiyuan_objv2_val.json (next to train/ and val/ or in annotations/), "
         "train/patchN/*.jpg, val/patchN/*.jpg",
-        extras="of a thing: iscrowd, isfake, isreflected, where they are set; of an image: split",
+        extras="of an object: iscrowd, isfake, isreflected, if set; of an image: split",
         notes="iscrowd marks a group in one box: such classes of an image cannot be counted.",
         verified="loaders",
         evidence=(
@@ -84,13 +84,13 @@ INATURALIST = Dataset(
         licence=UNKNOWN,
         citation="Van Horn et al., Benchmarking Representation Learning for Natural World Image Collections, CVPR 2021",
         homepage="https://github.com/visipedia/inat_comp/tree/master/2021",
-        layout="train.json or train_mini.json, val.json, and the images as file_name has them: train/CLASS/*.jpg, "
+        layout="train.json or train_mini.json, val.json, and the images at their file_name: train/CLASS/*.jpg, "
         "val/CLASS/*.jpg",
-        extras="of a thing: common_name, supercategory, kingdom, phylum, class, order, family, genus; of an image: "
+        extras="of an object: common_name, supercategory, kingdom, phylum, class, order, family, genus; of an image: "
         "split",
-        notes="The published annotations hold no boxes (those of 2017 do), while AVA-Bench locates birds and mammals: "
-        "boxes are read where a file has `bbox`, else the one thing of an image has none. Aves and Mammalia stand in "
-        "`class`. Images have licences of their own.",
+        notes="The published annotations contain no boxes (those of 2017 do), while AVA-Bench locates birds and "
+        "mammals: boxes are read if a file has `bbox`, else the one object of an image has none. Aves and Mammalia are "
+        "in `class`. Images have their own licences.",
         verified="listing",
         evidence=(
             listing(
@@ -99,8 +99,7 @@ INATURALIST = Dataset(
                 "category; 10,000 species.",
             ),
         ),
-        caveat="The names of the files and of the folders of images stand on a later version of that page than the "
-        "one read.",
+        caveat="The names of the files and image folders are on a later version of that page than the one read.",
     ),
     CocoJson(
         files=(CocoFile("train", ("train.json", "train_mini.json")), CocoFile("val", ("val.json",))),
@@ -116,10 +115,10 @@ INATURALIST_2017 = Dataset(
         citation="Van Horn et al., The iNaturalist Species Classification and Detection Dataset, CVPR 2018",
         homepage="https://github.com/visipedia/inat_comp/tree/master/2017",
         layout="train_2017_bboxes.json, val_2017_bboxes.json, train_val_images/SUPERCATEGORY/SPECIES/*.jpg",
-        extras="of a thing: supercategory; of an image: split",
-        notes="Not a dataset of AVA-Bench: it stands in for iNaturalist-2021, of which no boxes are published. People "
-        "drew boxes by supercategory: of several boxes in a training image not each need be of the species named. "
-        "For research only. Images have licences of their own.",
+        extras="of an object: supercategory; of an image: split",
+        notes="Not a dataset of AVA-Bench: it stands in for iNaturalist-2021, whose boxes are not published. People "
+        "drew boxes by supercategory: if a training image has several boxes, not each need be of the species named. "
+        "For research only. Images have their own licences.",
         verified="listing",
         evidence=(
             listing(
@@ -128,7 +127,7 @@ INATURALIST_2017 = Dataset(
                 "corner, area half of the box, iscrowd always 0; 5,089 categories with their supercategories.",
             ),
         ),
-        caveat="That the archives hold train_2017_bboxes.json and val_2017_bboxes.json is told by their names.",
+        caveat="That the archives contain train_2017_bboxes.json and val_2017_bboxes.json follows from their names.",
     ),
     CocoJson(
         files=tuple(CocoFile(split, (f"{split}_2017_bboxes.json",)) for split in ("train", "val")),
@@ -150,7 +149,7 @@ DIOR = Dataset(
         evidence=(
             loader(
                 github("open-mmlab/mmrotate", "mmrotate/datasets/dior.py", "37ee2799ec"),
-                "JPEGImages-trainval/NUMBER.jpg, Annotations/Oriented Bounding Boxes/NUMBER.xml (beside the "
+                "JPEGImages-trainval/NUMBER.jpg, Annotations/Oriented Bounding Boxes/NUMBER.xml (in addition to the "
                 "horizontal ones); the 20 classes.",
             ),
             loader(
@@ -158,8 +157,8 @@ DIOR = Dataset(
                 "Objects with name and bndbox of xmin, ymin, xmax, ymax, as in Pascal VOC; 20 classes.",
             ),
         ),
-        caveat="Annotations/Horizontal Bounding Boxes stands in code that names no repository. Loaders use the "
-        "numbers as they stand: that they count from 1 is the rule of Pascal VOC.",
+        caveat="Annotations/Horizontal Bounding Boxes is known from code of unknown origin. Loaders use the "
+        "numbers unchanged; that they count from 1 is the rule of Pascal VOC.",
     ),
     VocObjects("Annotations/Horizontal Bounding Boxes", ("JPEGImages-trainval", "JPEGImages-test")),
 )
@@ -182,7 +181,7 @@ CARPK = Dataset(
             ),
             loader(
                 github("natalib1/Car-Counting-Challenge", "datasets/tool/draw_bounding_boxes.py", "6d660329b3"),
-                "NAME.txt of each image: five whole numbers a car, the first four x1 y1 x2 y2 in pixels.",
+                "NAME.txt of each image: five whole numbers per car, the first four x1 y1 x2 y2 in pixels.",
             ),
             loader(
                 github("sordonia120446/vision", "app/carpk/draw_bounding_boxes.py", "27f869b764"),
@@ -203,22 +202,22 @@ CROWD_HUMAN = Dataset(
         layout="annotation_train.odgt, annotation_val.odgt, Images/*.jpg (the zips of train and val unpacked into one "
         "folder or several)",
         labels=("person",),
-        extras="of a thing: full_box and head_box as [x1, y1, x2, y2], not cut; ignore, where it is set; of an image: "
+        extras="of an object: full_box and head_box as [x1, y1, x2, y2], not clipped; ignore, if set; of an image: "
         "split",
         notes="AVA-Bench names the Crowd Surveillance Dataset in its main text and CrowdHuman in its appendix, with "
-        "the citation of a third one, VSCrowd. CrowdHuman and VSCrowd are read; of the Crowd Surveillance Dataset "
-        "(Yan et al. 2019) no page that we know describes the files. Persons with ignore, and `mask`, are no single "
+        "the citation of a third one, VSCrowd. CrowdHuman and VSCrowd are read; no page that we know describes the "
+        "files of the Crowd Surveillance Dataset (Yan et al. 2019). Persons with ignore, and `mask`, are not single "
         "persons: do not count images that have them.",
         verified="loaders",
         evidence=(
             loader(
                 github("open-mmlab/mmdetection", "mmdet/datasets/crowdhuman.py", "0854fb2d2e"),
-                "ID.jpg is the image; fbox, vbox and hbox are [x, y, width, height] in pixels; other tags than "
-                "person and extra.ignore are no single persons.",
+                "ID.jpg is the image; fbox, vbox and hbox are [x, y, width, height] in pixels; tags other than "
+                "person, and extra.ignore, are not single persons.",
             ),
             loader(
                 github("dataset-ninja/crowdhuman", "src/convert.py", "b8121238dd"),
-                "annotation_train.odgt and annotation_val.odgt, a JSON object a line with ID and gtboxes; images "
+                "annotation_train.odgt and annotation_val.odgt, one JSON object per line with ID and gtboxes; images "
                 "in CrowdHuman_train0N/Images and CrowdHuman_val/Images.",
             ),
         ),
@@ -234,24 +233,23 @@ VS_CROWD = Dataset(
         citation="Li et al., Video Crowd Localization With Multifocus Gaussian Neighborhood Attention and a "
         "Large-Scale Benchmark, IEEE Transactions on Image Processing 31, 2022",
         homepage="https://github.com/HopLee6/VSCrowd-Dataset",
-        layout="annotations/VIDEO.txt (VIDEO is train_NNN or test_NNN; a line a frame: FrameID, then HeadID x1 y1 x2 "
-        "y2 p1 p2 for every head), videos/VIDEO/FrameID.jpg",
+        layout="annotations/VIDEO.txt (VIDEO is train_NNN or test_NNN; one line per frame: FrameID, then HeadID x1 y1 "
+        "x2 y2 p1 p2 for each head), videos/VIDEO/FrameID.jpg",
         labels=("person",),
-        extras="of a thing: head, its id in the video; point, x and y of its centre in pixels; of an image: video; "
+        extras="of an object: head, its id in the video; point, x and y of its centre in pixels; of an image: video; "
         "split",
-        notes="What AVA-Bench cites for crowds, under the names of two other datasets (see CrowdHuman). Boxes are "
-        "those of heads. Five frames a second are nearly the same image: keep those of a video on one side of a "
-        "split. The page counts 634 videos, 479 to train and 137 to test, which are 616.",
+        notes="AVA-Bench cites it for crowds, under the names of two other datasets (see CrowdHuman). Boxes are "
+        "those of heads. The five frames per second are nearly the same image: keep those of a video on one side of a "
+        "split. The page counts 634 videos, 479 for training and 137 for testing, which add up to 616.",
         verified="listing",
         evidence=(
             listing(
                 "https://github.com/HopLee6/VSCrowd-Dataset",
-                "train_XXX.txt and test_XXX.txt, a line a frame: FrameID, then for each head HeadID x1 y1 x2 y2 p1 "
+                "train_XXX.txt and test_XXX.txt, one line per frame: FrameID, then for each head HeadID x1 y1 x2 y2 p1 "
                 "p2 (left, top, right, bottom, centre); 0001 is the first frame.",
             ),
         ),
-        caveat="That the frames lie in videos/VIDEO/FRAME.jpg and the lists in annotations/ was seen in code that "
-        "names no repository.",
+        caveat="The paths videos/VIDEO/FRAME.jpg and annotations/ are known from code of unknown origin.",
     ),
     VsCrowd(),
 )
@@ -265,26 +263,25 @@ FSC_147 = Dataset(
         homepage="https://github.com/cvlab-stonybrook/LearningToCountEverything",
         layout="annotation_FSC147_384.json, ImageClasses_FSC147.txt, Train_Test_Val_FSC_147.json, "
         "images_384_VarV2/*.jpg",
-        extras="of a thing: point, x and y in pixels; of an image: split",
+        extras="of an object: point, x and y in pixels; of an image: split",
         verified="listing",
         evidence=(
             listing(
                 github("cvlab-stonybrook/LearningToCountEverything", "test.py", "18df403e0e"),
-                "images_384_VarV2; a split is a list of file names under train, val, test; of an image "
+                "images_384_VarV2; a split is a list of file names under train, val, test; an image has "
                 "box_examples_coordinates and points, in pixels of that folder's images.",
             ),
             listing(
                 github("cvlab-stonybrook/LearningToCountEverything", "data/ImageClasses_FSC147.txt", "a8041e89fe"),
-                "The file of classes lies in the repository, beside Train_Test_Val_FSC_147.json.",
+                "The file of classes is in the repository, next to Train_Test_Val_FSC_147.json.",
             ),
             loader(
                 github("Verg-Avesta/CounTR", "util/FSC147.py", "01e83fd438"),
-                "The first number of a point runs with the width, the second with the height.",
+                "The first number of a point is along the width, the second along the height.",
             ),
         ),
         caveat="The authors' stored code calls the annotations json_annotationCombined_384_VarV2_updated1.json; "
-        "annotation_FSC147_384.json is the name in code of many others, which was read without its "
-        "repositories.",
+        "annotation_FSC147_384.json is the name in much other code, which was read without its repositories.",
     ),
     Fsc147(),
 )
@@ -299,28 +296,28 @@ KITTI = Dataset(
         homepage="https://www.cvlibs.net/datasets/kitti/",
         layout="training/image_2/*.png, training/label_2/*.txt; for depth also mapping/ of the object devkit and "
         "data_depth_annotated/{train,val}/DRIVE/proj_depth/groundtruth/image_02/*.png",
-        extras="of a thing: truncated, occluded, size_m (height, width, length), at_m (x, y, z), rotation_y, "
-        "nearest_m; of an image: drive, where the devkit's mapping tells it; unmarked, where there are DontCare "
-        "regions: x1, y1, x2, y2 of all of them, one after the other",
-        notes="DontCare regions are not things: things in them are not marked. nearest_m is the distance of the "
-        "nearest corner of the thing's box along the camera's axis, worked out from its place, size and turn. Depth is "
-        "measured by laser at some pixels only, and for those images of which the depth benchmark has the frame.",
+        extras="of an object: truncated, occluded, size_m (height, width, length), at_m (x, y, z), rotation_y, "
+        "nearest_m; of an image: drive, if the devkit's mapping gives it; unmarked, if there are DontCare regions: "
+        "x1, y1, x2, y2 of all of them, one after the other",
+        notes="DontCare regions are not objects; objects in them are not marked. nearest_m is the distance of the "
+        "nearest corner of the object's box along the camera's axis, computed from its position, size and rotation. "
+        "Depth is measured by laser at some pixels only, and for those images whose frame is in the depth benchmark.",
         verified="loaders",
         evidence=(
             loader(
                 github("tensorflow/datasets", "tensorflow_datasets/object_detection/kitti.py", "0acf31d0f6"),
-                "The 15 columns of training/label_2 in their order, DontCare left out, left, top, right, bottom in "
+                "The 15 columns of training/label_2 in order, DontCare left out, left, top, right, bottom in "
                 "pixels from the upper left corner; mapping/train_rand.txt counts lines of mapping/train_mapping.txt "
                 "from 1, whose second word is the drive.",
             ),
             loader(
                 github("pytorch/vision", "torchvision/datasets/kitti.py", "004357d84c"),
-                "A text file an image of the same number; columns 4 to 7 the box, 8 to 10 height, width and length, "
-                "11 to 13 the place, 14 the turn.",
+                "One text file per image, of the same number; columns 4 to 7 the box, 8 to 10 height, width and "
+                "length, 11 to 13 the position, 14 the rotation.",
             ),
         ),
-        caveat="Where the depth benchmark's files lie, and that their values are metres times 256, is taken from the "
-        "readme of its devkit, which was not at hand.",
+        caveat="The paths of the depth benchmark's files, and that their values are metres times 256, are from the "
+        "readme of its devkit, which was not available.",
     ),
     Kitti(),
 )

@@ -1,4 +1,4 @@
-"""Datasets of goods and of how they are photographed."""
+"""Datasets of goods and of photographic exposure."""
 
 from snellen.datasets.dataset import Dataset, DatasetCard
 from snellen.datasets.declarations import UNKNOWN
@@ -27,11 +27,11 @@ WFDD = Dataset(
         evidence=(
             listing(
                 github("cqylunlun/GLASS", "shell/run-wfdd.sh", "3c1777adb0"),
-                "The 4 objects by the names of their folders, read by the code that reads MVTec AD.",
+                "The 4 objects by the names of their folders, read by the code for MVTec AD.",
             ),
             listing(
                 github("cqylunlun/GLASS", "README.md", "007f783e73"),
-                "4,101 images of 4 cloths; three kinds of defects, marked in every pixel.",
+                "4,101 images of 4 cloths; three kinds of defects, with pixel masks.",
             ),
         ),
         caveat="Table 5 of VFM Bench counts 444 images, the authors 4,101.",
@@ -49,21 +49,20 @@ AITEX = Dataset(
         homepage="https://www.aitex.es/afid/",
         layout="Defect_images/NNNN_DDD_FF.png, Mask_images/NNNN_DDD_FF_mask.png, NODefect_images/FABRIC/*.png",
         labels=("defect", "no defect"),
-        notes="Two classes; the code of the defect (DDD) is not read.",
+        notes="Two classes; the defect code (DDD) is not read.",
         verified="loaders",
         evidence=(
             loader(
                 github("dataset-ninja/afid", "src/convert.py", "aeebaa0e8a"),
-                "Defect_images, Mask_images with NAME_mask.png (not 0 is marked), NODefect_images with a folder a "
-                "fabric; the second part of a name is the defect's code, the third the fabric's.",
+                "Defect_images, Mask_images with NAME_mask.png (non-zero is marked), NODefect_images with one folder "
+                "per fabric; the second part of a name is the defect code, the third the fabric code.",
             ),
             loader(
                 github("chaeyeon2367/dl-python-ImageDetection", "README.md"),
-                "245 images, 140 without a defect; nnnn_ddd_ff.png and nnnn_ddd_ff_mask.png, as the dataset's page "
-                "has them.",
+                "245 images, 140 without a defect; nnnn_ddd_ff.png and nnnn_ddd_ff_mask.png, as on the dataset's page.",
             ),
         ),
-        caveat="Masks in two files (NAME_mask1.png, NAME_mask2.png) are read too; no page tells of them.",
+        caveat="Masks in two files (NAME_mask1.png, NAME_mask2.png) are also read; no page mentions them.",
     ),
     ImagesAndMasks(
         "fabric",
@@ -81,21 +80,21 @@ PRODUCT1M = Dataset(
         homepage="https://github.com/zhanxlin/Product1M",
         layout="product1m_dev_ossurl_v2.txt, product1m_test_ossurl_v2.txt (lines "
         "id#####title#####url#####url#####product#;#product) and images/ID.jpg: the images that the lists link to",
-        notes="Images of several products are left out: they have no one class. The training list has no classes.",
+        notes="Images of several products have no single class and are left out. The training list has no classes.",
         verified="listing",
         evidence=(
             listing(
                 github("zhanxlin/Product1M", "product1m_dev_ossurl_v2.txt", "db3ac79595"),
                 "The list itself: number, title, two addresses of the image, the second ending with NUMBER.jpg, "
-                "and products with #;# between them; several of one product stand several times.",
+                "and products separated by #;#; several of one product are repeated.",
             ),
             listing(
                 github("zhanxlin/Product1M", "README.md", "035267011d"),
-                "The two addresses of a line lead to the same image; the lists of train and gallery are downloads "
-                "of their own.",
+                "The two addresses of a line lead to the same image; the lists of train and gallery are separate "
+                "downloads.",
             ),
         ),
-        caveat="That the images lie in images/ below the lists is ours: the release has addresses only.",
+        caveat="The folder images/ next to the lists is our choice: the release has only addresses.",
     ),
     ProductList(
         "cosmetics",
@@ -116,13 +115,13 @@ PRODUCTS_10K = Dataset(
         licence=UNKNOWN,
         citation="Bai et al., Products-10K: A Large-scale Product Recognition Dataset, arXiv 2008.10545, 2020",
         homepage="https://arxiv.org/abs/2008.10545",
-        layout="train.csv (name,class,group) beside train/, test_kaggletest.csv (the same columns) beside test/",
-        notes="Classes are numbers of products and compete within their group; their names are not released.",
+        layout="train.csv (name,class,group) with train/, test_kaggletest.csv (the same columns) with test/",
+        notes="Classes are product numbers and compete within their group; their names are not released.",
         verified="loaders",
         evidence=(
             loader(
                 github("melgor/Visual-Product-Recognition-2023", "HOW_TO_TRAIN_MODELS.md", "2e31c32cc9"),
-                "train.csv beside train/, test_kaggletest.csv beside test/.",
+                "train.csv next to train/, test_kaggletest.csv next to test/.",
             ),
             loader(
                 github("melgor/Visual-Product-Recognition-2023", "visual_search/dataset/dataset.py", "2e31c32cc9"),
@@ -142,10 +141,10 @@ PRODUCTS_10K = Dataset(
                     "MCS2023_baseline/config/pre_product10k.yml",
                     "a9bb2188a8",
                 ),
-                "train.csv beside train/.",
+                "train.csv next to train/.",
             ),
         ),
-        caveat="Two groups, 359 and 360, are made one in the second loader; why, it does not tell.",
+        caveat="The second loader merges two groups, 359 and 360, without giving a reason.",
     ),
     ProductList(
         "product group",
@@ -163,7 +162,7 @@ SCENERY_WATERMARK = Dataset(
         licence=UNKNOWN,
         citation="Vesnin, Scenery Watermark Detection, Kaggle, 2023",
         homepage="https://www.kaggle.com/dsv/4926870",
-        layout="a folder a class, in folders of splits or not",
+        layout="one folder per class, in folders of splits or not",
         verified="assumed",
         evidence=(
             listing(
@@ -172,10 +171,10 @@ SCENERY_WATERMARK = Dataset(
             ),
             listing(
                 "https://github.com/qwertyforce/scenery_watermarks",
-                "There is a copy on Kaggle beside the one on Hugging Face; no folder is named.",
+                "There is a copy on Kaggle in addition to the one on Hugging Face; no folder is named.",
             ),
         ),
-        caveat="Parquet is not read. That the copy on Kaggle has a folder a class is assumed from there being two "
+        caveat="Parquet is not read. One folder per class in the copy on Kaggle is assumed because there are two "
         "classes.",
     ),
     ClassFolders("scenery"),
@@ -199,7 +198,7 @@ RICE_IMAGE = Dataset(
                     "Proyek3/riceclassification.py",
                     "4005f87aa9",
                 ),
-                "The archive unpacks to Rice_Image_Dataset/ with a folder a class: Arborio, Basmati, Ipsala, "
+                "The archive unpacks to Rice_Image_Dataset/ with one folder per class: Arborio, Basmati, Ipsala, "
                 "Jasmine, Karacadag.",
             ),
             loader(
@@ -207,11 +206,11 @@ RICE_IMAGE = Dataset(
                     "AliKHaliliT/75000-Rice-Image-Dataset-for-Object-Detection-and-Object-Segmentation",
                     "README.md",
                 ),
-                "Five kinds of rice of 15,000 images each.",
+                "Five kinds of rice with 15,000 images each.",
             ),
             loader(
                 "https://huggingface.co/datasets/nateraw/rice-image-dataset",
-                "The same five classes, from names of folders.",
+                "The same five classes, from folder names.",
             ),
         ),
     ),
@@ -228,7 +227,7 @@ FABRICS = Dataset(
         homepage="",
         layout="Fabrics/MATERIAL/SAMPLE/*.png",
         verified="assumed",
-        caveat="No page of the publisher and no public loader was at hand: folders are those of the paper's section 3.",
+        caveat="No publisher's page or public loader was available: folders are those of the paper's section 3.",
     ),
     ClassFolders("fabric", between=1),
 )
@@ -244,23 +243,23 @@ IMAGE_EXPOSURES = Dataset(
         homepage="https://doi.org/10.1109/TIP.2018.2794218",
         layout="{Dataset_Part1,Dataset_Part2}/SCENE/1.JPG … from dark to bright, PART/Label/SCENE.JPG",
         labels=("under-exposed", "well exposed", "over-exposed"),
-        notes="Three classes. The RAW images of Fu et al. are not read: their layout is "
-        "described on no page we know, and subjects take no RAW.",
+        notes="Three classes. The RAW images of Fu et al. are not read: no page that we know describes their layout, "
+        "and subjects take no RAW.",
         verified="assumed",
         evidence=(
             listing(
                 github("csjcai/SICE", "README.md", "0704e0a977"),
-                "Part 1 of 360 sequences and part 2 of 229, whose references are an archive of their own: 4,413 "
+                "Part 1 of 360 sequences and part 2 of 229, whose references are a separate archive: 4,413 "
                 "images; no folder is named.",
             ),
             loader(
                 github("ZhaoChuyang/DeepLLE", "deeplle/data/datasets/sice.py", "6c31126d9d"),
-                "Dataset_Part1 and Dataset_Part2, a folder a sequence, and Label with the reference by the "
+                "Dataset_Part1 and Dataset_Part2, one folder per sequence, and Label with the reference under the "
                 "sequence's name. Dark images are found by their brightness, not by their numbers.",
             ),
         ),
-        caveat="One publisher of code was found where two are wanted. That numbers run from dark to bright stands "
-        "only in code that names no repository: compare the first and the last image of some sequences.",
+        caveat="Only one publisher of code was found instead of two. That numbers run from dark to bright is known "
+        "only from code of unknown origin: compare the first and the last image of some sequences.",
     ),
     Exposures("scene"),
 )
@@ -284,7 +283,7 @@ CLOTHING_ATTRIBUTES = Dataset(
             listing(
                 github("suki2691/ClothingClassifier", "ClothingAttributeDataset/README", "e20a181fd9"),
                 "The publisher's README in a copy of the files: 1,856 images, 26 attributes, the names of the "
-                "values 1, 2, 3 … of each in order, NaN where the workers did not agree.",
+                "values 1, 2, 3 … of each in order, NaN if the annotators did not agree.",
             ),
             listing(
                 github(
@@ -292,7 +291,7 @@ CLOTHING_ATTRIBUTES = Dataset(
                     "ClothingAttributeDataset/labels/skin_exposure_GT.mat",
                     "e20a181fd9",
                 ),
-                "The copy's files: images/000001.jpg … and labels/ATTRIBUTE_GT.mat of the 26 attributes by these "
+                "The copy's files: images/000001.jpg … and labels/ATTRIBUTE_GT.mat of the 26 attributes under these "
                 "names.",
             ),
             loader(

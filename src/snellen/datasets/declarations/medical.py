@@ -22,22 +22,21 @@ GMAI_MMBENCH = Dataset(
         homepage="https://huggingface.co/datasets/OpenGVLab/GMAI-MMBench",
         layout="GMAI-MMBench_VAL.tsv (columns index, image as base64, question, A … E, answer, modality, clinical "
         "VQA task …; the test tables have no answers), or Parquet of the same columns",
-        notes="Objects are modality and clinical task. Images come from 284 datasets with licences of their own.",
+        notes="Objects are modality and clinical task. Images come from 284 datasets with their own licences.",
         verified="listing",
         evidence=(
             listing(
                 "https://huggingface.co/datasets/OpenGVLab/GMAI-MMBench/discussions/1",
-                "The publisher's own upload of GMAI_mm_bench_VAL.tsv; the page is to be run with VLMEvalKit (data "
+                "The publisher's own upload of GMAI_mm_bench_VAL.tsv; the page recommends VLMEvalKit (data "
                 "GMAI-MMBench_VAL).",
             ),
             loader(
                 "https://huggingface.co/datasets/VLMEval/GMAI-MMBench/tree/main",
-                "GMAI-MMBench_VAL.tsv of 9.34 GB: the table as VLMEvalKit reads multiple choice, with images in "
-                "base64.",
+                "GMAI-MMBench_VAL.tsv of 9.34 GB: a multiple-choice table for VLMEvalKit, with images in base64.",
             ),
         ),
-        caveat="The columns modality and clinical VQA task were seen in a copy that names no origin. Which of its "
-        "classes are on which level of Table 7, neither release says.",
+        caveat="The columns modality and clinical VQA task were seen in a copy that names no origin. Neither release "
+        "states which of its classes are on which level of Table 7.",
     ),
     OptionTable(objects=("modality", "clinical vqa task")),
 )
@@ -51,7 +50,7 @@ MSD_BRAIN = Dataset(
         homepage=MSD_HOMEPAGE,
         layout="Task01_BrainTumour/{imagesTr,labelsTr}/BRATS_NNN.nii.gz",
         labels=("edema", "non-enhancing tumor", "enhancing tumour"),
-        notes="Shown is the channel FLAIR, from the 0.5th to the 99.5th percentile of the volume's non-zero voxels.",
+        notes="Shows the channel FLAIR, from the 0.5th to the 99.5th percentile of the volume's non-zero voxels.",
         verified="loaders",
         evidence=(
             loader(
@@ -60,12 +59,12 @@ MSD_BRAIN = Dataset(
             ),
             loader(
                 github("MIC-DKFZ/nnUNet", "nnunetv2/dataset_conversion/convert_MSD_dataset.py", "017de4adbc"),
-                "A task's folder holds imagesTr (four channels in one volume), labelsTr (of the same file names) and "
+                "A task's folder contains imagesTr (four channels in one volume), labelsTr (the same file names) and "
                 "dataset.json.",
             ),
         ),
-        caveat="MONAI's tutorial takes 2 for the enhancing tumor and 3 for the other; here stands what dataset.json "
-        "says. The order of the channels (FLAIR first) is that of dataset.json and was not seen.",
+        caveat="MONAI's tutorial takes 2 for the enhancing tumor and 3 for the other; here dataset.json is followed. "
+        "The order of the channels (FLAIR first) is that of dataset.json and was not seen.",
     ),
     LabelledVolumes("brain tumour", ("edema", "non-enhancing tumor", "enhancing tumour"), channel=0),
 )
@@ -79,7 +78,7 @@ MSD_SPLEEN = Dataset(
         homepage=MSD_HOMEPAGE,
         layout="Task09_Spleen/{imagesTr,labelsTr}/spleen_N.nii.gz",
         labels=("spleen", "no spleen"),
-        notes="Shown is the abdominal window from -160 to 240 HU. Classes are slices with and without spleen.",
+        notes="Shows the abdominal window from -160 to 240 HU. Classes are slices with and without spleen.",
         verified="loaders",
         evidence=(
             loader(
@@ -88,12 +87,12 @@ MSD_SPLEEN = Dataset(
             ),
             loader(
                 github("MIC-DKFZ/nnUNet", "nnunetv2/dataset_conversion/convert_MSD_dataset.py", "017de4adbc"),
-                "A task's folder holds imagesTr, labelsTr (of the same file names), imagesTs and dataset.json; names "
-                "that begin with a dot are no volumes.",
+                "A task's folder contains imagesTr, labelsTr (the same file names), imagesTs and dataset.json; names "
+                "that begin with a dot are not volumes.",
             ),
         ),
-        caveat="The dataset has one label, so slices give two classes. Table 7 of VFM Bench counts three; which is "
-        "the third, no page and no file of the release tells.",
+        caveat="The dataset has one label, so slices give two classes. Table 7 of VFM Bench counts three; no page and "
+        "no file of the release names the third.",
     ),
     LabelledVolumes("abdomen", ("spleen",), window=(-160.0, 240.0), absent="no spleen"),
 )

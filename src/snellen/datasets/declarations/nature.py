@@ -23,7 +23,7 @@ RICE_LEAF_DISEASE = Dataset(
         evidence=(
             loader(
                 "https://huggingface.co/datasets/Project-AgML/uci_rice_leaf_diseases_classification",
-                "Three classes, from names of folders: bacterial leaf blight, brown spot, leaf smut.",
+                "Three classes, from folder names: bacterial leaf blight, brown spot, leaf smut.",
             ),
             loader(
                 "https://huggingface.co/datasets/Solshine/Rice_Diagnosis_Leaf_Images_FromKaggle",
@@ -47,11 +47,11 @@ TOMATO_LEAF = Dataset(
         evidence=(
             loader(
                 github("Project-AgML/AgML", "docs/datasets/tomato_leaf_disease.md"),
-                "Classes are names of folders: 10 of them, 11,000 JPEG.",
+                "Classes are folder names: 10, with 11,000 JPEG.",
             ),
             loader(
                 github("pragatib00/tomato-leaf-disease-detection", "Dataset.md"),
-                "Folders to train and to validate, with 10 classes.",
+                "Folders for training and validation, with 10 classes.",
             ),
         ),
     ),
@@ -72,7 +72,7 @@ CAMO = Dataset(
         evidence=(
             loader(
                 github("chenqiu1024/Seg-R1", "utils/prepare_cod.py", "ca1256fae4"),
-                "CAMO-V.1.0-CVIU2019/Images/{Train,Test} and GT/NAME.png, of both in one folder.",
+                "CAMO-V.1.0-CVIU2019/Images/{Train,Test} and GT/NAME.png, for both in one folder.",
             ),
             loader(
                 github("zhang-haojie/wesam", "configs/base_config.py", "4ab52837d1"),
@@ -97,11 +97,11 @@ COD10K = Dataset(
             loader(
                 github("Sarthak6o1/Camouflaged-Object-Detection", "Readme.md"),
                 "The readme of the archive: {Train,Test}/{Image,GT_Object,GT_Instance,GT_Edge}; names COD10K-CAM-… "
-                "and COD10K-NonCAM-…; 6,000 images to train, 4,000 to test, 5,066 of them camouflaged.",
+                "and COD10K-NonCAM-…; 6,000 training images, 4,000 test images, 5,066 of them camouflaged.",
             ),
             loader(
                 github("chenqiu1024/Seg-R1", "utils/prepare_cod.py", "ca1256fae4"),
-                "COD10K-v3, where NonCAM in a name tells the images without camouflage.",
+                "COD10K-v3, where NonCAM in a name marks images without camouflage.",
             ),
         ),
     ),
@@ -144,7 +144,7 @@ NC4K = Dataset(
                 "NC4K/Imgs, NC4K/GT and NC4K/Instance, 4,121 images.",
             ),
         ),
-        caveat="That 0 is the ground and anything else the object is the convention of such masks, seen only of "
+        caveat="That 0 is the background and anything else the object is the convention of such masks, seen only for "
         "Instance.",
     ),
     ImagesAndMasks("scene", (FolderPair("Imgs", "GT", HIDDEN),)),
@@ -159,8 +159,8 @@ INDIAN_BIRD = Dataset(
         homepage="https://www.kaggle.com/datasets/arjunbasandrai/25-indian-bird-species-with-226k-images",
         layout="training_set/SPECIES/*.jpg, validation_set/SPECIES/*.jpg",
         verified="assumed",
-        caveat="The publisher's page was not at hand. training_set/ stands in code that names no repository, "
-        "validation_set/ nowhere; any folders around the species are read.",
+        caveat="The publisher's page was not available. training_set/ is known from code of unknown origin, "
+        "validation_set/ is assumed; any folders around the species are read.",
     ),
     ClassFolders("bird"),
 )
@@ -178,14 +178,14 @@ EPLID = Dataset(
             loader(
                 "https://github.com/KaushalyaAberathna/Plant-Leaf-Classification-Using-Deep-Learning-using-the-Egypti"
                 "an-Plant-Leaf-Image-Dataset-EgyPLI-",
-                "A folder a class; eight species, 3,588 JPEG of 256 x 256 pixels.",
+                "One folder per class; eight species, 3,588 JPEG of 256 x 256 pixels.",
             ),
             loader(
                 github("timothyafolami/Plan-Leaf-Image-Classification", "notebooks/experiment.ipynb", "cbf12d0888"),
                 "Folders Apple, Berry, Fig, Guava, Orange, Palm, Persimmon and Tomato, 3,588 images.",
             ),
         ),
-        caveat="The first loader found that the same leaf was often taken several times in some seconds: images "
+        caveat="The first loader found that the same leaf was often photographed several times within seconds: images "
         "may resemble each other closely.",
     ),
     ClassFolders("plant leaf"),
@@ -204,15 +204,15 @@ PLANT_SEEDLINGS = Dataset(
         evidence=(
             loader(
                 github("Project-AgML/AgML", "docs/datasets/plant_seedlings_aarhus.md", "3c38affad0"),
-                "Classes are names of folders: 12 species, 5,539 PNG.",
+                "Classes are folder names: 12 species, 5,539 PNG.",
             ),
             loader(
                 "https://github.com/RuthBerenstein/V2plants_classificationCNN",
-                "12 species, 5,539 PNG; its notebook unpacks nonsegmentedv2/ of the copy on Kaggle, a folder each.",
+                "12 species, 5,539 PNG; its notebook unpacks nonsegmentedv2/ of the copy on Kaggle, one folder each.",
             ),
         ),
-        caveat="That the copy on Kaggle has the species a second time beside nonsegmentedv2/ stands in notes that "
-        "name no repository; where both are there, only nonsegmentedv2/ is read.",
+        caveat="That the copy on Kaggle repeats the species next to nonsegmentedv2/ is known from notes of "
+        "unknown origin; if both exist, only nonsegmentedv2/ is read.",
     ),
     ClassFolders("plant seedling", only="nonsegmentedv2"),
 )
@@ -224,10 +224,10 @@ MEAT = Dataset(
         licence=UNKNOWN,
         citation="Agistany, Pork, meat, and horse meat dataset, Kaggle, 2022",
         homepage="https://www.kaggle.com/datasets/iqbalagistany/pork-meat-and-horse-meat-dataset",
-        layout="a folder a class, in folders of splits or not",
+        layout="one folder per class, in folders of splits or not",
         verified="assumed",
-        caveat="The publisher's page was not at hand. A folder each for horse, beef and pork stands in notes that "
-        "name no repository.",
+        caveat="The publisher's page was not available. The folders horse, beef and pork are known from notes of "
+        "unknown origin.",
     ),
     ClassFolders("meat"),
 )

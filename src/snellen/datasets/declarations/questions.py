@@ -16,8 +16,8 @@ NYU_DEPTH = Dataset(
         citation="Silberman et al., Indoor Segmentation and Support Inference from RGBD Images, ECCV 2012",
         homepage="https://cs.nyu.edu/~fergus/datasets/nyu_depth_v2.html",
         layout="nyu_depth_v2_labeled.mat (MATLAB 7.3)",
-        extras="of a thing: instance, nearest_m, median_m; of an image: scene",
-        notes="Things are instances of the classes in `names`, walls and floors among them; boxes go around masks.",
+        extras="of an object: instance, nearest_m, median_m; of an image: scene",
+        notes="Objects are instances of the classes in `names`, including walls and floors; boxes enclose the masks.",
         verified="loaders",
         evidence=(
             loader(
@@ -26,17 +26,17 @@ NYU_DEPTH = Dataset(
                     "src/nicr_scene_analysis_datasets/datasets/nyuv2/prepare_dataset.py",
                     "0786b85898",
                 ),
-                "images, labels, instances and depths of the HDF5 file, images first and the other axes the wrong "
-                "way round; labels 1 to 894, 0 none; instances are counted from 1 within a class; depths in metres; "
-                "texts as numbers behind references.",
+                "images, labels, instances and depths of the HDF5 file, images first and the other axes in reverse; "
+                "labels 1 to 894, 0 none; instances are counted from 1 within a class; depths in metres; "
+                "texts as numbers at references.",
             ),
             loader(
                 github("GabrielMajeri/nyuv2-python-toolbox", "nyuv2/labeled.py", "647ec0d44a"),
                 "images and depths of the HDF5 file, images first.",
             ),
         ),
-        caveat="The second turns the axes by 90 degrees where the first exchanges them, which mirrors an image: "
-        "they are exchanged here. Names of scenes are read from scenes, the first reads sceneTypes.",
+        caveat="The second loader rotates the axes by 90 degrees where the first swaps them, which mirrors an image: "
+        "they are swapped here. Scene names are read from scenes; the first loader reads sceneTypes.",
     ),
     NyuDepth(),
 )
@@ -60,12 +60,12 @@ VQA_V2 = Dataset(
             ),
             loader(
                 github("hengyuan-hu/bottom-up-attention-vqa", "tools/download.sh", "f51446b47c"),
-                "The publisher's archives: v2_Questions_Train_mscoco.zip, v2_Annotations_Train_mscoco.zip, the same "
+                "The publisher's archives: v2_Questions_Train_mscoco.zip, v2_Annotations_Train_mscoco.zip, and those "
                 "of Val.",
             ),
         ),
         caveat="The keys inside (multiple_choice_answer, answers, question_type, answer_type) are those of the "
-        "download page, which was not at hand.",
+        "download page, which was not available.",
     ),
     VqaV2(),
 )
@@ -89,8 +89,8 @@ COCO_TEXT = Dataset(
             ),
             loader(
                 github("open-mmlab/mmocr", "dataset_zoo/cocotextv2/textdet.py", "4ae693f692"),
-                "cocotext.v2.json of the publisher's release, train and val in the one file; all images in "
-                "train2014 of COCO.",
+                "cocotext.v2.json of the publisher's release, train and val in one file; all images in train2014 of "
+                "COCO.",
             ),
         ),
     ),
@@ -106,21 +106,21 @@ IIIT5K = Dataset(
         homepage="https://cvit.iiit.ac.in/research/projects/cvit-projects/the-iiit-5k-word-dataset",
         layout="IIIT5K/traindata.mat, IIIT5K/testdata.mat, IIIT5K/{train,test}/*.png",
         extras="of an image: split",
-        notes="An image is a cropped word, written in capitals in the lists whatever it looks like.",
+        notes="An image is a cropped word, written in capitals in the lists regardless of its appearance.",
         verified="loaders",
         evidence=(
             loader(
                 github("mindee/doctr", "doctr/datasets/iiit5k.py", "0079209521"),
-                "A MATLAB struct array whose rows begin with the image's path below the folder; of every word "
-                "image and text.",
+                "A MATLAB struct array whose rows begin with the image's path in the folder; image and text of each "
+                "word.",
             ),
             loader(
                 github("open-mmlab/mmocr", "dataset_zoo/iiit5k/textrecog.py", "1d5f43e79f"),
                 "IIIT5K-Word_V3.0.tar.gz unpacks to IIIT5K/train and IIIT5K/test.",
             ),
         ),
-        caveat="doctr reads the struct of letters beside traindata.mat and testdata.mat; the fields ImgName and "
-        "GroundTruth are those of the archive's readme, which was not at hand.",
+        caveat="doctr reads the struct of letters in addition to traindata.mat and testdata.mat; the fields ImgName "
+        "and GroundTruth are those of the archive's readme, which was not available.",
     ),
     Iiit5k(),
 )
@@ -133,7 +133,7 @@ TEXT_VQA = Dataset(
         citation="Singh et al., Towards VQA Models That Can Read, CVPR 2019",
         homepage="https://textvqa.org/dataset/",
         layout="TextVQA_0.5.1_{train,val}.json, TextVQA_Rosetta_OCR_v0.2_{train,val}.json, train_images/*.jpg",
-        extras="of a word: rotation in degrees (then the box is that of the word before it is turned about its "
+        extras="of a word: rotation in degrees (then the box is that of the word before it is rotated about its "
         "upper left corner: assumed); of an image: split",
         notes="Words were read by a program (Rosetta), not by people. AVA-Bench does not say which boxes it used.",
         verified="loaders",
@@ -144,11 +144,11 @@ TEXT_VQA = Dataset(
             ),
             loader(
                 github("OpenGVLab/InternVL", "internvl_chat/eval/vqa/README.md", "284e715222"),
-                "TextVQA_Rosetta_OCR_v0.2_train.json and _val.json beside the questions.",
+                "TextVQA_Rosetta_OCR_v0.2_train.json and _val.json next to the questions.",
             ),
         ),
         caveat="That boxes are shares of the image (top_left_x, top_left_y, width, height) and that words may be "
-        "turned stands in code that names no repository; about which point a word is turned is assumed.",
+        "rotated is known from code of unknown origin; the centre of rotation is assumed.",
     ),
     TextVqa(),
 )
@@ -162,9 +162,9 @@ EGO_ORIENT = Dataset(
         "Models through Egocentric Instruction Tuning, 2024",
         homepage="https://github.com/jhCOR/EgoOrientBench",
         layout="all_data/EgocentricDataset of the homepage: train_benchmark/benchmark.json, or additional_data/"
-        "benchmark_imagenet.json, or testing_data/benchmark_mini.json, beside the images imagenet_after/*",
-        extras="of a thing: orientation; of a question: type; of an image: domain",
-        notes="Orientations are told for one thing an image, on four or more questions.",
+        "benchmark_imagenet.json, or testing_data/benchmark_mini.json, with the images imagenet_after/*",
+        extras="of an object: orientation; of a question: type; of an image: domain",
+        notes="Each image has the orientation of one object, and four or more questions about it.",
         verified="listing",
         evidence=(
             listing(
@@ -182,7 +182,7 @@ EGO_ORIENT = Dataset(
                     "all_data/EgocentricDataset/additional_data/benchmark_imagenet.json",
                     "bbfe8c5245",
                 ),
-                "The same form without domain and base_dataset; category_name holds all names of ImageNet in some "
+                "The same form without domain and base_dataset; category_name has all names of ImageNet in some "
                 "questions about an image and the first of them in others; images .JPEG.",
             ),
             listing(
@@ -191,8 +191,8 @@ EGO_ORIENT = Dataset(
                 "folder image names.",
             ),
         ),
-        caveat="The file of the whole benchmark is in no stored copy of the repository; its name is that of the "
-        "evaluation's default.",
+        caveat="The file of the whole benchmark is in no stored copy of the repository; its name is the default of the "
+        "evaluation code.",
     ),
     EgoOrient(
         (
@@ -213,8 +213,8 @@ CURE_OR = Dataset(
         citation="Temel, Lee and AlRegib, CURE-OR: Challenging Unreal and Real Environments for Object Recognition, "
         "ICMLA 2018",
         homepage="https://github.com/olivesgatech/CURE-OR",
-        layout="BACKGROUND_DEVICE_ORIENTATION_OBJECT_CHALLENGE_LEVEL.jpg, in whatever folders",
-        extras="of a thing: orientation; of an image: background, device, challenge (1: none), level",
+        layout="BACKGROUND_DEVICE_ORIENTATION_OBJECT_CHALLENGE_LEVEL.jpg, in any folders",
+        extras="of an object: orientation; of an image: background, device, challenge (1: none), level",
         notes="Labels are the numbers of the objects, 001 to 100: no page has their names as text.",
         verified="listing",
         evidence=(
@@ -225,8 +225,8 @@ CURE_OR = Dataset(
                 "(270), top.",
             ),
         ),
-        caveat="The page is that of the small version. Left side is the object's own left side turned to the camera, "
-        "or the side the object faces: it does not say which, and the images were not at hand.",
+        caveat="The page is that of the small version. It does not say whether left side means the object's own left "
+        "side facing the camera or the side that the object faces, and the images were not available.",
     ),
     CureOr(),
 )

@@ -3,8 +3,8 @@
 from snellen.datasets.dataset import Dataset, DatasetCard
 from snellen.datasets.declarations import MVTEC_LICENCE, UNKNOWN
 from snellen.datasets.evidence import github, listing, loader
+from snellen.datasets.formats.box_files import VocBoxes
 from snellen.datasets.formats.mvtec import MvtecLayout
-from snellen.datasets.formats.voc import VocBoxes
 
 MVTEC_AD = Dataset(
     DatasetCard(
@@ -23,7 +23,7 @@ MVTEC_AD = Dataset(
             loader(
                 github("open-edge-platform/anomalib", "src/anomalib/data/datasets/image/mvtecad.py", "1c23be5ec4"),
                 "The 15 objects; OBJECT/SPLIT/CLASS/NAME.png, OBJECT/ground_truth/CLASS/NAME.png or NAME_mask.png; "
-                "good is without a mask.",
+                "good has no masks.",
             ),
             loader(
                 github("amazon-science/patchcore-inspection", "src/patchcore/datasets/mvtec.py", "8a7748c84b"),
@@ -53,7 +53,7 @@ MVTEC_AD_2 = Dataset(
             ),
             loader(
                 github("TonyLinX/MediCLIP", "data/README.md"),
-                "A tree of the same folders: test_private, test_private_mixed, test_public/{bad,good,ground_truth}, "
+                "The same folders: test_private, test_private_mixed, test_public/{bad,good,ground_truth}, "
                 "train/good, validation/good.",
             ),
             loader(
@@ -83,13 +83,13 @@ MVTEC_LOCO = Dataset(
                     "src/anomalib/data/datasets/image/mvtec_loco.py",
                     "0aa3fc49c7",
                 ),
-                "The 5 objects; SPLIT/CLASS/NAME.png, ground_truth/CLASS/NAME/000.png …, several masks an image, "
-                "joined by or.",
+                "The 5 objects; SPLIT/CLASS/NAME.png, ground_truth/CLASS/NAME/000.png …, several masks per image, "
+                "combined by or.",
             ),
             loader(
                 github("dataset-ninja/mvtec-loco-ad", "src/convert.py", "2e20de2ba7"),
                 "train/good, validation/good, test/{good,logical_anomalies,structural_anomalies}, "
-                "ground_truth/CLASS/NAME/*.png; pixels that are not 0 mark a defect.",
+                "ground_truth/CLASS/NAME/*.png; non-zero pixels mark a defect.",
             ),
         ),
     ),
@@ -112,11 +112,11 @@ MVTEC_3D = Dataset(
         evidence=(
             loader(
                 github("open-edge-platform/anomalib", "src/anomalib/data/datasets/depth/mvtec_3d.py", "0aa3fc49c7"),
-                "The 10 objects; SPLIT/CLASS/{rgb,xyz,gt}, of one image the same name in each; masks in test alone.",
+                "The 10 objects; SPLIT/CLASS/{rgb,xyz,gt}, with the same name for one image; masks only in test.",
             ),
             loader(
                 github("eliahuhorwitz/3D-ADS", "data/mvtec3d.py", "f7c6b964e7"),
-                "The 10 objects; OBJECT/SPLIT/CLASS/rgb/*.png, xyz/*.tiff, and gt/*.png for every class of test but "
+                "The 10 objects; OBJECT/SPLIT/CLASS/rgb/*.png, xyz/*.tiff, and gt/*.png for each class of test except "
                 "good.",
             ),
         ),
@@ -137,7 +137,7 @@ VISA = Dataset(
             "candle", "capsules", "cashew", "chewinggum", "fryum", "macaroni1", "macaroni2", "pcb1", "pcb2", "pcb3",
             "pcb4", "pipe_fryum",
         ),
-        notes="Two classes an object; the kinds of flaws in image_anno.csv are not read.",
+        notes="Two classes per object; the kinds of flaws in image_anno.csv are not read.",
         verified="listing",
         evidence=(
             listing(
@@ -151,7 +151,7 @@ VISA = Dataset(
             ),
             listing(
                 github("amazon-science/spot-diff", "utils/prepare_data.py", "e1429125db"),
-                "In a mask every pixel that is not 0 is marked.",
+                "In a mask, every non-zero pixel is marked.",
             ),
         ),
     ),
@@ -166,8 +166,7 @@ BTAD = Dataset(
         citation="Mishra et al., VT-ADL: A Vision Transformer Network for Image Anomaly Detection and Localization, "
         "ISIE 2021",
         homepage="http://avires.dimi.uniud.it/papers/btad/btad.zip",
-        layout="{01,02,03}/train/ok, {01,02,03}/test/{ok,ko}, {01,02,03}/ground_truth/ko below "
-        "BTech_Dataset_transformed",
+        layout="{01,02,03}/train/ok, {01,02,03}/test/{ok,ko}, {01,02,03}/ground_truth/ko in BTech_Dataset_transformed",
         objects=("01", "02", "03"),
         verified="loaders",
         evidence=(
@@ -185,7 +184,7 @@ BTAD = Dataset(
                 "OBJECT/SPLIT/CLASS and OBJECT/ground_truth/CLASS.",
             ),
         ),
-        caveat="The loaders differ in the format of the masks of 03: they are found by the name without its suffix.",
+        caveat="The loaders differ in the format of the masks of 03: they are found by name without suffix.",
     ),
     MvtecLayout(unmarked=("ok",)),
 )
@@ -208,7 +207,7 @@ GOODS_AD = Dataset(
                 "MVTec AD.",
             ),
         ),
-        caveat="That masks are named as MVTec AD names them follows from the same format, and stands nowhere itself.",
+        caveat="That masks are named as in MVTec AD follows from the format, but is not stated.",
     ),
     MvtecLayout(),
 )
@@ -230,8 +229,8 @@ ISP_AD = Dataset(
                 "is named.",
             ),
         ),
-        caveat="The publisher's page names no folder and no public loader was found: read as MVTec AD. Two sizes of "
-        "the same images may lie in it, which would be read both.",
+        caveat="The publisher's page names no folder and no public loader was found: read as MVTec AD. If the folder "
+        "contains two sizes of the same images, both are read.",
     ),
     MvtecLayout(),
 )
@@ -267,8 +266,8 @@ NEU_DET = Dataset(
         licence=UNKNOWN,
         citation="Wu, NEU-DET, IEEE DataPort, 2024",
         homepage="https://dx.doi.org/10.21227/j84r-f770",
-        layout="IMAGES/*.jpg and ANNOTATIONS/*.xml in the form of Pascal VOC, or train and validation folders of "
-        "both: images and annotations are paired by their names",
+        layout="IMAGES/*.jpg and ANNOTATIONS/*.xml in Pascal VOC form, or train and validation folders of both: "
+        "images and annotations are paired by name",
         labels=("crazing", "inclusion", "patches", "pitted_surface", "rolled-in_scale", "scratches"),
         verified="loaders",
         evidence=(
@@ -278,13 +277,12 @@ NEU_DET = Dataset(
                     "ANNOTATIONS/scratches_100.xml",
                     "4bab6b2550",
                 ),
-                "A copy of the files: ANNOTATIONS/*.xml beside IMAGES/*.jpg of the same names. A box across an "
+                "A copy of the files: ANNOTATIONS/*.xml and IMAGES/*.jpg with the same names. A box across an "
                 "image of 200 pixels runs from 1 to 200: pixels count from 1 and the last one is included.",
             ),
             loader(
                 github("Buster-maker/neural-architecture-search", "README.md"),
-                "1,800 images of six kinds of defects, one folder of images and one of annotations in the form "
-                "of Pascal VOC.",
+                "1,800 images of six kinds of defects, one folder of images and one of annotations in Pascal VOC form.",
             ),
         ),
     ),

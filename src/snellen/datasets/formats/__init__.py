@@ -1,1 +1,1 @@
-"""Readers of layouts that several datasets share."""
+"""Readers of layouts shared by several datasets."""

@@ -1,7 +1,7 @@
-"""One MATLAB file an attribute, a value an image: the Clothing Attributes Dataset.
+"""One MATLAB file per attribute, with one value per image: the Clothing Attributes Dataset.
 
 Chen, Gallagher and Girod, "Describing Clothing by Semantic Attributes", ECCV 2012: `images/000001.jpg` …, and
-`labels/NAME_GT.mat` with a column `GT` of as many rows (NaN: the people who labelled it did not agree).
+`labels/NAME_GT.mat` with a column `GT` of as many rows (NaN: the annotators did not agree).
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Attribute:
-    """What becomes one object.
+    """An attribute, which becomes one object.
 
-    One file: `values` name its values 1, 2, …. Several files of no (1) and yes (2): `values` name them, and an image
-    counts where exactly one of them says yes.
+    One file: `values` name its values 1, 2, …. Several files of no (1) and yes (2): `values` name the files, and images
+    with exactly one yes count.
     """
 
     object: str
@@ -37,7 +37,7 @@ class Attribute:
 
 @dataclass(frozen=True)
 class AttributesMat:
-    """Settings of the layout. Row n of every file is the n-th image by name."""
+    """Settings of the layout. Row n of each file is the n-th image by name."""
 
     attributes: tuple[Attribute, ...]
     images: str = "images"
@@ -45,7 +45,7 @@ class AttributesMat:
     variable: str = "GT"
 
     def scan(self, root: Path) -> Iterator[RawSample | Note]:
-        """See `Reader`. Attributes as declared, images by name: an image has a sample an attribute."""
+        """See `Reader`. Attributes as declared, images by name: one sample per image and attribute."""
         base = next(folders_holding(root, (self.labels,)), None)
         if base is None:
             yield Note("missing", f"no folder {self.labels}", str(root))
@@ -69,15 +69,13 @@ class AttributesMat:
         column = read_column(path, self.variable)
         if isinstance(column, str):
             return Note("unreadable", column, location)
-        if len(column) != row_count:  # an image too few moves every later label to its neighbour
-            return Note(
-                "missing", "images: there are not as many as labels", f"{location}: {len(column)} and {row_count}"
-            )
+        if len(column) != row_count:  # one missing image would shift all later labels
+            return Note("missing", "images: fewer or more than labels", f"{location}: {len(column)} and {row_count}")
         return column
 
 
 def read_column(path: Path, variable: str) -> NDArray[np.float64] | str:
-    """The variable of a MATLAB file as one column of numbers, or what is wrong with the file."""
+    """The variable of a MATLAB file as one column of numbers, or the problem with the file."""
     import numpy as np
 
     return read_variable(path, variable, lambda array: np.asarray(array, dtype=np.float64))
@@ -90,11 +88,11 @@ def _attribute(
         id = f"{name_below(path, root)}#{attribute.object}"
         numbers = [column[row] for column in columns]
         if len(columns) == 1:
-            index = int(numbers[0]) - 1 if numbers[0] == numbers[0] else -1  # NaN: nobody agreed
+            index = int(numbers[0]) - 1 if numbers[0] == numbers[0] else -1  # NaN: no agreement
         else:
             yes = [index for index, number in enumerate(numbers) if number == 2]
             index = yes[0] if len(yes) == 1 else -1
         if 0 <= index < len(attribute.values):
             yield labelled_image(id, ImageFile(path), attribute.values[index], attribute.object)
         else:
-            yield Note("left out", f"no one value of {attribute.object}", id)
+            yield Note("left out", f"no single value of {attribute.object}", id)

@@ -1,4 +1,4 @@
-"""Boxes in one file an image: XML of Pascal VOC (DIOR), text (CARPK, KITTI); in one line an image (CrowdHuman)."""
+"""Boxes in one file per image: Pascal VOC XML (DIOR, NEU-DET), text (CARPK, KITTI); or one line each (CrowdHuman)."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from pydantic import BaseModel, ValidationError
 
 from snellen.core.item import Box
 from snellen.datasets.fitting import annotated_file
-from snellen.datasets.formats.file_tree import entries, folders_holding, images, images_below, name_below
+from snellen.datasets.formats.file_tree import entries, folders_holding, images, images_below, name_below, subfolders
 from snellen.datasets.formats.lists import rows
-from snellen.datasets.image_files import DepthPng
+from snellen.datasets.image_files import DepthPng, ImageFile
 from snellen.datasets.inventory import Note
-from snellen.datasets.sample import Annotation, AttributeValue, RawSample
+from snellen.datasets.sample import Annotation, AttributeValue, RawSample, labelled_image
 
 KITTI_PER_METRE = 256.0
 
 
 @dataclass(frozen=True)
 class VocObjects:
-    """Settings of the layout: DIOR. Every XML file of `annotations`, and the image of its stem in one of `images`.
+    """Settings of the layout: DIOR. Each XML file of `annotations`, and the image of its stem in one of `images`.
 
     Everingham et al., "The Pascal Visual Object Classes Challenge", IJCV 2010: `object/name`, `object/bndbox`; pixels
     count from 1 and the last one is included.
@@ -47,7 +47,7 @@ class VocObjects:
             try:
                 annotations, malformed = _read_voc(xml)
             except (OSError, ET.ParseError) as error:
-                yield Note("unreadable", "not an annotation in the form of Pascal VOC", f"{xml.name}: {error}")
+                yield Note("unreadable", "not a Pascal VOC annotation", f"{xml.name}: {error}")
                 continue
             yield from (Note("unreadable", "object in another form", f"{xml.name}: {name}") for name in malformed)
             yield from annotated_file(name_below(path, root), path, annotations, lost=len(malformed))
@@ -56,7 +56,7 @@ class VocObjects:
 
 
 def _read_voc(xml: Path) -> tuple[list[Annotation], list[str]]:
-    """The annotations of a file, and names or numbers of the objects that are not in the form of Pascal VOC."""
+    """The annotations of a file, and names or numbers of the objects that are not in Pascal VOC form."""
     annotations: list[Annotation] = []
     malformed: list[str] = []
     for number, tag in enumerate(ET.parse(xml).getroot().iter("object")):
@@ -73,10 +73,64 @@ def _read_voc(xml: Path) -> tuple[list[Annotation], list[str]]:
 
 
 @dataclass(frozen=True)
+class VocBoxes:
+    """Settings of the layout: every XML file in the folder, and the image of the same stem wherever it is.
+
+    The class of an image is the common name of all its objects, the box surrounds all of them. Images with objects of
+    several classes are left out.
+    """
+
+    object: str
+
+    def scan(self, root: Path) -> Iterator[RawSample | Note]:
+        """See `Reader`. Annotations by name."""
+        by_stem: dict[str, Path] = {}
+        for path in images_below(root):
+            by_stem.setdefault(path.stem, path)
+        empty = True
+        for xml in _xml_files(root):
+            empty = False
+            yield self._annotation(root, xml, by_stem.pop(xml.stem, None))
+        if empty:
+            yield Note("missing", "no annotation (*.xml)", str(root))
+        for path in by_stem.values():
+            yield Note("odd", "image without annotation", name_below(path, root))
+
+    def _annotation(self, root: Path, xml: Path, image_path: Path | None) -> RawSample | Note:
+        if image_path is None:
+            return Note("missing", "image of this annotation", name_below(xml, root))
+        try:
+            labels, box = _read_surrounding(xml)
+        except (OSError, ET.ParseError, ValueError, OverflowError):
+            return Note("unreadable", "not a Pascal VOC annotation", name_below(xml, root))
+        if len(labels) > 1:
+            return Note("left out", "objects of several classes in one image", name_below(image_path, root))
+        return labelled_image(name_below(image_path, root), ImageFile(image_path), labels.pop(), self.object, None, box)
+
+
+def _xml_files(folder: Path) -> Iterator[Path]:
+    yield from (path for path in entries(folder) if path.suffix.lower() == ".xml")
+    for inner in subfolders(folder):
+        yield from _xml_files(inner)
+
+
+def _read_surrounding(xml: Path) -> tuple[set[str], Box]:
+    """Names and surrounding box of all objects. VOC counts pixels from 1 and includes the last one."""
+    objects = ET.parse(xml).getroot().findall("object")
+    labels = {(tag.findtext("name") or "").strip() for tag in objects}
+    boxes = [[float(tag.findtext(f"bndbox/{side}") or "x") for side in ("xmin", "ymin", "xmax", "ymax")]
+             for tag in objects]  # fmt: skip
+    if not boxes or "" in labels:
+        raise ValueError("no object")
+    x1, y1, x2, y2 = zip(*boxes, strict=True)
+    return labels, (max(min(x1) - 1, 0.0), max(min(y1) - 1, 0.0), max(x2), max(y2))
+
+
+@dataclass(frozen=True)
 class TextBoxes:
     """Settings of the layout: CARPK. `annotations/NAME.txt` of lines x1 y1 x2 y2 class, `images/NAME.png`.
 
-    Everything is `label`: the class is a number that is always the same.
+    Every object is a `label`: the class is a constant number.
     """
 
     annotations: str
@@ -111,7 +165,7 @@ class TextBoxes:
 
 
 def box_of(cells: list[str]) -> Box | None:
-    """Four numbers as they stand, or None."""
+    """The box from four numbers, or None."""
     try:
         x1, y1, x2, y2 = (float(cell) for cell in cells)
     except ValueError:
@@ -121,12 +175,12 @@ def box_of(cells: list[str]) -> Box | None:
 
 @dataclass(frozen=True)
 class Kitti:
-    """Settings of the layout: KITTI objects, with depth where the depth benchmark and the devkit's mapping lie beside.
+    """Settings of the layout: KITTI objects, with depth if the depth benchmark and the devkit's mapping are present.
 
     Devkit of the object benchmark, readme.txt: `training/label_2/000000.txt` of lines type, truncated, occluded, alpha,
     box (left, top, right, bottom), height, width, length, x, y, z (metres, camera), rotation_y. Its folder `mapping`
-    leads from images to frames of the raw data, by which the depth benchmark names its files. In regions DontCare
-    objects were left unmarked, often because they are far away.
+    maps images to frames of the raw data, by which the depth benchmark names its files. In regions DontCare objects
+    were left unmarked, often because they are far away.
     """
 
     def scan(self, root: Path) -> Iterator[RawSample | Note]:
@@ -164,17 +218,17 @@ class Kitti:
 
 
 def _read_kitti(cells: list[str]) -> Annotation | str | None:
-    """The annotation of a line, or what is wrong with it; None for a region DontCare."""
+    """The annotation of a line, or the problem with it; None for a region DontCare."""
     if len(cells) < 15:
-        return "line of too few columns"
+        return "line with too few columns"
     if cells[0] == "DontCare":
         return None
     try:
         truncated, occluded, _, *numbers = (float(cell) for cell in cells[1:15])
     except ValueError:
-        return "line with something that is no number"
+        return "line with a cell that is not a number"
     x1, y1, x2, y2, height, width, length, x, y, z, turn = numbers
-    # The near side of the box on the ground: half of its length and width as they stand to the camera's axis.
+    # The near side of the box on the ground: half its length and width projected on the camera's axis.
     nearest = z - (length * abs(math.sin(turn)) + width * abs(math.cos(turn))) / 2
     extra: dict[str, AttributeValue] = {"truncated": truncated, "occluded": occluded, "size_m": (height, width, length),
                                "at_m": (x, y, z), "rotation_y": turn, "nearest_m": nearest}  # fmt: skip
@@ -226,17 +280,17 @@ class _OdgtLine(BaseModel):
 
 @dataclass(frozen=True)
 class CrowdHuman:
-    """Settings of the layout: `annotation_{train,val}.odgt`, one JSON object a line, and `Images/ID.jpg`.
+    """Settings of the layout: `annotation_{train,val}.odgt`, one JSON object per line, and `Images/ID.jpg`.
 
     Shao et al. 2018 and the dataset's download page: boxes [x, y, width, height] of the whole person (`fbox`, which may
-    reach far beyond the image), of what is visible (`vbox`) and of the head (`hbox`). A person's box is the visible
-    one; `mask` and `ignore` mark what are no single persons.
+    reach far beyond the image), of the visible part (`vbox`) and of the head (`hbox`). A person's box is the visible
+    one; `mask` and `ignore` mark regions that are not single persons.
     """
 
     images: tuple[str, ...] = ("Images",)
 
     def scan(self, root: Path) -> Iterator[RawSample | Note]:
-        """See `Reader`. Train, then val; lines as they stand."""
+        """See `Reader`. Train, then val; lines in file order."""
         names = ("annotation_train.odgt", "annotation_val.odgt")
         base = next(folders_holding(root, names), None)
         if base is None:
@@ -245,7 +299,7 @@ class CrowdHuman:
         by_stem = {path.stem: path for path in images_below(base)}
         for name in names:
             if not (base / name).is_file():
-                yield Note("odd", "annotations are not there", name)
+                yield Note("odd", "annotations are missing", name)
                 continue
             for row in rows(base / name, root, "\n"):
                 if isinstance(row, Note):

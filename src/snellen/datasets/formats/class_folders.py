@@ -1,4 +1,4 @@
-"""One folder a class, in whatever folders an archive wraps around it."""
+"""One folder per class, possibly inside further folders of an archive."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ SPLITS = frozenset({"train", "training", "test", "testing", "val", "valid", "val
 class ClassFolders:
     """Settings of the layout. The class is the nearest folder around the image that is not a split (`SPLITS`).
 
-    `between` is how many folders stand between a class and its images (Fabrics: one, the sample). Where a folder
-    called `only` lies in the root, nothing else is read: what lies beside it are the same images again.
+    `between` is the number of folders between a class and its images (Fabrics: one, the sample). If the root has a
+    folder called `only`, nothing else is read: the other folders contain the same images again.
     """
 
     object: str
@@ -29,15 +29,15 @@ class ClassFolders:
     def scan(self, root: Path) -> Iterator[RawSample | Note]:
         """See `Reader`. Folders and images by name."""
         tops = subfolders(root)
-        kept = [folder for folder in tops if folder.name == self.only]
-        if not kept:
+        selected = [folder for folder in tops if folder.name == self.only]
+        if not selected:
             yield from self._folder(root, root)
             return
         for folder in tops:
-            if folder in kept:
+            if folder in selected:
                 yield from self._folder(root, folder)
             else:
-                yield Note("left out", f"a second time beside {self.only}", name_below(folder, root))
+                yield Note("left out", f"duplicate of {self.only}", name_below(folder, root))
 
     def _folder(self, root: Path, folder: Path) -> Iterator[RawSample | Note]:
         label = self._label(root, folder)

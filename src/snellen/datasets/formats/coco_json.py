@@ -1,8 +1,8 @@
-"""Boxes in the JSON of COCO: LVIS, Objects365, iNaturalist 2017 and 2021.
+"""Boxes in COCO's JSON: LVIS, Objects365, iNaturalist 2017 and 2021.
 
 Lin et al., "Microsoft COCO", ECCV 2014, and https://cocodataset.org/#format-data: lists `images` (id, width, height,
 file_name), `annotations` (id, image_id, category_id, bbox [x, y, width, height], area, iscrowd) and `categories` (id,
-name). Files are streamed: of an annotation some numbers are kept (61 bytes), never its outline.
+name). Files are streamed: some numbers of each annotation are kept (61 bytes), never its outline.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 FLAGS = ("iscrowd", "isfake", "isreflected")
 BOXED, MASKED = 8, 16
-"""Bits of an annotation's flags behind those of `FLAGS`: it has a box; its area is known."""
+"""Bits of an annotation's flags after those of `FLAGS`: it has a box; its area is known."""
 
 
 @dataclass(frozen=True)
 class CocoFile:
-    """One file of annotations and where its images lie.
+    """One file of annotations and the location of its images.
 
-    `names` are the paths where it may lie, the first one there counts. `folder` stands before the image's own name,
+    `names` are possible paths of the file; the first that exists counts. `folder` is prepended to the image's own name,
     of which the last `tail` parts are kept (0: all).
     """
 
@@ -48,10 +48,9 @@ class CocoFile:
 class CocoJson:
     """Settings of the layout.
 
-    `name` is the field of an image that names its image (a path or an address). `image_fields` are further
-    fields of images that become attributes, `category_fields` fields of categories that become `extra` of every
-    annotation; lists of category ids become tuples of their names. Without `areas`, `area` is not that of a mask, and
-    not read.
+    `name` is the field of an image with its path or address. `image_fields` are further fields of images that become
+    attributes, `category_fields` fields of categories that become `extra` of each annotation; lists of category ids
+    become tuples of their names. Without `areas`, `area` is not that of a mask and is ignored.
     """
 
     files: tuple[CocoFile, ...]
@@ -61,7 +60,7 @@ class CocoJson:
     areas: bool = True
 
     def scan(self, root: Path) -> Iterator[RawSample | Note]:
-        """See `Reader`. Files as declared, images as they stand, annotations as they stand."""
+        """See `Reader`. Files as declared, images and annotations in file order."""
         names = tuple(name for file in self.files for name in file.names)
         base = next(folders_holding(root, names), None)
         if base is None:
@@ -70,12 +69,12 @@ class CocoJson:
         for file in self.files:
             path = next((base / name for name in file.names if (base / name).is_file()), None)
             if path is None:
-                yield Note("odd", "annotations are not there", name_below(base / file.names[0], root))
+                yield Note("odd", "annotations are missing", name_below(base / file.names[0], root))
             else:
                 yield from self._file(root, base, file, path)
 
     def read(self, images: Path, path: Path) -> Iterator[RawSample | Note]:
-        """The samples of one file, wherever it lies, whose images are below `images`; `files` has its settings."""
+        """The samples of one file, wherever it is, with images in `images`; `files` has its settings."""
         return self._file(images, images, self.files[0], path)
 
     def _file(self, root: Path, base: Path, file: CocoFile, path: Path) -> Iterator[RawSample | Note]:
@@ -86,7 +85,7 @@ class CocoJson:
                 if problem:
                     yield Note(*problem[:2], f"{name}: {problem[2]}")
         except (OSError, ValueError, RecursionError) as error:
-            # No sample at all: an image with some of its objects looks like one with all.
+            # No samples at all: an image with some of its objects looks like one with all.
             yield Note("unreadable", "not JSON of annotations; copy it again", f"{name}: {error}")
             return
         yield from (Note(*problem[:2], f"{name}: {problem[2]}") for problem in table.sort())
@@ -104,7 +103,7 @@ class CocoJson:
             return
         attributes: dict[str, AttributeValue] = {"split": file.split}
         for key, field_ in image.fields.items():
-            # A tuple of an image's field holds ids of categories.
+            # A tuple in an image's field contains ids of categories.
             attributes[key] = tuple(table.label(id) for id in field_) if isinstance(field_, tuple) else field_
         yield from annotated_file(
             name_below(path, root),
@@ -147,14 +146,14 @@ class _Image:
 
 
 _Problem: TypeAlias = tuple[Literal["missing", "unreadable", "odd"], str, str]
-"""Kind, message and location below the file of a `Note`."""
+"""Kind, message and location within the file of a `Note`."""
 
 
 @dataclass
 class _AnnotationTable:
-    """What is kept of a file: images and categories, and of every annotation a row of numbers in columns.
+    """The contents of a file: images and categories, and the numbers of each annotation as a row in columns.
 
-    `order` are the rows sorted by their image; those of image k begin at `first_rows[k]` of it.
+    `order` has the rows sorted by image; those of image k start at `first_rows[k]`.
     """
 
     reader: CocoJson
@@ -174,7 +173,7 @@ class _AnnotationTable:
     unread_image_ids: list[int] = field(default_factory=list)
 
     def add(self, key: str, raw: Any) -> _Problem | None:
-        """Keep an element of the file; or say what is wrong with it."""
+        """Store an element of the file, or return the problem with it."""
         methods = {"images": self._add_image, "annotations": self._add_annotation, "categories": self._add_category}
         if key not in methods:
             return None
@@ -200,7 +199,7 @@ class _AnnotationTable:
     def _add_category(self, raw: Any) -> _Problem | None:
         category = _RawCategory.model_validate(raw)
         if category.id in self.names:
-            return "odd", "two classes of one id; the first counts", str(category.id)
+            return "odd", "two classes with one id; the first counts", str(category.id)
         self.names[category.id] = category.name
         self.category_fields[category.id] = {
             key: str(raw[key]) for key in self.reader.category_fields if raw.get(key) is not None
@@ -219,49 +218,49 @@ class _AnnotationTable:
         self.areas.append(annotation.area or 0.0)
 
     def sort(self) -> Iterator[_Problem]:
-        """Put annotations in the order of the images, when all are there. Gives what is wrong between the lists.
+        """Sort annotations by image when all are read, and report inconsistencies between the lists.
 
-        The lists of a file come in any order, so that only now an annotation can be put to its image and its category.
+        A file may have its lists in any order, so annotations can be matched to images and categories only now.
         """
         import numpy as np
 
         first_index: dict[int, int] = {}
         for index, image in enumerate(self.images):
             if first_index.setdefault(image.id, index) != index:
-                yield "odd", "two images of one id; the first counts", str(image.id)
+                yield "odd", "two images with one id; the first counts", str(image.id)
                 if image.name != self.images[first_index[image.id]].name:
-                    self.unread_image_ids.append(image.id)  # whose annotations they are is not known
+                    self.unread_image_ids.append(image.id)  # it is unknown whose annotations they are
         for key in ("images", "categories"):
             if not (self.images if key == "images" else self.names):
-                yield "missing", f"no {key}", "the file is cut short, or of another form"
+                yield "missing", f"no {key}", "the file is truncated, or of another form"
         self.images = [image for index, image in enumerate(self.images) if first_index[image.id] == index]
-        # Where images were dropped, those behind them have moved up: indices are taken anew.
+        # If images were dropped, later ones have moved up: indices are recomputed.
         index_of = {image.id: index for index, image in enumerate(self.images)}
         for id in self.unread_image_ids:
             self._lose(index_of.get(id, -1))
         # From here on everything is a column over the annotations. Row by row in Python, the millions of LVIS would
-        # take minutes, and as objects more memory than the file has bytes.
+        # take minutes, and as objects more memory than the size of the file.
         image_index = np.fromiter((index_of.get(id, -1) for id in self.image_ids), np.int64, len(self.image_ids))
         ids = np.frombuffer(self.ids, np.int64) if self.ids else np.empty(0, np.int64)
         is_first = np.zeros(len(ids), bool)
         _, first_rows, id_numbers = np.unique(ids, return_index=True, return_inverse=True)
         is_first[first_rows] = True
         is_listed = np.isin(np.frombuffer(self.category_ids, np.int64), list(self.names)) if self.ids else is_first
-        # An annotation that is there twice, or of no image, costs no image anything. One of an unknown category does:
-        # its image shows an object that nobody names, so its objects must not be counted. So does one that is of
-        # another thing than the first of its id.
+        # A duplicate annotation, or one of an unknown image, affects no image. One of an unknown category does: its
+        # image shows an object without a name, so its objects must not be counted. So does one that differs from the
+        # first annotation with its id.
         repeated = (~is_first).nonzero()[0]
         for row, first_row in zip(repeated.tolist(), first_rows[id_numbers[repeated]].tolist(), strict=True):
             if self._object_key(row) != self._object_key(first_row):
                 self._lose(index_of.get(self.image_ids[row], -1))
-        yield from self._misfits("two annotations of one id; the first counts", ~is_first)
+        yield from self._misfits("two annotations with one id; the first counts", ~is_first)
         yield from self._misfits("annotation of an image that is not listed", image_index < 0)
         unknown = ~is_listed & is_first
         yield from self._misfits("annotation of a class that is not listed", unknown)
         for index in image_index[unknown].tolist():
             self._lose(index)
-        # Rows of no use get image -1 and sort before all others. A stable sort keeps the file's order within an image,
-        # and one search then finds where each image begins; the bound behind the last image closes its rows.
+        # Unusable rows get image -1 and sort before all others. A stable sort keeps the file's order within an image,
+        # and one search then finds the start of each image; the bound after the last image ends its rows.
         image_index = np.where(is_first & is_listed, image_index, -1)
         self.order = np.argsort(image_index, kind="stable")
         self.first_rows = np.searchsorted(image_index[self.order], np.arange(len(self.images) + 1)).tolist()
@@ -271,7 +270,7 @@ class _AnnotationTable:
             yield "odd", message, f"annotation {self.ids[row]}"
 
     def _object_key(self, row: int) -> tuple[Any, ...]:
-        """What tells the object of a row: image, category, box."""
+        """The key of a row's object: image, category, box."""
         return self.image_ids[row], self.category_ids[row], *self.boxes[4 * row : 4 * row + 4]
 
     def _lose(self, image_index: int) -> None:
@@ -292,11 +291,11 @@ class _AnnotationTable:
             box = (x, y, x + width, y + height)
         key = (category, flags & ~(BOXED | MASKED))
         extra = self.extras.get(key)
-        if extra is None:  # one mapping for all annotations alike: there are millions of them
+        if extra is None:  # one mapping for all equal annotations: there are millions of them
             flagged = {name: True for bit, name in enumerate(FLAGS) if flags & (1 << bit)}
             extra = self.extras[key] = {**self.category_fields.get(category, {}), **flagged}
         return Annotation(self.names[category], box, self.areas[index] if flags & MASKED else None, extra)
 
     def label(self, category: Any) -> str:
-        """The name of a category, or its id where it has none."""
+        """The name of a category, or its id if it has none."""
         return self.names.get(category, str(category)) if isinstance(category, int) else str(category)

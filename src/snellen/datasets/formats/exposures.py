@@ -1,4 +1,4 @@
-"""Sequences of the same scene from dark to bright, and a well exposed reference of each: SICE.
+"""Sequences of one scene from dark to bright, with a well exposed reference for each: SICE.
 
 Cai, Gu and Zhang, "Learning a Deep Single Image Contrast Enhancer from Multi-Exposure Images", IEEE TIP 2018:
 `Dataset_Part1/SCENE/1.JPG` … in order of exposure, `Dataset_Part1/Label/SCENE.JPG` the reference.
@@ -18,10 +18,10 @@ from snellen.datasets.sample import RawSample, labelled_image
 
 @dataclass(frozen=True)
 class Exposures:
-    """Settings of the layout. `classes` are the darkest image of a sequence, its reference, and its brightest.
+    """Settings of the layout. `classes` are those of a sequence's darkest image, its reference, and its brightest.
 
-    The images between are left out: which of them still look right nobody has written down. A sequence with a gap is
-    left out; that its last image is gone cannot be seen, since sequences differ in length.
+    Images in between are left out, since no labels state which of them look right. Sequences with a gap are left out; a
+    missing last image goes unnoticed, since sequences differ in length.
     """
 
     object: str
@@ -30,10 +30,10 @@ class Exposures:
     min_images: int = 3
 
     def scan(self, root: Path) -> Iterator[RawSample | Note]:
-        """See `Reader`. Parts and scenes by name; of a scene dark, reference, bright."""
+        """See `Reader`. Parts and scenes by name; within a scene dark, reference, bright."""
         bases = list(folders_holding(root, (self.references,)))
         if not bases:
-            yield Note("missing", f"no folder {self.references} beside the sequences", str(root))
+            yield Note("missing", f"no folder {self.references} with the sequences", str(root))
         for base in bases:
             references = {path.stem: path for path in images(base / self.references)}
             for folder in sorted(subfolders(base), key=lambda path: _order(path.name)):
@@ -49,18 +49,18 @@ class Exposures:
             yield Note("missing", f"images of a sequence (fewer than {self.min_images})", location)
             return
         numbers = [_order(path.stem)[0] for path in paths]
-        if numbers != list(range(1, len(paths) + 1)):  # the next one would take the place of a dark one that is gone
+        if numbers != list(range(1, len(paths) + 1)):  # another image would take the place of a missing dark one
             yield Note("missing", "images of a sequence (numbers are not 1, 2, …)", location)
             return
         if reference is None:
             yield Note("missing", "reference of a sequence", location)
         for path in paths[1:-1]:
-            yield Note("left out", "between the ends of a sequence", name_below(path, root))
+            yield Note("left out", "middle of a sequence", name_below(path, root))
         for image, label in zip((paths[0], reference, paths[-1]), self.classes, strict=True):
             if image is not None:
                 yield labelled_image(name_below(image, root), ImageFile(image), label, self.object)
 
 
 def _order(name: str) -> tuple[int, str]:
-    """Numbers by size, other names behind them."""
+    """Sort key: numbers by value, other names after them."""
     return (int(name), "") if name.isdecimal() else (1_000_000, name)

@@ -1,4 +1,4 @@
-"""Folders and files in an order that is the same on every machine."""
+"""Folders and files in the same order on every machine."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pathlib import Path
 
 SUFFIXES = frozenset({".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".gif", ".webp", ".ppm", ".pgm"})
 DEPTH = 3
-"""An archive may unpack into a folder or two of its own before the layout begins."""
+"""Maximum depth of a layout's root: archives may unpack into one or two further folders."""
 
 
 def entries(folder: Path) -> list[Path]:
-    """What lies in a folder, by name; hidden files and what macOS leaves in archives left out. Empty: no folder."""
+    """The entries of a folder by name, without hidden files and macOS's archive remnants. Empty if it is no folder."""
     try:
         return sorted(path for path in folder.iterdir() if not path.name.startswith((".", "__MACOSX")))
     except OSError:
@@ -25,21 +25,21 @@ def subfolders(folder: Path) -> list[Path]:
 
 
 def images(folder: Path) -> list[Path]:
-    """The image files directly in a folder, by name (by their suffix; nothing is opened)."""
+    """The image files directly in a folder, by name (by suffix; nothing is opened)."""
     return [path for path in entries(folder) if path.suffix.lower() in SUFFIXES]
 
 
 def images_below(folder: Path) -> Iterator[Path]:
-    """All image files below a folder: those of a folder first, then its folders in order of name."""
+    """All image files in a folder and its subfolders: its own files first, then subfolders by name."""
     yield from images(folder)
     for inner in subfolders(folder):
         yield from images_below(inner)
 
 
 def folders_holding(root: Path, parts: tuple[str, ...], depth: int = DEPTH) -> Iterator[Path]:
-    """Folders at most `depth` below the root that hold one of `parts` (relative paths), the root itself included.
+    """Folders at most `depth` below the root that contain one of `parts` (relative paths), including the root.
 
-    Below such a folder nothing more is looked for.
+    The search stops at such a folder.
     """
     if any((root / part).exists() for part in parts):
         yield root
@@ -49,15 +49,15 @@ def folders_holding(root: Path, parts: tuple[str, ...], depth: int = DEPTH) -> I
 
 
 def name_below(path: Path, root: Path) -> str:
-    """The path below the root in POSIX form: what record ids are made of."""
+    """The path relative to the root in POSIX form, from which record ids are made."""
     return path.relative_to(root).as_posix()
 
 
 def masks_by_image(folder: Path) -> dict[str, list[Path]]:
-    """Mask files of a folder by the stem of the image they mark.
+    """Mask files of a folder by the stem of their image.
 
-    `7.png`, `7_mask.png`, `7_mask2.png` and every image in the folder `7` mark the image whose stem is 7: MVTec AD,
-    AITEX and MVTec LOCO AD write so.
+    `7.png`, `7_mask.png`, `7_mask2.png` and every image in the folder `7` belong to the image whose stem is 7, as in
+    MVTec AD, AITEX and MVTec LOCO AD.
     """
     masks: dict[str, list[Path]] = {}
     for path in entries(folder):

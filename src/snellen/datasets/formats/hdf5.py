@@ -1,4 +1,4 @@
-"""HDF5 files, which is what MATLAB calls version 7.3. Needs h5py (extra `sources`)."""
+"""HDF5 files, which MATLAB calls version 7.3. Needs h5py (extra `sources`)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 OLDER = b"MATLAB 5.0"
 MAX_ENTRIES, MAX_ENTRY_BYTES = 100_000, 200_000_000
-"""Of an array along its first axis, and of what is read of it at a time: a few bytes may claim to be any number."""
+"""Limits of an array's first axis, and of one read: a few bytes may claim any size."""
 
 
 class MissingH5pyError(SnellenError):
@@ -28,7 +28,7 @@ class MissingH5pyError(SnellenError):
 class _Hdf5Entry:
     """Entry `index` along the first axis of an array in an HDF5 file.
 
-    Layout of NYU-Depth V2, which MATLAB stored column by column: images [n, 3, width, height] of uint8, depths
+    Layout of NYU-Depth V2, stored by MATLAB in column order: images [n, 3, width, height] of uint8, depths
     [n, width, height] of float32 metres.
     """
 
@@ -37,7 +37,7 @@ class _Hdf5Entry:
     index: int
 
     def load(self) -> NDArray[np.generic]:
-        """The entry as it is stored. Raises SnellenError where file, array, entry or h5py is not there."""
+        """The entry as stored. Raises SnellenError if file, array, entry or h5py is missing."""
         with open_hdf5(self.path) as file:
             return read_entry(file, self.array, self.index)
 
@@ -47,18 +47,18 @@ class Hdf5Image(_Hdf5Entry):
     """An image in an array of an HDF5 file."""
 
     def read(self, location: str) -> tuple[bytes, str]:
-        """See `Image`. A PNG is made of the entry."""
+        """See `SourceImage`. The entry becomes a PNG."""
         from PIL import Image
 
         return png.encode(Image.fromarray(self.load().transpose(2, 1, 0))), "png"
 
     def inspect(self, location: str) -> None:
-        """See `Image`. The reader has read the entry already."""
+        """See `SourceImage`. The reader has already read the entry."""
 
 
 @dataclass(frozen=True)
 class Hdf5Depth(_Hdf5Entry):
-    """Depths in an array of an HDF5 file, 0 where nothing was measured."""
+    """Depths in an array of an HDF5 file, 0 for no measurement."""
 
     def read(self) -> NDArray[np.float32]:
         """See `Depth`."""
@@ -68,11 +68,11 @@ class Hdf5Depth(_Hdf5Entry):
         return np.where(depth > 0, depth, np.float32("nan"))
 
     def inspect(self) -> None:
-        """See `Depth`. The reader has read the entry already."""
+        """See `Depth`. The reader has already read the entry."""
 
 
 def open_hdf5(path: Path) -> Any:
-    """The open file, for `with`. Raises SnellenError: no file, a MATLAB file of before 7.3, damage; h5py is missing."""
+    """The open file, for `with`. Raises SnellenError if it is missing, older than 7.3 or damaged, or without h5py."""
     try:
         import h5py
     except ImportError as error:
@@ -81,14 +81,14 @@ def open_hdf5(path: Path) -> Any:
         with path.open("rb") as file:
             older = file.read(len(OLDER)) == OLDER
         if older:
-            raise SnellenError(f"{path}: a MATLAB file of before 7.3; take the published one, or save it with -v7.3")
+            raise SnellenError(f"{path}: a MATLAB file older than 7.3; use the published one, or save it with -v7.3")
         return h5py.File(path, "r")
     except OSError as error:
         raise SnellenError(f"{path}: not a readable HDF5 file; copy it again") from error
 
 
 def read_entry(file: Any, array: str, index: int) -> NDArray[np.generic]:
-    """Entry `index` along the first axis. Raises SnellenError where it is not there or damaged."""
+    """Entry `index` along the first axis. Raises SnellenError if it is missing or damaged."""
     import numpy as np
 
     try:
@@ -98,12 +98,12 @@ def read_entry(file: Any, array: str, index: int) -> NDArray[np.generic]:
 
 
 def bounded(array: Any, entries: int = MAX_ENTRIES) -> Any:
-    """The array, of which `entries` are read along the first axis. Raises SnellenError where that is too much."""
+    """The array, checked for reading `entries` along its first axis. Raises SnellenError if it is too large."""
     count = min(array.shape[0], entries) if array.shape else 1
     size = array.dtype.itemsize * count * math.prod(array.shape[1:])
     if size > MAX_ENTRY_BYTES or (array.shape and array.shape[0] > MAX_ENTRIES):
         raise SnellenError(
-            f"{array.file.filename}: {array.name} claims more than the {MAX_ENTRIES} entries or {MAX_ENTRY_BYTES} "
-            "bytes that are read; copy it again"
+            f"{array.file.filename}: {array.name} claims more than the limit of {MAX_ENTRIES} entries or "
+            f"{MAX_ENTRY_BYTES} bytes; copy it again"
         )
     return array

@@ -1,4 +1,4 @@
-"""A folder of images beside a folder of masks: camouflage datasets and AITEX."""
+"""A folder of images with a folder of masks: camouflage datasets and AITEX."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from snellen.datasets.sample import RawSample, labelled_image
 
 @dataclass(frozen=True)
 class FolderPair:
-    """A folder of images (those in folders below it too), the folder of their masks ("" for none), and the class.
+    """A folder of images (including its subfolders), the folder of their masks ("" for none), and the class.
 
-    `names` (file name pattern, class) are looked at first, in order: COD10K tells the class in the file name.
+    `names` (file name pattern, class) take precedence, in order: COD10K has the class in the file name.
     """
 
     images: str

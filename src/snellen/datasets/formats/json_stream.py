@@ -1,4 +1,4 @@
-"""Large JSON files, one element after the other: annotations of a gigabyte must not lie in memory at once."""
+"""Streams large JSON files element by element: annotations of a gigabyte must not be in memory at once."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 CHUNK = 4 << 20
-"""Bytes of one read."""
+"""Bytes per read."""
 MAX_CHARACTERS = 256 << 20
-"""Characters after which an element that does not end is taken for damage."""
+"""Maximum length of an element; a longer one is treated as damage."""
 
 Step: TypeAlias = tuple[str, str | None, Any]
-"""Key of the top-level object ("" of a list), key of the element where it stands in an object, the element."""
+"""Key of the top-level object ("" for a list), key of the element if it is in an object, the element."""
 _SPACE = re.compile(r"[ \t\n\r]*")
 
 
 def stream_json(path: Path, inside: frozenset[str]) -> Iterator[Step]:
     """Elements of the lists and objects under the keys `inside` of the top-level object, other values whole.
 
-    A file whose top level is a list gives its elements under the key "". Raises OSError where the file cannot be read,
-    and ValueError (UnicodeDecodeError, json.JSONDecodeError among them) where it is no JSON, cut short, or another
-    shape, after what came before the damage.
+    If the top level is a list, its elements are given under the key "". Raises OSError if the file cannot be read, and
+    ValueError (including UnicodeDecodeError and json.JSONDecodeError) if it is not JSON, truncated, or of another
+    shape, after the elements before the damage.
     """
     with path.open("rb") as file:
         text = _Text(file.read)
@@ -40,11 +40,11 @@ def stream_json(path: Path, inside: frozenset[str]) -> Iterator[Step]:
                 else:
                     yield key, None, text.value()
         if text.peek():
-            raise ValueError(f"something stands behind the end: {text.peek()!r}")
+            raise ValueError(f"unexpected text after the end: {text.peek()!r}")
 
 
 class _Text:
-    """The text of a file that is still being read, and how far it is used up."""
+    """The text of a file that is still being read, and the current position."""
 
     def __init__(self, read: Any) -> None:
         self.read, self.text, self.position, self.ended = read, "", 0, False
@@ -58,7 +58,7 @@ class _Text:
         self.position = 0
 
     def peek(self) -> str:
-        """The next character that is no space; "" at the end of the file."""
+        """The next non-space character; "" at the end of the file."""
         while True:
             self.position = _SPACE.match(self.text, self.position).end()  # type: ignore[union-attr]  # it matches nothing too
             if self.position < len(self.text):
@@ -70,7 +70,7 @@ class _Text:
     def take(self, expected: str) -> str:
         character = self.peek()
         if not character or character not in expected:
-            raise ValueError(f"{character or 'the end of the file'!r} where one of {expected!r} belongs")
+            raise ValueError(f"{character or 'the end of the file'!r} instead of one of {expected!r}")
         self.position += 1
         return character
 
@@ -80,13 +80,13 @@ class _Text:
             unread = len(self.text) - self.position
             try:
                 value, end = self.scan(self.text, self.position)
-                if end + 2 < len(self.text) or self.ended:  # a number may go on behind what was read, by "e+" and more
+                if end + 2 < len(self.text) or self.ended:  # a number may continue beyond the chunk, by "e+" and more
                     self.position = end
                     return value
             except json.JSONDecodeError:
                 if self.ended or unread > MAX_CHARACTERS:
                     raise
-            self.more(unread)  # as much again: an element of any length costs its length twice
+            self.more(unread)  # doubles the buffer: parsing an element of any length costs its length twice
 
     def elements(self) -> Iterator[Any]:
         self.take("[")
@@ -99,14 +99,14 @@ class _Text:
                 return
 
     def keys(self) -> Iterator[str]:
-        """Keys of an object; before the next one the caller takes the value."""
+        """Keys of an object; the caller must take each value before the next key."""
         self.take("{")
         if self.peek() == "}":
             self.position += 1
             return
         while True:
             if self.peek() != '"':
-                raise ValueError(f"{self.peek()!r} where a key belongs")
+                raise ValueError(f"{self.peek()!r} instead of a key")
             key = str(self.value())
             self.take(":")
             yield key

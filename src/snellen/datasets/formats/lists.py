@@ -1,4 +1,4 @@
-"""Images named in text files: one line an image or a face, classes in a file or told by the settings."""
+"""Images listed in text files: one line per image or face; class names in a file or in the settings."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from snellen.datasets.sample import Annotation, RawSample
 
 @dataclass(frozen=True)
 class NamedList:
-    """A list, the folder of its images and the split it stands for. `classes` is a file of lines NAME NUMBER.
+    """A list with its image folder and its split. `classes` is a file of lines NAME NUMBER.
 
-    `folders` are the names that the folder may have: the first that is there counts.
+    `folders` are possible names of the folder; the first that exists counts.
     """
 
     name: str
@@ -27,7 +27,7 @@ class NamedList:
     classes: str = ""
 
     def folder(self, base: Path) -> Path:
-        """Where the images lie, or should lie, below the folder that holds the list."""
+        """The (expected) folder of the images, given the folder of the list."""
         return next((base / name for name in self.folders if (base / name).is_dir()), base / self.folders[0])
 
 
@@ -35,11 +35,11 @@ class NamedList:
 class ClassLists:
     """Settings of the layout: Places365, RAF-DB, ExpW, Moments in Time.
 
-    Lines are cut at `separator` (None: spaces). Columns count from 0: of the image (`image`), of the class
-    (`label`), of the face's box (`box`: left, top, right, bottom; none for whole images). A class is a number that
-    `labels` or the list's `classes` name, or the name itself where there is neither. Several lines of one image make
-    one sample. With `video`, files are videos and their middle frame is the image. Where `boxes` is a folder, a file
-    NAME_boundingbox.txt of it (left, top, right, bottom) has the box of the face that the image's line is about.
+    Lines are split at `separator` (None: spaces). Columns count from 0: the image (`image`), the class (`label`), the
+    face's box (`box`: left, top, right, bottom; None for whole images). A class is a number named in `labels` or the
+    list's `classes`, or the name itself if there is neither. Several lines of one image make one sample. With `video`,
+    files are videos and their middle frame is the image. If `boxes` names a folder, its file NAME_boundingbox.txt
+    (left, top, right, bottom) has the box of the face in the image's line.
     """
 
     lists: tuple[NamedList, ...]
@@ -60,7 +60,7 @@ class ClassLists:
             return
         for file in self.lists:
             if not (base / file.name).is_file():
-                yield Note("odd", "list is not there", name_below(base / file.name, root))
+                yield Note("odd", "list is missing", name_below(base / file.name, root))
                 continue
             labels: Mapping[str, str] = self.labels
             if file.classes:
@@ -114,9 +114,9 @@ class ClassLists:
                 )
 
     def _add_boxes(self, root: Path, folder: Path, annotations: dict[str, list[Annotation]]) -> Iterator[Note]:
-        """Give every annotation the box in the file of its image; without the folder none has a box."""
+        """Give each annotation the box in the file of its image; without the folder, none has a box."""
         if not folder.is_dir():
-            yield Note("odd", "no folder of the boxes", name_below(folder, root))
+            yield Note("odd", "folder of boxes is missing", name_below(folder, root))
             return
         for name, of_image in annotations.items():
             box = read_box(folder / f"{PurePosixPath(name).stem}_boundingbox.txt", root)
@@ -127,7 +127,7 @@ class ClassLists:
 
     def _row(self, cells: list[str], labels: Mapping[str, str], named: bool) -> tuple[str, Annotation] | str:
         if len(cells) <= max(self.image, self.label, *(self.box or (0,))):
-            return "line of too few columns"
+            return "line with too few columns"
         label = cells[self.label].strip()
         if labels or named:
             if label not in labels:
@@ -140,29 +140,29 @@ class ClassLists:
             try:
                 left, top, right, bottom = (float(cells[column]) for column in self.box)
             except ValueError:
-                return "box that is no four numbers"
+                return "box without four numbers"
             box = (left, top, right, bottom)
         return cells[self.image].lstrip(self.strip), Annotation(label, box)
 
 
 def read_box(path: Path, root: Path) -> Box | Note:
-    """Left, top, right and bottom in pixels, the only numbers of a file; a note where they are not."""
+    """Left, top, right and bottom in pixels, the only numbers in a file; a note if there are others."""
     try:
         x1, y1, x2, y2 = (float(cell) for cell in path.read_text("utf-8").split())
     except FileNotFoundError:
         return Note("missing", "box of an image", name_below(path, root))
     except (OSError, ValueError) as error:
-        return Note("unreadable", "box that is no four numbers", f"{name_below(path, root)}: {error}")
+        return Note("unreadable", "box without four numbers", f"{name_below(path, root)}: {error}")
     return x1, y1, x2, y2
 
 
 def places_class(name: str) -> str:
-    """The class of a line of Places such as `/a/arch`: the first letter's folder before it falls away."""
+    """The class in a line of Places such as `/a/arch`, without the folder of its first letter."""
     return name[3:] if name[:1] == "/" and name[2:3] == "/" else name
 
 
 def rows(path: Path, root: Path, separator: str | None = None) -> Iterator[tuple[str, list[str]] | Note]:
-    """Lines that are not empty, each with its location and cut at `separator`; a note where the file is no text."""
+    """Non-empty lines, each with its location and split at `separator`; a note if the file is not text."""
     name, empty = name_below(path, root), True
     try:
         with path.open(encoding="utf-8-sig") as lines:

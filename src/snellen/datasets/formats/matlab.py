@@ -13,14 +13,14 @@ from snellen.core.storage.user_files import read_bytes
 
 T = TypeVar("T")
 MAX_BYTES = 200_000_000
-"""Of a file, and of what it holds unpacked: the largest of the layouts read here has a few millions."""
+"""Limit of a file's size, packed and unpacked; the largest in the supported layouts has a few million bytes."""
 MAX_DEPTH = 50
-"""Cells within structures within cells: `loadmat` ends the whole process somewhere behind a few thousand."""
+"""Limit of nested cells and structures: `loadmat` crashes the process at a few thousand."""
 _HEADER, _COMPRESSED, _MATRIX = 128, 15, 14
 
 
 def read_variable(path: Path, variable: str, read: Callable[[Any], T]) -> T | str:
-    """What `read` makes of the variable, a NumPy array of one dimension, or what is wrong with the file."""
+    """The result of `read` for the variable, a NumPy array of one dimension, or the problem with the file."""
     import scipy.io
 
     try:
@@ -30,21 +30,21 @@ def read_variable(path: Path, variable: str, read: Callable[[Any], T]) -> T | st
         variables = scipy.io.loadmat(io.BytesIO(raw), variable_names=[variable])  # type: ignore[arg-type]
         return read(variables[variable].reshape(-1))
     except FileNotFoundError:
-        return "file of the layout is not there"
+        return "file of the layout is missing"
     except OSError as error:
-        return f"MATLAB file that cannot be read ({error.strerror})"
+        return f"unreadable MATLAB file ({error.strerror})"
     except NotImplementedError:
-        return "MATLAB 7.3 file, which is not read here; save it again in MATLAB with -v7"
+        return "MATLAB 7.3 file, which is not supported; save it again in MATLAB with -v7"
     except KeyError:
         return f"MATLAB file without the variable {variable}"
-    except Exception as error:  # noqa: BLE001  # loadmat raises whatever a damaged file leads it to
+    except Exception as error:  # noqa: BLE001  # loadmat may raise anything for a damaged file
         return f"not a readable MATLAB file ({type(error).__name__}); copy it again"
 
 
 def _fault(raw: bytes) -> str | None:
-    """Why a file of version 5 is not given to `loadmat`, or None; what else is wrong with it `loadmat` finds.
+    """The reason why a file of version 5 must not be passed to `loadmat`, or None; `loadmat` finds other problems.
 
-    Its elements are a type and a size (4 bytes each) and what they hold; a compressed one holds one more element.
+    Elements consist of a type, a size (4 bytes each) and content; a compressed one contains another element.
     """
     order = {b"IM": "<", b"MI": ">"}.get(raw[126:128])
     if order is None:  # version 4 has neither structures nor compression
@@ -56,14 +56,14 @@ def _fault(raw: bytes) -> str | None:
                 unpacked = zlib.decompressobj().decompress(content, MAX_BYTES + 1)
                 unpacked_bytes += len(unpacked)
                 if unpacked_bytes > MAX_BYTES:
-                    return f"MATLAB file that unpacks to more than the {MAX_BYTES} bytes that are read"
+                    return f"MATLAB file that unpacks to more than the limit of {MAX_BYTES} bytes"
                 content = memoryview(unpacked)
             elif kind == _MATRIX:
                 content = memoryview(struct.pack(f"{order}II", kind, len(content)) + content)
             if _is_deep(content, order):
-                return f"MATLAB file of more than the {MAX_DEPTH} levels that are read"
+                return f"MATLAB file with more than {MAX_DEPTH} nested levels"
     except (zlib.error, struct.error):
-        return "not a readable MATLAB file (cut short or damaged); copy it again"
+        return "not a readable MATLAB file (truncated or damaged); copy it again"
     return None
 
 
@@ -81,7 +81,7 @@ def _is_deep(content: memoryview, order: str) -> bool:
 
 
 def _elements(content: memoryview, order: str) -> Iterator[tuple[int, memoryview]]:
-    """(type, what it holds) of each element; a small one has its size in the upper half of the type."""
+    """(type, content) of each element; a small one has its size in the upper half of the type."""
     place = 0
     while place + 8 <= len(content):
         kind, size = struct.unpack_from(f"{order}II", content, place)

@@ -1,4 +1,4 @@
-"""The layout of MVTec AD and of what was made after it: OBJECT/SPLIT/CLASS/image, masks in folders of the same names.
+"""The layout of MVTec AD and its successors: OBJECT/SPLIT/CLASS/image, masks in folders of the same names.
 
 Bergmann et al., "The MVTec Anomaly Detection Dataset", IJCV 2021, section 3, and the readme in its archive.
 """
@@ -26,9 +26,9 @@ NOT_CLASSES = frozenset({"ground_truth"})
 
 @dataclass(frozen=True)
 class MvtecLayout:
-    """Settings of the layout; the object is the folder that holds a split.
+    """Settings of the layout; the object is the folder that contains a split.
 
-    `masks` is the folder of masks below the object, with `{split}` and `{label}`; empty: the dataset has none.
+    `masks` is the folder of masks in the object's folder, with `{split}` and `{label}`; empty if there are none.
     `images` is a folder between class and images (MVTec 3D-AD: rgb). Images of `unmarked` classes need no mask.
     """
 
@@ -51,7 +51,7 @@ class MvtecLayout:
 
     def _class(self, root: Path, folder: Path, split: str, class_folder: Path) -> Iterator[RawSample | Note]:
         label = class_folder.name
-        # With masks beside the images (3D) only the named folder holds images; else whatever is below the class.
+        # If masks are next to the images (3D), only the named folder holds images; else everything in the class does.
         paths = images(class_folder / self.images) if self.images else list(images_below(class_folder))
         if not paths:
             yield Note("odd", "class without images", name_below(class_folder, root))

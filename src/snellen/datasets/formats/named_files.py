@@ -1,7 +1,4 @@
-"""Images whose class and box stand in tables (CUB-200-2011, FGVC-Aircraft), or in their own names.
-
-The latter are CURE-OR and the Kylberg textures.
-"""
+"""Images with class and box in tables (CUB-200-2011, FGVC-Aircraft), or in their own names (CURE-OR, Kylberg)."""
 
 from __future__ import annotations
 
@@ -22,7 +19,7 @@ ORIENTATIONS = ("front", "left", "back", "right", "top")
 
 
 def read_table(path: Path, root: Path, columns: int) -> tuple[dict[str, list[str]], list[Note]]:
-    """Lines by their first column, the others behind it (the last takes the rest), and what is wrong."""
+    """Lines by their first column, the other columns as values (the last takes the rest), and notes on problems."""
     table: dict[str, list[str]] = {}
     notes: list[Note] = []
     for row in rows(path, root):
@@ -31,7 +28,7 @@ def read_table(path: Path, root: Path, columns: int) -> tuple[dict[str, list[str
             continue
         cells = [*row[1][: columns - 1], " ".join(row[1][columns - 1 :])]
         if len(row[1]) < columns:
-            notes.append(Note("unreadable", "line of too few columns", row[0]))
+            notes.append(Note("unreadable", "line with too few columns", row[0]))
         elif cells[0] in table:
             notes.append(Note("odd", "line of a list twice; the first counts", row[0]))
         else:
@@ -44,7 +41,7 @@ class Cub200:
     """Settings of the layout: README of CUB_200_2011. Boxes are x, y, width, height in pixels."""
 
     def scan(self, root: Path) -> Iterator[RawSample | Note]:
-        """See `Reader`. Images by number of their line."""
+        """See `Reader`. Images by the number in their line."""
         base = next(folders_holding(root, ("images.txt",)), None)
         if base is None:
             yield Note("missing", "no list images.txt", str(root))
@@ -78,7 +75,7 @@ class Aircraft:
     splits: tuple[str, ...] = ("train", "val", "test")
 
     def scan(self, root: Path) -> Iterator[RawSample | Note]:
-        """See `Reader`. Splits as declared, lines as they stand."""
+        """See `Reader`. Splits as declared, lines in file order."""
         names = tuple(f"data/images_variant_{split}.txt" for split in self.splits)
         base = next(folders_holding(root, names), None)
         if base is None:
@@ -105,8 +102,8 @@ class Aircraft:
 class CureOr:
     """Settings of the layout: names BACKGROUND_DEVICE_ORIENTATION_OBJECT_CHALLENGE_LEVEL.jpg, numbers from 1.
 
-    github.com/olivesgatech/mini-CURE-OR, "File Name Format". The label is the object's number: `names` of the hundred
-    objects stand on no page as text, and those of ten only for the small version, which counts them anew.
+    github.com/olivesgatech/mini-CURE-OR, "File Name Format". The label is the object's number: no page lists the
+    `names` of the hundred objects as text, and only those of ten in the small version, which renumbers them.
     """
 
     def scan(self, root: Path) -> Iterator[RawSample | Note]:
@@ -121,7 +118,7 @@ class CureOr:
                 1 <= number <= limit for number, limit in zip(numbers, limits, strict=False)
             )
             if not fits:
-                yield Note("odd", "image whose name is of another form", name_below(path, root))
+                yield Note("odd", "image name of another form", name_below(path, root))
                 continue
             background, device, orientation, object, challenge, level = numbers
             extra = {"orientation": ORIENTATIONS[orientation - 1]}
@@ -145,9 +142,8 @@ class CureOr:
 class Kylberg:
     """Settings of the layout: names TEXTURE-SAMPLE-PATCH.png such as blanket1-a-p001.png, in any folders.
 
-    Archives are one a texture or one of all, so that folders tell nothing. Of a patch that was turned (a fourth part:
-    r30 …) and of the photograph that patches were cut from (no third part) the patch itself is there: both are left
-    out.
+    There is one archive per texture or one of all, so folders mean nothing. Rotated patches (with a fourth part: r30 …)
+    and the photographs that patches were cut from (without a third part) are left out, since the patch itself exists.
     """
 
     def scan(self, root: Path) -> Iterator[RawSample | Note]:
@@ -158,10 +154,10 @@ class Kylberg:
             texture, *parts = path.stem.split("-")
             kinds = [part[:1] for part in parts[1:]]
             if not texture or kinds not in ([], ["p"], ["p", "r"]) or not parts:
-                yield Note("odd", "image whose name is of another form", name_below(path, root))
+                yield Note("odd", "image name of another form", name_below(path, root))
             elif kinds == ["p"]:
                 yield labelled_image(name_below(path, root), ImageFile(path), texture, "")
             else:
-                yield Note("left out", "turned patch" if kinds else "uncut photograph", name_below(path, root))
+                yield Note("left out", "rotated patch" if kinds else "uncut photograph", name_below(path, root))
         if empty:
             yield Note("missing", "no image", str(root))

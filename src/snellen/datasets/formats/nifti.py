@@ -1,10 +1,10 @@
 """NIfTI volumes with labelled voxels, as slices that show a label: the Medical Segmentation Decathlon.
 
 Antonelli et al., "The Medical Segmentation Decathlon", Nature Communications 2022: `imagesTr/NAME.nii.gz`,
-`labelsTr/NAME.nii.gz` of the same voxels, `imagesTs` without labels (not read).
+`labelsTr/NAME.nii.gz` with the same voxels, `imagesTs` without labels (not read).
 
-Orientation: voxels are brought to the order right, anterior, superior; a slice is cut across the third axis and drawn
-as radiologists look at it, front up, the patient's right on the left of the image. Voxels become pixels, unscaled.
+Orientation: voxels are reordered to right, anterior, superior; slices are taken along the third axis and drawn as
+radiologists view them, front up, the patient's right on the left of the image. Voxels become pixels, unscaled.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class VolumeSlice:
-    """A slice of a NIfTI volume, the third axis of it brought to right-anterior-superior order being `index`.
+    """Slice `index` along the third axis of a NIfTI volume in right-anterior-superior order.
 
-    `channel` picks from a fourth axis (None: the first). `window` are the values drawn black and white; None takes the
-    0.5th and 99.5th percentile of the non-zero voxels of the channel.
+    `channel` selects from a fourth axis (None: the first). `window` has the values drawn black and white; None means
+    the 0.5th and 99.5th percentile of the channel's non-zero voxels.
     """
 
     path: Path
@@ -42,7 +42,7 @@ class VolumeSlice:
     window: tuple[float, float] | None = None
 
     def read(self, location: str) -> tuple[bytes, str]:
-        """See `Image`. A grey PNG is made of the slice."""
+        """See `SourceImage`. The slice becomes a grey PNG."""
         import numpy as np
         from PIL import Image
 
@@ -53,13 +53,13 @@ class VolumeSlice:
         return encode_png(Image.fromarray(grey, "L")), "png"
 
     def inspect(self, location: str) -> None:
-        """See `Image`. The volume is read whole."""
+        """See `SourceImage`. The volume is read completely."""
         self.read(location)
 
 
 @dataclass(frozen=True)
 class VolumeMask:
-    """A slice of a NIfTI volume of labels, cut as `VolumeSlice` is: where it has the value `label`."""
+    """The mask of value `label` in a slice of a label volume, in the orientation of `VolumeSlice`."""
 
     path: Path
     index: int
@@ -74,17 +74,17 @@ class VolumeMask:
         return Image.fromarray(np.where(labels == self.label, 255, 0).astype(np.uint8), "L")
 
     def inspect(self) -> None:
-        """See `Mask`. The reader has compared the two volumes."""
+        """See `Mask`. The reader has already compared the two volumes."""
 
 
 @dataclass(frozen=True)
 class LabelledVolumes:
     """Settings of the layout.
 
-    `labels` are the values 1, 2, …. A slice belongs to the label with most voxels in it (the smaller value where two
-    have as many), so that an image has one class; for each label of a volume the slice with most of it is taken, if
-    these are at least `min_voxels`. `absent`, if not empty, is the class of one slice a volume without any label: the
-    middle of the longest such run. `channel` and `window` as in `VolumeSlice`.
+    `labels` name the values 1, 2, …. A slice belongs to the label with most voxels in it (ties: the smaller value), so
+    that an image has one class. For each label of a volume, the slice with most voxels is taken, if they are at least
+    `min_voxels`. `absent`, if not empty, is the class of one slice per volume without any label: the middle of the
+    longest such run. `channel` and `window` as in `VolumeSlice`.
     """
 
     object: str
@@ -101,7 +101,7 @@ class LabelledVolumes:
         _nibabel()
         base = next(folders_holding(root, (self.volumes, self.masks)), None)
         if base is None:
-            yield Note("missing", f"no folder {self.volumes} beside {self.masks}", str(root))
+            yield Note("missing", f"no folder {self.volumes} or {self.masks}", str(root))
             return
         volumes = {path.name: path for path in entries(base / self.volumes) if _is_volume(path)}
         for mask in entries(base / self.masks):
@@ -137,7 +137,7 @@ class LabelledVolumes:
                 yield labelled_image(id, image, self.absent, self.object)
 
     def _select_slices(self, areas: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
-        """Slice and value (0: absent) of a volume's samples. `areas[v, k]` are voxels of value v + 1 in slice k."""
+        """Slice and value (0: absent) of a volume's samples. `areas[v, k]` counts voxels of value v + 1 in slice k."""
         import numpy as np
 
         largest = areas.argmax(0)
@@ -185,12 +185,12 @@ def _load(path: Path) -> Any:
     nibabel = _nibabel()
     try:
         return nibabel.load(path)
-    except Exception as error:  # a damaged header raises whatever it leads to
+    except Exception as error:  # a damaged header may raise anything
         raise SnellenError(f"{path}: not a readable NIfTI volume; copy it again") from error
 
 
 def _shape(path: Path) -> tuple[int, ...]:
-    """Voxels along right, anterior, superior, and channels where there are any."""
+    """Voxels along right, anterior, superior, and channels if there are any."""
     nibabel = _nibabel()
     image = _load(path)
     order = nibabel.orientations.io_orientation(image.affine)[:, 0].argsort()
@@ -206,7 +206,7 @@ def _voxels(path: Path, channel: int | None) -> NDArray[np.float32]:
     return _load_voxels(path, channel, stamp)
 
 
-@lru_cache(maxsize=2)  # the slices of one volume, and their masks, are asked for one after another
+@lru_cache(maxsize=2)  # slices of one volume and their masks are requested in sequence
 def _load_voxels(path: Path, channel: int | None, stamp: int) -> NDArray[np.float32]:
     import numpy as np
 
@@ -215,7 +215,7 @@ def _load_voxels(path: Path, channel: int | None, stamp: int) -> NDArray[np.floa
         raise SnellenError(f"{path}: has no channel {channel}; copy the volume again")
     try:
         values = np.asarray(_nibabel().as_closest_canonical(image).dataobj, dtype=np.float32)
-    except Exception as error:  # so does a damaged gzip stream
-        raise SnellenError(f"{path}: cut short or damaged; copy it again") from error
+    except Exception as error:  # a damaged gzip stream may raise anything
+        raise SnellenError(f"{path}: truncated or damaged; copy it again") from error
     values = values if channel is None else values[..., channel]
     return values if values.ndim == 3 else values[..., 0]

@@ -1,8 +1,8 @@
-"""NYU-Depth V2, the labelled part: one MATLAB 7.3 file with images, depths and masks.
+"""The labelled part of NYU-Depth V2: one MATLAB 7.3 file with images, depths and masks.
 
 Silberman et al., "Indoor Segmentation and Support Inference from RGBD Images", ECCV 2012, and the dataset's page:
 `images` HxWx3xN, `depths` HxWxN (metres), `labels` and `instances` HxWxN (0: unlabelled), `names` Cx1 of classes 1 …,
-`scenes` Nx1. HDF5 holds the axes in reverse.
+`scenes` Nx1. HDF5 has the axes in reverse.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from snellen.datasets.sample import Annotation, AttributeValue, RawSample
 
 FILE = "nyu_depth_v2_labeled.mat"
 DAMAGE = (SnellenError, KeyError, ValueError, TypeError, OSError, RuntimeError, AttributeError)
-"""What reading a damaged file leads to."""
+"""Errors from reading a damaged file."""
 
 
 @dataclass(frozen=True)
 class NyuDepth:
-    """Settings of the layout. An annotation is one instance of one class; `extra` has its nearest and median depth."""
+    """Settings of the layout. An annotation is one instance of a class; `extra` has its nearest and median depth."""
 
     name: str = FILE
 
@@ -60,7 +60,7 @@ class NyuDepth:
 def _sample(file: Any, path: Path, id: str, index: int, names: list[str]) -> RawSample:
     import numpy as np
 
-    read_entry(file, "images", index)  # a damaged entry must be noted, and is not looked at again
+    read_entry(file, "images", index)  # notes damage now, since the entry is not inspected again
     labels, instances = read_entry(file, "labels", index).T, read_entry(file, "instances", index).T
     depth = np.asarray(read_entry(file, "depths", index), np.float32).T
     annotations: list[Annotation] = []
@@ -93,5 +93,5 @@ def _sample(file: Any, path: Path, id: str, index: int, names: list[str]) -> Raw
 
 
 def _text(file: Any, reference: Any) -> str:
-    """A MATLAB text: numbers of characters behind a reference."""
+    """A MATLAB text: the character codes at a reference."""
     return "".join(chr(int(code)) for code in bounded(file[reference])[:].reshape(-1))

@@ -1,4 +1,4 @@
-"""Points on every object of one class: FSC-147, and heads in the frames of VSCrowd.
+"""Points on all objects of one class: FSC-147, and heads in the frames of VSCrowd.
 
 Ranjan et al., "Learning To Count Everything", CVPR 2021; Li et al., "Video Crowd Localization With Multifocus Gaussian
 Neighborhood Attention and a Large-Scale Benchmark", IEEE Transactions on Image Processing 31, 2022.
@@ -33,13 +33,13 @@ ANNOTATIONS, CLASSES, SPLITS = "annotation_FSC147_384.json", "ImageClasses_FSC14
 class Fsc147:
     """Settings of the layout: annotations by image, a list of classes (name, tab, class), splits.
 
-    Every point is an annotation without a box; its `extra` has `point`, x and y in pixels of the image in `folder`.
+    Each point is an annotation without a box; its `extra` has `point`, x and y in pixels of the image in `folder`.
     """
 
     folder: str = "images_384_VarV2"
 
     def scan(self, root: Path) -> Iterator[RawSample | Note]:
-        """See `Reader`. Images as the annotations have them."""
+        """See `Reader`. Images in the order of the annotations."""
         base = next(folders_holding(root, (ANNOTATIONS,)), None)
         if base is None:
             yield Note("missing", f"no annotations {ANNOTATIONS}", str(root))
@@ -84,17 +84,17 @@ class Fsc147:
 
 @dataclass(frozen=True)
 class VsCrowd:
-    """Settings of the layout: `annotations/VIDEO.txt` of one line a frame, `videos/VIDEO/FRAME.jpg`.
+    """Settings of the layout: `annotations/VIDEO.txt` with one line per frame, `videos/VIDEO/FRAME.jpg`.
 
-    Homepage of VSCrowd: a line is the number of its frame, and for every head its id in the video, its box (left, top,
-    right, bottom) and its centre. The page writes frames with four digits, users of the files with six: a frame and
-    its image have the same number, however it is written. The name of a video begins with its split.
+    Homepage of VSCrowd: a line has the number of its frame, and for each head its id in the video, its box (left, top,
+    right, bottom) and its centre. The page writes frames with four digits, users of the files with six: frames and
+    images are matched by number, however it is written. The name of a video starts with its split.
     """
 
     label: str = "person"
 
     def scan(self, root: Path) -> Iterator[RawSample | Note]:
-        """See `Reader`. Videos by name, frames as their lines stand."""
+        """See `Reader`. Videos by name, frames in the order of their lines."""
         base = next(folders_holding(root, ("annotations",)), None)
         if base is None:
             yield Note("missing", "no folder annotations", str(root))
@@ -126,7 +126,7 @@ class VsCrowd:
             frames.add(name)
             path = by_number.pop(name, folder / f"{frame}.jpg")
             if (heads := self._heads(numbers)) is None:
-                yield Note("unreadable", "line that is not seven numbers a head", row[0])
+                yield Note("unreadable", "line without seven numbers per head", row[0])
                 continue
             if lost := len(numbers) // 7 - len(heads):
                 yield Note("odd", "head twice in a frame; the first counts", row[0])
@@ -135,7 +135,7 @@ class VsCrowd:
             yield Note("odd", "image without annotation", name_below(path, root))
 
     def _heads(self, cells: list[str]) -> list[Annotation] | None:
-        """The heads of a frame, the first of every id; None where the cells are none."""
+        """The heads of a frame, the first of each id; None if the cells are invalid."""
         heads: dict[str, Annotation] = {}
         if len(cells) % 7:
             return None

@@ -17,10 +17,10 @@ from snellen.datasets.sample import RawSample, labelled_image
 class ProductList:
     """Settings of the layout.
 
-    `lists` pairs a list's file name with the folder of its images. Lines are cut at `separator`; with `header` the
-    first line names the columns, else columns are numbers from 0. `name` is the image's column (`suffix` is put
-    behind it), `label` the class's, `group` the one of the object ("" for the one `object`; else "OBJECT GROUP").
-    Where an image may show several products, `several` stands between them and only images of one are taken.
+    `lists` pairs a list's file name with the folder of its images. Lines are split at `separator`; with `header` the
+    first line names the columns, else columns are numbers from 0. `name` is the image's column (`suffix` is appended),
+    `label` the class's, `group` the object's ("" for the single `object`; else "OBJECT GROUP"). If an image may show
+    several products, `several` separates them and only images of one are used.
     """
 
     object: str
@@ -34,7 +34,7 @@ class ProductList:
     several: str = ""
 
     def scan(self, root: Path) -> Iterator[RawSample | Note]:
-        """See `Reader`. Lists as declared, lines as they stand; an image named twice counts once."""
+        """See `Reader`. Lists as declared, lines in file order; an image named twice counts once."""
         bases = list(folders_holding(root, tuple(name for name, _ in self.lists)))
         if not bases:
             yield Note("missing", f"no list {' or '.join(name for name, _ in self.lists)}", str(root))
@@ -43,7 +43,7 @@ class ProductList:
                 if (base / name).is_file():
                     yield from self._list(root, base / name, base / folder)
                 else:
-                    yield Note("odd", "list is not there", name_below(base / name, root))
+                    yield Note("odd", "list is missing", name_below(base / name, root))
 
     def _list(self, root: Path, list_: Path, folder: Path) -> Iterator[RawSample | Note]:
         record_ids = set[str]()
@@ -79,7 +79,7 @@ class ProductList:
                         yield number, {str(column): cell for column, cell in enumerate(cells)}
 
     def _row(self, root: Path, folder: Path, row: dict[str, str]) -> RawSample | str:
-        """The sample of a line, or why it is left out. One without id lies outside the folder."""
+        """The sample of a line, or the reason for leaving it out. The id is empty if it is outside the folder."""
         name = Path(f"{row[self.name].strip()}{self.suffix}")
         names = row[self.label].split(self.several) if self.several else [row[self.label]]
         labels = dict.fromkeys(label.strip() for label in names if label.strip())

@@ -23,7 +23,7 @@ TEXT_VQA, TEXT_VQA_WORDS = "TextVQA_0.5.1_{}.json", "TextVQA_Rosetta_OCR_v0.2_{}
 
 
 def elements(path: Path, root: Path, key: str, model: type[BaseModel]) -> Iterator[Any]:
-    """The elements of a list, as models; notes for those of another form, and where the file is none."""
+    """The elements of a list, as models; notes for those of another form, and if the file is missing or damaged."""
     name, count = name_below(path, root), 0
     try:
         for list_key, _, raw in stream_json(path, frozenset({key})):
@@ -38,9 +38,9 @@ def elements(path: Path, root: Path, key: str, model: type[BaseModel]) -> Iterat
         if not count:
             yield Note("missing", f"no {key or 'elements'}", name)
     except FileNotFoundError:
-        yield Note("odd", "annotations are not there", name)
+        yield Note("odd", "annotations are missing", name)
     except (OSError, ValueError, RecursionError) as error:
-        yield Note("unreadable", "not the JSON it should be; copy it again", f"{name}: {error}")
+        yield Note("unreadable", "not JSON of the expected form; copy it again", f"{name}: {error}")
 
 
 class _VqaQuestion(BaseModel):
@@ -63,7 +63,7 @@ class _VqaAnnotation(BaseModel):
 
 @dataclass(frozen=True)
 class VqaV2:
-    """Settings of the layout: visualqa.org/download, questions and annotations apart, images of COCO 2014."""
+    """Settings of the layout: visualqa.org/download, separate questions and annotations, images of COCO 2014."""
 
     splits: tuple[str, ...] = ("train", "val")
 
@@ -90,7 +90,7 @@ class VqaV2:
                 yield question
                 continue
             id = question.question_id
-            answer = answers.pop(id, None)  # the second question of an id finds none
+            answer = answers.pop(id, None)  # a second question with this id finds none
             if answer is None:
                 yield Note("missing", "answer of a question", str(id))
                 continue
@@ -136,16 +136,16 @@ class _Words(BaseModel):
 
 @dataclass(frozen=True)
 class TextVqa:
-    """Settings of the layout: textvqa.org/dataset, questions and the words that Rosetta read, in shares of the image.
+    """Settings of the layout: textvqa.org/dataset, questions and the words read by Rosetta, in shares of the image.
 
-    The widths and heights in the questions are of the image before it was scaled: the file's own are taken.
+    The widths and heights in the questions are those before scaling; the file's own size is used instead.
     """
 
     splits: tuple[str, ...] = ("train", "val")
     images: str = "train_images"
 
     def scan(self, root: Path) -> Iterator[RawSample | Note]:
-        """See `Reader`. Splits as declared (images of both in one folder), images as their questions come."""
+        """See `Reader`. Splits as declared (images of both in one folder), images in the order of their questions."""
         names = tuple(TEXT_VQA.format(split) for split in self.splits)
         base = next(folders_holding(root, names), None)
         if base is None:
@@ -215,11 +215,11 @@ class _Ego(BaseModel):
 
 @dataclass(frozen=True)
 class EgoOrient:
-    """Settings of the layout: github.com/jhCOR/EgoOrientBench, a list of questions, several of one object in an image.
+    """Settings of the layout: github.com/jhCOR/EgoOrientBench, a list of questions, several per object and image.
 
-    The object of an image is the first name of `category_name` (some questions about images of ImageNet have all its
-    names of the class, with commas), the way it faces `original_label`, in its `extra` as `orientation`. Files differ
-    in their names: the first of `names` that is there is read. `image` is a path from the folder where `names` begin.
+    The object of an image is the first name in `category_name` (some questions about ImageNet images list all names of
+    the class, with commas); its orientation, `original_label`, is in its `extra` as `orientation`. File names vary: the
+    first of `names` that exists is read. `image` is a path relative to the same folder as `names`.
     """
 
     names: tuple[str, ...]
@@ -253,7 +253,7 @@ class EgoOrient:
             path = base / name
             labels = [label for label, _ in of_image]
             if len(set(labels)) < len(labels):
-                yield Note("odd", "one thing that faces two ways", name)
+                yield Note("odd", "object with two orientations", name)
             yield from annotated_file(
                 name_below(path, root),
                 path,

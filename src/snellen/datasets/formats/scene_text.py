@@ -37,14 +37,14 @@ class _Word(BaseModel):
 class CocoText:
     """Settings of the layout: `cocotext.v2.json` with objects `imgs` and `anns` by id, images of COCO 2014.
 
-    An annotation is a word; words nobody could read have no text and are left out, which counts as lost.
+    An annotation is a word; illegible words have no text and are left out, which counts as lost.
     """
 
     name: str = "cocotext.v2.json"
     images: str = "train2014"
 
     def scan(self, root: Path) -> Iterator[RawSample | Note]:
-        """See `Reader`. Images and words as they stand."""
+        """See `Reader`. Images and words in file order."""
         base = next(folders_holding(root, (self.name,)), None)
         if base is None:
             yield Note("missing", f"no annotations {self.name}", str(root))
@@ -57,7 +57,7 @@ class CocoText:
                 if key in ("imgs", "anns"):
                     yield from _add(key, str(id), raw, images, words, lost)
         except (OSError, ValueError, RecursionError) as error:
-            # No sample at all: an image with some of its words looks like one with all.
+            # No samples at all: an image with some of its words looks like one with all.
             yield Note("unreadable", "not JSON of annotations; copy it again", f"{self.name}: {error}")
             return
         if not images:
@@ -80,7 +80,7 @@ def _add(
         if key == "imgs":
             image = _Image.model_validate(raw)
             if images.setdefault(image.id, image) is not image:
-                yield Note("odd", "two images of one id; the first counts", str(image.id))
+                yield Note("odd", "two images with one id; the first counts", str(image.id))
             return
         word = _Word.model_validate(raw)
     except ValidationError as error:
@@ -101,13 +101,13 @@ def _add(
 class Iiit5k:
     """Settings of the layout: `traindata.mat`, `testdata.mat` with a struct of ImgName and GroundTruth; whole images.
 
-    A note on a MATLAB 7.3 file says the way out: the published ones are of version 5.
+    The published files are of version 5; a note on a MATLAB 7.3 file says how to convert it.
     """
 
     files: tuple[tuple[str, str], ...] = (("traindata", "train"), ("testdata", "test"))
 
     def scan(self, root: Path) -> Iterator[RawSample | Note]:
-        """See `Reader`. Files as declared, rows as they stand."""
+        """See `Reader`. Files as declared, rows in file order."""
         names = tuple(f"{name}.mat" for name, _ in self.files)
         base = next(folders_holding(root, names), None)
         if base is None:
@@ -128,7 +128,7 @@ class Iiit5k:
 
 
 def read_struct(path: Path, variable: str, fields: tuple[str, ...]) -> list[tuple[str, ...]] | str:
-    """Rows of a MATLAB struct array (version 5 to 7.2) as texts, or what is wrong with the file."""
+    """Rows of a MATLAB struct array (version 5 to 7.2) as texts, or the problem with the file."""
     import numpy as np
 
     def read_rows(array: Any) -> list[tuple[str, ...]]:

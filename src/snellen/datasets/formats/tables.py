@@ -1,6 +1,6 @@
-"""Tables whose rows hold an image, options and the right one: TSV as VLMEvalKit reads it, or Parquet.
+"""Tables with an image, options and the right option per row: TSV as for VLMEvalKit, or Parquet.
 
-GMAI-MMBench: columns index, image (base64), question, A … E, answer (a letter), and what the question is about.
+GMAI-MMBench: columns index, image (base64), question, A … E, answer (a letter), and the subject of the question.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from snellen.datasets.inventory import Note
 from snellen.datasets.sample import RawSample, SourceImage, labelled_image
 
 BATCH = 64
-"""Rows of a Parquet file held at once: a row may hold some megabytes."""
+"""Rows of a Parquet file in memory at once: a row may have some megabytes."""
 REFERENCE = 64
-"""A shorter text in place of an image is the index of the row that holds it (VLMEvalKit does the same)."""
+"""Shorter texts in the image column are the index of the row that has the image (as in VLMEvalKit)."""
 
 
 @dataclass(frozen=True)
 class TableCell:
-    """An image inside a table. `row` is a Parquet file's row number, or the byte at which a TSV file's row begins."""
+    """An image inside a table. `row` is a row number in Parquet, the byte offset of a row in TSV."""
 
     path: Path
     row: int
     column: str
 
     def read(self, location: str) -> tuple[bytes, str]:
-        """See `Image`. The cell holds base64 text, bytes, or the {bytes, path} of the Hugging Face layout."""
+        """See `SourceImage`. The cell holds base64 text, bytes, or the {bytes, path} of the Hugging Face layout."""
         try:
             cells = _read_row(self.path, self.row)
         except (OSError, ValueError, IndexError, StopIteration, csv.Error) as error:
@@ -46,20 +46,20 @@ class TableCell:
         try:
             raw = cell if isinstance(cell, bytes) else base64.b64decode(str(cell or ""), validate=True)
         except binascii.Error as error:
-            raise SnellenError(f"{self.path}: row at {self.row} holds no base64; copy the table again") from error
+            raise SnellenError(f"{self.path}: row at {self.row} is not base64; copy the table again") from error
         return raw, image_format(raw, location)
 
     def inspect(self, location: str) -> None:
-        """See `Image`. The row is read."""
+        """See `SourceImage`. The row is read."""
         self.read(location)
 
 
 @dataclass(frozen=True)
 class OptionTable:
-    """Settings of the layout; columns are found whatever their capitals.
+    """Settings of the layout; column names ignore case.
 
-    The class is the text of the option that `answer` names. `objects` are columns that together make the object, those
-    that are there. A table without the column `image` must have `image_path`, relative to the table.
+    The class is the text of the option that `answer` names. `objects` are columns that together form the object, as far
+    as they exist. A table without the column `image` must have `image_path`, relative to the table.
     """
 
     objects: tuple[str, ...]
@@ -68,7 +68,7 @@ class OptionTable:
     row_name: str = "index"
 
     def scan(self, root: Path) -> Iterator[RawSample | Note]:
-        """See `Reader`. Tables by name, rows as they stand."""
+        """See `Reader`. Tables by name, rows in file order."""
         empty = True
         for path in _tables(root):
             empty = False
@@ -94,7 +94,7 @@ class OptionTable:
             if image is None:
                 yield Note("missing", "image of a row", id)
             elif not label or label == "nan":
-                yield Note("left out", "no right option told", id)
+                yield Note("left out", "no right option given", id)
             else:
                 object = " / ".join(str(row[name]).strip() for name in self.objects if row.get(name))
                 yield labelled_image(id, image, label, object or path.stem)
@@ -122,7 +122,7 @@ def _tables(folder: Path) -> Iterator[Path]:
 
 
 def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Rows with their `TableCell.row`; names of columns in small letters."""
+    """Rows with their `TableCell.row`; column names in lower case."""
     if path.suffix.lower() == ".tsv":
         yield from _tsv_rows(path)
         return
@@ -137,12 +137,12 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _tsv_rows(path: Path, start: int = 0) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Rows from the byte `start` on (0: the first behind the header), each with the byte at which it begins."""
+    """Rows from byte `start` (0: the first after the header), each with its byte offset."""
     with files.long_cells(), path.open("rb") as file:
         position = 0
 
-        # csv reads ahead of nothing: when it has given a row, exactly the lines of that row are counted, however many
-        # line ends its quoted cells hold. So a row can be read again later without the rows before it.
+        # csv does not read ahead: when it returns a row, exactly that row's lines have been counted, however many line
+        # ends its quoted cells contain. So a row can be read again later without the rows before it.
         def lines() -> Iterator[str]:
             nonlocal position
             for line in file:

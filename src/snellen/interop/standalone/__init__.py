@@ -1,1 +1,1 @@
-"""Modules that exports take with them, together with the parser and the metrics they import."""
+"""Modules that are copied into exports, with the parser and the metrics that they import."""

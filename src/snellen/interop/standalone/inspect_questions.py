@@ -1,6 +1,6 @@
-"""Tasks of Inspect AI over questions of Snellen in the files beside this one, scored by the rules of `strict`.
+"""Inspect AI tasks for the questions of Snellen in this folder, scored by the rules of `strict`.
 
-Replies are read by the parser in the package beside this file. Snellen itself is not needed.
+Replies are read by the parser in the package next to this file. Snellen itself is not needed.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def _content(row: dict[str, Any]) -> list[Content]:
 
 @metric  # type: ignore[untyped-decorator]  # not followed, for its size (pyproject)
 def unit_mean() -> Metric:
-    """The mean over what the metric counts: questions, or groups of which every question must be right."""
+    """The mean over the metric's units: questions, or groups in which every question must be right."""
 
     def mean_over_units(sample_scores: list[SampleScore]) -> float:
         metadata = [(each.sample_metadata or {})["snellen"] for each in sample_scores]
@@ -57,10 +57,10 @@ def unit_mean() -> Metric:
 
 
 def strict_scorer(scoring: dict[str, dict[str, Any]]) -> Scorer:
-    """The main metric of the protocol `strict`, by sample id; `outcome` says whether the reply could be read."""
+    """The main metric of the protocol `strict`, by sample id; `outcome` is `answered` or `no_answer`."""
 
     @scorer(metrics=[unit_mean(), mean(), stderr()])  # type: ignore[untyped-decorator]  # not followed, for its size (pyproject)
-    def strict() -> Scorer:  # what a scorer is given goes into every log
+    def strict() -> Scorer:  # arguments of a scorer are written to every log
         async def score_reply(state: TaskState, target: Target) -> Score:
             reply = state.output.completion
             outcome, value = score(scoring[str(state.sample_id)], reply)

@@ -1,6 +1,6 @@
-"""Hooks of lmms-eval over questions of Snellen: messages with images in their places, and the scores of `strict`.
+"""Hooks of lmms-eval for questions of Snellen: messages with images in place, and the scores of `strict`.
 
-Replies are read by the parser in the package beside this file; no text of a question or a reply is evaluated.
+Replies are read by the parser in the package next to this file; no text of a question or a reply is evaluated as code.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 from snellen.interop.standalone.scoring import mean_of_units, score
 
 FAILED = "[LMMS_EVAL_REQUEST_FAILED"
-"""How a reply begins that lmms-eval writes where a call failed."""
+"""Start of the reply that lmms-eval writes if a call failed."""
 
 
 def doc_to_messages(doc: Mapping[str, Any], lmms_eval_specific_kwargs: object = None) -> list[dict[str, Any]]:
@@ -26,17 +26,17 @@ def doc_to_messages(doc: Mapping[str, Any], lmms_eval_specific_kwargs: object = 
 
 
 def doc_to_visual(doc: Mapping[str, Any]) -> list[Any]:
-    """All images, for models that are given images and words apart."""
+    """All images, for models that take images and words separately."""
     return list(doc["images"])
 
 
 def doc_to_text(doc: Mapping[str, Any], lmms_eval_specific_kwargs: object = None) -> str:
-    """The words for such models: `[image 2]` where the second of several images stood."""
+    """The words for such models: `[image 2]` in place of the second of several images."""
     return str(doc["prompt"])
 
 
 def process_results(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """The score of a reply with its unit, whether it was read, and whether the call failed, which is no score."""
+    """The score of a reply with its unit, whether it was read, and whether the call failed, which gives no score."""
     fields, (reply, *_) = json.loads(doc["scoring"]), results
     place = {"unit": doc["unit"], "unit_size": int(doc["unit_size"]), "cluster_id": doc["cluster_id"]}
     if reply.startswith(FAILED):
@@ -50,7 +50,7 @@ def process_results(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str,
 
 
 def mean_over_units(results: Sequence[Mapping[str, Any]]) -> float:
-    """The mean of the metric over what it counts: questions, or groups of which every question must be right."""
+    """The mean over the metric's units: questions, or groups in which every question must be right."""
     return mean_of_units((each["unit"], each["unit_size"], each["score"]) for each in results if "score" in each)
 
 

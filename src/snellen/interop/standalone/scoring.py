@@ -1,6 +1,6 @@
-"""Replies scored where Snellen is not installed: the one parser and the main metric of `strict`, over plain fields.
+"""Scores replies without Snellen: our parser and the main metric of `strict`, over plain fields.
 
-`snellen.interop.scoring_fields` writes the fields, and tries this module against the protocol before a question is
+`snellen.interop.scoring_fields` writes the fields, and checks this module against the protocol before a question is
 exported.
 """
 
@@ -24,11 +24,11 @@ METRICS: Mapping[str, Callable[[Any, Any, Mapping[str, Any]], float]] = {
     "giou": lambda answer, prediction, fields: giou(answer, prediction),
     "mae_over_gt": lambda answer, prediction, fields: mae_over_gt(float(answer), float(prediction)),
 }
-"""Of free answers; what may be answered by an option has its scores in the fields."""
+"""Metrics of free answers; questions with options have their scores in the fields."""
 
 
 def score(fields: Mapping[str, Any], reply: str) -> tuple[Literal["answered", "no_answer"], float]:
-    """Whether the parser reads an answer, and the main metric; a reply without an answer gets the worst score."""
+    """(outcome, main metric) of a reply; one without a readable answer gets the worst score."""
     frame = fields["frame"]
     spec = ReplySpec(
         fields["kind"], tuple((name, key) for name, key in fields["keys"]), None if frame is None else Affine(*frame)
@@ -43,16 +43,16 @@ def score(fields: Mapping[str, Any], reply: str) -> tuple[Literal["answered", "n
 
 
 def _sheet_cell(reply: str, spec: ReplySpec) -> str:
-    """The cell of a sheet of one question; a reply without JSON is the cell itself."""
+    """The cell of a sheet with one question; a reply without JSON is the cell itself."""
     view = View("item", "stimulus", "", "", (), spec)
     cell = read_sheet((view,), read_json_objects(reply))["item"]
     return reply if cell is None else cell
 
 
 def mean_of_units(unit_scores: Iterable[tuple[str, int, float]]) -> float:
-    """The mean over units of (unit, how many questions it has, score of one of them).
+    """The mean over units of (unit, number of its questions, score of one of them).
 
-    A unit of several questions is worth its worst one, and counts only where all of them have a score. NaN without any.
+    The score of a unit is its lowest, and counts only if all its questions have a score. NaN without any.
     """
     units: dict[str, list[float]] = {}
     sizes: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""The words by which a single sentence concludes, weighs, hedges, refuses or only frames: English ones."""
+"""English words by which a sentence concludes, compares, hedges, refuses or only introduces an answer."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CONCLUDING = _words(
     rf"|(?:based on|given|considering|from|after) [^.,;:!?\n]{{0,60}}\b{_ANALYSIS}\b[^.,;:!?\n]{{0,40}}(?:,|\n"
     rf"|$))[:,]*"
 )
-"""How a sentence begins that draws a conclusion."""
+"""Beginning of a sentence that draws a conclusion."""
 CONCLUDING_WITHIN = _words(r"[,;:] (?:and )?(?:so|therefore|thus|hence|leaving|which leaves|which means|in total)\b,? ")
 TOTAL = _words(
     r"\b(?:in total|altogether|(?:the|a|is|final|grand|overall) total|total (?:number|count|of|is|sum|amount"
@@ -33,7 +33,7 @@ JUDGED = _words(
     r"|correspond(?:s|ing)?|fits?|likely"
     r"|identical|\w+er (?:than|to|in)|\w+est)\b"
 )
-"""What shows that a sentence weighs the options, rather than tells what is to be seen in one of them."""
+"""Sign that a sentence compares the options, rather than describes one of them."""
 DESCRIBED = _words(
     r"\b(?:shows?|showing|depicts?|features?|displays?|contains?|includes?|consists?|presents?|located"
     r"|describe[sd]?|captures?"
@@ -46,14 +46,14 @@ HEDGED = _words(
     r"|cannot|can't|unable|impossible|not (?:possible|clear|sure|certain)|difficult|challenging|would need"
     r"|eliminate\w*|rul\w+ out)\b"
 )
-"""Words of a sentence that settles nothing."""
+"""Words of a sentence that commits to nothing."""
 DESIGNATED = _words(r"[^.!?\n]{0,40}\b(?:is|be) the\b")
-"""What follows a text that is called the one."""
+"""Text after a name that is designated as the answer."""
 UNDECIDED = _words(
     r"\b(?:might|may|could|perhaps|possibly|either|whether|unless|cannot|can't|unable|impossible"
     r"|not (?:possible|clear|sure|certain))\b"
 )
-"""Words of a sentence whose number is only one that may be."""
+"""Words of a sentence whose number is only a possibility."""
 _OFFERED = (
     r"(?:options?|choices?|answers?|alternatives?|these|them|above|given|points?|images?|pictures?|box(?:es)?"
     r"|candidates?|the)"
@@ -74,7 +74,7 @@ REFUSED = _words(
     r"|\banswer is (?:unknown|undetermined|unclear|neither|none)\b"
     r"|\b(?:none|no one) (?:is|are) (?:right|correct)\b|\bmistake in the (?:question|options|problem|choices)\b"
 )
-"""What says that there is no answer: it takes back what was concluded before it."""
+"""States that there is no answer, and so retracts an earlier conclusion."""
 _MEDIA = r"(?:images?|pictures?|photos?|files?|attachments?)"
 MISSING = _words(
     # Please share the four images
@@ -97,7 +97,7 @@ MISSING = _words(
     rf"|access|open|detect) (?:\w+ ){{0,4}}{_MEDIA}\b|\bonly (?:see|have|received?|got) (?:\w+ )?(?:text|question)\b"
     r"|\bunfortunately\b|^\W{0,3}sorry\b"
 )
-"""What says that something is missing that an answer would need: a number or a name beside it was only repeated."""
+"""States that something needed for an answer is missing: a number or name next to it was only repeated."""
 BOILERPLATE = _words(
     r"[^\w\n]*(?:sure|okay|ok|certainly|of course|great|alright|absolutely|i understand|i see the|i can help"
     r"|i'd be happy|let's|let us|let me"
@@ -105,7 +105,7 @@ BOILERPLATE = _words(
     r"|answer|solve|decide|figure)"
     r"|looking at|comparing|thank you|thanks|hello|hi)\b"
 )
-"""How a sentence begins that frames an answer and is none."""
+"""Beginning of a sentence that introduces an answer but is none."""
 PART = _words(
     r"\b(?:first|second|third|fourth|fifth|sixth|last|next|other|another|each|every|left|right|top|bottom|upper"
     r"|lower|middle|remaining)"
@@ -114,9 +114,9 @@ PART = _words(
     r"|column|step|group|option|figure) ?#?\d|\b\d+(?:st|nd|rd|th) (?:image|picture|photo|panel|frame|view|row"
     r"|column)\b"
 )
-"""One of several parts: what is counted there need not be all that was to be counted."""
+"""One of several parts: its count need not be the count asked for."""
 TURNED = _words(r"[^\w\n]*(?:but|however|wait|actually|although|on second thought|hmm|except|unless)\b")
-"""How a sentence begins that takes back the one before, or goes on from it."""
+"""Beginning of a sentence that retracts the one before, or continues from it."""
 BEST = _words(
     r"\b(?:correct|right|best|closest|nearest|corresponding|matching|most (?:\w+ )?(?:likely|similar"
     r"|appropriate|suitable|consistent"
@@ -127,13 +127,13 @@ BEST = _words(
 EVIDENT = _words(
     r"[^\w\n]*(?:this|that|it) (?:is|can be|was) (?:evident|indicated|seen|clear|because|supported|shown|due)\b"
 )
-"""How a sentence begins that gives the reason for the one before."""
+"""Beginning of a sentence that gives the reason for the one before."""
 SUBORDINATE = _words(
     r"\s*(?:since|given|because|as|while|if|when|although|though|based on|for|considering|in|on|looking at|to"
     r"|among|of|out of|from"
     r"|with|after|upon|by)\b[^,\n]{0,200}, ?"
 )
-"""What a sentence may begin with before it comes to its point."""
+"""A subordinate clause that may begin a sentence."""
 CLAUSE_END = _words(
     r"\b(?:because|since|as|while|whereas|although|though|but|due to|which|where|compared|than|rather than"
     r"|instead of|unlike|over"
@@ -143,7 +143,7 @@ COMPARED = _words(
     r"\b(?:than|compared (?:to|with)|over|unlike|versus|vs\.?|rather than|instead of)"
     r" (?:(?:the|in|option|point|image|box|with|that|those) )*[(\[\"']*$"
 )
-"""What stands before that with which something is compared."""
+"""Text before the object of a comparison."""
 NEGATED = _words(r"\b(?:not(?! only\b)|never|unlikely|incorrect|wrong|inconsistent)\b|n't\b")
 SENTENCE_START = re.compile(r"[.!?][\"')\]]*\s+|\n")
 RIGHT_WORDS = frozenset(("true", "correct", "right", "accurate"))
@@ -158,11 +158,11 @@ GEOMETRY = _words(
     r" is (?:the|an?) (?:[\w-]+ ){0,2}(?:angle|triangle|vertex|midpoint|cent(?:er|re)|corner|side|line|radius"
     r"|diameter)\b"
 )
-"""What follows a letter that names a point or an angle of a drawing."""
+"""Text after a letter that names a point or an angle of a drawing."""
 CONDITION = _words(
     r"[^\w\n]*(?:\d{1,2}[.)] ?)?(?:(?:so|but|and|however|then|now|thus|therefore|hence)\b,? ?)?(?:if|unless"
     r"|suppose|supposing"
     r"|assume|assuming|in case)\b(?! (?:you|we|i|one) (?:\w+ly )?(?:look|observe|compare|consider|examine|zoom|count"
     r"|subtract|further|add|remove|take|had|have|must|were|was|need|use|follow|analy\w+)\b)"
 )
-"""How a sentence begins that tells one case of several; "if we look closely" and the like do not."""
+"""Beginning of a sentence about one case of several; "if we look closely" and the like are not."""

@@ -1,4 +1,4 @@
-"""The forms in which boxes and colours are given, by name: for counting what models do with what was asked."""
+"""Names of the forms of boxes and colours in replies, to count how models follow the requested form."""
 
 from __future__ import annotations
 
@@ -22,10 +22,7 @@ COLOUR_FORMS = (
 
 
 def box_form(text: str, frame: Affine | None) -> str:
-    """How the last set of four numbers deviates from a box in the numbers asked for; empty where it does not.
-
-    Raises nothing; of several boxes the last one counts.
-    """
+    """The deviation of the last set of four numbers from the box asked for; empty if there is none."""
     if PERCENT_BOX.search(text):
         return "percent"
     corners = shapes.corner_numbers(text)
@@ -41,11 +38,11 @@ def box_form(text: str, frame: Affine | None) -> str:
 
 
 def colour_form(text: str) -> str:
-    """The name of the first other form than three whole numbers that the text holds; empty where there is none."""
+    """The name of the first form in the text other than three whole numbers; empty if there is none."""
     mentions = shapes.Colours().mentions(text, False)
     if not mentions and re.search(rf"(?<!\w){shapes.BARE_HEX.pattern}(?!\w)", text):
         return "bare hex"
     named = ((match.start(), name) for name, form in COLOUR_FORMS if (match := form.search(text)))
     name = min(named, default=(0, ""))[1]
-    # (1, 0, 1) may be shares or whole numbers: as whole numbers it is read.
+    # (1, 0, 1) may be shares or whole numbers; it is read as whole numbers.
     return "" if name == "unit floats" and mentions[0].value is not None else name

@@ -1,4 +1,4 @@
-"""What a kind of answer must be able to say for the reader of replies to read it."""
+"""The interface of a kind of answer to the reader of replies."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any
 class Mention:
     """A place in a text that names an answer.
 
-    `value` None: it stands where an answer would, but gives none that counts. `label`: it is a letter or number that
-    stands for an option, so that a dot behind it need not end the sentence.
+    `value` None: it is in the place of an answer, but not a valid one. `label`: it is a letter or number for an option,
+    so that a dot after it need not end the sentence.
     """
 
     start: int
@@ -22,37 +22,36 @@ class Mention:
 
 
 class Grammar(typing.Protocol):
-    """How answers of a kind look."""
+    """The forms of answers of one kind."""
 
     @property
     def reaches_on(self) -> bool:
-        """Whether an answer may run over several lines."""
+        """True if an answer may extend over several lines."""
 
     @property
     def counts(self) -> bool:
-        """Whether answers are numbers, which sentences also hold that are no answers."""
+        """True if answers are numbers, which also occur in sentences that are no answers."""
 
     def within(self, text: str) -> Grammar:
-        """The grammar as far as it concerns this text."""
+        """The grammar restricted to this text."""
 
     def alone(self, passage: str) -> Any | None:
-        """The answer that this piece of text consists of, or None."""
+        """The answer that this passage consists of, or None."""
 
     def mentions(self, passage: str, declared: bool) -> list[Mention]:
-        """Every answer named in the piece and not denied there, in order.
+        """Every answer named in the passage and not denied there, in order.
 
-        In a `declared` piece, which begins where a declaration says that the answer follows, more forms count at its
-        beginning.
+        In a `declared` passage, which follows a declaration, more forms count at its beginning.
         """
 
     def stated(self, sentence: str) -> Any | None:
-        """The one answer that a sentence states, or None: hedged, denied, several."""
+        """The one answer that a sentence states; None if it is hedged or denied, or there are several."""
 
     def judged(self, sentence: str) -> Any | None:
-        """What `stated` gives, where the sentence also shows that it answers, and does not only describe."""
+        """The result of `stated` if the sentence also shows that it answers and does not only describe, or None."""
 
     def listed(self, line: str) -> Any | None:
-        """The answer or number with which a line begins that is an item of a list: "(B) the right one", "2. look"."""
+        """The answer or number at the beginning of a list item: "(B) the right one", "2. look"."""
 
     def truth(self, right: bool) -> Any | None:
-        """The answer that calls a statement right or wrong, where these are the answers."""
+        """The answer that calls a statement right or wrong, if these are the answers."""

@@ -1,4 +1,4 @@
-"""JSON inside replies: found between prose and fences, in time proportional to the text."""
+"""Finds JSON in replies between prose and code fences, in time proportional to the text."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from typing import Any
 
 OPENING = re.compile(r"\[(?=\s{0,99}[\[\]{\"\d\-tfn])|\{(?=\s{0,99}[\"}])")
-"""A bracket that JSON may begin with, by what follows it: unlike the brackets of prose and of LaTeX."""
+"""A bracket that may begin JSON, by the characters that follow it, unlike brackets of prose and LaTeX."""
 MAX_BROKEN_BRACKETS = 300
-"""After so many of them that begin none, the search ends: each failure costs a look at all the text before it."""
+"""Failed brackets after which the search ends: each failure costs a pass over all the text before it."""
 
 
 def _reject(constant: str) -> None:
@@ -21,17 +21,17 @@ DECODER = json.JSONDecoder(parse_constant=_reject)
 
 
 class Tangled(ValueError):
-    """So many brackets lead nowhere that going on would take more than linear time."""
+    """Too many brackets are not JSON, so that searching on would take more than linear time."""
 
 
 def json_values(text: str) -> Iterator[tuple[int, int, Any]]:
-    """(start, end, value) of every well-formed list or object that does not lie in another one. Raises Tangled."""
+    """(start, end, value) of every well-formed outermost list or object. Raises Tangled."""
     broken = position = 0
     while opening := OPENING.search(text, position):
         try:
             value, end = DECODER.raw_decode(text, opening.start())
         except (ValueError, RecursionError):
-            # ValueError: no JSON, or a number of more digits than Python reads.
+            # ValueError: not JSON, or a number with more digits than Python reads.
             broken, position = broken + 1, opening.end()
             if broken > MAX_BROKEN_BRACKETS:
                 raise Tangled from None
@@ -41,9 +41,9 @@ def json_values(text: str) -> Iterator[tuple[int, int, Any]]:
 
 
 def read_json_objects(text: str) -> list[Any] | dict[str, Any] | None:
-    """The last well-formed JSON list or object of a reply that may hold prose and fences around it, or None.
+    """The last well-formed JSON list or object of a reply, which may have prose and fences around it, or None.
 
-    Broken JSON is not mended; where an outer value is broken (cut off, say), whole values inside it are found.
+    Broken JSON is not repaired; if an outer value is broken (for example cut off), complete values inside it are found.
     """
     try:
         values = [value for _, _, value in json_values(text)]

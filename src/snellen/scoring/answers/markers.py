@@ -1,4 +1,4 @@
-"""The words by which replies declare, take back, approve or refuse: English ones, and the marks of formats."""
+"""Words (mostly English) and format marks by which replies declare, retract, approve or refuse an answer."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Literal
 from snellen.scoring.answers.plain import OPEN
 
 Manner = Literal["firm", "is", "soft", "next firm", "next soft"]
-"""How a marker treats what follows. firm: it declares, and where nothing can be read there is no answer. is: likewise,
-unless what follows only tells something about the answer. soft: where nothing can be read it meant something else.
-next: the answer must follow at once; else as firm or soft."""
+"""Meaning of a marker. firm: it declares, and if nothing readable follows there is no answer. is: the same, unless
+the text only comments on the answer. soft: if nothing readable follows it is no declaration. next: the answer must
+follow at once; else like firm or soft."""
 
 
 def _words(pattern: str) -> re.Pattern[str]:
@@ -77,7 +77,7 @@ APPROVED = _words(
     r"|for|given"
     r"|based|here|and|but|while|among)\b)"
 )
-"""Behind it an answer must be meant: "A is the right angle", "A is the best lit image" approve of nothing."""
+"""Must be followed by a sign that an answer is meant: "A is the right angle", "A is the best lit image" are not."""
 JOINED = _words(r"[)\].\"']*,? ?(?:or|and|nor|/|&) ?(?:option |choice )?[(\[\"']*")
 THEREFORE = _words(r"\b(?:so|therefore|thus|hence)\b,? ")
 UNSURE = _words(

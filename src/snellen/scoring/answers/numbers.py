@@ -1,4 +1,4 @@
-"""Answers that are numbers: digits, or English words up to a hundred."""
+"""Answers that are numbers, in digits or in English words up to a hundred."""
 
 from __future__ import annotations
 
@@ -36,23 +36,23 @@ COPULA = re.compile(
     r"(?i)\b(?:is|are|was|were|be|equals?|equal to|to be|becomes?|remains?|leav(?:es|ing)|left with|measures?|needs?"
     rf"|totals?){_FILLING}"
 )
-"""What stands right before the number that a sentence states."""
+"""Text right before the number that a sentence states."""
 HAVING = re.compile(rf"(?i)\b(?:has|have|see|count(?:ed)?|find){_FILLING}")
-"""What may stand before it where it is the only number."""
+"""Text that may be before it if it is the only number."""
 APART = re.compile(r"(?i)[,;]|\b(?:and|or|but|while)\b")
 REPEATED = re.compile(r"(?i)\b(?:the|these|those|all|both|our|your|their)(?: other| given| same| different)? ?$")
-"""Before a number that no verb states it shows that the things are known already: "the gap between the two people"."""
+"""Before a number without a verb it shows that the things are already known: "the gap between the two people"."""
 GROUPED = re.compile(r"(?i) [^\W\d_]+ of $")
 """Between two numbers it shows that they are factors: "3 rows of 4 chairs"."""
 DATED = re.compile(r"(?i)\b(?:in|of|at|for|from|on|by|than|year|since|until) ?$")
 YEAR = re.compile(r"(?:1[5-9]|20)\d\d(?!\d)")
-"""A number that dates something, and counts nothing: "so, in 2014, it was higher"."""
+"""A number that is a date, not a count: "so, in 2014, it was higher"."""
 EQUAL = re.compile(r"[=≈:] ?$")
 TERM = re.compile(
     r"(?i)\s?(?:%|[a-z]{1,12}(?:/[a-z]{1,4})?)?\s?"
     r"(?:[-+] ?[\d(.]|[*/×÷^] ?[\w(]|x ?\d|(?:plus|minus|times|divided by) \S)|\s?[*^]|\s(?:squared|cubed)\b"
 )
-"""Behind a number it shows a term of a calculation: "3 + 2", "2 * 4 cm", "-3*pi"."""
+"""After a number it shows a term of a calculation: "3 + 2", "2 * 4 cm", "-3*pi"."""
 COORDINATED = re.compile(
     r"(?i)[^.;:(\n]{0,40}?(?:,|\b(?:and|or|to|plus)\b|-)"
     r"(?: (?:only|about|another|a|the|then|maybe|perhaps|possibly|or))* ?$"
@@ -60,7 +60,7 @@ COORDINATED = re.compile(
 LETTER = re.compile(r"[^\W\d_]")
 STEP_LINE = re.compile(r"\n[^\w\n(]{0,9}\(?(\d{1,2})[.)] +(?=[^\W\d_])")
 ALGEBRA = re.compile(r"(?:\s?[-+*/^]\s?\d*)?\s?(?:\\(?!circ|deg|%)[a-zA-Z]|[π√])")
-"""Behind a number it shows that it is a factor or a term of an expression: 4\\pi is not 4."""
+"""After a number it shows a factor or a term of an expression: 4\\pi is not 4."""
 STEP = re.compile(r"\s*[^\w\s(]?\s*\(?(\d{1,2})[.)](?= \S)")
 BOUND = re.compile(
     r"(?i)(?:\b(?:at least|at most|more than|less than|fewer than|greater than|over|under|above|below|up to|nearly"
@@ -69,7 +69,7 @@ BOUND = re.compile(
 MORE = re.compile(r"(?i)\+|\.\d| (?:or|and) (?:more|less|fewer|above|below|over|under)\b")
 SURE = re.compile(r"(?i)\b(?:is|are|exactly|only|just|total of|count of|see|contains|has|have|answer|:)\s$")
 LARGEST = 10**15
-"""Beyond it numbers are no longer told apart as floats, and nobody counts that far."""
+"""Larger numbers are not distinguishable as floats, and no count is as large."""
 TRIMMINGS = " \t\n\"'()[]{}.,:;!?#~="
 
 
@@ -82,11 +82,11 @@ class Numbers:
     counts: bool = True
 
     def within(self, text: str) -> Numbers:
-        """Itself: all texts are read alike."""
+        """Returns itself: all texts are read in the same way."""
         return self
 
     def alone(self, passage: str) -> int | float | None:
-        """The number that the piece consists of, with a unit perhaps, or written twice: "2 (two)"."""
+        """The number that the passage consists of, possibly with a unit, or written twice: "2 (two)"."""
         stripped = passage.strip()
         if len(stripped) > 400:
             return None
@@ -106,7 +106,7 @@ class Numbers:
         return values.pop() if len(values) == 1 else None
 
     def mentions(self, passage: str, declared: bool) -> list[Mention]:
-        """Every number in the piece; without value where it is a bound, a part of a larger number, or not whole."""
+        """Every number in the passage; without value if it is a bound, a part of a larger number, or not whole."""
         return list(self._mentions(passage, declared))
 
     def _mentions(self, passage: str, declared: bool) -> Iterator[Mention]:
@@ -121,7 +121,7 @@ class Numbers:
                 or _is_part(lead, rest, self.integers)
             ):
                 continue
-            # Without a letter before it nothing is denied: rows of numbers are read twice as quickly.
+            # Nothing is denied without a letter before it: this halves the time for rows of numbers.
             if LETTER.search(lead) and markers.DENIED_BEFORE.search(lead):
                 continue
             value = self._value(match)
@@ -136,12 +136,12 @@ class Numbers:
             ):
                 value = None
             elif (match["word"] or "").lower() == "one" and (not counts or rest.startswith(" of")):
-                # "the left one", "one of these": no count
+                # "the left one", "one of these": not a count
                 value = None
             yield Mention(start, end, value)
 
     def stated(self, sentence: str) -> int | float | None:
-        """The number that a sentence comes to: "There are 5 cups", "2 + 3 = 5", "The mode is 7"; None where several."""
+        """The number that a sentence states: "There are 5 cups", "2 + 3 = 5", "The mode is 7"; None if several."""
         if cues.UNDECIDED.search(sentence):
             return None
         sentence = STEP.sub("", sentence, count=1)
@@ -170,14 +170,14 @@ class Numbers:
         return values.pop() if len(values) == 1 else None
 
     def _goes_on(self, sentence: str, stated: Mention, mentions: list[Mention]) -> bool:
-        """Whether another number is joined to the one stated: "3 cubes and 2 spheres", "3 rows of 4"."""
+        """True if another number is joined to the one stated: "3 cubes and 2 spheres", "3 rows of 4"."""
         later = next((mention for mention in mentions if mention.start >= stated.end), None)
         if later is None:
             return False
         return any(joint.fullmatch(sentence, stated.end, later.start) for joint in (COORDINATED, GROUPED))
 
     def judged(self, sentence: str) -> int | float | None:
-        """A number stated by a verb; not that of one part among several, nor of a condition or a question."""
+        """The number stated by a verb, unless it is that of one part among several, a condition or a question."""
         if cues.PART.search(sentence) or cues.CONDITION.match(sentence) or sentence.rstrip().endswith(("?", ":")):
             return None
         mentions = _outside(self.mentions(sentence, False), sentence)
@@ -191,7 +191,7 @@ class Numbers:
         return int(step[1]) if step else None
 
     def truth(self, right: bool) -> None:
-        """Numbers are neither true nor false."""
+        """None: numbers are neither true nor false."""
 
     def _value(self, match: re.Match[str]) -> int | float | None:
         if match["digits"]:
@@ -206,20 +206,20 @@ class Numbers:
 
 
 def _asides(passage: str) -> list[tuple[int, int]]:
-    """Parentheses that hold more than one number: "5 (3 red, 2 blue)", but not "2 (two)"."""
+    """Spans of parentheses with more than one number: "5 (3 red, 2 blue)", but not "2 (two)"."""
     return [
         match.span() for match in re.finditer(r"\([^()\n]*\)", passage) if not NUMBER.fullmatch(match[0][1:-1].strip())
     ]
 
 
 def _outside(mentions: list[Mention], sentence: str) -> list[Mention]:
-    """Without the numbers of asides."""
+    """The mentions outside asides."""
     asides = _asides(sentence)
     return [mention for mention in mentions if not any(low < mention.start < high for low, high in asides)]
 
 
 def _steps(passage: str) -> set[int]:
-    """Where the numbers of steps stand: 1, 2, ... each at the beginning of a later line and before a word."""
+    """Positions of step numbers: 1, 2, ... each at the beginning of a later line and before a word."""
     steps = set[int]()
     for match in STEP_LINE.finditer(passage):
         if int(match[1]) == len(steps) + 1:
@@ -228,7 +228,7 @@ def _steps(passage: str) -> set[int]:
 
 
 def _is_part(lead: str, rest: str, integers: bool) -> bool:
-    """Whether the number belongs to a name or a word: "2nd", "3D", "COVID-19", "three-sided"."""
+    """True if the number belongs to a name or a word: "2nd", "3D", "COVID-19", "three-sided"."""
     if re.search(r"[^\W\d]-$|#$", lead):
         return True
     return bool(ORDINAL.match(rest)) and not UNIT.match(rest)

@@ -1,4 +1,4 @@
-"""Answers by option: letters and numbers that stand for one, and the texts shown."""
+"""Answers by option: its letter or number, and its text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from snellen.scoring.answers.grammar import Mention
 from snellen.scoring.answers.plain import flat, lower
 
 UNSPACED = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff"
-"""Scripts that put no spaces between words, or hang endings on them."""
+"""Scripts without spaces between words, or with endings attached to them."""
 SINGLE = re.compile(rf"(?:(?<=[{UNSPACED}])|(?<!\w))([A-Za-z]|\d{{1,3}})(?=[{UNSPACED}]|\W|$)")
 STOPS = " \t\n.,:;!?\"'"
 TRIMMINGS = " \t\n*_\"'()[]{}<>.,:;!?#&+-=/|~^"
@@ -30,24 +30,24 @@ NOT_ARTICLE = re.compile(
     r"|seems|looks|has|given|based|as|for|with|but|not|does|doesn't|isn't|over|than|though|although|rather than"
     r"|instead)\b)"
 )
-"""What follows a letter that is no article."""
+"""Text after a letter that is not an article."""
 NO_NAME = re.compile(
     r" (?:[\"'(]|(?:fits|appears|corresponds|represents|depicts|contains|displays|features|belongs|best|most|clearly"
     r"|also|here|to|in|on|by|at|from|would|must|should|can|will|could|alone|only|rather)\b)"
 )
-"""What else may follow a letter that stands for an option, and is no part of a name like "T shape"."""
+"""Other text after a letter of an option that is not part of a name like "T shape"."""
 A_THING = re.compile(r"\b(?:an?|[Vv]itamin|Mrs?\.?|Dr\.?|[Pp]lan|[Gg]rade) $")
-"""What stands before a letter that is the name of a thing: "the shape of a C"."""
+"""Text before a letter that names a thing: "the shape of a C"."""
 WORDLIKE = frozenset("aeiouy")
 """Letters that are words in some language: 'a', 'I', Spanish 'o' and 'y', Italian 'e'."""
 MANY_TEXTS = 50
 SUBJECT = 16
-"""Within so many characters a clause names its subject."""
+"""Characters within which a clause names its subject."""
 TRUTHS = {"true": ("true", "t"), "false": ("false", "f")}
 
 
 class _Name(NamedTuple):
-    """A shown name: in plain characters, in lower case, as it is looked for, without signs around, what label it is."""
+    """Forms of a shown name: plain characters, lower case, search form, without signs around it, and kind of label."""
 
     plain: str
     small: str
@@ -58,7 +58,7 @@ class _Name(NamedTuple):
 
 @lru_cache(maxsize=1 << 16)
 def _forms_of(name: str) -> _Name:
-    """The forms of a shown name. They are kept, because many items offer the same names."""
+    """The forms of a shown name, cached since many items offer the same names."""
     plain = flat(name) or name.strip()
     looked_for = lower(plain)
     bare = looked_for.strip("()[].: ")
@@ -72,11 +72,11 @@ def _names_in_lower_case(spec: ReplySpec) -> set[str]:
 
 @dataclass(frozen=True)
 class Options:
-    """The names of what is offered, in lower case, each with its option key; None for a name that several options have.
+    """The names of the options in lower case, each with its option key; None for a name of several options.
 
-    `texts` count wherever they stand as whole words, `labels` (a letter, or a number beside a text) in the forms of
-    labels, `asides` (yes and no) only alone or right behind a declaration; those of `openings`, which were shown, also
-    where the reply begins with them.
+    `texts` count anywhere as whole words, `labels` (a letter, or a number next to a text) in the forms of labels,
+    `asides` (yes and no) only alone or right after a declaration; those in `openings`, which were shown, also at the
+    beginning of the reply.
     """
 
     texts: Mapping[str, str | None]
@@ -90,7 +90,7 @@ class Options:
     @classmethod
     @lru_cache(maxsize=1024)
     def from_spec(cls, spec: ReplySpec) -> Options:
-        """The names that `spec` offers; of true and false also the usual other ones."""
+        """The names that `spec` offers; for true and false also the usual other names."""
         pairs, also = list(spec.keys), list[tuple[str, str]]()
         if spec.kind == "true_false":
             pairs = pairs or [("T", "true"), ("F", "false")]
@@ -111,7 +111,7 @@ class Options:
                 continue
             names = asides if name in ("yes", "no") else texts
             names[name] = key if names.get(name, key) == key else None
-        for label, name, bare, key in like_labels:  # a number is a label where its option has another name too
+        for label, name, bare, key in like_labels:  # a number is a label if its option has another name too
             names, name = (labels, bare) if label == "letter" or key in many else (texts, name)
             names[name] = key if names.get(name, key) == key else None
         asides = {name: key for name, key in asides.items() if any(key == pair_key for _, pair_key in pairs)}
@@ -127,14 +127,14 @@ class Options:
         )
 
     def within(self, text: str) -> Options:
-        """Only the names that occur in the text: its sentences are then quickly searched, however many are offered."""
+        """Only the names that occur in the text, so that sentences are searched quickly however many are offered."""
         if len(self.texts) < MANY_TEXTS:
             return self
         small = lower(text)
         return replace(self, texts={name: key for name, key in self.texts.items() if name in small})
 
     def alone(self, passage: str) -> str | None:
-        """The key of the option that the piece is a name of, with or without trimmings, or a label and its own text."""
+        """The key of the option whose name the passage is, with or without trimmings, or as a label with its text."""
         small = lower(passage)
         for form in (small, small.strip(STOPS), small.strip(TRIMMINGS), _without_signs(small)):
             for names in (self.texts, self.labels, self.asides):
@@ -152,7 +152,7 @@ class Options:
         return self.texts, self.labels, self.asides
 
     def stated(self, sentence: str) -> str | None:
-        """The one option that the main clause of a sentence names, without hedging and denying."""
+        """The one option that the main clause of a sentence names without hedge or denial."""
         opening = cues.SUBORDINATE.match(sentence)
         bodies = [sentence[opening.end() :], sentence] if opening else [sentence]
         for body in bodies:
@@ -166,7 +166,7 @@ class Options:
         return None
 
     def judged(self, sentence: str) -> str | None:
-        """The option stated by a sentence that weighs them, or that gives a label with its own text."""
+        """The option stated by a sentence that compares options, or that gives a label with its text."""
         if sentence.rstrip().endswith("?") or cues.CONDITION.match(sentence):
             return None
         mentions = self.mentions(sentence, False)
@@ -177,16 +177,16 @@ class Options:
         return self.stated(sentence) if paired or weighs else None
 
     def truth(self, right: bool) -> str | None:
-        """The option that means true, or the one that means false, where both are offered."""
+        """The option that means true, or the one that means false, if both are offered."""
         return self.texts.get("true" if right else "false") if TRUTHS.keys() <= self.texts.keys() else None
 
     def listed(self, line: str) -> str | None:
-        """The key of the option with whose label a line begins."""
+        """The key of the option whose label begins a line."""
         item = ITEM.match(line)
         return self.labels.get(item[1].lower()) if item else None
 
     def mentions(self, passage: str, declared: bool) -> list[Mention]:
-        """Every option named in the piece and not denied there, in order. A label and its own text are one mention."""
+        """Every option named in the passage and not denied there, in order. A label and its text are one mention."""
         small = lower(passage)
         candidates = [*self._texts(small, passage), *self._labels(passage, declared), *self._asides(small, declared)]
         taken, mentions = bytearray(len(passage)), []
@@ -226,14 +226,14 @@ class Options:
                 yield Mention(match.start(), match.end(), None, True)
 
     def _bracketed(self, text: str) -> str | None:
-        """The key of the option that is named in brackets behind a label: "A (Yes)"."""
+        """The key of the option named in brackets after a label: "A (Yes)"."""
         small = lower(text).strip(TRIMMINGS)
         return next((names[small] for names in self._names if small in names), None)
 
     def _pair_labels(self, mentions: list[Mention], passage: str) -> Iterator[Mention]:
-        """A label and the same option's text right behind it (or the other way round) are one mention.
+        """Merge a label and the same option's text next to it into one mention.
 
-        An "A" that may be an article is one if an option's text follows it.
+        An "A" that may be an article is an article if an option's text follows it.
         """
         waiting: Mention | None = None
         for second in mentions:
@@ -262,13 +262,13 @@ class Options:
             opening = re.match(rf"[\"'(\[ ]*({name})\b{behind}", small)
             if not opening or not (declared or name in self.openings):
                 continue
-            # "No, they are not the same" denies one statement and agrees with its contrary.
+            # "No, they are not the same" denies one statement and agrees with its opposite.
             if not (self.judges and not declared and DOUBTFUL[name].match(small, opening.end())):
                 yield Mention(*opening.span(1), key)
 
 
 def _without_signs(text: str) -> str:
-    """Without emoji and trimmings at both ends."""
+    """The text without emoji and trimmings at both ends."""
     start, end = 0, len(text)
     while start < end and _is_sign(text[start]):
         start += 1
@@ -282,7 +282,7 @@ def _is_sign(char: str) -> bool:
 
 
 def _clause_value(body: str, mentions: list[Mention]) -> str | None:
-    """The value of the mentions up to the end of the clause in which the first one stands."""
+    """The value of the mentions in the clause of the first one; None if they differ or it is unsettled."""
     values, end, labelled = {mentions[0].value}, mentions[0].end, mentions[0].label
     for mention in mentions[1:]:
         if cues.CLAUSE_END.search(body, end, mention.start):
@@ -307,16 +307,16 @@ DOUBTFUL = {
 LINK = re.compile(r"(?i)\b(?:option|choice|answer|image|picture)\b ")
 PAIR_MARKS = " ).:,]([\"'-"
 SIGNS_BEFORE = ("-", "°", "$", "+", "∠", "△", "⊙", "√", "∥", "⊥")
-"""What binds a letter or number behind it: a temperature, a sum, the name of an angle."""
+"""Signs that belong to the letter or number after them: a temperature, a sum, the name of an angle."""
 ASIDE = re.compile(r" ?[(\[]([^()\[\]\n]{1,80})[)\]]")
-"""What stands in brackets right behind a label."""
+"""Text in brackets right after a label."""
 CAPITAL = re.compile(r" [A-Z]")
 LIST_BEFORE = re.compile(r"\d ?(?:,|and|&|, ?and) ?$")
 LIST_AFTER = re.compile(r" ?(?:,|and|&|, ?and) ?\d")
 
 
 def _is_whole_word(passage: str, start: int, end: int) -> bool:
-    """Whether piece[start:end] is no part of a longer word, number, compound or list of numbers."""
+    """True if passage[start:end] is not part of a longer word, number, compound or list of numbers."""
     before, after = passage[start - 1 : start], passage[end : end + 1]
     if passage[start].isdigit() and LIST_BEFORE.search(passage[max(0, start - 8) : start]):
         return False
@@ -329,7 +329,7 @@ def _is_whole_word(passage: str, start: int, end: int) -> bool:
 
 
 def _is_signed(passage: str, start: int, form: str) -> bool:
-    """Whether a number has a minus: -4 is not 4."""
+    """True if a number has a minus: -4 is not 4."""
     return form[:1].isdigit() and passage[start - 1 : start] == "-"
 
 
@@ -337,7 +337,7 @@ SPACELESS = re.compile(f"[{UNSPACED}]")
 
 
 def _binds(edge: str, near: str, far: str, links: str) -> bool:
-    """Whether the characters beyond an edge belong to the same word."""
+    """True if the characters beyond an edge belong to the same word."""
     if not near:
         return False
     if near.isalnum() or near == "_":
@@ -353,7 +353,7 @@ def _binds(edge: str, near: str, far: str, links: str) -> bool:
 
 
 def _is_label(passage: str, start: int, end: int, declared: bool) -> bool:
-    """Whether a lone letter or number is meant as the label of an option."""
+    """True if a lone letter or number is meant as the label of an option."""
     name, before, after = passage[start:end], passage[max(0, start - 12) : start], passage[end : end + 12]
     if _belongs_to_more(before, after):
         return False
@@ -367,16 +367,16 @@ def _is_label(passage: str, start: int, end: int, declared: bool) -> bool:
     if A_THING.search(before):
         return False
     if name.lower() in WORDLIKE:
-        # A capital within a sentence is no article either, unless all are capitals.
+        # A capital within a sentence is not an article either, unless all are capitals.
         within = before[-1:] == " " and before[-2:-1].isalnum() and not CAPITAL.match(after)
         return (apart and (declared or name in "AEOUY")) or (within and name in "AEOUY")
     return declared or (name.isupper() and (apart or bool(NO_NAME.match(after))))
 
 
 def _may_be_label(passage: str, start: int, end: int, declared: bool) -> bool:
-    """Whether a lone letter that is no clear label may still be one, so that it must not be passed over.
+    """True if a lone letter is not clearly a label but may be one, so that it must not be ignored.
 
-    "B red", "I choose A ...": a label or an article, a label or the name of a thing. That is not to be told.
+    "B red", "I choose A ...": a label or an article, a label or the name of a thing, which cannot be distinguished.
     """
     name, before, after = passage[start:end], passage[max(0, start - 12) : start], passage[end : end + 12]
     if _belongs_to_more(before, after) or A_THING.search(before):
@@ -385,7 +385,7 @@ def _may_be_label(passage: str, start: int, end: int, declared: bool) -> bool:
 
 
 def _belongs_to_more(before: str, after: str) -> bool:
-    """Whether a lone letter or number is part of something: "C'est", "T-shirt", "U.S.A.", "37 °C", "f(b)", "4.5"."""
+    """True if a lone letter or number is part of something: "C'est", "T-shirt", "U.S.A.", "37 °C", "f(b)", "4.5"."""
     near, far = after[:1], after[1:2]
     if before[-1:] in SIGNS_BEFORE or (before[-1:] in ("'", ".", ",") and before[-2:-1].isalnum()):
         return True
@@ -395,7 +395,7 @@ def _belongs_to_more(before: str, after: str) -> bool:
 
 
 def _not_denied(mentions: Iterator[Mention], passage: str) -> list[Mention]:
-    """Without "not A", "neither A nor B", "A is wrong"."""
+    """The mentions that are not denied ("not A", "neither A nor B", "A is wrong")."""
     before: Mention | None = None
     denied = False
     affirmed = list[Mention]()
@@ -406,7 +406,7 @@ def _not_denied(mentions: Iterator[Mention], passage: str) -> list[Mention]:
         if not denied and not markers.DENIED_AFTER.match(passage, mention.end):
             affirmed.append(mention)
         elif joined and not denied and affirmed and affirmed[-1] is before:
-            # "A and B are out": the denial behind them is of both.
+            # "A and B are out": the denial covers both.
             affirmed.pop()
         before = mention
     return affirmed

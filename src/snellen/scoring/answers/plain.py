@@ -1,4 +1,4 @@
-"""A reply without its trimmings: thoughts, markup, LaTeX and typographic variants gone, marked answers set apart."""
+"""Normalises replies: removes thoughts, markup, LaTeX and typographic variants, and marks declared answers."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 from snellen.scoring.answers.json_values import Tangled, json_values
 
 OPEN, CLOSE = "\ue000", "\ue001"
-"""Private characters around what a reply marks as its answer by a tag, a box or a JSON key."""
+"""Private characters around an answer that a reply marks by a tag, a box or a JSON key."""
 LONGEST = 16_000
-"""Of a longer reply only the end is read, and only for an explicit declaration."""
+"""In a longer reply only the end is read, and only for an explicit declaration."""
 
 THOUGHT = r"(?:think|thinking|thought|reasoning)"
 THOUGHT_END = re.compile(rf"</{THOUGHT}>", re.I)
@@ -21,14 +21,14 @@ MANY_MARKS = re.compile(r"([\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u064b-\u065f
 
 
 class Prepared(NamedTuple):
-    """A reply ready to be read. `cut`: it was so long that only its end is here."""
+    """A reply ready to be read. `cut`: the reply was too long and only its end is here."""
 
     text: str
     cut: bool
 
 
 def without_thoughts(text: str) -> str:
-    """What stands behind the reasoning. Reasoning that never ends leaves only what stood before it."""
+    """The text after the reasoning; of reasoning that never ends, the text before it."""
     ends = [match.end() for match in THOUGHT_END.finditer(text)]
     rest = text[ends[-1] :] if ends else text
     start = THOUGHT_START.search(rest)
@@ -36,7 +36,7 @@ def without_thoughts(text: str) -> str:
 
 
 def prepare(text: str) -> Prepared:
-    """The reply as the grammars read it."""
+    """The reply in the form that grammars read."""
     reply = without_thoughts(text.replace(OPEN, " ").replace(CLOSE, " ")).strip()
     cut = len(reply) > LONGEST
     return Prepared(flat(_mark_tags(_mark_json(reply[-LONGEST:]))), cut)
@@ -56,7 +56,7 @@ def _mark_json(text: str) -> str:
 
 
 def _json_answer(value: dict[str, Any]) -> str | None:
-    """What an object gives under the keys that mean an answer; None where it has none of them."""
+    """The values of an object under keys that mean an answer; None without such keys."""
     values = [answer for key, answer in value.items() if re.sub(r"[\s_-]", "", key).lower() in ANSWER_KEYS]
     if not values:
         return None
@@ -78,7 +78,7 @@ def _mark_tags(text: str) -> str:
 
 
 def _variants() -> dict[int, str | None]:
-    """Characters that are another way to write one of ASCII."""
+    """Variants of ASCII characters, with the characters they stand for."""
     table: dict[int, str | None] = {}
     for first, last in ((0xFF01, 0xFF5E), (0x2460, 0x2468), (0x24B6, 0x24E9), (0x1D400, 0x1D7FF)):
         for code in range(first, last + 1):
@@ -113,17 +113,17 @@ MARKUP = (
 
 _SAFE = r"[A-Za-z0-9.,:;!?'\"()\[\]&#%/+=|^-]+"
 FLAT = re.compile(rf"{_SAFE}(?:[ \n]{_SAFE})*")
-"""What nothing of the above has a say in: most names, and most short replies."""
+"""Text that needs no change: most names, and most short replies."""
 
 
 def flat(text: str) -> str:
-    """The text in plain characters, without markup. Reply and shown names go through it alike."""
+    """The text in plain characters, without markup. Used for replies and shown names."""
     return text if FLAT.fullmatch(text) else flattened(text)
 
 
 def flattened(text: str) -> str:
-    """What `flat` does to a text of any characters."""
-    # Putting combining marks in order takes quadratic time in their number.
+    """`flat` for a text of any characters."""
+    # Ordering combining marks takes quadratic time in their number.
     text = unicodedata.normalize("NFC", MANY_MARKS.sub(r"\1", text)).translate(VARIANTS)
     for pattern, plainly in MARKUP:
         text = pattern.sub(plainly, text)
@@ -134,7 +134,7 @@ SPACES = str.maketrans("-_", "  ")
 
 
 def lower(text: str) -> str:
-    """The text in lower case, hyphens and underscores as spaces; as long as before, so that places stay the same."""
+    """The text in lower case with hyphens and underscores as spaces, at the same length, so that positions stay."""
     small = text.lower()
     if len(small) != len(text):
         small = "".join(char.lower() if len(char.lower()) == 1 else char for char in text)

@@ -1,4 +1,4 @@
-"""From a reply to its answer: the reply is one, or declares one, or names only one."""
+"""Reads the answer of a reply: it is an answer, or declares one, or names only one."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from snellen.scoring.answers.plain import CLOSE, OPEN, Prepared
 from snellen.scoring.answers.statements import Sentence, closing, conclusion, opening, split_sentences, total
 
 FARTHEST = 2000
-"""How far behind its marker an answer may end."""
+"""Greatest distance from a marker to the end of its answer."""
 SENTENCE_LIMIT = 300
-"""How far back the beginning of a sentence is looked for."""
+"""Greatest distance back to the beginning of a sentence."""
 MAX_MARKERS = 100
-"""After so many markers that declare nothing, looking for one that does ends, and so does reading."""
+"""After this many markers that declare nothing, reading ends."""
 
 
 @dataclass(frozen=True)
 class ReplyVerdict:
-    """What a declaration comes to. `value` None: it declares something, and nothing that counts."""
+    """The answer of a declaration. `value` None: it declares something that is not a valid answer."""
 
     value: Any | None
 
 
 @dataclass(frozen=True)
 class Declaration:
-    """Where an answer is declared, and what that comes to; None if it turns out to be no declaration.
+    """A place where an answer is declared, and its verdict, which is None if it turns out to be no declaration.
 
-    `firm`: it is marked as the answer. What is not firm is overruled by a firm declaration before it that says
-    something else, and taken back by a refusal behind it.
+    `firm`: it is marked as the answer. Other declarations are overruled by an earlier firm declaration of another
+    answer, and retracted by a later refusal.
     """
 
     start: int
@@ -76,9 +76,9 @@ def _content(text: str) -> list[Sentence]:
 
 
 def _unopposed(text: str, verdict: ReplyVerdict, declarations: Sequence[Declaration]) -> Any | None:
-    """The value of the first declaration, unless a refusal behind it or a firm declaration before it is against it.
+    """The value of the first declaration, unless a later refusal or an earlier firm declaration contradicts it.
 
-    A conclusion that settles nothing leaves a firm declaration before it standing.
+    A conclusion that commits to nothing does not overrule an earlier firm declaration.
     """
     firm = (declaration.verdict() for declaration in declarations[1:] if declaration.firm)
     earlier = next((other for other in firm if other is not None), None) if declarations[0].conclusion else None
@@ -90,7 +90,7 @@ def _unopposed(text: str, verdict: ReplyVerdict, declarations: Sequence[Declarat
 
 
 def _weak_statement(text: str, sentences: Sequence[Sentence], grammar: Grammar) -> Any | None:
-    """What the last total, the last paragraph or the first sentence states, where nothing is declared."""
+    """The value that the last total, the last paragraph or the first sentence states, if nothing is declared."""
     statements = [state(sentences, grammar) for state in (closing, opening)]
     if grammar.counts:
         statements.append(total(sentences, grammar))
@@ -106,7 +106,7 @@ def _weak_statement(text: str, sentences: Sequence[Sentence], grammar: Grammar) 
 
 
 def _common_value(named: Iterable[Mention]) -> Any | None:
-    """The value on which all agree."""
+    """The value of all mentions, or None if they differ."""
     values = {mention.value for mention in named}
     return values.pop() if len(values) == 1 else None
 
@@ -127,7 +127,7 @@ def _declarations(text: str, grammar: Grammar, named: list[Mention]) -> Iterator
 
 
 def _conclusions(text: str, sentences: Sequence[Sentence], grammar: Grammar) -> Iterator[Declaration]:
-    """The last conclusion, and of options every "the best one is B"."""
+    """The last conclusion and, for options, every "the best one is B"."""
     if statement := conclusion(sentences, grammar):
         yield Declaration(statement.start, partial(ReplyVerdict, statement.value), firm=False, conclusion=True)
     if not sentences or grammar.counts:
@@ -139,7 +139,7 @@ def _conclusions(text: str, sentences: Sequence[Sentence], grammar: Grammar) -> 
 
 
 def _truths(text: str, grammar: Grammar) -> Iterator[Declaration]:
-    """Verdicts on the statement, "That is not true" and the like: of two truths, a denied one is the other."""
+    """Verdicts on the statement, such as "That is not true": denying one of the two truth values means the other."""
     if grammar.truth(True) is None:
         return
     for match in cues.TRUTH.finditer(text):
@@ -149,25 +149,25 @@ def _truths(text: str, grammar: Grammar) -> Iterator[Declaration]:
 
 
 def _is_hypothetical(text: str, position: int) -> bool:
-    """Whether what stands there is one case of several: "If they differ, the answer is F"."""
+    """True if the text at this position is one case of several: "If they differ, the answer is F"."""
     return bool(markers.HYPOTHETICAL.search(text[max(0, position - 40) : position])) or _in_condition(text, position)
 
 
 def _in_condition(text: str, position: int) -> bool:
-    """Whether the sentence that goes on there begins with "if"."""
+    """True if the sentence at this position begins with "if"."""
     lead = text[max(0, position - SENTENCE_LIMIT) : position]
     starts = [match.end() for match in cues.SENTENCE_START.finditer(lead)]
     return bool(cues.CONDITION.match(lead[starts[-1] :] if starts else lead))
 
 
 def _past(pattern: Any, passage: str) -> int:
-    """The length of what the pattern matches at the beginning."""
+    """The length of the pattern's match at the beginning."""
     match = pattern.match(passage)
     return int(match.end()) if match else 0
 
 
 def _follow(text: str, start: int, manner: Manner, grammar: Grammar) -> ReplyVerdict | None:
-    """What a marker that ends at `start` declares."""
+    """The verdict of a marker that ends at `start`."""
     passage = _passage_behind(text, start, grammar)
     if not passage.strip():
         return None
@@ -195,7 +195,7 @@ def _follow(text: str, start: int, manner: Manner, grammar: Grammar) -> ReplyVer
 
 
 def _passage_behind(text: str, start: int, grammar: Grammar) -> str:
-    """What a declaration may be about: the marked span, the rest of the line, or the next line with anything on it."""
+    """The text that a declaration refers to: the marked span, the rest of the line, or the next non-empty line."""
     if text[start - 1] == OPEN:
         return text[start : text.find(CLOSE, start)][:FARTHEST]
     passage = text[start : start + FARTHEST]
@@ -205,7 +205,7 @@ def _passage_behind(text: str, start: int, grammar: Grammar) -> str:
 
 
 def _is_list(text: str, start: int, grammar: Grammar) -> bool:
-    """Whether what follows a declaration on its own lines are steps, or options one after the other."""
+    """True if a declaration is followed by lines of steps, or of options one after the other."""
     if text[start - 1] == OPEN or grammar.reaches_on:
         return False
     lines = [line for line in text[start : start + FARTHEST].split("\n", 8)[:8] if line.strip(" *_#:>-\"'")]
@@ -217,7 +217,7 @@ def _is_list(text: str, start: int, grammar: Grammar) -> bool:
 
 
 def _sentence(passage: str, named: list[Mention]) -> Iterator[Mention]:
-    """The first mention, and those that belong to the same statement."""
+    """The first mention, and those of the same statement."""
     end = named[0].end
     yield named[0]
     for before, mention in pairwise(named):
@@ -231,7 +231,7 @@ def _sentence(passage: str, named: list[Mention]) -> Iterator[Mention]:
 
 
 def _bare_line(text: str, grammar: Grammar) -> Iterator[Declaration]:
-    """A last or first line that is nothing but an answer, unless it belongs to a list of several."""
+    """A last or first line that is only an answer, unless it belongs to a list of several."""
     lines = [line for line in text.split("\n") if line.strip()]
     alone = cache(grammar.alone)
     bare = [value for line in lines if (value := alone(line.strip(f"{OPEN}{CLOSE} "))) is not None]
@@ -249,7 +249,7 @@ def _bare_line(text: str, grammar: Grammar) -> Iterator[Declaration]:
 
 
 def _approved(text: str, named: list[Mention]) -> Iterator[Declaration]:
-    """Options that are approved of: "B is correct", "(B) is the best answer"."""
+    """Options that the reply approves: "B is correct", "(B) is the best answer"."""
     before = None
     for mention in named:
         if markers.APPROVED.match(text, mention.end):

@@ -15,20 +15,20 @@ N = r"([+-]?(?:\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})(?:[eE][+-]?\d{1,3})?)"
 SEP = r"\s{0,9}[,;\s]\s{0,9}"
 Colour = tuple[int, int, int]
 UNIT_SCALE = 1 / 32
-"""A frame of so small a scale leads to shares of the image: an image has more than 32 pixels a side."""
+"""A frame with a smaller scale means shares of the image: an image has more than 32 pixels per side."""
 FARTHEST_SHARE = 2.0
-"""Shares of the image beyond it are no shares, but pixels, percent or thousandths."""
+"""Larger numbers are not shares of the image, but pixels, percent or thousandths."""
 LARGEST = 1e9
-"""Coordinates beyond it are no place in an image."""
+"""Larger coordinates are not in any image."""
 
 
 def asks_for_shares(frame: Affine | None) -> bool:
-    """Whether boxes are asked for in shares of the image's width and height, 0 to 1."""
+    """True if boxes are asked for in shares of the image's width and height, 0 to 1."""
     return frame is not None and max(map(abs, (frame.a, frame.b, frame.d, frame.e))) <= UNIT_SCALE
 
 
 def _keyed(*names: str) -> str:
-    """Numbers under their names: "x1": 3, "y1": 4 and so on, or x1=3, y1=4."""
+    """Pattern of named numbers: "x1": 3, "y1": 4 and so on, or x1=3, y1=4."""
     pairs = (rf"[\"']?\b{name}\b[\"']?\s{{0,9}}[:=]\s{{0,9}}{N}" for name in names)
     return r"\s{0,9}[,;\s]\s{0,9}".join(pairs)
 
@@ -72,38 +72,38 @@ OPAQUE = frozenset(("1", "1.0", "100%"))
 
 @dataclass(frozen=True)
 class _NumberSets:
-    """What boxes and colours have in common: sentences hold no more than their sets of numbers."""
+    """Shared parts of boxes and colours: only sets of numbers are read, not sentences."""
 
     reaches_on: bool = True
     counts: bool = True
 
     def within(self, text: str) -> Self:
-        """Itself: all texts are read alike."""
+        """Returns itself: all texts are read in the same way."""
         return self
 
     def stated(self, sentence: str) -> None:
-        """Sets of numbers are declared, or the only ones: sentences are not searched for more."""
+        """None: sets of numbers are declared, or the only ones, so sentences are not searched."""
 
     def judged(self, sentence: str) -> None:
-        """As `stated`."""
+        """None, like `stated`."""
 
     def listed(self, line: str) -> None:
-        """Lines of boxes or colours are no list of options."""
+        """None: lines of boxes or colours are no list of options."""
 
     def truth(self, right: bool) -> None:
-        """Neither true nor false."""
+        """None: neither true nor false."""
 
 
 @dataclass(frozen=True)
 class Boxes(_NumberSets):
-    """[x1, y1, x2, y2] in the numbers of the reply. A box whose corners are exchanged is none."""
+    """[x1, y1, x2, y2] in the numbers of the reply. A box with exchanged corners is invalid."""
 
     def alone(self, passage: str) -> Box | None:
-        """A piece is never more than what it mentions."""
+        """None: `mentions` reads every box."""
         return None
 
     def mentions(self, passage: str, declared: bool) -> list[Mention]:
-        """Every set of four numbers in the piece: bracketed or named ones if there are any, else bare ones."""
+        """Every set of four numbers in the passage: bracketed or named ones if there are any, else bare ones."""
         return _mentions(passage, BOXES, 4, _box)
 
 
@@ -112,12 +112,12 @@ class Colours(_NumberSets):
     """(red, green, blue), whole numbers 0..255."""
 
     def alone(self, passage: str) -> Colour | None:
-        """Six hexadecimal digits without a mark count only alone; of the rest a piece is what it mentions."""
+        """The colour of six hexadecimal digits without a mark, which count only alone; `mentions` reads the rest."""
         code = passage.strip(" \t\n\"'()[].,:;!")
         return _from_hex(code) if BARE_HEX.fullmatch(code) else None
 
     def mentions(self, passage: str, declared: bool) -> list[Mention]:
-        """Every #rrggbb, #rgb, rgba(...) and rgb of percentages, and every set of three numbers in the piece."""
+        """Every #rrggbb, #rgb, rgba(...) and rgb of percentages, and every set of three numbers in the passage."""
         coded = [Mention(*match.span(), _from_hex(match[1] or match[2])) for match in HEX.finditer(passage)]
         coded += [Mention(*match.span(), _percentages(match.groups())) for match in PERCENTAGES.finditer(passage)]
         coded += [Mention(*match.span(), _opaque(match.groups())) for match in RGBA.finditer(passage)]
@@ -136,7 +136,7 @@ def _mentions(
     bare: int,
     value: Callable[[tuple[str, ...]], tuple[float, ...] | None],
 ) -> list[Mention]:
-    """The mentions of all patterns; where there are none, rows of just so many `bare` numbers. In order."""
+    """The mentions of all patterns in order; if there are none, rows of exactly `bare` numbers."""
     mentions = [
         Mention(*match.span(), value(match.groups())) for pattern in patterns for match in pattern.finditer(passage)
     ]
@@ -147,7 +147,7 @@ def _mentions(
 
 
 def corner_numbers(text: str) -> tuple[float, ...] | None:
-    """The numbers of the last set of four, whether they make a box or not."""
+    """The numbers of the last set of four, even if they are not a valid box."""
     sets = _mentions(text, BOXES, 4, lambda numbers: tuple(map(float, numbers)))
     return sets[-1].value if sets else None
 
@@ -172,7 +172,7 @@ def _from_hex(code: str) -> Colour:
 
 
 def _percentages(numbers: tuple[str, ...]) -> Colour | None:
-    """Shares of 255, halves rounded up as in CSS."""
+    """The colour from percentages of 255, with halves rounded up as in CSS."""
     shares = [float(number) for number in numbers]
     if max(shares) > 100:
         return None
@@ -181,5 +181,5 @@ def _percentages(numbers: tuple[str, ...]) -> Colour | None:
 
 
 def _opaque(numbers: tuple[str, ...]) -> Colour | None:
-    """A colour that lets nothing through; of others the colour on the screen is not known."""
+    """An opaque colour; for others the colour on the screen is unknown."""
     return _colour(numbers[:3]) if numbers[3] in OPAQUE else None

@@ -1,4 +1,4 @@
-"""What single sentences of a reply state: its conclusion, its first one, its total, its last paragraph."""
+"""Answers stated by single sentences of a reply: its conclusion, first sentence, total, last paragraph."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from snellen.scoring.answers.plain import CLOSE, OPEN
 
 SENTENCE_BREAK = re.compile(r"[.!?][\"')\]]*(?=\s)|\n")
 LONGEST_SENTENCE = 1000
-"""What is longer is a table, a formula or noise."""
+"""A longer sentence is a table, a formula or noise."""
 WORD = re.compile(r"[^\W\d_]{4,}")
 THINGS = re.compile(r"[^\w.,;\n]{0,3}([^\W\d_]{3,} [^\W\d_]{3,})")
-"""The two words behind a number; not units, which several things share."""
+"""The two words after a number; not units, which several things share."""
 ALIKE = 0.7
-"""The share of common words from which on two sentences speak of the same."""
+"""Share of common words from which on two sentences are about the same."""
 LIST_MARK = re.compile(r"[^\w\n]*(?:[A-Za-z]|\d{1,2})[)\]]?")
 """A letter or number alone before a dot: the mark of a list item, not a sentence."""
 
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence, or a line without a stop. `paragraph`: in which one it stands, counted by blank lines."""
+    """A sentence, or a line without a full stop. `paragraph`: the number of its paragraph, by blank lines."""
 
     start: int
     text: str
@@ -34,7 +34,7 @@ class Sentence:
 
 @dataclass(frozen=True)
 class Statement:
-    """What a sentence comes to. `value` None: it names answers, and settles for none of them."""
+    """The answer of a sentence. `value` None: it names answers without committing to one."""
 
     start: int
     value: Any | None
@@ -59,10 +59,10 @@ def split_sentences(text: str) -> list[Sentence]:
 
 
 def conclusion(sentences: Sequence[Sentence], grammar: Grammar) -> Statement | None:
-    r"""What the last sentence that draws a conclusion states.
+    r"""The statement of the last sentence that draws a conclusion.
 
-    One that opens with "Therefore", "So", "Overall", "In total", "Based on this analysis" and the like; or the last
-    sentence of all, if it goes on with ", so". One that only announces goes on in the next line: "... would be:\n(A)".
+    It begins with "Therefore", "So", "Overall", "In total", "Based on this analysis" and the like, or is the last
+    sentence and continues with ", so". If it only announces, the next line belongs to it: "... would be:\n(A)".
     """
     for index in range(len(sentences) - 1, -1, -1):
         sentence = sentences[index]
@@ -83,10 +83,10 @@ def conclusion(sentences: Sequence[Sentence], grammar: Grammar) -> Statement | N
 
 
 def _stands(value: Any | None, index: int, sentences: Sequence[Sentence], grammar: Grammar) -> bool:
-    """Whether a number that a sentence states stands near the end, alone, and unopposed.
+    """True if a number that a sentence states is near the end, alone and uncontradicted.
 
-    More than two sentences behind it, a "But" or another number in any of them go on counting. The first sentence (in
-    nearly the same words) and the two before it (of the same things) must not state another number.
+    More than two later sentences, or a "But" or another number in any of them, mean that counting continues. The first
+    sentence (in nearly the same words) and the two before it (on the same things) must not state another number.
     """
     if not grammar.counts or value is None:
         return True
@@ -107,14 +107,14 @@ def _stands(value: Any | None, index: int, sentences: Sequence[Sentence], gramma
 
 
 def _counted(sentence: Sentence, grammar: Grammar) -> Iterator[tuple[str, Any]]:
-    """What is counted, two words of it, and its number: "objects left", 3."""
+    """The things counted, in two words, and their number: "objects left", 3."""
     for mention in grammar.mentions(sentence.text, False):
         if things := THINGS.match(sentence.text, mention.end):
             yield things[1].lower(), mention.value
 
 
 def total(sentences: Sequence[Sentence], grammar: Grammar) -> Statement | None:
-    """What the last sentence about a total, a remainder or "the number of" states."""
+    """The statement of the last sentence about a total, a remainder or "the number of"."""
     for index, sentence in reversed(list(enumerate(sentences))):
         if not cues.TOTAL.search(sentence.text) or cues.PART.search(sentence.text):
             continue
@@ -125,7 +125,7 @@ def total(sentences: Sequence[Sentence], grammar: Grammar) -> Statement | None:
 
 
 def closing(sentences: Sequence[Sentence], grammar: Grammar) -> Statement | None:
-    """What the last paragraph states, if it is a single sentence behind others, and no item of a list."""
+    """The statement of the last paragraph, if it is a single sentence after others and not an item of a list."""
     if len(sentences) < 2 or sentences[-2].paragraph == sentences[-1].paragraph:
         return None
     last = sentences[-1]
@@ -136,11 +136,11 @@ def closing(sentences: Sequence[Sentence], grammar: Grammar) -> Statement | None
 
 
 def opening(sentences: Sequence[Sentence], grammar: Grammar) -> Statement | None:
-    """What the first sentence states, if no later one states something else in the same way."""
+    """The statement of the first sentence, if no later one states something else in the same way."""
     if len(sentences) < 2 or (cues.PART.search(sentences[0].text) and grammar.counts):
         return None
     first, rest = sentences[0], sentences[1:]
-    # With the second sentence, for "No. They are not the same" is as doubtful as with a comma.
+    # Including the second sentence, since "No. They are not the same" is as doubtful as with a comma.
     alone = not first.text.endswith("\n") and grammar.mentions(first.text + rest[0].text, False)
     value = grammar.alone(first.text.strip()) if alone else None
     if value is None:

@@ -1,4 +1,4 @@
-"""From render specs to cached image files: Mitsuba for real images, a toy renderer for tests."""
+"""Renders specs to cached image files: Mitsuba for real images, a toy renderer for tests."""
 
 from snellen.stimuli.render.engine import RenderSettings, renderer_info
 from snellen.stimuli.render.for_recipes import (

@@ -1,4 +1,4 @@
-"""What materials, dome and film look like, in numpy: colours, wood grain, the map of the dome, the tone curve.
+"""Appearance of materials, dome and film, in numpy: colours, wood grain, the map of the dome, the tone curve.
 
 All values are ours, chosen by eye on renders; colours are linear RGB reflectances.
 """
@@ -32,12 +32,12 @@ _EARLY_WOOD = np.array([0.56, 0.33, 0.145])
 _LATE_WOOD = np.array([0.235, 0.105, 0.038])
 _SHOULDER = 0.6
 _STRIP_PX = 16
-"""Rows of a texture that are painted at a time."""
+"""Rows of a texture painted at a time."""
 _PRIMES = 374761393, 668265263, 2147483647
 
 
 def wood_colour(points: Array) -> Array:
-    """Linear RGB (..., 3) of solid wood at points (..., 3) of a unit primitive: rings round a tilted trunk, fibres."""
+    """Linear RGB (..., 3) of solid wood at points (..., 3) of a unit primitive: rings around a tilted trunk, fibres."""
     tilt = np.array([[0.98, 0.0, 0.17], [0.0, 1.0, 0.0], [-0.17, 0.0, 0.98]])
     trunk = points @ tilt.T + np.array([0.55, 0.33, 0.0])
     warp = trunk * np.array([1.6, 1.6, 0.45])
@@ -61,7 +61,7 @@ def _noise(points: Array, seed: int) -> Array:
         weights.append((1 - inside, inside))
     low = [corner.min() for corner in corners]
     size = [corner.max() - start + 2 for corner, start in zip(corners, low, strict=True)]
-    # There are far fewer corners than points: each is hashed once.
+    # There are far fewer corners than points, so each is hashed once.
     axes = np.ogrid[tuple(slice(start, start + length) for start, length in zip(low, size, strict=True))]
     hashed = sum((axis * prime for axis, prime in zip(axes, _PRIMES, strict=True)), np.int64(seed * 144665))
     key = np.asarray(hashed) & 0xFFFFFFFF
@@ -86,7 +86,7 @@ def wood_texture(shape: Shape, side_px: int = 512) -> NDArray[np.float32]:
             np.arange(int(start * side_px), min(int(np.ceil((start + size) * side_px)) + 1, side_px))
             for start, size in ((tile_left, width), (bottom, height))
         )
-        for strip in np.array_split(rows, -(-len(rows) // _STRIP_PX)):  # what fits into a processor's cache is quicker
+        for strip in np.array_split(rows, -(-len(rows) // _STRIP_PX)):  # strips that fit into the cache are faster
             across, along = ((columns + 0.5) / side_px - tile_left) / width, ((strip + 0.5) / side_px - bottom) / height
             points, _ = patch.surface(*np.meshgrid(np.clip(across, 0, 1), np.clip(along, 0, 1)))
             texture[strip[0] : strip[-1] + 1, columns[0] : columns[-1] + 1] = wood_colour(points)
@@ -118,8 +118,8 @@ def _step(inside_deg: Array) -> Array:
 def level_thresholds() -> Array:
     """The linear radiances (255,) from which an 8-bit sRGB level is 1, 2, … 255; ascending.
 
-    The tone curve is sRGB (IEC 61966-2-1), linear to 0.6, then an exponential shoulder that never clips. Twelve
-    significant digits are kept: what a library rounds otherwise does not show.
+    The tone curve is sRGB (IEC 61966-2-1), linear to 0.6, then an exponential shoulder that never clips. Rounded to
+    twelve significant digits, so that differences between libraries vanish.
     """
     encoded = (np.arange(1, 256) - 0.5) / 255
     linear = np.where(encoded <= 0.04045, encoded / 12.92, ((encoded + 0.055) / 1.055) ** 2.4)
@@ -130,5 +130,5 @@ def level_thresholds() -> Array:
 
 
 def develop(linear: NDArray[np.floating]) -> NDArray[np.uint8]:
-    """Linear radiance (h, w, 3) as 8-bit sRGB. Values are compared, not computed, so that all processors agree."""
+    """Linear radiance (h, w, 3) as 8-bit sRGB, by comparisons instead of arithmetic, so that all processors agree."""
     return np.asarray(np.searchsorted(level_thresholds(), np.nan_to_num(linear), side="right"), np.uint8)

@@ -1,4 +1,4 @@
-"""What drawing takes on this machine, from a few images drawn and thrown away."""
+"""Estimates the cost of rendering on this machine from a few images that are drawn and discarded."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from snellen.stimuli.render.image_cache import render_images
 from snellen.stimuli.scenes.model import RenderSpec, Scene
 
 SCENES, VIEWS = 8, 2
-"""Scenes drawn of each size of image, and views of a scene."""
+"""Scenes rendered per image size, and views per scene."""
 
 
 @dataclass(frozen=True)
 class DrawingCost:
-    """CPU seconds once a process, CPU seconds and bytes of all the specs; whether one process uses every core."""
+    """CPU seconds once per process; CPU seconds and bytes of all specs; whether one process uses every core."""
 
     start_s: float
     cpu_s: float
@@ -27,10 +27,10 @@ class DrawingCost:
 
 
 def drawing_cost(specs: Sequence[RenderSpec], settings: RenderSettings, workers: int) -> DrawingCost:
-    """Draw some of the specs, spread over scenes and sizes, and estimate what all of them take.
+    """Render some of the specs, spread over scenes and sizes, and estimate the cost of all of them.
 
-    It is drawn here, with as many threads as each of so many workers has. The first image of a process also loads
-    the renderer; that is told apart.
+    Runs in this process, with the threads that each of so many workers would have. The first image of a process also
+    loads the renderer, which is measured separately.
     """
     threads = threads_per_worker(workers)
     uses_all_cores = find_engine(settings).variant == LLVM_VARIANT
@@ -51,7 +51,7 @@ def drawing_cost(specs: Sequence[RenderSpec], settings: RenderSettings, workers:
 
 
 def _by_size(specs: Iterable[RenderSpec]) -> list[list[list[RenderSpec]]]:
-    """For each size of image the scenes, for each scene its views."""
+    """Scenes by image size, each with its views."""
     sizes: dict[tuple[int, int], dict[Scene, list[RenderSpec]]] = {}
     for spec in specs:
         size = spec.camera.width_px, spec.camera.height_px
@@ -60,14 +60,14 @@ def _by_size(specs: Iterable[RenderSpec]) -> list[list[list[RenderSpec]]]:
 
 
 def _spread(length: int, count: int) -> list[int]:
-    """At most so many places, spread evenly."""
+    """At most `count` evenly spread indices."""
     return sorted({(2 * place + 1) * length // (2 * count) for place in range(count)})
 
 
 def _scene_cost(
     views: Sequence[RenderSpec], settings: RenderSettings, threads: int, folder: Path
 ) -> tuple[float, float]:
-    """CPU seconds and bytes of all views of a scene, which is built once, from the first ones."""
+    """CPU seconds and bytes of all views of a scene, which is built once, estimated from the first ones."""
     first_s, first_bytes = _draw_some(views[:1], settings, threads, folder / "first")
     if len(views) == 1:
         return first_s, first_bytes

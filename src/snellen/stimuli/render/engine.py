@@ -1,4 +1,4 @@
-"""Which renderer draws, with which settings and versions; finding out whether this machine's LLVM works."""
+"""The renderer, its settings and versions; finds an LLVM that works on this machine."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ PLAIN_VARIANT = "scalar_rgb"
 
 @dataclasses.dataclass(frozen=True)
 class RegionSamples:
-    """Samples of a pixel that shows or touches an opaque solid, glass, floor near them; of a block of other floor.
+    """Samples per pixel that shows or touches an opaque solid, glass, or floor near them; per block of other floor.
 
-    Where an image shows glass, blocks take its samples, since caustics lie far off too.
+    If an image shows glass, blocks take its samples, since caustics reach far.
     """
 
     solid: int
@@ -50,17 +50,17 @@ QUALITIES: dict[Quality, RegionSamples | None] = {
     "good": RegionSamples(solid=16, glass=16, floor=9, block=16),
     "reference": None,
 }
-"""By what an image is sampled; `reference` takes as many samples everywhere, those of `RenderSettings`."""
+"""Samples by quality; `reference` uses the same number everywhere, that of `RenderSettings`."""
 
 
 @dataclasses.dataclass(frozen=True)
 class RenderSettings:
-    """How images are drawn.
+    """Settings of a renderer.
 
-    `quality` is one of `QUALITIES`; what differs from `reference` needs the LLVM variant and the denoiser, and is drawn
-    as `reference` without. `samples_per_pixel` and `glass_samples_per_pixel` (scenes with any glass) hold for
-    `reference`; they should be square numbers (the sampler rounds others up). `variant` is Mitsuba's; 'auto' takes
-    LLVM where it works.
+    `quality` is one of `QUALITIES`; those other than `reference` need the LLVM variant and the denoiser, and fall back
+    to `reference` without. `samples_per_pixel` and `glass_samples_per_pixel` (scenes with any glass) apply to
+    `reference`; they should be square numbers (the sampler rounds others up). `variant` is Mitsuba's; 'auto' uses LLVM
+    if it works.
     """
 
     renderer: Literal["mitsuba", "toy", "blank"] = "mitsuba"
@@ -72,9 +72,9 @@ class RenderSettings:
 
     def __post_init__(self) -> None:
         if self.renderer not in ("mitsuba", "toy", "blank"):
-            raise SnellenError(f"renderer {self.renderer!r} is not known; choose mitsuba, toy or blank")
+            raise SnellenError(f"renderer {self.renderer!r} is unknown; choose mitsuba, toy or blank")
         if self.quality not in QUALITIES:
-            raise SnellenError(f"quality {self.quality!r} is not known; choose one of {', '.join(QUALITIES)}")
+            raise SnellenError(f"quality {self.quality!r} is unknown; choose one of {', '.join(QUALITIES)}")
         if min(self.samples_per_pixel, self.glass_samples_per_pixel) < 1:
             raise SnellenError("samples per pixel must be at least 1")
 
@@ -86,7 +86,7 @@ class RenderSettings:
 
 @dataclasses.dataclass(frozen=True)
 class Engine:
-    """A renderer as found on this machine."""
+    """A renderer found on this machine."""
 
     renderer: str
     variant: str
@@ -95,7 +95,7 @@ class Engine:
 
 
 def find_engine(settings: RenderSettings) -> Engine:
-    """The renderer the settings ask for; a missing or broken one is an error that says how to mend it."""
+    """The renderer for the settings. Raises SnellenError with the remedy if it is missing or broken."""
     if settings.renderer == "blank":
         return Engine("blank", "numpy", None, (("scene", SCENE_VERSION),))
     if settings.renderer == "toy":
@@ -116,12 +116,12 @@ def find_engine(settings: RenderSettings) -> Engine:
 
 
 def region_samples(settings: RenderSettings, engine: Engine) -> RegionSamples | None:
-    """How regions are sampled, None where all of an image is sampled alike."""
+    """Samples by region; None if the whole image is sampled equally."""
     return QUALITIES[settings.quality] if engine.variant == LLVM_VARIANT and settings.denoise else None
 
 
 def renderer_info(settings: RenderSettings, *, workers: int = 1) -> dict[str, Any]:
-    """What a card says about the renderer: name, variant, versions, libLLVM's file name, threads, samples per pixel."""
+    """Renderer facts for a card: name, variant, versions, libLLVM's file name, threads, samples per pixel."""
     engine = find_engine(settings)
     regions = region_samples(settings, engine)
     return {
@@ -137,7 +137,7 @@ def renderer_info(settings: RenderSettings, *, workers: int = 1) -> dict[str, An
 
 
 def threads_per_worker(workers: int) -> int:
-    """Threads a renderer may use: all cores alone, one each beside others."""
+    """Threads per worker: all cores for a single worker, else one."""
     return (
         (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
         if workers == 1
@@ -147,9 +147,9 @@ def threads_per_worker(workers: int) -> int:
 
 @functools.cache
 def working_llvm() -> str | None:
-    """Path of the first libLLVM that Mitsuba renders with, None where there is none (said once on stderr).
+    """Path of the first libLLVM with which Mitsuba renders; None if there is none (reported once on stderr).
 
-    Tried in a process of its own, because an unsuitable LLVM aborts the process and no exception can be caught.
+    Tested in a separate process, since an unsuitable LLVM aborts the process without an exception.
     """
     tried = []
     for path in _candidates():
@@ -172,15 +172,15 @@ def working_llvm() -> str | None:
 
 
 def _candidates() -> Iterator[str]:
-    """Files of libLLVM: the one the environment names, those beside Python, the system's, newest first."""
+    """libLLVM files: from the environment, from Python's folder, from the system, newest first."""
     if stated := os.environ.get("DRJIT_LIBLLVM_PATH"):
         yield stated
     real_paths = set()
-    beside = sorted((Path(sys.prefix) / "lib" / "llvm").rglob("libLLVM*.so*"), key=str)
+    bundled = sorted((Path(sys.prefix) / "lib" / "llvm").rglob("libLLVM*.so*"), key=str)
     system = [
         path for folder in ("/usr/lib", "/usr/local/lib", "/opt/homebrew/opt/llvm/lib") for path in _system(folder)
     ]
-    for path in [*beside, *sorted(system, key=_age)]:
+    for path in [*bundled, *sorted(system, key=_age)]:
         real = path.resolve()
         if real not in real_paths and real.is_file():
             real_paths.add(real)
@@ -194,6 +194,6 @@ def _system(folder: str) -> Iterator[Path]:
 
 
 def _age(path: Path) -> tuple[int, str]:
-    """Newest version first; the number stands somewhere in the name."""
+    """Sort key, newest version first; the number is somewhere in the name."""
     digits = "".join(c if c.isdigit() else " " for c in path.resolve().name).split()
     return -int(digits[0]) if digits else 0, str(path)

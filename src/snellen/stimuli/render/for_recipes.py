@@ -1,4 +1,4 @@
-"""The images of a generated set: drawn once into the home folder, whatever suite asks for them."""
+"""Images of generated sets, rendered once into the home folder for all suites."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ class Render(NamedTuple):
 
 
 def render_settings(options: BuildOptions) -> RenderSettings:
-    """How the images of a build are rendered. Raises SnellenError for a renderer or a quality that is not known."""
-    return RenderSettings(renderer=options.renderer, quality=options.quality)  # type: ignore[arg-type]  # checked by RenderSettings itself
+    """Render settings of a build. Raises SnellenError for an unknown renderer or quality."""
+    return RenderSettings(renderer=options.renderer, quality=options.quality)  # type: ignore[arg-type]  # it checks
 
 
 def image_recipe(spec: RenderSpec, settings: RenderSettings) -> str:
-    """What an image is rendered from, as JSON text: spec and settings, without what differs between machines."""
+    """An image's recipe as JSON text: spec and settings, without what differs between machines."""
     chosen = dataclasses.asdict(settings) if settings.renderer == "mitsuba" else {"renderer": settings.renderer}
     chosen.pop("variant", None)
     return canonical({"settings": chosen, "spec": json.loads(to_json(spec))})
 
 
 def render_for_recipe(specs: Sequence[RenderSpec], options: BuildOptions) -> tuple[list[Render], Mapping[str, Any]]:
-    """The image of every spec, in order, and what the card of a set says of how they were drawn.
+    """The image of every spec, in order, and the renderer facts for the card of a set.
 
-    Only what the home folder lacks is drawn. Raises SnellenError for a renderer that is not known or not there.
+    Only images missing in the home folder are rendered. Raises SnellenError for an unknown or missing renderer.
     """
     settings = render_settings(options)
     with Progress("rendering", unit="images", visible=options.show_progress) as progress:
@@ -50,14 +50,14 @@ def render_for_recipe(specs: Sequence[RenderSpec], options: BuildOptions) -> tup
 
 
 def image_seconds(by_quality: Mapping[str, float], options: BuildOptions) -> float:
-    """CPU seconds of one image in the quality and size of this build, from those of a usual size by quality.
+    """CPU seconds per image in the quality and size of this build, from those of the usual size by quality.
 
-    Raises SnellenError for a quality that is not known.
+    Raises SnellenError for an unknown quality.
     """
-    seconds = by_quality[RenderSettings(quality=options.quality).quality]  # type: ignore[arg-type]  # checked by RenderSettings itself
+    seconds = by_quality[RenderSettings(quality=options.quality).quality]  # type: ignore[arg-type]  # it checks
     return seconds * size_share(options)
 
 
 def size_share(options: BuildOptions) -> float:
-    """Pixels of an image of this build, as a share of a usual one's."""
+    """Pixels of an image of this build, relative to the usual size."""
     return math.prod(options.size_px) / math.prod(SIZE_PX)

@@ -1,4 +1,4 @@
-"""Shots to PNG files in a cache folder: drawn once, written whole or not at all, spread over processes by scene."""
+"""Renders specs to PNG files in a cache folder: once each, written atomically, in parallel by scene."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class _Job:
 
 @contextmanager
 def wanted_specs() -> Iterator[dict[RenderSpec, None]]:
-    """What is wanted of `render_images` meanwhile, as keys in order: each spec once, drawn or in the cache."""
+    """Collects the specs requested from `render_images` in this context, in order, each once."""
     specs: dict[RenderSpec, None] = {}
     token = _WANTED.set(specs)
     try:
@@ -57,12 +57,12 @@ def render_images(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> list[Path]:
-    """The image file (8-bit RGB PNG) of every spec, in order; only what the cache lacks is drawn.
+    """The image file (8-bit RGB PNG) of every spec, in order; only missing ones are rendered.
 
-    A file is named by a hash of scene, camera, seed, samples, renderer variant and versions, and appears whole or not
-    at all: after a kill the next call draws only what is missing. Shots of one scene are drawn by one worker from one
-    built scene. `threads` of a worker, unless given, are those that leave no core idle. `workers` above 1 starts fresh
-    processes (guard scripts with `if __name__ == "__main__"`).
+    A file is named by a hash of scene, camera, seed, samples, renderer variant and versions, and written atomically:
+    after a kill the next call renders only what is missing. All views of a scene are rendered by one worker from one
+    built scene. `threads` per worker default to those that leave no core idle. `workers` above 1 starts new processes
+    (guard scripts with `if __name__ == "__main__"`).
     """
     folder = Path(cache_dir)
     engine = find_engine(settings)
@@ -89,13 +89,13 @@ def render_images(
 
 
 def _kernels(views: Mapping[Path, RenderSpec]) -> tuple[object, ...]:
-    """What makes Mitsuba compile its kernels anew, 1 s of CPU in each process: scenes alike in it follow each other."""
+    """Sort key of properties for which Mitsuba recompiles its kernels (1 s of CPU per process), to group scenes."""
     spec = next(iter(views.values()))
     return len(spec.scene.lights), spec.scene.floor.pattern != PLAIN, spec.camera.width_px, spec.camera.height_px
 
 
 def _name(spec: RenderSpec, scene_text: str, settings: RenderSettings, engine: Engine) -> str:
-    """File of a spec relative to the cache folder: everything that moves a pixel is in the name."""
+    """File name of a spec in the cache folder, a hash of everything that affects a pixel."""
     how = [engine.renderer, engine.variant, [list(pair) for pair in engine.versions]]
     sampling: list[object] = (
         [settings.samples(spec.scene), settings.denoise, spec.seed] if engine.renderer == "mitsuba" else []
@@ -112,12 +112,12 @@ def _name(spec: RenderSpec, scene_text: str, settings: RenderSettings, engine: E
 
 
 def _cannot_write(path: Path, error: OSError) -> SnellenError:
-    why = error.strerror or str(error)
-    return SnellenError(f"images cannot be written to {path}: {why}; free some space or choose another folder")
+    reason = error.strerror or str(error)
+    return SnellenError(f"images cannot be written to {path}: {reason}; free some space or choose another folder")
 
 
 def _draw(job: _Job) -> None:
-    """Draw and store the views of one scene."""
+    """Render and store the views of one scene."""
     if job.engine.renderer == "blank":
         for camera, _, path in job.views:
             store(_blank_image(camera, path.stem), path)
@@ -136,13 +136,13 @@ def _draw(job: _Job) -> None:
 
 
 def _blank_image(camera: Camera, name: str) -> NDArray[np.uint8]:
-    """A grey image that shows nothing, with a first row that no other has: files are known by their content."""
+    """A grey image that shows nothing, with a unique first row, since files are identified by content."""
     pixels = np.full((camera.height_px, camera.width_px, 3), 128, np.uint8)
     pixels[0, : len(name) // 2, 0] = np.frombuffer(bytes.fromhex(name), np.uint8)
     return pixels
 
 
 def store(pixels: NDArray[np.uint8], path: Path) -> None:
-    """Write an image (height, width, 3) as PNG, all of it or nothing."""
+    """Write an image (height, width, 3) as PNG, atomically."""
     with files.all_or_nothing(path, _cannot_write, durable=False) as half, half.open("wb") as file:
         Image.fromarray(pixels).save(file, "PNG", compress_level=_PNG_LEVEL)

@@ -1,8 +1,8 @@
-"""Images by Mitsuba 3: one built scene, many views. The only module that knows Mitsuba; import it only to draw.
+"""Renders images with Mitsuba 3: one built scene, many views. The only module that uses Mitsuba; import it to draw.
 
-Choices and their measurements stand in `design/rendering.md`: box filter (others spread noise over pixels, where the
+`design/rendering.md` gives the reasons and measurements: box filter (others spread noise over pixels, where the
 denoiser leaves it), multijittered samples, path depth 8, a separate four-sample pass for albedo and normals, Open Image
-Denoise in its fast mode. Every scene holds the same kinds of surface, so that kernels are compiled once for all.
+Denoise in its fast mode. Every scene has the same kinds of surface, so that kernels are compiled only once.
 """
 
 from __future__ import annotations
@@ -44,16 +44,16 @@ _PATH = {"type": "path", "max_depth": 8, "rr_depth": 3}
 _AUXILIARY = {"type": "aov", "aovs": "albedo:albedo,normal:sh_normal"}
 _AUXILIARY_SAMPLES = 4
 _COARSE_MIRROR = 12
-"""The same for the coarse image: with fewer, blotches stay at its border."""
+"""As `MIRROR_PX`, for the coarse image: with fewer, blotches stay at its border."""
 MANY_SOLIDS = 20
-"""Where there are more, each is small: but for `reference` they have a quarter of the triangles."""
+"""Scenes with more solids have small ones, which get a quarter of the triangles except in `reference`."""
 _FLOOR_M = 1e-3
-"""What is lower is floor; solids stand a little above it."""
+"""Maximum height of floor points; solids are slightly above it."""
 _GLASS_INDEX = 1.5
 _PANEL_RGB = (0.5, 0.5, 0.5)
-"""Reflectance of light panels, which is Mitsuba's where none is given."""
+"""Reflectance of light panels: Mitsuba's default."""
 WOOD_PX = 512
-"""Side of the texture of a shape of wood."""
+"""Side of the texture of a wooden shape."""
 PATTERN_PX = 128
 """Side of the texture of one period of a floor's pattern."""
 _HIDDEN = Mesh(
@@ -62,13 +62,13 @@ _HIDDEN = Mesh(
     np.zeros((3, 2)),
     np.array([[0, 1, 2]]),
 )
-"""A tiny triangle under the floor that carries a surface no solid has."""
+"""A tiny triangle under the floor that carries a surface that no solid has."""
 
 
 def _mitsuba(engine: Engine, threads: int) -> Any:
-    """The mitsuba module with the engine's variant set; called again, only the thread count may change."""
+    """The mitsuba module with the engine's variant set; later calls may change only the thread count."""
     if engine.libllvm and os.environ.get("DRJIT_LIBLLVM_PATH") != engine.libllvm:
-        if "drjit" in sys.modules:  # it loaded an LLVM on import, perhaps one that would abort the process
+        if "drjit" in sys.modules:  # it loaded an LLVM on import, perhaps an unsuitable one that would abort
             raise SnellenError(
                 "mitsuba was imported before snellen could choose its LLVM; "
                 f"start Python with DRJIT_LIBLLVM_PATH={engine.libllvm} or draw before importing mitsuba"
@@ -85,7 +85,7 @@ def _mitsuba(engine: Engine, threads: int) -> Any:
 
 
 class Studio:
-    """A scene built for Mitsuba; `image` draws a view of it."""
+    """A scene built for Mitsuba; `image` renders a view of it."""
 
     def __init__(self, scene: Scene, settings: RenderSettings, engine: Engine, threads: int) -> None:
         self._mi = _mitsuba(engine, threads)
@@ -116,14 +116,14 @@ class Studio:
         return _denoised(colour, np.array(hints)[..., -6:])
 
     def _radiance_by_region(self, camera: Camera, seed: int, samples: RegionSamples) -> NDArray[np.float32]:
-        """Few samples where few are enough; floor far from solids in blocks, denoised as a smaller image."""
+        """Render with fewer samples where these suffice; floor far from solids in blocks, denoised as a small image."""
         height, width = camera.height_px, camera.width_px
         sensor = self._mi.load_dict(_sensor(self._mi, camera, 1))
         hints, floor, glass = self._first_hits(sensor, camera)
         regions = find_regions(floor, glass, is_smooth=self._floor.pattern == PLAIN)
         colour = np.zeros((height, width, 3), np.float32)
         coarse = np.zeros((*regions.far.shape, 3), np.float32)
-        block_samples = samples.glass if regions.glass.any() else samples.block  # caustics lie far off too
+        block_samples = samples.glass if regions.glass.any() else samples.block  # caustics reach far, too
         tiers = (
             (regions.solid, samples.solid, 1, colour),
             (regions.glass, samples.glass, 1, colour),
@@ -151,7 +151,7 @@ class Studio:
     def _first_hits(
         self, sensor: Any, camera: Camera
     ) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
-        """Means over four rays a pixel: albedo and normal (height, width, 6), share on the floor, share on glass."""
+        """Means over four rays per pixel: albedo and normal (height, width, 6), share on floor, share on glass."""
         import drjit as dr
 
         mi, height, width = self._mi, camera.height_px, camera.width_px
@@ -212,9 +212,9 @@ class Studio:
 def _denoised(
     colour: NDArray[np.float32], hints: NDArray[np.float32], mirror_px: int = MIRROR_PX
 ) -> NDArray[np.float32]:
-    """Radiance (h, w, 3) cleaned with the help of albedo and normals (h, w, 6).
+    """Radiance (h, w, 3), denoised with the help of albedo and normals (h, w, 6).
 
-    Mirrored at the border, which would stay noisy and tinted otherwise.
+    Mirrored at the border, which would otherwise stay noisy and tinted.
     """
     import mitsuba_oidn as oidn
 
@@ -228,9 +228,9 @@ def _denoised(
 
 
 def _built(mi: Any, scene: Scene, detail: int = 2) -> Any:
-    """The scene; its parts are built one by one, because their order decides which noise a seed gives.
+    """The scene; its parts are built one by one, since their order decides which noise a seed gives.
 
-    Parts left to `load_dict` come in an order that changes from process to process.
+    The order in which `load_dict` builds parts varies between processes.
     """
     parts: dict[str, Any] = {"type": "scene", "floor": _floor(mi, scene.floor)}
     parts["dome"] = mi.load_dict(_dome(mi, scene))
@@ -245,11 +245,11 @@ def _built(mi: Any, scene: Scene, detail: int = 2) -> Any:
 
 
 def _meshes(scene: Scene, detail: int = 2) -> dict[MaterialKind, Mesh]:
-    """One mesh a kind of material, with the solids that are of it; a hidden triangle where none is.
+    """One mesh per kind of material, with the solids of that kind; a hidden triangle if there are none.
 
-    Kernels hold the number of meshes, textures and surfaces: were it not the same in all scenes, every scene with
-    another number of solids would be compiled anew, for longer than it is drawn. They are traced anew for every
-    launch, the longer the more surfaces there are: so colours are no surfaces of their own.
+    Kernels contain the number of meshes, textures and surfaces: if it varied, each scene with another number of solids
+    would be recompiled, which takes longer than drawing it. Kernels are also retraced for every launch, in a time that
+    grows with the number of surfaces, so colours are not separate surfaces.
     """
     parts: dict[MaterialKind, list[Mesh]] = {kind: [] for kind in MATERIALS}
     for solid in scene.solids:
@@ -260,12 +260,12 @@ def _meshes(scene: Scene, detail: int = 2) -> dict[MaterialKind, Mesh]:
 
 
 def _texture_place(uv: Array, solid: Solid) -> Array:
-    """Where a solid's points (n, 2) lie in the texture of its kind: within its colour, or in the wood of its shape."""
+    """Texture coordinates of a solid's points (n, 2): within its colour, or in the wood of its shape."""
     kind, colour = solid.material.kind, solid.material.colour
     if kind == "wood":
         row = SHAPES.index(solid.shape) * (WOOD_PX + 2) + 1 + uv[:, 1] * WOOD_PX
         return np.stack([uv[:, 0], row / (len(SHAPES) * (WOOD_PX + 2))], axis=1)
-    if colour is not None:  # the middle half, so that rounding leads to no neighbour
+    if colour is not None:  # the middle half, so that rounding never reaches a neighbour
         return np.stack([(COLOURS.index(colour) + 0.25 + 0.5 * uv[:, 0]) / len(COLOURS), uv[:, 1]], axis=1)
     return uv
 
@@ -274,15 +274,15 @@ def _texture_place(uv: Array, solid: Solid) -> Array:
 def _bsdfs(mi: Any, variant: str) -> dict[MaterialKind, Any]:
     """The surface of every kind under a variant of Mitsuba.
 
-    Made once in a process, all together: kernels read what surfaces hold in the order in which it was made, and are
-    compiled anew for another order.
+    Created once per process, all together: kernels read surfaces in the order of their creation, and are recompiled for
+    another order.
     """
-    atexit.register(_bsdfs.cache_clear)  # before the renderer looks for what was not given back
+    atexit.register(_bsdfs.cache_clear)  # before the renderer checks for leaks
     return {kind: _bsdf(mi, kind) for kind in MATERIALS}
 
 
 def _bsdf(mi: Any, kind: MaterialKind) -> Any:
-    """The surface of a kind: palettes of colours, woods one above the other."""
+    """The surface of a kind: palettes of colours, woods stacked vertically."""
     if kind == "glass":
         return mi.load_dict({"type": "dielectric", "int_ior": _GLASS_INDEX})
     if kind == "wood":
@@ -309,7 +309,7 @@ def _bsdf(mi: Any, kind: MaterialKind) -> Any:
 
 
 def _woods() -> NDArray[np.float32]:
-    """The woods of all shapes one above the other; first and last rows come twice, so that none runs into another."""
+    """The woods of all shapes stacked vertically; first and last rows are repeated, so that they do not blend."""
     return np.concatenate([np.pad(wood_texture(shape, WOOD_PX), ((1, 1), (0, 0), (0, 0)), "edge") for shape in SHAPES])
 
 
@@ -336,7 +336,7 @@ def _mesh(mi: Any, name: str, mesh: Mesh, bsdf: Any) -> Any:
 
 
 def _floor(mi: Any, floor: Floor) -> Any:
-    if floor.pattern != PLAIN:  # a square, for a disk is painted by angle and radius
+    if floor.pattern != PLAIN:  # a square, since the texture of a disk is in polar coordinates
         half = math.ceil(floor.radius_m / period_m(floor.pattern, floor.stripe_m))
         corners = np.array([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]]) * half
         flat = np.pad(corners * period_m(floor.pattern, floor.stripe_m), ((0, 0), (0, 1)))
@@ -353,14 +353,14 @@ def _floor(mi: Any, floor: Floor) -> Any:
 
 @functools.cache
 def _matt(mi: Any, variant: str) -> Any:
-    """The surface of plain floors, one for all, coloured by `_paint`: for a new one kernels would be compiled anew."""
+    """The shared surface of plain floors, coloured by `_paint`; a new surface would recompile kernels."""
     atexit.register(_matt.cache_clear)
     return mi.load_dict({"type": "diffuse", "reflectance": {"type": "rgb", "value": list(_PANEL_RGB)}})
 
 
 @functools.cache
 def _painted(mi: Any, variant: str) -> Any:
-    """The surface of floors with a pattern, as `_matt`."""
+    """The surface of floors with a pattern, like `_matt`."""
     atexit.register(_painted.cache_clear)
     blank = mi.Bitmap(np.zeros((PATTERN_PX, PATTERN_PX, 3), np.float32))
     tile = {"type": "bitmap", "bitmap": blank, "raw": True, "wrap_mode": "repeat", "filter_type": "nearest"}
@@ -368,13 +368,13 @@ def _painted(mi: Any, variant: str) -> Any:
 
 
 def _paint(mi: Any, floor: Floor) -> None:
-    """Give the surface of floors this one's colour and pattern."""
+    """Set the colour and pattern of the shared floor surface."""
     import drjit as dr
 
     if floor.pattern == PLAIN:
         surface, name = _matt(mi, mi.variant()), "reflectance.value"
         paint = mi.Color3f(*floor.colour_linear_rgb)
-        dr.make_opaque(paint)  # read by kernels, and not written into them
+        dr.make_opaque(paint)  # read by kernels instead of compiled into them
     else:
         surface, name = _painted(mi, mi.variant()), "reflectance.data"
         along = (np.arange(PATTERN_PX) + 0.5) / PATTERN_PX * period_m(floor.pattern, 1.0)
@@ -387,7 +387,7 @@ def _paint(mi: Any, floor: Floor) -> None:
 
 @functools.cache
 def _panel_surface(mi: Any, variant: str) -> Any:
-    """The surface of light panels, made once in a process as `_bsdfs` are."""
+    """The surface of light panels, created once per process like `_bsdfs`."""
     atexit.register(_panel_surface.cache_clear)
     return mi.load_dict({"type": "diffuse", "reflectance": {"type": "rgb", "value": list(_PANEL_RGB)}})
 
@@ -404,7 +404,7 @@ def _panel(mi: Any, light: AreaLight) -> dict[str, Any]:
 
 
 def _make_opaque(mi: Any, panel: Any) -> None:
-    """Have kernels read what the only panel is like. It would be written into them, and each scene compile its own."""
+    """Make kernels read the parameters of a single panel; compiled in, they would recompile for every scene."""
     import drjit as dr
 
     parameters = mi.traverse(panel)
@@ -415,7 +415,7 @@ def _make_opaque(mi: Any, panel: Any) -> None:
 
 
 def _dome(mi: Any, scene: Scene) -> dict[str, Any]:
-    """Upright, Mitsuba's map starts at world +y and runs clockwise; ours starts at +x and runs counter-clockwise."""
+    """The dome as an upright map; Mitsuba's starts at world +y and runs clockwise, ours at +x counter-clockwise."""
     values = dome_map(scene.dome)
     width = values.shape[1]
     turned = values[:, (width // 4 - 1 - np.arange(width)) % width]

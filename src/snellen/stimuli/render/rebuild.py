@@ -1,4 +1,4 @@
-"""Rendering images of an item set again from their recipes, to see whether they are what the set says."""
+"""Renders images of an item set again from their recipes, to verify them."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from snellen.stimuli.render.image_cache import render_images
 from snellen.stimuli.scenes.model import from_json
 
 BLOCK_PX, MAX_DIFFERENCE = 16, 10.0
-"""Side of the blocks whose mean levels are compared, and by how much (of 255) two ray-traced images may differ in one.
+"""Side of the blocks whose mean levels are compared, and the allowed difference (of 255) between ray-traced images.
 
-Measured on 10 scenes: with other threads 0.0, with Mitsuba's other variant or another quality 5.6 at most.
+Measured on 10 scenes: 0.0 with other threads, at most 5.6 with Mitsuba's other variant or another quality.
 """
 
 
 def rebuild(paths: Mapping[Path, str]) -> float:
-    """Render images again, taking nothing from a cache; the largest difference (`block_difference`).
+    """Render images again without a cache and return the largest difference (`block_difference`).
 
-    `paths` leads from stored files to recipes. Raises SnellenError for an image that differs by more than
-    `MAX_DIFFERENCE`, or at all where no ray is traced, and for a renderer that is not there.
+    `paths` maps stored files to recipes. Raises SnellenError for an image that differs by more than `MAX_DIFFERENCE`,
+    or at all if no rays are traced, and for a missing renderer.
     """
     largest = 0.0
     for path, recipe in paths.items():
@@ -40,7 +40,7 @@ def rebuild(paths: Mapping[Path, str]) -> float:
         difference = block_difference(stored, rendered)
         if difference > MAX_DIFFERENCE or (settings.renderer != "mitsuba" and (stored != rendered).any()):
             raise SnellenError(
-                f"{path}: not what its recipe renders (a block of {BLOCK_PX} x {BLOCK_PX} pixels differs by "
+                f"{path}: differs from what its recipe renders (a block of {BLOCK_PX} x {BLOCK_PX} pixels by "
                 f"{difference:.1f} of 255 levels); build or copy the item set again"
             )
         largest = max(largest, difference)
@@ -48,10 +48,10 @@ def rebuild(paths: Mapping[Path, str]) -> float:
 
 
 def block_difference(first: NDArray[np.uint8], second: NDArray[np.uint8]) -> float:
-    """The largest difference, 0 to 255, between mean levels of a block of 16 x 16 pixels in a channel.
+    """The largest difference, 0 to 255, between the mean levels of a block of 16 x 16 pixels in a channel.
 
-    Images are (height, width, 3); what does not fill a block at the right or lower edge joins its neighbour. 255 for
-    two sizes.
+    Images are (height, width, 3); partial blocks at the right or lower edge join their neighbour. 255 for different
+    sizes.
     """
     if first.shape != second.shape:
         return 255.0

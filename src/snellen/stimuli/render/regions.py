@@ -1,6 +1,6 @@
-"""Where an image needs how many samples, and how its sharp and its coarse part are put together, in numpy.
+"""Regions of an image with different sample counts, and the merging of its sharp and coarse parts, in numpy.
 
-Solids and the floor round them are drawn pixel by pixel; floor further off, which is smooth, in blocks of 4 x 4.
+Solids and the floor around them are drawn pixel by pixel; smooth floor farther away in blocks of 4 x 4.
 """
 
 from __future__ import annotations
@@ -12,33 +12,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 REGIONS_VERSION = "regions 4"
-"""Moves when the same samples by region would give another image, by coarser meshes too."""
+"""Changes if the same samples by region would give another image, also by coarser meshes."""
 SURFACES_VERSION = "surfaces 2"
-"""Moves when the same samples of a whole image would give another one, since surfaces are put together otherwise."""
+"""Changes if the same samples of a whole image would give another one, because surfaces are built differently."""
 LAMP_VERSION = "lamp 2"
-"""Moves when a scene with a single light would give another image."""
+"""Changes if a scene with a single light would give another image."""
 BLOCK_PX = 4
 NEAR_SHARE, NEAR_PX = 1 / 15, (20, 24)
-"""Floor so near to a solid is drawn pixel by pixel: contact shadows and caustics are sharp there, further off soft.
+"""Floor within this distance of a solid is drawn pixel by pixel: contact shadows and caustics are sharp there.
 
 A share of the height, within so many pixels.
 """
 MIRROR_PX = 4
-"""What a crop is mirrored by on each side before it is denoised."""
+"""Pixels by which a crop is mirrored on each side before it is denoised."""
 _EDGE_PX = 2
-"""Pixels so near to a solid count as solid: the denoiser looks at them to draw its outline."""
+"""Pixels this near to a solid count as solid, since the denoiser uses them to draw its outline."""
 _FEATHER_PX = 10
 _GRID_PX = 16
-"""Sizes of crops, mirrored, are multiples of it: the denoiser would fill them up to that."""
+"""Sizes of mirrored crops are multiples of this; the denoiser would pad them to it."""
 Mask = NDArray[np.bool_]
 Image = NDArray[np.float32]
 
 
 @dataclasses.dataclass(frozen=True)
 class Regions:
-    """Masks (height, width) of glass, other solids and floor near them; of blocks of floor further off (rows, columns).
+    """Masks (height, width) of glass, other solids and floor near them; of blocks of farther floor (rows, columns).
 
-    Every pixel is in one of the first three or its block in the last.
+    Each pixel is in one of the first three, or its block is in the last.
     """
 
     glass: Mask
@@ -48,12 +48,12 @@ class Regions:
 
     @property
     def near(self) -> Mask:
-        """What is drawn pixel by pixel."""
+        """The pixels drawn one by one."""
         return self.glass | self.solid | self.floor
 
 
 def find_regions(floor_share: Image, glass_share: Image, *, is_smooth: bool = True) -> Regions:
-    """Regions from the shares (height, width) of a pixel's rays that hit the floor first, and glass first.
+    """Regions from the shares (height, width) of a pixel's rays that first hit the floor, and first hit glass.
 
     A floor with a pattern is nowhere smooth.
     """
@@ -67,12 +67,12 @@ def find_regions(floor_share: Image, glass_share: Image, *, is_smooth: bool = Tr
 
 
 def near_px(height: int) -> int:
-    """How near to a solid floor is drawn pixel by pixel, in an image so many pixels high."""
+    """Distance from a solid within which floor is drawn pixel by pixel, in an image so many pixels high."""
     return min(max(math.ceil(NEAR_SHARE * height), NEAR_PX[0]), NEAR_PX[1])
 
 
 def crop(mask: Mask) -> tuple[slice, slice]:
-    """Rows and columns that hold all of a mask with anything in it, in one of few sizes."""
+    """Rows and columns that contain a non-empty mask, in one of few sizes."""
     rows, columns = np.flatnonzero(mask.any(axis=1)), np.flatnonzero(mask.any(axis=0))
     return _span(rows[0], rows[-1] + 1, len(mask)), _span(columns[0], columns[-1] + 1, mask.shape[1])
 
@@ -85,18 +85,18 @@ def _span(low: int, high: int, length: int) -> slice:
 
 
 def grown(mask: Mask, margin_px: int) -> Mask:
-    """The mask and all pixels at most so many rows and columns away."""
+    """The mask with all pixels at most so many rows and columns away."""
     return _box_sum(mask.astype(np.float32), margin_px, "constant") > 0.5
 
 
 def near_weight(mask: Mask) -> Image:
-    """1 within, 0 outside, and a slope of `_FEATHER_PX` pixels just inside its border."""
+    """1 inside, 0 outside, and a slope of `_FEATHER_PX` pixels just inside the border."""
     half = _FEATHER_PX // 2
     return _box_sum((~grown(~mask, half)).astype(np.float32), half, "edge") / np.float32((2 * half + 1) ** 2)
 
 
 def _box_sum(image: Image, half_px: int, border: str) -> Image:
-    """Sums over squares of 2 half_px + 1 pixels a side round each pixel."""
+    """Sums over squares of 2 half_px + 1 pixels per side around each pixel."""
     for _ in range(2):
         padded = np.pad(image, ((half_px + 1, half_px), (0, 0)), mode=border)  # type: ignore[call-overload]  # a str
         padded[0] = 0
@@ -106,7 +106,7 @@ def _box_sum(image: Image, half_px: int, border: str) -> Image:
 
 
 def blocks(image: Image) -> Image:
-    """Means over blocks of an image (height, width) or (height, width, channels); cut ones are filled by the border."""
+    """Means over blocks of an image (height, width) or (height, width, channels); partial ones repeat the border."""
     rows, columns = image.shape[:2]
     fill = ((0, -rows % BLOCK_PX), (0, -columns % BLOCK_PX), *((0, 0),) * (image.ndim - 2))
     whole = np.pad(image, fill, "edge")
@@ -115,7 +115,7 @@ def blocks(image: Image) -> Image:
 
 
 def enlarged(coarse: Image, height: int, width: int) -> Image:
-    """Blocks (rows, columns, channels) as pixels (height, width, channels), linear between the middles of blocks."""
+    """Blocks (rows, columns, channels) as pixels (height, width, channels), interpolated between block centres."""
     for length in (height, width):
         middle = np.clip((np.arange(length) + 0.5) / BLOCK_PX - 0.5, 0, len(coarse) - 1)
         low = np.floor(middle).astype(int)

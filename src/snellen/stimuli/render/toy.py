@@ -1,4 +1,4 @@
-"""An image in some milliseconds, for tests: no shadows, but every shape, colour and material can be told apart."""
+"""A renderer for tests that takes milliseconds: no shadows, but all shapes, colours and materials look different."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def toy_image(scene: Scene, camera: Camera) -> NDArray[np.uint8]:
 
 
 def _blend(vectors: Array, corners: NDArray[np.int64], weights: Array) -> Array:
-    """Vectors (n, 3) between those of three corners each: numbers (3, n) and weights (3, n)."""
+    """Vectors (n, 3) interpolated between three corners each: numbers (3, n) and weights (3, n)."""
     blended = np.empty((corners.shape[1], 3))
     for axis, ends in enumerate(vectors.T):
         first, second, third = (ends[corner] * weight for corner, weight in zip(corners, weights, strict=True))
@@ -64,7 +64,7 @@ def _ground(scene: Scene, direction: Array, camera: Camera) -> Array:
 
 
 def _shaded(solid: Solid, normal: Array, local: Array, view: Array, behind: Array) -> Array:
-    """Linear RGB (n, 3) of surface points from unit normals, own coordinates, view directions and what is behind."""
+    """Linear RGB (n, 3) of surface points from unit normals, own coordinates, view directions and background."""
     kind, colour = solid.material.kind, solid.material.colour
     facing = np.clip(dot(normal, _LIGHT), 0, 1)[:, None]
     if kind == "rubber" and colour is not None:

@@ -1,6 +1,6 @@
-"""Scenes as plain data: solids, lights, cameras, composites, and what is true of an image. No renderer in here."""
+"""Scenes as plain data: solids, lights, cameras, composites, and the truth of an image. Contains no renderer."""
 
-from snellen.stimuli.scenes.assembly import chain, composite_scene, move, studio, turn
+from snellen.stimuli.scenes.assembly import chain, composite_scene, move, relight, studio, turn
 from snellen.stimuli.scenes.cameras import CameraRanges, clear_camera, random_camera
 from snellen.stimuli.scenes.composites import (
     ANCHORS,
@@ -15,7 +15,6 @@ from snellen.stimuli.scenes.composites import (
     joints,
     text_name,
 )
-from snellen.stimuli.scenes.lighting import relight
 from snellen.stimuli.scenes.model import (
     COLOURS,
     IDENTITY,

@@ -1,4 +1,4 @@
-"""Putting solids together: joints of composites and the studio round them.
+"""Assembles scenes: the joint of a composite, and the studio and light around it.
 
 Positions and lights are ours; the ComBo paper says 'environment lighting and several point lights'.
 """
@@ -33,9 +33,9 @@ from snellen.stimuli.scenes.vectors import Array, apply_matrix, dot, lengths, un
 
 SECONDARY_SCALE = 0.58
 FLAT_GAP_M = 0.004
-"""Between two flat faces: coplanar faces make glass black."""
+"""Gap between two flat faces: coplanar faces make glass black."""
 SINK_M = 0.015
-"""How far a point, edge or curved contact is pressed in, so that it looks glued and not floating."""
+"""Depth by which a point, edge or curved contact is pressed in, so that it looks glued, not floating."""
 FLOOR_GAP_M = 0.002
 
 LIGHTS = (
@@ -43,7 +43,7 @@ LIGHTS = (
     AreaLight((-9.0, -5.4, 8.1), (0.0, 0.0, 0.7), 3.6, (7.0, 7.0, 6.8)),
     AreaLight((-1.8, 9.9, 9.0), (0.0, 0.0, 0.7), 3.25, (10.0, 10.0, 9.7)),
 )
-"""Key, fill and back light: small panels in place of point lights, for soft shadows; further off than any camera."""
+"""Key, fill and back light: small panels instead of point lights, for soft shadows; farther away than any camera."""
 
 DOME = Dome(
     softboxes=(
@@ -55,7 +55,7 @@ DOME = Dome(
         *(Softbox(azimuth, 14, 5, 11, 1.5) for azimuth in (5, 50, 110, 175, 205, 255, 335)),
     )
 )
-"""Windows of a studio, and strips low round the horizon: without them metal seen from above mirrors only the floor."""
+"""Windows of a studio, and strips low around the horizon: without them metal seen from above mirrors only the floor."""
 
 _FLAT = {"face", "base", "small base", "large base"}
 
@@ -70,7 +70,7 @@ def turn(axis: Vec3, angle_deg: float) -> Matrix3:
 
 
 def chain(*rotations: Matrix3) -> Matrix3:
-    """The product of rotations: the last one is applied first."""
+    """The product of rotations; the last one is applied first."""
     product = np.eye(3)
     for rotation in rotations:
         product = apply_matrix(np.transpose(rotation), product)  # the rows of the product
@@ -111,7 +111,7 @@ def contact_direction(shape: Shape, contact_point: str) -> Array:
 
 
 def _facing(direction: Array, goal: Array) -> Matrix3:
-    """The smallest rotation that takes one unit direction to another; half a turn goes about x."""
+    """The smallest rotation that takes one unit direction to another; a half turn is about x."""
     axis, cosine = np.cross(direction, goal), float(dot(direction, goal))
     if lengths(axis) < 1e-9:
         return IDENTITY if cosine > 0 else turn((1.0, 0.0, 0.0), 180.0)
@@ -123,7 +123,7 @@ def _solid(name: str, appearance: Appearance, pose: Pose) -> Solid:
 
 
 def move(solid: Solid, rotation: Matrix3 = IDENTITY, shift_m: Vec3 = (0.0, 0.0, 0.0)) -> Solid:
-    """The solid turned about the world's origin, then shifted."""
+    """The solid rotated about the world's origin, then shifted."""
     pose = solid.pose
     position = apply_matrix(rotation, pose.position_m) + np.array(shift_m)
     new = dataclasses.replace(pose, position_m=tuple_of(position), rotation=chain(rotation, pose.rotation))
@@ -133,8 +133,8 @@ def move(solid: Solid, rotation: Matrix3 = IDENTITY, shift_m: Vec3 = (0.0, 0.0, 
 def join_composite(blocks: Composite) -> tuple[tuple[Solid, Solid], Vec3]:
     """The two solids of a composite and their contact point, in the primary's own axes (the primary at the origin).
 
-    The pivot's normal is turned against the anchor's, the two points meet, and the secondary is held off by
-    `FLAT_GAP_M` (two flat faces) or pressed in by `SINK_M` (anything else).
+    The pivot's normal points against the anchor's, the two points meet, and the secondary is moved away by `FLAT_GAP_M`
+    (two flat faces) or pressed in by `SINK_M` (anything else).
     """
     outward = contact_direction(blocks.primary.shape, blocks.anchor)
     contact = support(blocks.primary.shape, outward)
@@ -148,11 +148,11 @@ def join_composite(blocks: Composite) -> tuple[tuple[Solid, Solid], Vec3]:
 
 
 def composite_scene(blocks: Composite, *, rotation: Matrix3 | None = None) -> Scene:
-    """The composite in the studio: standing on the floor, the middle of its upright bounding box above the origin.
+    """The composite in the studio: standing on the floor, its upright bounding box centred above the origin.
 
-    A frustum joined by its large base stands on the small one, a cone joined by its base on its apex. `rotation` turns
-    the assembled object before it is set on the floor. Solids are named 'primary' and 'secondary', the joint is the
-    named point 'contact'.
+    A frustum joined by its large base stands on the small one, a cone joined by its base on its apex. `rotation` is
+    applied to the assembled object before it is placed on the floor. Solids are named 'primary' and 'secondary', the
+    joint is the named point 'contact'.
     """
     solids, contact = join_composite(blocks)
     hanging = contact_direction(blocks.primary.shape, blocks.anchor)[2] < -0.9
@@ -168,3 +168,28 @@ def composite_scene(blocks: Composite, *, rotation: Matrix3 | None = None) -> Sc
 def studio(solids: tuple[Solid, ...], points: tuple[NamedPoint, ...] = ()) -> Scene:
     """Solids on the grey floor under the three panels and the dome."""
     return Scene(solids, lights=LIGHTS, dome=DOME, points=points)
+
+
+def relight(scene: Scene, factor: float, tint: Vec3 = (1.0, 1.0, 1.0), dome_factor: float = 1.0) -> Scene:
+    """The scene with every light and the dome times `factor`, the dome also times `dome_factor`.
+
+    `tint` is a factor on linear red, green and blue. It does not affect softboxes, which have one radiance for all
+    three.
+    """
+
+    def scaled(colour: Vec3, factor: float) -> Vec3:
+        r, g, b = (factor * level * shade for level, shade in zip(colour, tint, strict=True))
+        return r, g, b
+
+    lights = tuple(
+        dataclasses.replace(light, radiance_linear_rgb=scaled(light.radiance_linear_rgb, factor))
+        for light in scene.lights
+    )
+    around = factor * dome_factor
+    dome = dataclasses.replace(
+        scene.dome,
+        horizon_linear_rgb=scaled(scene.dome.horizon_linear_rgb, around),
+        zenith_linear_rgb=scaled(scene.dome.zenith_linear_rgb, around),
+        softboxes=tuple(dataclasses.replace(box, radiance=box.radiance * around) for box in scene.dome.softboxes),
+    )
+    return dataclasses.replace(scene, lights=lights, dome=dome)

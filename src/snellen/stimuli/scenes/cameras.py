@@ -1,4 +1,4 @@
-"""Where images are taken from. Ranges are ours; the ComBo paper says 'random viewpoints'."""
+"""Draws cameras. Ranges are ours; the ComBo paper says 'random viewpoints'."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TRIES = 200
 
 
 class CameraRanges(TypedDict, total=False):
-    """What `random_camera` draws from; see there."""
+    """Parameters of `random_camera`; see there."""
 
     elevation_deg: tuple[float, float]
     azimuth_deg: tuple[float, float]
@@ -44,11 +44,11 @@ def random_camera(
     width_px: int = 480,
     height_px: int = 360,
 ) -> Camera:
-    """A camera looking at the middle of the solids' bounding box from a uniformly drawn direction.
+    """A camera looking at the centre of the solids' bounding box from a uniformly drawn direction.
 
     Elevation is at least 20 degrees, so that the horizon is never in the image. The distance is such that the ball
-    round all solids spans a uniformly drawn share `fill` of the image's smaller side, or uniform in `distance_m`
-    where that is given.
+    around all solids spans a uniformly drawn share `fill` of the image's smaller side, or uniform in `distance_m` if
+    that is given.
     """
     if elevation_deg[0] < MIN_ELEVATION_DEG or elevation_deg[1] > MAX_ELEVATION_DEG:
         limits = f"{MIN_ELEVATION_DEG:g} to {MAX_ELEVATION_DEG:g}"
@@ -81,7 +81,7 @@ def clear_camera(
 ) -> Camera:
     """A `random_camera` that sees at least the share `least_visible` of every solid (or of those named).
 
-    Drawn again until it holds, judged at a quarter of the resolution; 200 draws in vain are an error.
+    Redrawn until that holds, measured at a quarter of the resolution; SnellenError after 200 draws.
     """
     solid_names = names or tuple(solid.name for solid in scene.solids)
     for _ in range(_TRIES):

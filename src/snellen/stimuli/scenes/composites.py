@@ -1,8 +1,8 @@
-"""Composite Blocks: 9,504 objects of two primitives, each pair of them different in at least one dimension.
+"""Composite Blocks: 9,504 objects of two primitives, any two of which differ in at least one dimension.
 
 Source: the ComBo paper, section 3.1 and appendix B.1: five shapes, four materials (rubber and metal in five colours),
 a contact point made of an anchor on the primary and a pivot on the secondary primitive. 12 materials x 12 materials x
-66 joints, 66 = 11 anchors x 6 pivots. Which anchors a shape has stands only in a figure: see `design/anchors.md`.
+66 joints, 66 = 11 anchors x 6 pivots. The anchors of each shape are only in a figure: see `design/anchors.md`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ ANCHORS: Mapping[Shape, tuple[str, ...]] = {
     "cone": ("apex", "base"),  # not the side: the paper's own example, an ice cream, is a ball on a cone's base
     "frustum": ("small base", "large base", "side"),
 }
-"""Where on a primary primitive the secondary one may be attached: 11 in all."""
+"""Points of a primary primitive to which the secondary one may be attached: 11 in all."""
 
 PIVOTS: Mapping[Shape, tuple[str, ...]] = {
     "cube": ("face",),
@@ -30,7 +30,7 @@ PIVOTS: Mapping[Shape, tuple[str, ...]] = {
     "cone": ("base", "apex"),
     "frustum": ("large base",),
 }
-"""With which point a secondary primitive is attached: 6 in all."""
+"""Points of a secondary primitive by which it is attached: 6 in all."""
 
 MATERIAL_VARIANTS: tuple[Material, ...] = tuple(
     Material(kind, colour) for kind in MATERIALS for colour in (COLOURS if kind in COLOURED else (None,))
@@ -47,7 +47,7 @@ DIMENSIONS: tuple[str, ...] = (
     "contact-point/anchor",
     "contact-point/pivot",
 )
-"""The eight dimensions of a composite; the factor stands before the slash."""
+"""The eight dimensions of a composite; the factor is before the slash."""
 
 _TEXT: Mapping[str, Mapping[str, str]] = {
     "shape": {**{shape: shape for shape in SHAPES}, "frustum": "conical frustum"},
@@ -69,7 +69,7 @@ _TEXT: Mapping[str, Mapping[str, str]] = {
 
 @dataclasses.dataclass(frozen=True)
 class Appearance:
-    """What one primitive looks like."""
+    """The shape, material and colour of one primitive."""
 
     shape: Shape
     material: MaterialKind
@@ -77,13 +77,13 @@ class Appearance:
 
     def __post_init__(self) -> None:
         if self.shape not in SHAPES:
-            raise SnellenError(f"shape {self.shape!r} is not known; choose one of {', '.join(SHAPES)}")
+            raise SnellenError(f"shape {self.shape!r} is unknown; choose one of {', '.join(SHAPES)}")
         Material(self.material, self.colour)
 
 
 @dataclasses.dataclass(frozen=True)
 class Composite:
-    """Two primitives and how they are joined: the secondary's pivot touches the primary's anchor."""
+    """Two primitives and their joint: the secondary's pivot touches the primary's anchor."""
 
     primary: Appearance
     anchor: str
@@ -91,13 +91,13 @@ class Composite:
     pivot: str
 
     def __post_init__(self) -> None:
-        for what, point, places in (
+        for kind, point, places in (
             ("anchor", self.anchor, ANCHORS[self.primary.shape]),
             ("pivot", self.pivot, PIVOTS[self.secondary.shape]),
         ):
             if point not in places:
-                shape = self.primary.shape if what == "anchor" else self.secondary.shape
-                raise SnellenError(f"a {shape} has no {what} {point!r}; choose one of {', '.join(places)}")
+                shape = self.primary.shape if kind == "anchor" else self.secondary.shape
+                raise SnellenError(f"a {shape} has no {kind} {point!r}; choose one of {', '.join(places)}")
 
     def dimensions(self) -> dict[str, str]:
         """Value of each of the eight `DIMENSIONS`; the colour of glass and wood is 'none'."""
@@ -111,7 +111,7 @@ class Composite:
 
 
 def text_name(dimension: str, value: str) -> str:
-    """The words for a value of a dimension or factor: `text_name("shape/primary", "frustum")` is 'conical frustum'."""
+    """The text for a value of a dimension or factor: `text_name("shape/primary", "frustum")` is 'conical frustum'."""
     names = _TEXT.get(dimension.split("/")[0], {})
     if value not in names:
         raise SnellenError(
@@ -133,7 +133,7 @@ def joints() -> Iterator[tuple[Shape, str, Shape, str]]:
 def all_composites() -> tuple[Composite, ...]:
     """All 9,504 objects, index = (joint * 12 + primary material) * 12 + secondary material.
 
-    Joints stand in the order of `joints`, materials in that of `MATERIAL_VARIANTS`.
+    Joints are in the order of `joints`, materials in that of `MATERIAL_VARIANTS`.
     """
     every = tuple(
         Composite(Appearance(first, a.kind, a.colour), anchor, Appearance(second, b.kind, b.colour), pivot)
@@ -142,12 +142,12 @@ def all_composites() -> tuple[Composite, ...]:
         for b in MATERIAL_VARIANTS
     )
     if len(every) != 9504 or sum(map(len, ANCHORS.values())) != 11 or len(ANCHORS["sphere"]) != 1:
-        raise SnellenError("ANCHORS and PIVOTS must hold 11 and 6 places, the sphere one: the paper has 9,504 objects")
+        raise SnellenError("ANCHORS and PIVOTS must have 11 and 6 places, the sphere one: the paper has 9,504 objects")
     return every
 
 
 def composite(index: int) -> Composite:
-    """The composite at a place 0-9503 in `all_composites`."""
+    """The composite at index 0-9503 of `all_composites`."""
     if not 0 <= index < len(all_composites()):
         raise SnellenError(f"composite {index} does not exist; indices run from 0 to {len(all_composites()) - 1}")
     return all_composites()[index]
@@ -159,5 +159,5 @@ def _indices() -> dict[Composite, int]:
 
 
 def index_of(blocks: Composite) -> int:
-    """Where a composite stands in `all_composites`."""
+    """Index of a composite in `all_composites`."""
     return _indices()[blocks]

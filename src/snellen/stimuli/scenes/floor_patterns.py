@@ -1,8 +1,8 @@
-"""Patterns of a floor. A number of an image cannot tell one from another, only a look at where light and dark lie.
+"""Patterns of a floor that no global image statistic distinguishes, only the arrangement of light and dark.
 
-Half of every pattern is lighter than the floor's colour and half darker by as much, and a square metre holds as much
-edge of every one: stripes of width w have 1 / w, chequers of side s 2 / s, and disks that cover half of a square grid
-of pitch g (radius g / sqrt(2 pi)) sqrt(2 pi) / g.
+Half of each pattern is lighter than the floor's colour and half darker by the same amount, and all have the same length
+of edges per square metre: stripes of width w have 1 / w, chequers of side s 2 / s, and disks that cover half of a
+square grid of pitch g (radius g / sqrt(2 pi)) sqrt(2 pi) / g.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ Mask = NDArray[np.bool_]
 
 PLAIN = "plain"
 STRIPE_M = 0.3
-"""Width of a stripe, where a floor does not say it."""
+"""Default width of a stripe."""
 CONTRAST = 0.6
-"""By what share of the floor's colour a pattern is lighter and darker."""
+"""Share of the floor's colour by which a pattern is lighter and darker."""
 PERIODS: Mapping[str, float] = MappingProxyType({"striped": 2.0, "chequered": 4.0, "dotted": math.sqrt(2 * math.pi)})
-"""After how many widths of a stripe along x and y each pattern comes again."""
+"""Period of each pattern along x and y, in stripe widths."""
 PATTERNS = tuple(PERIODS)
 
 
@@ -47,12 +47,12 @@ _IS_LIGHT: Mapping[str, Callable[[Array, Array], Mask]] = {
 
 
 def period_m(pattern: str, stripe_m: float) -> float:
-    """After how many metres along x and y a pattern comes again that has as much edge as stripes of this width."""
+    """Period in metres along x and y of a pattern with as much edge as stripes of this width."""
     return PERIODS[pattern] * stripe_m
 
 
 def pattern_factor(pattern: str, stripe_m: float, x_m: Array, y_m: Array) -> Array:
-    """Factor on the floor's colour at points of the floor: 1 of a plain floor, else 1 + or - `CONTRAST`."""
+    """Factor on the floor's colour at points of the floor: 1 for a plain floor, else 1 + or - `CONTRAST`."""
     if pattern == PLAIN:
         return np.ones(np.shape(x_m))
     period = period_m(pattern, stripe_m)

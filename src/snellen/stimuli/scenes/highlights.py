@@ -1,4 +1,4 @@
-"""Where polished things mirror a light: what tells metal from matt paint."""
+"""Highlights: where solids mirror a light, which distinguishes metal from matt paint."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from snellen.stimuli.scenes.truth import truth
 from snellen.stimuli.scenes.vectors import Array
 
 SPREAD_DEG = 6.0
-"""How far a rough metal spreads what it mirrors: farther off a highlight is too faint to be noticed."""
+"""Width of the reflection of a rough metal: farther off, a highlight is too faint to notice."""
 
 
 def highlight_shares(scene: Scene, camera: Camera, names: Collection[str]) -> dict[str, float]:
     """The share of each named solid's visible pixels, 0 to 1, in which it mirrors a panel or a softbox.
 
-    By triangles of the coarse mesh: one counts by its size in the image if its middle is seen and mirrors the line of
-    sight into a light, or `SPREAD_DEG` beside it. 0 for what is not seen.
+    Computed from triangles of the coarse mesh: one counts by its size in the image if its centre is visible and mirrors
+    the line of sight into a light, or within `SPREAD_DEG` of one. 0 for invisible solids.
     """
     if not names:
         return {}
@@ -51,7 +51,7 @@ def _share(solid: Solid, mask: NDArray[np.bool_], scene: Scene, camera: Camera) 
 
 
 def _triangles(solid: Solid, camera: Camera) -> tuple[Array, Array, Array]:
-    """Middles (n, 3) and unit normals (n, 3) in the world, sizes (n,) in pixels of the image."""
+    """Centres (n, 3) and unit normals (n, 3) in the world, sizes (n,) in pixels of the image."""
     mesh = place_mesh(unit_mesh(solid.shape, 1), solid.pose)
     corners, normals = mesh.vertices[mesh.faces], mesh.normals[mesh.faces].mean(axis=1)
     flat, _ = project(camera, corners.reshape(-1, 3))
@@ -61,7 +61,7 @@ def _triangles(solid: Solid, camera: Camera) -> tuple[Array, Array, Array]:
 
 
 def _meets_light(scene: Scene, points: Array, directions: Array) -> Array:
-    """Whether a ray from each point (n, 3) along its unit direction (n, 3) meets a light or passes near it."""
+    """True if a ray from each point (n, 3) along its unit direction (n, 3) meets a light or passes near it."""
     meets = np.zeros(len(points), bool)
     for light in scene.lights:
         ray = np.asarray(light.position_m) - points
@@ -70,8 +70,8 @@ def _meets_light(scene: Scene, points: Array, directions: Array) -> Array:
         meets |= off < np.degrees(np.arctan2(light.side_m / 2, distance)) + SPREAD_DEG
     for box in scene.dome.softboxes:
         azimuth, elevation = np.degrees(np.arctan2(directions[:, 1], directions[:, 0])), _elevations(directions)
-        beside = np.abs((azimuth - box.azimuth_deg + 180) % 360 - 180) < box.half_width_deg + SPREAD_DEG
-        meets |= beside & (np.abs(elevation - box.elevation_deg) < box.half_height_deg + SPREAD_DEG)
+        is_near = np.abs((azimuth - box.azimuth_deg + 180) % 360 - 180) < box.half_width_deg + SPREAD_DEG
+        meets |= is_near & (np.abs(elevation - box.elevation_deg) < box.half_height_deg + SPREAD_DEG)
     return meets
 
 

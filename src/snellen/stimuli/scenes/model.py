@@ -1,6 +1,6 @@
-"""A scene is data: solids, floor, lights and a dome, in metres, degrees and linear RGB. No renderer is known here.
+"""Scenes as data: solids, floor, lights and a dome, in metres, degrees and linear RGB, independent of renderers.
 
-World axes: x and y lie on the floor, z points up, the floor is z = 0. A solid's own axes have their origin at the
+World axes: x and y are on the floor, z points up, the floor is z = 0. A solid's own axes have their origin at the
 centre of the unrounded primitive (half its height) and z along its axis of revolution.
 """
 
@@ -30,17 +30,17 @@ COLOURS: tuple[Colour, ...] = typing.get_args(Colour)
 COLOURED: tuple[MaterialKind, ...] = ("rubber", "metal")
 IDENTITY: Matrix3 = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 SCENE_VERSION = "2"
-"""Moves when the same scene data would give a different image (meshes, materials, tone curve)."""
+"""Changes if the same scene data would give a different image (meshes, materials, tone curve)."""
 
 
-def _one_of(what: str, value: str | None, allowed: tuple[str, ...]) -> None:
+def _one_of(name: str, value: str | None, allowed: tuple[str, ...]) -> None:
     if value not in allowed:
-        raise SnellenError(f"{what} {value!r} is not known; choose one of {', '.join(allowed)}")
+        raise SnellenError(f"{name} {value!r} is unknown; choose one of {', '.join(allowed)}")
 
 
 @dataclasses.dataclass(frozen=True)
 class Material:
-    """What a solid is made of. Rubber and metal come in five colours, glass and wood in one look each."""
+    """A solid's material. Rubber and metal come in five colours, glass and wood in one look each."""
 
     kind: MaterialKind
     colour: Colour | None = None
@@ -58,7 +58,7 @@ class Pose:
     """world = rotation @ (scale * stretch * local) + position_m.
 
     `rotation` holds the rows of a proper rotation, `scale` is a factor on the unit primitive, `stretch` (factors along
-    the solid's own axes) makes plates and rods; a stretched edge rounding is stretched too.
+    the solid's own axes) makes plates and rods; edge roundings are stretched too.
     """
 
     position_m: Vec3 = (0.0, 0.0, 0.0)
@@ -95,7 +95,7 @@ class Floor:
 
     colour_linear_rgb: Vec3 = (0.42, 0.42, 0.42)
     radius_m: float = 60.0
-    # Left out of the JSON of a plain floor: by it scenes are known that were drawn before there were patterns.
+    # Omitted from the JSON of a plain floor, since scenes from before there were patterns are identified by it.
     pattern: str = dataclasses.field(default=PLAIN, metadata={"omitted": True})
     stripe_m: float = dataclasses.field(default=STRIPE_M, metadata={"omitted": True})
 
@@ -115,7 +115,7 @@ class AreaLight:
 
 @dataclasses.dataclass(frozen=True)
 class Softbox:
-    """A bright rectangle painted on the dome, seen in metal and glass."""
+    """A bright rectangle on the dome, mirrored in metal and glass."""
 
     azimuth_deg: float
     elevation_deg: float
@@ -147,13 +147,13 @@ class Camera:
     def __post_init__(self) -> None:
         if self.width_px < 1 or self.height_px < 1 or not 0 < self.horizontal_fov_deg < 180:
             raise SnellenError(
-                f"camera: {self.width_px}x{self.height_px} px at {self.horizontal_fov_deg} degrees cannot be"
+                f"camera: {self.width_px}x{self.height_px} px at {self.horizontal_fov_deg} degrees is impossible"
             )
 
 
 @dataclasses.dataclass(frozen=True)
 class NamedPoint:
-    """A point worth knowing in images, such as the contact of two solids."""
+    """A point whose image position is needed, such as the contact of two solids."""
 
     name: str
     position_m: Vec3
@@ -161,7 +161,7 @@ class NamedPoint:
 
 @dataclasses.dataclass(frozen=True)
 class Scene:
-    """Everything that is there, seen by no one yet."""
+    """All contents of a scene, without a camera."""
 
     solids: tuple[Solid, ...]
     floor: Floor = Floor()
@@ -177,7 +177,7 @@ class Scene:
 
 @dataclasses.dataclass(frozen=True)
 class RenderSpec:
-    """One image to be taken. The seed only moves the renderer's noise."""
+    """One image to be rendered. The seed affects only the renderer's noise."""
 
     scene: Scene
     camera: Camera
@@ -191,7 +191,7 @@ def to_json(definition: Scene | Camera | RenderSpec) -> str:
 
 
 def from_json(text: str) -> Any:
-    """The scene, camera or spec that `to_json` wrote; equal to the original."""
+    """The scene, camera or spec written by `to_json`; equal to the original."""
     data = json.loads(text)
     kinds: dict[str, type] = {"Scene": Scene, "Camera": Camera, "RenderSpec": RenderSpec}
     kind = data.pop("type", None) if isinstance(data, dict) else None
@@ -205,7 +205,7 @@ def from_json(text: str) -> Any:
 
 @functools.cache
 def _plain(kind: Any) -> Callable[[Any], Any]:
-    """How a value of that annotated type becomes plain JSON; a float stays one: 25 and 25.0 are equal, not as text."""
+    """A converter of values of that annotated type to plain JSON; floats stay floats, since 25 and 25.0 are equal."""
     if dataclasses.is_dataclass(kind) and isinstance(kind, type):
         hints = _hints(kind)
         fields = [(field.name, _plain(hints[field.name])) for field in dataclasses.fields(kind)]
@@ -228,7 +228,7 @@ def _plain(kind: Any) -> Callable[[Any], Any]:
 
 
 def _load(kind: Any, value: Any) -> Any:
-    """`value` (plain JSON) as the annotated type: dataclass, tuple, optional, float or as it is."""
+    """`value` (plain JSON) as the annotated type: dataclass, tuple, optional, float or unchanged."""
     if dataclasses.is_dataclass(kind) and isinstance(kind, type):
         hints = _hints(kind)
         return kind(**{name: _load(hints[name], item) for name, item in value.items()})

@@ -1,4 +1,4 @@
-"""Which triangle is seen at which pixel: a numpy rasteriser, exact at pixel centres, for truth and toy images."""
+"""A numpy rasteriser, exact at pixel centres: the visible triangle of each pixel, for truth and toy images."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Frame:
 
 @dataclasses.dataclass(frozen=True)
 class Hits:
-    """The pixels (n,) that a mesh covers, ascending, as row * width + column, and what is seen at each.
+    """The pixels (n,) that a mesh covers, ascending, as row * width + column, with the hit of each.
 
     distance_m (n,) along the ray in metres; face (n,) triangle number; weights (3, n) of the triangle's corners there.
     """
@@ -54,7 +54,7 @@ def project(camera: Camera, points: Array) -> tuple[Array, Array]:
     """World points (n, 3) as pixel coordinates (n, 2) and depth along the optical axis (n,) in metres.
 
     Pixel coordinates are continuous: (0, 0) is the top left corner of the image, pixel i covers [i, i + 1). Points
-    behind the camera have a depth below 0 and meaningless pixels.
+    behind the camera have negative depth and meaningless pixels.
     """
     axes = frame(camera)
     relative = np.asarray(points, float) - axes.position
@@ -68,7 +68,7 @@ def project(camera: Camera, points: Array) -> tuple[Array, Array]:
 
 @functools.lru_cache(maxsize=2)
 def rays(camera: Camera) -> Array:
-    """Direction (height, width, 3) through each pixel's centre, 1 m long along the optical axis; not to be changed."""
+    """Direction (height, width, 3) through each pixel's centre, 1 m long along the optical axis; read-only."""
     axes = frame(camera)
     x = (np.arange(camera.width_px) + 0.5 - camera.width_px / 2) / axes.focal_px
     y = (np.arange(camera.height_px) + 0.5 - camera.height_px / 2) / axes.focal_px
@@ -85,11 +85,11 @@ def ray_lengths(camera: Camera) -> Array:
 
 
 def rasterise(camera: Camera, mesh: Mesh) -> Hits:
-    """The nearest triangle of a closed mesh at each pixel's centre; what reaches behind the camera is left out."""
+    """The nearest triangle of a closed mesh at each pixel's centre, without triangles reaching behind the camera."""
     cover = _cover(camera, mesh.vertices, mesh.faces)
     pixel, distance = _nearest(camera, cover)
     visible = np.flatnonzero(cover.nearness == cover.buffer[cover.pixel])
-    last = np.empty(len(cover.buffer), np.int64)  # of triangles that are equally near the last one counts
+    last = np.empty(len(cover.buffer), np.int64)  # of equally near triangles, the last one counts
     last[cover.pixel[visible]] = visible
     chosen = last[pixel - cover.start]
     weights = np.array([part[chosen] for part in cover.parts]) / cover.nearness[chosen]
@@ -97,15 +97,15 @@ def rasterise(camera: Camera, mesh: Mesh) -> Hits:
 
 
 def distances(camera: Camera, points: Array, faces: NDArray[np.int64]) -> tuple[NDArray[np.int64], Array]:
-    """`pixel` and `distance_m` of `rasterise`, from corners (n, 3) and triangles (m, 3) alone."""
+    """`pixel` and `distance_m` of `rasterise`, only from corners (n, 3) and triangles (m, 3)."""
     return _nearest(camera, _cover(camera, points, faces))
 
 
 class _Cover(NamedTuple):
-    """Pixels (n,) in triangles, the triangle of each, shares of its corners in the nearness; the nearest of each pixel.
+    """Pixels (n,) in triangles, with the triangle and its corners' shares in the nearness; the nearest per pixel.
 
-    Nearness is 1 / depth along the optical axis, 0 for nothing. `buffer` begins at the first pixel that is covered,
-    number `start` of the image, and ends with the last one; `pixel` counts from there.
+    Nearness is 1 / depth along the optical axis, 0 for nothing. `buffer` covers the range from the first covered pixel,
+    number `start` of the image, to the last; `pixel` counts from `start`.
     """
 
     start: int
@@ -142,10 +142,10 @@ def _nearest(camera: Camera, cover: _Cover) -> tuple[NDArray[np.int64], Array]:
 def _candidates(
     pixels: Array, in_front: NDArray[np.bool_], faces: NDArray[np.int64], width: int, height: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Pixels in the boxes round triangles: the triangles' numbers (m,); and for each pixel (n,) which of them, x and y.
+    """Pixels in the boxes around triangles: the triangles' numbers (m,); per pixel (n,) an index into them, x and y.
 
-    Of a closed mesh in front of the camera only what faces it is seen, half of the triangles. Column by column: numpy
-    is slow where the last axis is short.
+    For a closed mesh in front of the camera, only triangles that face it are visible: half of them. Computed per
+    column, since numpy is slow if the last axis is short.
     """
     all_in_front = bool(in_front.all())
     kept = np.flatnonzero(_turn(pixels, faces) < 0) if all_in_front else np.arange(len(faces))
@@ -168,7 +168,7 @@ def _candidates(
 
 
 def _turn(pixels: Array, faces: NDArray[np.int64]) -> Array:
-    """Twice the areas (m,) of triangles in the image; below 0 where the outside is seen, for y points down."""
+    """Twice the areas (m,) of triangles in the image; negative if the outside is visible, since y points down."""
     x, y = pixels.T
     a, b, c = faces.T
     return np.asarray((x[b] - x[a]) * (y[c] - y[a]) - (y[b] - y[a]) * (x[c] - x[a]))

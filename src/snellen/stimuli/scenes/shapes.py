@@ -1,7 +1,7 @@
 """The five primitives: sizes, rounded surfaces, triangle meshes and analytic extents.
 
-Every primitive is a core (box, point or truncated cone) grown by a ball of its rounding radius, so its support function
-is known in closed form: extents, contacts and clearances need no mesh. Sizes are ours; the ComBo paper gives none.
+Each primitive is a core (box, point or truncated cone) grown by a ball of its rounding radius, so its support function
+has a closed form: extents, contacts and clearances need no mesh. Sizes are ours; the ComBo paper gives none.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Round:
 
     @property
     def slope_rad(self) -> float:
-        """How far the side's outward normal points up, in radians (0 for a cylinder)."""
+        """Angle by which the side's outward normal points up, in radians (0 for a cylinder)."""
         return math.atan2(self.bottom_radius_m - self.top_radius_m, self.height_m)
 
     def core(self) -> tuple[tuple[float, float], tuple[float, float]]:
@@ -66,7 +66,7 @@ class Ball:
 
 
 class Arc(NamedTuple):
-    """A piece of a profile in the (r, z) plane, by the angle of its outward normal (-90 down, 0 out, 90 up)."""
+    """A part of a profile in the (r, z) plane, by the angle of its outward normal (-90 down, 0 out, 90 up)."""
 
     centre_r_m: float
     centre_z_m: float
@@ -86,9 +86,9 @@ UNIT: dict[Shape, Box | Ball | Round] = {
 
 
 def support(shape: Shape, direction: Array) -> Array:
-    """The point of the unit primitive that lies furthest along `direction` (3,), in its own axes, (3,) metres.
+    """The point of the unit primitive farthest along `direction` (3,), in its own axes, (3,) metres.
 
-    Where a whole face, edge or line is equally far, its middle.
+    If a whole face, edge or line is equally far, its midpoint.
     """
     d = unit_vector(direction)
     unit = UNIT[shape]
@@ -108,7 +108,7 @@ def support(shape: Shape, direction: Array) -> Array:
 
 
 def reach(solid: Solid, direction: Array) -> float:
-    """How far a placed solid extends along a world `direction` (3,), metres from the world's origin."""
+    """Extent of a placed solid along a world `direction` (3,), in metres from the world's origin."""
     return _reach(solid.shape, *affine(solid.pose), unit_vector(direction))
 
 
@@ -117,9 +117,9 @@ def _reach(shape: Shape, matrix: Array, position: Array, direction: Array) -> fl
     return float(dot(support(shape, local), local) + dot(position, direction))
 
 
-@functools.lru_cache(maxsize=256)  # every camera about a scene asks for the same box
+@functools.lru_cache(maxsize=256)  # every camera of a scene needs the same box
 def bounds(solids: tuple[Solid, ...]) -> tuple[Array, Array]:
-    """Lower and upper corner of the smallest upright box around the solids, each (3,) metres; not to be changed."""
+    """Lower and upper corner of the smallest upright box around the solids, each (3,) metres; read-only."""
     placed = [(solid.shape, *affine(solid.pose)) for solid in solids]
     axes = np.eye(3)
     low = [min(-_reach(*solid, -axis) for solid in placed) for axis in axes]
@@ -136,7 +136,7 @@ def lowest_m(solids: Iterable[Solid]) -> float:
 
 
 def radius_about(solids: tuple[Solid, ...], point: Array) -> float:
-    """Radius in metres of the smallest ball about a point (3,) that holds all solids."""
+    """Radius in metres of the smallest ball about a point (3,) that contains all solids."""
     clouds = [place_points(unit_mesh(solid.shape, 1).vertices, solid.pose) for solid in solids]
     return max(float(lengths(cloud - point).max()) for cloud in clouds)
 
@@ -148,7 +148,7 @@ def affine(pose: Pose) -> tuple[Array, Array]:
 
 @dataclasses.dataclass(frozen=True)
 class Patch:
-    """A piece of surface over (u, v) in [0, 1]^2, cut at the knots into triangles.
+    """A part of a surface over (u, v) in [0, 1]^2, cut at the knots into triangles.
 
     `surface` maps u, v (any equal shape) to points and unit normals (shape + 3). `tile` is the patch's corner and size
     (u, v, width, height) in the primitive's texture.
@@ -175,7 +175,7 @@ class Mesh:
 
 def place_mesh(mesh: Mesh, pose: Pose) -> Mesh:
     """The mesh in world coordinates."""
-    # Normals go by the inverse transpose, which of a rotation after a stretch needs no inverse of a matrix.
+    # Normals transform by the inverse transpose, which for a rotation after a stretch needs no matrix inversion.
     normals = apply_matrix(pose.rotation, mesh.normals / np.array(pose.stretch))
     normals /= lengths(normals)[:, None]
     return Mesh(place_points(mesh.vertices, pose), normals, mesh.uv, mesh.faces)
@@ -189,7 +189,7 @@ def place_points(points: Array, pose: Pose) -> Array:
 
 @functools.cache
 def outer_points(shape: Shape) -> Array:
-    """The vertices (n, 3) of a unit primitive that lie farthest out in the 26 directions of a cube's neighbours."""
+    """The vertices (n, 3) of a unit primitive farthest out in the 26 directions of a cube's neighbours."""
     vertices = unit_mesh(shape, 1).vertices
     directions = np.array([direction for direction in itertools.product((-1, 0, 1), repeat=3) if any(direction)])
     return np.asarray(vertices[np.unique(dot(vertices[:, None], directions).argmax(axis=0))])
@@ -202,7 +202,7 @@ def unit_mesh(shape: Shape, detail: int = 2) -> Mesh:
 
 
 def join_meshes(meshes: Sequence[Mesh]) -> Mesh:
-    """All triangles of at least one mesh as a single mesh."""
+    """All triangles of one or more meshes as a single mesh."""
     starts = np.cumsum([0] + [len(mesh.vertices) for mesh in meshes[:-1]])
     return Mesh(
         np.concatenate([mesh.vertices for mesh in meshes]),
@@ -213,7 +213,7 @@ def join_meshes(meshes: Sequence[Mesh]) -> Mesh:
 
 
 def patches(shape: Shape, detail: int = 2) -> tuple[Patch, ...]:
-    """The surface of a unit primitive in pieces; also used to paint textures."""
+    """The surface of a unit primitive in patches; also used to paint textures."""
     unit = UNIT[shape]
     if isinstance(unit, Box):
         return tuple(_cube_face(unit, face, detail) for face in range(6))
@@ -245,7 +245,7 @@ def _profile(arcs: list[Arc], steps: int) -> Array:
 
 
 def _revolved(arcs: list[Arc]) -> Surface:
-    """u runs round the axis, v along the profile by arc length."""
+    """A surface of revolution: u runs around the axis, v along the profile by arc length."""
     profile = _profile(arcs, 96 if len(arcs) == 1 else 12)
     along = np.concatenate([[0], np.cumsum(np.linalg.norm(np.diff(profile[:, :2], axis=0), axis=1))])
 
@@ -261,7 +261,7 @@ def _revolved(arcs: list[Arc]) -> Surface:
 
 
 def _cube_face(box: Box, face: int, detail: int) -> Patch:
-    """Face `face` of 6: axis face % 3, on the positive side for faces 0 to 2. A sixth of the texture each."""
+    """Face `face` of 6: axis face % 3, on the positive side for faces 0 to 2. Each has a sixth of the texture."""
     axis, sign = face % 3, 1.0 if face < 3 else -1.0
     half, core = box.side_m / 2, box.side_m / 2 - box.rounding_m
 

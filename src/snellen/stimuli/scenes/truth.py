@@ -1,6 +1,6 @@
-"""What is true of an image, from geometry alone: boxes, masks, visibility, depth, occlusion, places of named points.
+"""The truth of an image, from geometry alone: boxes, masks, visibility, depth, occlusion, positions of named points.
 
-Everything is measured on the same triangles that renderers draw, at pixel centres, as if every solid were opaque (glass
+Everything is measured at pixel centres on the triangles that renderers draw, as if every solid were opaque (glass
 hides what is behind it). Pixel coordinates are continuous: pixel i covers [i, i + 1), (0, 0) is the top left corner.
 """
 
@@ -13,25 +13,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snellen.core.errors import SnellenError
-from snellen.stimuli.scenes.model import Camera, Scene
+from snellen.stimuli.scenes.model import Camera, RenderSpec, Scene
 from snellen.stimuli.scenes.raster import distances, project
 from snellen.stimuli.scenes.shapes import place_points, unit_mesh
 from snellen.stimuli.scenes.vectors import lengths
 
 Box = tuple[float, float, float, float]
+REDUCTION = 4
+"""`least_extent_px` measures at a quarter of the resolution, so it is exact to that many pixels."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class SolidTruth:
     """One solid in one image. Boxes are [x1, y1, x2, y2] in pixels, distances metres along the ray from the camera.
 
-    amodal_box      all of the solid, also what is hidden or outside the image, not rounded to pixels; None if it
-                    reaches behind the camera
-    visible_box     edges of the visible pixels; None if nothing is seen
+    amodal_box      of the whole solid, including hidden parts and those outside the image, not rounded to pixels; None
+                    if it reaches behind the camera
+    visible_box     edges of the visible pixels; None if nothing is visible
     mask            (height, width) visible pixels
-    amodal_mask     (height, width) pixels it would fill if it stood alone
+    amodal_mask     (height, width) pixels it would fill if it were alone
     visible_fraction  visible pixels over amodal pixels inside the image, 0 to 1 (0 if outside)
-    nearest_m       to the nearest visible point; None if nothing is seen
+    nearest_m       to the nearest visible point; None if nothing is visible
     centre_m        to the solid's centre (straight line, hidden or not)
     centre_px       the centre in the image; None behind the camera
     """
@@ -49,12 +51,12 @@ class SolidTruth:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Truth:
-    """One image.
+    """The truth of one image.
 
     solids          in the scene's order
-    distance_m      (height, width) along the ray to the nearest solid, inf where there is none (floor is not counted)
+    distance_m      (height, width) along the ray to the nearest solid, inf if there is none (the floor does not count)
     hides           (front, behind) -> pixels of `behind` that `front` covers, nearest cover only
-    points_px       the scene's named points in the image, hidden or not; behind the camera: missing
+    points_px       the scene's named points in the image, hidden or not; those behind the camera are missing
     """
 
     solids: tuple[SolidTruth, ...]
@@ -70,7 +72,7 @@ class Truth:
 
 
 def truth(scene: Scene, camera: Camera, *, detail: int = 2) -> Truth:
-    """Measure a scene as this camera sees it; `detail` 2 takes the meshes that are rendered, 1 coarser ones."""
+    """Measure a scene as this camera sees it; `detail` 2 uses the rendered meshes, 1 coarser ones."""
     shape = (camera.height_px, camera.width_px)
     nearest, owner = np.full(shape, np.inf), np.full(shape, -1)
     alone: list[tuple[NDArray[np.int64], NDArray[np.float64]]] = []
@@ -85,7 +87,7 @@ def truth(scene: Scene, camera: Camera, *, detail: int = 2) -> Truth:
         pixels, depth = project(camera, vertices)
         boxes.append(_box_round(*pixels.T) if depth.min() > 0 else None)
     solids = tuple(_solid_truth(scene, camera, index, alone[index], owner, box) for index, box in enumerate(boxes))
-    # covered[i, j]: pixels that solid j would fill if it stood alone, and where solid i is seen.
+    # covered[i, j]: pixels that solid j would fill if it were alone, in which solid i is visible.
     count = len(scene.solids)
     filled = [np.bincount(owner.flat[pixel], minlength=count) for pixel, _ in alone]
     covered = np.array(filled, np.int64).reshape(count, count).T
@@ -130,7 +132,7 @@ def _mask(pixel: NDArray[np.int64], camera: Camera) -> NDArray[np.bool_]:
 
 
 def box_around(boxes: Sequence[Box], margin_share: float, camera: Camera) -> list[float]:
-    """[x1, y1, x2, y2] round all boxes, with a margin (a share of its larger side), within the camera's image."""
+    """[x1, y1, x2, y2] around all boxes, with a margin (a share of its larger side), within the camera's image."""
     x1, y1 = min(box[0] for box in boxes), min(box[1] for box in boxes)
     x2, y2 = max(box[2] for box in boxes), max(box[3] for box in boxes)
     margin = margin_share * max(x2 - x1, y2 - y1)
@@ -149,3 +151,13 @@ def _box_round(x: NDArray[np.float64], y: NDArray[np.float64]) -> Box:
 def _pixel(camera: Camera, point: tuple[float, float, float]) -> tuple[float, float] | None:
     pixels, depth = project(camera, np.array([point]))
     return (float(pixels[0, 0]), float(pixels[0, 1])) if depth[0] > 0 else None
+
+
+def least_extent_px(spec: RenderSpec) -> float:
+    """The shortest side, in pixels, of all boxes around the visible parts of solids; 0 without any."""
+    camera = spec.camera
+    small = dataclasses.replace(
+        camera, width_px=max(camera.width_px // REDUCTION, 1), height_px=max(camera.height_px // REDUCTION, 1)
+    )
+    boxes = [solid.visible_box for solid in truth(spec.scene, small, detail=1).solids if solid.visible_box]
+    return min((REDUCTION * float(min(x2 - x1, y2 - y1)) for x1, y1, x2, y2 in boxes), default=0.0)

@@ -1,1 +1,1 @@
-"""Everything that touches pixels, named and versioned."""
+"""Transforms of pixels, each named and versioned."""

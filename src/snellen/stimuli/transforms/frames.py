@@ -1,4 +1,4 @@
-"""Videos shown as images: some of their frames, in their order."""
+"""Shows videos as images: some of their frames, in order."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _UNIFORM, _RATE = re.compile(r"[1-9][0-9]*"), re.compile(r"([0-9]+(?:\.[0-9]+)?)
 
 @dataclass(frozen=True)
 class Frames:
-    """Every video of the query as some of its frames, in their order, each a PNG that counts as the stored video.
+    """Replaces each video of the query by some of its frames, in order, each a PNG that counts as the stored video.
 
-    `how` is a number of frames, one from the middle of each of so many equal parts (`8`, `16`), or a rate from the
-    beginning on (`1fps`). Raises SnellenError for anything else.
+    `how` is a number of frames, one from the middle of each of as many equal parts (`8`, `16`), or a rate from the
+    beginning (`1fps`). Raises SnellenError for anything else.
     """
 
     how: str
@@ -32,25 +32,25 @@ class Frames:
         self.times(1.0)
 
     def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
-        """The view with images in place of its videos; images are left as they are."""
+        """The view with frames instead of its videos; images are unchanged."""
         query = (self.extract(image, media) if image.kind == "video" else (image,) for image in view.query)
         return replace(view, query=tuple(still for stills in query for still in stills))
 
     def times(self, seconds: float) -> tuple[float, ...]:
-        """The moments at which a video of this length is looked at, in seconds."""
+        """The times in seconds at which frames of a video of this length are taken."""
         if _UNIFORM.fullmatch(self.how):
             return uniform_times(seconds, int(self.how))
         if (rate := _RATE.fullmatch(self.how)) and float(rate[1]) > 0:
             return rate_times(seconds, float(rate[1]))
-        raise SnellenError(f"frames {self.how!r}: say how many (8), or how many a second (1fps)")
+        raise SnellenError(f"frames {self.how!r}: give a number (8), or a number per second (1fps)")
 
     def extract(self, video: Media, media: MediaFolder) -> tuple[Media, ...]:
-        """The frames of one video. It is decoded once for all that are not there yet, and not at all for none."""
+        """The frames of one video. It is decoded at most once, and only if a frame is not stored yet."""
         times = self.times(video.seconds)
 
         @cache
         def decoded() -> list[tuple[float, Image.Image]]:
-            media.read(video)  # the bytes are held against their name
+            media.read(video)  # checks the hash
             return frames_at(media.find(video), times)
 
         def still(index: int) -> Image.Image:

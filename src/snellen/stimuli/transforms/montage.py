@@ -1,4 +1,4 @@
-"""Laying several images out as one."""
+"""Lays several images out as one."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ _GAP_PX, _LINE_PX, _PAPER, _INK = 8, 28, (255, 255, 255), (0, 0, 0)
 def lay_out(montage: Montage, media: MediaFolder) -> Media:
     """One PNG: the images in reading order on white, 8 px apart, labels above them, the title on top.
 
-    An image is shown at its own size unless `cell_px` is set; it is then shrunk (never enlarged) to fit, keeping its
-    shape.
+    Images keep their size unless `cell_px` is set; then they are shrunk (never enlarged) to fit, keeping their shape.
     """
     hashes = [image.sha256 for image in montage.images]
     what = ["montage", montage.version, hashes, montage.columns, montage.labels, montage.title, montage.cell_px]
@@ -33,7 +32,7 @@ def _draw(montage: Montage, images: list[Image.Image]) -> Image.Image:
     head, label = _LINE_PX if montage.title else 0, _LINE_PX if montage.labels else 0
     size = (columns * (width + _GAP_PX) + _GAP_PX, head + lines * (height + label + _GAP_PX) + _GAP_PX)
     if fault := size_fault(*size):
-        raise SnellenError(f"{len(images)} images on one sheet: {fault}, or ask one by one")
+        raise SnellenError(f"{len(images)} images on one sheet: {fault}, or show them one by one")
     page = Image.new("RGB", size, _PAPER)
     pen, font = ImageDraw.Draw(page), ImageFont.load_default(20)
     pen.text((_GAP_PX, 4), montage.title, _INK, font)

@@ -1,4 +1,4 @@
-"""The door to PyAV: files opened, pixels converted."""
+"""Opens files with PyAV and converts pixels."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from av.video.stream import VideoStream
 
 ROUNDING_S = 1e-9
-"""What is forgiven where seconds are compared."""
+"""Tolerance in comparisons of seconds."""
 
 
 def pyav() -> Any:
-    """The package `av`, imported when first needed. Raises SnellenError where it is missing."""
+    """The package `av`, imported when first needed. Raises SnellenError if it is missing."""
     try:
         import av
     except ImportError as error:
@@ -31,7 +31,7 @@ def pyav() -> Any:
 
 
 def convert_frame(frame: VideoFrame, format: str, colours: int | None = None) -> VideoFrame:
-    """The frame in another pixel format, by arithmetic that is equal on all machines."""
+    """The frame in another pixel format, by arithmetic that is identical on all machines."""
     how = pyav().video.reformatter.Interpolation
     exactly = how.BILINEAR | how.ACCURATE_RND | how.BITEXACT | how.FULL_CHR_H_INT
     return frame.reformat(
@@ -41,7 +41,7 @@ def convert_frame(frame: VideoFrame, format: str, colours: int | None = None) ->
 
 @contextmanager
 def open_video(source: Path | bytes, location: str) -> Iterator[tuple[InputContainer, VideoStream]]:
-    """A file and its first video stream that is no cover. Errors inside become a SnellenError that names `location`."""
+    """A file and its first video stream that is not a cover. Errors inside become SnellenErrors naming `location`."""
     av = pyav()
     try:
         with av.open(str(source) if isinstance(source, Path) else io.BytesIO(source)) as container:
@@ -49,8 +49,8 @@ def open_video(source: Path | bytes, location: str) -> Iterator[tuple[InputConta
             streams = [stream for stream in container.streams.video if not stream.disposition & covers]
             if not streams:
                 raise SnellenError(f"{location}: has no video stream; leave out the file")
-            streams[0].codec_context.options = {"max_pixels": str(MAX_PIXELS)}  # whatever the frames say they are
+            streams[0].codec_context.options = {"max_pixels": str(MAX_PIXELS)}  # whatever size the frames claim
             yield container, streams[0]
     except (av.error.FFmpegError, OSError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise SnellenError(f"{location}: not a readable video ({reason}); mend or leave out the file") from error
+        raise SnellenError(f"{location}: not a readable video ({reason}); fix or remove the file") from error

@@ -1,4 +1,4 @@
-"""Videos kept as they are, and their frames."""
+"""Stores videos unchanged, reads their frames, and checks them against their cards."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from PIL import Image
 
 from snellen.core.errors import SnellenError
 from snellen.core.item import Media
+from snellen.core.item_checks import size_fault
 from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.user_files import read_file
-from snellen.stimuli.video.opening import ROUNDING_S, convert_frame, open_video
+from snellen.stimuli.video.opening import ROUNDING_S, convert_frame, open_video, pyav
 from snellen.stimuli.video.timeline import Timeline, decoded_timeline, timeline
 
 if TYPE_CHECKING:
@@ -24,8 +25,9 @@ if TYPE_CHECKING:
     from av.video.frame import VideoFrame
     from av.video.stream import VideoStream
 
+_TOLERANCE_S = 1e-3
 _JUMP = 4
-"""Packets ahead from which a jump to a key frame saves more than the decoder's delay, which it makes anew."""
+"""Packets ahead from which seeking to a key frame is cheaper than the decoder's restart delay."""
 _TURNS: dict[tuple[float, ...], Image.Transpose | None] = {
     (1, 0, 0, 1): None,
     (-1, 0, 0, 1): Image.Transpose.FLIP_LEFT_RIGHT,
@@ -36,20 +38,20 @@ _TURNS: dict[tuple[float, ...], Image.Transpose | None] = {
     (0, 1, 1, 0): Image.Transpose.TRANSPOSE,
     (0, -1, -1, 0): Image.Transpose.TRANSVERSE,
 }
-"""Signs of a display matrix -> what brings stored pixels into their place on screen."""
+"""Signs of a display matrix -> transpose from stored to displayed pixels."""
 
 
 def add_video(media: MediaFolder, path: Path) -> Media:
-    """Keep a video file, byte for byte.
+    """Store a video file, byte for byte.
 
-    Width and height are those on screen (after the rotation that the file asks for); `seconds` leads from the first
-    frame's time to the end of the last one. Raises SnellenError where the file cannot be read, is damaged or cut short,
-    has no video stream or no frame, or is none of mp4, mov, avi, webm and mkv.
+    Width and height are those on screen (after the rotation in the file); `seconds` is from the first frame's time to
+    the end of the last one. Raises SnellenError if the file cannot be read, is damaged or truncated, has no video
+    stream or no frame, or is not mp4, mov, avi, webm or mkv.
     """
     try:
         raw = read_file(path)
     except OSError as error:
-        raise SnellenError(f"{path}: cannot be read ({error.strerror}); mend or leave out the file") from error
+        raise SnellenError(f"{path}: cannot be read ({error.strerror}); fix or remove the file") from error
     with open_video(raw, str(path)) as (container, stream):
         format = video_format(container, raw, str(path))
         line = timeline(container, stream, raw, str(path))
@@ -58,28 +60,28 @@ def add_video(media: MediaFolder, path: Path) -> Media:
 
 
 def uniform_times(seconds: float, count: int) -> tuple[float, ...]:
-    """The middles of `count` equal parts of a video, in seconds.
+    """The midpoints of `count` equal parts of a video, in seconds.
 
     So of two or three equal parts of a clip each gets at least two of 8, and five of 16.
     """
     if count < 1 or seconds <= 0:
-        raise SnellenError(f"{count} frames of {seconds:g} s: ask for at least one frame of a video that lasts")
+        raise SnellenError(f"{count} frames of {seconds:g} s: both must be positive")
     return tuple(seconds * (2 * n + 1) / (2 * count) for n in range(count))
 
 
 def rate_times(seconds: float, per_second: float) -> tuple[float, ...]:
-    """0, 1 / per_second, 2 / per_second, … as long as the video lasts, in seconds; at least 0."""
+    """0, 1 / per_second, 2 / per_second, … up to the end of the video, in seconds; at least 0."""
     if per_second <= 0 or seconds <= 0:
-        raise SnellenError(f"{per_second:g} frames a second of {seconds:g} s: both must be above 0")
+        raise SnellenError(f"{per_second:g} frames per second of {seconds:g} s: both must be positive")
     return tuple(n / per_second for n in range(max(1, ceil((seconds - ROUNDING_S) * per_second))))
 
 
 def frames_at(source: Path | bytes, times: Sequence[float]) -> list[tuple[float, Image.Image]]:
-    """For every wanted time (seconds) the frame on screen then: its exact time in seconds, and the RGB image.
+    """The frame on screen at each time (seconds): its exact time in seconds, and the RGB image.
 
-    That is the last frame whose time is not later (a billionth of a second is forgiven for rounding), the first one for
-    times before it, the last one for times after the end. The same as from decoding everything in order; key frames are
-    jumped to where that is cheaper. Raises SnellenError as `add_video` does.
+    That is the last frame whose time is not later (with a tolerance of a billionth of a second), the first one for
+    earlier times, the last one for times after the end. The result equals sequential decoding; key frames are seeked
+    to if that is cheaper. Raises SnellenError as `add_video` does.
     """
     return _frames_at(source, times, str(source) if isinstance(source, Path) else "a video in memory")
 
@@ -93,7 +95,7 @@ def frame_at_share(path: Path, share: float) -> Image.Image:
 
 
 def video_format(container: InputContainer, raw: bytes, location: str) -> Literal["mp4", "mov", "avi", "webm", "mkv"]:
-    """The format of an open file. Raises SnellenError for one that item sets do not hold."""
+    """The format of an open file. Raises SnellenError for one that item sets do not support."""
     name = container.format.name
     if name.startswith("mov,mp4"):
         return "mov" if container.metadata.get("major_brand", "qt").strip() == "qt" else "mp4"
@@ -102,6 +104,38 @@ def video_format(container: InputContainer, raw: bytes, location: str) -> Litera
     if name == "avi":
         return "avi"
     raise SnellenError(f"{location}: a file of format {name}; convert it to mp4, mov, avi, webm or mkv")
+
+
+def video_fault(raw: bytes, media: Media) -> str | None:
+    """The reason why bytes are not the video of a card (format, length, size on screen), or None; None without PyAV.
+
+    All packets are read, but only the first and the last frame are decoded, with those that they depend on. AVI is
+    decoded completely, since it does not store frame times.
+    """
+    try:
+        pyav()
+    except SnellenError:
+        return None
+    try:
+        return _fault(raw, media)
+    except SnellenError as error:
+        return str(error)
+
+
+def _fault(raw: bytes, media: Media) -> str | None:
+    location = "the video"
+    with open_video(raw, location) as (container, stream):
+        if fault := size_fault(stream.codec_context.width, stream.codec_context.height):
+            return fault
+        if (format := video_format(container, raw, location)) != media.format:
+            return f"a video of format {format} stored as {media.format}"
+        seconds = timeline(container, stream, raw, location).seconds
+    if abs(seconds - media.seconds) > _TOLERANCE_S:
+        return f"a video of {seconds:g} s, not {media.seconds:g}"
+    for _, frame in _frames_at(raw, [0.0, seconds], location):
+        if frame.size != (media.width, media.height):
+            return f"a video of {frame.width} x {frame.height} pixels, not {media.width} x {media.height}"
+    return None
 
 
 def _frames_at(source: Path | bytes, times: Sequence[float], location: str) -> list[tuple[float, Image.Image]]:
@@ -119,7 +153,7 @@ def _frames_at(source: Path | bytes, times: Sequence[float], location: str) -> l
 
 def _decode_all(source: Path | bytes, line: Timeline, ticks: set[int], location: str) -> dict[int, Image.Image]:
     with open_video(source, location) as (container, stream):
-        # the decoder's order is the one on screen; the times that frames carry (in AVI) may not be
+        # the decoder's order is that on screen; the times that frames carry (in AVI) may not be
         frames = zip(line.ticks, container.decode(stream), strict=False)
         return {tick: _image(frame, location) for tick, frame in frames if tick in ticks}
 
@@ -127,10 +161,10 @@ def _decode_all(source: Path | bytes, line: Timeline, ticks: set[int], location:
 def _decode_by_seeking(
     container: InputContainer, stream: VideoStream, line: Timeline, ticks: Sequence[int], location: str
 ) -> dict[int, Image.Image] | None:
-    """The wanted frames, from the key frames before them; None where jumping does not lead to exactly these."""
+    """The wanted frames, from the key frames before them; None if seeking does not reach exactly these."""
     places = {packet[0]: index for index, packet in enumerate(line.packets)}
     packets: Iterator[Any] = iter(())
-    ready: dict[int, VideoFrame] = {}  # decoded, and not earlier than what was last taken
+    ready: dict[int, VideoFrame] = {}  # decoded, and not earlier than the last one taken
     images: dict[int, Image.Image] = {}
     reached = -len(places)  # the place reached; far away before the first jump
     for tick in ticks:
@@ -165,7 +199,7 @@ def _image(frame: VideoFrame, location: str) -> Image.Image:
     signs = tuple(round(number / 65536, 3) for number in (a, b, c, d))
     if signs not in _TURNS:
         raise SnellenError(
-            f"{location}: is to be shown at an angle or another scale; turn it upright and write it again"
+            f"{location}: is displayed at an angle or another scale; rotate it upright and write it again"
         )
     turn = _TURNS[signs]
     return image if turn is None else image.transpose(turn)

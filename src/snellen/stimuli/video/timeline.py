@@ -1,4 +1,4 @@
-"""When which frame of a file is on screen, and where to start decoding it."""
+"""Frame times of a file, and the packets at which to start decoding."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from av.video.stream import VideoStream
 
 MAX_FRAMES = 1_000_000
-"""Of one video: nine hours at 30 a second."""
+"""Maximum per video: nine hours at 30 frames per second."""
 
 
 @dataclass(frozen=True)
 class Timeline:
-    """When which frame is on screen. Times are in ticks of `tick` seconds of the stream's own clock.
+    """Frame times, in ticks of `tick` seconds of the stream's own clock.
 
-    `ticks` are the frames' times in order, `end` is when the last one ends. `packets` are (time, whether a key frame)
-    in the order they are decoded, empty where the file does not tell frames' times without decoding.
+    `ticks` are the frames' times in order, `end` is the end of the last one. `packets` are (time, whether a key frame)
+    in decoding order, empty if the file does not give frame times without decoding.
     """
 
     tick: Fraction
@@ -36,11 +36,11 @@ class Timeline:
 
     @property
     def seconds(self) -> float:
-        """From the first frame's time to the end of the last one."""
+        """Duration from the first frame's time to the end of the last one."""
         return self.time(self.end)
 
     def time(self, tick: int) -> float:
-        """Seconds from the first frame's time, the float nearest to the exact value."""
+        """Seconds from the first frame's time, as the float nearest to the exact value."""
         return (tick - self.ticks[0]) * self.tick.numerator / self.tick.denominator
 
     def on_screen(self, times: Sequence[float]) -> list[int]:
@@ -49,14 +49,14 @@ class Timeline:
         return [self.ticks[max(0, bisect_right(starts, t + ROUNDING_S) - 1)] for t in times]
 
     def whole_rate(self) -> int | None:
-        """Frames a second, where they stand on an even grid as exactly as the stream's clock can say."""
+        """Frames per second, if they are on an even grid within the precision of the stream's clock."""
         first, last, gaps = self.ticks[0], self.ticks[-1], len(self.ticks) - 1
         rate = round(gaps / ((last - first) * self.tick)) if gaps else round(1 / ((self.end - first) * self.tick))
         even = rate and all(abs(tick - first - n / (rate * self.tick)) <= 1 for n, tick in enumerate(self.ticks))
         return rate if even else None
 
     def key_before(self, index: int) -> int:
-        """Place of the packet to start decoding at. A frame shown before its key frame needs an earlier one."""
+        """Index of the packet to start decoding at. A frame shown before its key frame needs an earlier one."""
         tick = self.packets[index][0]
         while index and not (self.packets[index][1] and self.packets[index][0] <= tick):
             index -= 1
@@ -64,12 +64,12 @@ class Timeline:
 
 
 def timeline(container: InputContainer, stream: VideoStream, source: Path | bytes, location: str) -> Timeline:
-    """Read without decoding where the file tells every frame's time; AVI does not."""
+    """Read the timeline without decoding if the file gives all frame times; AVI does not."""
     packets_read = list(islice((packet for packet in container.demux(stream) if packet.size), MAX_FRAMES + 1))
     if len(packets_read) > MAX_FRAMES:
-        raise SnellenError(f"{location}: more than the {MAX_FRAMES} frames that are read; cut it into parts")
+        raise SnellenError(f"{location}: more than the limit of {MAX_FRAMES} frames; cut it into parts")
     if any(packet.is_corrupt for packet in packets_read):
-        raise SnellenError(f"{location}: damaged or cut short; copy it again, or leave it out")
+        raise SnellenError(f"{location}: damaged or truncated; copy it again, or leave it out")
     packets = tuple((packet.pts, packet.is_keyframe) for packet in packets_read if packet.pts is not None)
     if (
         container.format.name == "avi"
@@ -84,12 +84,12 @@ def timeline(container: InputContainer, stream: VideoStream, source: Path | byte
 
 
 def decoded_timeline(source: Path | bytes, location: str) -> Timeline:
-    """The times of the frames as they come out of the decoder; they come in order, whatever times they carry."""
+    """The timeline from the decoder's output; frames come in order, whatever times they carry."""
     with open_video(source, location) as (container, stream):
         decoded = [(frame.pts, frame.duration) for frame in container.decode(stream)]
         durations = {tick: lasts for tick, lasts in decoded if tick is not None}
         if len(durations) < len(decoded):
-            raise SnellenError(f"{location}: frames without a time of their own; convert it to mp4")
+            raise SnellenError(f"{location}: frames without their own time; convert it to mp4")
         return _timeline_of_durations(durations, stream, location)
 
 
@@ -98,7 +98,7 @@ def _timeline_of_durations(
 ) -> Timeline:
     """The timeline of frames whose `durations` are known by tick.
 
-    A last frame without a duration stays as long as the others.
+    A last frame without a duration lasts as long as the others.
     """
     if not durations or stream.time_base is None:
         raise SnellenError(f"{location}: has no frames; leave out the file")

@@ -1,4 +1,4 @@
-"""Videos written from frames, and clips joined to one."""
+"""Writes videos from frames, and joins clips."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _CRF = 16
 
 
 def write_video(frames: Iterable[Pixels], path: Path, *, fps: int, gop: int = 12) -> None:
-    """Write frames, (height, width, 3) uint8 RGB of one even size, as an H.264 mp4; all of it or nothing.
+    """Write frames, (height, width, 3) uint8 RGB of one even size, as an H.264 mp4, atomically.
 
-    `fps` frames a second, a key frame every `gop` frames. Same frames, same bytes (with the same encoder version).
+    `fps` frames per second, a key frame every `gop` frames. Same frames, same bytes (with the same encoder version).
     Raises SnellenError for no frames, another shape or type, an odd size, or a rate or distance below 1.
     """
     files.write_bytes(path, _encode(frames, str(path), fps, gop))
@@ -38,9 +38,9 @@ def write_video(frames: Iterable[Pixels], path: Path, *, fps: int, gop: int = 12
 
 @dataclass(frozen=True)
 class JoinedVideo:
-    """What `join_clips` wrote: equal parts one behind the other, each `part_seconds` long.
+    """The result of `join_clips`: equal parts in sequence, each `part_seconds` long.
 
-    `changed` says in words what was done to which part, counted from 1, to fit it in.
+    `changed` describes each change that was made to a part, counted from 1, to fit it in.
     """
 
     parts: int
@@ -51,7 +51,7 @@ class JoinedVideo:
 
     @property
     def boundaries(self) -> tuple[float, ...]:
-        """When one part gives way to the next, in seconds: one less than there are parts."""
+        """The times in seconds at which a new part begins: one less than there are parts."""
         return tuple(n * self.part_seconds for n in range(1, self.parts))
 
 
@@ -63,23 +63,23 @@ def join_clips(
     size: tuple[int, int] | None = None,
     gop: int = 12,
 ) -> JoinedVideo:
-    """Write clips one behind the other as one mp4 (encoded anew, without sound), all of the length of the shortest.
+    """Write clips in sequence as one mp4 (re-encoded, without sound), all cut to the length of the shortest.
 
-    Of longer ones the beginning is taken. Parts given as frames are taken to run at `fps`. Where sizes (width, height)
-    differ, `size` must say what becomes of them: they are scaled to fit (Lanczos) on black, never stretched. Where
-    rates differ or are no whole number, `fps` must: each frame is then what is on screen at its time, never a blend.
-    Raises SnellenError where that is not told, and as `add_video` and `write_video` do.
+    Parts given as frames run at `fps`. If sizes (width, height) differ, `size` is required: clips are scaled to fit
+    (Lanczos) on black, never stretched. If rates differ or are not whole numbers, `fps` is required: each frame is then
+    the one on screen at its time, never a blend. Raises SnellenError if these are missing, and as `add_video` and
+    `write_video` do.
     """
     clips = [_clip(part, number, fps) for number, part in enumerate(clip_sources, 1)]
     if not clips:
         raise SnellenError(f"{path}: no clips to join; give at least one")
     size = size or _common([clip.size for clip in clips], f"{path}: the clips differ in size", "size=(width, height)")
-    fps = fps or _common([clip.fps for clip in clips], f"{path}: the clips differ in frames a second", "fps=…")
+    fps = fps or _common([clip.fps for clip in clips], f"{path}: the clips differ in frames per second", "fps=…")
     if fps is None:
-        raise SnellenError(f"{path}: the clips have no whole number of frames a second; say fps=…")
+        raise SnellenError(f"{path}: the clips have no whole number of frames per second; give fps=…")
     count = int(min(clip.seconds for clip in clips) * fps + 1e-6)
     if count < 1:
-        raise SnellenError(f"{path}: the shortest clip lasts less than one frame at {fps} a second; leave it out")
+        raise SnellenError(f"{path}: the shortest clip lasts less than one frame at {fps} per second; leave it out")
     changed = [
         change for number, clip in enumerate(clips, 1) for change in clip.changes(number, count / fps, fps, size)
     ]
@@ -89,7 +89,7 @@ def join_clips(
 
 @dataclass(frozen=True)
 class _Clip:
-    """One part to be joined. `fps` is None where a file has no whole number of frames a second."""
+    """One part to be joined. `fps` is None if a file has no whole number of frames per second."""
 
     part: Path | Sequence[Pixels]
     size: tuple[int, int]
@@ -100,13 +100,13 @@ class _Clip:
         if self.seconds > seconds + ROUNDING_S:
             yield f"part {number}: cut from {self.seconds:.6g} to {seconds:.6g} s"
         if self.fps != fps:
-            yield f"part {number}: from {self.fps or 'an uneven number of'} to {fps} frames a second"
+            yield f"part {number}: from {self.fps or 'an uneven number of'} to {fps} frames per second"
         if self.size != size:
             yield f"part {number}: from {self.size[0]} x {self.size[1]} to {size[0]} x {size[1]} px, on black"
 
     def frames(self, times: Sequence[float], rate: int) -> Iterator[Image.Image]:
         if isinstance(self.part, Path):
-            for start in range(0, len(times), 64):  # few at once: a minute of video does not fit into memory
+            for start in range(0, len(times), 64):  # in batches: a minute of video does not fit into memory
                 yield from (image for _, image in frames_at(self.part, times[start : start + 64]))
         else:
             yield from (Image.fromarray(self.part[round(t * rate)]) for t in times)
@@ -115,7 +115,7 @@ class _Clip:
 def _clip(clip_source: Path | Sequence[Pixels], number: int, fps: int | None) -> _Clip:
     if not isinstance(clip_source, Path):
         if fps is None:
-            raise SnellenError(f"part {number} is given as frames, which have no rate of their own; say fps=…")
+            raise SnellenError(f"part {number} is given as frames, which have no rate; give fps=…")
         if not len(clip_source):
             raise SnellenError(f"part {number} has no frames; leave it out")
         height, width = _check_frame(clip_source[0], f"part {number}").shape[:2]
@@ -126,9 +126,9 @@ def _clip(clip_source: Path | Sequence[Pixels], number: int, fps: int | None) ->
     return _Clip(clip_source, first.size, line.seconds, line.whole_rate())
 
 
-def _common(values: Sequence[Any], what: str, mend: str) -> Any:
+def _common(values: Sequence[Any], problem: str, remedy: str) -> Any:
     if len(set(values)) > 1:
-        raise SnellenError(f"{what} ({', '.join(map(str, values))}); say {mend}")
+        raise SnellenError(f"{problem} ({', '.join(map(str, values))}); give {remedy}")
     return values[0]
 
 
@@ -159,7 +159,7 @@ def _encode(frames: Iterable[Pixels], location: str, fps: int, gop: int) -> byte
                 stream = _video_stream(container, shape, location, fps, gop)
             if _check_frame(frame, location).shape != shape:
                 raise SnellenError(
-                    f"{location}: frame {number} has shape {frame.shape}, the first {shape}; make them one"
+                    f"{location}: frame {number} has shape {frame.shape}, the first {shape}; make them equal"
                 )
             video_frame = convert_frame(av.VideoFrame.from_ndarray(np.ascontiguousarray(frame), "rgb24"), "yuv420p", 5)
             video_frame.pts, video_frame.duration, video_frame.time_base = number, 1, Fraction(1, fps)
@@ -174,13 +174,13 @@ def _video_stream(container: Any, shape: tuple[int, ...], location: str, fps: in
     height, width = shape[:2]
     if height % 2 or width % 2 or not height * width:
         raise SnellenError(
-            f"{location}: {width} x {height} px; this kind of video needs even sizes: crop or scale by one"
+            f"{location}: {width} x {height} px; this video format needs even sizes: crop or scale by one"
         )
-    # one thread, key frames by count alone, no macroblock tree, whose sums differ from call to call
+    # one thread, key frames only by count, no macroblock tree, whose sums differ from call to call
     options = {"crf": str(_CRF), "preset": "medium", "threads": "1", "sc_threshold": "0", "x264-params": "mbtree=0"}
     stream: VideoStream = container.add_stream("libx264", rate=fps, options=options)
     stream.width, stream.height, stream.pix_fmt = width, height, "yuv420p"
     coder = stream.codec_context
     coder.gop_size, coder.time_base = gop, Fraction(1, fps)
-    coder.colorspace, coder.color_range = 6, 1  # BT.601, 16 to 235, said aloud: players guess by size otherwise
+    coder.colorspace, coder.color_range = 6, 1  # BT.601, 16 to 235, stated since players otherwise guess by size
     return stream

@@ -1,4 +1,4 @@
-"""Calls under way at the same time, put together into batches."""
+"""Batches concurrent calls."""
 
 from __future__ import annotations
 
@@ -12,15 +12,14 @@ Result = TypeVar("Result")
 _Queue: TypeAlias = "deque[tuple[Job, asyncio.Future[Result]]]"
 
 WAIT_S = 0.02
-"""How long a batch that is not full waits for one more job, since the last one came."""
+"""Seconds that an incomplete batch waits for another job after the last one."""
 
 
 class Batches(Generic[Job, Result]):
-    """Collects jobs and does up to `size` of them at once, in a thread.
+    """Collects jobs and runs up to `size` of them at once, in a thread.
 
-    `work` takes jobs and returns for each what came of it, or the exception to raise. Only jobs with the same `alike`
-    go together. A batch is begun when it is full, or when no job has come for `wait` seconds; while one is worked on,
-    the next one gathers.
+    `work` takes jobs and returns a result for each, or the exception to raise. Only jobs with the same `alike` share a
+    batch. A batch starts when it is full, or when no job has come for `wait` seconds; the next one gathers meanwhile.
     """
 
     def __init__(
@@ -31,11 +30,11 @@ class Batches(Generic[Job, Result]):
         wait: float = WAIT_S,
     ) -> None:
         self.work, self.size, self.alike, self.wait = work, size, alike, wait
-        # By event loop, since one subject may be asked in several, and only while there is work: a loop is not kept.
+        # By event loop, since one subject may be asked in several. Entries exist only while there is work.
         self._queues: dict[asyncio.AbstractEventLoop, tuple[_Queue[Job, Result], asyncio.Task[None]]] = {}
 
     async def do(self, job: Job) -> Result:
-        """What came of this job. Raises what its work raised."""
+        """The result of this job. Raises what its work raised."""
         loop = asyncio.get_running_loop()
         if loop not in self._queues:
             fresh: _Queue[Job, Result] = deque()
@@ -62,7 +61,7 @@ class Batches(Generic[Job, Result]):
             await asyncio.sleep(self.wait)
 
     def _next(self, queue: _Queue[Job, Result]) -> list[tuple[Job, asyncio.Future[Result]]]:
-        """The first job and those like it, in their order, taken off the queue; cancelled ones are dropped."""
+        """Remove and return the first job and those like it, in order; cancelled ones are dropped."""
         waiting = [pair for pair in queue if not pair[1].done()]
         queue.clear()
         batch: list[tuple[Job, asyncio.Future[Result]]] = []
@@ -75,7 +74,7 @@ class Batches(Generic[Job, Result]):
         results: Sequence[Result | Exception]
         try:
             results = await asyncio.to_thread(self.work, [job for job, _ in batch])
-        except Exception as error:  # noqa: BLE001  # raised where the jobs were given, in every one of them
+        except Exception as error:  # noqa: BLE001  # raised to the caller of every job
             results = [error] * len(batch)
         for (_, future), result in zip(batch, results, strict=True):
             if future.done():

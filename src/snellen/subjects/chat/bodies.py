@@ -1,7 +1,7 @@
-"""How large the body of a reply may be: read piece by piece, so that a lying server costs no more memory than this.
+"""Limits the size of reply bodies, which are read in chunks so that no server can exhaust the memory.
 
-Providers that speak through httpx (or httpx2, its next version) are held to it: OpenAI and all that are compatible,
-Anthropic, Groq, Mistral, Together. Others, such as Bedrock's, read as their own libraries do.
+The limit applies to providers that use httpx (or httpx2, its next version): OpenAI and all compatible ones, Anthropic,
+Groq, Mistral, Together. Others, such as Bedrock's, read replies through their own libraries.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from importlib import import_module
 from typing import Any
 
 MAX_BODY_BYTES = 32 * 2**20
-"""Of one body, after decompression; the longest replies of today's models have less than 1 MB."""
+"""Limit of one body after decompression; the longest replies of current models have less than 1 MB."""
 _ACCEPTED = "gzip, deflate"
-"""Compressions that are asked for; of no others is it known here how to unpack a little at a time."""
+"""Accepted compressions: those that can be decompressed in chunks here."""
 _BOUNDED = "snellen_bounded"
 
 
 class BodyRefused(Exception):
-    """The body of a reply is larger than may be, or packed as nobody asked for."""
+    """The body of a reply is too large or compressed in a way that was not accepted."""
 
 
 def bound_bodies(api: Any) -> None:
-    """Hold every httpx client of a provider (`model.api`) to MAX_BODY_BYTES; one that is held already is left.
+    """Limit each httpx client of a provider (`model.api`) to MAX_BODY_BYTES, once per client.
 
-    Providers make clients late and anew, so this is called before every call. Reading more raises BodyRefused, which
-    clients may wrap: `refusal` finds it.
+    Called before each call, since providers create and recreate clients late. Reading more raises BodyRefused, which
+    clients may wrap; `refusal` finds it.
     """
     for client in _clients(api):
         if not getattr(client, _BOUNDED, False):
@@ -37,7 +37,7 @@ def bound_bodies(api: Any) -> None:
 
 
 def refusal(error: BaseException) -> BodyRefused | None:
-    """The BodyRefused that an error is, or that led to it."""
+    """The BodyRefused that an error is or was caused by."""
     cause: BaseException | None = error
     for _ in range(10):
         if cause is None or isinstance(cause, BodyRefused):
@@ -47,22 +47,22 @@ def refusal(error: BaseException) -> BodyRefused | None:
 
 
 def _clients(api: Any) -> Iterator[Any]:
-    """What looks like an asynchronous client of httpx, in the places where providers keep theirs."""
-    kept = [getattr(api, "http_client", None), client := getattr(api, "client", None)]
-    kept += [getattr(client, "_client", None)]
-    for candidate in kept:
+    """Objects that look like asynchronous httpx clients, in the places where providers store theirs."""
+    candidates = [getattr(api, "http_client", None), client := getattr(api, "client", None)]
+    candidates += [getattr(client, "_client", None)]
+    for candidate in candidates:
         if hasattr(candidate, "aclose") and isinstance(getattr(candidate, "event_hooks", None), dict):
             yield candidate
 
 
 async def _bound(response: Any) -> None:
-    """Put a counting stream in the place of the body's; it unpacks as well, a little at a time."""
+    """Replace the body's stream by one that counts and decompresses in chunks."""
     length = response.headers.get("content-length", "")
     if length.isdecimal() and int(length) > MAX_BODY_BYTES:
         raise BodyRefused(f"the reply has {length} bytes, more than {MAX_BODY_BYTES}")
     packing = response.headers.pop("content-encoding", "").strip().lower()
     if packing not in ("", "identity", "gzip", "x-gzip", "deflate"):
-        raise BodyRefused(f"the reply is packed as {packing[:40]!r}, which was not asked for")
+        raise BodyRefused(f"the reply is compressed as {packing[:40]!r}, which was not accepted")
     response.stream = _stream_class(type(response).__module__.partition(".")[0])(
         response.stream, packing not in ("", "identity")
     )
@@ -73,7 +73,7 @@ def _stream_class(package: str) -> type[Any]:
     base: type[Any] = import_module(package).AsyncByteStream
 
     class BoundedStream(base):  # type: ignore[misc]  # httpx or httpx2, whichever the client is of
-        """A body's bytes, unpacked, up to a limit."""
+        """A body's decompressed bytes, up to the limit."""
 
         def __init__(self, stream: Any, is_packed: bool) -> None:
             self.stream = stream
@@ -97,7 +97,7 @@ def _stream_class(package: str) -> type[Any]:
                     yield self.unpacker.decompress(chunk, 2**20)
                     chunk = self.unpacker.unconsumed_tail
             except zlib.error as error:
-                raise BodyRefused(f"the reply cannot be unpacked ({error})") from error
+                raise BodyRefused(f"the reply cannot be decompressed ({error})") from error
 
         async def aclose(self) -> None:
             await self.stream.aclose()

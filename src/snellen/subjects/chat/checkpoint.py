@@ -1,8 +1,8 @@
-"""A chat model of transformers on disk or the hub: configuration, processor with its chat template, weights.
+"""Chat models of transformers on disk or the hub: configuration, processor with chat template, weights.
 
-Images go through the Pillow form of the model's own image processor, never the torchvision one: the two resize
-differently, and answers must not depend on what else is installed. Processors of videos exist for torchvision only and
-are left out: videos are shown as frames.
+Images go through the Pillow version of the model's own image processor, never the torchvision one: the two resize
+differently, and answers must not depend on what else is installed. Video processors exist only for torchvision and are
+left out: videos are shown as frames.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ GENERATION_SETTINGS = (
     "begin_suppress_tokens",
     "forced_bos_token_id",
 )
-"""What is kept of a checkpoint's settings for generation: where a reply ends, and what it can never hold."""
+"""Generation settings kept from a checkpoint: end tokens and forbidden tokens."""
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """An image-text-to-text model at `path`, a folder or a hub id, on a device of torch; `dtype` as in `load_model`.
+    """An image-text-to-text model; `path` is a folder or a hub id, `device` torch's, `dtype` as in `load_model`.
 
-    Everything is read when first wanted and kept for the whole process. Each property raises SnellenError where its
-    part is missing or cannot be used.
+    Each part is loaded at first use and kept for the whole process. Each property raises SnellenError if its part is
+    missing or unusable.
     """
 
     path: str
@@ -59,17 +59,17 @@ class Checkpoint:
 
     @property
     def processor(self) -> Any:
-        """Image processor, tokenizer and chat template in one."""
+        """Image processor, tokenizer and chat template."""
         return _processor(self.who, self.path)
 
     @property
     def model(self) -> Any:
-        """The model with its weights, for looking only."""
+        """The model with its weights; must not be changed."""
         return _model(self.who, self.path, self.device, self.dtype)
 
     @property
     def lock(self) -> RLock:
-        """Held by whoever uses the model: two threads in one model gain nothing, and one may change how it attends."""
+        """Held while the model is used: two threads gain nothing, and one may change the kind of attention."""
         return _lock(self.path, self.device, self.dtype)
 
     def weights(self) -> str:
@@ -78,7 +78,7 @@ class Checkpoint:
 
 
 def choose_device(who: str, device: str) -> str:
-    """The device; `auto` is the GPU where there is one. Raises SnellenError where torch is missing."""
+    """The device; `auto` is the GPU if there is one. Raises SnellenError if torch is missing."""
     if device != "auto":
         return device
     return "cuda" if import_extra("torch", who, "models").cuda.is_available() else "cpu"
@@ -89,7 +89,7 @@ def _chat_config(who: str, path: str) -> Any:
     config = read_config(who, path)
     if type(config) not in import_extra("transformers", who, "models").MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING:
         raise SnellenError(
-            f"{who}: {config.model_type} is no model that answers texts with images; a vision encoder is"
+            f"{who}: {config.model_type} does not answer texts with images; a vision encoder is"
             f" encoder:hf/{path}, a language model logprob:hf/{path}"
         )
     return config
@@ -101,22 +101,22 @@ def _processor(who: str, path: str) -> Any:
     try:
         processor = _assemble_processor(who, path)
     except (ImportError, SnellenError) as error:
-        why = " ".join(str(error).removeprefix(f"{who}: ").split())[:200]
+        reason = " ".join(str(error).removeprefix(f"{who}: ").split())[:200]
         raise SnellenError(
-            f"{who}: the processor of {family} models cannot be used here ({why}); serve the model with"
+            f"{who}: the processor of {family} models cannot be used here ({reason}); serve the model with"
             f" `vllm serve {path}` and ask chat:vllm/{path}"
         ) from error
     except (OSError, ValueError, TypeError, AttributeError) as error:
         raise SnellenError(
-            f"{who}: no processor ({first_line(error)}); save the model's own beside it, tokenizer included"
+            f"{who}: no processor ({first_line(error)}); save the model's own with it, including the tokenizer"
         ) from error
     if not processor.chat_template:
-        raise SnellenError(f"{who}: has no chat template; save chat_template.jinja beside it, or take a chat model")
+        raise SnellenError(f"{who}: has no chat template; save chat_template.jinja with it, or use a chat model")
     return processor
 
 
 def _assemble_processor(who: str, path: str) -> Any:
-    """The processor, made of its parts: asked for as a whole, it would want torchvision for videos."""
+    """The processor, built from its parts: loaded as a whole, it would require torchvision for videos."""
     transformers = import_extra("transformers", who, "models")
     images = read_image_processor(who, path)
     # Not the shared one: processors add tokens to theirs.
@@ -132,7 +132,7 @@ def _assemble_processor(who: str, path: str) -> Any:
 
 
 def _processor_class(who: str, path: str, processor_dict: Any, images: Any, tokenizer: Any) -> Any:
-    """The class that a checkpoint's files name, or else the one of its family, as AutoProcessor chooses."""
+    """The class named in the checkpoint's files, else that of its family, as in AutoProcessor."""
     from transformers.models.auto.processing_auto import PROCESSOR_MAPPING, processor_class_from_name
 
     config = _chat_config(who, path)
@@ -151,7 +151,7 @@ def _processor_class(who: str, path: str, processor_dict: Any, images: Any, toke
 
 
 def _class_without_videos(kind: Any) -> Any:
-    """The class, content with parts that are not there; whatever images and words need is."""
+    """The class, except that absent parts are accepted; images and text do not need them."""
 
     class Assembled(kind):  # type: ignore[misc]  # a class known only at run time
         def check_argument_for_proper_class(self, argument_name: str, argument: Any) -> Any:
@@ -163,7 +163,7 @@ def _class_without_videos(kind: Any) -> Any:
 
 @once
 def _model(who: str, path: str, device: str, dtype: str) -> Any:
-    """The weights; how the checkpoint would like to sample is forgotten, so that greedy is greedy everywhere."""
+    """The model without the checkpoint's sampling defaults, so that greedy decoding is always greedy."""
     model = load_model(who, KIND, path, device, dtype)
     before, tokenizer = model.generation_config, _processor(who, path).tokenizer
     settings = {name: value for name in GENERATION_SETTINGS if (value := getattr(before, name, None)) is not None}

@@ -1,8 +1,8 @@
-"""The one door to inspect_ai's model layer: how a model is opened, and how it is asked once.
+"""The only module that uses inspect_ai's model layer: opens a model and calls it once.
 
-Providers are called themselves (`Model.api.generate`), as `Model.generate` would call them: its retries, transcript and
-limits are for evaluations of its own, and cost as much processor time as half a call. inspect_ai is pinned exactly, and
-tests hold it to what is relied on here.
+Providers are called directly (`Model.api.generate`), in the way `Model.generate` does: its retries, transcript and
+limits serve inspect_ai's own evaluations and take as much processor time as half a call. inspect_ai is pinned exactly,
+and tests check the behaviour that this module relies on.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from inspect_ai.model import ChatMessage, GenerateConfig, Model, ModelAPI, ModelOutput
 
 CLIENT_CALLS = 16
-"""Most calls under way through one HTTP client: for every request, it looks at all its connections and requests."""
+"""Maximum of concurrent calls per HTTP client, which scans all its connections and requests for each request."""
 _HOSTED = {"openai", "openai-api"}
-"""Providers that may be opened several times: they do nothing but send requests. Others may start a server."""
+"""Providers that may be opened several times, since they only send requests. Others may start a server."""
 
 _limiters: dict[str, Limiter] = {}
-"""By provider, account and model: subjects with the same ones share what the service allows."""
+"""By provider, account and model; subjects with equal ones share the service's rate limit."""
 
 
 @dataclass
@@ -46,9 +46,9 @@ class _Client:
 
 @dataclass(frozen=True)
 class Service:
-    """Where a chat model is asked: clients opened as they are needed, and one limiter for all of them.
+    """The service of a chat model: clients opened as needed, and one limiter for all of them.
 
-    `client_calls` is the most calls under way through one client, `timeout` seconds an attempt.
+    `client_calls` is the maximum of concurrent calls per client, `timeout` is seconds per attempt.
     """
 
     open: Callable[[], Model]
@@ -58,12 +58,12 @@ class Service:
     clients: list[_Client] = field(default_factory=list)
 
     async def generate_once(self, messages: list[ChatMessage]) -> ModelOutput | Trouble:
-        """One attempt: an output with a choice in the model's own words, or what stood in its way."""
+        """One attempt: the model's own output with a choice, or the trouble that prevented it."""
         async with self.limiter:
             with self._client() as model:
                 try:
                     outcome = await _attempt(model, messages, self.timeout)
-                except Exception as error:  # noqa: BLE001  # every provider has its own classes; a failure is judged, never hidden
+                except Exception as error:  # noqa: BLE001  # each provider has its own error classes; none is hidden
                     decision = model.api.should_retry(error)
                     if getattr(decision, "kind", "") == "rate_limit":
                         self.limiter.cut()
@@ -85,7 +85,7 @@ class Service:
 
 
 def open_service(name: str, settings: ChatSettings) -> Service:
-    """The service behind `PROVIDER/MODEL`. Raises SnellenError where a package, a key or the provider is missing."""
+    """The service behind `PROVIDER/MODEL`. Raises SnellenError if a package, a key or the provider is missing."""
     _need_key(name)
     model = _open_model(name, settings)
     key = f"{type(model.api).__name__}:{model.api.connection_key()}"
@@ -98,7 +98,7 @@ _opening: ContextVar[bool] = ContextVar("opening", default=False)
 
 
 def is_opening() -> bool:
-    """Whether a model is being opened here: then `interop.inspect_entry` has nothing to add."""
+    """True while a model is being opened here: then `interop.inspect_entry` adds nothing."""
     return _opening.get()
 
 
@@ -125,7 +125,7 @@ def _open_model(name: str, settings: ChatSettings) -> Model:
 
 @cache
 def _read_model_tables() -> None:
-    """Let inspect_ai read its tables of models by libyaml: by Python's own reader they take half of a first call."""
+    """Make inspect_ai read its model tables with libyaml; Python's own reader takes half the time of a first call."""
     import yaml
     from inspect_ai.model import _model_info
     from inspect_ai.model._model_data import model_data
@@ -143,21 +143,21 @@ def _read_model_tables() -> None:
 
 
 def _need_key(name: str) -> None:
-    """Raise SnellenError where the key of a common service is missing: seconds before imports tell it."""
+    """Raise SnellenError if a common service's key is missing, seconds before the imports would find out."""
     provider, _, rest = name.partition("/")
     variable = ""
     if provider == "openai-api" and rest:
         variable = rest.partition("/")[0].upper().replace("-", "_") + "_API_KEY"
-    elif provider == "openai" and "/" not in rest:  # `openai/azure/…` and `openai/bedrock/…` have keys of their own
+    elif provider == "openai" and "/" not in rest:  # `openai/azure/…` and `openai/bedrock/…` have other keys
         variable = "OPENAI_API_KEY"
     elif provider == "openrouter":
         variable = "OPENROUTER_API_KEY"
     if variable and not os.environ.get(variable):
-        raise SnellenError(f"chat:{name}: {variable} is not set; set it (to any word, where the server wants no key)")
+        raise SnellenError(f"chat:{name}: {variable} is not set; set it (to any word if the server needs no key)")
 
 
 def sends_videos(api: ModelAPI) -> bool:
-    """Whether the model layer has a form for videos to this provider. Providers from elsewhere are believed to."""
+    """True if the model layer can send videos to this provider. Third-party providers are assumed to accept them."""
     module = type(api).__module__
     of_inspect = module.startswith("inspect_ai.model._providers.")
     return not of_inspect or module.endswith(".google") or bool(getattr(api, "responses_api", False))
@@ -169,7 +169,7 @@ def _plain(message: object) -> str:
 
 
 async def _attempt(model: Model, messages: list[ChatMessage], timeout: int) -> ModelOutput | Trouble:
-    """What the provider says, within so many seconds. Raises what stood in its way."""
+    """The provider's output within the timeout. Raises the provider's error."""
     from inspect_ai._util.http import status_code_of
     from inspect_ai.model._model import AttemptTimeoutError, ModelGenerateError
 
@@ -196,7 +196,7 @@ async def _attempt(model: Model, messages: list[ChatMessage], timeout: int) -> M
 
 
 def _config(model: Model) -> GenerateConfig:
-    """The model's configuration, for one call: some providers write into it."""
+    """A copy of the model's configuration for one call, since some providers write into it."""
     config = model.config.model_copy()
     if config.max_tokens is None:
         config.max_tokens = model.api.max_tokens_for_config(config) or model.api.max_tokens()
@@ -204,7 +204,7 @@ def _config(model: Model) -> GenerateConfig:
 
 
 def _no_client_retries(api: ModelAPI) -> None:
-    """Some providers make their client late, so this is looked at before every call."""
+    """Turn off the client's own retries; checked before each call, since some providers create their client late."""
     client: Any = getattr(api, "client", None)
     if getattr(client, "max_retries", 0):
         client.max_retries = 0

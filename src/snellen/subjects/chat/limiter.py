@@ -1,4 +1,4 @@
-"""How many calls to one service are under way: few at first, more while all goes well, fewer where it says 429."""
+"""Limits concurrent calls to one service: starts low, grows while calls succeed, shrinks after a status 429."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from collections.abc import Callable
 from types import TracebackType
 
 START = 20
-"""Calls under way at first."""
+"""Initial number of concurrent calls."""
 FULL = 0.8
-"""A round tells that there is room for more calls only if this share of the limit was under way in it."""
+"""The limit grows after a round only if at least this share of it was used."""
 CUT = 0.8
-"""What is left of the limit after a 429."""
+"""Factor of the limit after a 429."""
 GROWTH = 0.05
-"""Share of the limit that a clean round adds once there was a 429; before, a clean round doubles it."""
+"""Share of the limit added by a clean round after the first 429; before, a clean round doubles it."""
 COOLDOWN_S = 15.0
-"""Seconds after a cut in which there is no other one, and no reply counts: those calls began before it."""
+"""Seconds after a cut during which no other cut is made and replies do not count: those calls began before it."""
 
 
 class Limiter:
-    """Calls go through in their order, at most `limit` at once: from `START` up to `most`, never under 1.
+    """Lets calls through in order, at most `limit` at once: from `START` up to `most`, at least 1.
 
-    A round is as many replies as the limit allows calls. `clock` is in seconds. It may be used in one event loop after
-    the other: the limit stays.
+    A round is as many replies as the limit allows calls. `clock` is in seconds. It may be used in several event loops
+    in turn; the limit stays.
     """
 
     def __init__(self, most: int, clock: Callable[[], float] = time.monotonic) -> None:
@@ -53,7 +53,7 @@ class Limiter:
         try:
             await future
         except asyncio.CancelledError:
-            if not future.cancelled():  # let through, and cancelled before it could go on
+            if not future.cancelled():  # let through, but cancelled before it could continue
                 self._under_way -= 1
                 self._wake()
             raise
@@ -66,7 +66,7 @@ class Limiter:
                 future.set_result(None)
 
     def replied(self) -> None:
-        """Count a call that brought a reply."""
+        """Count a successful call."""
         if self.clock() < self._cool_until:
             return
         self._clean += 1
@@ -79,7 +79,7 @@ class Limiter:
         self._begin_round()
 
     def cut(self) -> None:
-        """Take calls away: the service says that there are too many."""
+        """Lower the limit after a 429."""
         self._begin_round()
         self._was_cut = True
         if (now := self.clock()) >= self._cool_until:

@@ -1,4 +1,4 @@
-"""Prompts as chat messages, and what came back as a reply."""
+"""Converts prompts to chat messages, and model outputs to replies."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _STOPS = {"stop": "end", "max_tokens": "length", "model_length": "length", "cont
 
 
 def to_messages(prompt: Prompt, media: MediaFolder) -> list[ChatMessage]:
-    """The talk so far and the question, parts in their order, media as the bytes of their files."""
+    """Earlier turns and the question, parts in order, media as the bytes of their files."""
     from inspect_ai.model import ChatMessageAssistant, ChatMessageUser
 
     messages: list[ChatMessage] = []
@@ -33,9 +33,9 @@ def to_messages(prompt: Prompt, media: MediaFolder) -> list[ChatMessage]:
 
 
 def unsendable(prompt: Prompt) -> str | None:
-    """Why a prompt has no form as messages, or None: the model layer knows few formats of videos."""
+    """The reason why a prompt cannot be sent, or None: the model layer supports few video formats."""
     odd = {video.format for video in prompt.media() if video.kind == "video"} - set(_VIDEOS)
-    return f"is sent videos as {', '.join(_VIDEOS)}, not as {min(odd)}" if odd else None
+    return f"accepts videos as {', '.join(_VIDEOS)}, not as {min(odd)}" if odd else None
 
 
 def _contents(parts: Sequence[Part], media: MediaFolder) -> list[Content]:
@@ -59,7 +59,7 @@ def _video(video: Media, media: MediaFolder) -> ContentVideo:
     from inspect_ai.model import ContentVideo
 
     if video.format not in _VIDEOS:
-        raise SnellenError(f"{media.find(video)}: chat models are sent mp4, mpeg or mov videos, not {video.format!r}")
+        raise SnellenError(f"{media.find(video)}: chat models accept mp4, mpeg or mov videos, not {video.format!r}")
     kind = _VIDEOS[video.format]
     return ContentVideo(video=_data_url(f"video/{_VIDEO_TYPES.get(kind, kind)}", media.read(video)), format=kind)
 
@@ -69,7 +69,7 @@ def _data_url(kind: str, raw: bytes) -> str:
 
 
 def to_reply(output: ModelOutput) -> Reply:
-    """What came back; there must be a choice. Reasoning is kept apart from the text."""
+    """The reply; the output must have a choice. Reasoning is separated from the text."""
     content = output.message.content
     thoughts = [] if isinstance(content, str) else [part for part in content if part.type == "reasoning"]
     reasoning = [(part.summary or "") if part.redacted else part.reasoning for part in thoughts]
@@ -90,10 +90,10 @@ def to_reply(output: ModelOutput) -> Reply:
 
 
 def split_thought(text: str) -> tuple[str, str]:
-    """Text without the reasoning that some servers leave in it, and that reasoning.
+    """(text, reasoning) for texts in which a server left the reasoning.
 
-    Covers what the model layer does not: a thought that never ends (cut off by the token limit), one whose opening tag
-    was written by the chat template, and one with no text after it.
+    Covers what the model layer does not: a thought without an end (cut off by the token limit), one whose opening tag
+    is in the chat template, and one with no text after it.
     """
     thought, closed, rest = text.rpartition("</think>")
     if closed:

@@ -1,4 +1,4 @@
-"""What to do when a call breaks off: whether to try again, and after how long."""
+"""Decides whether a failed call is tried again, and after how long."""
 
 from __future__ import annotations
 
@@ -16,24 +16,25 @@ from pydantic import ValidationError
 from snellen.subjects.chat.bodies import refusal
 
 LONGEST_WAIT = 120.0
-"""Seconds; a service that asks for more is tried again after this."""
+"""Seconds; longer waits requested by a service are cut to this."""
 _AGAIN = {408, 409, 425, 429}
-"""Statuses below 500 that may pass by themselves."""
+"""Statuses below 500 that may be temporary."""
 _LASTING = {401, 402, 403, 404}
-"""Statuses that the next call will get too: no key, no money, no right, no such model."""
+"""Statuses that later calls will get too: no key, no money, no permission, no such model."""
 _UNREACHED = ("ConnectError", "ClientConnectorError")
-"""What httpx and aiohttp raise where no connection comes about."""
+"""Errors that httpx and aiohttp raise if no connection can be made."""
 _PASSING = (TimeoutError, ConnectionError, JSONDecodeError, ValidationError, TypeError, AttributeError, LookupError)
-"""Broken connections, and what reading a malformed reply ends in."""
+"""Broken connections, and errors from parsing a malformed reply."""
 _TIMEOUTS = ("AttemptTimeoutError", "APITimeoutError")
-"""Timeouts of the model layer and its clients that are no TimeoutError."""
+"""Timeouts of the model layer and its clients that are not TimeoutErrors."""
 
 
 @dataclass(frozen=True)
 class Trouble:
-    """Why an attempt brought no reply; `again`: another may; `after`: seconds the service asked to wait.
+    """The reason why an attempt brought no reply.
 
-    `is_lasting`: other calls will fare alike, since the key is refused, the model unknown or nobody listens.
+    `again`: another attempt may succeed; `after`: seconds that the service asked to wait; `is_lasting`: other calls
+    will fail too, since the key is refused, the model is unknown or the server is unreachable.
     """
 
     reason: str
@@ -43,7 +44,7 @@ class Trouble:
 
 
 def trouble(error: BaseException, provider_says: bool = False) -> Trouble:
-    """Judge what an attempt raised. `provider_says`: the model layer's provider holds it worth another try."""
+    """Classify an attempt's error. `provider_says`: the model layer's provider considers it worth another try."""
     if refused := refusal(error):
         return Trouble(str(refused), again=False)
     status = getattr(error, "status_code", None)
@@ -61,7 +62,7 @@ def trouble(error: BaseException, provider_says: bool = False) -> Trouble:
 
 
 def _is_refused_connection(error: BaseException | None) -> bool:
-    """Whether nobody listens there: clients wrap what the system said into errors of their own."""
+    """True if no server listens there; clients wrap the system's errors in their own."""
     while error is not None:
         if isinstance(error, ConnectionRefusedError | gaierror) or type(error).__name__ in _UNREACHED:
             return True
@@ -70,7 +71,7 @@ def _is_refused_connection(error: BaseException | None) -> bool:
 
 
 def retry_after(headers: Mapping[str, Any], now: float | None = None) -> float | None:
-    """Seconds a `Retry-After` header asks for, written as seconds or as a date; None where it says nothing readable."""
+    """Seconds that a `Retry-After` header requests, as seconds or as a date; None if it is absent or unreadable."""
     written = next((str(value).strip() for name, value in headers.items() if name.lower() == "retry-after"), "")
     try:
         seconds = float(written)
@@ -83,7 +84,7 @@ def retry_after(headers: Mapping[str, Any], now: float | None = None) -> float |
 
 
 def wait_seconds(failed: int, retry_after: float | None, first_wait: float, rng: np.random.Generator) -> float:
-    """How long to wait after so many failed attempts: doubling, spread by a half, or as long as was asked for."""
+    """Seconds to wait after so many failed attempts: doubling with ±50 % jitter, or as long as was requested."""
     backoff = min(first_wait * 2.0 ** (failed - 1), LONGEST_WAIT / 2) * rng.uniform(0.5, 1.5)
     return backoff if retry_after is None else retry_after + rng.uniform(0.0, min(first_wait, 1.0))
 

@@ -1,4 +1,4 @@
-"""What may be set after `?` in `chat:openai/gpt-4o?temperature=0.7&max_tokens=512`, and after `chat:hf/MODEL?`."""
+"""Settings after `?` in `chat:openai/gpt-4o?temperature=0.7&max_tokens=512`, and after `chat:hf/MODEL?`."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from snellen.core.condition import near
 from snellen.core.errors import SnellenError
 
 _ANSWERS = ("temperature", "max_tokens", "seed", "top_p", "reasoning_effort")
-"""The settings that may change what is answered, and so make the fingerprint."""
+"""Settings that may change answers, and so are part of the fingerprint."""
 DESCRIPTIVE = ("family", "reasoning", "counterpart", "weights")
-"""Settings that change no answer and describe the subject: they become attributes of its card."""
+"""Settings that change no answers but describe the subject: they become attributes of its card."""
 _LEFT_OPEN = "none"
 _EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 _KINDS = ("image", "video")
@@ -23,14 +23,14 @@ DTYPES = ("auto", "float32", "float16", "bfloat16")
 
 @dataclass(frozen=True)
 class ChatSettings:
-    """How a chat model is asked.
+    """Settings of a chat model.
 
     `temperature`, `max_tokens`, `seed`, `top_p` and `reasoning_effort` may change answers; None leaves one to the
-    service. `attempts` is tries a call, `timeout` seconds an attempt, `max_concurrency` the most calls under way.
-    `price_in` and `price_out` are money per million tokens, told by the user, never guessed. `accepts` None: what the
-    provider takes. `family`, `reasoning`, `counterpart` and `weights` (`DESCRIPTIVE`) only describe the subject, for
-    comparisons in reports: the counterpart is the name of a subject of the same run that does not reason, weights are
-    `open` or `closed`.
+    service. `attempts` is tries per call, `timeout` seconds per attempt, `max_concurrency` the maximum of concurrent
+    calls. `price_in` and `price_out` are money per million tokens, given by the user, never guessed. `accepts` None
+    means whatever the provider accepts. `family`, `reasoning`, `counterpart` and `weights` (`DESCRIPTIVE`) only
+    describe the subject, for comparisons in reports: the counterpart is the name of a subject of the same run that does
+    not reason, weights are `open` or `closed`.
     """
 
     temperature: float | None = 0.0
@@ -57,12 +57,12 @@ class ChatSettings:
 
 @dataclass(frozen=True)
 class LocalSettings:
-    """How a model in this process is asked.
+    """Settings of a model in this process.
 
-    `max_new_tokens` ends a reply. `temperature` 0 takes the likeliest token, above it tokens are drawn, from `seed` and
-    the call's own random stream. `dtype` is the weights' type on the device (`auto`: the checkpoint's), `batch` how
-    many prompts go through the model at once. `frames` is how videos are shown where a suite asks the subject
-    (None: the suite decides). `family`, `reasoning`, `counterpart` and `weights` as in `ChatSettings`.
+    `max_new_tokens` limits a reply. `temperature` 0 takes the likeliest token; above 0, tokens are drawn from `seed`
+    and the call's own random stream. `dtype` is the weights' type on the device (`auto`: the checkpoint's), `batch` the
+    number of prompts per forward pass. `frames` is how videos are shown if a suite asks the subject (None: the suite
+    decides). `family`, `reasoning`, `counterpart` and `weights` as in `ChatSettings`.
     """
 
     max_new_tokens: int = 512
@@ -80,26 +80,26 @@ class LocalSettings:
     weights: str | None = None
 
     def answering(self) -> dict[str, Any]:
-        """The settings that may change answers, but for the device; a batch rounds otherwise than a prompt alone."""
+        """The settings that may change answers, except the device; batching changes rounding."""
         names = ("max_new_tokens", "temperature", "dtype", "batch", "seed", "frames")
         return {name: value for name in names if (value := getattr(self, name)) is not None}
 
 
 def description_of(settings: ChatSettings | LocalSettings) -> dict[str, str]:
-    """What was said of the subject."""
+    """The descriptive settings that were given."""
     return {name: value for name in DESCRIPTIVE if (value := getattr(settings, name)) is not None}
 
 
 def read_settings(written: Mapping[str, str]) -> ChatSettings:
-    """Read settings as written; temperature, max_tokens and seed may be `none`: left to the service.
+    """Parse settings; temperature, max_tokens and seed may be `none`: left to the service.
 
-    Raises SnellenError for an unknown name, or a value that is none.
+    Raises SnellenError for unknown names and invalid values.
     """
     return ChatSettings(**_read_all(written, _READ))
 
 
 def read_local_settings(written: Mapping[str, str]) -> LocalSettings:
-    """Read settings of a model in this process. Raises SnellenError for an unknown name, or a value that is none."""
+    """Parse settings of a model in this process. Raises SnellenError for unknown names and invalid values."""
     return LocalSettings(**_read_all(written, _READ_LOCAL))
 
 
@@ -158,13 +158,13 @@ def _device(written: str) -> str:
 
 def _frames(written: str) -> str:
     if not re.fullmatch(r"[1-9]\d*|[1-9]\d*fps", written):
-        raise ValueError("say how many (8), or how many a second (1fps)")
+        raise ValueError("must be a number of frames (8), or frames per second (1fps)")
     return written
 
 
 def _images_only(written: str) -> frozenset[str]:
     if "video" in (kinds := _kinds(written)):
-        raise ValueError("no videos, they are shown as frames (frames=8)")
+        raise ValueError("must not contain video; videos are shown as frames (frames=8)")
     return kinds
 
 

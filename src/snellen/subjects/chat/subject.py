@@ -1,4 +1,4 @@
-"""The chat subject: one call is one prompt, tried until it is answered or given up."""
+"""The chat subject: each call sends one prompt and retries until it is answered or given up."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from snellen.subjects.chat.settings import ChatSettings, description_of, read_se
 from snellen.subjects.chat.transformers_model import TransformersChat, make_local
 
 _SEES_VIDEO = {"google"}
-"""Providers whose models see videos as they are."""
+"""Providers whose models accept videos directly."""
 
 
 @dataclass(frozen=True)
 class ChatSubject(Base):
-    """A chat model. `first_wait` is the seconds before a second attempt; later waits double."""
+    """A chat model. `first_wait` is the wait in seconds before the second attempt; later waits double."""
 
     service: Service
     settings: ChatSettings
     first_wait: float = 1.0
 
     def declines(self, prompt: Prompt) -> str | None:
-        """Decline what the card does, and videos of formats that cannot be sent."""
+        """Decline what the card excludes, and videos of formats that cannot be sent."""
         return super().declines(prompt) or unsendable(prompt)
 
     async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
-        """Ask, and ask again where it may help. Raises CallFailed with a short reason; a failure is never an answer."""
+        """Ask, retrying if that may help. Raises CallFailed with a short reason; a failure is never an answer."""
         messages = to_messages(prompt, media)
         failed = 0
         while isinstance(outcome := await self.service.generate_once(messages), Trouble):
@@ -48,11 +48,11 @@ class ChatSubject(Base):
 
 
 def make_chat(name: str, settings: Mapping[str, str], items: Sequence[Item] = ()) -> ChatSubject | TransformersChat:
-    """The chat subject `chat:NAME?SETTINGS`; the items are not looked at.
+    """The chat subject `chat:NAME?SETTINGS`; the items are not used.
 
     `name` is `PROVIDER/MODEL`, `openai-api/SERVICE/MODEL` with SERVICE_API_KEY and SERVICE_BASE_URL set, or
-    `hf/PATH_OR_ID` for a model run in this process. Raises SnellenError for an unknown provider or setting, a key, a
-    package or a model that is missing, or videos accepted where the provider cannot be sent any.
+    `hf/PATH_OR_ID` for a model run in this process. Raises SnellenError for an unknown provider or setting, a missing
+    key, package or model, or videos accepted for a provider that cannot receive them.
     """
     if name.startswith("hf/"):
         return make_local(name.removeprefix("hf/"), settings)
@@ -63,12 +63,12 @@ def make_chat(name: str, settings: Mapping[str, str], items: Sequence[Item] = ()
     accepts = usual if chat_settings.accepts is None else chat_settings.accepts
     if "video" in accepts and not sends_videos(service.clients[0].model.api):
         raise SnellenError(
-            f"chat:{name}: the model layer sends this provider no videos; leave them out of accepts=, and show frames"
+            f"chat:{name}: videos cannot be sent to this provider; leave them out of accepts=, and show frames"
         )
     attributes = {"provider": provider, **description_of(chat_settings)}
-    for price in ("price_in", "price_out"):
-        if (money := getattr(chat_settings, price)) is not None:
-            attributes[price] = f"{money:g}"
+    for name_of_price in ("price_in", "price_out"):
+        if (price := getattr(chat_settings, name_of_price)) is not None:
+            attributes[name_of_price] = f"{price:g}"
     card = SubjectCard(
         name=_full_name(name, chat_settings),
         settings={"model": name, **chat_settings.answering()},
@@ -82,7 +82,7 @@ def make_chat(name: str, settings: Mapping[str, str], items: Sequence[Item] = ()
 
 
 def _full_name(name: str, chat_settings: ChatSettings) -> str:
-    """The name in tables: what was set otherwise than by default is part of it, where it may change answers."""
+    """The name in tables; it includes the non-default settings that may change answers."""
     answering, usual = chat_settings.answering(), ChatSettings().answering()
     changed = {
         key: answering.get(key, "none") for key in {**usual, **answering} if answering.get(key) != usual.get(key)

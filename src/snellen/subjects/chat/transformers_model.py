@@ -1,7 +1,7 @@
-"""`chat:hf/PATH_OR_ID`: a model of transformers that answers texts with images, run in this process.
+"""`chat:hf/PATH_OR_ID`: an image-text-to-text model of transformers, run in this process.
 
-A prompt becomes messages of the model's own chat template, its images what the model's own image processor makes of
-them. Calls under way go through the model together, padded on the left.
+Prompts use the model's own chat template, images its own image processor. Concurrent calls are batched, padded on the
+left.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ THINK = "<think>"
 
 @dataclass(frozen=True)
 class TemplatedPrompt:
-    """A prompt as its chat template writes it, one image mark an image, with the images in their order.
+    """A prompt as its chat template writes it, with one placeholder per image, and the images in order.
 
     `seed` starts the random stream that tokens are drawn with.
     """
@@ -46,39 +46,39 @@ class TemplatedPrompt:
 
 @dataclass(frozen=True)
 class TransformersChat(Base):
-    """A talking model in this process. Immutable but for the calls under way, which it puts together."""
+    """A chat model in this process. Immutable except for the queue of calls to batch."""
 
     checkpoint: Checkpoint
     settings: LocalSettings
     batches: Batches[TemplatedPrompt, Reply] = field(compare=False, repr=False)
 
     def declines(self, prompt: Prompt) -> str | None:
-        """Decline what the card does, and words that the model would take for one more image."""
+        """Decline what the card excludes, and words that the model would read as an image placeholder."""
         processor = self.checkpoint.processor
         marks = filter(None, (getattr(processor, name, None) for name in ("image_token", "boi_token")))
         parts = [part for turn in prompt.history for part in (*turn.parts, turn.reply)] + [*prompt.parts]
         words = "\n".join(part for part in parts if isinstance(part, str))
         if mark := next((mark for mark in marks if mark in words), None):
-            return f"the words hold {mark!r}, which stands for an image in this model"
+            return f"the words contain {mark!r}, which stands for an image in this model"
         return super().declines(prompt)
 
     async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
-        """The model's words. Raises CallFailed where it breaks off: memory, a prompt that is too long."""
+        """The model's reply. Raises CallFailed if it breaks off: out of memory, or the prompt is too long."""
         seed = int(rng.integers(2**63))
         try:
             templated = apply_template(self.checkpoint.processor, prompt, media, seed)
         except SnellenError:
             raise
-        except Exception as error:  # a template is a program of the checkpoint's, and may raise anything
+        except Exception as error:  # a template is a program in the checkpoint, and may raise anything
             raise CallFailed(f"the chat template fails: {first_line(error)[:200]}") from error
         return await self.batches.do(templated)
 
 
 def make_local(path: str, written: Mapping[str, str]) -> TransformersChat:
-    """The subject `chat:hf/PATH?SETTINGS`. Weights are loaded when it is first asked.
+    """The subject `chat:hf/PATH?SETTINGS`. Weights are loaded at the first call.
 
-    Raises SnellenError for an unknown setting or value, a missing package or model, one that does not talk, has no chat
-    template, or whose images only torchvision can prepare.
+    Raises SnellenError for an unknown setting or value, a missing package or model, or a model that does not generate
+    text, has no chat template, or whose images only torchvision can prepare.
     """
     settings = read_local_settings(written)
     checkpoint = Checkpoint(path, choose_device(f"chat:hf/{path}", settings.device), settings.dtype)
@@ -104,14 +104,14 @@ def make_local(path: str, written: Mapping[str, str]) -> TransformersChat:
     def work(jobs: Sequence[TemplatedPrompt]) -> list[Reply | Exception]:
         return answer_batch(checkpoint, settings, jobs)
 
-    # Processors do not take prompts with and without images together.
+    # Processors cannot batch prompts with and without images.
     return TransformersChat(
         card, checkpoint, settings, Batches(work, settings.batch, alike=lambda templated: bool(templated.images))
     )
 
 
 def apply_template(processor: Any, prompt: Prompt, media: MediaFolder, seed: int = 0) -> TemplatedPrompt:
-    """The talk so far and the question in the words of the chat template; images opened as RGB, of their own size."""
+    """Earlier turns and the question as the chat template writes them; images as RGB in their own size."""
     images: list[Image.Image] = []
 
     def blocks(parts: Sequence[Part]) -> list[dict[str, str]]:
@@ -137,14 +137,14 @@ def apply_template(processor: Any, prompt: Prompt, media: MediaFolder, seed: int
 
 def _open_image(image: Media, media: MediaFolder) -> Image.Image:
     if image.kind == "video":
-        raise SnellenError(f"{media.find(image)}: a model of transformers is shown frames of a video, not the video")
+        raise SnellenError(f"{media.find(image)}: a model of transformers accepts frames of a video, not the video")
     return media.open(image).convert("RGB")
 
 
 def encode_prompts(processor: Any, prompts: Sequence[TemplatedPrompt], **more: Any) -> Any:
-    """What the model reads: tokens, padded on the left, and images, all with images or none."""
+    """The model's inputs: tokens padded on the left, and images. Prompts must all have images or none."""
     begin = processor.tokenizer.bos_token
-    has_begin = begin and prompts[0].text.startswith(begin)  # many templates write the mark themselves
+    has_begin = begin and prompts[0].text.startswith(begin)  # many templates write the start token themselves
     images = [list(prompt.images) for prompt in prompts]
     return processor(
         text=[prompt.text for prompt in prompts],
@@ -157,14 +157,14 @@ def encode_prompts(processor: Any, prompts: Sequence[TemplatedPrompt], **more: A
 def answer_batch(
     checkpoint: Checkpoint, settings: LocalSettings, prompts: Sequence[TemplatedPrompt]
 ) -> list[Reply | Exception]:
-    """The replies to a batch; where it breaks, each prompt is asked alone, so that one cannot fail the others."""
+    """Replies to a batch; if it fails, each prompt is retried alone, so that one cannot fail the others."""
     begun, failure = time.perf_counter(), None
-    model = checkpoint.model  # what cannot be loaded is bad input, no failed call
+    model = checkpoint.model  # a checkpoint that cannot be loaded is bad input, not a failed call
     try:
         with checkpoint.lock:
             rows, read = generate(checkpoint, model, settings, prompts)
-    except Exception as error:  # noqa: BLE001  # models raise what they like; all of it is a failed call
-        failure = error.with_traceback(None)  # its frames hold the batch in memory
+    except Exception as error:  # noqa: BLE001  # models may raise anything; all of it is a failed call
+        failure = error.with_traceback(None)  # the traceback's frames hold the batch in memory
     if failure is not None and len(prompts) > 1:
         return [reply for prompt in prompts for reply in answer_batch(checkpoint, settings, [prompt])]
     if failure is not None:
@@ -179,13 +179,13 @@ def answer_batch(
 def generate(
     checkpoint: Checkpoint, model: Any, settings: LocalSettings, prompts: Sequence[TemplatedPrompt]
 ) -> tuple[list[list[int]], list[int]]:
-    """The new tokens of every prompt, and the number of tokens of each prompt."""
+    """The new tokens and the number of prompt tokens, for each prompt."""
     torch = import_extra("torch", checkpoint.who, "models")
     inputs = encode_prompts(checkpoint.processor, prompts, padding=True, padding_side="left", return_tensors="pt")
     read = [int(count) for count in inputs["attention_mask"].sum(1)]
     room = getattr(checkpoint.config.get_text_config(), "max_position_embeddings", None)
     if room is not None and max(read) >= room:
-        raise CallFailed(f"the prompt has {max(read)} tokens, and the model reads {room}")
+        raise CallFailed(f"the prompt has {max(read)} tokens, and the model reads at most {room}")
     draw = [] if settings.temperature == 0 else [Drawing(settings, prompts)]
     with torch.inference_mode():
         tokens = model.generate(
@@ -198,9 +198,9 @@ def generate(
 
 
 class Drawing:
-    """Makes the greedy choice a draw from softmax(logits / temperature), by adding Gumbel noise to the logits.
+    """Turns the greedy choice into a draw from softmax(logits / temperature) by adding Gumbel noise to the logits.
 
-    Every prompt has a random stream of its own, so that a reply does not depend on what else is in the batch.
+    Each prompt has its own random stream, so that a reply does not depend on the rest of the batch.
     """
 
     def __init__(self, settings: LocalSettings, prompts: Sequence[TemplatedPrompt]) -> None:
@@ -208,7 +208,7 @@ class Drawing:
         self.streams = [np.random.default_rng([settings.seed, prompt.seed]) for prompt in prompts]
 
     def __call__(self, input_ids: Any, scores: Any) -> Any:
-        """Logits (n, vocabulary) of the next token, and its noise on top."""
+        """Noisy logits (n, vocabulary) of the next token."""
         import torch
 
         noise = np.stack([stream.gumbel(size=scores.shape[1]) for stream in self.streams])
@@ -218,7 +218,7 @@ class Drawing:
 def _reply(
     checkpoint: Checkpoint, prompt: TemplatedPrompt, new_tokens: Sequence[int], tokens_in: int, seconds: float
 ) -> Reply:
-    """The new tokens up to the one that ends the reply; what follows is padding."""
+    """The reply: the new tokens up to the end token; what follows is padding."""
     end_tokens = checkpoint.model.generation_config.eos_token_id
     ends = {end_tokens} if isinstance(end_tokens, int) else set(end_tokens or ())
     stop = next((index for index, token in enumerate(new_tokens) if token in ends), None)
@@ -240,5 +240,5 @@ def _reply(
 def _reason(checkpoint: Checkpoint, error: Exception) -> str:
     torch = import_extra("torch", checkpoint.who, "models")
     if isinstance(error, torch.OutOfMemoryError) or "can't allocate memory" in str(error):
-        return f"out of memory on {checkpoint.device}, even with one prompt; take a smaller dtype= or max_images="
+        return f"out of memory on {checkpoint.device}, even with one prompt; set a smaller dtype= or max_images="
     return f"{type(error).__name__}: {first_line(error)[:200]}"

@@ -1,1 +1,1 @@
-"""Tools that construction runs ask: detectors, and language models that say how likely a text is."""
+"""Models asked in construction runs: detectors, and language models that score how likely a text is."""

@@ -1,7 +1,7 @@
-"""Boxes as an answer: what a detector finds, how it is written, and the subject around any detector.
+"""Detections, their reply format, and the subject that wraps any detector.
 
-A reply is one JSON object, `{"boxes": [{"box": [x1, y1, x2, y2], "label": "cat", "score": 0.93}, …]}`: pixels of the
-stored image, the best score first. No box is an answer too.
+A reply is one JSON object, `{"boxes": [{"box": [x1, y1, x2, y2], "label": "cat", "score": 0.93}, …]}`, in pixels of
+the stored image, best score first. The list may be empty.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from PIL import Image
 
 DIGITS = 3
-"""Digits of a coordinate behind the point: a thousandth of a pixel."""
+"""Decimal digits of a coordinate: thousandths of a pixel."""
 SCORE_DIGITS = 6
 
 
 @dataclass(frozen=True)
 class Detection:
-    """One thing found: its box in pixels, what it is, and how sure that is (0 to 1)."""
+    """A box in pixels with its label and score (0 to 1)."""
 
     box: Box
     label: str = ""
@@ -39,14 +39,14 @@ class Detection:
 
 
 class Detector(typing.Protocol):
-    """What finds things in an image."""
+    """A model that finds objects in an image."""
 
     def refuses(self, question: str) -> str | None:
-        """Why it cannot look for this at all, or None."""
+        """The reason why it cannot look for this, or None."""
         ...
 
     def find(self, image: Image.Image, question: str) -> Sequence[Detection]:
-        """What it finds in an RGB image, in any order, in pixels of this image."""
+        """Detections in an RGB image, in any order, in pixels of this image."""
         ...
 
 
@@ -54,21 +54,21 @@ class Detector(typing.Protocol):
 class DetectorSubject(Base):
     """A detector as a subject.
 
-    It answers views of kind `text` with one image, whose question is a phrase that names what to find (empty:
-    everything). `Reply.numbers` are the scores in the order of the boxes, view after view.
+    It answers views of kind `text` with one image. The question is a phrase that names what to find (empty:
+    everything). `Reply.numbers` are the scores of the boxes, in order, over all views.
     """
 
     detector: Detector
 
     def declines(self, prompt: Prompt) -> str | None:
-        """Decline views that ask for something else than boxes in one image, and what the detector cannot find."""
+        """Decline views that do not ask for boxes in one image, or for something the detector cannot find."""
         for view in prompt.views:
             if reason := asks_no_boxes(view) or self.detector.refuses(view.question):
                 return reason
         return None if prompt.views else "nothing to look at"
 
     async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
-        """Look at the image of every view, in a thread of its own."""
+        """Detect in the image of each view, in a separate thread."""
         return await asyncio.to_thread(self._reply, prompt, media)
 
     def _reply(self, prompt: Prompt, media: MediaFolder) -> Reply:
@@ -85,19 +85,19 @@ class DetectorSubject(Base):
 
 
 def asks_no_boxes(view: View) -> str | None:
-    """Why this view asks for something else than the boxes in one image, or None."""
+    """The reason why this view does not ask for boxes in one image, or None."""
     if view.reply.kind != "text":
-        return f"asked for an answer of kind {view.reply.kind}, but a detector writes its boxes as text"
+        return f"writes boxes as text, but the question expects {view.reply.kind}"
     media = list(view.media())
     if len(media) != 1 or len(view.query) != 1:
-        return f"looks at exactly one image, in the query, not at {len(media)}"
+        return f"needs exactly one image, in the query, not {len(media)}"
     return None if media[0].kind == "image" else f"cannot be shown a {media[0].kind}"
 
 
 def in_stored(detections: Iterable[Detection], image: Media) -> list[Detection]:
-    """What was found in the shown image, led back to pixels of the stored one.
+    """Detections in the shown image, converted to pixels of the stored one.
 
-    What lies outside the shown image is cut off; of what is left, boxes without width or height go.
+    Boxes are clipped to the shown image; empty ones are dropped.
     """
     back = image.from_stored.inverse()
     cut = [
@@ -120,7 +120,7 @@ def _within(box: Box, width: int, height: int) -> Box:
 
 
 def best_first(detections: Iterable[Detection]) -> list[Detection]:
-    """The best score first; of equal scores the larger box, then the one further up and left."""
+    """Detections by descending score; ties by larger box, then upper, then left."""
 
     def rank(detection: Detection) -> tuple[float, ...]:
         x1, y1, x2, y2 = detection.box
@@ -130,7 +130,7 @@ def best_first(detections: Iterable[Detection]) -> list[Detection]:
 
 
 def write_boxes(detections: Iterable[Detection]) -> str:
-    """The reply, one JSON object, in the order given."""
+    """The reply, one JSON object, in the given order."""
     rows = [
         {
             "box": _rounded(detection.box),

@@ -1,9 +1,8 @@
-"""How likely a text is behind another, from a causal language model: VLM²-Bench's salient score and its like.
+"""Log-probability of a text given its context, from a causal language model, as for VLM²-Bench's salient score.
 
-A view of kind `number` without media: the question is the context C, the text of its one option, whose key is
-`continuation`, is the continuation P. The reply is the mean log-probability of P's tokens,
-S = (1/|P|) Σ_i log p(p_i | C, p_<i) (VLM²-Bench, equation 1), natural logarithm, six digits; `Reply.numbers` are the
-terms of the sum.
+The view has kind `number` and no media. Its question is the context C; its only option, with the key `continuation`,
+holds the continuation P. The reply is the mean log-probability of P's tokens, S = (1/|P|) Σ_i log p(p_i | C, p_<i)
+(VLM²-Bench, equation 1), in natural logarithms with six digits. `Reply.numbers` are the terms of the sum.
 """
 
 from __future__ import annotations
@@ -29,39 +28,39 @@ from snellen.subjects.checkpoints import (
 from snellen.subjects.loading import import_extra
 
 CONTINUATION = "continuation"
-"""The key of the one option that holds the continuation."""
+"""Key of the option that holds the continuation."""
 DTYPES = ("auto", "float32", "float16", "bfloat16")
 
 
 def split_context(view: View) -> tuple[str, str] | str:
-    """(context, continuation) of a view, or why it has none."""
+    """(context, continuation) of a view, or the reason why it has none."""
     if view.reply.kind != "number":
-        return f"asked for an answer of kind {view.reply.kind}, but a log-probability is a number"
+        return f"answers with a log-probability, a number, but the question expects {view.reply.kind}"
     if next(view.media(), None) is not None:
-        return "reads text alone, and this shows media"
+        return "reads only text, and this shows media"
     if [option.key for option in view.options] != [CONTINUATION]:
-        return f"needs exactly one option, with the key {CONTINUATION!r}: the text whose probability is asked for"
+        return f"needs exactly one option, with the key {CONTINUATION!r}: the text to score"
     if not (view.question and view.options[0].text):
-        return "needs a context (the question) and a continuation, neither of them empty"
+        return "needs a context (the question) and a continuation, both non-empty"
     return view.question, view.options[0].text
 
 
 def mean_text(total: float, count: int) -> str:
-    """The reply: a sum of log-probabilities over a number of tokens."""
+    """The reply: the sum of log-probabilities divided by the number of tokens."""
     return f"{total / count:.6f}"
 
 
 @dataclass(frozen=True)
 class CausalModel:
-    """A causal language model of transformers at `path`, a folder or a hub id.
+    """A causal language model of transformers; `path` is a folder or a hub id.
 
-    Context and continuation are made tokens of apart, as in the paper's pseudocode: the context with the tokenizer's
-    usual special tokens, the continuation without any.
+    Context and continuation are tokenized separately, as in the paper's pseudocode: the context with the tokenizer's
+    usual special tokens, the continuation without.
 
-    `paper_off_by_one` follows the pseudocode (Algorithm 1) to the letter, not equation 1: the continuation is encoded
-    like the context, its first token is neither scored nor shown to the model, and the sum of the others is divided by
-    the count of all. Where the tokenizer begins a text with a mark (Llama) that mark is what is left out, and only the
-    divisor is one too many; elsewhere it is the first piece of the text.
+    `paper_off_by_one` follows the pseudocode (Algorithm 1) instead of equation 1: the continuation is encoded like the
+    context, its first token is neither scored nor shown to the model, and the sum of the others is divided by the count
+    of all. If the tokenizer adds a start token (Llama), only that token is omitted, and only the divisor is one too
+    large; otherwise the first piece of the text is omitted.
     """
 
     path: str
@@ -76,30 +75,30 @@ class CausalModel:
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """Everything that changes log-probabilities."""
+        """All settings that affect log-probabilities."""
         settings = {"logprob": "hf", "version": 1, "weights": weights_digest(self.who, self.path), "dtype": self.dtype}
         settings["paper_off_by_one"] = self.paper_off_by_one
         return settings | ({} if self.device == "cpu" else {"device": self.device})
 
     def tokens(self, context: str, continuation: str) -> tuple[list[int], list[int], int]:
-        """Tokens of the context, those of the continuation that are scored, and by how many the sum is divided."""
+        """Tokens of the context, the scored tokens of the continuation, and the divisor of the sum."""
         encode = read_tokenizer(self.who, self.path)
-        before = list(encode(context).input_ids)
-        behind = list(encode(continuation, add_special_tokens=self.paper_off_by_one).input_ids)
-        return before, behind[1:] if self.paper_off_by_one else behind, len(behind)
+        prefix = list(encode(context).input_ids)
+        scored = list(encode(continuation, add_special_tokens=self.paper_off_by_one).input_ids)
+        return prefix, scored[1:] if self.paper_off_by_one else scored, len(scored)
 
     def too_long(self, context: str, continuation: str) -> str | None:
-        """Why the model cannot read this at once, or None."""
-        before, behind, count = self.tokens(context, continuation)
-        if not before or not count:
+        """The reason why the model cannot read this in one pass, or None."""
+        prefix, scored, count = self.tokens(context, continuation)
+        if not prefix or not count:
             return "context or continuation has no token"
         room = getattr(read_config(self.who, self.path), "max_position_embeddings", None)
-        if room is not None and len(before) + len(behind) > room:
-            return f"reads at most {room} tokens, and this has {len(before) + len(behind)}"
+        if room is not None and len(prefix) + len(scored) > room:
+            return f"reads at most {room} tokens, and this has {len(prefix) + len(scored)}"
         return None
 
     def log_probabilities(self, prefix: Sequence[int], continuation: Sequence[int]) -> tuple[float, ...]:
-        """log p of every token of `continuation` after `prefix` and those ahead of it; one pass, softmax in float32."""
+        """Log p of each token of `continuation` given all before it, in one pass; softmax in float32."""
         if not continuation:
             return ()
         torch = import_extra("torch", self.who, "models")
@@ -118,7 +117,7 @@ class LogProbSubject(Base):
     model: CausalModel
 
     def declines(self, prompt: Prompt) -> str | None:
-        """Decline views that hold no context and continuation, and what is longer than the model reads."""
+        """Decline views without a context and continuation, and texts longer than the model's limit."""
         for view in prompt.views:
             pair = split_context(view)
             if reason := pair if isinstance(pair, str) else self.model.too_long(*pair):
@@ -126,7 +125,7 @@ class LogProbSubject(Base):
         return None if prompt.views else "nothing to read"
 
     async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
-        """One pass a view, in a thread of its own."""
+        """Score each view in one pass, in a separate thread."""
         return await asyncio.to_thread(self._reply, prompt)
 
     def _reply(self, prompt: Prompt) -> Reply:
@@ -137,10 +136,10 @@ class LogProbSubject(Base):
             nonlocal read
             pair = split_context(view)
             assert not isinstance(pair, str), pair
-            before, behind, count = self.model.tokens(*pair)
-            terms = self.model.log_probabilities(before, behind)
+            prefix, scored, count = self.model.tokens(*pair)
+            terms = self.model.log_probabilities(prefix, scored)
             numbers.extend(terms)
-            read += len(before) + len(behind)
+            read += len(prefix) + len(scored)
             return mean_text(sum(terms), count)
 
         return Reply(answer_views(prompt.views, measure), numbers=tuple(numbers), tokens_in=read)

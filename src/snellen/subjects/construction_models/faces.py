@@ -1,4 +1,4 @@
-"""Face detectors whose weights lie in a Python package: no download."""
+"""Face detectors whose weights come with a Python package: no download."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from PIL import Image
 
 FACES = frozenset({"face", "faces", "a face", "human face", "human faces", "a human face"})
-"""What may be looked for."""
+"""Phrases that face detectors accept."""
 WINDOW = 24
-"""Pixels: the window on which the cascade was trained, and so the smallest face."""
+"""Side of the cascade's training window in pixels, and so of the smallest face."""
 
 
 def only_faces(question: str) -> str | None:
-    """Why a face detector does not look for this, or None."""
+    """The reason why a face detector cannot find this, or None."""
     phrase = question.strip().rstrip(".").strip().lower()
     if phrase in FACES:
         return None
-    return f"finds faces alone, not {question[:60]!r}" if phrase else "finds faces alone, not everything"
+    return f"finds only faces, not {question[:60]!r}" if phrase else "finds only faces, not everything"
 
 
 @dataclass(frozen=True)
@@ -35,9 +35,9 @@ class CascadeFaces:
     """Frontal faces by a cascade of local binary patterns (scikit-image's, trained by OpenCV).
 
     A window grows by `scale_factor` from `smallest` (a share of the image's shorter side, at least 24 pixels) to the
-    whole side, and moves by `step_ratio`. Where at least `min_neighbors` windows agree, there is a face; fewer find
-    more faces, and more that are none. It knows no degrees: every score is 1, the largest box comes first. Boxes are
-    square, from the brows to the chin; faces from the side are not found.
+    whole side, and moves by `step_ratio`. A face is reported if at least `min_neighbors` windows agree; lower values
+    find more faces and more false ones. Every score is 1, and the largest box comes first. Boxes are square, from the
+    brows to the chin; profile faces are not found.
     """
 
     scale_factor: float = 1.1
@@ -47,15 +47,15 @@ class CascadeFaces:
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """Everything that changes boxes."""
+        """All settings that affect boxes."""
         return {"detector": "face", "version": 1, "weights": file_sha256(_cascade_file()), **vars(self)}
 
     def refuses(self, question: str) -> str | None:
-        """Everything but faces."""
+        """Refuse everything but faces."""
         return only_faces(question)
 
     def find(self, image: Image.Image, question: str) -> list[Detection]:
-        """The faces, in pixels of the image."""
+        """Faces in pixels of the image."""
         short = min(image.size)
         min_side = max(WINDOW, round(self.smallest * short))
         if min_side > short:
@@ -86,15 +86,15 @@ class BlazeFaces:
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """Everything that changes boxes; the weights come with the package."""
+        """All settings that affect boxes; the weights come with the package."""
         return {"detector": "mediapipe-face", "version": 1, "mediapipe": _mediapipe().__version__, **vars(self)}
 
     def refuses(self, question: str) -> str | None:
-        """Everything but faces."""
+        """Refuse everything but faces."""
         return only_faces(question)
 
     def find(self, image: Image.Image, question: str) -> list[Detection]:
-        """The faces, in pixels of the image. Every call has a graph of its own: one cannot be shared by threads."""
+        """Faces in pixels of the image. Each call builds its own graph, since threads cannot share one."""
         faces = _mediapipe().solutions.face_detection
         options = {"model_selection": ("short", "full").index(self.model), "min_detection_confidence": self.threshold}
         with warnings.catch_warnings(), faces.FaceDetection(**options) as detection:
@@ -104,7 +104,7 @@ class BlazeFaces:
 
 
 def _blaze(detection: Any, size: tuple[int, int]) -> Detection:
-    """A detection in fractions of the image's width and height, in pixels."""
+    """A detection in pixels, from one in fractions of the image's width and height."""
     (width, height), box = size, detection.location_data.relative_bounding_box
     x, y = box.xmin * width, box.ymin * height
     return Detection((x, y, x + box.width * width, y + box.height * height), "face", float(detection.score[0]))

@@ -1,4 +1,4 @@
-"""From `hf/PATH?threshold=0.3` after `detector:` or `logprob:` to a subject."""
+"""Creates subjects from `detector:` and `logprob:` specs such as `hf/PATH?threshold=0.3`."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from snellen.subjects.construction_models.zero_shot import OWLS, ZeroShotDetecto
 DETECTORS = ("face", "mediapipe-face", "hf/PATH_OR_ID")
 LOGPROBS = ("hf/PATH_OR_ID", "openai-api/SERVICE/MODEL")
 GROUNDED_THRESHOLD, OWL_THRESHOLD = 0.25, 0.1
-"""What transformers' own post-processing takes where it is told nothing."""
+"""Defaults of transformers' own post-processing."""
 
 
 def make_detector(name: str, settings: Mapping[str, str], items: Sequence[Item] = ()) -> Subject:
-    """The subject `detector:NAME?SETTINGS`. `items` is not looked at.
+    """The subject `detector:NAME?SETTINGS`; `items` is not used.
 
-    Raises SnellenError for an unknown name, setting or value, and where an extra, a model or a file is missing.
+    Raises SnellenError for an unknown name, setting or value, or a missing extra, model or file.
     """
     if name == "face":
         return _detector(name, settings, _cascade(settings))
@@ -39,9 +39,9 @@ def make_detector(name: str, settings: Mapping[str, str], items: Sequence[Item] 
 
 
 def make_logprob(name: str, settings: Mapping[str, str], items: Sequence[Item] = ()) -> Subject:
-    """The subject `logprob:NAME?SETTINGS`. `items` is not looked at.
+    """The subject `logprob:NAME?SETTINGS`; `items` is not used.
 
-    Raises SnellenError for an unknown name, setting or value, and where an extra, a model or a key is missing.
+    Raises SnellenError for an unknown name, setting or value, or a missing extra, model or key.
     """
     who = f"logprob:{name}"
     if name.startswith("hf/") and name != "hf/":
@@ -55,7 +55,7 @@ def make_logprob(name: str, settings: Mapping[str, str], items: Sequence[Item] =
     if kind != "openai-api" or not (service and model_name):
         raise SnellenError(f"no log-probabilities from {name!r}; write logprob: and one of {', '.join(LOGPROBS)}")
     if "paper_off_by_one" in settings:
-        raise SnellenError(f"{who}: paper_off_by_one leaves a token out, which no server does; use logprob:hf/")
+        raise SnellenError(f"{who}: paper_off_by_one omits a token, which servers cannot do; use logprob:hf/")
     read = _Settings(who, settings, ("attempts", "timeout", "max_concurrency"))
     attempts, max_concurrency = read.integer("attempts", 1, 100, 5), read.integer("max_concurrency", 1, 1000, 4)
     client = open_client(who, service, read.integer("timeout", 1, 3600, 120))
@@ -99,17 +99,17 @@ def _zero_shot(path: str, settings: Mapping[str, str]) -> ZeroShotDetector:
 
 
 def _vocabulary(path: Path) -> tuple[str, ...]:
-    """The names of a file, one a line, lower case, each once. Raises SnellenError where there is none."""
+    """The unique names in a file, one per line, in lower case. Raises SnellenError if there are none."""
     try:
         lines = read_text(path, limit=MAX_YAML_BYTES).splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise SnellenError(f"{path}: not a readable vocabulary ({error}); write one name a line") from error
+        raise SnellenError(f"{path}: not a readable vocabulary ({error}); write one name per line") from error
     names = [" ".join(line.split()).lower() for line in lines]
     for number, name in enumerate(names, 1):
         if "." in name:
-            raise SnellenError(f"{path}:{number}: a full stop ends a name; write {name.replace('.', '')!r}")
+            raise SnellenError(f"{path}:{number}: names must not contain a full stop; write {name.replace('.', '')!r}")
     if not any(names):
-        raise SnellenError(f"{path}: holds no name; write one a line")
+        raise SnellenError(f"{path}: contains no names; write one per line")
     return tuple(dict.fromkeys(name for name in names if name))
 
 
@@ -121,7 +121,7 @@ def _detector(name: str, settings: Mapping[str, str], detector: Any) -> Detector
 def _card(
     who: str, settings: Mapping[str, str], card_settings: Mapping[str, Any], accepts: frozenset[str]
 ) -> SubjectCard:
-    """One call at a time: a big model keeps the whole device busy by itself."""
+    """A card for one call at a time: a large model occupies the whole device."""
     written = [f"{key}={settings[key]}" for key in sorted(settings) if key != "device"]
     name = who + ("?" + "&".join(written) if written else "")
     return SubjectCard(
@@ -136,7 +136,7 @@ def _card(
 
 
 class _Settings:
-    """Settings as written, read one by one. Raises SnellenError for an unknown name or a value that is none."""
+    """Parses settings one by one. Raises SnellenError for unknown names and invalid values."""
 
     def __init__(self, who: str, written: Mapping[str, str], names: Sequence[str]) -> None:
         self.who, self.written = who, written
@@ -161,7 +161,7 @@ class _Settings:
         return int(self.number(name, low, high, usual, "whole number"))
 
     def one_of(self, name: str, choices: Sequence[str], usual: str) -> str:
-        """One of these words."""
+        """One of the given choices."""
         value = self.written.get(name, usual)
         if value not in choices:
             raise self._wrong(name, f"one of {', '.join(choices)}")

@@ -1,7 +1,7 @@
-"""The log-probability of a continuation from an OpenAI-compatible server, by its completions endpoint with `echo`.
+"""Log-probability of a continuation from an OpenAI-compatible server: its completions endpoint with `echo`.
 
-vLLM gives the log-probabilities of a prompt; llama.cpp's own server refuses `echo` (issue 27174 of ggml-org/llama.cpp),
-and so do hosted chat models. The server makes tokens of context and continuation together.
+vLLM returns the log-probabilities of a prompt. llama.cpp's own server refuses `echo` (issue 27174 of
+ggml-org/llama.cpp), as do hosted chat models. The server tokenizes context and continuation together.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ServedLogProb(Base):
-    """A served language model. `attempts` is tries a call, `first_wait` seconds before the second, then doubling."""
+    """A served language model. `attempts` counts tries per call; `first_wait` (seconds) doubles after each."""
 
     client: OpenAI
     model: str
@@ -37,14 +37,14 @@ class ServedLogProb(Base):
     first_wait: float = 1.0
 
     def declines(self, prompt: Prompt) -> str | None:
-        """Decline views that hold no context and continuation."""
+        """Decline views without a context and continuation."""
         for view in prompt.views:
             if isinstance(pair := split_context(view), str):
                 return pair
         return None if prompt.views else "nothing to read"
 
     async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
-        """One request a view. Raises CallFailed where the server fails, or says nothing that can be used."""
+        """Score each view in one request. Raises CallFailed if the server fails or its reply is unusable."""
         texts: dict[str, str] = {}
         numbers: list[float] = []
         read, served = 0, ""
@@ -58,10 +58,10 @@ class ServedLogProb(Base):
             read += completion.usage.prompt_tokens if completion.usage else 0
             served = str(completion.model or "")
 
-        def say(view: View) -> str:
+        def text_of(view: View) -> str:
             return texts[view.item_id]
 
-        return Reply(answer_views(prompt.views, say), numbers=tuple(numbers), model=served, tokens_in=read)
+        return Reply(answer_views(prompt.views, text_of), numbers=tuple(numbers), model=served, tokens_in=read)
 
     async def _ask(self, text: str, rng: np.random.Generator) -> Any:
         failed = 0
@@ -73,7 +73,7 @@ class ServedLogProb(Base):
         return outcome
 
     def _once(self, text: str) -> Any:
-        """The completion, or what stood in its way. Temperature 1 leaves the probabilities as the model has them."""
+        """The completion or the error. Temperature 1 leaves the model's probabilities unchanged."""
         from openai import APIConnectionError, OpenAIError
 
         try:
@@ -85,22 +85,20 @@ class ServedLogProb(Base):
 
 
 def continuation_terms(completion: Any, continuation: str) -> list[float]:
-    """log p of every token of the continuation, which ends the text that was sent.
+    """Log p of each token of the continuation, which ends the text that was sent.
 
-    The tokens are found by `text_offset`, counted from the end: some servers count the mark that begins a text, others
-    do not. Raises CallFailed where a token lies across the border of context and continuation, or they do not spell it.
+    Tokens are located by `text_offset`, counted from the end because only some servers count the start token.
+    Raises CallFailed if a token crosses the border of context and continuation, or the tokens do not spell it.
     """
     logprobs = completion.choices[0].logprobs if completion.choices else None
     if logprobs is None or not logprobs.tokens or logprobs.text_offset is None or logprobs.token_logprobs is None:
-        raise CallFailed(
-            "the server gave no log-probabilities of the prompt; it must support echo with logprobs (vLLM)"
-        )
+        raise CallFailed("the server returned no log-probabilities; it must support echo with logprobs (vLLM)")
     ends = [*logprobs.text_offset[1:], logprobs.text_offset[-1] + len(logprobs.tokens[-1])]
     border = ends[-1] - len(continuation)
     for token, start, end in zip(logprobs.tokens, logprobs.text_offset, ends, strict=True):
         if start < border < end:
             raise CallFailed(
-                f"the token {token!r} lies across the border of context and continuation; end the context"
+                f"the token {token!r} crosses the border of context and continuation; end the context"
                 " where a token ends, for example before a space"
             )
     rows = zip(logprobs.tokens, logprobs.text_offset, logprobs.token_logprobs, strict=True)
@@ -108,16 +106,16 @@ def continuation_terms(completion: Any, continuation: str) -> list[float]:
     if "".join(token for token, _ in end_tokens) != continuation:
         raise CallFailed(
             f"the server's last tokens do not spell the continuation {continuation[:60]!r}; it must echo the"
-            " prompt as it is and write nothing of its own"
+            " prompt unchanged and add nothing"
         )
     terms = [number for _, number in end_tokens if number is not None]
     if len(terms) < len(end_tokens):
-        raise CallFailed("the server gave a token of the continuation without its log-probability")
+        raise CallFailed("the server returned a token of the continuation without its log-probability")
     return terms
 
 
 def open_client(who: str, service: str, timeout: int) -> OpenAI:
-    """The client of a service, by SERVICE_BASE_URL and SERVICE_API_KEY. Raises SnellenError where one is not set."""
+    """The client of a service, from SERVICE_BASE_URL and SERVICE_API_KEY. Raises SnellenError if one is not set."""
     openai = import_extra("openai", who, "chat")
     prefix = service.upper().replace("-", "_")
     variables = {name: os.environ.get(f"{prefix}_{name}", "") for name in ("BASE_URL", "API_KEY")}

@@ -1,7 +1,7 @@
-"""Detectors that find what a phrase names: Grounding DINO, OWL-ViT and OWLv2 through transformers.
+"""Open-vocabulary detectors through transformers: Grounding DINO, OWL-ViT and OWLv2.
 
-Their boxes are fractions of what the model saw of the image: the image itself, except for OWLv2, which pads it at
-the right and below to a square first.
+Their boxes are fractions of the image that the model sees. OWLv2 first pads the image to a square, on the right and
+at the bottom.
 """
 
 from __future__ import annotations
@@ -31,25 +31,26 @@ if TYPE_CHECKING:
 GROUNDED = ("grounding-dino", "mm-grounding-dino")
 OWLS = ("owlvit", "owlv2")
 FAMILIES = (*GROUNDED, *OWLS)
-"""`model_type` of what can be asked here."""
+"""Supported values of `model_type`."""
 
 Floats: TypeAlias = NDArray[np.float64]
 
 
 def phrases_of(text: str) -> tuple[str, ...]:
-    """The phrases of a question, lower case; full stops separate them, as Grounding DINO was trained."""
+    """The phrases of a question in lower case, separated by full stops as in Grounding DINO's training."""
     phrases = (" ".join(phrase.split()).lower() for phrase in text.split("."))
     return tuple(phrase for phrase in phrases if phrase)
 
 
 @dataclass(frozen=True)
 class ZeroShotDetector:
-    """A model at `path`, a folder or a hub id.
+    """A detector of transformers; `path` is a folder or a hub id.
 
-    A box counts where its best score lies above `threshold`. Of a Grounding DINO box the label is the phrase its best
-    token belongs to: of a question those of its words above `text_threshold`, of the vocabulary the whole name. OWL
-    models score whole phrases, so there is no text threshold. `vocabulary` are the names looked for where the question
-    is empty; names that do not fit into one prompt are looked for in several. Nothing is suppressed: boxes may overlap.
+    A box counts if its best score exceeds `threshold`. A Grounding DINO box is labelled with the phrase of its best
+    token: the words of the phrase above `text_threshold` if the phrase is from the question, the whole name if it is
+    from the vocabulary. OWL models score whole phrases and have no text threshold. `vocabulary` lists the names to find
+    when the question is empty; names that do not fit into one prompt are split over several. Boxes may overlap: there
+    is no suppression.
     """
 
     path: str
@@ -65,15 +66,15 @@ class ZeroShotDetector:
 
     @property
     def family(self) -> str:
-        """The `model_type`. Raises SnellenError for one that is none of FAMILIES."""
+        """The `model_type`. Raises SnellenError if it is not in FAMILIES."""
         model_type = str(read_config(self.who, self.path).model_type)
         if model_type not in FAMILIES:
-            raise SnellenError(f"{self.who}: {model_type} is no detector known here; known are {', '.join(FAMILIES)}")
+            raise SnellenError(f"{self.who}: {model_type} is not a supported detector; use {', '.join(FAMILIES)}")
         return model_type
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """Everything that changes boxes; processor and configuration are in the digest of the weights."""
+        """All settings that affect boxes; the weights' digest covers processor and configuration."""
         settings = {"detector": "hf", "version": 1, "weights": weights_digest(self.who, self.path)}
         settings |= {"processor": type(read_image_processor(self.who, self.path)).__name__, "threshold": self.threshold}
         settings |= {} if self.text_threshold is None else {"text_threshold": self.text_threshold}
@@ -81,10 +82,10 @@ class ZeroShotDetector:
         return settings | ({} if self.device == "cpu" else {"device": self.device})
 
     def refuses(self, question: str) -> str | None:
-        """Nothing to look for, or a phrase that is longer than the model reads."""
+        """The reason for refusal if there is nothing to find or a phrase is too long for the model, else None."""
         phrases = phrases_of(question) or self.vocabulary
         if not phrases:
-            return "an empty question asks for everything; name the things in a file, as in ?vocabulary=FILE"
+            return "an empty question finds everything and needs the names in a file, as in ?vocabulary=FILE"
         tokens, room = read_tokenizer(self.who, self.path), self._room()
         for phrase in phrases:
             if len(tokens(phrase if self.family in OWLS else _written([phrase])).input_ids) > room:
@@ -92,7 +93,7 @@ class ZeroShotDetector:
         return None
 
     def find(self, image: Image.Image, question: str) -> list[Detection]:
-        """What lies above the thresholds, in pixels of the image."""
+        """Detections above the thresholds, in pixels of the image."""
         phrases = phrases_of(question)
         if self.family in OWLS:
             return self._owl(image, phrases or self.vocabulary)
@@ -106,7 +107,7 @@ class ZeroShotDetector:
         return int(config.max_text_len)
 
     def _chunks(self, phrases: Sequence[str]) -> Iterator[list[str]]:
-        """As many phrases as fit into one prompt, and so on."""
+        """Phrases grouped into prompts, as many per prompt as fit."""
         tokens, room, chunk = read_tokenizer(self.who, self.path), self._room(), list[str]()
         for phrase in phrases:
             if chunk and len(tokens(_written([*chunk, phrase])).input_ids) > room:
@@ -116,7 +117,7 @@ class ZeroShotDetector:
         yield chunk
 
     def _grounded(self, image: Image.Image, phrases: Sequence[str], whole_phrases: bool) -> list[Detection]:
-        """Grounding DINO: a score for every box and token of the prompt."""
+        """Detections of Grounding DINO, which scores each box and token of the prompt."""
         tokenizer, text = read_tokenizer(self.who, self.path), _written(phrases)
         tokens = tokenizer(text, return_tensors="pt", return_token_type_ids=True, return_offsets_mapping=True)
         spans = tokens.pop("offset_mapping")[0].tolist()
@@ -133,7 +134,7 @@ class ZeroShotDetector:
         return detections
 
     def _owl(self, image: Image.Image, phrases: Sequence[str]) -> list[Detection]:
-        """OWL-ViT and OWLv2: a score for every box and phrase."""
+        """Detections of OWL-ViT and OWLv2, which score each box and phrase."""
         tokenizer = read_tokenizer(self.who, self.path)
         tokens = tokenizer(list(phrases), padding="max_length", max_length=self._room(), return_tensors="pt")
         scores, boxes = self._infer(image, tokens)
@@ -155,12 +156,12 @@ class ZeroShotDetector:
 
 
 def _written(phrases: Sequence[str]) -> str:
-    """A prompt as Grounding DINO was trained: lower case, every phrase ends with a full stop."""
+    """A prompt in Grounding DINO's training format: lower case, a full stop after each phrase."""
     return " ".join(f"{phrase}." for phrase in phrases)
 
 
 def _owners(spans: Sequence[tuple[int, int]], phrases: Sequence[str]) -> NDArray[np.intp]:
-    """For every token, by its (first, behind last) letter in the prompt, the phrase it belongs to; -1: none."""
+    """The phrase of each token, given the tokens' (start, end) in the prompt; -1 if none."""
     owners, start = np.full(len(spans), -1, np.intp), 0
     for number, phrase in enumerate(phrases):
         end = start + len(phrase)
@@ -171,7 +172,7 @@ def _owners(spans: Sequence[tuple[int, int]], phrases: Sequence[str]) -> NDArray
 
 
 def _words(text: str, spans: Sequence[tuple[int, int]]) -> str:
-    """These pieces of a text; those that follow on each other stay one word."""
+    """The parts of a text at these spans; adjacent parts form one word."""
     words, before = "", -1
     for first, last in spans:
         words += (" " if words and first != before else "") + text[first:last]
@@ -180,7 +181,7 @@ def _words(text: str, spans: Sequence[tuple[int, int]]) -> str:
 
 
 def _detection(box: Floats, size_seen: tuple[int, int], label: str, score: float) -> Detection:
-    """A box of fractions of (width, height) of what was seen, in pixels."""
+    """A detection in pixels, from a box in fractions of the image of this (width, height)."""
     width, height = size_seen
     x, y, w, h = (float(number) for number in box)
     corners = ((x - w / 2) * width, (y - h / 2) * height, (x + w / 2) * width, (y + h / 2) * height)

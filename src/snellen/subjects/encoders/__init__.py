@@ -1,4 +1,4 @@
-"""Image encoders as subjects: features of images, and readouts that turn them into answers."""
+"""Image encoders as subjects: features of images, and readouts that turn features into answers."""
 
 from snellen.subjects.encoders.encoder import Encoder, TextSide, encode
 from snellen.subjects.encoders.factory import ENCODERS, load_encoder, make_encoder

@@ -1,7 +1,7 @@
-"""An encoder fine-tuned by classifying images: a model of transformers in, a folder for `encoder:hf/FOLDER` out.
+"""Fine-tunes an encoder by image classification: from a transformers model to a folder for `encoder:hf/FOLDER`.
 
-The paper (ComBo, appendix E) says "a quick fine-tuning for one epoch" and nothing else: design/heads.md has what was
-chosen. Imports torch: import it inside functions.
+The paper (ComBo, appendix E) states only "a quick fine-tuning for one epoch"; design/heads.md gives our choices.
+Imports torch: import it inside functions.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ FULL: dict[str, dict[str, Any]] = {
     "resnet-50": {"model_type": "resnet"},
     "vit-b-16": {"model_type": "vit"},
 }
-"""Their configurations: the defaults of transformers are ResNet-50 and ViT-B/16 at 224 pixels."""
+"""Their configurations: transformers' defaults are ResNet-50 and ViT-B/16 at 224 pixels."""
 TINY: dict[str, dict[str, Any]] = {
     "resnet-50": {
         "model_type": "resnet",
@@ -60,7 +60,7 @@ TINY: dict[str, dict[str, Any]] = {
         "patch_size": 8,
     },
 }
-"""Small ones of the same families, for trials: random weights, 64 pixels."""
+"""Small models of the same families for trials: random weights, 64 pixels."""
 TINY_SIDE, FULL_SIDE = 64, 224
 IMAGENET = {"image_mean": [0.485, 0.456, 0.406], "image_std": [0.229, 0.224, 0.225]}
 PACKAGES = ("torch", "transformers")
@@ -70,9 +70,10 @@ READERS = 8
 
 @dataclass(frozen=True)
 class ClassifierSettings:
-    """How it is trained: AdamW, a rate that rises over the first tenth of steps and falls by a cosine.
+    """Training settings: AdamW, a rate that rises over the first tenth of steps and falls by a cosine.
 
-    All weights learn. Images are not augmented: an object comes in several views. `epochs` 0 trains nothing.
+    All weights are trained. Images are not augmented, since each object is shown in several views. `epochs` 0 trains
+    nothing.
     """
 
     epochs: int = 1
@@ -84,7 +85,7 @@ class ClassifierSettings:
     seed: int = 0
 
     def steps(self, count: int) -> int:
-        """Steps of all passes over so many images."""
+        """Steps of all epochs over so many images."""
         return self.epochs * math.ceil(count / self.batch)
 
 
@@ -98,9 +99,9 @@ class LabelledImage:
 
 @dataclass(frozen=True)
 class Classes:
-    """What is learned: images with their classes, and what the card says of them.
+    """Training data: images with their classes, and facts for the card.
 
-    Each image file must have a name that no other content has: names are part of the fingerprint.
+    Image files with different content must have different names, since names are part of the fingerprint.
     """
 
     images: Sequence[LabelledImage]
@@ -110,7 +111,7 @@ class Classes:
 
     @property
     def count(self) -> int:
-        """How many classes."""
+        """Number of classes."""
         return 1 + max(image.label for image in self.images)
 
 
@@ -124,10 +125,10 @@ class TrainingStart:
 
 
 def load_start(name: str, classes: int, seed: int) -> TrainingStart:
-    """A model with a new classifier on top.
+    """A model with a new classification layer.
 
-    `tiny/NAME` and `random/NAME` have random weights by the seed; `resnet-50`, `vit-b-16`, a folder or a hub id their
-    own. Raises SnellenError where there is no such model.
+    `tiny/NAME` and `random/NAME` have random weights from the seed; `resnet-50`, `vit-b-16`, a folder or a hub id have
+    their own. Raises SnellenError if there is no such model.
     """
     prefix, _, plain = name.rpartition("/")
     transformers = import_extra("transformers", f"model {name}")
@@ -145,13 +146,13 @@ def load_start(name: str, classes: int, seed: int) -> TrainingStart:
         model, missing = load_weights(
             who, "AutoModelForImageClassification", path, "float32", num_labels=classes, ignore_mismatched_sizes=True
         )
-        if strange := {key for key in missing if "classifier" not in key}:
-            raise SnellenError(f"{who}: the checkpoint has no {min(strange)}; that part would start at random")
+        if unexpected := {key for key in missing if "classifier" not in key}:
+            raise SnellenError(f"{who}: the checkpoint has no {min(unexpected)}; that part would start at random")
         return TrainingStart(model, processor, weights_digest(who, path))
 
 
 def layer_setting(folder: Path) -> str:
-    """What `encoder:hf/FOLDER` needs behind it to give the features that were classified: of a ViT its class token."""
+    """The setting with which `encoder:hf/FOLDER` gives the classified features: for a ViT, its class token."""
     config = import_extra("transformers", str(folder)).AutoConfig.from_pretrained(folder, trust_remote_code=False)
     return "?layer=cls" if config.model_type == "vit" else ""
 
@@ -165,22 +166,22 @@ def train_classifier(
     device: str = "cpu",
     tick: Callable[[], None] = lambda: None,
 ) -> ClassifierCard:
-    """Train the model of that name into `out`. A killed training leaves no `out`, and is done again from its begin.
+    """Train the named model into `out`. An interrupted training leaves no `out` and restarts from the beginning.
 
-    What lies there already is left alone where it is the same. Raises SnellenError where it is another, where the loss
-    is no number, and where memory or disk is full.
+    A finished encoder with the same settings is kept. Raises SnellenError if `out` is another one, if the loss is not
+    finite, or if memory or disk is full.
     """
     start = load_start(name, classes.count, settings.seed)
     fingerprint = _fingerprint(name, start, classes, settings)
     if out.exists():
         card = read_classifier_card(out)
         if card is None or card.fingerprint != fingerprint:
-            raise SnellenError(f"{out}: something else lies there; take another --out")
+            raise SnellenError(f"{out}: already exists with other content; use another --out")
         return card
     try:
         training = _train(start, classes, settings, device, tick)
     except (torch.OutOfMemoryError, MemoryError) as error:
-        raise SnellenError(f"{out}: out of memory on {device}; take a smaller --batch than {settings.batch}") from error
+        raise SnellenError(f"{out}: out of memory on {device}; use a smaller --batch than {settings.batch}") from error
     card = ClassifierCard(
         model=name,
         start=start.digest,
@@ -206,7 +207,7 @@ def _fingerprint(name: str, start: TrainingStart, classes: Classes, settings: Cl
 
 @dataclass(frozen=True)
 class _Training:
-    """Loss of every step, whether each image was classified rightly before it was learned from, seconds."""
+    """Loss of each step, whether each image was classified correctly before it was learned from, and seconds."""
 
     losses: list[float]
     hits: list[bool]
@@ -242,7 +243,7 @@ def _train(
             logits = model(pixel_values=pixels).logits
             loss = torch.nn.functional.cross_entropy(logits, labels)
             if not torch.isfinite(loss):
-                raise SnellenError(f"the loss is no number at step {step} of {steps}; take a lower --rate")
+                raise SnellenError(f"the loss is not finite at step {step} of {steps}; use a lower --rate")
             optimizer.param_groups[0]["lr"] = rates[step]
             optimizer.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
@@ -263,7 +264,7 @@ def _rate_at(step: int, steps: int, settings: ClassifierSettings) -> float:
 
 
 def _batches(images: Sequence[LabelledImage], settings: ClassifierSettings) -> Iterator[list[LabelledImage]]:
-    """Every image once a pass, in an order drawn anew."""
+    """Each image once per epoch, in a newly drawn order."""
     for epoch in range(settings.epochs):
         order = stream("classifier", settings.seed, "order", epoch).permutation(len(images))
         for first in range(0, len(order), settings.batch):
@@ -276,7 +277,7 @@ def _open(image: LabelledImage) -> Image.Image:
 
 
 def _write(start: TrainingStart, card: ClassifierCard, out: Path) -> None:
-    """Weights, configuration, processor and card, in a folder that takes its name once it is whole."""
+    """Write weights, configuration, processor and card to a folder that gets its name when it is complete."""
     half = out.with_name(f"{out.name}.half")
     try:
         shutil.rmtree(half, ignore_errors=True)
@@ -286,5 +287,5 @@ def _write(start: TrainingStart, card: ClassifierCard, out: Path) -> None:
         start.processor.save_pretrained(half)
         write_text(half / CARD, card.model_dump_json(indent=2) + "\n")
         half.rename(out)
-    except (OSError, SafetensorError) as error:  # safetensors has an error of its own for a full disk
+    except (OSError, SafetensorError) as error:  # safetensors has its own error for a full disk
         raise cannot_write(out, error if isinstance(error, OSError) else OSError(None, str(error))) from error

@@ -1,4 +1,4 @@
-"""The card of an encoder that was trained here as a classifier: `classifier.json` in the folder of its weights."""
+"""The card of an encoder trained here as a classifier: `classifier.json` in the folder of its weights."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ CARD = "classifier.json"
 
 
 class ClassifierCard(Card):
-    """What the encoder was, what it learned from, how, and what that cost.
+    """The encoder's initial model, training data, settings and cost.
 
-    `start` is a digest of the weights it began with. `source` says how the images were made. `leak` says that what is
-    tested was learned from. `accuracy` is the share of training images that were classified rightly just before they
-    were learned from, `last_accuracy` that of the last tenth; chance is 1 / `classes`. `seconds` are those of training
-    steps on `device`; `device_hours` the same as hours of one device.
+    `start` is a digest of the initial weights. `source` describes how the images were made. `leak` is True if test
+    content was in the training data. `accuracy` is the share of training images classified correctly just before they
+    were learned from, `last_accuracy` that of the last tenth; chance is 1 / `classes`. `seconds` is the duration of the
+    training steps on `device`, `device_hours` the same in hours of one device.
     """
 
     file = CARD
@@ -45,7 +45,7 @@ class ClassifierCard(Card):
 
 
 def read_classifier_card(folder: Path) -> ClassifierCard | None:
-    """The card; None where the folder has none. Raises SnellenError where it is not one."""
+    """The card, or None if the folder has none. Raises SnellenError if it is invalid."""
     path = folder / CARD
     if not path.is_file():
         return None

@@ -1,7 +1,7 @@
-"""Which images show the same thing, by a similarity threshold.
+"""Groups images that show the same thing, by a similarity threshold.
 
-Images whose cosine is at least a limit are linked, and so is what hangs together by links. Counting answers how many
-linked groups there are; grouping, which group of at least two there is. design/readouts.md says when this is used.
+Images whose cosine is at least a limit are linked; connected images form a group. Counting questions are answered with
+the number of groups, grouping questions with the group of at least two. design/readouts.md states when this is used.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ NONE = "none"
 _GROUP = re.compile(rf"{NONE}|\d+(\+\d+)+")
 
 ALL, NOTHING = -2.0, 2.0
-"""Limits that link all images and none: outside what a cosine can be."""
+"""Limits that link all images or none: outside the range of cosines."""
 
 Pair = tuple[int, int]
 
 
 def asks_clustering(view: View) -> bool:
-    """Whether the view asks about several images which of them show the same thing.
+    """True if the view asks which of several images show the same thing.
 
-    Either a count among offered ones, or a choice of image numbers from 1 joined by `+` (`1+3`), or `none`.
+    It offers either counts, or a choice of image numbers from 1 joined by `+` (`1+3`), or `none`.
     """
     offered = view.reply.offered
     if len(view.query) < 2 or not offered:
@@ -41,25 +41,25 @@ def asks_clustering(view: View) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Similarity:
-    """How alike images are: the cosine of each two, in the order of `pairs`."""
+    """Similarity of images: the cosine of each pair, in the order of `pairs`."""
 
     count: int
     cosines: Doubles
 
     @property
     def pairs(self) -> list[Pair]:
-        """Each two images by their places from 0 in the order (0, 1), (0, 2), …, (1, 2), … of rows."""
+        """Pairs of image indices, from 0, in the order (0, 1), (0, 2), …, (1, 2), …."""
         return list(combinations(range(self.count), 2))
 
 
 def pairwise_similarity(features: ArrayLike) -> Similarity:
-    """Of features (n, d), one row an image; n * (n - 1) / 2 cosines."""
+    """Similarities of features (n, d), one row per image: n * (n - 1) / 2 cosines."""
     rows = unit(features)
     return Similarity(len(rows), np.asarray((rows @ rows.T)[np.triu_indices(len(rows), 1)], dtype=np.float64))
 
 
 def linked_groups(similarity: Similarity, limit: float) -> tuple[int, ...]:
-    """The group of each image: images with a cosine of at least `limit` share one, and so do their groups."""
+    """The group of each image: images connected by cosines of at least `limit` share one."""
     groups = list(range(similarity.count))
     for (first, second), cosine in zip(similarity.pairs, similarity.cosines, strict=True):
         if cosine >= limit:
@@ -68,9 +68,9 @@ def linked_groups(similarity: Similarity, limit: float) -> tuple[int, ...]:
 
 
 def exact_key(groups: Sequence[int], counts: bool) -> str | None:
-    """The answer that groups amount to: their number, or the images of the only one of at least two (else `none`).
+    """The exact answer for groups: their number, or the images of the only group of at least two (`none` if none).
 
-    None where there are several such groups, so that no option says it all.
+    None if there are several such groups, so that no single option is exact.
     """
     if counts:
         return str(len(set(groups)))
@@ -80,11 +80,11 @@ def exact_key(groups: Sequence[int], counts: bool) -> str | None:
 
 
 def choose(view: View, similarity: Similarity, limit: float, rng: np.random.Generator) -> str:
-    """The offered key that the linked groups amount to, or else the one nearest to it; equally near ones are drawn.
+    """The offered key that matches the linked groups, else the nearest one; ties are drawn.
 
-    Of counts the nearest is the one that differs least. Of groups it is the one that agrees with what is linked on most
-    pairs of images (Rand 1971), where a key links its own images and no others; of equal ones, the one for which
-    cosines would have to move least across the limit, all in all.
+    For counts, the nearest key has the smallest difference. For groups, it is the one that agrees with the links on
+    most pairs of images (Rand 1971), where a key links only its own images; ties go to the key for which cosines would
+    have to move least across the limit in total.
     """
     keys, groups = view.reply.offered, linked_groups(similarity, limit)
     if view.reply.kind == "integer":
@@ -97,12 +97,12 @@ def choose(view: View, similarity: Similarity, limit: float, rng: np.random.Gene
 
 
 def _pairs(key: str) -> set[Pair]:
-    """The pairs that an option key links, by places from 0; an image that is not shown agrees with nothing."""
+    """The pairs that an option key links, by indices from 0; images that are not shown agree with nothing."""
     return set() if key == NONE else set(combinations(sorted(int(number) - 1 for number in key.split("+")), 2))
 
 
 def _deficit(linked_pairs: set[Pair], similarity: Similarity, limit: float) -> float:
-    """By how much cosines lie on the wrong side of the limit for exactly these pairs to be linked, in sum."""
+    """Sum of the distances that cosines would have to move across the limit to link exactly these pairs."""
     sides = [
         limit - cosine if pair in linked_pairs else cosine - limit
         for pair, cosine in zip(similarity.pairs, similarity.cosines, strict=True)
@@ -112,7 +112,7 @@ def _deficit(linked_pairs: set[Pair], similarity: Similarity, limit: float) -> f
 
 @dataclass(frozen=True, eq=False)
 class ClusteringExample:
-    """Images by their likeness, whether they are to be counted or grouped, and the right option key."""
+    """A similarity matrix of images, the kind of question (counting or grouping), and the right option key."""
 
     similarity: Similarity
     counts: bool
@@ -120,11 +120,11 @@ class ClusteringExample:
 
 
 def fit_limit(examples: Sequence[ClusteringExample]) -> float:
-    """The limit at which most examples come out exactly right.
+    """The limit with the most exactly right examples.
 
-    Limits lie halfway between neighbouring cosines of all training examples, or beyond them all (`ALL`, `NOTHING`); of
-    equally good ones the one in the widest gap is taken, then the lowest, as `fit_threshold` does. Raises ValueError
-    for no training examples.
+    Limits are midpoints between neighbouring cosines of all training examples, or beyond them all (`ALL`, `NOTHING`).
+    Among the best, the one in the widest gap is taken, then the lowest, as in `fit_threshold`. Raises ValueError
+    without training examples.
     """
     if not examples:
         raise ValueError("no training examples to fit a limit on")
@@ -136,9 +136,9 @@ def fit_limit(examples: Sequence[ClusteringExample]) -> float:
 
 
 def _is_right(example: ClusteringExample, limits: Doubles) -> Doubles:
-    """1.0 at each of the limits (m,) where the example comes out right, else 0.0.
+    """1.0 at each of the limits (m,) at which the example comes out right, else 0.0.
 
-    What is linked changes only at the example's own cosines, so that it is worked out once between each two of them.
+    Links change only at the example's own cosines, so each interval between them is evaluated once.
     """
     cosines = np.unique(example.similarity.cosines)
     steps: Iterable[float] = (*cosines, NOTHING)

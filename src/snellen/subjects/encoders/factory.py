@@ -1,4 +1,4 @@
-"""From `efficientnet-lite0?readout=knn` to a subject."""
+"""Creates subjects from specs such as `efficientnet-lite0?readout=knn`."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from snellen.subjects.encoders.subject import DEFAULT_C, DEFAULT_K, READOUTS, En
 T = TypeVar("T", int, float)
 
 ENCODERS = ("efficientnet-lite0", "efficientnet-lite2", "colour-histogram", "hog", "conse")
-"""Names after `encoder:`; beside them `hf/PATH_OR_ID`, any vision model of transformers."""
+"""Names after `encoder:`, in addition to `hf/PATH_OR_ID`, any vision model of transformers."""
 
 ATTENTIVE = "attentive"
-"""The readout that is a probe on patch features; those of `READOUTS` read one vector an image."""
+"""The readout that is a probe on patch features; those of `READOUTS` use one vector per image."""
 READOUT_SETTINGS = ("readout", "k", "C")
-"""Settings that make the answers, whatever the encoder."""
+"""Settings of every encoder that affect answers."""
 SUPERVISION = "supervision"
-"""A setting of `hf/` that changes no answer: what the encoder learned from, for comparisons in reports."""
+"""A setting of `hf/` that affects no answers: the encoder's training data, for comparisons in reports."""
 
 
 def load_encoder(name: str, settings: Mapping[str, str] | None = None) -> Encoder:
-    """The encoder of that name; settings `batch`, `device` (torch) and `layer` (hf/) may be given as written.
+    """The encoder of that name; settings `batch`, `device` (torch) and `layer` (hf/) are parsed.
 
-    Raises SnellenError for an unknown name or setting, and where an extra is missing.
+    Raises SnellenError for an unknown name or setting, or a missing extra.
     """
     given_settings = dict(settings or {})
     names = _encoder_settings(name)
@@ -58,7 +58,7 @@ def load_encoder(name: str, settings: Mapping[str, str] | None = None) -> Encode
 
 
 def make_encoder(name: str, settings: Mapping[str, str], items: Sequence[Item]) -> EncoderSubject | AttentiveProbe:
-    """The subject `encoder:NAME?readout=...&k=...&C=...` and the encoder's own settings. `items` is not looked at.
+    """The subject `encoder:NAME?readout=...&k=...&C=...` with the encoder's own settings. `items` is not used.
 
     Raises SnellenError for an unknown name, setting or value.
     """
@@ -71,8 +71,8 @@ def make_encoder(name: str, settings: Mapping[str, str], items: Sequence[Item]) 
         raise SnellenError(f"encoder:{name}: no readout {readout!r}; {near(readout, (*READOUTS, ATTENTIVE))}")
     k = _number(name, "k", settings.get("k", str(DEFAULT_K)), int)
     c = _number(name, "C", settings.get("C", str(DEFAULT_C)), float)
-    not_the_encoders = (*READOUT_SETTINGS, SUPERVISION)
-    encoder = load_encoder(name, {key: value for key, value in settings.items() if key not in not_the_encoders})
+    other_settings = (*READOUT_SETTINGS, SUPERVISION)
+    encoder = load_encoder(name, {key: value for key, value in settings.items() if key not in other_settings})
     description = {SUPERVISION: settings[SUPERVISION]} if SUPERVISION in settings else {}
     card = SubjectCard(
         name=f"encoder:{name}{_suffix(settings)}",
@@ -89,7 +89,7 @@ def _attentive(encoder: Encoder, card: SubjectCard) -> AttentiveProbe:
     """The encoder with an attentive probe. Raises SnellenError for one without patch features."""
     if not isinstance(encoder, PatchEncoder):
         raise SnellenError(
-            f"encoder:{encoder.name} has no features by place, only of whole images; leave out readout={ATTENTIVE}"
+            f"encoder:{encoder.name} has features only of whole images, not by place; leave out readout={ATTENTIVE}"
         )
     settings = ProbeSettings()
     return AttentiveProbe(
@@ -108,7 +108,7 @@ def _encoder_settings(name: str) -> tuple[str, ...]:
 
 
 def _suffix(settings: Mapping[str, str]) -> str:
-    """What tells two subjects with the same encoder apart in a table: `?layer=...&readout=...`."""
+    """The part of a subject's name that distinguishes settings of one encoder: `?layer=...&readout=...`."""
     written = [f"{key}={settings[key]}" for key in sorted(settings) if key not in ("batch", "device", SUPERVISION)]
     return "?" + "&".join(written) if written else ""
 

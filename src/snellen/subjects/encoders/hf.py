@@ -1,6 +1,6 @@
-"""Any vision model of transformers as an encoder, from a folder or the hub; CLIP-like models bring their text side.
+"""Any vision model of transformers as an encoder, from a folder or the hub; CLIP-like models also have a text side.
 
-Images go through the model's own image processor in its Pillow form, never the torchvision one: the two resize
+Images go through the Pillow version of the model's own image processor, never the torchvision one: the two resize
 differently, and features must not depend on what else is installed.
 """
 
@@ -41,10 +41,10 @@ UNFIT = {"vit_mae": "hides random patches; convert the checkpoint to a plain ViT
 class HfEncoder:
     """A model at `path`, a folder or a hub id, with the features of one of its layers.
 
-    `pooled`: of CLIP-like models the image features in the space of texts, of others the pooled output, or where there
-    is none (or one that was never trained) the mean of the last tokens. `tokens`: the mean of the last tokens, class
-    token included. `cls`: the first token. `N`: the mean of the tokens, or places, of hidden state N. Only `pooled` has
-    a text side.
+    `pooled`: for CLIP-like models the image features in the space of texts, for others the pooled output or, if there
+    is none (or it was never trained), the mean of the last tokens. `tokens`: the mean of the last tokens, including the
+    class token. `cls`: the first token. `N`: the mean of the tokens, or places, of hidden state N. Only `pooled` has a
+    text side.
     """
 
     path: str
@@ -64,7 +64,7 @@ class HfEncoder:
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """Everything that changes features; processor and configuration are in the digest of the weights."""
+        """All settings that affect features; the weights' digest covers processor and configuration."""
         who = _who(self.path)
         settings = {"encoder": "hf", "version": 1, "weights": weights_digest(who, self.path), "layer": self.layer}
         settings["processor"] = type(read_image_processor(who, self.path)).__name__
@@ -74,7 +74,7 @@ class HfEncoder:
 
     @property
     def attributes(self) -> Mapping[str, str]:
-        """What it is, for comparisons; what it learned from is known of CLIP-like models and of those trained here."""
+        """Attributes for comparisons; training data is known for CLIP-like models and those trained here."""
         return {
             "family": str(_config(self.path).model_type),
             **({"supervision": "image-text pairs"} if _dual(self.path) else {}),
@@ -103,16 +103,16 @@ class HfEncoder:
 
     @property
     def patch_settings(self) -> Mapping[str, Any]:
-        """Everything that changes patch features."""
+        """All settings that affect patch features."""
         own = {key: value for key, value in self.settings.items() if key != "template"}
         layer = "last hidden state" if self.layer in LAYERS else self.layer
         return {**own, "patches": 1, "layer": layer, "size": list(_size(self.path))}
 
     def patches(self, images: Sequence[Image.Image]) -> Floats:
-        """Images -> float32 (n, rows, columns, d): the last hidden state, or the one `layer` numbers.
+        """Images -> float32 (n, rows, columns, d): the last hidden state, or number `layer`.
 
-        Tokens that stand for no place (class, registers) are left out. The whole image is squeezed to the size that
-        the processor takes, and not cropped. Raises SnellenError where tokens are no grid of patches.
+        Tokens without a place (class, registers) are left out. The whole image is squeezed to the processor's size
+        without cropping. Raises SnellenError if tokens do not form a grid of patches.
         """
         from PIL import Image
 
@@ -129,7 +129,7 @@ class HfEncoder:
             return _array(_grid(self.path, states))
 
     def _state(self, output: Any) -> torch.Tensor:
-        """The hidden state that `layer` numbers."""
+        """The hidden state with the number `layer`."""
         states = output.hidden_states
         if not -len(states) <= int(self.layer) < len(states):
             raise SnellenError(f"encoder:hf/{self.path}: no layer {self.layer}, it has 0 to {len(states) - 1}")
@@ -149,7 +149,7 @@ class HfEncoder:
 
 @dataclass(frozen=True)
 class HfTexts:
-    """The text side of a CLIP-like model; SigLIP's texts are padded to their full length, as it was trained."""
+    """The text side of a CLIP-like model; SigLIP's texts are padded to their full length, as in its training."""
 
     encoder: HfEncoder
     template: str = "a photo of {}."
@@ -175,7 +175,7 @@ def _joint(output: Any) -> Any:
 
 
 def _tokens(path: str, states: torch.Tensor) -> torch.Tensor:
-    """Hidden states as (n, tokens, d), whether they came so or as (n, d, height, width)."""
+    """Hidden states as (n, tokens, d), from that shape or (n, d, height, width)."""
     if states.ndim == 4:
         return states.flatten(2).transpose(1, 2)
     if states.ndim != 3:
@@ -187,13 +187,13 @@ def _tokens(path: str, states: torch.Tensor) -> torch.Tensor:
 
 @once
 def _size(path: str) -> tuple[int, int]:
-    """Rows and columns of pixels that the model's processor hands over."""
+    """Rows and columns in pixels of the processor's output."""
     processor = read_image_processor(_who(path), path)
     size = getattr(processor, "crop_size", None) or processor.size
     side = size.get("shortest_edge", size.get("longest_edge", 0))
     rows, columns = int(size.get("height", side)), int(size.get("width", side))
     if not rows or not columns:
-        raise SnellenError(f"encoder:hf/{path}: its image processor names no size ({dict(size)}); patches need one")
+        raise SnellenError(f"encoder:hf/{path}: its image processor has no size ({dict(size)}); patches need one")
     return rows, columns
 
 
@@ -208,14 +208,14 @@ def _grid(path: str, states: torch.Tensor) -> torch.Tensor:
     before = states.shape[1] - rows * columns
     if states.ndim != 3 or not rows * columns or before not in _prefixes(config):
         raise SnellenError(
-            f"encoder:hf/{path}: hidden states of shape {tuple(states.shape[1:])} are no grid of {rows} x {columns} "
-            f"patches behind {' or '.join(map(str, sorted(_prefixes(config))))} others; leave out readout=attentive"
+            f"encoder:hf/{path}: hidden states of shape {tuple(states.shape[1:])} are not a grid of {rows} x {columns} "
+            f"patches after {' or '.join(map(str, sorted(_prefixes(config))))} others; leave out readout=attentive"
         )
     return states[:, before:].reshape(len(states), rows, columns, -1)
 
 
 def _prefixes(config: Any) -> set[int]:
-    """How many tokens may stand before the patches: none, a class token, it and registers, or DeiT's second one."""
+    """Possible numbers of tokens before the patches: none, a class token, with registers, or DeiT's second one."""
     registers = getattr(config, "num_register_tokens", 0) or 0
     return {0, 1, 1 + registers} | ({2} if config.model_type == "deit" else set())
 
@@ -239,12 +239,12 @@ def _config(path: str) -> Any:
         raise SnellenError(f"{who}: transformers has no plain model for {config.model_type}")
     kind = _kind(path, config)
     if hasattr(kind, "get_image_features") and not hasattr(kind, "get_text_features"):
-        raise SnellenError(f"{who}: {config.model_type} talks; ask it as chat:hf/{path}")
+        raise SnellenError(f"{who}: {config.model_type} generates text; ask it as chat:hf/{path}")
     return config
 
 
 def _kind(path: str, config: Any) -> Any:
-    """The class of models that AutoModel takes for a configuration."""
+    """The model class that AutoModel chooses for a configuration."""
     kind = import_extra("transformers", _who(path)).MODEL_MAPPING[type(config)]
     return kind[0] if isinstance(kind, tuple) else kind
 
@@ -255,7 +255,7 @@ def _dual(path: str) -> bool:
 
 @once
 def _model(path: str, device: str) -> tuple[Any, bool]:
-    """The model in float32, and whether its pooled output can be trusted: some checkpoints come without that part."""
+    """The model in float32, and whether its pooled output is trained: some checkpoints lack that part."""
     who = _who(path)
     model, missing = load_weights(who, "AutoModel", path, "float32")
     beside_pooler = {key for key in missing if ".pooler." not in f".{key}"}
@@ -265,7 +265,7 @@ def _model(path: str, device: str) -> tuple[Any, bool]:
 
 
 def _trained_here(path: str) -> dict[str, str]:
-    """What an encoder that was trained by `classification` learned from, a leak included."""
+    """The training data of an encoder trained by `classification`, including any leak."""
     card = read_classifier_card(Path(path))
     return {"supervision": card.supervision} if card is not None and card.steps else {}
 

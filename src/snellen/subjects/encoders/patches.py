@@ -1,7 +1,7 @@
-"""Patch features of many images: one vector a place of a grid, each image computed once and kept in shards.
+"""Patch features of many images: one vector per place of a grid, each image computed once and cached in shards.
 
-A grid covers the whole image, squeezed to the square that the encoder takes: a crop would cut off things that are
-asked about, and places would be no shares of the image.
+A grid covers the whole image, squeezed to the encoder's square: a crop could remove the object in question, and places
+would not be shares of the image.
 """
 
 from __future__ import annotations
@@ -31,30 +31,30 @@ if TYPE_CHECKING:
 Halves: TypeAlias = NDArray[np.float16]
 
 SHARD_IMAGES = 32
-"""Images a shard: some megabytes of a small encoder, a hundred of a large one."""
+"""Images per shard: some megabytes for a small encoder, a hundred for a large one."""
 LARGEST = float(np.finfo(np.float16).max)
 
 
 @typing.runtime_checkable
 class PatchEncoder(Encoder, typing.Protocol):
-    """An encoder that also gives features by place."""
+    """An encoder that also provides features by place."""
 
     @property
     def patch_settings(self) -> Mapping[str, Any]:
-        """Everything that changes patch features, as plain data."""
+        """All settings that affect patch features, as plain data."""
         ...
 
     def patches(self, images: Sequence[Image.Image]) -> Floats:
-        """Images of any size -> float32 (n, rows, columns, d), the first row on top, the first column to the left."""
+        """Images of any size -> float32 (n, rows, columns, d), from the upper left."""
         ...
 
 
 class PatchCache:
-    """Patch features of one encoder, kept under the home folder in `patches/<fingerprint>/`.
+    """Patch features of one encoder, cached in the home folder's `patches/<fingerprint>/`.
 
-    A shard is a safetensors file with up to `SHARD_IMAGES` grids, named by the SHA-256 of their images, in
-    float16: half the room of float32, rounded to a part in 2048; numbers beyond 65,504 are held to it. Its metadata
-    hold the encoder's `patch_settings`. A damaged shard is computed again; a home that cannot be written costs memory.
+    A shard is a safetensors file with up to `SHARD_IMAGES` grids, named by the SHA-256 of their images, in float16:
+    half the size of float32, rounded to a part in 2048, clipped at ±65,504. Its metadata hold the encoder's
+    `patch_settings`. Damaged shards are recomputed; if the home folder is not writable, features stay in memory.
     """
 
     def __init__(self, encoder: PatchEncoder) -> None:
@@ -66,7 +66,7 @@ class PatchCache:
         self._unsaved: dict[str, Halves] = {}
 
     def prepare(self, media: Iterable[Media], folder: MediaFolder) -> None:
-        """Compute and keep what is not kept yet, shards side by side in threads.
+        """Compute and cache missing features, shards in parallel threads.
 
         Raises SnellenError for a shard of another specification.
         """
@@ -98,10 +98,10 @@ class PatchCache:
                 with _open(path) as shard:
                     names, specification = list(shard.keys()), (shard.metadata() or {}).get("specification", "nothing")
             except (OSError, import_extra("safetensors", "patch features").SafetensorError):
-                continue  # cut off: its images are computed again
+                continue  # truncated: its images are recomputed
             if specification != self.specification:
                 raise SnellenError(
-                    f"{path}: holds patch features of {specification}, not of {self.specification}; remove the file, "
+                    f"{path}: contains patch features of {specification}, not {self.specification}; remove the file, "
                     f"or set SNELLEN_HOME to another folder"
                 )
             self._read.add(path)

@@ -1,6 +1,6 @@
-"""Two encoders made by hand, each blind by construction: one to shape and place, one to hue.
+"""Two hand-made encoders, each blind by construction: one to shape and place, one to hue.
 
-Where one of them answers a question well, the question needs no more than it sees.
+If one of them answers a question well, the question needs no more than what it sees.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from PIL import Image
 
 PATCH_CELL = 16
-"""Side of the cells of patch features, pixels of the square of `side`; outlines take half of it."""
+"""Side of the cells of patch features in pixels of the square of `side`; outlines use half of it."""
 
 
 @dataclass(frozen=True)
 class _HandMade:
-    """What encoders made by hand share. A change of the code that changes features raises `VERSION`."""
+    """Common parts of hand-made encoders. A code change that changes features raises `VERSION`."""
 
     NAME: ClassVar[str]
     VERSION: ClassVar[int] = 1
@@ -36,29 +36,29 @@ class _HandMade:
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """Everything that changes features: all fields but how many images go at a time."""
+        """All settings that affect features: all fields except the batch size."""
         fields = {key: value for key, value in vars(self).items() if key != "batch"}
         return fields | {"encoder": self.NAME, "version": self.VERSION}
 
     @property
     def attributes(self) -> Mapping[str, str]:
-        """What it is, for comparisons."""
+        """Attributes for comparisons."""
         return {"family": "made by hand", "supervision": "none", "parameters": "0", "licence": "Apache-2.0"}
 
     @property
     def text(self) -> TextSide | None:
-        """None: it knows no words."""
+        """None: it has no text side."""
         return None
 
 
 @dataclass(frozen=True)
 class ColourHistogram(_HandMade):
-    """Which colours are there and in what proportion; not where, and in no shape.
+    """The colours of an image and their proportions, without place or shape.
 
-    CIELAB joint histogram of the coloured pixels (hue x chroma x lightness) beside a lightness histogram of the grey
-    ones. A pixel is coloured as far as its chroma lies between `grey_below` and `coloured_above` (CIELAB units): a grey
-    floor, shadows and highlights stay out of the coloured part, whose total is divided by the coloured area, so that
-    the size of an object does not matter. Square roots make the dot product the Bhattacharyya coefficient.
+    CIELAB joint histogram of the coloured pixels (hue x chroma x lightness) with a lightness histogram of the grey
+    ones. A pixel counts as coloured by the position of its chroma between `grey_below` and `coloured_above` (CIELAB
+    units), so that a grey floor, shadows and highlights stay out of the coloured part. That part is divided by the
+    coloured area, so that object size does not matter. Square roots make the dot product the Bhattacharyya coefficient.
     d = 12 * 2 * 3 + 8 = 80.
     """
 
@@ -75,16 +75,16 @@ class ColourHistogram(_HandMade):
     grey_share: float = 0.2
 
     def features(self, images: Sequence[Image.Image]) -> Floats:
-        """Images -> float32 (n, 80), rows of length one, nothing below 0."""
+        """Images -> float32 (n, 80), rows of length one, non-negative."""
         return np.stack([self._histogram(image) for image in images]).astype(np.float32)
 
     @property
     def patch_settings(self) -> Mapping[str, Any]:
-        """Everything that changes patch features."""
+        """All settings that affect patch features."""
         return {**self.settings, "patches": 1, "cell": PATCH_CELL}
 
     def patches(self, images: Sequence[Image.Image]) -> Floats:
-        """Images -> float32 (n, 8, 8, 80), a histogram of every cell of the image squeezed to a square."""
+        """Images -> float32 (n, 8, 8, 80), a histogram of each cell of the image squeezed to a square."""
         return np.stack([self._cells(image) for image in images]).astype(np.float32)
 
     def _cells(self, image: Image.Image) -> NDArray[np.float64]:
@@ -115,7 +115,7 @@ class ColourHistogram(_HandMade):
         grey = np.zeros(self.greys)
         for light_bin, light_part in _shares(lightness / 100.0 * (self.greys - 1), self.greys):
             np.add.at(grey, light_bin, (1.0 - coloured) * light_part)
-        # A thousandth of the image: below it, specks of colour do not count as a coloured thing.
+        # A thousandth of the image: smaller specks do not count as coloured objects.
         joint /= max(float(joint.sum()), 0.001 * len(lightness))
         grey /= max(float(grey.sum()), 0.001 * len(lightness))
         both = np.sqrt(np.concatenate([(1.0 - self.grey_share) * joint, self.grey_share * grey]))
@@ -126,8 +126,8 @@ class ColourHistogram(_HandMade):
 class Hog(_HandMade):
     """Histograms of oriented gradients (Dalal and Triggs 2005): outlines on a grid, without colour.
 
-    The image is made grey (ITU-R 601 luma) and squeezed to a square of `side` pixels; directions have no sign and
-    blocks are normalised (L2-Hys, clipped at 0.2), so that neither hue nor contrast matters. No smoothing in cells.
+    The image is converted to grey (ITU-R 601 luma) and squeezed to a square of `side` pixels. Directions are unsigned
+    and blocks are normalised (L2-Hys, clipped at 0.2), so that neither hue nor contrast matters. No smoothing in cells.
     d = 7 * 7 blocks of 2 * 2 cells of 9 directions = 1764.
     """
 
@@ -145,7 +145,7 @@ class Hog(_HandMade):
 
     @property
     def patch_settings(self) -> Mapping[str, Any]:
-        """Everything that changes patch features."""
+        """All settings that affect patch features."""
         return {**self.settings, "patches": 1, "cell": PATCH_CELL // 2}
 
     def patches(self, images: Sequence[Image.Image]) -> Floats:
@@ -164,7 +164,7 @@ class Hog(_HandMade):
 
 
 def _directions_of_cells(grey: NDArray[np.float64], cell: int, directions: int) -> NDArray[np.float64]:
-    """(rows, columns, directions): mean strength of gradients in each direction, over cells of `cell` pixels a side."""
+    """(rows, columns, directions): mean gradient strength per direction, over cells of `cell` pixels per side."""
     down, across = np.zeros_like(grey), np.zeros_like(grey)
     down[1:-1], across[:, 1:-1] = grey[2:] - grey[:-2], grey[:, 2:] - grey[:, :-2]
     direction = (np.degrees(np.arctan2(down, across)) % 180 // (180 / directions)).astype(np.intp) % directions
@@ -176,7 +176,7 @@ def _directions_of_cells(grey: NDArray[np.float64], cell: int, directions: int) 
 
 
 def _block_unit(histograms: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Each block (..., 2, 2, directions) divided by its length, flat ones left near 0."""
+    """Each block (..., 2, 2, directions) divided by its length; flat ones stay near 0."""
     length = np.sqrt(np.square(histograms).sum(axis=(-3, -2, -1), keepdims=True) + 1e-10)
     return np.asarray(histograms / length)
 
@@ -184,7 +184,7 @@ def _block_unit(histograms: NDArray[np.float64]) -> NDArray[np.float64]:
 def _shares(
     position: NDArray[np.float64], bins: int, *, around: bool = False
 ) -> list[tuple[NDArray[np.intp], NDArray[np.float64]]]:
-    """Each value shared between the two bins it lies between (bin i stands at i): [(bin, share), (next bin, share)]."""
+    """Linear split of each value between its two neighbouring bins (bin i is at i): [(bin, share), (next, share)]."""
     position = position if around else np.clip(position, 0.0, bins - 1.0)
     low = np.floor(position).astype(np.intp)
     part = position - low

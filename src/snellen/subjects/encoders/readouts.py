@@ -1,4 +1,4 @@
-"""From features to answers. Pure functions; design/readouts.md says which one is used when, and why."""
+"""Pure functions from features to answers; design/readouts.md states which is used when, and why."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def unit(features: ArrayLike) -> Doubles:
 def prototype_scores(query: ArrayLike, examples: ArrayLike, answers: Sequence[str], keys: Sequence[str]) -> Doubles:
     """Cosine of the query (d,) with the mean of each key's examples (n, d), shape (len(keys),).
 
-    Features are scaled to length one before the mean. -1, the least a cosine can be, for a key without examples.
+    Features are scaled to length one before the mean. Keys without examples get -1, the smallest cosine.
     ComBo, Appendix E ('clustering & retrieval': average the features of a category, take the nearest).
     """
     rows, towards = unit(examples), unit(query)
@@ -30,9 +30,9 @@ def prototype_scores(query: ArrayLike, examples: ArrayLike, answers: Sequence[st
 
 
 def knn_scores(query: ArrayLike, examples: ArrayLike, answers: Sequence[str], keys: Sequence[str], k: int) -> Doubles:
-    """Share of the k examples (n, d) nearest by cosine that have each key, shape (len(keys),).
+    """Share of votes of each key among the k examples (n, d) nearest by cosine, shape (len(keys),).
 
-    Each vote counts (1 + cosine) / 2. Fewer than k examples all vote. Of equally near ones the earlier counts.
+    Each vote counts (1 + cosine) / 2. Fewer than k examples all vote. Ties go to the earlier example.
     """
     cosines = unit(examples) @ unit(query)
     nearest = np.argsort(-cosines, kind="stable")[:k]
@@ -64,9 +64,9 @@ class Probe:
 
 
 def fit_probe(features: ArrayLike, answers: Sequence[str], c: float) -> Probe:
-    """Fit on features (n, d): zero mean, unit deviation, scikit-learn's LogisticRegression (lbfgs, L2, strength 1 / c).
+    """Fit to features (n, d): zero mean, unit deviation, scikit-learn's LogisticRegression (lbfgs, L2, strength 1 / c).
 
-    Deterministic. Where all answers are the same, the probe gives that one.
+    Deterministic. If all answers are equal, the probe always gives that one.
     """
     from sklearn.linear_model import LogisticRegression
     from threadpoolctl import threadpool_limits
@@ -76,7 +76,7 @@ def fit_probe(features: ArrayLike, answers: Sequence[str], c: float) -> Probe:
     classes = tuple(sorted(set(answers)))
     if len(classes) == 1:
         return Probe(classes, mean, scale, np.zeros((1, rows.shape[1])), np.zeros(1))
-    with threadpool_limits(1):  # for problems this small, threads that wait for each other cost up to 30 times the work
+    with threadpool_limits(1):  # in problems this small, threads that wait for each other cost up to 30 times the work
         model = LogisticRegression(C=c, max_iter=1000).fit((rows - mean) / scale, np.asarray(answers))
     weights, bias = model.coef_, model.intercept_
     if len(classes) == 2:  # one row, for the second answer
@@ -85,7 +85,7 @@ def fit_probe(features: ArrayLike, answers: Sequence[str], c: float) -> Probe:
 
 
 PENALTIES = tuple(10.0**n for n in range(-2, 7))
-"""From which a regression takes its own, by its training examples alone."""
+"""Penalties that a regression chooses from, by its training examples alone."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +98,7 @@ class Regression:
     bias: Doubles
 
     def numbers(self, query: ArrayLike) -> Doubles:
-        """What is said of a query (d,): (m,), not held to any range."""
+        """The prediction (m,) for a query (d,), not limited to any range."""
         standard = (np.asarray(query, dtype=np.float64) - self.mean) / self.scale
         return np.asarray(self.weights @ standard + self.bias, dtype=np.float64)
 
@@ -106,8 +106,8 @@ class Regression:
 def fit_regression(features: ArrayLike, answers: ArrayLike) -> Regression:
     """Ridge regression on features (n, d) with answers (n, m): zero mean, unit deviation, scikit-learn's RidgeCV.
 
-    The penalty is the one of `PENALTIES` with the least squared error when each example is left out in turn.
-    Deterministic. Of one example nothing can be left out: its answer is given always.
+    The penalty is the one of `PENALTIES` with the smallest squared leave-one-out error. Deterministic. With a single
+    example, its answer is always given.
     """
     from sklearn.linear_model import RidgeCV
     from threadpoolctl import threadpool_limits
@@ -122,16 +122,16 @@ def fit_regression(features: ArrayLike, answers: ArrayLike) -> Regression:
 
 
 def _moments(features: Doubles) -> tuple[Doubles, Doubles]:
-    """Mean and deviation of features; what hardly varies would be blown up into noise, and is left as it is."""
+    """Mean and deviation of features; nearly constant ones get scale 1, since scaling would amplify noise."""
     scale = features.std(0)
     return features.mean(0), np.where(scale > 1e-6 * max(float(scale.max()), 1e-12), scale, 1.0)
 
 
 @dataclass(frozen=True)
 class Threshold:
-    """Says true where a similarity is at least `limit`; the other way round where `above` is False.
+    """True if a similarity is at least `limit`; the reverse if `above` is False.
 
-    `balanced_accuracy` is what it reached on its own training examples, 0 to 1.
+    `balanced_accuracy` is that on its own training examples, 0 to 1.
     """
 
     limit: float
@@ -139,16 +139,16 @@ class Threshold:
     balanced_accuracy: float
 
     def says(self, similarity: float) -> bool:
-        """The answer."""
+        """The answer for a similarity."""
         return (similarity >= self.limit) == self.above
 
 
 def fit_threshold(similarities: Sequence[float], truths: Sequence[bool]) -> Threshold:
     """The limit and direction with the highest balanced accuracy on the training examples, chance 0.5.
 
-    Limits lie halfway between neighbouring similarities; of equally good ones the one in the widest gap is taken,
-    then the lowest. `similar means true` wins a tie of directions. Where all training examples have one answer, it is
-    always given.
+    Limits are midpoints between neighbouring similarities; among the best, the one in the widest gap is taken, then
+    the lowest. `similar means true` wins a tie of directions. If all training examples have one answer, it is always
+    given.
     """
     if len(set(truths)) < 2:
         return Threshold(-np.inf, bool(truths[0]), 1.0)
@@ -174,6 +174,6 @@ def least_similarity(features: ArrayLike) -> float:
 
 
 def pick(scores: Doubles, keys: Sequence[str], rng: np.random.Generator) -> str:
-    """The key with the highest score; of equal ones, any with the same probability."""
+    """The key with the highest score; ties are drawn uniformly."""
     best = np.flatnonzero(scores == scores.max())
     return keys[int(best[0] if len(best) == 1 else rng.choice(best))]

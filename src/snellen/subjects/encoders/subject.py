@@ -1,6 +1,6 @@
-"""An encoder as a subject: it reads views, looks at their images, and answers by the readout that fits.
+"""An encoder as a subject: it encodes the images of a view and answers with the readout that fits.
 
-Which readout that is stands in one place, `EncoderSubject.readout_kind`, and is argued for in design/readouts.md.
+`EncoderSubject.readout_kind` alone chooses the readout; design/readouts.md gives the reasons.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ from snellen.subjects.encoders.readouts import (
 ReadoutKind: TypeAlias = Literal[
     "support", "image options", "regression", "threshold", "clustering", "training examples", "text"
 ]
-"""How a view is answered: by its support, by its question against images to choose from, by a regression, by a
-similarity threshold on two images or more, by the clusters that such a threshold makes, by training examples of the
-same question, by its query against the texts of its options."""
+"""The way a view is answered: from its support, by matching its question to image options, by a regression, by a
+similarity threshold on two or more images, by the clusters under such a threshold, from training examples of the same
+question, or by matching its query to the texts of its options."""
 
 READOUTS = ("auto", "prototype", "knn", "probe", "text")
 DEFAULT_K = 5
@@ -57,12 +57,12 @@ FeaturesByHash: TypeAlias = Mapping[str, Floats]
 
 
 class _Declined(Exception):
-    """A view that cannot be answered; the message is the reason."""
+    """Raised for a view that cannot be answered; the message is the reason."""
 
 
 @dataclass(frozen=True, eq=False)
 class FittedReadout:
-    """Train examples of one question as features (n, d) with answers, and the probe fitted on them, if any."""
+    """Training examples of one question as features (n, d) with answers, and the probe fitted to them, if any."""
 
     features: Doubles
     answers: tuple[str, ...]
@@ -71,9 +71,9 @@ class FittedReadout:
 
 @dataclass(frozen=True)
 class EncoderSubject:
-    """A subject made of an encoder and readouts. Learning returns another one; nothing is fitted while answering.
+    """A subject made of an encoder and readouts. `fit` returns a new one; answering fits nothing.
 
-    Looking happens in a thread of its own, so that calls to other subjects go on meanwhile.
+    Encoding runs in a separate thread, so that calls to other subjects continue.
 
     `readout` is one of READOUTS, `k` the neighbours of `knn`, `c` the inverse strength of the probe's penalty.
     """
@@ -89,7 +89,7 @@ class EncoderSubject:
     limits: Mapping[str, float] = field(default_factory=dict)
 
     def readout_kind(self, view: View) -> ReadoutKind:
-        """How this view is answered. Raises with the reason where it cannot be."""
+        """The way this view is answered. Raises with the reason if it cannot be."""
         if any(media.kind != "image" for media in view.media()):
             raise _Declined("cannot be shown a video")
         in_options = bool(view.options) and all(option.media for option in view.options)
@@ -105,14 +105,12 @@ class EncoderSubject:
                 raise _Declined("no training examples of this question to fit colours with")
             return "regression"
         if not offered:
-            raise _Declined(
-                f"asked for an answer of kind {view.reply.kind}, but an encoder can only choose among options"
-            )
+            raise _Declined(f"the question expects {view.reply.kind}, but an encoder can only choose among options")
         if view.reply.kind == "true_false" and len(view.query) > 1 and self._threshold(view) is not None:
             return "threshold"
         if asks_clustering(view):
             if self._limit(view) is None:
-                raise _Declined("no training examples to learn a similarity threshold from")
+                raise _Declined("no training examples to fit a similarity threshold to")
             return "clustering"
         if self.readout != "text" and (fitted := self.fitted.get(view.question)) is not None:
             if not set(offered) & set(fitted.answers):
@@ -138,7 +136,7 @@ class EncoderSubject:
         return self.limits.get(view.question, self.limits.get(""))
 
     def declines(self, prompt: Prompt) -> str | None:
-        """Why one of the views cannot be answered, or None: a call is answered whole or not at all."""
+        """The reason why one of the views cannot be answered, or None: a call is answered completely or not at all."""
         for view in prompt.views:
             try:
                 self.readout_kind(view)
@@ -147,13 +145,13 @@ class EncoderSubject:
         return None if prompt.views else "nothing to look at"
 
     def prepare(self, media: Iterable[Media], folder: MediaFolder) -> None:
-        """Compute and keep the features of these images in batches, so that answering only looks them up."""
+        """Compute and cache the features of these images in batches."""
         images = [image for image in media if image.kind == "image"]
         if images:
             encode(self.encoder, images, folder)
 
     async def fit(self, examples: Sequence[TrainingExample], media: MediaFolder) -> Subject:
-        """The subject with readouts fitted on these examples, one for each distinct question."""
+        """The subject with readouts fitted to these examples, one per question."""
         return await asyncio.to_thread(self._fit, examples, media) if examples else self
 
     def _fit(self, examples: Sequence[TrainingExample], media: MediaFolder) -> EncoderSubject:
@@ -179,7 +177,7 @@ class EncoderSubject:
         return FittedReadout(queries, answers, probe)
 
     async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
-        """One call. `numbers`: view after view, each option's score in the order offered, similarities, or a colour."""
+        """One call. `numbers`: for each view, the options' scores in the offered order, similarities, or a colour."""
         return await asyncio.to_thread(self._reply, prompt, media, rng)
 
     def _reply(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
@@ -232,7 +230,7 @@ class EncoderSubject:
         return prototype_scores(query, examples, answers, keys)
 
     def _match(self, view: View, features: FeaturesByHash, readout_kind: ReadoutKind) -> Doubles:
-        """Cosines of images and texts, one an option in the order offered."""
+        """Cosines of images and texts, one per option in the offered order."""
         side = self.encoder.text
         assert side is not None
         options = {option.key: option for option in view.options}
@@ -249,17 +247,17 @@ class EncoderSubject:
 
 
 def supported(view: View) -> bool:
-    """Whether the view has solved examples with images."""
+    """True if the view has solved examples with images."""
     return any(demo.media for demo in view.support)
 
 
 def compares(view: View) -> bool:
-    """Whether the view asks for true or false about two images or more."""
+    """True if the view asks for true or false about two or more images."""
     return view.reply.kind == "true_false" and len(view.query) > 1
 
 
 def _is_fittable(view: View) -> bool:
-    """Whether something can be fitted on this view: images, options, and no support that would answer it anyway."""
+    """True if a readout can be fitted to this view: it has images, options, and no support, which would be used."""
     images = bool(view.query) and all(image.kind == "image" for image in view.query)
     return images and bool(view.reply.offered or view.reply.kind == "colour") and not supported(view)
 
@@ -278,14 +276,14 @@ def _by_varied_question(examples: Iterable[TrainingExample]) -> dict[str, list[T
 
 
 def _regression(examples: Sequence[TrainingExample], features: FeaturesByHash) -> Regression:
-    """Of colours: three numbers each."""
+    """A regression of colours, three numbers each."""
     return fit_regression(
         np.stack([_query(example.view, features) for example in examples]), [example.answer for example in examples]
     )
 
 
 def _thresholds(train_examples: Sequence[TrainingExample], features: FeaturesByHash) -> dict[str, Threshold]:
-    """One for each question that had both answers, and under the empty name one for all other questions."""
+    """A threshold per question that had both answers, and under the empty name one for all other questions."""
 
     def fit(examples: Sequence[TrainingExample]) -> Threshold:
         near = [least_similarity([features[image.sha256] for image in example.view.query]) for example in examples]
@@ -297,7 +295,7 @@ def _thresholds(train_examples: Sequence[TrainingExample], features: FeaturesByH
 
 
 def _limits(examples: Sequence[TrainingExample], features: FeaturesByHash) -> dict[str, float]:
-    """One for each question that had two answers or more, and under the empty name one for all other questions."""
+    """A limit per question that had two or more answers, and under the empty name one for all other questions."""
 
     def fit(some: Sequence[TrainingExample]) -> float:
         return fit_limit(
@@ -316,7 +314,7 @@ def _limits(examples: Sequence[TrainingExample], features: FeaturesByHash) -> di
 
 
 def _mean(media: Sequence[Media], features: FeaturesByHash) -> Doubles:
-    """Features of one image as they are; of several, the mean of the features scaled to length one."""
+    """Features of one image unchanged; for several, the mean of the features scaled to length one."""
     if len(media) == 1:
         return np.asarray(features[media[0].sha256], dtype=np.float64)
     return np.asarray(unit([features[image.sha256] for image in media]).mean(0), dtype=np.float64)
@@ -332,5 +330,5 @@ def _key(answer: Any) -> str:
 
 @functools.lru_cache(maxsize=4096)
 def _text_vector(side: TextSide, text: str) -> Doubles:
-    """One text at a time, so that its features never depend on what it was asked with."""
+    """The vector of a text, computed alone so that it never depends on a batch."""
     return unit(side.features([text])[0])

@@ -1,4 +1,4 @@
-"""Subjects with known abilities and deficits: what proves that items are solvable and leak nothing."""
+"""Simulated subjects with known abilities and deficits, which show that items are solvable and leak nothing."""
 
 from snellen.subjects.fakes.make import FAKES, make_fake
 

@@ -1,6 +1,6 @@
-"""What images show, as ideal observers know it.
+"""The contents of images as ideal observers know them.
 
-An appearance leads from dimensions to values. A dimension is written `factor` or `factor/part`, e.g. `colour/primary`.
+An appearance maps dimensions to values. A dimension is written `factor` or `factor/part`, e.g. `colour/primary`.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ Appearance = Mapping[str, str]
 
 
 def is_erased(dimension: str, blind_to: Iterable[str]) -> bool:
-    """Whether an observer blind to these factors or dimensions misses this dimension."""
+    """True if an observer blind to these factors or dimensions misses this dimension."""
     return any(dimension == blind or dimension.split("/")[0] == blind for blind in blind_to)
 
 
 def perceive(appearance: Appearance, blind_to: Iterable[str]) -> Appearance:
-    """What an observer blind to these factors or dimensions sees of an appearance."""
+    """The part of an appearance that an observer blind to these factors or dimensions sees."""
     return {dimension: value for dimension, value in appearance.items() if not is_erased(dimension, blind_to)}
 
 
 def appearances_by_image(items: Iterable[Item]) -> dict[str, Appearance]:
-    """What every described image shows, by stored SHA-256."""
+    """The appearance of each described image, by stored SHA-256."""
     return {name: appearance for item in items for name, appearance in item.latent.get("shows", {}).items()}
 
 
 def dimensions_of(items: Iterable[Item]) -> set[str]:
-    """Every dimension that the latent of an item knows, be it of its images or of its worlds."""
+    """All dimensions in the items' latent, of their images and of their worlds."""
     appearances = (
         appearance
         for item in items

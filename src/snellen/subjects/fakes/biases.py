@@ -1,4 +1,4 @@
-"""Observers with one bias: they know what the ideal observer knows, and answer some questions otherwise."""
+"""Ideal observers with one bias: they answer some questions differently from what they see."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ from snellen.core.subject import Base
 from snellen.subjects.fakes.ideal import IdealObserver
 
 Bias: TypeAlias = Callable[[View, str, np.random.Generator], str]
-"""From a view and the ideal observer's reply to it to the reply that is given."""
+"""Maps a view and the ideal observer's reply to the biased reply."""
 PREFERENCE = 0.5
-"""How often who prefers an option takes it without asking what is right."""
+"""Share of questions in which the preferred option is taken regardless of the answer."""
 
 
 @dataclass(frozen=True)
 class Biased(Base):
-    """The ideal observer, its replies bent by a bias. Declines what the observer declines."""
+    """The ideal observer with biased replies. Declines what the observer declines."""
 
     observer: IdealObserver
     bias: Bias
 
     def declines(self, prompt: Prompt) -> str | None:
-        """Whatever the observer cannot be asked."""
+        """Decline what the observer declines."""
         return self.observer.declines(prompt)
 
     async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
-        """Every view on its own."""
+        """Answer each view separately."""
         return Reply(
             answer_views(prompt.views, lambda view: self.bias(view, self.observer.answer_view(view, rng), rng))
         )
 
 
 def counting_to(limit: int) -> Bias:
-    """Counts up to `limit` are right; of more things it says that there are `limit`."""
+    """A bias that replies `limit` to counts above `limit`; others are unchanged."""
 
     def bias(view: View, reply: str, rng: np.random.Generator) -> str:
         too_many = view.reply.kind == "integer" and reply.isdecimal() and int(reply) > limit
@@ -50,7 +50,7 @@ def counting_to(limit: int) -> Bias:
 
 
 def preferring(name: str) -> Bias:
-    """Where an option is shown under this name, it is taken half of the time (`PREFERENCE`), right or not."""
+    """A bias that takes the option shown under this name half of the time (`PREFERENCE`), right or not."""
 
     def bias(view: View, reply: str, rng: np.random.Generator) -> str:
         is_offered = name in (shown_name for shown_name, _ in view.reply.keys)
@@ -60,5 +60,5 @@ def preferring(name: str) -> Bias:
 
 
 def says_yes(view: View, reply: str, rng: np.random.Generator) -> str:
-    """Every statement is true; other questions are answered as the observer does."""
+    """A bias that replies true to every statement; other replies are unchanged."""
     return view.reply.write("true") if view.reply.kind == "true_false" else reply

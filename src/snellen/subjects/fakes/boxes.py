@@ -1,4 +1,4 @@
-"""The ideal detector: it knows the boxes of the images it is really shown."""
+"""The ideal detector: it knows the boxes of the images that it is shown."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from snellen.core.subject import Base
 from snellen.subjects.construction_models.boxes import Detection, asks_no_boxes, best_first, write_boxes
 
 BoxesByImage: TypeAlias = Mapping[tuple[str, str], Sequence[Detection]]
-"""What is to be found, by the stored image's SHA-256 and the question."""
+"""Boxes to find, by the stored image's SHA-256 and the question."""
 
 
 @dataclass(frozen=True)
 class ExactBoxes(Base):
-    """Writes the exact boxes of the image shown, each with score 1, as detectors write theirs.
+    """Writes the exact boxes of the image shown, each with score 1, in the format of detectors.
 
-    An item's `regions` hold them: `{"boxes": [{"box": [x1, y1, x2, y2], "label": "cat"}, …]}`. Of another item's
-    image it finds that image's boxes; in one it knows nothing of, it finds nothing.
+    An item's `regions` hold them: `{"boxes": [{"box": [x1, y1, x2, y2], "label": "cat"}, …]}`. If another item's image
+    is shown, it finds that image's boxes; in an unknown image it finds nothing.
     """
 
     boxes: BoxesByImage = field(default_factory=dict, repr=False)
     described: frozenset[str] = frozenset()
 
     def declines(self, prompt: Prompt) -> str | None:
-        """Decline views that ask for no boxes, and items whose boxes nobody wrote down."""
+        """Decline views that do not ask for boxes, and items without boxes."""
         for view in prompt.views:
             if reason := asks_no_boxes(view):
                 return reason
@@ -41,7 +41,7 @@ class ExactBoxes(Base):
         return None if prompt.views else "nothing to look at"
 
     async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
-        """Every view on its own; no image is opened."""
+        """Answer each view separately; no image is opened."""
         detections = {view.item_id: self._find(view) for view in prompt.views}
         scores = tuple(detection.score for view in prompt.views for detection in detections[view.item_id])
         return Reply(answer_views(prompt.views, lambda view: write_boxes(detections[view.item_id])), numbers=scores)
@@ -51,21 +51,21 @@ class ExactBoxes(Base):
 
 
 def exact_boxes(items: Iterable[Item]) -> tuple[BoxesByImage, frozenset[str]]:
-    """What an ideal detector knows, and the items it knows it of.
+    """Known boxes, and the ids of the items that have them.
 
-    Raises SnellenError for an item with boxes and not one image, and for two items that disagree.
+    Raises SnellenError if an item with boxes does not have exactly one image, or if two items disagree.
     """
     boxes: dict[tuple[str, str], list[Detection]] = {}
     described = set[str]()
     for item in items:
         if not isinstance(item.regions.get("boxes"), list | tuple):
-            continue  # none, or kept for other ends in a form of their own
+            continue  # none, or in another format for other purposes
         if len(item.query) != 1:
             raise SnellenError(f"item {item.item_id}: boxes of {len(item.query)} images; they belong to exactly one")
         detections = best_first(_read_detection(row) for row in item.regions["boxes"])
         key = item.query[0].sha256, item.question
         if boxes.setdefault(key, detections) != detections:
-            raise SnellenError(f"item {item.item_id}: another item has other boxes of the same image and question")
+            raise SnellenError(f"item {item.item_id}: another item has other boxes for the same image and question")
         described.add(item.item_id)
     return boxes, frozenset(described)
 

@@ -1,11 +1,11 @@
-"""Ideal observers: they know what the images they are really shown depict, and nothing else.
+"""Ideal observers: they know the contents of the images that they are shown, and nothing else.
 
-An item's `latent` holds `shows` (stored image's SHA-256 -> appearance: dimension -> value) and `claims` (option key
--> dimension -> the values it allows). `about` says whose appearance an option makes claims of: `query` (default) or
-`option`, the option's own image. Where `learned` is true the claims of an option must first be learned from its
-demos or, where those tell nothing, from its name, if `named` (name -> claims) says what the name shown means. A
-dimension is written `factor/part`, e.g. `colour/primary`. Questions that link images have `partitions` or `worlds`
-in place of `claims` (`linking`).
+An item's `latent` has `shows` (stored image's SHA-256 -> appearance: dimension -> value) and `claims` (option key
+-> dimension -> allowed values). `about` states whose appearance an option's claims describe: `query` (default) or
+`option`, the option's own image. If `learned` is true, the claims of an option must be learned from its demos or, if
+those show nothing, from its name, provided that `named` (name -> claims) defines the name shown. A dimension is written
+`factor/part`, e.g. `colour/primary`. Questions that link images have `partitions` or `worlds` instead of `claims`
+(`linking`).
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ from snellen.subjects.fakes.appearances import Appearance, is_erased, perceive
 from snellen.subjects.fakes.linking import by_partitions, by_worlds
 
 Claims: TypeAlias = Mapping[str, Sequence[str]]
-"""What an option says of an image: the values that it allows in a dimension."""
+"""An option's claims about an image: the allowed values of each dimension."""
 
 
 @dataclass(frozen=True)
 class IdealObserver(Base):
     """Answers by logic from the appearances of the images shown, with the factors in `blind_to` erased.
 
-    Where what is left does not fix the answer it draws uniformly from all offered options, so it falls to chance
-    exactly there. It never reads `requires`. Of items without latent, who sees everything answers the key; a blind one
-    declines. Without `names` it knows the meaning of no name, and answers only what can be learned from demos. The
-    image at the place `missing` (1 is the first; images of the question, then those of options) is not seen.
+    If the rest does not determine the answer, it draws uniformly from all offered options, so it is at chance exactly
+    on those items. It never reads `requires`. For items without latent, an observer that sees everything gives the
+    key, and a blind one declines. Without `names` it knows no names, and answers only what demos teach. The image
+    at position `missing` (from 1; images of the question, then of the options) is not seen.
     """
 
     items: Mapping[str, Item] = field(default_factory=dict, repr=False)
@@ -47,13 +47,13 @@ class IdealObserver(Base):
     missing: int | None = None
 
     def declines(self, prompt: Prompt) -> str | None:
-        """A blind observer declines items whose images are not described, one without names what no demos teach."""
+        """Decline items whose images are not described (if blind) or whose demos teach nothing (if without names)."""
         if any(self._unknown(view) for view in prompt.views):
-            return "nobody has written down what is right here"
+            return "no right answer is recorded for this item"
         if self.blind_to and any(not self.items[view.item_id].latent for view in prompt.views):
             return "these items have no latent to be blind to"
         if not self.names and any(not self.items[view.item_id].latent.get("learned") for view in prompt.views):
-            return "nobody has written down what the solved examples here teach"
+            return "the solved examples of this item have no recorded meaning"
         return super().declines(prompt)
 
     def _unknown(self, view: View) -> bool:
@@ -61,7 +61,7 @@ class IdealObserver(Base):
         return not item.latent and item.answer_kind == "description" and not item.answer
 
     async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
-        """Every view on its own."""
+        """Answer each view separately."""
         return Reply(answer_views(prompt.views, lambda view: self.answer_view(view, rng)))
 
     def answer_view(self, view: View, rng: np.random.Generator) -> str:
@@ -83,7 +83,7 @@ class IdealObserver(Base):
         return draw(view, self._peers, rng)
 
     def _write_answer(self, answer: str | None, view: View, rng: np.random.Generator) -> str:
-        """The answer, if there is one and it may be given; else a draw."""
+        """The answer if it exists and is offered, else a draw."""
         if answer is None or (view.reply.keys and answer not in view.reply.offered):
             return draw(view, self._peers, rng)
         return view.reply.write(answer)
@@ -94,14 +94,14 @@ class IdealObserver(Base):
         return possible[0] if len(possible) == 1 else str(rng.choice(offered))
 
     def _is_possible(self, key: str, view: View, latent: Mapping[str, Any]) -> bool:
-        """Whether nothing seen speaks against the option. What is not seen speaks against nothing."""
+        """True if nothing seen contradicts the option; unseen dimensions contradict nothing."""
         claims = self._meaning(key, view, latent)
         chosen = next((option for option in view.options if option.key == key), Option(key))
         appearance = self._appearance(chosen.media if latent.get("about") == "option" else view.query)
         return claims is None or appearance is None or agrees(appearance, claims)
 
     def _meaning(self, key: str, view: View, latent: Mapping[str, Any]) -> Claims | None:
-        """What the option claims, as far as the observer sees it; None where it must be learned and was not."""
+        """The option's claims as far as the observer sees them; None if they had to be learned and were not."""
         claims = self._visible(latent["claims"].get(key, {}))
         if not latent.get("learned"):
             return claims
@@ -140,26 +140,26 @@ class IdealObserver(Base):
 
 
 def without_image(view: View, position: int | None) -> View:
-    """The view without the image at a position, from 1: first those of the question, then those of its options."""
+    """The view without the image at a position, counted from 1 over the images of the question, then the options."""
     if position is None:
         return view
     if position <= len(view.query):
         return replace(view, query=view.query[: position - 1] + view.query[position:])
     options, before = [], len(view.query)
     for option in view.options:
-        kept = tuple(image for n, image in enumerate(option.media, before + 1) if n != position)
-        options.append(replace(option, media=kept))
+        images = tuple(image for n, image in enumerate(option.media, before + 1) if n != position)
+        options.append(replace(option, media=images))
         before += len(option.media)
     return replace(view, options=tuple(options))
 
 
 def agrees(appearance: Appearance, claims: Claims) -> bool:
-    """Whether an appearance breaks none of the claims; a dimension it lacks breaks none."""
+    """True if an appearance contradicts none of the claims; a missing dimension contradicts nothing."""
     return all(appearance[dimension] in values for dimension, values in claims.items() if dimension in appearance)
 
 
 Peers = Mapping[tuple[str, str], Sequence[Item]]
-"""Items by task and kind of answer: whose truth a guesser may give."""
+"""Items by task and kind of answer, whose truths a guesser may give."""
 
 
 def peers_of(items: Iterable[Item]) -> Peers:
@@ -171,7 +171,7 @@ def peers_of(items: Iterable[Item]) -> Peers:
 
 
 def draw(view: View, peers: Peers, rng: np.random.Generator) -> str:
-    """A guess: a uniform draw of what is offered, or the truth of another item of the task and kind."""
+    """A guess: a uniform draw from the offered options, or the truth of another item of the task and kind."""
     if view.reply.keys:
         return view.reply.name(str(rng.choice(view.reply.offered)))
     alike = peers.get((view.task, view.reply.kind), ())

@@ -1,9 +1,8 @@
-"""Ideal observers that link images: which of them show the same thing, and in which way two of them differ.
+"""Ideal observers that link images: which images show the same thing, and how two of them differ.
 
-`latent["partitions"]` leads from every partition of the query images to the answer it would have, and
-`latent["worlds"]` lists what could be the case, the actual case first. Both functions give an answer only where
-everything the observer cannot rule out has that answer. Options do not help to rule anything out: whether an answer
-is among them is not asked here.
+`latent["partitions"]` maps each partition of the query images to its answer, and `latent["worlds"]` lists the possible
+cases, the actual one first. Both functions give an answer only if all cases that the observer cannot rule out share it.
+Options rule nothing out; whether the answer is among them is not checked here.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from snellen.core.item import Item, Media, View
 from snellen.subjects.fakes.appearances import Appearance, perceive
 
 Same = Callable[[int, int], bool | None]
-"""Whether two images, by their places from 0, show the same thing; None where that is not known."""
+"""Returns whether two images, by position from 0, show the same thing; None if unknown."""
 
 
 def by_partitions(
@@ -25,12 +24,11 @@ def by_partitions(
     blind_to: frozenset[str],
     missing: int | None = None,
 ) -> str | None:
-    """The answer of every partition of the shown images that the observer cannot rule out, or None.
+    """The common answer of all partitions of the shown images that the observer cannot rule out, or None.
 
-    A partition that the item leaves out has no place in its benchmark, and is ruled out. None too where a shown
-    image is not described in `shows` (stored SHA-256 -> appearance), or where not as many images are shown as the
-    item has. Which images they are does not matter: of others, their own truth is told. The image at the place
-    `missing` (from 1) is not seen.
+    Partitions that the item leaves out do not occur in its benchmark and are ruled out. None too if a shown image is
+    not described in `shows` (stored SHA-256 -> appearance), or if the number of images differs from the item's. Other
+    images than the item's are answered by their own truth. The image at position `missing` (from 1) is not seen.
     """
     images = view.query
     if len(images) != len(item.query) or any(image.stored_sha256 not in shows for image in images):
@@ -46,9 +44,9 @@ def by_partitions(
 
 
 def by_worlds(view: View, item: Item, blind_to: frozenset[str]) -> str | None:
-    """The answer of every world that looks like the actual one in what the observer sees, or None.
+    """The common answer of all worlds that the observer cannot distinguish from the actual one, or None.
 
-    None too unless the images of the query are shown, all of them and in their places.
+    None too unless all images of the query are shown, in their order.
     """
     worlds = item.latent["worlds"]
     if [image.stored_sha256 for image in view.query] != [image.stored_sha256 for image in item.query] or not worlds:
@@ -60,10 +58,10 @@ def by_worlds(view: View, item: Item, blind_to: frozenset[str]) -> str | None:
 def known_same(
     image: Media, other_image: Media, shows: Mapping[str, Appearance], blind_to: frozenset[str]
 ) -> bool | None:
-    """Whether two described images show the same thing, or None where the observer cannot know.
+    """True if two described images show the same thing, False if they differ, None if the observer cannot know.
 
-    Whatever is seen to differ tells them apart. That they are the same takes more: to miss nothing of either, or to be
-    shown one stored image twice.
+    Any visible difference means False. True requires that the observer misses nothing of either image, or that both
+    are the same stored image.
     """
     if image.stored_sha256 == other_image.stored_sha256:
         return True
@@ -75,9 +73,9 @@ def known_same(
 
 
 def partitions(count: int, same: Same) -> Iterator[str]:
-    """Every way to sort `count` images into things shown that fits what is known of each two, e.g. `ABA`.
+    """Partitions of `count` images that agree with the known pairs, e.g. `ABA`.
 
-    Written by first appearance, in alphabetical order; each is given once. At most 26 things have letters.
+    Labelled by first appearance, in alphabetical order, each once. At most 26 blocks have letters.
     """
 
     def grow(blocks: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
@@ -93,7 +91,7 @@ def partitions(count: int, same: Same) -> Iterator[str]:
 
 
 def _common_answer(answers: Iterable[str]) -> str | None:
-    """What all say; None where two differ or there are none. Looks no further than it must."""
+    """The answer shared by all; None if two differ or there are none. Stops at the first difference."""
     remaining = iter(answers)
     first = next(remaining, None)
     return first if all(answer == first for answer in remaining) else None

@@ -1,4 +1,4 @@
-"""Making fakes by name."""
+"""Creates simulated subjects by name."""
 
 from __future__ import annotations
 
@@ -16,29 +16,28 @@ from snellen.core.subject import Subject, SubjectCard
 from snellen.subjects.fakes.appearances import appearances_by_image, dimensions_of
 from snellen.subjects.fakes.biases import Bias, Biased, counting_to, preferring, says_yes
 from snellen.subjects.fakes.ideal import IdealObserver
-from snellen.subjects.fakes.naming import KnowsNames, true_names
-from snellen.subjects.fakes.simple import Chance, Constant, FirstOption, Scripted
+from snellen.subjects.fakes.simple import Chance, Constant, FirstOption, KnowsNames, Scripted, true_names
 
 FAKES = {
-    "oracle": "answers from what the images shown depict; must be perfect",
-    "chance": "draws uniformly from what is offered",
+    "oracle": "answers from the contents of the images shown; must be perfect",
+    "chance": "draws uniformly from the offered options",
     "first-option": "always the first option",
-    "always-true": "says true to every statement",
-    "constant=TEXT": "says TEXT to everything",
-    "scripted=FILE": "says what a JSON file holds for each item id (`*` for all others)",
+    "always-true": "replies true to every statement",
+    "constant=TEXT": "replies TEXT to everything",
+    "scripted=FILE": "replies with the text that a JSON file gives for each item id (`*` for all others)",
     "blind-to=FACTOR": "the oracle with one factor (colour) or dimension (colour/primary) erased",
-    "counts-to=NUMBER": "the oracle, but of more things than NUMBER it says that there are NUMBER",
+    "counts-to=NUMBER": "the oracle, but counts above NUMBER are answered with NUMBER",
     "misses-image=PLACE": "the oracle, but the image at that place (1 is the first) of a question is not seen",
-    "prefers-option=NAME": "the oracle, but half of the time it takes the option shown as NAME (A) where there is one",
-    "says-yes": "the oracle, but it says true to every statement",
-    "knows-names": "knows what objects are called without seeing them, and picks the option of that name",
-    "compares-images": "the oracle without names: learns options from their solved examples alone",
+    "prefers-option=NAME": "the oracle, but half of the time it takes the option shown as NAME (A) if there is one",
+    "says-yes": "the oracle, but it replies true to every statement",
+    "knows-names": "knows the names of objects without seeing them, and picks the option of that name",
+    "compares-images": "the oracle without names: learns options only from their solved examples",
     "exact-boxes": "a detector that finds exactly the boxes in the items' regions",
 }
 
 
 def make_fake(name: str, settings: Mapping[str, str], items: Sequence[Item]) -> Subject:
-    """A fake by the name after `fake:`. Raises SnellenError for a name that does not exist, or settings."""
+    """A simulated subject by the name after `fake:`. Raises SnellenError for an unknown name, or any settings."""
     if settings:
         raise SnellenError(f"fake:{name} has no settings; leave out everything after '?'")
     kind, equals, argument = name.partition("=")
@@ -65,7 +64,7 @@ def _ideal(name: str, items: Sequence[Item], blind_to: frozenset[str] = frozense
     dimensions = dimensions_of(items)
     factors = dimensions | {d.split("/")[0] for d in dimensions}
     if items and (unknown := sorted(blind_to - factors)) and dimensions:
-        raise SnellenError(f"fake:{name}: nothing here shows {unknown[0]!r}; {near(unknown[0], sorted(factors))}")
+        raise SnellenError(f"fake:{name}: no item here has {unknown[0]!r}; {near(unknown[0], sorted(factors))}")
     return IdealObserver(_card(name), _by_id(items), appearances_by_image(items), blind_to)
 
 
@@ -76,7 +75,7 @@ def _biased(name: str, items: Sequence[Item], bias: Bias) -> Subject:
 
 def _number(name: str, argument: str) -> int:
     if not argument.isdecimal() or int(argument) < 1:
-        raise SnellenError(f"fake:{name}={argument}: {argument!r} is no whole number from 1; write fake:{name}=3")
+        raise SnellenError(f"fake:{name}={argument}: {argument!r} is not a whole number from 1; write fake:{name}=3")
     return int(argument)
 
 
@@ -95,11 +94,9 @@ def _scripted(argument: str, items: Sequence[Item]) -> Subject:
     try:
         script = json.loads(read_text(path))
     except (OSError, ValueError, RecursionError) as error:
-        raise SnellenError(
-            f"{path}: not a readable JSON file ({error}); it should lead from item ids to texts"
-        ) from error
+        raise SnellenError(f"{path}: not a readable JSON file ({error}); it should map item ids to texts") from error
     if not isinstance(script, dict) or not all(isinstance(text, str) for text in script.values()):
-        raise SnellenError(f"{path}: should be one JSON object that leads from item ids to texts")
+        raise SnellenError(f"{path}: should be one JSON object that maps item ids to texts")
     return Scripted(_card(f"scripted={path.name}", script=digest(script, 12)), script)
 
 

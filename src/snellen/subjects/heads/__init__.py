@@ -1,1 +1,1 @@
-"""Vision towers read by a small language model: AVA-Bench's protocol (arXiv 2506.09082, sections 4 and 5)."""
+"""Vision towers with a small language model: AVA-Bench's protocol (arXiv 2506.09082, sections 4 and 5)."""

@@ -1,4 +1,4 @@
-"""Greedy generation by a head, several conversations at a time, padded on the left.
+"""Greedy generation by a head for several conversations at once, padded on the left.
 
 Imports torch: import it inside functions.
 """
@@ -21,12 +21,12 @@ from snellen.subjects.heads.files import Head, load_head, read_head_card
 from snellen.subjects.heads.tower_models import pixels_of
 
 LOCK = RLock()
-"""Held by whoever loads or uses a head: two threads in one model gain nothing."""
+"""Held while a head is loaded or used: two threads in one model gain nothing."""
 
 
 @dataclass(frozen=True)
 class GeneratedAnswer:
-    """What was written. `ended` is False where it was cut at the greatest length."""
+    """A generated text. `ended` is False if it was cut at the maximum length."""
 
     text: str
     ended: bool
@@ -35,7 +35,7 @@ class GeneratedAnswer:
 
 
 def shared_head(folder: Path, device: str) -> Head:
-    """The head of a folder; the last one is kept, since runs go task by task, each with a head of its own."""
+    """The head of a folder; only the last one is cached, since runs go task by task, each with its own head."""
     with LOCK:
         return _last_head(folder, device, read_head_card(folder).weights)
 
@@ -48,7 +48,7 @@ def _last_head(folder: Path, device: str, weights: str) -> Head:
 def generate(
     head: Head, prompts: Sequence[tuple[Conversation, MediaFolder]], device: str, length: int
 ) -> list[GeneratedAnswer]:
-    """The greedy reply to each conversation, at most `length` tokens, with images from the folder beside it."""
+    """The greedy reply to each conversation, at most `length` tokens, with images from its media folder."""
     media_of = {image: media for conversation, media in prompts for image in conversation.images}
     rows = [head.wording.tokens(conversation) for conversation, _ in prompts]
     tower = head.model.config.vision_config.tower
@@ -69,7 +69,7 @@ def generate(
 
 
 def _answer(head: Head, prompt: Sequence[int], new: Sequence[int]) -> GeneratedAnswer:
-    """The new tokens up to the end mark; what follows is padding."""
+    """The new tokens up to the end token; what follows is padding."""
     tokenizer = head.wording.tokenizer
     stop = next((index for index, token in enumerate(new) if token == tokenizer.eos_token_id), None)
     text = tokenizer.decode(new[:stop], skip_special_tokens=True).strip()

@@ -1,4 +1,4 @@
-"""Which conversations go together, what each of their tokens weighs, and the tensors of them.
+"""Groups conversations into batches, weights their tokens, and makes their tensors.
 
 Imports torch: import it inside functions.
 """
@@ -21,7 +21,7 @@ ImageReader = Callable[[Sequence[StoredImage]], torch.Tensor]
 
 @dataclass(frozen=True)
 class Batch:
-    """Rows padded on one side. `weights` (rows,) is what each learned token of a row counts in the loss."""
+    """Rows padded on one side. `weights` (rows,) is the weight of each learned token of a row in the loss."""
 
     ids: torch.Tensor
     mask: torch.Tensor
@@ -31,7 +31,7 @@ class Batch:
 
 
 def order(stage: TrainingStage, conversations: Sequence[Conversation], epoch: int) -> list[int]:
-    """The order of one pass: shuffled; with `by_modality`, batches of one modality and of like lengths, shuffled."""
+    """The order of one epoch: shuffled; with `by_modality`, shuffled batches of one modality and similar lengths."""
     rng = stream("head", "order", stage.seed, epoch)
     shuffled = [int(index) for index in rng.permutation(len(conversations))]
     if not stage.by_modality:
@@ -47,10 +47,10 @@ def order(stage: TrainingStage, conversations: Sequence[Conversation], epoch: in
 
 
 def token_weights(stage: TrainingStage, conversations: Sequence[Tokens]) -> list[float]:
-    """What each learned token of a conversation counts, so that the weighted sum is the published loss.
+    """The weight of each learned token of a conversation, such that the weighted sum is the published loss.
 
-    The mean over groups of `stage.group` of the mean over the tokens of a group: 1 / (groups x tokens of its group).
-    A group in which nothing is learned counts as none.
+    That is the mean over groups of `stage.group` of the mean over the tokens of a group: 1 / (groups x tokens of its
+    group). Groups without learned tokens do not count.
     """
     starts = range(0, len(conversations), stage.group)
     groups = [conversations[start : start + stage.group] for start in starts]
@@ -62,7 +62,7 @@ def token_weights(stage: TrainingStage, conversations: Sequence[Tokens]) -> list
 
 
 def micro_batches(conversations: Sequence[Tokens], size: int) -> list[list[int]]:
-    """Places in the batch, `size` at a time, alike in length: sums do not depend on who is padded with whom."""
+    """Positions in the batch, `size` at a time, sorted by length; padding does not change the sums."""
     places = sorted(range(len(conversations)), key=lambda index: (-len(conversations[index].ids), index))
     return [places[start : start + size] for start in range(0, len(places), size)]
 
@@ -76,7 +76,7 @@ def collate(
     *,
     left: bool = False,
 ) -> Batch:
-    """The tensors of some conversations, padded on the right, or on the left to be gone on with."""
+    """The tensors of some conversations, padded on the right, or on the left for generation."""
     length = max(len(row.ids) for row in conversations)
     ids = np.full((len(conversations), length), padding, dtype=np.int64)
     mask = np.zeros((len(conversations), length), dtype=np.int64)

@@ -1,4 +1,4 @@
-"""A tower, a connector and a language model in one: transformers' LLaVA, whose tower may be live or cached.
+"""Tower, connector and language model in one: transformers' LLaVA, whose tower may be live or cached.
 
 Imports torch: import it inside functions.
 """
@@ -22,7 +22,7 @@ from snellen.subjects.heads.towers import find_tower
 
 
 class TowerConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]  # a hook without types
-    """Which tower stands behind the adapter, and how many features its tokens have."""
+    """The tower behind the adapter, and the number of features of its tokens."""
 
     model_type = "snellen_tower"
     tower: str = ""
@@ -30,9 +30,9 @@ class TowerConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]  # a hook 
 
 
 class TowerAdapter(PreTrainedModel):  # type: ignore[no-untyped-call]  # a hook without types
-    """A tower as LLaVA wants it. Pixels (n, 3, side, side) go through the tower; three axes are cached tokens already.
+    """A tower for LLaVA. Pixels (n, 3, side, side) go through the tower; tensors of three axes are cached tokens.
 
-    It holds no weights: towers are loaded once a process, when the first pixels come.
+    It has no weights: towers are loaded once per process, at the first pixels.
     """
 
     config_class = TowerConfig

@@ -1,4 +1,4 @@
-"""What a trained head's connector makes of a tower's tokens: features before and behind it.
+"""Features of images before and after a trained head's connector.
 
 Imports torch: import it inside functions.
 """
@@ -24,7 +24,7 @@ PLACES = ("before the connector", "behind the connector")
 
 
 def pooled(connector: nn.Module, tokens: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Tokens (n, tokens, d) -> their greatest in each feature, before a connector (n, d) and behind it (n, e)."""
+    """Maxima over tokens (n, tokens, d) in each feature, before a connector (n, d) and after it (n, e)."""
     with torch.inference_mode():
         return tokens.amax(dim=1), connector(tokens).amax(dim=1)
 
@@ -32,10 +32,10 @@ def pooled(connector: nn.Module, tokens: torch.Tensor) -> tuple[torch.Tensor, to
 def connector_features(
     folder: Path, images: Sequence[StoredImage], media: MediaFolder | None, device: str = "cpu"
 ) -> dict[str, Floats]:
-    """Max-pooled features of images by place (`PLACES`), float32 (n, d), as the head in `folder` reads them."""
+    """Max-pooled features of images by place (`PLACES`), float32 (n, d), computed with the head in `folder`."""
     head = load_head(folder, device)
     if head.card is None:
-        raise SnellenError(f"{folder}: no trained head")
+        raise SnellenError(f"{folder}: not a trained head")
     reader = TowerReader(head.card.tower, opener(media), device)
     by_name = {image_name(image): image for image in images}
     names, rows = list(by_name), list[tuple[torch.Tensor, torch.Tensor]]()
@@ -51,10 +51,10 @@ def connector_features(
 
 
 def class_of(example: TrainingExample) -> str:
-    """The class that an example belongs to: its answer. Raises SnellenError where answers are no classes."""
+    """The class of an example: its answer. Raises SnellenError if answers are not classes."""
     view = example.view
     if not view.reply.offered and view.reply.kind != "integer":
-        raise SnellenError(f"{view.task}: is answered by a {view.reply.kind}; a linear probe reads classes and counts")
+        raise SnellenError(f"{view.task}: the answer is a {view.reply.kind}; a linear probe needs classes or counts")
     if len(view.query) != 1 or view.query[0].kind != "image":
-        raise SnellenError(f"{view.item_id}: shows {len(view.query)} images; a linear probe reads one")
+        raise SnellenError(f"{view.item_id}: shows {len(view.query)} images; a linear probe needs one")
     return str(example.answer)

@@ -1,8 +1,8 @@
-"""What a head is trained on and asked: turns about images, their wording, and their tokens.
+"""Conversations that heads are trained on and asked: turns about images, their wording, and their tokens.
 
-Wording and learned part are TinyLLaVA's templates `pretrain` and `qwen2_base` (TinyLLaVA_Factory, data/template,
-commit 0fd7154), which AVA-Bench uses: a caption behind its image alone, or Vicuna's talk with each answer ended by
-the tokenizer's own end mark.
+Wording and learned part are those of TinyLLaVA's templates `pretrain` and `qwen2_base` (TinyLLaVA_Factory,
+data/template, commit 0fd7154), which AVA-Bench uses: a caption directly after its image, or Vicuna's dialogue with each
+answer ended by the tokenizer's own end token.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ SYSTEM = (
     "and polite answers to the user's questions."
 )
 IGNORED = -100
-"""The label of a token that is not learned."""
+"""Label of tokens that are not learned."""
 MAX_LENGTH = 2048
-"""Tokens of a conversation that are read (TinyLLaVA's `model_max_length`); what is longer is cut."""
+"""Maximum of tokens per conversation (TinyLLaVA's `model_max_length`); longer ones are cut."""
 
 
 @dataclass(frozen=True)
 class ConversationTurn:
-    """A prompt of texts and images, and the reply to it; None where the reply is to be written."""
+    """A prompt of texts and images, and the reply; None if the reply is to be generated."""
 
     parts: tuple[str | StoredImage, ...]
     reply: str | None
@@ -39,26 +39,26 @@ class ConversationTurn:
 
 @dataclass(frozen=True)
 class Conversation:
-    """Turns in their order. `name` is for messages."""
+    """Turns in order. `name` is for messages."""
 
     name: str
     turns: tuple[ConversationTurn, ...]
 
     @property
     def images(self) -> tuple[StoredImage, ...]:
-        """The images in their order."""
+        """The images in order."""
         return tuple(part for turn in self.turns for part in turn.parts if not isinstance(part, str))
 
     @property
     def words(self) -> int:
-        """Words of all texts: the length that conversations are sorted by."""
+        """Number of words of all texts; conversations are sorted by it."""
         texts = (part for turn in self.turns for part in (*turn.parts, turn.reply) if isinstance(part, str))
         return sum(len(text.split()) for text in texts)
 
 
 @dataclass(frozen=True)
 class Passage:
-    """A stretch of a conversation: text (None for an image's place), and whether it is learned."""
+    """A part of a conversation: text (None for an image), and whether it is learned."""
 
     text: str | None
     learned: bool = False
@@ -66,7 +66,7 @@ class Passage:
 
 @dataclass(frozen=True)
 class Tokens:
-    """A conversation as token ids and labels (`IGNORED` where nothing is learned), with its images."""
+    """A conversation as token ids and labels (`IGNORED` if not learned), with its images."""
 
     ids: tuple[int, ...]
     labels: tuple[int, ...]
@@ -74,12 +74,12 @@ class Tokens:
 
     @property
     def targets(self) -> int:
-        """Tokens that are learned: all labels but the first, which nothing precedes."""
+        """Number of learned tokens: all labels except the first, which has no predecessor."""
         return sum(label != IGNORED for label in self.labels[1:])
 
 
 def passages(conversation: Conversation, template: Template, end: str) -> Iterator[Passage]:
-    """The wording of a conversation. `end` is the text of the tokenizer's end mark."""
+    """The wording of a conversation. `end` is the text of the tokenizer's end token."""
     if template == "caption":
         for turn in conversation.turns:
             for part in turn.parts:
@@ -106,7 +106,7 @@ def passages(conversation: Conversation, template: Template, end: str) -> Iterat
 
 @dataclass(frozen=True)
 class Wording:
-    """How conversations become tokens: a tokenizer, the id that stands for an image's token, how many it has."""
+    """Converts conversations to tokens; `image_tokens` times `image_id` represents an image."""
 
     tokenizer: Any
     image_id: int
@@ -114,7 +114,7 @@ class Wording:
     template: Template = "conversation"
 
     def tokens(self, conversation: Conversation) -> Tokens:
-        """Ids and labels. Raises SnellenError where images alone are longer than what is read."""
+        """Ids and labels. Raises SnellenError if the images alone exceed `MAX_LENGTH`."""
         ids, labels = self._begin(), list[int]()
         labels += [IGNORED] * len(ids)
         for learned, text in _joined(passages(conversation, self.template, self.tokenizer.eos_token)):
@@ -126,14 +126,14 @@ class Wording:
             ids, labels = ids[:MAX_LENGTH], labels[:MAX_LENGTH]
             if ids.count(self.image_id) < self.image_tokens * len(images):
                 raise SnellenError(
-                    f"{conversation.name}: its images do not fit into the {MAX_LENGTH} tokens that are read "
+                    f"{conversation.name}: its images do not fit into the maximum of {MAX_LENGTH} tokens "
                     f"({self.image_tokens} each); leave it out"
                 )
         return Tokens(tuple(ids), tuple(labels), images)
 
     @property
     def padding(self) -> int:
-        """The id that fills up rows: the tokenizer's own, else its end mark."""
+        """The padding id: the tokenizer's own, else its end token."""
         tokenizer = self.tokenizer
         return int(tokenizer.eos_token_id if tokenizer.pad_token_id is None else tokenizer.pad_token_id)
 
@@ -145,10 +145,10 @@ class Wording:
         return list(self.tokenizer(text, add_special_tokens=False).input_ids)
 
 
-def _joined(stretches: Iterator[Passage]) -> Iterator[tuple[bool, str | None]]:
-    """Texts that follow each other and are both learned or both not, as one: tokens may cross their border."""
+def _joined(sequence: Iterator[Passage]) -> Iterator[tuple[bool, str | None]]:
+    """Joins adjacent texts that are both learned or both not, since tokens may cross their border."""
     learned, text = False, ""
-    for passage in stretches:
+    for passage in sequence:
         if passage.text is None or passage.learned != learned:
             if text:
                 yield learned, text

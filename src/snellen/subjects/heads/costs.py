@@ -1,4 +1,4 @@
-"""What training a head costs, before it is begun: operations counted on a device without memory, and room on disk.
+"""Cost of training heads: estimated operations (counted on the meta device) and disk space, and hours taken.
 
 Imports torch: import it inside functions.
 """
@@ -6,18 +6,22 @@ Imports torch: import it inside functions.
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
+from snellen.core.errors import SnellenError
 from snellen.subjects.checkpoints import read_config, to_device
 from snellen.subjects.heads.composition import TowerConfig
+from snellen.subjects.heads.files import CARD, HeadCard, is_head, read_head_card
 from snellen.subjects.heads.fitting import HeadPlan
 from snellen.subjects.heads.language_models import RANDOM, random_config
-from snellen.subjects.heads.stages import TrainingStage
+from snellen.subjects.heads.stages import STAGES, TrainingStage
 from snellen.subjects.heads.tower import Tower
 from snellen.subjects.heads.tower_models import empty_tower, image_tokens
 from snellen.subjects.heads.towers import find_tower
@@ -25,7 +29,7 @@ from snellen.subjects.heads.training import prepare
 from snellen.subjects.loading import import_extra
 
 TEXT_TOKENS, ANSWER_TOKENS = 90, 8
-"""Tokens of a prompt's words and of its answer, in an estimate."""
+"""Assumed tokens of a prompt's words and of its answer."""
 MINILM_TOKENS = 30_523
 QWEN2_05B: dict[str, Any] = {
     "vocab_size": 151_936,
@@ -36,23 +40,23 @@ QWEN2_05B: dict[str, Any] = {
     "num_key_value_heads": 2,
     "tie_word_embeddings": True,
 }
-"""Qwen/Qwen2-0.5B (its config.json), so that the published setting can be counted without the hub."""
+"""Qwen/Qwen2-0.5B (its config.json), so that the published setting can be counted offline."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Of one job: floating point operations, and bytes of features and of what is trained."""
+    """Cost of one job: floating point operations, and bytes of features and trained weights on disk."""
 
     flops: float
     disk: float
 
     def hours(self, speed: float) -> float:
-        """Hours at `speed` operations a second."""
+        """Hours at `speed` operations per second."""
         return self.flops / speed / 3600
 
 
 def tower_flops(tower: Tower) -> int:
-    """Operations of one image through the tower, forward."""
+    """Operations of one image in a forward pass of the tower."""
     with torch.device("meta"):
         model = empty_tower(tower)
         with FlopCounterMode(display=False) as counter:
@@ -63,9 +67,9 @@ def tower_flops(tower: Tower) -> int:
 def conversation_flops(
     tower: Tower, language_model: str, stage: TrainingStage, text: int = TEXT_TOKENS, answer: int = ANSWER_TOKENS
 ) -> tuple[int, int]:
-    """(operations of a conversation through connector and language model, forward and backward; weights trained).
+    """(operations per conversation in connector and language model, forward and backward; number of trained weights).
 
-    Without checkpointing of activations, and with the vocabulary scored at answers only.
+    Without activation checkpointing, and with logits computed only for answers.
     """
     transformers = import_extra("transformers", language_model)
     with torch.device("meta"):
@@ -81,7 +85,7 @@ def conversation_flops(
         with FlopCounterMode(display=False) as counter:
             imaged = model.model.multi_modal_projector(tokens)
             embeddings = torch.cat([imaged, model.get_input_embeddings()(words)], dim=1)
-            length = embeddings.shape[1]  # a whole mask: one of rows would be looked at, and there is nothing to see
+            length = embeddings.shape[1]  # an explicit mask: one of rows would be inspected, which meta tensors forbid
             mask = torch.ones(1, 1, length, length, dtype=torch.bool)
             states = model.model.language_model(
                 inputs_embeds=embeddings, attention_mask=mask, use_cache=False
@@ -99,7 +103,7 @@ def _language_config(language_model: str) -> Any:
 
 
 def job_cost(plan: HeadPlan, conversation_count: int, image_count: int) -> Cost:
-    """The cost of a job over so many different images; their tokens are kept where there are several passes."""
+    """The cost of a job over so many different images; tokens are cached if there are several epochs."""
     tower = find_tower(plan.tower)
     cached = plan.source != "live" and plan.stage.epochs > 1
     image, head, weights = _unit_costs(plan.tower, plan.language_model, replace(plan.stage, epochs=1))
@@ -112,16 +116,16 @@ def job_cost(plan: HeadPlan, conversation_count: int, image_count: int) -> Cost:
 
 @cache
 def _unit_costs(tower_name: str, language_model: str, stage: TrainingStage) -> tuple[int, int, int]:
-    """Operations of one image and of one conversation, and weights trained: the same for all abilities of a sweep."""
+    """Operations per image and per conversation, and trained weights: the same for all abilities of a sweep."""
     tower = find_tower(tower_name)
     return tower_flops(tower), *conversation_flops(tower, language_model, stage)
 
 
 def measured_speed(device: str, side: int = 0, rounds: int = 5) -> float:
-    """Operations a second of matrix products on the device: more than training reaches, so that hours are the least.
+    """Operations per second of matrix products on the device; training is slower, so hours are a lower bound.
 
-    `side` 0 is 1024 on a processor and 8192 on a GPU, which smaller products do not fill. Raises SnellenError where the
-    device is not there.
+    `side` 0 means 1024 on a processor and 8192 on a GPU, which smaller products do not fill. Raises SnellenError if the
+    device does not exist.
     """
     dtype, side = (torch.float32, side or 1024) if device == "cpu" else (torch.bfloat16, side or 8192)
     matrix = to_device("a matrix product", torch.ones(side, side, dtype=dtype), device, "--device")
@@ -131,3 +135,44 @@ def measured_speed(device: str, side: int = 0, rounds: int = 5) -> float:
         product = matrix @ matrix
     product.sum().item()
     return rounds * 2 * side**3 / (time.perf_counter() - begun)
+
+
+def sweep_cards(root: Path) -> list[HeadCard]:
+    """The cards of all heads of a sweep and of the stages that they build on, each folder once.
+
+    Raises SnellenError if there are none.
+    """
+    folders = dict.fromkeys(folder for path in sorted(root.glob(f"heads/*/*/{CARD}")) for folder in _stack(path.parent))
+    if not folders:
+        raise SnellenError(f"{root}: no heads there; name a folder written by `snellen tower sweep`")
+    return [read_head_card(folder) for folder in folders]
+
+
+def _stack(folder: Path) -> Iterator[Path]:
+    """A head's folder and those of its earlier stages, as far as they still exist."""
+    while is_head(folder):
+        yield folder.resolve()
+        base = read_head_card(folder).base
+        if not base:
+            return
+        folder = Path(base)
+
+
+def hours_by_stage(root: Path) -> list[dict[str, object]]:
+    """One row per stage of a sweep's heads: number of trainings, device, and device hours."""
+    cards = sweep_cards(root)
+    rows: list[dict[str, object]] = []
+    for stage in STAGES:
+        part = [card for card in cards if card.stage["name"] == stage]
+        if part:
+            rows.append(
+                {
+                    "sweep": str(root),
+                    "language_model": part[0].language_model,
+                    "stage": stage,
+                    "trainings": len(part),
+                    "device": " ".join(sorted({card.device for card in part})),
+                    "device_hours": sum(card.device_hours for card in part),
+                }
+            )
+    return rows

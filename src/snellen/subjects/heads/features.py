@@ -1,4 +1,4 @@
-"""What a tower gives of images: computed anew each time, or kept in safetensors shards, whichever measures quicker.
+"""A tower's tokens of images: computed each time, or cached in safetensors shards, whichever is faster.
 
 Imports torch: import it inside functions.
 """
@@ -34,18 +34,18 @@ Source: TypeAlias = Literal["live", "cached"]
 ImageOpener: TypeAlias = Callable[[StoredImage], "Image.Image"]
 
 SHARD_IMAGES = 64
-"""Images a shard: 110 MB of the widest tower in bfloat16."""
+"""Images per shard: 110 MB for the widest tower in bfloat16."""
 SAMPLE = 4
-"""Images that the choice between live and cached is measured on."""
+"""Images used to measure live against cached features."""
 
 
 def opener(media: MediaFolder | None) -> ImageOpener:
-    """How images are opened: those of an item set from its folder, files as they are."""
+    """A function that opens images: those of an item set from its folder, files directly."""
 
     def open_image(image: StoredImage) -> Image.Image:
         if isinstance(image, Media):
             if media is None:
-                raise SnellenError(f"{image.path}: an image of an item set, without its folder")
+                raise SnellenError(f"{image.path}: an image of an item set, but its folder is unknown")
             return media.open(image)
         from PIL import Image
 
@@ -53,16 +53,16 @@ def opener(media: MediaFolder | None) -> ImageOpener:
             with Image.open(image) as file:
                 return file.convert("RGB")
         except OSError as error:
-            raise SnellenError(f"{image}: not a readable image ({error}); mend or leave out the file") from error
+            raise SnellenError(f"{image}: not a readable image ({error}); fix or remove the file") from error
 
     return open_image
 
 
 @dataclass(frozen=True)
 class TowerReader:
-    """A tower before images, on a device; `dtype` is that of the tokens, and of the tower's products.
+    """A tower on a device, with a way to open images.
 
-    `batch` images go through it at a time where tokens are kept.
+    `dtype` is that of the tokens and of the tower's products; `batch` images are processed at a time when caching.
     """
 
     tower: str
@@ -72,14 +72,14 @@ class TowerReader:
     batch: int = SAMPLE
 
     def pixels(self, images: Sequence[StoredImage]) -> torch.Tensor:
-        """Images -> float32 (n, 3, side, side). Before a GPU several are read side by side, or it would wait."""
+        """Images -> float32 (n, 3, side, side). For a GPU, several are read in parallel, since it would wait."""
         if self.device == "cpu":
             return pixels_of(self.tower, [self.open_image(image) for image in images])
         rows = _readers().map(lambda image: pixels_of(self.tower, [self.open_image(image)]), images)
         return torch.cat(list(rows))
 
     def tokens(self, images: Sequence[StoredImage]) -> torch.Tensor:
-        """Images -> (n, tokens, width), on the device: what a head in training reads of the pixels."""
+        """Images -> (n, tokens, width), on the device, as a head in training computes them from pixels."""
         tower, model = find_tower(self.tower), load_tower(self.tower, self.device)
         with reduced(self.device, self.dtype):
             return image_tokens(tower, model, self.pixels(images).to(self.device)).to(self.dtype)
@@ -91,14 +91,14 @@ def _readers() -> ThreadPoolExecutor:
 
 
 def reduced(device: str, dtype: torch.dtype) -> torch.autocast:
-    """Products in `dtype` where that is not float32."""
+    """Computes products in `dtype` if that is not float32."""
     return torch.autocast(torch.device(device).type, dtype, enabled=dtype != torch.float32)
 
 
 class TokenCache:
-    """Tokens of images, under the home folder in `towers/<fingerprint of the tower>-<dtype>/`, one file a shard.
+    """Tokens of images in the home folder's `towers/<fingerprint of the tower>-<dtype>/`, one file per shard.
 
-    A shard is named after its images, its metadata name the tower's fingerprint. A damaged shard is computed again.
+    A shard is named after its images; its metadata has the tower's fingerprint. Damaged shards are recomputed.
     """
 
     def __init__(self, reader: TowerReader) -> None:
@@ -109,7 +109,7 @@ class TokenCache:
         self._index(self.root.glob("*.safetensors"))
 
     def prepare(self, images: Iterable[StoredImage], tick: Callable[[], None] = lambda: None) -> None:
-        """Compute and keep what is not kept yet. Raises SnellenError where the disk is full; what is kept stays."""
+        """Compute and store missing tokens. Raises SnellenError if the disk is full; stored tokens stay."""
         by_name = {image_name(image): image for image in images}
         missing = [name for name in by_name if name not in self._places]
         for start in range(0, len(missing), SHARD_IMAGES):
@@ -124,7 +124,7 @@ class TokenCache:
             self._index([path])
 
     def read(self, images: Sequence[StoredImage]) -> torch.Tensor:
-        """Tokens (n, tokens, width) of images that were prepared."""
+        """Tokens (n, tokens, width) of prepared images."""
         names = [image_name(image) for image in images]
         return torch.stack([self._places[name].get_tensor(name) for name in names])
 
@@ -135,7 +135,7 @@ class TokenCache:
             except SnellenError:
                 continue
             if facts_of(shard).get("tower") != self.fingerprint:
-                raise SnellenError(f"{path}: holds tokens of another tower; remove the file")
+                raise SnellenError(f"{path}: contains tokens of another tower; remove the file")
             self._places |= dict.fromkeys(shard.keys(), shard)
 
 
@@ -145,18 +145,18 @@ def image_name(image: StoredImage) -> str:
 
 
 def image_mark(image: StoredImage) -> str:
-    """What tells an image from others cheaply: its SHA-256 where that is known, else name and size of the file."""
+    """A cheap identifier of an image: its SHA-256 if known, else name and size of the file."""
     if isinstance(image, Media):
         return image.sha256
     try:
         return f"{image.name} {image.stat().st_size}"
     except OSError as error:
-        raise SnellenError(f"{image}: not a readable image ({error.strerror}); mend or leave out the file") from error
+        raise SnellenError(f"{image}: not a readable image ({error.strerror}); fix or remove the file") from error
 
 
 @dataclass(frozen=True)
 class FeatureSource:
-    """Which source was chosen, and the seconds per image that decided it."""
+    """The chosen source, and the seconds per image of both."""
 
     source: Source
     live_seconds: float
@@ -164,16 +164,16 @@ class FeatureSource:
 
 
 def choose_source(reader: TowerReader, cache: TokenCache, images: Sequence[StoredImage], passes: int) -> FeatureSource:
-    """Live or cached, by the time that some images take: caching can lose where the tower is quick and disks slow.
+    """Live or cached, by measured time: caching can be slower with a fast tower and slow disks.
 
-    With a single pass nothing is gained by keeping.
+    With a single pass, always live.
     """
     sample = list(dict.fromkeys(images))[:SAMPLE]
     if passes < 2 or not sample:
         return FeatureSource("live", 0.0, 0.0)
     reader.tokens(sample[:1])  # the first use loads weights
     begun = time.perf_counter()
-    reader.tokens(sample).cpu()  # a GPU is waited for
+    reader.tokens(sample).cpu()  # waits for a GPU
     live = (time.perf_counter() - begun) / len(sample)
     cache.prepare(sample)
     begun = time.perf_counter()

@@ -1,4 +1,4 @@
-"""A trained head in its folder: `head.json`, what it is and how it was made; `head.safetensors`, what was trained.
+"""The folder of a trained head: `head.json` describes it, `head.safetensors` holds the trained weights.
 
 Imports torch: import it inside functions.
 """
@@ -31,11 +31,11 @@ CARD, WEIGHTS = "head.json", "head.safetensors"
 
 
 class HeadCard(Card):
-    """What a head is: its parts, how it was trained, and what that cost.
+    """The parts of a head, its training and the cost.
 
-    `task` is what it was fitted to, empty for a stage before. `base` is the folder of the stage before. `fingerprint`
-    is of everything that decided the weights, `weights` their SHA-256. `seconds` are those of training steps on
-    `device`; `device_hours` the same as hours of one device.
+    `task` is the one it was fitted to, empty for earlier stages. `base` is the folder of the previous stage.
+    `fingerprint` covers everything that determines the weights; `weights` is their SHA-256. `seconds` is the duration
+    of the training steps on `device`, `device_hours` the same in hours of one device.
     """
 
     file = CARD
@@ -66,15 +66,15 @@ class HeadCard(Card):
 
 
 def is_head(folder: Path) -> bool:
-    """Whether a finished head lies here."""
+    """True if the folder contains a finished head."""
     return (folder / CARD).is_file()
 
 
 def read_head_card(folder: Path) -> HeadCard:
-    """The card. Raises SnellenError where there is none, or it is not one."""
+    """The card. Raises SnellenError if it is missing or invalid."""
     path = folder / CARD
     if not path.is_file():
-        raise SnellenError(f"{folder}: no trained head (no {CARD}); train one by `snellen tower fit`")
+        raise SnellenError(f"{folder}: no trained head (no {CARD}); train one with `snellen tower fit`")
     try:
         return parse_card(HeadCard, path, path.read_text("utf-8"))
     except (ValidationError, UnicodeDecodeError) as error:
@@ -83,7 +83,7 @@ def read_head_card(folder: Path) -> HeadCard:
 
 
 def write_head(folder: Path, card: HeadCard, trained: Mapping[str, torch.Tensor]) -> HeadCard:
-    """Weights first, then the card with their digest: a folder with a card is whole."""
+    """Write the weights, then the card with their digest, so that a folder with a card is complete."""
     write_tensors(folder / WEIGHTS, trained, {"fingerprint": card.fingerprint})
     complete = card.model_copy(update={"weights": _digest(folder / WEIGHTS)})
     write_text(folder / CARD, complete.model_dump_json(indent=2) + "\n")
@@ -97,7 +97,7 @@ def _digest(path: Path) -> str:
 
 @dataclass(frozen=True)
 class Head:
-    """A model that reads images and answers, with how it is spoken to."""
+    """A model that answers questions about images, with its wording."""
 
     model: Any
     wording: Wording
@@ -105,9 +105,9 @@ class Head:
 
 
 def fresh_head(tower: str, language_model: str, base: Path | None, stage: TrainingStage) -> Head:
-    """A head before a stage: new, or with what the stage before has trained.
+    """A head before a stage: new, or with the weights of the previous stage.
 
-    Raises SnellenError where that is of another tower or language model.
+    Raises SnellenError if that has another tower or language model.
     """
     spec, language = find_tower(tower), load_language_model(language_model)
     wording = Wording(language.tokenizer, language.image_id, spec.tokens, stage.template)
@@ -118,7 +118,7 @@ def fresh_head(tower: str, language_model: str, base: Path | None, stage: Traini
 
 
 def load_head(folder: Path, device: str = "cpu") -> Head:
-    """A trained head, ready to answer. Raises SnellenError where a part is missing, damaged or another than it was."""
+    """A trained head, ready to answer. Raises SnellenError if a part is missing, damaged or changed."""
     card = read_head_card(folder)
     head = fresh_head(card.tower, card.language_model, folder, TrainingStage(**card.stage))
     for_inference(f"head:{folder}", head.model, device)
@@ -126,25 +126,26 @@ def load_head(folder: Path, device: str = "cpu") -> Head:
 
 
 def _apply(model: Any, folder: Path, tower: str, language_model: str) -> None:
-    """Put what a folder's stage has trained into the model, and first what the stages before it have."""
+    """Load the weights of a folder's stage into the model, after those of its earlier stages."""
     card = read_head_card(folder)
     if (card.tower, card.language_model) != (tower, language_model):
         raise SnellenError(
-            f"{folder}: of tower {card.tower} and {card.language_model}, not {tower} and {language_model}; "
-            f"take another --base"
+            f"{folder}: trained with tower {card.tower} and {card.language_model}, not {tower} and {language_model}; "
+            f"use another --base"
         )
     if tower_fingerprint(tower) != card.tower_fingerprint:
-        raise SnellenError(f"{folder}: trained on other weights of tower {tower}; train it again")
+        raise SnellenError(f"{folder}: trained with other weights of tower {tower}; train it again")
     if card.base and card.stage["scope"] != "language-model":  # which replaces everything
         if read_head_card(Path(card.base)).weights != card.base_weights:
-            raise SnellenError(f"{folder}: stands on {card.base}, which was trained anew since; train it again")
+            raise SnellenError(f"{folder}: builds on {card.base}, which has been retrained since; train it again")
         _apply(model, Path(card.base), tower, language_model)
     if _digest(folder / WEIGHTS) != card.weights:
-        raise SnellenError(f"{folder / WEIGHTS}: the bytes were altered; train it again")
+        raise SnellenError(f"{folder / WEIGHTS}: the file was changed; train it again")
     tensors, _ = read_tensors(folder / WEIGHTS)
     trained = prepare(model, TrainingStage(**card.stage))
     if set(trained) != set(tensors):
-        raise SnellenError(f"{folder / WEIGHTS}: holds other weights than {card.stage['name']} trains; train it again")
+        message = f"does not contain the weights that {card.stage['name']} trains; train it again"
+        raise SnellenError(f"{folder / WEIGHTS}: {message}")
     with torch.no_grad():
         for name, weight in trained.items():
             weight.copy_(tensors[name])

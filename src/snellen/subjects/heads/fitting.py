@@ -1,4 +1,4 @@
-"""Training a head from conversations to its folder, and conversations of training examples.
+"""Trains a head from conversations into its folder, and converts training examples to conversations.
 
 Imports torch: import it inside functions.
 """
@@ -41,11 +41,11 @@ PACKAGES = ("torch", "transformers", "peft")
 
 @dataclass(frozen=True)
 class HeadPlan:
-    """A head to be trained: which tower and language model, in which stage, on what it stands, what it is for.
+    """A head to be trained: its tower, language model, stage, base (the head it builds on) and task.
 
-    `source` None measures whether live or cached features are quicker. `micro_batch`, `device`, `source` and
-    `interval` (steps a checkpoint) and `threads` (of torch, 0 for its own choice) change no result but by rounding;
-    `compiled` (`Training`) draws another dropout too.
+    `source` None measures whether live or cached features are faster. `micro_batch`, `device`, `source`, `interval`
+    (steps per checkpoint) and `threads` (of torch, 0 for its own choice) affect only rounding; `compiled` (`Training`)
+    also changes the dropout that is drawn.
     """
 
     tower: str
@@ -62,16 +62,16 @@ class HeadPlan:
 
 
 def conversation_of(example: TrainingExample) -> Conversation:
-    """The prompt as it is sent, with the right reply. Boxes get two decimals, as the authors' data has them (A.2).
+    """The prompt as sent, with the right reply. Boxes have two decimals, as in the authors' data (A.2).
 
-    Raises SnellenError for what is asked in several calls, or shown in a montage or a video.
+    Raises SnellenError for questions asked in several calls, or shown in a montage or a video.
     """
     name, parts = example.view.item_id, list[str | StoredImage]()
     if example.prompt is None:
-        raise SnellenError(f"{name}: is asked in several calls, which heads are not trained on")
+        raise SnellenError(f"{name}: is asked in several calls, on which heads cannot be trained")
     for part in example.prompt.parts:
         if isinstance(part, Montage) or (isinstance(part, Media) and part.kind != "image"):
-            raise SnellenError(f"{name}: shows more than images, which heads are not trained on")
+            raise SnellenError(f"{name}: shows more than images, on which heads cannot be trained")
         parts.append(part)
     target = example.target
     if example.view.reply.kind == "box":
@@ -80,7 +80,7 @@ def conversation_of(example: TrainingExample) -> Conversation:
 
 
 def plan_fingerprint(plan: HeadPlan, conversations: Sequence[Conversation]) -> str:
-    """Sixteen hexadecimal digits that change whenever what is learned may."""
+    """Sixteen hexadecimal digits that change with anything that may affect the result."""
     texts: list[list[list[str | None]]] = [
         [
             [turn.reply, *(part if isinstance(part, str) else image_mark(part) for part in turn.parts)]
@@ -100,9 +100,9 @@ def train_head(
     open_image: ImageOpener,
     tick: Callable[[], None] = lambda: None,
 ) -> HeadCard:
-    """Train a head into `out`; the same call goes on where a checkpoint stands, and does nothing where it is done.
+    """Train a head into `out`, resuming from a checkpoint; a finished head is returned unchanged.
 
-    Raises Diverged, and SnellenError where `out` is of other settings, or memory or disk is full.
+    Raises Diverged, and SnellenError if `out` has other settings, or memory or disk is full.
     """
     if not conversations:
         raise SnellenError(f"{out}: no conversations to train on")
@@ -110,10 +110,10 @@ def train_head(
     if is_head(out):
         card = read_head_card(out)
         if card.fingerprint != fingerprint:
-            raise SnellenError(f"{out}: a head of other settings or examples lies there; take another --out")
+            raise SnellenError(f"{out}: contains a head of other settings or examples; use another --out")
         return card
     if plan.base is not None and read_head_card(plan.base).stage["scope"] == "lora":
-        raise SnellenError(f"{plan.base}: fitted to {read_head_card(plan.base).task}; take the stage before as --base")
+        raise SnellenError(f"{plan.base}: fitted to {read_head_card(plan.base).task}; use the stage before as --base")
     if plan.threads:
         torch.set_num_threads(plan.threads)
     dtype = torch.float32 if plan.device == "cpu" else torch.bfloat16
@@ -178,7 +178,7 @@ def _card(
 def _choose(
     plan: HeadPlan, reader: TowerReader, conversations: Sequence[Conversation]
 ) -> tuple[FeatureSource, TokenCache | None]:
-    """Live or cached; where cached, all images are computed and kept first."""
+    """Live or cached features; if cached, all images are computed and stored first."""
     images = [image for each in conversations for image in each.images]
     if plan.source == "live" or not images or (plan.source is None and plan.stage.epochs < 2):
         return FeatureSource("live", 0.0, 0.0), None

@@ -1,4 +1,4 @@
-"""Any vision model of transformers as a tower: what it gives is measured on a model without weights."""
+"""Any vision model of transformers as a tower; shapes are measured on a model without weights."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from snellen.subjects.heads.tower import Layout, Tower
 from snellen.subjects.loading import import_extra, once
 
 DERIVED = ("transformers_version", "architectures", "dtype", "torch_dtype", "_name_or_path", "model_type")
-"""What a configuration's dictionary holds beside the facts it is made of."""
+"""Keys of a configuration's dictionary that are derived or do not describe the architecture."""
 
 
 @once
 def hub_tower(path: str) -> Tower:
-    """The specification of the model at `path`, a folder or hub id: the last layer but one, prefix tokens left out.
+    """The specification of the model at `path`, a folder or hub id: penultimate layer, without prefix tokens.
 
-    A convolutional model is read at its last stage. Raises SnellenError where there is no such model, where it is no
-    vision model, or where its tokens are no square of places.
+    Convolutional models are read at their last stage. Raises SnellenError if there is no such model, if it is not a
+    vision model, or if its tokens do not form a square.
     """
     who = f"tower hf/{path}"
     transformers = import_extra("transformers", who)
@@ -37,7 +37,7 @@ def hub_tower(path: str) -> Tower:
     grid = math.isqrt(count)
     prefix = count - grid**2
     if prefix and layout != "tokens":
-        raise SnellenError(f"{who}: gives {count} places, which are no square; its images must be")
+        raise SnellenError(f"{who}: gives {count} places, which do not form a square; its images must be square")
     facts = {key: fact for key, fact in config.to_dict().items() if key not in DERIVED}
     return Tower(
         name=f"hf/{path}",
@@ -56,7 +56,7 @@ def hub_tower(path: str) -> Tower:
 
 
 def _side(processor: Any) -> int:
-    """The side of the square that a processor makes of an image, in pixels."""
+    """Side in pixels of the square that a processor makes of an image."""
     from PIL import Image
 
     height, width = processor(images=[Image.new("RGB", (64, 64))], return_tensors="pt")["pixel_values"].shape[-2:]
@@ -64,7 +64,7 @@ def _side(processor: Any) -> int:
 
 
 def _states(who: str, kind: Any, config: Any, side: int) -> Any:
-    """Hidden states of one image on a device without memory: shapes alone."""
+    """Hidden states of one image on the meta device: shapes only."""
     import torch
 
     try:
@@ -73,11 +73,11 @@ def _states(who: str, kind: Any, config: Any, side: int) -> Any:
                 kind(config).eval()(pixel_values=torch.empty(1, 3, side, side), output_hidden_states=True).hidden_states
             )
     except (RuntimeError, TypeError, ValueError) as error:
-        raise SnellenError(f"{who}: {kind.__name__} is no plain vision model ({error}); choose another") from error
+        raise SnellenError(f"{who}: {kind.__name__} is not a plain vision model ({error}); choose another") from error
 
 
 def _layout(state: Any) -> tuple[Layout, int, int]:
-    """(form, tokens, features) of a hidden state."""
+    """(layout, tokens, features) of a hidden state."""
     if state.ndim == 3:
         return "tokens", state.shape[1], state.shape[2]
     if state.shape[1] == state.shape[2]:

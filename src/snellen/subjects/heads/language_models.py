@@ -1,4 +1,4 @@
-"""Language models that read a tower: any causal one of transformers, or a small random one for tests.
+"""Language models for heads: any causal one of transformers, or a small random one for tests.
 
 Imports torch: import it inside functions.
 """
@@ -19,13 +19,13 @@ from snellen.subjects.checkpoints import load_weights, read_tokenizer, weights_d
 from snellen.subjects.loading import import_extra, once, quiet_transformers
 
 RANDOM = "random-qwen2"
-"""A Qwen2-shaped model with random weights and MiniLM's packaged tokenizer, which knows no capitals."""
+"""A Qwen2-shaped model with random weights and MiniLM's packaged tokenizer, which has no capitals."""
 RANDOM_SIZES = {"layers": 4, "width": 128, "seed": 0}
 
 
 @dataclass(frozen=True)
 class LanguageModel:
-    """A causal language model, its tokenizer, and the id that stands for one token of an image."""
+    """A causal language model, its tokenizer, and the id that represents one token of an image."""
 
     model: nn.Module
     tokenizer: Any
@@ -33,9 +33,9 @@ class LanguageModel:
 
 
 def load_language_model(name: str, dtype: str = "float32") -> LanguageModel:
-    """The model written `random-qwen2[?layers=4&width=128&seed=0]`, or a folder or hub id of a causal one.
+    """A fresh copy of the model `random-qwen2[?layers=4&width=128&seed=0]`, or of a causal one (folder or hub id).
 
-    Loaded anew each time, since training changes it. Raises SnellenError for what there is not.
+    Not cached, since training changes it. Raises SnellenError if it does not exist.
     """
     who = f"language model {name}"
     if name.partition("?")[0] == RANDOM:
@@ -49,12 +49,12 @@ def load_language_model(name: str, dtype: str = "float32") -> LanguageModel:
 
 
 def language_model_digest(name: str) -> str:
-    """A digest of its weights; of a random one, what it is written as."""
+    """A digest of its weights; for a random model, its spec."""
     return name if name.partition("?")[0] == RANDOM else weights_digest(f"language model {name}", name)
 
 
 def random_config(name: str, vocabulary: int) -> Any:
-    """The configuration of a random model. Raises SnellenError for settings that it does not have."""
+    """The configuration of a random model. Raises SnellenError for unknown settings."""
     sizes = dict(RANDOM_SIZES)
     for setting, text in parse_qsl(name.partition("?")[2], keep_blank_values=True):
         if setting not in sizes or not text.isdigit():
@@ -92,11 +92,11 @@ def _minilm_tokenizer(who: str) -> Any:
 
 
 def _spare_id(who: str, tokenizer: Any, vocabulary: int) -> int:
-    """An id that no text has: the last one that the tokenizer leaves free, else that of unknown words."""
+    """An id that no text contains: the last one unused by the tokenizer, else that of unknown words."""
     if tokenizer.eos_token_id is None:
-        raise SnellenError(f"{who}: its tokenizer has no end mark (eos_token); set one in tokenizer_config.json")
+        raise SnellenError(f"{who}: its tokenizer has no end token (eos_token); set one in tokenizer_config.json")
     if len(tokenizer) < vocabulary:
         return vocabulary - 1
     if tokenizer.unk_token_id is None:
-        raise SnellenError(f"{who}: its vocabulary has no id to spare for images; resize its embeddings by one")
+        raise SnellenError(f"{who}: its vocabulary has no spare id for images; resize its embeddings by one")
     return int(tokenizer.unk_token_id)

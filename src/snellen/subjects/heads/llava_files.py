@@ -1,8 +1,8 @@
 """Conversations in LLaVA's layout: one JSON array, as in LLaVA-558K (captions) and mix665k (instructions).
 
-Layout: https://github.com/haotian-liu/LLaVA/blob/main/docs/Finetune_Custom_Data.md, a record with `id`, `image` (absent
-where there is none) and `conversations`, turns by turns `human` and `gpt`; `<image>` stands where the image is shown.
-Never tried on the files themselves: unverified.
+Layout: https://github.com/haotian-liu/LLaVA/blob/main/docs/Finetune_Custom_Data.md. A record has `id`, `image` (absent
+if there is none) and `conversations`, alternating turns of `human` and `gpt`; `<image>` marks the image's position.
+Never tried on the original files: unverified.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ MARK = "<image>"
 
 
 class Message(BaseModel):
-    """What one side says."""
+    """One message of a conversation."""
 
     speaker: Literal["human", "gpt"] = Field(alias="from")
     value: str
 
 
 class Record(BaseModel):
-    """A conversation about an image, or about none."""
+    """A conversation, with or without an image."""
 
     id: str | int = ""
     image: str | None = None
@@ -39,17 +39,17 @@ class Record(BaseModel):
 
 @dataclass(frozen=True)
 class LlavaFile:
-    """Conversations of a file, and how many were left out because their image is missing."""
+    """Conversations of a file, and the number left out because their image is missing."""
 
     conversations: tuple[Conversation, ...]
     missing: int = 0
 
 
 def read_llava(path: Path, images: Path, *, skip_missing: bool = False) -> LlavaFile:
-    """Read a file; images lie under `images`, by the path in the record.
+    """Read a file; record paths of images are relative to `images`.
 
-    Raises SnellenError for a file that is none of these, for turns that are not in pairs, and for missing images,
-    which it lists, unless they are to be skipped.
+    Raises SnellenError for a file in another layout, for turns that are not in pairs, and for missing images, which it
+    lists, unless they are to be skipped.
     """
     try:
         records = TypeAdapter(list[Record]).validate_json(read_bytes(path))
@@ -69,25 +69,25 @@ def read_llava(path: Path, images: Path, *, skip_missing: bool = False) -> Llava
         )
     present = [record for record in records if record.image not in absent]
     problems = [f"{record.id}: turns are not in pairs" for record in present if not _pairs(record.conversations)]
-    refuse_problems(path, problems, "conversations that cannot be read", "mend or remove them")
+    refuse_problems(path, problems, "conversations that cannot be read", "fix or remove them")
     return LlavaFile(tuple(_conversation(record, images) for record in present), len(records) - len(present))
 
 
 def write_llava(path: Path, records: Sequence[Record]) -> None:
-    """Write records as one JSON array, one a line, all of it or nothing."""
+    """Write records atomically as one JSON array, one record per line."""
     lines = ",\n".join(record.model_dump_json(by_alias=True, exclude_none=True) for record in records)
     write_text(path, f"[\n{lines}\n]\n")
 
 
 def question_record(name: str, image: str, question: str, answer: str) -> Record:
-    """One question about one image, and its answer. The image stands before the words."""
+    """A record of one question about one image, with its answer. The image precedes the words."""
     turns = [Message.model_validate({"from": "human", "value": f"{MARK}\n{question}"})]
     turns.append(Message.model_validate({"from": "gpt", "value": answer}))
     return Record(id=name, image=image, conversations=turns)
 
 
 def _pairs(messages: Sequence[Message]) -> list[tuple[str, str]]:
-    """Questions with their answers, from the first question on; empty where they do not pair."""
+    """Questions with their answers, from the first question on; empty if they do not pair up."""
     start = next((place for place, message in enumerate(messages) if message.speaker == "human"), len(messages))
     turns = messages[start:]
     sides = [message.speaker for message in turns]
@@ -97,7 +97,7 @@ def _pairs(messages: Sequence[Message]) -> list[tuple[str, str]]:
 
 
 def _conversation(record: Record, images: Path) -> Conversation:
-    """The image stands before the words of its turn, as TinyLLaVA shows it; a mark without an image is dropped."""
+    """A conversation with each image before the words of its turn, as in TinyLLaVA; `MARK` without image is dropped."""
     turns = []
     for question, answer in _pairs(record.conversations):
         words = question.replace(MARK, "").strip()

@@ -1,7 +1,7 @@
-"""`tower:NAME`: a vision tower with an attentive probe in place of a language model, on the tokens that one would get.
+"""`tower:NAME`: a vision tower with an attentive probe instead of a language model, on the same tokens.
 
-It says what a tower's features hold for an ability by other means than a head (`head:DIR`): the probe that `encoder:…`
-subjects have (`encoders.probes`) learns from the same training items.
+It measures a tower's features for an ability in another way than a head (`head:DIR`): with the probe of `encoder:…`
+subjects (`encoders.probes`), fitted to the same training items.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ if TYPE_CHECKING:
     from PIL import Image
 
 EVALUATOR = "attentive probe"
-"""What reads the tower, beside language models: reports compare evaluators of the same towers."""
+"""Name of the evaluator in addition to language models: reports compare evaluators of the same towers."""
 
 
 @dataclass(frozen=True)
 class TowerEncoder:
     """A tower as an encoder with features by place.
 
-    Patches that the authors' scripts drop are there all the same, for a probe needs the whole grid. SAM's processor
-    keeps the shape of an image and pads it; here the image is squeezed to the square, so that places are shares of
-    it. All else is what a language model gets.
+    Patches that the authors' scripts drop are kept, since a probe needs the whole grid. SAM's processor keeps the
+    aspect ratio of an image and pads it; here the image is squeezed to the square, so that places are shares of it. All
+    else is as for a language model.
     """
 
     tower: str
@@ -47,12 +47,12 @@ class TowerEncoder:
 
     @property
     def name(self) -> str:
-        """The tower as written."""
+        """The tower's spec."""
         return self.tower
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """Everything that changes features."""
+        """All settings that affect features."""
         from snellen.subjects.heads.tower_models import tower_fingerprint
 
         own = {"tower": tower_fingerprint(self.tower), "version": 1}
@@ -60,17 +60,17 @@ class TowerEncoder:
 
     @property
     def attributes(self) -> Mapping[str, str]:
-        """What it is, for comparisons."""
+        """Attributes for comparisons."""
         return find_tower(self.tower).attributes
 
     @property
     def text(self) -> TextSide | None:
-        """None: a tower knows no words."""
+        """None: a tower has no text encoder."""
         return None
 
     @property
     def patch_settings(self) -> Mapping[str, Any]:
-        """Everything that changes patch features: the same."""
+        """The same as `settings`."""
         return self.settings
 
     def features(self, images: Sequence[Image.Image]) -> Floats:
@@ -93,17 +93,17 @@ class TowerEncoder:
 
 
 def make_probed_tower(name: str, settings: Mapping[str, str], items: Sequence[Item]) -> AttentiveProbe:
-    """The subject `tower:NAME?side=128&layer=-3…`: settings are those of towers, and `device`. Items are not looked at.
+    """The subject `tower:NAME?side=128&layer=-3…`; settings are those of towers, and `device`. `items` is not used.
 
     Raises SnellenError for an unknown tower or setting.
     """
     own = {key: text for key, text in settings.items() if key != "device"}
     if not name:
-        raise SnellenError("tower: needs a name, as `snellen tower list` shows them")
+        raise SnellenError("tower: needs a name; `snellen tower list` shows them")
     written = f"{name}?{urlencode(own, safe='/')}" if own else name
     encoder = TowerEncoder(written, settings.get("device", "cpu"))
     if find_tower(written).grid < 2:
-        raise SnellenError(f"tower:{written}: gives a single place, a probe needs a grid of them; take a larger side")
+        raise SnellenError(f"tower:{written}: gives a single place, but a probe needs a grid; use a larger side")
     probe = ProbeSettings()
     card = SubjectCard(
         name=f"tower:{written}",

@@ -1,8 +1,8 @@
 """The three stages of training a head: Table 4 of AVA-Bench (arXiv 2506.09082, appendix B.1) as data.
 
-What the table leaves open is that of the public code (OSU-MLB/AVA-Bench, commit 081b360): four GPUs, LoRA with alpha
-256 and dropout 0.05 on all linear layers of the language model, gradients clipped at 1 (the trainer's default).
-Table 4 gives batches a GPU and accumulation; here the *global* batch is fixed, and accumulation follows from what fits.
+Values that the table leaves open are those of the public code (OSU-MLB/AVA-Bench, commit 081b360): four GPUs, LoRA with
+alpha 256 and dropout 0.05 on all linear layers of the language model, gradients clipped at 1 (the trainer's default).
+Table 4 gives batches per GPU and accumulation; here the *global* batch is fixed, and accumulation follows from memory.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from typing import Any, Literal, TypeAlias
 from snellen.subjects.heads.conversations import Template
 
 Scope: TypeAlias = Literal["connector", "language-model", "lora"]
-"""What is trained: the connector alone, with the whole language model, or with low-rank adapters on it."""
+"""Trained weights: the connector alone, with the whole language model, or with low-rank adapters on it."""
 GPUS = 4
-"""Of the published runs."""
+"""Number of GPUs in the published runs."""
 
 
 @dataclass(frozen=True)
 class TrainingStage:
-    """How a head is trained.
+    """Settings of a training stage.
 
     `group` conversations share one token mean, and the loss of a batch is the mean over its groups (the published
-    trainer averages micro-batches, not tokens). `accumulation` is the published number of micro-batches a step on each
+    trainer averages micro-batches, not tokens). `accumulation` is the published number of micro-batches per step and
     GPU. `warmup` is the share of steps with a rising rate, before a cosine falls to 0.
     """
 
@@ -47,26 +47,26 @@ class TrainingStage:
 
     @property
     def batch(self) -> int:
-        """Conversations a step, over all devices: 256, 128 and 16."""
+        """Conversations per step over all devices: 256, 128 and 16."""
         return self.group * self.accumulation * GPUS
 
     def steps_per_epoch(self, conversations: int) -> int:
-        """Steps of one pass, as the published trainer counts them: whole accumulations, at least one."""
+        """Steps of one epoch as the published trainer counts them: whole accumulations, at least one."""
         return max(1, math.ceil(conversations / (self.group * GPUS)) // self.accumulation)
 
     def steps(self, conversations: int) -> int:
-        """Steps of all passes."""
+        """Steps of all epochs."""
         return self.epochs * self.steps_per_epoch(conversations)
 
     def rate_at(self, step: int, steps: int) -> float:
-        """The learning rate of step 0, 1, …: rising over the warm-up, then half a cosine."""
+        """The learning rate of step 0, 1, …: linear warm-up, then half a cosine."""
         rising = math.ceil(self.warmup * steps)
         if step < rising:
             return self.rate * step / rising
         return self.rate * (1 + math.cos(math.pi * (step - rising) / max(1, steps - rising))) / 2
 
     def settings(self) -> dict[str, Any]:
-        """Everything that changes what is learned, as plain data."""
+        """All settings that affect the result, as plain data."""
         return asdict(self)
 
 
@@ -82,4 +82,4 @@ STAGES: Mapping[str, TrainingStage] = {
 }
 """Stages 1, 2 and 3."""
 EPOCHS = {"localization": 20}
-"""Passes of stage 3 where they are not ten (Table 4)."""
+"""Epochs of stage 3 that differ from ten (Table 4)."""

@@ -1,4 +1,4 @@
-"""`head:DIR`: trained heads as a subject. `DIR` is one head, or a folder of heads fitted to a task each."""
+"""`head:DIR`: trained heads as a subject. `DIR` is one head, or a folder with one head per task."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 SETTINGS = {"batch": 8, "max_new_tokens": 64}
 UNSTABLE = "unstable.txt"
-"""What stands in the folder of a head whose training diverged, in place of a card."""
+"""File in the folder of a head whose training diverged, instead of a card."""
 
 
 @dataclass(frozen=True)
 class HeadQuestion:
-    """A prompt as a conversation, with the folder of its head and of its images."""
+    """A prompt as a conversation, with the folders of its head and of its images."""
 
     conversation: Conversation
     folder: Path
@@ -42,23 +42,23 @@ class HeadQuestion:
 
 @dataclass(frozen=True)
 class HeadSubject(Base):
-    """Heads by task; under the empty name one that answers everything. Prompts under way are answered together."""
+    """Heads by task; the one under the empty name answers every other task. Concurrent prompts are batched."""
 
     folders: Mapping[str, Path]
     unstable: frozenset[str]
     batches: Batches[HeadQuestion, Reply] = field(compare=False, repr=False)
 
     def declines(self, prompt: Prompt) -> str | None:
-        """Decline what the card does, and tasks that no head was fitted to."""
+        """Decline what the card excludes, and tasks without a head."""
         task = prompt.views[0].task if prompt.views else ""
         if task in self.unstable:
-            return f"unstable: the head for {task} diverged while it was trained"
+            return f"unstable: the head for {task} diverged during training"
         if task not in self.folders and "" not in self.folders:
-            return f"no head was fitted to {task}"
+            return f"no head was trained for {task}"
         return super().declines(prompt)
 
     async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
-        """Greedy words, the same whoever else is in the batch. Raises CallFailed where the model breaks off."""
+        """The greedy reply, independent of the rest of the batch. Raises CallFailed if the model fails."""
         turns = [ConversationTurn(_parts(turn.parts), turn.reply) for turn in prompt.history]
         conversation = Conversation("prompt", (*turns, ConversationTurn(_parts(prompt.parts), None)))
         task = prompt.views[0].task if prompt.views else ""
@@ -74,9 +74,9 @@ def _parts(parts: Sequence[Any]) -> tuple[str | StoredImage, ...]:
 
 
 def make_head(name: str, settings: Mapping[str, str], items: Sequence[Item]) -> HeadSubject:
-    """The subject `head:DIR?batch=8&max_new_tokens=64&device=cpu`. Weights are loaded when it is first asked.
+    """The subject `head:DIR?batch=8&max_new_tokens=64&device=cpu`. Weights are loaded at the first call.
 
-    Raises SnellenError for an unknown setting, and where no trained head lies in DIR or in the folders in it.
+    Raises SnellenError for an unknown setting, or if neither DIR nor the folders in it contain a trained head.
     """
     numbers, device = dict(SETTINGS), settings.get("device", "cpu")
     for setting, text in settings.items():
@@ -94,7 +94,7 @@ def make_head(name: str, settings: Mapping[str, str], items: Sequence[Item]) -> 
     cards = {card.task: (folder, card) for folder in folders for card in [read_head_card(folder)]}
     unstable = frozenset(path.parent.name for path in root.glob(f"*/{UNSTABLE}"))
     if not cards:
-        raise SnellenError(f"head:{name}: no trained head there (no head.json); train one by `snellen tower fit`")
+        raise SnellenError(f"head:{name}: no trained head there (no head.json); train one with `snellen tower fit`")
     length = numbers["max_new_tokens"]
 
     def work(questions: Sequence[HeadQuestion]) -> list[Reply | Exception]:
@@ -132,15 +132,15 @@ def _card(name: str, cards: Mapping[str, HeadCard], device: str, numbers: Mappin
 
 
 def answer_batch(questions: Sequence[HeadQuestion], device: str, length: int) -> list[Reply | Exception]:
-    """The replies to questions of one head; where a batch breaks, each question is asked alone."""
+    """Replies to questions of one head; if a batch fails, each question is retried alone."""
     from snellen.subjects.heads.answering import generate, shared_head
 
     begun, failure = time.perf_counter(), None
-    head = shared_head(questions[0].folder, device)  # what cannot be loaded is bad input, no failed call
+    head = shared_head(questions[0].folder, device)  # a head that cannot be loaded is bad input, not a failed call
     try:
         answers = generate(head, [(question.conversation, question.media) for question in questions], device, length)
-    except Exception as error:  # noqa: BLE001  # models raise what they like; all of it is a failed call
-        failure = error.with_traceback(None)  # its frames hold the batch in memory
+    except Exception as error:  # noqa: BLE001  # models may raise anything; all of it is a failed call
+        failure = error.with_traceback(None)  # the traceback's frames hold the batch in memory
     if failure is not None and len(questions) > 1:
         return [reply for question in questions for reply in answer_batch([question], device, length)]
     if failure is not None:
@@ -162,5 +162,5 @@ def answer_batch(questions: Sequence[HeadQuestion], device: str, length: int) ->
 def _reason(error: Exception, device: str) -> str:
     torch = import_extra("torch", "a head")
     if isinstance(error, torch.OutOfMemoryError):
-        return f"out of memory on {device}, even with one question; take another device="
+        return f"out of memory on {device}, even with one question; use another device="
     return f"{type(error).__name__}: {first_line(error)}"

@@ -1,6 +1,6 @@
-"""Table 3 of AVA-Bench (arXiv 2506.09082, appendix B.1): `fit` at other learning rates and ranks of LoRA.
+"""Table 3 of AVA-Bench (arXiv 2506.09082, appendix B.1): stage `fit` at other learning rates and LoRA ranks.
 
-The paper says nothing of alpha at other ranks; here it stays 256, as the authors' code has it at rank 128.
+The paper does not give alpha at other ranks; here it stays 256, as in the authors' code at rank 128.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ SETTINGS: Mapping[str, tuple[float, int]] = {
     "rank 128": (1e-4, 128),
     "rank 256": (1e-4, 256),
 }
-"""Learning rate and rank of each column. Two columns are the same training: that of stage 3 as it was chosen."""
+"""Learning rate and rank of each column. Two columns are the same training, that of stage 3."""
 UNSTABLE = None
-"""Stands where the table says `unstable`."""
+"""Entries printed as `unstable`."""
 PRINTED: Mapping[tuple[str, str], tuple[float | None, ...]] = {
     ("ocr", "dinov2-l"): (7.26, 9.97, 10.6, 10.85, 9.97, 10.98),
     ("ocr", "siglip-2"): (79.68, 81.18, 77.63, 81.51, 81.18, 81.25),
@@ -30,16 +30,16 @@ PRINTED: Mapping[tuple[str, str], tuple[float | None, ...]] = {
     ("object", "clip-l"): (83.08, 85.02, UNSTABLE, 84.79, 85.02, 84.18),
 }
 """Scores by ability and tower, in the order of `SETTINGS`: ANLS and accuracy in percent. The table's Recognition is
-object: at the chosen setting it has Table 5's scores of object."""
+object: at the chosen setting it equals Table 5's scores of object."""
 
 
 def stages(stage: TrainingStage) -> dict[str, TrainingStage]:
-    """The stage in each setting."""
+    """The stage in each of the `SETTINGS`."""
     return {name: replace(stage, rate=rate, lora_rank=rank) for name, (rate, rank) in SETTINGS.items()}
 
 
 def printed(setting: str, ability: str, tower: str) -> str:
-    """What the table says: a number, `unstable`, or nothing where it has no such cell."""
+    """The table's entry: a number, `unstable`, or empty if it has no such cell."""
     row = PRINTED.get((ability, tower))
     if row is None or setting not in SETTINGS:
         return ""

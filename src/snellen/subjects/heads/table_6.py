@@ -1,4 +1,4 @@
-"""Table 6 of AVA-Bench (arXiv 2506.09082, appendix D): how each vision tower was made."""
+"""Table 6 of AVA-Bench (arXiv 2506.09082, appendix D): the training of each vision tower."""
 
 from __future__ import annotations
 
@@ -79,8 +79,8 @@ _ROWS: Mapping[str, tuple[str, ...]] = {
         "MAE, then promptable segmentation",
         "mask prediction",
     ),
-    # Printed as a ResNet; 123M are the parameters of DPT-Hybrid, whose convolutional half is one, and which the
-    # authors' scripts load (Intel/dpt-hybrid-midas).
+    # Printed as a ResNet. 123M are the parameters of DPT-Hybrid, half of it a ResNet, which the authors' scripts load
+    # (Intel/dpt-hybrid-midas).
     "midas-3.0": (
         "MiDaS-3.0",
         "multi-scale ResNet encoder-decoder",
@@ -94,4 +94,4 @@ _ROWS: Mapping[str, tuple[str, ...]] = {
 TABLE_6: Mapping[str, Mapping[str, str]] = {
     name: dict(zip(_COLUMNS, row, strict=True)) | {"source": SOURCE} for name, row in _ROWS.items()
 }
-"""Attributes by tower. `supervision` is what reports compare by."""
+"""Attributes by tower. Reports compare by `supervision`."""

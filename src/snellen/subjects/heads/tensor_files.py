@@ -1,4 +1,4 @@
-"""Tensors with plain data in one safetensors file, whole or not at all. No pickle is written or read.
+"""Tensors with plain data in one safetensors file, written atomically. No pickle is written or read.
 
 Imports torch: import it inside functions.
 """
@@ -17,30 +17,27 @@ from snellen.core.storage.files import all_or_nothing
 
 
 def write_tensors(path: Path, tensors: Mapping[str, torch.Tensor], facts: Mapping[str, Any]) -> None:
-    """A safetensors file with plain data as its metadata, whole or not at all."""
+    """Write a safetensors file with plain data as its metadata, atomically."""
     from safetensors.torch import save_file
 
     plain = {name: tensor.detach().contiguous().cpu().clone() for name, tensor in tensors.items()}
     with all_or_nothing(path) as half:
         try:
             save_file(plain, str(half), {"facts": json.dumps(facts)})
-        except Exception as error:  # safetensors has errors of its own for a full disk
+        except Exception as error:  # safetensors has its own errors for a full disk
             if isinstance(error, OSError):
                 raise
             raise OSError(None, str(error)) from error
 
 
 def read_tensors(path: Path) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
-    """Tensors and plain data of a safetensors file. Raises SnellenError where it is missing or damaged."""
+    """Tensors and plain data of a safetensors file. Raises SnellenError if it is missing or damaged."""
     file = open_tensors(path)
     return {name: file.get_tensor(name) for name in file.keys()}, facts_of(file)  # noqa: SIM118  # no mapping
 
 
 def open_tensors(path: Path) -> Any:
-    """An open safetensors file, whose tensors are read when wanted.
-
-    Raises SnellenError where it is missing or damaged.
-    """
+    """An open safetensors file, whose tensors are read on demand. Raises SnellenError if it is missing or damaged."""
     from safetensors import SafetensorError, safe_open
 
     try:

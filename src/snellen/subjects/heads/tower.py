@@ -1,4 +1,4 @@
-"""A vision tower as a plain specification: what is loaded, what it is shown, and which of its tokens are read."""
+"""The specification of a vision tower: its model, its input, and the tokens that are used."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, TypeAlias
 
 Layout: TypeAlias = Literal["tokens", "places", "channels"]
-"""Form of a hidden state: (n, tokens, width), (n, height, width, features) or (n, features, height, width)."""
+"""Layout of a hidden state: (n, tokens, width), (n, height, width, features) or (n, features, height, width)."""
 
 
 @dataclass(frozen=True)
 class Tower:
-    """A vision model and how it is read.
+    """A vision model and the way it is read.
 
-    `kind` is a class of transformers (or `EfficientNetLite`), `model` a hub id or folder with its weights, empty for
-    packaged or random ones; `architecture` is what its configuration says. Images become squares of `side` pixels,
-    cut into patches of `patch`. Of hidden state `layer`, `prefix_tokens` and then `dropped_patches` are left out, and
-    places are pooled to `pooled_grid` a side. `processor` is the image processor of transformers in its Pillow form,
-    empty for the model's own. `verified` says whether somebody has loaded the published weights with it. `seed` is
-    that of random weights.
+    `kind` is a class of transformers (or `EfficientNetLite`). `model` is a hub id or folder with its weights, empty for
+    packaged or random ones. `architecture` holds the values of its configuration. Images become squares of `side`
+    pixels, cut into patches of `patch`. Of hidden state `layer`, first `prefix_tokens` and then `dropped_patches` are
+    left out, and places are pooled to `pooled_grid` per side. `processor` is the image processor of transformers in its
+    Pillow version, empty for the model's own. `verified` is True if the published weights have been loaded with this
+    specification. `seed` is that of random weights.
     """
 
     name: str
@@ -41,20 +41,20 @@ class Tower:
 
     @property
     def grid(self) -> int:
-        """Places a side that are read."""
+        """Number of places per side after pooling."""
         return self.pooled_grid or self.side // self.patch
 
     @property
     def tokens(self) -> int:
-        """Tokens that a language model gets of one image."""
+        """Number of tokens that a language model gets per image."""
         return self.grid**2 - self.dropped_patches
 
     @property
     def width(self) -> int:
-        """Features a token."""
+        """Features per token."""
         return int(self.architecture["hidden_size"])
 
     def settings(self) -> dict[str, Any]:
-        """Everything but the weights that changes features, as plain data."""
+        """All settings except the weights that affect features, as plain data."""
         left_out = ("attributes", "verified", "name")
         return {key: value for key, value in asdict(self).items() if key not in left_out}

@@ -1,4 +1,4 @@
-"""Vision towers as modules of torch: built from their specification, loaded, shown images.
+"""Vision towers as torch modules: built from their specification, loaded, and applied to images.
 
 Imports torch: import it inside functions.
 """
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def tower_config(tower: Tower) -> Any:
-    """The configuration of transformers that the tower's class is built from."""
+    """The transformers configuration of the tower's class."""
     config_class = _model_class(tower).config_class
     facts = dict(tower.architecture)
     pair = tower.kind == "InternVLVisionModel"  # takes height and width
@@ -45,9 +45,9 @@ def empty_tower(tower: Tower) -> nn.Module:
 
 
 def load_tower(name: str, device: str = "cpu") -> nn.Module:
-    """The tower with its weights in float32, frozen; loaded once a device, however that is written.
+    """The tower with its weights in float32, frozen; loaded once per device, however that is written.
 
-    Raises SnellenError where weights cannot be loaded or are not all there, and where the device is not.
+    Raises SnellenError if weights cannot be loaded or are incomplete, or if the device does not exist.
     """
     current = device == "cuda" and torch.cuda.is_available()
     return _tower(name, f"cuda:{torch.cuda.current_device()}" if current else device)
@@ -67,7 +67,7 @@ def _tower(name: str, device: str) -> nn.Module:
         read = {key for key in missing if not _is_unread(key)}
         if read:
             raise SnellenError(
-                f"tower {name}: {tower.model} has no {min(read)} as transformers' {tower.kind} wants it; give a folder "
+                f"tower {name}: {tower.model} lacks {min(read)}, which transformers' {tower.kind} needs; give a folder "
                 f"with converted weights as {name}?model=FOLDER"
             )
     frozen: nn.Module = to_device(f"tower {name}", model.requires_grad_(False).eval(), device, "--device")
@@ -75,13 +75,13 @@ def _tower(name: str, device: str) -> nn.Module:
 
 
 def _is_unread(key: str) -> bool:
-    """Weights behind the hidden states: heads and poolers, which some checkpoints lack."""
+    """True for weights after the hidden states: heads and poolers, which some checkpoints lack."""
     return any(part in key.split(".") for part in ("head", "pooler", "neck", "post_layernorm", "layernorm"))
 
 
 @once
 def tower_weights(name: str) -> str:
-    """A digest of the tower's weights; of random ones, their seed."""
+    """A digest of the tower's weights; for random ones, their seed."""
     tower = find_tower(name)
     if tower.seed is not None:
         return f"random {tower.seed}"
@@ -91,14 +91,14 @@ def tower_weights(name: str) -> str:
 
 
 def tower_fingerprint(name: str) -> str:
-    """Twelve hexadecimal digits that change whenever the features may."""
+    """Twelve hexadecimal digits that change with anything that may affect features."""
     return digest([find_tower(name).settings(), tower_weights(name)], 12)
 
 
 def image_tokens(tower: Tower, model: nn.Module, pixels: torch.Tensor) -> torch.Tensor:
     """Pixels (n, 3, side, side) -> patch tokens (n, tokens, width), without gradients.
 
-    Raises SnellenError where the model gives another number of tokens than the specification says.
+    Raises SnellenError if the model gives another number of tokens than specified.
     """
     with torch.no_grad():
         if tower.kind == "EfficientNetLite":
@@ -110,24 +110,24 @@ def image_tokens(tower: Tower, model: nn.Module, pixels: torch.Tensor) -> torch.
     if tokens.shape[1:] != (tower.tokens, tower.width):
         raise SnellenError(
             f"tower {tower.name}: gives {tuple(tokens.shape[1:])} tokens and features, not "
-            f"{(tower.tokens, tower.width)} as specified; its weights are of another model, or side= does not suit it"
+            f"{(tower.tokens, tower.width)} as specified; its weights are of another model, or side= does not fit it"
         )
     return tokens
 
 
 def _full_precision(pixels: torch.Tensor) -> AbstractContextManager[object]:
-    """No reduced products; pixels without memory, on which operations are counted, know no such thing."""
+    """A context without reduced precision; does nothing for meta tensors, which do not support it."""
     return nullcontext() if pixels.is_meta else torch.autocast(pixels.device.type, enabled=False)
 
 
 def _hidden_state(tower: Tower, states: Sequence[torch.Tensor]) -> torch.Tensor:
     if not -len(states) <= tower.layer < len(states):
-        raise SnellenError(f"tower {tower.name}: has no layer {tower.layer}, but 0 to {len(states) - 1}")
+        raise SnellenError(f"tower {tower.name}: has no layer {tower.layer}, only 0 to {len(states) - 1}")
     return states[tower.layer]
 
 
 def read_state(tower: Tower, state: torch.Tensor) -> torch.Tensor:
-    """A hidden state as patch tokens (n, tokens, width): prefix left out, places pooled."""
+    """A hidden state as patch tokens (n, tokens, width), without prefix, with pooled places."""
     if tower.layout == "places":
         state = state.flatten(1, 2)
     elif tower.layout == "channels":
@@ -142,14 +142,14 @@ def read_state(tower: Tower, state: torch.Tensor) -> torch.Tensor:
 
 @once
 def image_processor(name: str) -> Any:
-    """What makes pixels of images, in its Pillow form; the whole image becomes the square, nothing is cut off."""
+    """The image processor in its Pillow version; the whole image becomes the square, without cropping."""
     tower = find_tower(name)
     if not tower.processor:
         return read_image_processor(f"tower {name}", tower.model)
     transformers = import_extra("transformers", f"tower {name}")
     square: dict[str, Any] = {"height": tower.side, "width": tower.side}
     size: dict[str, Any] = {"size": square}
-    if tower.processor.startswith("Sam"):  # keeps the aspect and pads below and on the right
+    if tower.processor.startswith("Sam"):  # keeps the aspect ratio and pads at the bottom and right
         size = {"size": {"longest_edge": tower.side}, "pad_size": square}
     elif tower.processor.startswith(("CLIP", "Bit")):
         size |= {"do_center_crop": False}

@@ -1,8 +1,8 @@
-"""The vision towers there are, by name.
+"""The available vision towers by name.
 
-Architectures, image sizes and token counts are those of the models' public configurations; Table 6 of AVA-Bench
-(arXiv 2506.09082) describes how they were trained. Whole images are resized to the tower's square: a centre crop,
-which CLIP's processor would make, cuts off what is asked about.
+Architectures, image sizes and token counts are from the models' public configurations; Table 6 of AVA-Bench
+(arXiv 2506.09082) describes their training. Whole images are resized to the tower's square; a centre crop, as in
+CLIP's processor, could remove the object in question.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ CLIP_MOMENTS = {"image_mean": [0.48145466, 0.4578275, 0.40821073], "image_std": 
 IMAGENET_MOMENTS = {"image_mean": [0.485, 0.456, 0.406], "image_std": [0.229, 0.224, 0.225]}
 HALF_MOMENTS = {"image_mean": [0.5, 0.5, 0.5], "image_std": [0.5, 0.5, 0.5]}
 BILINEAR, BICUBIC = 2, 3
-"""Pillow's numbers of resampling filters."""
+"""Pillow's constants of resampling filters."""
 
 SETTINGS = ("model", "side", "layer", "seed")
-"""What may stand behind `?` in a tower's name."""
+"""Settings after `?` in a tower's name."""
 
 
 def _vit(width: int, layers: int, heads: int, inner: int, **more: Any) -> dict[str, Any]:
@@ -158,8 +158,8 @@ TOWERS: Mapping[str, Tower] = {
                 model="",
                 side=side,
                 patch=32,
-                processor="SiglipImageProcessorPil",  # resizes, subtracts and divides, no more
-                # (x - 127) / 128 of pixels from 0 to 255, as the weights were trained on
+                processor="SiglipImageProcessorPil",  # only resizes, subtracts and divides
+                # (x - 127) / 128 for pixels from 0 to 255, as in the training of the weights
                 normalisation={"image_mean": [127 / 255] * 3, "image_std": [128 / 255] * 3, "resample": BICUBIC},
                 architecture={"hidden_size": 1280},
                 layer=-1,
@@ -171,7 +171,7 @@ TOWERS: Mapping[str, Tower] = {
         ),
     )
 }
-"""The nine towers of Table 6, and two whose weights come as packages."""
+"""The nine towers of Table 6, and two with packaged weights."""
 
 PAPER_COMPAT: Mapping[str, Mapping[str, Any]] = {
     # The authors' common tower class drops the first token of every model; these three have no class token.
@@ -193,11 +193,11 @@ PAPER_COMPAT: Mapping[str, Mapping[str, Any]] = {
         "architecture": {"hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 16},
     },
 }
-"""What the authors' public scripts did otherwise than the paper says (OSU-MLB/AVA-Bench, commit 081b360)."""
+"""Differences of the authors' public scripts from the paper (OSU-MLB/AVA-Bench, commit 081b360)."""
 
 
 def paper_compat(tower: Tower) -> Tower:
-    """The tower as the authors' scripts ran it; those that they ran as printed stay what they are."""
+    """The tower as in the authors' scripts; unchanged if they agree with the paper."""
     changes = PAPER_COMPAT.get(tower.name)
     return replace(tower, name=f"{tower.name}-compat", **changes) if changes else tower
 
@@ -219,11 +219,11 @@ def tiny(tower: Tower) -> Tower:
 
 
 def find_tower(written: str) -> Tower:
-    """The tower written `NAME`, `NAME-compat`, `tiny/NAME` or `hf/PATH_OR_ID`, with settings behind `?`.
+    """The tower written `NAME`, `NAME-compat`, `tiny/NAME` or `hf/PATH_OR_ID`, with settings after `?`.
 
-    `NAME-compat` is what the authors' scripts ran, `tiny/NAME` random and small, `hf/…` any vision model of
+    `NAME-compat` is that of the authors' scripts, `tiny/NAME` is random and small, `hf/…` any vision model of
     transformers. Settings: `model` (weights from another folder or id), `side` (pixels), `layer`, `seed` (random
-    weights in place of the published ones). Raises SnellenError with near matches for what there is not.
+    instead of published weights). Raises SnellenError with close matches if there is no such tower.
     """
     name, _, query = written.partition("?")
     tower = _by_name(name)
@@ -253,10 +253,10 @@ def _by_name(name: str) -> Tower:
 
 
 def _of_layer(name: str, layer: int) -> dict[str, Any]:
-    """What differs between the layers of a convolutional tower: the side of a patch, and the features."""
+    """The side of a patch and the features of a convolutional tower's layer."""
     sizes = state_sizes(name)
     if not -len(sizes) <= layer < len(sizes):
-        raise SnellenError(f"tower {name}: has no layer {layer}, but 0 to {len(sizes) - 1}")
+        raise SnellenError(f"tower {name}: has no layer {layer}, only 0 to {len(sizes) - 1}")
     patch, width = sizes[layer]
     return {"patch": patch, "architecture": {"hidden_size": width}}
 
@@ -272,7 +272,7 @@ def _checked(tower: Tower) -> Tower:
     if tower.side < tower.patch or (tower.side % tower.patch and tower.layout != "tokens"):
         raise SnellenError(f"tower {tower.name}: side must be a multiple of its patches of {tower.patch} pixels")
     if not tower.processor and "side=" in tower.name:
-        raise SnellenError(f"tower {tower.name}: images have the size that the model's own processor makes")
+        raise SnellenError(f"tower {tower.name}: the model's own processor determines the size of images")
     if tower.pooled_grid and tower.side // tower.patch < tower.pooled_grid:
         raise SnellenError(f"tower {tower.name}: side must be at least {tower.pooled_grid * tower.patch} pixels")
     return tower

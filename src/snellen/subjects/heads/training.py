@@ -1,7 +1,7 @@
-"""Training a head: a plain loop whose every step depends on its number alone, so that it can stop and go on anywhere.
+"""Trains a head in a plain loop, in which each step depends only on its number, so that it can be resumed anywhere.
 
-The order of conversations and the dropout of a step are drawn from its number; a checkpoint is one safetensors file
-with what is trained, the optimizer's moments and the losses so far. No pickle is written or read.
+The order of conversations and the dropout of a step are drawn from its number. A checkpoint is one safetensors file
+with the trained weights, the optimizer's moments and the losses so far. No pickle is written or read.
 
 Imports torch: import it inside functions.
 """
@@ -44,22 +44,22 @@ Result = TypeVar("Result")
 
 CHECKPOINT = "checkpoint.safetensors"
 AHEAD = 2
-"""Parts of a step that are read and moved to a GPU while it works on another."""
+"""Batch parts that are prepared and moved to a GPU while it computes another."""
 MOMENTS = ("exp_avg", "exp_avg_sq", "step")
-"""What AdamW keeps of a weight."""
+"""AdamW's state per weight."""
 
 
 class Diverged(SnellenError):
-    """The loss is no number any more: these settings are unstable."""
+    """The loss is no longer a finite number: these settings are unstable."""
 
 
 @dataclass(frozen=True)
 class Training:
-    """What is trained on what. `fingerprint` is of everything that changes the result; `folder` keeps checkpoints.
+    """A training job. `fingerprint` covers everything that affects the result; `folder` holds checkpoints.
 
-    `micro_batch` conversations go through the model at a time, which changes nothing but rounding. `dtype` is that of
-    activations. A checkpoint is kept every `interval` steps. `tick` is told of each step. `compiled` compiles the
-    language model's layers, which takes a minute and pays in long trainings on a GPU.
+    `micro_batch` conversations go through the model at a time, which affects only rounding. `dtype` is that of
+    activations. A checkpoint is written every `interval` steps. `tick` is called after each step. `compiled` compiles
+    the language model's layers, which takes a minute and is worth it in long trainings on a GPU.
     """
 
     model: Any
@@ -78,22 +78,22 @@ class Training:
 
     @property
     def steps(self) -> int:
-        """Steps in all."""
+        """Total number of steps."""
         return self.stage.steps(len(self.conversations))
 
 
 @dataclass
 class TrainingProgress:
-    """How far training has come: losses of the steps done, and the seconds they took."""
+    """Progress of a training: losses of the completed steps, and their duration in seconds."""
 
     losses: list[float] = field(default_factory=list)
     seconds: float = 0.0
 
 
 def prepare(model: Any, stage: TrainingStage) -> dict[str, nn.Parameter]:
-    """Make the model trainable in the stage's scope; returns what is trained, by name, in float32.
+    """Make the model trainable in the stage's scope; returns the trained weights by name, in float32.
 
-    LoRA stands on all linear layers of the language model.
+    LoRA is applied to all linear layers of the language model.
     """
     model.requires_grad_(False)
     if stage.scope == "lora":
@@ -130,7 +130,7 @@ def _in_scope(name: str, scope: Scope) -> bool:
 
 
 def answer_loss(model: Any, tensors: Batch) -> torch.Tensor:
-    """The weighted sum of the losses of learned tokens; only where something is learned the vocabulary is scored."""
+    """The weighted sum of the losses of learned tokens; logits are computed only for these."""
     states = model.model(
         input_ids=tensors.ids, attention_mask=tensors.mask, pixel_values=tensors.images, use_cache=False
     ).last_hidden_state[:, :-1]
@@ -142,9 +142,9 @@ def answer_loss(model: Any, tensors: Batch) -> torch.Tensor:
 
 
 def train(training: Training) -> TrainingProgress:
-    """Train from the last checkpoint on, to the end. The same call after a kill goes on where the checkpoint stands.
+    """Train to the end, resuming from the last checkpoint if there is one.
 
-    Raises Diverged where the loss is no number, SnellenError where memory or disk is full; the last checkpoint stays.
+    Raises Diverged if the loss is not finite, SnellenError if memory or disk is full; the last checkpoint stays.
     """
     trained = prepare(training.model, training.stage)
     to_device(str(training.folder), training.model, training.device, "--device").train()
@@ -157,7 +157,7 @@ def train(training: Training) -> TrainingProgress:
             begun = time.perf_counter()
             try:
                 loss = _step(training, trained, optimizer, step, parts)
-            except (torch.OutOfMemoryError, MemoryError) as error:  # perhaps in an update: nothing is kept
+            except (torch.OutOfMemoryError, MemoryError) as error:  # perhaps in an update: nothing is saved
                 raise SnellenError(_memory_hint(training, step)) from error
             progress.losses.append(loss)
             progress.seconds += time.perf_counter() - begun
@@ -169,7 +169,7 @@ def train(training: Training) -> TrainingProgress:
 
 
 def _suit_device(training: Training) -> None:
-    """What changes speed alone: adapters read activations as they are, for autocast casts; layers are compiled."""
+    """Settings that affect only speed: adapters do not cast activations, since autocast does; layers are compiled."""
     if training.dtype != torch.float32:
         for part in training.model.modules():
             if hasattr(part, "lora_A"):
@@ -181,14 +181,14 @@ def _suit_device(training: Training) -> None:
 
 @dataclass(frozen=True)
 class BatchPart:
-    """Conversations that go through the model together, and whether their step ends with them."""
+    """Conversations that go through the model together; `is_last` if they end their step."""
 
     batch: Batch
     is_last: bool
 
 
 def _parts(training: Training, first: int) -> Iterator[Callable[[], BatchPart]]:
-    """What makes the parts of step `first` and all later ones, one after the other."""
+    """Functions that make the parts of step `first` and all later ones, in order."""
     for indices in indices_by_step(training.stage, training.conversations, first):
         rows = [training.wording.tokens(training.conversations[index]) for index in indices]
         weights, places = token_weights(training.stage, rows), micro_batches(rows, training.micro_batch)
@@ -203,7 +203,7 @@ def _part(training: Training, conversations: Sequence[Tokens], weights: Sequence
 
 @contextmanager
 def ahead_of(makers: Iterator[Callable[[], Result]], count: int) -> Iterator[Iterator[Result]]:
-    """What each maker makes, in their order; up to `count` of the next are made in a thread meanwhile."""
+    """Results of the makers in order; up to `count` of the next are made in a thread meanwhile."""
     if not count:
         yield (make() for make in makers)
         return
@@ -224,7 +224,7 @@ def ahead_of(makers: Iterator[Callable[[], Result]], count: int) -> Iterator[Ite
 
 
 def indices_by_step(stage: TrainingStage, conversations: Sequence[Conversation], first: int) -> Iterator[list[int]]:
-    """The indices of the conversations of step `first` and all later ones, pass after pass."""
+    """The indices of the conversations of step `first` and all later ones."""
     count = stage.steps_per_epoch(len(conversations))
     for epoch in range(first // count, stage.epochs):
         indices = order(stage, conversations, epoch)
@@ -252,12 +252,12 @@ def _step(
             losses.append(loss.detach())
             if part.is_last:
                 break
-    total = torch.stack(losses).double().sum().item()  # a GPU is waited for once a step
+    total = torch.stack(losses).double().sum().item()  # the only wait for a GPU per step
     norm = nn.utils.clip_grad_norm_(trained.values(), stage.clip)
     if not math.isfinite(total) or not torch.isfinite(norm):
         raise Diverged(
-            f"{training.folder}: the loss is no number at step {step} of {training.steps} (rate {stage.rate:g}): "
-            f"unstable; take a lower --rate, or a newer folder"
+            f"{training.folder}: the loss is not finite at step {step} of {training.steps} (rate {stage.rate:g}): "
+            f"unstable; use a lower --rate, or a new folder"
         )
     optimizer.step()
     return total
@@ -267,8 +267,8 @@ def _memory_hint(training: Training, step: int) -> str:
     smaller = max(1, training.micro_batch // 2)
     return (
         f"{training.folder}: out of memory on {training.device} at step {step} of {training.steps} with "
-        f"{training.micro_batch} conversations at a time; the same command with --micro-batch {smaller} goes on from "
-        f"the last checkpoint, and learns the same"
+        f"{training.micro_batch} conversations at a time; the same command with --micro-batch {smaller} continues from "
+        f"the last checkpoint, with the same result"
     )
 
 
@@ -278,7 +278,7 @@ def keep(
     optimizer: torch.optim.Optimizer,
     progress: TrainingProgress,
 ) -> None:
-    """Write the checkpoint, whole or not at all. Raises SnellenError where the disk is full; the one before stays."""
+    """Write the checkpoint atomically. Raises SnellenError if the disk is full; the previous one stays."""
     tensors = {f"weight/{name}": weight.detach() for name, weight in trained.items()}
     for name, weight in trained.items():
         for moment in MOMENTS:
@@ -292,16 +292,16 @@ def keep(
 def restore(
     training: Training, trained: Mapping[str, nn.Parameter], optimizer: torch.optim.Optimizer
 ) -> TrainingProgress:
-    """What the checkpoint holds, put into model and optimizer; nothing done yet where there is none.
+    """Load the checkpoint into model and optimizer and return its progress; zero progress if there is none.
 
-    Raises SnellenError for a damaged one, and one of other settings.
+    Raises SnellenError for a damaged checkpoint, or one of other settings.
     """
     path = training.folder / CHECKPOINT
     if not path.is_file():
         return TrainingProgress()
     tensors, facts = read_tensors(path)
     if facts["fingerprint"] != training.fingerprint:
-        raise SnellenError(f"{path}: begun with other settings or examples; take another --out, or remove the folder")
+        raise SnellenError(f"{path}: started with other settings or examples; use another --out, or remove the folder")
     with torch.no_grad():
         for name, weight in trained.items():
             weight.copy_(tensors[f"weight/{name}"])

@@ -11,7 +11,6 @@ from snellen.suites.ava_bench.generated.recipe import Generated
 from snellen.suites.ava_bench.own.recipe import Own
 from snellen.suites.ava_bench.published import published
 from snellen.suites.ava_bench.released.recipe import RELEASED
-from snellen.suites.ava_bench.report.fidelity import derived_numbers
 from snellen.suites.ava_bench.report.sections import sections
 from snellen.suites.ava_bench.tasks import AXES, make_tasks, resolve
 
@@ -19,7 +18,7 @@ CARD = read_suite_card(__name__)
 
 
 def report_sections(run: Run) -> Iterator[ReportSection]:
-    """A ranking for somebody's own questions, where a report is given tags of them, then what the paper shows."""
+    """A ranking for the user's own questions, if their tags are given, then the paper's tables and figures."""
     yield from encoder_advice.sections(run)
     yield from sections(run)
 
@@ -40,7 +39,6 @@ def make_suite() -> Suite:
         resolve=resolve,
         blind_renderer="toy",
         published=published,
-        derived_numbers=derived_numbers,
         sections=report_sections,
         report_inputs=encoder_advice.REPORT_INPUTS,
     )

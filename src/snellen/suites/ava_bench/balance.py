@@ -1,4 +1,4 @@
-"""Whether training and testing have the same classes and bins in the same proportions (section 3.3), counted."""
+"""Counts of classes and bins in training and testing, which should have the same proportions (section 3.3)."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from snellen.core.item import Item
 from snellen.suites.ava_bench.abilities import ABILITIES
 
 MAX_SHARE_DIFFERENCE = 0.1
-"""Above this difference of a level's shares of training and testing an item set says so on its card."""
+"""A card notes levels whose shares of the training and the test items differ by more."""
 ENOUGH = 12
-"""Of fewer test items no more can be expected than that some levels are missing."""
+"""With fewer test items some levels must be missing."""
 PALE = 0.3
-"""Saturation (HSV) below which a colour has no hue worth the name."""
+"""Saturation (HSV) below which a colour has no hue."""
 HUES: tuple[tuple[float, str], ...] = (
     (20, "red"), (75, "yellow"), (160, "green"), (195, "cyan"), (255, "blue"), (345, "purple"), (360, "red"),
 )  # fmt: skip
-"""Families of colours by the degrees (HSV) up to which they reach; ours, for counting alone."""
+"""Families of colours by their upper end in degrees (HSV); ours, only for counting."""
 
 
 @dataclass(frozen=True)
 class FactorBalance:
-    """One factor of a task: how many items of each split have each of its levels."""
+    """One factor of a task: the number of items per split and level."""
 
     task: str
     factor: str
@@ -39,11 +39,11 @@ class FactorBalance:
 
     @property
     def both(self) -> bool:
-        """Whether there is anything to compare."""
+        """True if both splits have items, so that they can be compared."""
         return bool(self.train and self.test)
 
     def only_in(self, split: str) -> tuple[str, ...]:
-        """Levels that the other split lacks."""
+        """The levels that the other split lacks."""
         counts, other = (self.train, self.test) if split == "train" else (self.test, self.train)
         return tuple(sorted(set(counts) - set(other)))
 
@@ -54,14 +54,14 @@ class FactorBalance:
 
 
 def level(item: Item, factor: str) -> str:
-    """The level of a factor that an item has; empty where it has none."""
+    """An item's level of a factor, empty if it has none."""
     return _DERIVED[factor](item) if factor in _DERIVED else item.factors.get(factor, "")
 
 
 def hue(rgb: Sequence[float]) -> str:
-    """The family of an sRGB colour 0..255, `pale` for what is nearly grey."""
-    turned, saturation, _ = colorsys.rgb_to_hsv(*(channel / 255 for channel in rgb))
-    return "pale" if saturation < PALE else next(name for max_degrees, name in HUES if 360 * turned <= max_degrees)
+    """The family of an sRGB colour 0..255, `pale` if it is nearly grey."""
+    hue_share, saturation, _ = colorsys.rgb_to_hsv(*(channel / 255 for channel in rgb))
+    return "pale" if saturation < PALE else next(name for max_degrees, name in HUES if 360 * hue_share <= max_degrees)
 
 
 def _by_depth(item: Item, nearer: bool) -> str:
@@ -98,10 +98,10 @@ def _count_levels(items: Iterable[Item], split: str, factor: str) -> Counter[str
 
 
 def imbalance(items: Iterable[Item]) -> list[str]:
-    """What is not matched between training and testing, a sentence each, for an item set's card.
+    """Differences between training and testing, one sentence each, for an item set's card.
 
-    A level that one split lacks, or shares that differ by more than `MAX_SHARE_DIFFERENCE`; of tasks with `ENOUGH`
-    test items.
+    They are levels that one split lacks, or shares that differ by more than `MAX_SHARE_DIFFERENCE`, for tasks with at
+    least `ENOUGH` test items.
     """
     notes = []
     for balance in balances(items):

@@ -1,7 +1,7 @@
-"""The chance of answers that no options are offered for: the truth of one item given to another.
+"""The chance of free answers: the mean score of other items' truths.
 
-It is worked out when items are made and kept with them as measures, since a guesser draws from truths that a reader of
-one item does not know. Better blind attacks stand beside it (`analysis.blind`).
+It is computed when items are made and stored with them as measures, since a guesser draws from truths that a reader of
+one item does not know. Better blind attacks are in `analysis.blind`.
 """
 
 from __future__ import annotations
@@ -16,38 +16,38 @@ from snellen.suites.ava_bench.scoring import measured
 from snellen.suites.ava_bench.transforms import padding
 
 PEERS = 24
-"""How many other items' truths the chance of a free answer is taken over."""
+"""The number of other items' truths over which the chance of a free answer is averaged."""
 
 
 def with_chance(items: Sequence[Item]) -> list[Item]:
-    """The items; test items of tasks without options with the mean score of other items' truths. Recipes call it once.
+    """The items, with chance as a measure of test items of tasks without options. Recipes call it once.
 
-    These are up to `PEERS` other test items of the task, evenly spread in the order given, boxes as shares of the
-    padded square; an only child has no chance. Answers are read under each protocol; what they are worth becomes a
-    measure (`scoring.measured`).
+    It is the mean score of the truths of up to `PEERS` other test items of the task, evenly spread in the given order,
+    boxes as shares of the padded square; the only test item of a task has no chance. Answers are read under each
+    protocol (`scoring.measured`).
     """
     items_by_task: dict[str, list[Item]] = {}
     for item in items:
         if item.split == "test" and not ability_named(item.task).has_options:
             items_by_task.setdefault(item.task, []).append(item)
     items_with_chance: dict[str, Item] = {}
-    for alike in items_by_task.values():
-        truths = [_as_answered(item).answer for item in alike]
-        for index, item in enumerate(alike):
-            if answers := [truths[n] for n in _others(index, len(alike))]:
+    for task_items in items_by_task.values():
+        truths = [_as_answered(item).answer for item in task_items]
+        for index, item in enumerate(task_items):
+            if answers := [truths[n] for n in _others(index, len(task_items))]:
                 items_with_chance[item.item_id] = replace(item, measures={**item.measures, **_chances(item, answers)})
     return [items_with_chance.get(item.item_id, item) for item in items]
 
 
 def _as_answered(item: Item) -> Item:
-    """The item with its answer as it is given: boxes in shares of the padded square."""
+    """The item with its answer as a subject gives it: boxes in shares of the padded square."""
     if item.answer_kind != "box":
         return item
     return replace(item, answer=_to_shares(item).box(item.answer))
 
 
 def _to_shares(item: Item) -> Affine:
-    """From pixels of the stored image to shares of the padded square."""
+    """The map from pixels of the stored image to shares of the padded square."""
     width, height = item.query[0].width, item.query[0].height
     share = 1 / max(width, height)
     return padding(width, height).then(Affine(share, 0, 0, 0, share, 0))

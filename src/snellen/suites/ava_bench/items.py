@@ -1,4 +1,4 @@
-"""From images and their truth to items, the same way for every ability and recipe (`design/ava-bench.md`)."""
+"""Items from images and their truth, for every ability and recipe (`design/ava-bench.md`)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from snellen.core.least_px import LEAST_PX
 
 SUITE = "ava-bench"
 VERSION = "1"
-"""Version of the suite: moves when old and new scores may not share a table."""
+"""Version of the suite; it changes when old and new scores are no longer comparable."""
 
 ORIENTATIONS = (
     "front", "front right", "right", "back right", "back", "back left", "left", "front left", "top",
@@ -22,7 +22,7 @@ ORIENTATIONS = (
 EMOTIONS = ("happy", "sad", "angry", "fear", "surprise", "neutral", "disgust")
 MAX_COUNT = 40
 AREA_SHARES = (0.002, 0.5)
-"""Localization and object: shares of the image's area between which a box lies (appendix A.2), both excluded."""
+"""Localization and object: bounds of a box's area as a share of the image (appendix A.2), both excluded."""
 MIN_DEPTH_GAP_M = 0.5
 BOX_SIZES = ((0.1, "0-0.1"), (0.2, "0.1-0.2"), (0.3, "0.2-0.3"), (0.5, "0.3-0.5"))
 """Shares of the image's area. The text of Figure 8(b) names only 0.3-0.5; the steps below it are ours."""
@@ -30,12 +30,12 @@ BOX_SIZES = ((0.1, "0-0.1"), (0.2, "0.1-0.2"), (0.3, "0.2-0.3"), (0.5, "0.3-0.5"
 
 @dataclass(frozen=True)
 class ItemSource:
-    """An image that is asked about, and where it comes from.
+    """An image for an item, and its origin.
 
-    `handle` makes the ids and tells nothing of the answer. `cluster` is what was sampled independently: the scene, or
-    the image. `stimulus` is shared by questions about one stored image, if there are several. `dataset` is where
-    the image is from, `domain` what the paper's Table 2 calls that (`Open`, `Bird`). `known` says that whoever sees
-    the image can know the answer for certain, as of generated ones: only then are ideal observers told.
+    `handle` makes the ids and reveals nothing about the answer. `cluster` is the independently sampled unit: the scene,
+    or the image. `stimulus` is shared by questions about one stored image, if there are several. `dataset` is the
+    image's dataset, `domain` its domain in the paper's Table 2 (`Open`, `Bird`). `known` means that the image
+    determines the answer with certainty, as in generated ones: only then do ideal observers get it.
     """
 
     handle: str
@@ -65,14 +65,14 @@ def make_item(
     factors: Mapping[str, str] = MappingProxyType({}),
     measures: Mapping[str, float] = MappingProxyType({}),
 ) -> Item:
-    """An item of any task, which requires that these dimensions be seen.
+    """An item of any task; solving it requires seeing the dimensions of `requires`.
 
-    `wrong_answers` has an answer that would be wrong for each dimension, where no option is one. Raises SnellenError
-    for options that lack the answer, or have one twice.
+    `wrong_answers` has one wrong answer per dimension, if there are no options. Raises SnellenError for options without
+    the answer, or with duplicates.
     """
     if options and (answer not in options or len(set(options)) != len(options)):
         raise SnellenError(
-            f"ava-bench item {source.handle} ({task}): {answer!r} must be among its options, and no option twice: "
+            f"ava-bench item {source.handle} ({task}): {answer!r} must be among its options, without duplicates: "
             f"{', '.join(options)}"
         )
     handle = f"{task}-{source.handle}"
@@ -110,9 +110,9 @@ def make_item(
 
 
 def _latent(answer: Any, wrong_answers: Mapping[str, Sequence[Any]]) -> Mapping[str, Any]:
-    """What ideal observers are told: the actual world, then those that differ from it in one dimension alone.
+    """The information for ideal observers: the actual world, then worlds that differ from it in one dimension.
 
-    `wrong_answers` are the answers of the latter by dimension.
+    `wrong_answers` are the answers in the latter, by dimension.
     """
     actual = dict.fromkeys(wrong_answers, "0")
     differing = [
@@ -120,25 +120,25 @@ def _latent(answer: Any, wrong_answers: Mapping[str, Sequence[Any]]) -> Mapping[
         for dimension, answers in wrong_answers.items()
         for n, wrong in enumerate(answers, 1)
     ]
-    as_json = list(answer) if isinstance(answer, tuple) else answer  # as what is kept as JSON is read back
+    as_json = list(answer) if isinstance(answer, tuple) else answer  # as read back from JSON
     return {"worlds": [{"look": actual, "answer": as_json}, *differing]}
 
 
 def least_px(source: ItemSource, regions: Mapping[str, Any]) -> Mapping[str, float]:
-    """The shortest side of the boxes that a generated item asks about, in pixels of the stored image, as a measure.
+    """The shortest side of a generated item's boxes, in pixels of the stored image, as a measure.
 
-    Nothing where there is no box. An ability that asks about less than its boxes hold measures it itself.
+    It is empty without boxes. An ability that asks about less than its boxes hold measures it itself.
     """
     boxes = [box for box in regions.values() if len(box) == 4]
     return {LEAST_PX: min(min(x2 - x1, y2 - y1) for x1, y1, x2, y2 in boxes)} if source.known and boxes else {}
 
 
 def checked_box(source: ItemSource, box: Sequence[float]) -> Box:
-    """The box, if it lies in the image and has an area."""
+    """The box as floats. Raises SnellenError for a box outside its image or without area."""
     x1, y1, x2, y2 = (float(side) for side in box)
     if not (0 <= x1 < x2 <= source.image.width and 0 <= y1 < y2 <= source.image.height):
         raise SnellenError(
-            f"ava-bench item {source.handle}: box {[x1, y1, x2, y2]} has no area or lies outside its image of "
+            f"ava-bench item {source.handle}: box {[x1, y1, x2, y2]} has no area or is outside its image of "
             f"{source.image.width} x {source.image.height}; boxes are [x1, y1, x2, y2] in pixels of the stored "
             "image"
         )
@@ -146,7 +146,7 @@ def checked_box(source: ItemSource, box: Sequence[float]) -> Box:
 
 
 def range_name(value: float, ranges: Sequence[tuple[float, str]]) -> str:
-    """The name of the first range that reaches up to the value; the last one for what lies beyond."""
+    """The name of the first range whose upper end reaches the value, otherwise of the last range."""
     return next((name for upper, name in ranges if value <= upper), ranges[-1][1])
 
 
@@ -156,7 +156,7 @@ def range_names(ranges: Sequence[tuple[float, str]]) -> tuple[str, ...]:
 
 
 def box_area(box: Box) -> float:
-    """In square pixels, or whatever the sides are in."""
+    """The area of a box, in the square of the unit of its sides."""
     return (box[2] - box[0]) * (box[3] - box[1])
 
 
@@ -166,19 +166,19 @@ def area_share(box: Box, image: Media) -> float:
 
 
 def depth_bin(depth_m: float) -> str:
-    """The bin of one metre in which a depth lies: `4-5` for 4 m up to, not including, 5 m (appendix A.2)."""
+    """The bin of one metre that holds a depth: `4-5` for 4 m up to, not including, 5 m (appendix A.2)."""
     if not 0 <= depth_m < 10_000:
         raise SnellenError(f"a depth of {depth_m} m has no bin; depths are metres from the camera, 0 or more")
     return f"{int(depth_m)}-{int(depth_m) + 1}"
 
 
 def bin_middle(name: str) -> float:
-    """The middle of a bin in metres: 4.5 for `4-5`. Raises SnellenError for what is no bin."""
+    """The middle of a bin in metres: 4.5 for `4-5`. Raises SnellenError for anything that is not a bin."""
     low, _, high = name.partition("-")
     try:
         middle = (float(low) + float(high)) / 2
     except ValueError:
         middle = math.nan
     if not math.isfinite(middle):
-        raise SnellenError(f"{name!r:.60} is no bin of depths; write them like 4-5")
+        raise SnellenError(f"{name!r:.60} is not a bin of depths; write bins like 4-5")
     return middle

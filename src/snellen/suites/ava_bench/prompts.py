@@ -1,8 +1,8 @@
-"""Every wording of AVA-Bench, letter for letter as printed where it is printed.
+"""Every wording of AVA-Bench, verbatim if the paper prints it.
 
-Questions are those of Table 1 (appendix A.1), with slots in place of what they name. The lists of options, and the
-words that lead to them, are those of appendix A.2. What stands under `COMPOSITE_QUESTIONS` and `FORMS` is ours: the
-paper words no composite task, and its subjects were tuned on the form of the answer, which others must be told.
+Questions are those of Table 1 (appendix A.1), with slots for the names in them. The lists of options, and the words
+before them, are those of appendix A.2. `COMPOSITE_QUESTIONS` and `FORMS` are ours: the paper prints no composite task,
+and its subjects were tuned on the form of the answer, which others need in the prompt.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ COMPOSITE_QUESTIONS: Mapping[str, str] = MappingProxyType(
         ),
     }
 )
-"""Questions of composite tasks, of which the paper prints none: ours, in the words of those above."""
+"""Questions of composite tasks, of which the paper prints none: ours, in the wording of those above."""
 MARKS = " (red box)", " (blue box)"
-"""What a question says of boxes that are drawn; left out where none are."""
+"""The mentions of drawn boxes in a question; left out if none are drawn."""
 
 OPTION_LISTS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
@@ -67,9 +67,9 @@ OPTION_LISTS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "relative-depth": ("Choose one option from below: ", ""),
     }
 )
-"""What stands before and behind the list of options (appendix A.2; of the depths the indoor wording)."""
+"""The text before and after the list of options (appendix A.2; for both depths the indoor wording)."""
 LISTED = re.compile(r"\b(?:Choose (?:from|one)|Select the best|Choose the best)\b|\b1\. .*\b2\. ", re.DOTALL)
-"""How a question begins to list its options itself, as released ones may."""
+"""The beginning of a list of options within a question, as released ones may have."""
 
 FORMS: Mapping[AnswerKind, str] = MappingProxyType(
     {
@@ -85,7 +85,7 @@ FORMS: Mapping[AnswerKind, str] = MappingProxyType(
         "text": "Answer with the text as it is written there, and nothing else.",
     }
 )
-"""The form of the answer, behind the question, at `format=with-format`."""
+"""The form of the answer, after the question, at `format=with-format`."""
 SHORT_FORMS: Mapping[AnswerKind, str] = MappingProxyType(
     {
         "choice": "Answer with one option.",
@@ -101,26 +101,26 @@ SHORT_FORMS: Mapping[AnswerKind, str] = MappingProxyType(
 def list_options(wording: tuple[str, str], names: Sequence[str]) -> str:
     """The options as appendix A.2 lists them: `Choose from A. Left above, B. Left below.` if there were two.
 
-    `wording` stands before and behind them, `names` are the options as they are written, letter or number included.
+    `wording` is the text before and after them; `names` are the options as written, with letter or number.
     """
     lead, end = wording
     return f"{lead}{', '.join(names)}{end}"
 
 
 def lists_options(question: str) -> bool:
-    """Whether a question, as released ones may, lists its options itself."""
+    """True if a question lists its options itself, as released ones may."""
     return LISTED.search(question) is not None
 
 
 def without_marks(question: str) -> str:
-    """The question without a word of boxes, for images in which none are drawn."""
+    """The question without mentions of boxes, for images in which none are drawn."""
     for mark in MARKS:
         question = question.replace(mark, "")
     return question
 
 
 def target(reply: ReplySpec, answer: Any) -> str:
-    """What a head is trained to say: `ReplySpec.write`, but boxes with two decimals as the authors' data has them.
+    """The reply that a head is trained on: `ReplySpec.write`, but boxes with two decimals as in the authors' data.
 
     Appendix A.2 and the released code: `[0.56, 0.42, 0.67, 0.58]`, `[232, 9, 10]`, `7`, `D. 4-5`, `1. red`.
     """

@@ -1,8 +1,8 @@
-"""What the authors' scripts read in a reply (OSU-MLB/AVA-Bench, `tinyllava/eval/*/eval.py`, commit 081b360).
+"""Readers of replies as in the authors' scripts (OSU-MLB/AVA-Bench, `tinyllava/eval/*/eval.py`, commit 081b360).
 
-Five abilities have none. The scripts compare a reply with the text of the truth, `D. 4-5` or `90. bulldozing`. A reader
-here knows no truth, so of a choice it gives the keys of all options that the script would take for right if they were.
-Each leads from (text, spec) to what its metric reads, None where the script skips the reply.
+Five abilities have no script. The scripts compare a reply with the text of the truth, `D. 4-5` or `90. bulldozing`. A
+reader here does not know the truth, so for a choice it returns the keys of all options that the script would accept if
+they were the truth. Each maps (text, spec) to the input of its metric, None if the script skips the reply.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ _PERIOD = re.compile(r"\.(?!\d)")
 _COMMA_IN_NUMBER = re.compile(r"(\d),(\d)")
 _SIGNED = re.compile(r"-?\d+(?:\.\d+)?")
 _LONGEST = 15
-"""Digits of a number beyond which it says nothing any more."""
+"""Numbers with more digits are ignored."""
 
 
 def as_vqa(text: str) -> str:
-    """The reply as the scripts for counting, depth and relative depth clean it: VQA's rules, as they are coded there.
+    """The reply as cleaned by the scripts for counting, depth and relative depth: VQA's rules as coded there.
 
-    A sign of punctuation vanishes if it stands beside a space anywhere in the reply, or if the reply has a comma
-    between digits; else it becomes a space: `4-5` gives `4 5`, `-3` gives `3`. Number words to ten become digits.
-    Contractions, which the scripts mend too, are in no answer here.
+    A punctuation sign is removed if it is next to a space anywhere in the reply, or if the reply has a comma between
+    digits; otherwise it becomes a space: `4-5` gives `4 5`, `-3` gives `3`. Number words up to ten become digits.
+    Contractions, which the scripts also normalise, occur in no answer here.
     """
     stripped = cleaned = re.sub(r"[\n\t]", " ", text).strip()
     grouped = _COMMA_IN_NUMBER.search(stripped) is not None
     for sign in _PUNCTUATION:
-        beside = f"{sign} " in stripped or f" {sign}" in stripped
-        cleaned = cleaned.replace(sign, "" if beside or grouped else " ")
+        near_space = f"{sign} " in stripped or f" {sign}" in stripped
+        cleaned = cleaned.replace(sign, "" if near_space or grouped else " ")
     words = (_WORDS.get(word, word) for word in _PERIOD.sub("", cleaned, count=32).lower().split())
     return " ".join(word for word in words if word not in _ARTICLES)
 
 
 def as_action(text: str) -> str:
-    """The reply as the script for action cleans it: commas between digits vanish, all other punctuation is a space."""
+    """The reply as cleaned by the script for action: commas between digits removed, other punctuation as spaces."""
     cleaned = _PERIOD.sub("", _COMMA_IN_NUMBER.sub(r"\1\2", re.sub(r"[\n\t]", " ", text).strip().lower()))
     for sign in _PUNCTUATION:
         cleaned = cleaned.replace(sign, " ")
@@ -50,20 +50,20 @@ def as_action(text: str) -> str:
 
 
 def read_count(text: str, spec: ReplySpec) -> str | None:
-    """The cleaned reply: right if it is the true number letter for letter; its error counts if it is a number at all.
+    """The cleaned reply: right if it equals the true number as text; its error counts if it is a number.
 
-    `int` of the script takes `07` as well: for 7 it is wrong, with an error of 0.
+    The script's `int` also accepts `07`: for 7 it is wrong, with an error of 0.
     """
     return as_vqa(text) or None
 
 
 def whole_number(reply: str) -> int | None:
-    """The number that a cleaned reply is, or None."""
+    """The cleaned reply as a number, or None."""
     return int(reply) if re.fullmatch(rf"\d{{1,{_LONGEST}}}", reply) else None
 
 
 def read_depth(text: str, spec: ReplySpec) -> float | None:
-    """Half the sum of the last two whole numbers of a reply, or its only one, in metres; None without any.
+    """The mean of the last two whole numbers of a reply, or its only one, in metres; None without any.
 
     `D. 4-5` is 4.5, and so is `4.5`; `12.0` is 6.
     """
@@ -74,7 +74,7 @@ def read_depth(text: str, spec: ReplySpec) -> float | None:
 
 
 def read_first_box(text: str, spec: ReplySpec) -> Box | None:
-    """The first four numbers of a reply, led back to pixels, exchanged corners put right; None for fewer."""
+    """The first four numbers of a reply, converted to pixels, with exchanged corners corrected; None for fewer."""
     numbers = _first(text, 4)
     if numbers is None:
         return None
@@ -84,7 +84,7 @@ def read_first_box(text: str, spec: ReplySpec) -> Box | None:
 
 
 def read_first_colour(text: str, spec: ReplySpec) -> tuple[float, ...] | None:
-    """The first three numbers of a reply, cut to 0..255; None for fewer."""
+    """The first three numbers of a reply, clipped to 0..255; None for fewer."""
     numbers = _first(text, 3)
     return None if numbers is None else tuple(max(0.0, min(255.0, number)) for number in numbers)
 
@@ -96,25 +96,25 @@ def _first(text: str, count: int) -> list[float] | None:
 
 
 def read_whole_text(text: str, spec: ReplySpec) -> str | None:
-    """All of a reply, as the script for OCR compares it; an empty one scores 0."""
+    """The whole reply, as the script for OCR compares it; an empty one scores 0."""
     return re.sub(r"[\n\t]", " ", text).strip() or None
 
 
 def _keys(spec: ReplySpec, right: Callable[[str], bool]) -> tuple[str, ...]:
-    """The keys of the options that would be right, each by the first name under which it is shown."""
+    """The keys of the options that would be right, each tested by the first name under which it is shown."""
     names: dict[str, str] = {}
     for name, key in spec.keys:
         names.setdefault(key, name)
     return tuple(key for key, name in names.items() if right(name))
 
 
-# Truths are names of options, and the same ones in many items.
+# Truths are names of options, and recur in many items.
 _as_vqa = lru_cache(maxsize=1 << 16)(as_vqa)
 
 
 @lru_cache(maxsize=1 << 16)
 def _numbered(truth: str) -> tuple[str, str | None]:
-    """The truth as the script for action cleans it, and the number in front of it."""
+    """The truth as cleaned by the script for action, and its leading number."""
     cleaned = as_action(truth)
     number = re.match(r"\d+", cleaned)
     return cleaned, number and number[0]
@@ -126,13 +126,13 @@ def _any_of(truth: str) -> frozenset[str]:
 
 
 def read_equal(text: str, spec: ReplySpec) -> tuple[str, ...]:
-    """Relative depth: the option that the cleaned reply equals, number and all: `1. red`, never `red`."""
+    """Relative depth: the option equal to the cleaned reply, including the number: `1. red`, never `red`."""
     reply = as_vqa(text)
     return _keys(spec, lambda truth: _as_vqa(truth) == reply)
 
 
 def read_number_or_equal(text: str, spec: ReplySpec) -> tuple[str, ...]:
-    """Action: the option with the number that the reply begins with; where either has none, equal cleaned texts."""
+    """Action: the option with the reply's leading number; if either has none, the option with the same cleaned text."""
     reply = as_action(text)
     number = re.match(r"\d+", reply)
 
@@ -146,9 +146,9 @@ def read_number_or_equal(text: str, spec: ReplySpec) -> tuple[str, ...]:
 
 
 def read_any_token(text: str, spec: ReplySpec) -> tuple[str, ...]:
-    """Fine-grained: every option of which any word or number stands in the reply.
+    """Fine-grained: every option that shares a word or number with the reply.
 
-    Words are what stands between dots and spaces, capitals count. `3. Boletus edulis` is right for any truth with
+    Words are separated by dots and spaces, and are case-sensitive. `3. Boletus edulis` is right for any truth with
     number 3, or with `Boletus` in its name.
     """
     reply_tokens = set(_tokens(text))
@@ -156,9 +156,9 @@ def read_any_token(text: str, spec: ReplySpec) -> tuple[str, ...]:
 
 
 def read_first_token(text: str, spec: ReplySpec) -> tuple[str, ...]:
-    """Spatial: the options whose letter the reply begins with, or whose other words every stretch of it consists of.
+    """Spatial: the options with the reply's first token as letter, or with the other words equal to all its stretches.
 
-    "Every stretch" holds of a reply with fewer words than that: `B`, `left` or nothing is right whatever the truth.
+    "Every stretch" is true of a reply with fewer words: `B`, `left` or nothing is right whatever the truth.
     """
     reply_tokens = [token.lower() for token in _tokens(text)]
 

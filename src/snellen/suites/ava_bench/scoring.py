@@ -1,10 +1,10 @@
-"""How AVA-Bench is scored: `strict`, and `published`, which does what the authors' scripts do.
+"""The protocols of AVA-Bench: `strict`, and `published`, which follows the authors' scripts.
 
-`strict` reads with the one parser and gives what it cannot read the worst score of `WORST`; where the scale has no end,
-answers are held to that score too, so that silence never pays. `published` leaves out what the scripts skip, and cuts
-nothing off. Of five abilities no script was released (`without_script`): there `published` is accuracy as
-the paper's text says, read by the one parser, and is the same as `strict`. So it is of composite tasks, which are ours
-and have the metrics of that part which says how to answer.
+`strict` uses the project's parser and gives unreadable replies the worst score of `WORST`; on open scales answers are
+capped at that score too, so that silence never pays. `published` leaves out what the scripts skip, and caps nothing.
+For five abilities no script was released (`without_script`): there `published` is accuracy as in the paper's text, read
+by the project's parser, and equals `strict`. The same holds for composite tasks, which are ours and have the metrics of
+the part that determines the form of the answer.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from snellen.suites.ava_bench.items import bin_middle
 
 
 def measured(metric: str, protocol: str) -> str:
-    """The measure of an item that holds the chance of a metric of a free answer (`blind.with_chance`)."""
+    """The name of an item's measure with the chance of a free answer's metric (`free_answer_chance.with_chance`)."""
     return f"chance_{protocol}_{metric}"
 
 
@@ -50,7 +50,7 @@ def _colour_apart(item: Item, prediction: Any) -> float:
 
 @lru_cache(maxsize=2**16)
 def _distance(answer: tuple[float, ...], prediction: tuple[float, ...]) -> float:
-    # Attacks compare the same colours again and again.
+    # Blind attacks compare the same colours many times.
     return ciede2000(answer, prediction)
 
 
@@ -59,7 +59,7 @@ def _count_apart(item: Item, prediction: Any) -> float:
 
 
 def _is_share_of(item: Item) -> bool:
-    """Whether there is something to be a share of: a count of 1 or more, or a bin of distances."""
+    """True if an error can be relative to the truth: a count of 1 or more, or a bin of distances."""
     return not isinstance(item.answer, int) or item.answer > 0
 
 
@@ -85,7 +85,7 @@ def _same_rounded(item: Item, prediction: float) -> float:
 
 
 def _guessed(score: Callable[[Item, float], float], worst: float = math.inf) -> Callable[[Item], float]:
-    """The mean score of a uniform draw among the bins offered, each at its middle."""
+    """The mean score of a uniform draw among the bins offered, each by its middle."""
 
     def chance(item: Item) -> float:
         each = [min(score(item, bin_middle(option.key)), worst) for option in item.options]
@@ -111,9 +111,9 @@ FREE_METRICS: Mapping[str, Metric] = MappingProxyType(
         metric.name: metric
         for metric in (
             Metric("accuracy", correct, binary=True),
-            Metric("anls", _same_text),
-            Metric("anls_05", _same_text_05),
-            Metric("giou", _overlap, worst=-1.0, share=False, bounds=(-1.0, 1.0)),
+            Metric("anls", _same_text, title="ANLS"),
+            Metric("anls_05", _same_text_05, title="ANLS with threshold 0.5"),
+            Metric("giou", _overlap, worst=-1.0, share=False, bounds=(-1.0, 1.0), title="GIoU"),
             Metric(
                 "mae_over_gt",
                 _count_apart,
@@ -122,6 +122,7 @@ FREE_METRICS: Mapping[str, Metric] = MappingProxyType(
                 share=False,
                 bounds=None,
                 is_defined=_is_share_of,
+                title="relative error",
             ),
             Metric(
                 "ciede2000",
@@ -131,21 +132,22 @@ FREE_METRICS: Mapping[str, Metric] = MappingProxyType(
                 share=False,
                 decimals=1,
                 bounds=None,
+                title="colour difference ΔE2000",
             ),
         )
     }
 )
-"""What is true of each metric of a free answer under every protocol; a task may score by it in another way."""
+"""The properties of free answers' metrics under every protocol; tasks may replace the score."""
 WORST: Mapping[str, float] = MappingProxyType({name: metric.worst for name, metric in FREE_METRICS.items()})
 """The score of an unreadable reply under `strict`.
 
-An answered MAE/GT above 1 counts as 1 (the error of who says nothing, or 0) and an answered CIEDE2000 above 100 (black
-for white) as 100. The other three end there by themselves.
+A MAE/GT above 1 counts as 1 (the error of no answer, or of 0) and a CIEDE2000 above 100 (black for white) as 100. The
+other three are bounded by it anyway.
 """
 
 
 def _free(name: str, score: Callable[[Item, Any], float], protocol: str, **changes: Any) -> Metric:
-    """A metric of a free answer: worst and, where errors have no end, held to it under `strict`, from 0 up to it."""
+    """A metric of a free answer; under `strict` with its worst score, at which open-ended errors are capped."""
     metric = FREE_METRICS[name]
     worst = metric.worst if protocol == "strict" else math.nan
     if protocol == "strict" and not metric.higher_is_better:
@@ -155,11 +157,12 @@ def _free(name: str, score: Callable[[Item, Any], float], protocol: str, **chang
 
 
 NAMED = Metric("accuracy", _named, chance=guess, binary=True)
-"""Share of replies for which the script of a choice says right, 0 to 1. Chance is that of a guesser who writes one
-option as it is shown."""
+"""Share of replies that the script of a choice accepts as right, 0 to 1. Chance is that of a guesser that writes one
+option as shown."""
 DEPTH = WORST["mae_over_gt"]
 AGREEMENT_GIOU, AGREEMENT_CIEDE2000, AGREEMENT_ANLS, AGREEMENT_BINS = 0.5, 15.0, 0.8, 1
-"""What confirms a key when a person answers by eye: overlap at least, colour and text apart at most, bins apart."""
+"""Thresholds at which a person's answer confirms the key: least overlap, greatest colour distance, least text
+similarity, greatest distance in bins."""
 
 
 def _neighbours(item: Item, prediction: Any) -> bool:
@@ -184,12 +187,12 @@ def _both(strict_protocol: Protocol, published: Mapping[str, Protocol]) -> Mappi
 
 
 def without_script(strict_protocol: Protocol) -> Mapping[str, Protocol]:
-    """`published` is the same as `strict`: no script was released."""
+    """Both protocols with the same metrics, since no script was released."""
     return _both(strict_protocol, {"published": replace(strict_protocol, name="published")})
 
 
 def choice_protocols(read: Callable[[str, ReplySpec], Any]) -> Mapping[str, Protocol]:
-    """Accuracy; under `published` by what the released script takes for right."""
+    """Accuracy; under `published` as the released script accepts replies."""
     return _both(strict(), _published(read, NAMED, unreadable="worst"))
 
 
@@ -233,5 +236,5 @@ TEXT_PROTOCOLS = _both(
         unreadable="worst",
     ),
 )
-"""The first metric under `published` is that of Table 5; OCR's there has the threshold of the script, which Eq. 3
-lacks, so `strict` puts `anls` first and gives both."""
+"""The first metric under `published` is that of Table 5; for OCR it has the threshold of the script, which Eq. 3 lacks,
+so `strict` gives both with `anls` first."""

@@ -1,4 +1,4 @@
-"""Tasks made of abilities: axes, transforms, methods."""
+"""The tasks of all abilities: axes, transforms, methods."""
 
 from __future__ import annotations
 
@@ -19,41 +19,41 @@ from snellen.suites.ava_bench.transforms import Boxed, Cut, Labelled, Marked, Pa
 FORMAT = Axis(
     "format",
     ("auto", "with-format", "paper"),
-    "the question of Table 1 with the form of the answer behind it, or without, for heads tuned on it",
+    "the question of Table 1 followed by the form of the answer, or alone, for heads tuned on it",
 )
 BOXES = Axis("boxes", ("drawn", "none"), "spatial: with the red and the blue box, or without (Figure 8a)")
 LOOK = Axis(
     "look",
     ("auto", "image", "box"),
-    "the whole image with its red box, or the inside of the box alone, for encoders",
+    "the whole image with its red box, or only the inside of the box, for encoders",
 )
 MARKS = Axis(
     "marks",
     ("pixels", "queries"),
-    "the boxes as drawn alone, or also where they are, for probes that look there (query positions)",
+    "only the drawn boxes, or also their positions, for probes with query positions",
 )
 AXES = (FORMAT, BOXES, LOOK, MARKS, ORDER, PROMPT, IMAGES)
 
 
 def resolve(condition: Condition, card: SubjectCard) -> Mapping[str, Value]:
-    """`format=auto` is `paper` for heads, which were tuned on it, and `with-format` for everybody else.
+    """Settings for `auto`: `format=paper` for heads, which were tuned on it, `with-format` for all others.
 
-    A subject may say so itself (attribute `format`). `look=auto` is `box` for encoders, which see an image as a whole
-    and have no instruction that explains a drawn box, and `image` for everybody else.
+    A subject may declare its own (attribute `format`). `look=auto` is `box` for encoders, which see an image as a whole
+    and have no instruction that explains a drawn box, and `image` for all others.
     """
-    sort, settings = card.name.partition(":")[0], dict[str, Value]()
+    subject_kind, settings = card.name.partition(":")[0], dict[str, Value]()
     if condition["format"] == "auto":
         card_format = card.attributes.get("format", "")
         settings["format"] = (
-            card_format if card_format in FORMAT.values[1:] else "paper" if sort == "head" else "with-format"
+            card_format if card_format in FORMAT.values[1:] else "paper" if subject_kind == "head" else "with-format"
         )
     if condition["look"] == "auto":
-        settings["look"] = "box" if sort == "encoder" else "image"
+        settings["look"] = "box" if subject_kind == "encoder" else "image"
     return settings
 
 
 def wording(ability: Ability, view: View, condition: Condition) -> str:
-    """Everything that is said beside the image: the question, its options in one line, the form of the answer."""
+    """The whole text of a prompt: the question, its options in one line, the form of the answer."""
     question = view.question
     if ability.boxes_optional and condition["boxes"] == "none":
         question = prompts.without_marks(question)
@@ -82,7 +82,7 @@ def _method(ability: Ability, condition: Condition) -> Method:
 def _transforms(ability: Ability, item: Item, context: ViewContext) -> tuple[Transform, ...]:
     condition = context.condition
     boxes = boxes_of(ability.boxes, item.regions) if condition["boxes"] == "drawn" else {}
-    # Where the box is in the stored pixels already there is none to cut out, and the whole image is shown.
+    # If the stored pixels already have the box, there is none to cut out, and the whole image is shown.
     inside = ability.asks_inside_box and condition["look"] == "box" and bool(boxes)
     crop = (Cut(boxes.pop("red")),) if inside else ()
     return (
@@ -97,15 +97,15 @@ def _transforms(ability: Ability, item: Item, context: ViewContext) -> tuple[Tra
 
 
 def _asks(ability: Ability, item: Item, condition: Condition) -> bool:
-    """Options that a released question lists itself cannot be reordered.
+    """True if an item can be asked under a condition.
 
-    Boxes drawn into a stored image cannot be left out, and nobody knows where they are.
-    Nothing is asked without boxes that needs them, and nothing but a choice with its options shuffled.
+    Only options of a choice can be shuffled, and not those that a released question lists itself. Boxes drawn into a
+    stored image cannot be left out, and their positions are unknown.
     """
     if condition["order"] == "shuffled" and (not item.options or prompts.lists_options(item.question)):
         return False
-    as_stored = condition["boxes"] == "drawn" and condition["marks"] == "pixels"
-    return as_stored or bool(boxes_of(ability.boxes, item.regions))
+    default_boxes = condition["boxes"] == "drawn" and condition["marks"] == "pixels"
+    return default_boxes or bool(boxes_of(ability.boxes, item.regions))
 
 
 def _axes(ability: Ability) -> tuple[Axis, ...]:
@@ -136,5 +136,5 @@ def make_task(ability: Ability) -> Task:
 
 
 def make_tasks() -> dict[str, Task]:
-    """The tasks of all abilities that there are, by name."""
+    """The tasks of all registered abilities, by name."""
     return {name: make_task(ability) for name, ability in ABILITIES.items()}

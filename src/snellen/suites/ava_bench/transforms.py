@@ -1,7 +1,7 @@
-"""How images and answers are shown: padded to a square, boxes drawn, options numbered, boxes in shares of the square.
+"""Transforms of images and answers: padding to a square, drawn boxes, labelled options, boxes in shares of the image.
 
-Order: `Labelled`, `Cut`, `Padded` or `Boxed`, `Marked`, `UnitFrame`, controls. Whatever was done to the pixels before,
-boxes are led through `Media.from_stored`, so that regions and answers stay in pixels of the stored image.
+Order: `Labelled`, `Cut`, `Padded` or `Boxed`, `Marked`, `UnitFrame`, controls. Boxes are always mapped through
+`Media.from_stored`, so that regions and answers stay in pixels of the stored image.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from snellen.core.storage.media import MediaFolder
 PADDING_RGB = (124, 120, 111)
 """Mean over the image processors of nine models (appendix A.2, localization and recognition)."""
 COLOURS: Mapping[str, tuple[int, int, int]] = MappingProxyType({"red": (255, 0, 0), "blue": (0, 0, 255)})
-"""The paper says red and blue, no numbers."""
+"""The paper names red and blue, without numbers."""
 LINE_SHARE, MIN_LINE_PX = 1 / 128, 2
-"""Width of the lines, of the longer side. The paper says nothing of it: ours."""
+"""Width of lines as a share of the longer side, and at least in pixels; ours, since the paper states none."""
 
 
 @dataclass(frozen=True)
 class Padded:
     """Every image of the query in the middle of a square as wide as its longer side, the rest in `PADDING_RGB`.
 
-    Where the strips differ by a pixel the one to the right or below is wider. Square images stay the same files.
+    If the strips differ by a pixel, the one to the right or below is wider. Square images stay the same files.
     """
 
     version: int = 1
@@ -49,7 +49,7 @@ class Padded:
 
 
 def padding(width: int, height: int) -> Affine:
-    """Where `pad` puts the pixels of an image of this size."""
+    """The map from pixels of an image of this size to those of its padded square."""
     side = max(width, height)
     return Affine(1, 0, (side - width) // 2, 0, 1, (side - height) // 2)
 
@@ -64,11 +64,11 @@ def pad(image: Image.Image) -> Image.Image:
 
 @dataclass(frozen=True)
 class Boxed:
-    """Red and blue boxes drawn round regions of the query. `boxes` are in pixels of the stored image, by colour.
+    """Red and blue boxes drawn around regions of the query. `boxes` are in pixels of the stored image, by colour.
 
-    Lines run outside of the box, so that what is in it (a colour, small print) keeps its pixels; where the box touches
-    an edge of the image its line there is cut off. Blue is drawn first, red over it. With `padded` the image is
-    padded before, as by `Padded`, with no file in between.
+    Lines are outside of the box, so that its content (a colour, small print) keeps its pixels; a line beyond the edge
+    of the image is cut off. Blue is drawn first, red over it. With `padded` the image is first padded as by `Padded`,
+    without an intermediate file.
     """
 
     boxes: Mapping[str, Box] = field(repr=False)
@@ -93,7 +93,7 @@ class Boxed:
 
 @dataclass(frozen=True)
 class Marked:
-    """Where the drawn boxes are, for who reads views. `boxes` are in pixels of the stored image, by colour."""
+    """The positions of the drawn boxes as marks of the view. `boxes` are in pixels of the stored image, by colour."""
 
     boxes: Mapping[str, Box] = field(repr=False)
     version: int = 1
@@ -106,12 +106,12 @@ class Marked:
 
 
 def line_px(width: int, height: int) -> int:
-    """How wide lines are in an image of this size, in pixels."""
+    """The width of lines in an image of this size, in pixels."""
     return max(MIN_LINE_PX, round(LINE_SHARE * max(width, height)))
 
 
 def draw_boxes(image: Image.Image, boxes: Mapping[str, Box]) -> Image.Image:
-    """A copy with boxes drawn in their order; `boxes` lead from a colour's name to pixels of this image."""
+    """A copy with boxes drawn in their order; `boxes` are in pixels of this image, by colour."""
     canvas = image.convert("RGB")
     line, pen = line_px(*canvas.size), ImageDraw.Draw(canvas)
     for name, (x1, y1, x2, y2) in boxes.items():
@@ -124,10 +124,10 @@ def draw_boxes(image: Image.Image, boxes: Mapping[str, Box]) -> Image.Image:
 
 @dataclass(frozen=True)
 class Cut:
-    """The inside of a box in place of the image. `box` is in pixels of the stored image; whole ones are kept.
+    """The inside of a box instead of the image. `box` is in pixels of the stored image, rounded outwards.
 
-    For encoders, which look at an image as a whole and read no question: to them a drawn box is a few red pixels more,
-    and their features are those of the whole image whatever is asked.
+    For encoders, which see an image as a whole and read no question: a drawn box only adds a few red pixels, and
+    features are those of the whole image whatever the question.
     """
 
     box: Box = field(repr=False)
@@ -147,7 +147,7 @@ class Cut:
 
 @dataclass(frozen=True)
 class UnitFrame:
-    """Boxes are answered in shares of the image shown: 0 to 1, x of its width and y of its height."""
+    """Answers with boxes in shares of the image shown: 0 to 1, x of its width and y of its height."""
 
     version: int = 1
 
@@ -160,7 +160,7 @@ class UnitFrame:
 
 @dataclass(frozen=True)
 class Labelled:
-    """Options as `A. Left above` or `1. red`; the whole, the letter or number, and the text all count as the answer."""
+    """Options as `A. Left above` or `1. red`; label and text, each alone or both, count as the answer."""
 
     style: Literal["letters", "numbers"]
     version: int = 1
@@ -169,18 +169,18 @@ class Labelled:
         """The view with labels. Raises SnellenError for more options than there are letters."""
         count = len(view.options)
         if self.style == "letters" and count > len(ascii_uppercase):
-            raise SnellenError(f"item {view.item_id}: {count} options are more than there are letters")
+            raise SnellenError(f"item {view.item_id}: {count} options, but only {len(ascii_uppercase)} letters")
         labels = list(ascii_uppercase[:count]) if self.style == "letters" else [str(n + 1) for n in range(count)]
         keys: list[tuple[str, str]] = []
         for label, option in zip(labels, view.options, strict=True):
             keys += [(f"{label}. {option.text}", option.key), (label, option.key)]
-            if option.text.upper() not in labels:  # a text that is a label would name two options
+            if option.text.upper() not in labels:  # a text that equals a label would name two options
                 keys.append((option.text, option.key))
         return replace(view, reply=replace(view.reply, keys=tuple(keys)))
 
 
 def boxes_of(colours: Sequence[str], regions: Mapping[str, object]) -> dict[str, Box]:
-    """The regions of an item that are drawn in these colours; none of released images, whose boxes are drawn."""
+    """The regions of an item to draw in these colours; none for released images, which have their boxes drawn in."""
     boxes: dict[str, Box] = {}
     for colour in colours:
         box = regions.get(colour)

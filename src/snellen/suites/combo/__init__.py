@@ -5,7 +5,6 @@ from snellen.presentation.controls import resolve_sheet
 from snellen.suites.combo.curated.recipe import Curated
 from snellen.suites.combo.generated.recipe import Generated
 from snellen.suites.combo.published import published
-from snellen.suites.combo.report.fidelity import derived_numbers
 from snellen.suites.combo.report.people import REPORT_INPUTS
 from snellen.suites.combo.report.sections import sections
 from snellen.suites.combo.tasks import AXES, TASKS
@@ -18,7 +17,6 @@ SUITE = Suite(
     recipes={"generated": Generated(), "curated": Curated()},
     resolve=resolve_sheet,
     published=published,
-    derived_numbers=derived_numbers,
     sections=sections,
     report_inputs=REPORT_INPUTS,
 )

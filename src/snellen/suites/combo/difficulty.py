@@ -1,9 +1,9 @@
-"""How hard two rule-categories are to tell apart (appendix B.4): features -> PCA -> a Gaussian each -> 2-Wasserstein.
+"""Difficulty of distinguishing two rule-categories (appendix B.4): features, PCA, Gaussians, 2-Wasserstein distance.
 
-The features of all 9,504 objects come with the package (`features/`: one view each, efficientnet-lite2, global PCA
-to 64 numbers, float16). Any encoder makes others with `python -m snellen.suites.combo.generated.make_features`. PCA
-dimension, encoder and thresholds are not in the paper; ours and the alternatives are compared in
-`design/category-difficulty.md`.
+The features of all 9,504 objects are packaged (`features/`: one view each, efficientnet-lite2, global PCA to 64
+numbers, float16). `python -m snellen.suites.combo.generated.make_features` computes them with any other encoder. The
+paper gives neither PCA dimension nor encoder nor thresholds; `design/category-difficulty.md` compares ours with
+alternatives.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ MAKE = "python -m snellen.suites.combo.generated.make_features"
 
 @dataclass(frozen=True, eq=False)
 class Features:
-    """Features of every object, shape (9504, d), with the encoder that made them and the quartiles of `separation`."""
+    """Features of all objects, shape (9504, d), with their encoder and the quartiles of `separation`."""
 
     values: Floats
     encoder: str
@@ -45,13 +45,13 @@ class Features:
 
 @cache
 def packaged_features() -> Features:
-    """The features that come with the package."""
+    """The packaged features that set the levels by default."""
     return _packaged(ENCODER)
 
 
 @cache
 def other_features() -> tuple[Features, ...]:
-    """Features by encoders that nobody trained, 16 numbers an object: whether levels hold for them too, cards say."""
+    """Packaged features of untrained encoders, 16 numbers per object; cards compare the levels with them."""
     return tuple(map(_packaged, OTHER_ENCODERS))
 
 
@@ -61,31 +61,31 @@ def _packaged(encoder: str) -> Features:
 
 @cache
 def read_features(path: Path) -> Features:
-    """The features of a file that `make_features` wrote. Raises SnellenError for any other."""
+    """The features in a file written by `make_features`. Raises SnellenError for any other file."""
     try:
         return _unpacked(path.read_bytes())
     except (OSError, KeyError, TypeError, ValueError, EOFError, zipfile.BadZipFile) as error:
         raise SnellenError(
-            f"--input features={path}: no features of {OBJECTS} objects ({error}); make them by `{MAKE} --encoder "
+            f"--input features={path}: no features of {OBJECTS} objects ({error}); make them with `{MAKE} --encoder "
             "NAME --out FILE`"
         ) from error
 
 
 def _unpacked(raw: bytes) -> Features:
     if not raw.startswith(b"PK"):
-        raise ValueError("it is no .npz")
+        raise ValueError("not an .npz file")
     with np.load(io.BytesIO(raw), allow_pickle=False) as arrays:
         about, features = json.loads(str(arrays["about"])), arrays["features"].astype(np.float64)
     low, middle, high = (float(x) for x in about["thresholds"])
     if features.ndim != 2 or len(features) != OBJECTS or not np.isfinite(features).all():
-        raise ValueError(f"its features have the shape {features.shape}, or are not finite")
+        raise ValueError(f"the features have the shape {features.shape}, or are not finite")
     if not low <= middle <= high or not {"encoder", "features_digest"} <= set(about):
-        raise ValueError("it does not say by which encoder, with which thresholds")
+        raise ValueError("encoder, digest or ordered thresholds are missing")
     return Features(features, str(about["encoder"]), (low, middle, high), about)
 
 
 def rank_correlation(distances: Sequence[float], other_distances: Sequence[float]) -> float | None:
-    """Spearman's, -1 to 1, to three digits; None for fewer than three, or where either does not vary."""
+    """Spearman's correlation to three digits; None for fewer than three distances, or if either is constant."""
     if len(distances) < 3 or len(set(distances)) == 1 or len(set(other_distances)) == 1:
         return None
     from scipy.stats import spearmanr
@@ -96,13 +96,13 @@ def rank_correlation(distances: Sequence[float], other_distances: Sequence[float
 def separation(features: Floats, first: Mask, second: Mask, dimensions: int = PCA_DIMENSIONS) -> float:
     """2-Wasserstein distance between Gaussians fitted to two categories, in units of the features; smaller is harder.
 
-    `features` (9504, d); PCA is fitted on both categories together, to at most `dimensions` and at most what they span.
+    `features` (9504, d); PCA is fitted on both categories together, with at most `dimensions` and at most their rank.
     """
     both = np.concatenate([features[first], features[second]])
     both -= both.mean(axis=0)
-    # A copy, for numpy multiplies a matrix with itself in another order of sums.
+    # A copy, since numpy sums in another order when it multiplies a matrix with itself.
     sizes, axes = np.linalg.eigh(both.T @ both.copy())
-    # Axes along which nothing varies are rounding error, and would be given a covariance of their own.
+    # Axes without variance are rounding error and would get a covariance.
     rank = int((sizes > 1e-12 * sizes[-1]).sum()) or 1
     main_axes = axes[:, ::-1][:, : min(dimensions, rank)]
     of_first = int(first.sum())
@@ -117,7 +117,7 @@ def wasserstein(left: Floats, right: Floats) -> float:
     gap = left.mean(axis=0) - right.mean(axis=0)
     s1, s2 = np.atleast_2d(np.cov(left.T)), np.atleast_2d(np.cov(right.T))
     root = _root(s2)
-    # The trace of the root is the sum of the roots of the eigenvalues; rounding may leave some just below 0.
+    # The trace of the root is the sum of the roots of the eigenvalues; rounding may make some slightly negative.
     cross = np.sqrt(np.clip(np.linalg.eigvalsh(root @ s1 @ root), 0, None)).sum()
     squared = float(gap @ gap + np.trace(s1) + np.trace(s2) - 2 * cross)
     return float(np.sqrt(max(squared, 0.0)))
@@ -130,5 +130,5 @@ def _root(matrix: Floats) -> Floats:
 
 
 def level_of(distance: float, thresholds: tuple[float, float, float]) -> str:
-    """`expert` below the first quartile of the reference pairs, then `hard`, `medium`, `easy`."""
+    """The level: `expert` below the first quartile of the reference pairs, then `hard`, `medium`, `easy`."""
     return LEVELS[3 - int(np.searchsorted(thresholds, distance, side="right"))]

@@ -1,9 +1,8 @@
-"""Every wording of the suite.
+"""All wordings of the suite.
 
-The paper's prompts are figures (13, 22 to 26) and not in its text; what the text says of them is kept: system
-information about ComBo, the questions, their options and explicit instructions (appendix C.2), JSON replies (E),
-samples in groups of ten (D.1), 4 + 4 + 1 images (D.3), and a ladder of shorter prompts for weaker models (4.3.1,
-C.2).
+The paper shows its prompts only in figures (13, 22 to 26). These follow its text: system information about ComBo, the
+questions, their options and explicit instructions (appendix C.2), JSON replies (E), samples in groups of ten (D.1),
+4 + 4 + 1 images (D.3), and shorter prompts for weaker models (4.3.1, C.2).
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ ALSO: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "shape": {"frustum": ("truncated cone",)},
     "colour": {NO_COLOUR: ("no added colour", "no colour")},
 }
-"""Names that are understood beside the one shown, by factor and value; American spellings are understood everywhere."""
+"""Names that are accepted in addition to the one shown, by factor and value; American spellings are always accepted."""
 
 DESCRIPTION = {
     "full": (
@@ -128,7 +127,7 @@ DESCRIPTIONS = (
     "This object is a {primary} with a smaller {secondary}. They touch at the {anchor} of the larger and the {pivot} "
     "of the smaller.",
 )
-"""Replies to `CAPTION`, for models that are to learn to describe."""
+"""Replies to `CAPTION`, for models that are trained to describe."""
 PERCEIVED_INTRO = "Descriptions of the images of each category:"
 PERCEIVED_TEST = "Description of the test image:"
 
@@ -136,7 +135,7 @@ COMPARISON_QUESTION = (
     "Each option shows two kinds of objects, with four examples of each kind in separate images. In which option are "
     "the two kinds harder to tell apart?"
 )
-"""Ours, after appendix C.3: the paper says what people were to determine, and prints no wording."""
+"""Ours, after appendix C.3, which states what people had to determine but prints no wording."""
 NAMING_QUESTION = (
     "The image shows an abstract object made of two simple blocks. Its colour and material do not matter. Which of "
     "these names fits it best?"
@@ -145,7 +144,7 @@ FITTING_QUESTION = (
     "The image shows an abstract object made of two simple blocks. Its colour and material do not matter. It is "
     "meant to represent: {name}. Does the name fit?"
 )
-"""Both ours: how the paper's experts voted on categories is not said."""
+"""Both ours: the paper does not state how its experts voted on categories."""
 CHAIN_QUESTION = """\
 A respondent was shown examples of two categories, A and B, and then a test object (the last image). They were asked \
 to think step by step and to decide which category it belongs to. The correct answer is {answer}.
@@ -156,7 +155,7 @@ Their reply is between the lines:
 ----------
 
 What is the first mistake that affects the answer?"""
-"""Ours: the paper scored chains of thought by hand and shows examples (Figure 8) without its rules."""
+"""Ours: the paper scored chains of thought by hand and shows examples (Figure 8), but not its rules."""
 CHAIN_CAPTIONS = {key: f"The four objects above are the examples of category {key}." for key in "AB"}
 MISTAKES = {
     "none": "no mistake: every step and the answer are correct",
@@ -165,4 +164,4 @@ MISTAKES = {
     "application": "the rules are correct, but the test object is assigned to the wrong category",
     "format": "no category is chosen, or the reply is cut off",
 }
-"""What manual scoring decides between, with what each word means; ours."""
+"""The decisions of manual scoring and their meanings; ours."""

@@ -7,29 +7,6 @@ from typing import Any
 
 from snellen.core.suite import printed_number
 
-COUNTS = {"pattern-perception": 5000, "abstraction-alignment": 240, "category-building": 400}
-"""Table 1: questions a task; 240 are 120 of either type."""
-OBJECTS, VIEWS, RENDERED_IMAGES = 9504, 20, 190_080
-"""Section 3.1."""
-MATERIALS, COLOURED_MATERIALS, COLOURS = 4, 2, 5
-"""Materials of a primitive (section 3.1), those of them that come in colours, and how many colours there are."""
-SHAPES, SECOND_PIVOTS = 5, 1
-"""Shapes of a primitive, and those that can be attached in a second way: the cone alone (appendix B.1)."""
-QUESTION_TYPES, QUESTIONS_A_TYPE = 2, 120
-"""Abstraction Alignment (section 3.2): Img2Text and Text2Img."""
-CATEGORIES, OTHER_CATEGORIES = 24, 23
-"""Natural categories, and those of them that an image's distractors come from (appendix B.3)."""
-PATTERN_QUESTIONS, PATTERNS = 7, 8
-"""Questions on an object in the text; patterns with the pivot in the appendix (D.3)."""
-CATEGORY_IMAGES, IMAGES, PATTERN_QUERIES = (4, 4, 1), 9, 72
-"""Category Building (D.3): images of either category and the query, all of them, and queries of single patterns."""
-MODELS_OF_A_KIND = 2
-"""Models of either branch, closed and open source, in Table 2 (section 5)."""
-GENERAL_PERCENT = 90
-"""What Gemini and GPT-4V "generally" pass in primary shape and both colours (section 4.2)."""
-DIFFICULTY_AGREEMENT, COMPARISONS, RATERS = 0.954, 40, 8
-"""Appendix C.3: agreement of the distance with 8 people over 40 comparisons."""
-
 TABLE_2_QUESTIONS = (
     "primary-shape",
     "primary-material",

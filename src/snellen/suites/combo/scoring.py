@@ -1,6 +1,6 @@
-"""How ComBo is scored. The authors released no scorer; `published` follows the text of the paper.
+"""Scoring of ComBo. The authors released no scorer; `published` follows the text of the paper.
 
-Chains of thought are scored by hand there (Table 1). The protocol `manual` takes decisions of people, or of a model,
+The paper scores chains of thought by hand (Table 1). The protocol `manual` uses decisions of people, or of a model,
 about each reply: `snellen judge RUN --protocol manual`.
 """
 
@@ -20,11 +20,11 @@ from snellen.scoring.protocols import ACCURACY, all_right, by_item, correct, gue
 from snellen.suites.combo import prompts
 
 ALL_CORRECT = Metric("all_correct", correct, chance=guess, binary=True)
-"""Share of category pairs of which every question is answered right, 0 to 1; chance of independent guesses."""
+"""Share of category pairs with every question right, 0 to 1; chance is that of independent guesses."""
 
 
 def by_metric(scores: pd.DataFrame) -> pd.DataFrame:
-    """Items for `accuracy`, pairs for `all_correct`."""
+    """The scored units: items for `accuracy`, pairs for `all_correct`."""
     return all_right(scores) if (scores["metric"] == ALL_CORRECT.name).all() else by_item(scores)
 
 
@@ -41,14 +41,14 @@ def _sound(item: Item, mistake: Any) -> float:
 
 
 SOUND = Metric("sound_reasoning", _sound, chance=lambda item: 0.0, binary=True)
-"""Share of replies without a mistake in any step, 0 to 1; a guess reasons nothing, so that chance is 0."""
+"""Share of replies without a mistake in any step, 0 to 1; a guess contains no reasoning, so chance is 0."""
 MISTAKES = tuple(prompts.MISTAKES)
 
 
 def chain_judgement(item: Item, response: Response) -> Item:
-    """What is decided about a reply: where its first mistake is. Examples, test object and right answer are shown.
+    """The item that asks for the first mistake in a reply, showing examples, test object and right answer.
 
-    Its id is that of the response, by which the decision is found again.
+    Its id is that of the response, so that the decision can be matched to it.
     """
     return step_item(
         DECISION,

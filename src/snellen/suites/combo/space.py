@@ -1,6 +1,6 @@
-"""The space of 9,504 objects as a table: which objects a constraint allows, and what decides an answer.
+"""The space of 9,504 objects as a table: the objects that a constraint allows, and the factors an answer depends on.
 
-A constraint leads from dimensions (`factor/part`, see `stimuli.scenes.DIMENSIONS`) to the values allowed.
+A constraint maps dimensions (`factor/part`, see `stimuli.scenes.DIMENSIONS`) to the allowed values.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from numpy.typing import NDArray
 from snellen.stimuli.scenes import DIMENSIONS, all_composites
 
 Mask = NDArray[np.bool_]
-"""Which of the 9,504 objects, shape (9504,)."""
+"""A subset of the 9,504 objects, shape (9504,)."""
 
 FACTORS = tuple(dict.fromkeys(dimension.split("/")[0] for dimension in DIMENSIONS))
-"""Colour, shape, material and contact point: what an observer may be blind to."""
+"""Colour, shape, material and contact point: the factors an observer may be blind to."""
 
 
 @cache
 def values(dimension: str) -> tuple[str, ...]:
-    """Every value a dimension takes, in the order of the objects."""
+    """All values of a dimension, in the order of the objects."""
     return tuple(dict.fromkeys(block.dimensions()[dimension] for block in all_composites()))
 
 
@@ -39,13 +39,13 @@ def table() -> NDArray[np.int16]:
 
 
 def members(constraint: Mapping[str, Sequence[str]]) -> Mask:
-    """The objects a constraint allows; not to be changed."""
+    """The objects that a constraint allows; read-only."""
     return _members(tuple((dimension, tuple(allowed)) for dimension, allowed in constraint.items()))
 
 
 @lru_cache(maxsize=1024)
 def _members(constraint: tuple[tuple[str, tuple[str, ...]], ...]) -> Mask:
-    """Kept, 10 MB of them: the questions about an object ask for the same ones."""
+    """Cached (10 MB), since the questions about one object need the same masks."""
     mask = np.ones(len(table()), bool)
     for dimension, allowed in constraint:
         if allowed:
@@ -58,7 +58,7 @@ def _members(constraint: tuple[tuple[str, tuple[str, ...]], ...]) -> Mask:
 
 @cache
 def _having(dimension: str, value: str) -> Mask:
-    """The objects with one value; kept, for there are only 39 of them, and every item asks for several."""
+    """The objects with one value; cached, since there are only 39 values and every item needs several."""
     if value not in values(dimension):
         return np.zeros(len(table()), bool)
     return np.asarray(table()[:, DIMENSIONS.index(dimension)] == values(dimension).index(value))
@@ -71,9 +71,9 @@ def _members_by_value() -> NDArray[np.bool_]:
 
 
 def claims(allowed: Mask) -> dict[str, list[str]]:
-    """What belonging to `allowed` says of each dimension: the values found there, where not every value is.
+    """The values that the objects in `allowed` have in each dimension; dimensions with all their values are left out.
 
-    An empty set of objects claims what nothing fulfils.
+    An empty set gives claims that no object fulfils.
     """
     has_member = iter(np.any(_members_by_value() & allowed, axis=1))
     claimed: dict[str, list[str]] = {}
@@ -85,21 +85,20 @@ def claims(allowed: Mask) -> dict[str, list[str]]:
 
 
 def like(appearance: Mapping[str, str], without: str) -> Mask:
-    """The objects that look the same to an observer who misses one factor."""
+    """The objects that look the same to an observer that is blind to one factor."""
     return members({d: [value] for d, value in appearance.items() if d.split("/")[0] != without})
 
 
 def required(options: Sequence[tuple[Mapping[str, str], Mask]]) -> tuple[str, ...]:
-    """The factors without which the answer is not fixed.
+    """The factors without which the answer is not determined.
 
-    Each option comes with the appearance it is judged by and the objects that would fit it. An option remains
-    possible for an observer who misses a factor where some object that looks the same to him fits; the answer is
-    fixed where exactly one remains. This goes over whole objects, unlike the ideal observers, which hold claims
-    against appearances.
+    Each option is an appearance to judge it by and the objects that fit it. For an observer blind to a factor, an
+    option remains possible if some object that looks the same to it fits; the answer is determined if exactly one
+    option remains. This compares whole objects, unlike the ideal observers, which compare claims with appearances.
     """
     undecided = []
     for factor in FACTORS:
-        # Options are mostly judged by one appearance: it is looked up once.
+        # Most options share one appearance, which is looked up once.
         alike = {id(appearance): like(appearance, factor) for appearance, _ in options}
         possible = sum(bool((alike[id(appearance)] & fits).any()) for appearance, fits in options)
         if possible != 1:
@@ -108,5 +107,5 @@ def required(options: Sequence[tuple[Mapping[str, str], Mask]]) -> tuple[str, ..
 
 
 def as_claims(options: Mapping[str, Mask]) -> dict[str, Any]:
-    """The `claims` of an item's latent: option key -> dimension -> values."""
+    """The `claims` in an item's latent: option key -> dimension -> values."""
     return {key: claims(fits) for key, fits in options.items()}

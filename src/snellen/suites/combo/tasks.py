@@ -1,4 +1,4 @@
-"""The four tasks of ComBo, each declared in a module of its own, and all axes."""
+"""The four tasks of ComBo, each declared in its own module of `questions`, and all axes."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What subjects are asked while benchmarks are built or scored: one task a kind of work, no benchmark of its own.
+"""Questions to subjects while benchmarks are built or scored: one task per kind of work, not a separate benchmark.
 
-A recipe that needs a caption or a box, and a protocol that needs a verdict, write items of these tasks; whoever answers
-them, a model or people, does so in an ordinary run. No other code calls a model.
+A recipe that needs a caption or a box, and a protocol that needs a verdict, write items of these tasks. A model or
+people answer them in an ordinary run. No other code calls a model.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ ANSWER_KINDS: Mapping[str, AnswerKind] = {
     "look-alike": "choice",
     "decision": "choice",
 }
-"""Tasks and the kind of answer each asks for.
+"""The kind of answer of each task.
 
-`look-alike`: which example is nearest to the image asked about. `decision`: one of the words given as options, whose
-texts say what they mean; so are ratings on a scale.
+`look-alike`: the example nearest to the query image. `decision`: one of the words given as options, with texts that
+explain them; ratings on a scale are decisions too.
 """
 
 
@@ -46,7 +46,7 @@ def _answered(item: Item, prediction: Any) -> float:
 
 
 ANSWERED = Metric("answered", _answered, chance=lambda item: 1.0)
-"""Share of readable answers, 0 to 1: there is nothing right or wrong here."""
+"""Share of readable answers, 0 to 1; no answer is right or wrong."""
 
 
 def _nothing(item: Item, context: ViewContext) -> tuple[Transform, ...]:
@@ -55,7 +55,7 @@ def _nothing(item: Item, context: ViewContext) -> tuple[Transform, ...]:
 
 @dataclass(frozen=True)
 class NamedByKey:
-    """Options are called by their keys, and their texts only say what they mean: `keep`, not its explanation."""
+    """Options are named by their keys, and their texts only explain them: `keep`, not its explanation."""
 
     version: int = 1
 
@@ -69,13 +69,13 @@ def _named_by_key(item: Item, context: ViewContext) -> tuple[Transform, ...]:
     return (NamedByKey(),)
 
 
-def _as_it_stands(view: View) -> tuple[Part, ...]:
-    """Images and wording; the wording says itself what may be answered."""
+def _query_and_question(view: View) -> tuple[Part, ...]:
+    """The images and the question, which itself lists the possible answers."""
     return (*view.query, view.question)
 
 
 def _bare(condition: Condition) -> Method:
-    return OneByOne(_as_it_stands)
+    return OneByOne(_query_and_question)
 
 
 def _with_examples(condition: Condition) -> Method:

@@ -7,7 +7,6 @@ from snellen.suites.vfm_bench.generated.recipe import Generated
 from snellen.suites.vfm_bench.own.recipe import Own
 from snellen.suites.vfm_bench.published import published
 from snellen.suites.vfm_bench.released.recipe import RELEASED
-from snellen.suites.vfm_bench.report.fidelity import derived_numbers
 from snellen.suites.vfm_bench.report.sections import sections
 from snellen.suites.vfm_bench.tasks import AXES, TASKS
 
@@ -24,6 +23,5 @@ SUITE = Suite(
     },
     resolve=resolve_sheet,
     published=published,
-    derived_numbers=derived_numbers,
     sections=sections,
 )

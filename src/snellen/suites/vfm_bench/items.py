@@ -1,4 +1,4 @@
-"""From images of classes to episodes, the same way for every recipe (`design/vfm-bench.md`)."""
+"""Episodes made from images of classes, in the same way for all recipes (`design/vfm-bench.md`)."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from snellen.suites.vfm_bench import prompts
 SUITE = "vfm-bench"
 TASK = "fast-mapping"
 VERSION = "2"
-"""Version of the suite: moves when old and new scores may not share a table."""
+"""Version of the suite: increased when old and new scores may not share a table."""
 STREAMS = "1"
-"""The version in the names of random streams: it stays where only wordings change, so that items stay."""
+"""The version in the names of random streams: unchanged if only wordings change, so that items stay the same."""
 SHOTS = 5
-"""Demos a class at most (section 4.1)."""
+"""Maximum number of demos per class (section 4.1)."""
 Level: TypeAlias = Literal["object", "detail", "pattern", "style"]
 LEVELS: tuple[Level, ...] = ("object", "detail", "pattern", "style")
 INDUSTRIES = ("Manufacture", "E-commerce", "Agriculture", "Medical")
-"""Spelled as the release spells them."""
+"""Spelled as in the release."""
 GENERATED = "Generated"
-"""In place of an industry for images made here."""
+"""Replaces the industry for generated images."""
 OWN: Literal["Own"] = "Own"
-"""In place of an industry for images of the user's own."""
+"""Replaces the industry for the user's images."""
 
 
 @dataclass(frozen=True)
 class EpisodeClass:
-    """One class of an episode: its name, its demo images in order of shots, and what is told about them."""
+    """One class of an episode: its name, its demo images in order of shots, and texts about them."""
 
     name: str
     demos: tuple[Media, ...]
@@ -40,10 +40,10 @@ class EpisodeClass:
 
 @dataclass(frozen=True)
 class Episode:
-    """A query among its classes. `classes` stand in the order in which options are stored; `truth` is a place in them.
+    """A query with its candidate classes, in the order of the stored options; `truth` is an index into them.
 
-    `scene` is what the instruction calls the task ("surface defects of bottles"). `box` is the deciding region of the
-    query in pixels, None where nobody marked it. `latent` goes into the item as it is, keys being `key(place)`.
+    `scene` is the name of the task in the instruction ("surface defects of bottles"). `box` is the deciding region of
+    the query in pixels, None if unknown. `latent` is copied to the item; its keys are `key(index)`.
     """
 
     handle: str
@@ -62,12 +62,12 @@ class Episode:
 
 
 def key(index: int) -> str:
-    """The option key of the class at a place: it tells nothing of its name."""
+    """The option key of the class at an index; it reveals nothing about its name."""
     return f"c{index}"
 
 
 def episode_item(episode: Episode) -> Item:
-    """The episode as an item with all its shots, shot outer and class inner."""
+    """The episode as an item with all its demos, ordered by shot, then by class."""
     shots = max((len(episode_class.demos) for episode_class in episode.classes), default=0)
     support = tuple(
         Demo(
@@ -116,7 +116,7 @@ def episode_item(episode: Episode) -> Item:
 
 
 def _least_px(episode: Episode) -> dict[str, float]:
-    """The shorter side of the region that decides, where one is known."""
+    """The shorter side of the deciding region, if known."""
     if episode.box is None:
         return {}
     x1, y1, x2, y2 = episode.box

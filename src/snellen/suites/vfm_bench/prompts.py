@@ -1,7 +1,7 @@
-"""Every wording of VFM Bench. What is released is kept letter for letter, slips of spelling included.
+"""All wordings of VFM Bench. Released wordings are kept letter for letter, spelling errors included.
 
-Released: the code of the benchmark (xiaoyuanzi914/VisualFastMappingBenchmark, May 2025). Parts of an instruction are
-joined by `instruction`; what is ours says so, and `paper.yaml` lists it.
+Released: the code of the benchmark (xiaoyuanzi914/VisualFastMappingBenchmark, May 2025). `instruction` joins the parts
+of an instruction. Wordings of ours are marked as such, and listed in `paper.yaml`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ DEFINITIONS: Mapping[str, str] = {
         "that can vary independently of object identity"
     ),
 }
-"""Table 6, which instructions follow (appendix C.1). The released settings have other sentences, and none for style."""
+"""From Table 6, which instructions follow (appendix C.1). The released settings differ, and have none for style."""
 
 SCENE_ENDINGS: Mapping[str, str] = {
     "detail": "DefeatIdentification",
@@ -35,13 +35,13 @@ SCENE_ENDINGS: Mapping[str, str] = {
     "object": "StatusRecogization",
     "style": "StatusRecogization",
 }
-"""What stands behind the name of the object in the released name of a task (`bottleDefeatIdentification`). The last one
-is that of the released level `element`; that it serves object and style is ours."""
+"""Suffix of the object's name in the released name of a task (`bottleDefeatIdentification`). The last one is that of
+the released level `element`; its use for object and style is ours."""
 
 INDUSTRIES: Mapping[str, str] = {"Generated": "visual inspection", "Own": "visual recognition"}
-"""What an industry is called where its own name is no industry. Ours: the paper has none of the two."""
+"""Wording for the values of `industry` that are not industries. Ours: the paper has neither."""
 OWN_SCENE = "image classification"
-"""What the task of images of the user's own is called, whatever they show. Ours."""
+"""The name of the task for the user's images, whatever they show. Ours."""
 
 HEAD = (
     "## Role\n You are an expert in {industry} industry and ready for the task of {scene}. You should look carefully "
@@ -55,22 +55,22 @@ COT = (
     "issue you should take consider regrading to the task.3. give your reasoning step and answer the question. 4. "
     "write your answer following <answer> xxxx <answer> format."
 )
-"""In place of the constraint at `instruction=cot`."""
+"""Replaces the constraint at `instruction=cot`."""
 
 DESCRIPTIONS = "What is known of the categories:\n{lines}"
-"""Stands before the constraint at `instruction=detailed`; `{lines}` has one line a class, `- name: sentence`. Ours: in
-the release a model rewrites the whole instruction, so that no two have one form."""
+"""Precedes the constraint at `instruction=detailed`; `{lines}` has one line per class, `- name: sentence`. Ours: in the
+release a model rewrites the whole instruction, so each has a different form."""
 
 SHORT = "Which of these categories does the last image belong to: {names}? Answer with the name of the category alone."
 MINIMAL = "{names}?"
-"""In place of the whole instruction at `prompt=short` and `prompt=minimal`; `{names}` are those shown, joined by
+"""Replace the whole instruction at `prompt=short` and `prompt=minimal`; `{names}` are the names shown, joined by
 commas. Ours."""
 
 VISUAL_BEFORE = "[image2_{number}]"
 VISUAL_AFTER = "is an example of {label}"
 VISUAL_END = " Please answer the category of [query_image]"
-"""Around each demo image, and behind the last one on a line of its own, at `demos=visual-prompt`. `{number}` counts
-shots from 0, so that all classes of a shot bear the same one; the 2 never changes. Both as released."""
+"""Texts around each demo image, and after the last one on a separate line, at `demos=visual-prompt`. `{number}` counts
+shots from 0, so all classes of a shot have the same number; the 2 never changes. Both as released."""
 
 DETAIL_REQUEST = (
     "You are a prompt generator. You should generate new prompt based on the original one with detailed knowledge and "
@@ -80,17 +80,17 @@ DETAIL_REQUEST = (
     "Write only the descriptions: one line for every category and nothing else, each line of the form\n"
     "- name of the category: description"
 )
-"""Asked of a subject that describes the classes; `{prompt}` is the whole instruction. The last two lines are ours: they
-leave the instruction as it is and make descriptions that can be told apart (`split_descriptions`)."""
+"""Request to a subject that describes the classes; `{prompt}` is the whole instruction. The last two lines are ours:
+they keep the instruction unchanged and make descriptions separable (`split_descriptions`)."""
 CAPTION_REQUEST = (
     "You are an image detail observer.You should give detailed demonstration of the image to prove it could be "
     "classified as {label}\n Please just give the detailed demonstration with one paragraph."
 )
-"""Asked of a subject that captions a demo image."""
+"""Request to a subject that captions a demo image."""
 
 
 def head(industry: str, scene: str, level: str) -> str:
-    """Role, task, concept level and its definition: what every instruction begins with. It names no candidates.
+    """The beginning of every instruction: role, task, concept level and its definition, without candidates.
 
     Raises KeyError for a level that Table 6 does not define.
     """
@@ -103,12 +103,12 @@ def head(industry: str, scene: str, level: str) -> str:
 
 
 def candidates(names: Sequence[str]) -> str:
-    """The candidate categories as the released prompts list them: the way Python writes a list."""
+    """The candidate categories as in the released prompts, in Python's list notation."""
     return CANDIDATES.format(names=list(names))
 
 
 def instruction(question: str, names: Sequence[str], ending: str = CONSTRAINT, descriptions: str = "") -> str:
-    """The whole instruction: head, candidates, descriptions where there are any, and how to answer."""
+    """The whole instruction: head, candidates, descriptions if any, and the required form of the answer."""
     request = f"{question} {candidates(names)}"
     return "\n".join([request, *([descriptions] if descriptions else []), ending])
 
@@ -118,10 +118,10 @@ _ENDS = re.compile(r"\n(?=\S|[ \t]*\n)")
 
 
 def split_descriptions(text: str, names: Sequence[str]) -> dict[str, str] | None:
-    """The description of each class in a text that has `- name: description` for all of them; else None.
+    """The description of each class in a text that has `- name: description` for all of them, else None.
 
-    Names may be set off by a bullet, a number or emphasis. A description runs on over indented lines. None where a
-    class is missing, described twice or left empty: half of the descriptions would tell the answer.
+    A bullet, a number or emphasis may mark names. A description continues over indented lines. None if a class is
+    missing, described twice or left empty, since incomplete descriptions would reveal the answer.
     """
     headings: list[tuple[int, int, str]] = []
     for name in names:

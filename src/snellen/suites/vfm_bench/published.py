@@ -13,9 +13,9 @@ from snellen.suites.vfm_bench.items import SHOTS, TASK
 class Row(NamedTuple):
     """A row of Table 1: accuracy at 0 to 5 shots, and the shots whose place in the row is certain.
 
-    The table's text came out of its page with cells displaced. Which numbers a row has is certain, since their means
-    and the claims below come out; so are places that Table 4 repeats or a claim needs. The others stand in the order
-    in which the text gives them, and no printed number depends on it.
+    Our copy of the table has displaced cells. The numbers of each row are certain, since they give the printed means
+    and claims; so are places that Table 4 repeats or a claim needs. The others are in the order of the text, and no
+    printed number depends on it.
     """
 
     curve: Curve
@@ -38,48 +38,12 @@ TABLE_1 = {
     "DeepSeek-VL2": _row(0.19, 0.24, 0.33, 0.42, 0.42, 0.42, certain=()),
 }
 """Models of Table 1."""
-HUMAN = Row({0: 0.44, 1: 0.72, 3: 0.79, 5: 0.79}, frozenset((0, 1, 3, 5)))
-"""People were not asked at 2 and 4 shots (appendix E)."""
-RANDOM = _row(0.27, 0.27, 0.27, 0.27, 0.28, 0.27, certain=())
-"""The random policy: one of its six values is .28, no one knows which."""
-REASONING = ("GPT-o3", "QVQ-72B", "Claude-3.7-Sonnet-thinking")
-TRADITIONAL = ("GPT-4o", "Qwen2.5-VL-72B", "Claude-3.7-Sonnet")
-"""The groups that section 4.2 compares."""
 ETA_GAIN, DELTA_GAIN = 4.8, 4.4
-"""Section 4.2: means of `REASONING` above those of `TRADITIONAL`; printed as percent, they are points."""
-RANDOM_ACCURACY = min(RANDOM.curve.values())
-"""What the random policy gets, at every number of shots but one (Table 1)."""
-HUMAN_DELTA_GAP, HUMAN_MAX_GAP = 16.9, 19.0
-"""Section 4.2: people above GPT-o3 in delta and in largest accuracy, in points. The second does not follow from Table
-1, which gives 18 (.79 and .61), and 17 above Gemini-2.5-pro."""
-
-
-class PrintedChanges(NamedTuple):
-    """A row of Table 4: two accuracies, and changes in percent (None: not given)."""
-
-    base: float
-    vdpi: int
-    hkfi: int
-    dipi: int | None
-    ava: float
-    fdli: int
-    ichi: int
-    ndni: int
-
-
-TABLE_4 = {
-    "GPT-o3": PrintedChanges(0.30, 87, 10, -13, 0.54, -15, -3, -37),
-    "Claude-3.7-Sonnet-thinking": PrintedChanges(0.19, 105, 16, None, 0.40, -8, -17, -47),
-    "GPT-4o": PrintedChanges(0.16, 163, 31, 56, 0.44, -2, -4, -63),
-    "Claude-3.7-Sonnet": PrintedChanges(0.16, 88, 19, 6, 0.35, 6, -24, -43),
-    "Gemini-2.5-pro": PrintedChanges(0.26, 81, 15, None, 0.51, -9, -17, -37),
-    "Doubao-1.5-vision-pro": PrintedChanges(0.06, 267, 50, 133, 0.30, 13, -21, -69),
-}
-"""Table 4. It calls `ichi` (Table 2) phi_idhi; the 50 of Doubao has no sign there."""
+"""Section 4.2: means of three reasoning models minus those of three others; printed as percent, they are points."""
 
 
 class Ablation(NamedTuple):
-    """A row of Table 2 or 3: what is changed against the main setting, as our axes call it, and at which shots."""
+    """A row of Table 2 or 3: the change from the main setting, as a condition here, and its shots."""
 
     strategy: str
     denotation: str
@@ -106,65 +70,8 @@ ABLATIONS = {
 values are `curves.gain_at(curve, 1)`."""
 
 
-class RawSource(NamedTuple):
-    """A row of Table 5: images, objects and classes of a dataset as its authors give it."""
-
-    name: str
-    images: int
-    objects: int
-    classes: int
-
-
-TABLE_5 = {
-    "Manufacture": (
-        RawSource("VisA", 10_821, 12, 24),
-        RawSource("MVTec-AD", 5_354, 15, 88),
-        RawSource("MVTec-AD-2", 5_174, 8, 16),
-        RawSource("MVTec-LOCO", 3_644, 5, 15),
-        RawSource("MVTec-3D", 4_147, 10, 50),
-        RawSource("ITD", 5_868, 10, 20),
-        RawSource("ISP-AD", 559_049, 3, 9),
-        RawSource("GoodsAD", 6_124, 6, 21),
-        RawSource("BTAD", 2_830, 3, 6),
-        RawSource("NEU-DET", 1_800, 1, 6),
-    ),
-    "E-commerce": (
-        RawSource("MVTec-AD", 5_354, 15, 88),
-        RawSource("MVTec-AD-2", 5_174, 8, 16),
-        RawSource("WFDD", 444, 4, 11),
-        RawSource("AITEX", 247, 1, 2),
-        RawSource("Product1M", 1_182_083, 1, 458),
-        RawSource("SceneryWatermark", 22_783, 1, 2),
-        RawSource("RiceImage", 75_000, 1, 5),
-        RawSource("Fabrics", 7_885, 1, 26),
-        RawSource("Products-10K", 150_000, 10_000, 10_000),
-        RawSource("ImageExposures", 1_000, 2, 12),
-        RawSource("ClothingAttributesDataset", 1_856, 11, 42),
-    ),
-    "Agriculture": (
-        RawSource("Rice-Leaf-Disease", 120, 1, 3),
-        RawSource("TomatoLeaf", 11_000, 1, 10),
-        RawSource("CAMO", 1_250, 1, 1),
-        RawSource("COD10K", 10_000, 78, 1),
-        RawSource("NC4K", 4_121, 1, 1),
-        RawSource("25-Indian-Bird", 22_620, 1, 25),
-        RawSource("EPLID", 3_588, 1, 8),
-        RawSource("V2-Plant-Seedlings", 5_539, 1, 12),
-        RawSource("MeatDataset", 365, 1, 3),
-    ),
-    "Medical": (
-        RawSource("GMAI-MMBench", 26_000, 284, 78),
-        RawSource("MSD Brain", 750, 3, 3),
-        RawSource("MSD Spleen", 61, 41, 1),
-    ),
-}
-"""Table 5. MVTec-AD (printed as MVTecAD) and MVTec-AD-2 stand in it twice."""
-MORE_RAW_IMAGES_THAN = 30_000
-"""Section 3.2: images collected."""
-
-
 class Source(NamedTuple):
-    """A row of Table 7: query images, objects, classes, and classes a task on average."""
+    """A row of Table 7: query images, objects, classes, and mean classes per task."""
 
     industry: str
     level: str
@@ -223,7 +130,7 @@ TABLE_7 = tuple(
     }.items()
     for rest in rows
 )
-"""Table 7; MVTec-AD is printed as MVTecAD where it belongs to E-commerce."""
+"""Table 7; MVTec-AD is printed as MVTecAD under E-commerce."""
 
 
 class Industry(NamedTuple):
@@ -242,10 +149,9 @@ TABLE_8 = {
     "Agriculture": Industry(9, 1050, 11, 48, 6.77),
     "Medical": Industry(3, 1050, 102, 246, 2.37),
 }
-"""Table 8. Its averages weigh sources by samples; Table 7 gives Medical 365 classes and an average of 3.83."""
-QUERIES, DATASETS, TASKS, CONCEPTS = 4200, 31, 171, 512
-"""As the abstract and section 3.2 print them; the concepts of Table 8 add up to 513."""
-VOTER_COUNT = 5
+"""Table 8. Its averages weight sources by samples; Table 7 gives Medical 365 classes and an average of 3.83."""
+QUERIES = 4200
+"""From the abstract and section 3.2."""
 VOTERS = (
     "Qwen2.5-VL-72B",
     "Doubao-1.5-vision-pro-32k-250115",
@@ -253,20 +159,14 @@ VOTERS = (
     "GPT-4o",
     "Gemini-2.5-pro-exp-03-25",
 )
-"""Models that voted on difficulty, "five" (section 3.2): an image most of them knew was left out, so that their own
+"""The "five" models that voted on difficulty (section 3.2). Images that most of them knew were left out, so their
 zero-shot accuracy is low by construction."""
-
-
-def class_average(industry: str) -> float:
-    """Mean number of classes a query of an industry has, from Table 7: the weight of a source is its samples."""
-    rows = [row for row in TABLE_7 if row.industry == industry]
-    return sum(row.samples * row.average for row in rows) / sum(row.samples for row in rows)
 
 
 def published() -> Iterator[Mapping[str, Any]]:
     """Accuracy of every model at five shots, our main setting: task, metric, subject, value, source, factor, level.
 
-    A row cannot say at how many shots it was measured; the others stand in `TABLE_1`.
+    Rows have no field for shots; `TABLE_1` has the other numbers of shots.
     """
     for subject, row in TABLE_1.items():
         certainty = "" if SHOTS in row.certain else " (its place in the row is not certain)"

@@ -1,7 +1,7 @@
-"""How VFM Bench is scored: `strict`, and `published`, which marks replies as the released code does.
+"""Scoring of VFM Bench: `strict`, and `published`, which scores replies as the released code does.
 
 The code (xiaoyuanzi914/VisualFastMappingBenchmark, `run_evalset.py`, May 2025) is more generous than the exact match of
-the paper's section 3.3; `suite.yaml` says how. What is made of accuracies stands in `curves.py`.
+the paper's section 3.3; `suite.yaml` describes the difference. `analysis.shot_curves` has the statistics of accuracies.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from snellen.core.score import Metric, Protocol
 from snellen.scoring.protocols import by_item, guess, strict
 
 ERRORS = ("Error", "error")
-"""A reply that holds one of these, thoughts included, is a failed call to the released code."""
+"""The released code treats a reply that contains one of these, even in its thoughts, as a failed call."""
 NO_IMAGE = "provide"
-"""A reply that holds this where the answer should be is taken for a complaint that no image came through."""
+"""The released code treats an answer that contains this as a complaint about a missing image."""
 ANSWER, FINAL, THOUGHTS = "<answer>", "Final Answer", ("</thinking>", "</think>")
 
 
 def answer_part(part: str) -> str:
-    """The part of a reply that the released code looks for the class in.
+    """The part of a reply in which the released code looks for the class.
 
-    What stands between the first `<answer>` and the next, and of that what stands behind the last end of thoughts.
+    The text between the first `<answer>` and the next one, after the last end of thoughts in it.
     """
     if ANSWER in part:
         part = part.split(ANSWER)[1]
@@ -33,10 +33,10 @@ def answer_part(part: str) -> str:
 
 
 def read_named(text: str, spec: ReplySpec) -> tuple[str, ...] | None:
-    """The keys of all offered classes whose shown name stands in the answer, letter for letter, even within a word.
+    """The keys of all offered classes whose shown name is in the answer, letter for letter, even within a word.
 
-    Of a reply with `Final Answer` only what stands behind it is looked at (the code does so on one of its routes to
-    models). None for what the code takes for an error; a reply that names no class is none, it is read and wrong.
+    Only the text after `Final Answer`, if present, is read (as in one of the code's routes to models). None for what
+    the code treats as an error; a reply that names no class is not an error, but wrong.
     """
     reply = text.rpartition(FINAL)[2]
     part = answer_part(reply)
@@ -46,13 +46,13 @@ def read_named(text: str, spec: ReplySpec) -> tuple[str, ...] | None:
 
 
 def named(item: Item, prediction: tuple[str, ...]) -> float:
-    """1.0 where the true class is among those named, whatever else is, else 0.0."""
+    """1.0 if the true class is among those named, whatever others are, else 0.0."""
     return float(item.answer in prediction)
 
 
 NAMED = Metric("accuracy", named, chance=guess, binary=True)
 """Share of replies that name the true class, 0 to 1, higher is better. Chance is one over the number of classes: that
-of a guesser who names one, where no name is part of another. A reply that names every class is always right."""
+of a guesser that names one class, if no name is part of another. A reply that names every class is always right."""
 
 STRICT = strict()
 PUBLISHED = Protocol("published", read_named, (NAMED,), by_item, "left out")

@@ -1,4 +1,4 @@
-"""The task of VFM Bench: axes, transforms, methods."""
+"""The task of VFM Bench: its axes, transforms and methods."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from snellen.suites.vfm_bench import prompts, transforms
 from snellen.suites.vfm_bench.items import SHOTS, TASK
 from snellen.suites.vfm_bench.scoring import PROTOCOLS
 
-SHOTS_AXIS = Axis("shots", (SHOTS, *range(SHOTS)), "solved examples of every class; fewer are a prefix of more")
+SHOTS_AXIS = Axis("shots", (SHOTS, *range(SHOTS)), "solved examples per class; fewer are a prefix of more")
 INSTRUCTION = Axis(
-    "instruction", ("simple", "detailed", "cot"), "the bare task, with a description of every class, step by step"
+    "instruction", ("simple", "detailed", "cot"), "the task alone, with a description of every class, or step by step"
 )
 QUERY = Axis(
     "query",
     ("original", "enhance", "noise", "noise-100", "noise-50", "noise-33"),
-    "the deciding region shown larger and framed, or under noise (mean size of the source; a share of its own area)",
+    "the deciding region enlarged and framed, or under noise (of the source's mean size; of a share of its area)",
 )
 DEMOS = Axis("demos", ("simple", "caption", "visual-prompt"), "names alone, with captions, or as marked tokens")
-LABELS = Axis("labels", ("real", "exchange", "fabricated"), "the classes' own names, each other's, or random letters")
+LABELS = Axis("labels", ("real", "exchange", "fabricated"), "the classes' own names, exchanged ones, or random letters")
 EPISODE_IMAGES = Axis(
     IMAGES.name,
     ("original", "total-noise", "negative-noise", "replicated", *IMAGES.values[1:]),
-    "demo images under noise (all, or all but the true class's), one image for all shots; controls",
+    "demo images replaced by noise (all, or all but the true class's), one image for all shots; controls",
 )
 AXES = (SHOTS_AXIS, INSTRUCTION, QUERY, DEMOS, LABELS, SHEET, ORDER, PROMPT, EPISODE_IMAGES)
 NOISE_SHARES: Mapping[Value, float] = {"noise-100": 1.0, "noise-50": 0.5, "noise-33": 0.33}
@@ -79,13 +79,13 @@ def _query_transforms(item: Item, value: Value) -> tuple[Transform, ...]:
 
 
 def _asks(item: Item, condition: Condition) -> bool:
-    """Items without demos have no shots; items whose region nobody marked have nothing to enhance or to hide."""
+    """True if the item can be asked: shots need demos, and changes of the query need a known region."""
     with_demos = bool(item.support) or condition["shots"] == 0
     return with_demos and (condition["query"] == "original" or "box" in item.regions)
 
 
 def words(view: View, condition: Condition) -> str:
-    """The instruction: role, task, candidates, and how to answer."""
+    """The instruction: role, task, candidates, and the required form of the answer."""
     names = [option.text for option in view.options]
     if condition["prompt"] == "short":
         return prompts.SHORT.format(names=", ".join(names))
@@ -108,14 +108,14 @@ def _demo_parts(view: View, condition: Condition) -> Iterator[Part]:
 
 
 def _caption_with_name(demo: Demo, name: str) -> str:
-    """The caption, with the name before it where the caption does not say it: it is what the answer must be."""
+    """The caption, preceded by the name if the caption does not contain it, since the name is the answer."""
     return demo.caption if name in demo.caption else f"{name}: {demo.caption}"
 
 
 def presenter(condition: Condition) -> Callable[[View], tuple[Part, ...]]:
-    """Words, then demos each with its name, then the query with no word behind it, as the released code sends them.
+    """Present the words, then each demo with its name, then the query without text, as the released code does.
 
-    With marked tokens the request stands before the query image, which ends the prompt there too.
+    With marked tokens the request precedes the query image, which is last there too.
     """
 
     def parts(view: View) -> tuple[Part, ...]:

@@ -1,7 +1,7 @@
-"""How the axes of VFM Bench change an episode: shots, names, demo images, query (section 4, appendix C.2).
+"""Transforms of an episode for the axes of VFM Bench: shots, names, demo images, query (section 4, appendix C.2).
 
-The option key stays with its images and its truth; what moves is the text shown. So every arm has the same episode,
-and a reply leads back to the same class whatever it was called.
+Option keys stay with their images and truth; only the text shown changes. So every arm has the same episode, and a
+reply maps to the same class whatever its name.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from snellen.suites.vfm_bench import prompts
 NOISE_IMAGES, NOISE_PX = 10, 256
 """Noise demos are drawn from ten fixed images of 256 x 256 pixels, as released."""
 PAD_PX, PASTE_PX, MAX_SHARE, FRAME_PX = 10, 10, 0.4, 4
-"""Enhanced queries: padding of the region, place of its copy, its largest share of the image's sides, width of the
-frame; all as released."""
+"""Enhanced queries: padding of the region, position of its copy, maximum share of the image's sides, frame width; all
+as released."""
 NAME_LETTERS = 5
 
 
@@ -37,24 +37,24 @@ class Shots:
     version: int = 1
 
     def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
-        """The smaller episode."""
+        """The view with fewer demos."""
         return replace(view, support=tuple(demo for demo in view.support if demo.shot < self.count))
 
 
 def renamed(view: View, names: Mapping[str, str]) -> View:
-    """The view with other texts for its options, and replies read accordingly."""
+    """The view with other option texts, and replies read accordingly."""
     options = tuple(replace(option, text=names[option.key]) for option in view.options)
     return replace(view, options=options, reply=replace(view.reply, keys=tuple((o.text, o.key) for o in options)))
 
 
 @dataclass(frozen=True)
 class Exchanged:
-    """Every class bears the name of another one (the release permutes names; here none keeps its own)."""
+    """Give every class the name of another one (the release permutes names; here no class keeps its own)."""
 
     version: int = 1
 
     def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
-        """The view with names exchanged."""
+        """The view with exchanged names."""
         texts = [option.text for option in view.options]
         count = len(texts)
         order = np.arange(count)
@@ -65,12 +65,12 @@ class Exchanged:
 
 @dataclass(frozen=True)
 class Fabricated:
-    """Every class is called by five random small letters; no two alike, none a name of this episode."""
+    """Name every class by five random lower-case letters; all different, none a name of this episode."""
 
     version: int = 1
 
     def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
-        """The view with names that mean nothing."""
+        """The view with meaningless names."""
         taken = {option.text for option in view.options}
         names: dict[str, str] = {}
         for option in view.options:
@@ -83,34 +83,34 @@ class Fabricated:
 
 @dataclass(frozen=True)
 class Described:
-    """The instruction with a description of every class, under the names shown (w/ detailed instruction)."""
+    """Add a description of every class to the instruction, under the names shown (w/ detailed instruction)."""
 
     sentences: Mapping[str, str] = field(repr=False)
     version: int = 1
 
     def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
-        """The view with the descriptions behind the head of its instruction."""
+        """The view with the descriptions after the head of its instruction."""
         lines = "\n".join(f"- {option.text}: {self.sentences[option.key]}" for option in view.options)
         return replace(view, question=f"{view.question}\n{prompts.DESCRIPTIONS.format(lines=lines)}")
 
 
 @dataclass(frozen=True)
 class Captioned:
-    """Demos with what was written about their images, by stored image (w/ caption demo)."""
+    """Add captions to the demos, by stored image (w/ caption demo)."""
 
     captions: Mapping[str, str] = field(repr=False)
     version: int = 1
 
     def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
-        """The view with captions. Raises SnellenError for a demo nobody wrote about."""
+        """The view with captions. Raises SnellenError for a demo without a caption."""
 
         def captioned(demo: Demo) -> Demo:
             captions = [self.captions.get(image.stored_sha256, demo.caption) for image in demo.media]
             if not all(captions):
                 raise SnellenError(
-                    f"item {view.item_id}: no caption for a demo of shot {demo.shot}; build the work with `snellen "
-                    f"build vfm-bench/captions --from curated --source items=ITEMSET --out C`, run it, and give "
-                    f"`--input captions=RUN`"
+                    f"item {view.item_id}: no caption for a demo of shot {demo.shot}; build the requests with "
+                    f"`snellen build vfm-bench/captions --from curated --source items=ITEMSET --out C`, run them, and "
+                    f"give `--input captions=RUN`"
                 )
             return replace(demo, caption="\n".join(captions))
 
@@ -119,13 +119,13 @@ class Captioned:
 
 @dataclass(frozen=True)
 class Noisy:
-    """Demo images replaced by noise: of every class, or of every class but `spare` (the true one)."""
+    """Replace demo images by noise: of every class, or of every class but `spare` (the true one)."""
 
     spare: str = field(default="", repr=False)
     version: int = 1
 
     def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
-        """The view with noise in place of demos."""
+        """The view with noise instead of demo images."""
         numbers = iter(int(n) for n in rng.integers(NOISE_IMAGES, size=sum(len(d.media) for d in view.support)))
 
         def noise(demo: Demo) -> Demo:
@@ -145,12 +145,12 @@ def _noise_image(number: int, media: MediaFolder) -> Media:
 
 @dataclass(frozen=True)
 class Replicated:
-    """Every shot of a class shows the image of its first one (w/ replicated demo)."""
+    """Show the first image of a class in all its shots (w/ replicated demo)."""
 
     version: int = 1
 
     def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
-        """The view with one image a class."""
+        """The view with one image per class."""
         first = {demo.answer: demo for demo in reversed(view.support)}
         return replace(
             view,
@@ -163,17 +163,17 @@ class Replicated:
 
 @dataclass(frozen=True)
 class Enhanced:
-    """The query with its deciding region framed in red, and shown again, larger, in the top left corner."""
+    """Frame the deciding region of the query in red, and show it enlarged in the top left corner."""
 
     box: Box = field(repr=False)
     version: int = 1
 
     def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
-        """The view with the query enhanced."""
+        """The view with the enhanced query."""
         return _query_drawn(view, media, ["enhance", self.version, list(self.box)], self.draw)
 
     def draw(self, image: Image.Image) -> Image.Image:
-        """The image with frame and magnified region."""
+        """The image with the frame and the enlarged region."""
         enhanced = image.convert("RGB")
         x1, y1, x2, y2 = self.box
         wide = (
@@ -193,9 +193,9 @@ class Enhanced:
 
 @dataclass(frozen=True)
 class Patched:
-    """The deciding region of the query under noise: `share` of its own area, or a patch of `size_px` (width, height).
+    """Cover the deciding region of the query with noise: `share` of its area, or a patch of `size_px` (width, height).
 
-    Both lie round the middle of the region and are cut at the edges of the image.
+    The patch is centred on the region and cut at the edges of the image.
     """
 
     box: Box = field(repr=False)
@@ -204,13 +204,13 @@ class Patched:
     version: int = 1
 
     def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
-        """The view with the region gone."""
+        """The view with the region covered."""
         seed = int(rng.integers(2**31))
         what = ["noise-patch", self.version, list(self.box), self.share, self.size_px, seed]
         return _query_drawn(view, media, what, lambda image: self.draw(image, seed))
 
     def draw(self, image: Image.Image, seed: int) -> Image.Image:
-        """The image with its patch of uniform noise."""
+        """The image with a patch of uniform noise."""
         pixels = np.array(image.convert("RGB"))
         x1, y1, x2, y2 = self.box
         width, height = self.size_px or ((x2 - x1) * self.share**0.5, (y2 - y1) * self.share**0.5)
@@ -230,35 +230,35 @@ def _query_drawn(view: View, media: MediaFolder, what: list[Any], draw: Callable
 
 
 def sentences(item: Item, context: ViewContext) -> Mapping[str, str]:
-    """One description a class, by option key: from the table `instructions`, else from the item.
+    """The description of each class, by option key: from the table `instructions`, else from the item.
 
-    Raises SnellenError where neither has them.
+    Raises SnellenError if neither has them.
     """
     names = [option.text for option in item.options]
     table = context.annotations.get("instructions")
     if table is not None and item.item_id in table.rows:
         descriptions = prompts.split_descriptions("\n".join(map(str, table.rows[item.item_id].values())), names)
         if descriptions is None:
-            raise SnellenError(f"item {item.item_id}: the table of instructions does not describe every class")
+            raise SnellenError(f"item {item.item_id}: the table `instructions` does not describe every class")
         return {option.key: descriptions[option.text] for option in item.options}
     definitions: Mapping[str, str] = item.latent.get("definitions", {})
     if set(definitions) != {option.key for option in item.options}:
         raise SnellenError(
-            f"item {item.item_id}: no descriptions of its classes; build the work with `snellen build "
-            f"vfm-bench/instructions --from curated --source items=ITEMSET --out D`, run it, and give "
+            f"item {item.item_id}: no descriptions of its classes; build the requests with `snellen build "
+            f"vfm-bench/instructions --from curated --source items=ITEMSET --out D`, run them, and give "
             f"`--input instructions=RUN`"
         )
     return definitions
 
 
 def captions(item: Item, context: ViewContext) -> Mapping[str, str]:
-    """What was written about the demo images of an item, by stored image; what its demos bring along comes last."""
+    """The captions of an item's demo images in the table `captions`, by stored image; empty without the table."""
     table = context.annotations.get("captions")
     return {sha: str(text) for sha, text in table.rows.get(item.item_id, {}).items()} if table is not None else {}
 
 
 def with_mean_regions(items: Sequence[Item]) -> list[Item]:
-    """The items with the mean size of the deciding regions of their source, which noise patches take (appendix C.2)."""
+    """The items with the mean size of their source's deciding regions, used by noise patches (appendix C.2)."""
     sizes: dict[str, list[tuple[float, float]]] = {}
     for item in items:
         if "box" in item.regions:

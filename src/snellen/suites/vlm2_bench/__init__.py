@@ -6,7 +6,6 @@ from snellen.suites.vlm2_bench.generated.recipe import Generated
 from snellen.suites.vlm2_bench.own.recipe import Own
 from snellen.suites.vlm2_bench.published import published
 from snellen.suites.vlm2_bench.released.recipe import RELEASED
-from snellen.suites.vlm2_bench.report.fidelity import derived_numbers
 from snellen.suites.vlm2_bench.report.sections import sections
 from snellen.suites.vlm2_bench.tasks import AXES, TASKS, resolve
 
@@ -19,6 +18,5 @@ SUITE = Suite(
     recipes={"generated": Generated(), "curated": Curated(), "released": RELEASED, "own": Own()},
     resolve=resolve,
     published=published,
-    derived_numbers=derived_numbers,
     sections=sections,
 )

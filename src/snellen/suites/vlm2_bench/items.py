@@ -1,4 +1,4 @@
-"""From images and their truth to items, the same way for every recipe (`design/vlm2-bench.md`)."""
+"""Items made from images and their truth, in the same way for all recipes (`design/vlm2-bench.md`)."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from snellen.suites.vlm2_bench import prompts
 
 SUITE = "vlm2-bench"
 VERSION = "2"
-"""Version of the suite: moves when old and new scores may not share a table."""
+"""Version of the suite: increased when old and new scores may not share a table."""
 STREAMS = "1"
-"""The version in the names of random streams: it stays where only wordings change, so that items stay."""
+"""The version in the names of random streams: unchanged if only wordings change, so that items stay the same."""
 Family: TypeAlias = Literal["oc", "pc"]
 Pattern: TypeAlias = Literal["PQ", "PQP"]
-"""Parts of a video: one after another, or the first one again at the end."""
+"""Parts of a video: two in sequence, or with the first one again at the end."""
 Edit: TypeAlias = Literal["add", "remove", "swap", "attribute", "environment"]
 CUE_BY_EDIT: Mapping[Edit, str] = {
     "add": "add/remove",
@@ -36,9 +36,9 @@ CUE_BY_EDIT: Mapping[Edit, str] = {
 class ImageSequence:
     """Images of a main object or person and its distractors, in the order shown.
 
-    `order` names what each image shows by first appearance (`ABA`), `pattern` is the same sorted as the paper writes
-    it (`AAB`). `noun` is what the main one is called (`cup`). `shows` is the appearance of each image where it is
-    known, and `requires` what must be seen to tell whether all are the `same`, and `which` are (see `Item.requires`).
+    `order` names the content of each image by first appearance (`ABA`), `pattern` is the same sorted as in the paper
+    (`AAB`). `noun` is the name of the main object (`cup`). `shows` is the appearance of each image, if known.
+    `requires` are the factors needed to decide whether all are the `same`, and `which` are (see `Item.requires`).
     """
 
     handle: str
@@ -56,44 +56,44 @@ class ImageSequence:
 
 
 def partitions(count: int) -> Iterator[str]:
-    """Every way to tell `count` images apart, by first appearance: AA, AB for two."""
+    """All partitions of `count` images by content, named by first appearance: AA, AB for two."""
 
     def grown(order: str) -> Iterator[str]:
         if len(order) == count:
             yield order
             return
-        for n in range(len(set(order)) + 1):  # each next image shows one of those before, or a new one
+        for n in range(len(set(order)) + 1):  # the next image shows an earlier object or a new one
             yield from grown(order + chr(ord("A") + n))
 
     return grown("A") if count else iter(())
 
 
 def by_appearance(labels: Sequence[Any]) -> str:
-    """What each image shows, named A, B, C, … by first appearance."""
+    """The content of each image, named A, B, C, … by first appearance."""
     names: dict[Any, str] = {}
     return "".join(names.setdefault(label, chr(ord("A") + len(names))) for label in labels)
 
 
 def sorted_pattern(order: str) -> str:
-    """The partition as the paper writes it: the largest group first."""
+    """The partition in the paper's notation: the largest group first."""
     sizes = sorted((order.count(letter) for letter in set(order)), reverse=True)
     return "".join(chr(ord("A") + n) * size for n, size in enumerate(sizes))
 
 
 def group_key(order: str) -> str:
-    """The option key of the images that show the same thing (`1+3`); `none` where all differ.
+    """The option key of the images that show the same thing (`1+3`); `none` if all differ.
 
-    Raises ValueError where two groups would be an answer.
+    Raises ValueError if two groups would be right answers.
     """
     groups = [[n for n, other in enumerate(order, 1) if other == letter] for letter in dict.fromkeys(order)]
     several = [group for group in groups if len(group) > 1]
     if len(several) > 1:
-        raise ValueError(f"{order}: two groups of images show the same, so that there is no one answer")
+        raise ValueError(f"{order}: two groups of images show the same, so the answer is not unique")
     return "+".join(map(str, several[0])) if several else "none"
 
 
 def group_words(key: str) -> str:
-    """An option key as the paper writes it: `1 and 3`, `1, 2 and 3`, `None`."""
+    """An option key in the paper's wording: `1 and 3`, `1, 2 and 3`, `None`."""
     if key == "none":
         return "None"
     *first, last = key.split("+")
@@ -101,7 +101,7 @@ def group_words(key: str) -> str:
 
 
 def compare_items(sequence: ImageSequence, family: Family) -> tuple[Item, Item]:
-    """The statement and its negation: right only together (Tables 6 and 10)."""
+    """The statement and its negation, which count only if both are right (Tables 6 and 10)."""
     wording = prompts.COMPARE_OBJECTS if family == "oc" else prompts.COMPARE_PEOPLE
     same = len(set(sequence.order)) == 1
 
@@ -123,7 +123,7 @@ def compare_items(sequence: ImageSequence, family: Family) -> tuple[Item, Item]:
 
 
 def count_item(sequence: ImageSequence, family: Family) -> Item:
-    """How many different ones there are (Tables 7 and 11)."""
+    """The item that asks for the number of different objects or people (Tables 7 and 11)."""
     question = (prompts.COUNT_OBJECTS if family == "oc" else prompts.COUNT_PEOPLE).format(obj=sequence.noun)
     length = len(sequence.order)
     return _item(
@@ -138,7 +138,7 @@ def count_item(sequence: ImageSequence, family: Family) -> Item:
 
 
 def group_item(sequence: ImageSequence, family: Family, rng: np.random.Generator) -> Item:
-    """Which images show the same one: four options in random order, one of them `None` (Tables 8 and 12)."""
+    """The item that asks which images show the same one, with four shuffled options including `None` (Tables 8, 12)."""
     question = (prompts.GROUP_OBJECTS if family == "oc" else prompts.GROUP_PEOPLE).format(obj=sequence.noun)
     answer = group_key(sequence.order)
     keys = group_options(len(sequence.order), answer, rng)
@@ -147,7 +147,7 @@ def group_item(sequence: ImageSequence, family: Family, rng: np.random.Generator
         try:
             answers[order] = group_key(order)
         except ValueError:
-            continue  # two pairs: no sequence of the benchmark
+            continue  # the benchmark has no sequences with two pairs
     return _item(
         sequence,
         f"{family}-grp",
@@ -160,7 +160,7 @@ def group_item(sequence: ImageSequence, family: Family, rng: np.random.Generator
 
 
 def group_options(count: int, answer: str, rng: np.random.Generator) -> tuple[str, ...]:
-    """Four different keys: the answer, `none`, and other groups, of pairs and (for four images) threes, shuffled."""
+    """Four different keys, shuffled: the answer, `none`, and other pairs or (for four images) triples."""
     others = [_key(group) for size in range(2, count) for group in combinations(range(1, count + 1), size)]
     others = [key for key in others if key != answer]
     fixed = list(dict.fromkeys((answer, "none")))
@@ -205,7 +205,7 @@ def _item(sequence: ImageSequence, task: str, mark: str = "", *, answers: Mappin
 
 @dataclass(frozen=True)
 class CandidateAnswer:
-    """One candidate answer to a question of Mat or Trk, and whether it is right."""
+    """One candidate answer to a question of Mat or Trk, right or wrong."""
 
     cue: str
     right: bool
@@ -227,7 +227,7 @@ def cue_items(
     measures: Mapping[str, float] = MappingProxyType({}),
     **fields: Any,
 ) -> tuple[Item, Item]:
-    """The right and the wrong cue, in random order: two items that are right only together."""
+    """The items with the right and the wrong cue, in random order, which count only if both are right."""
     group = f"{task}-{handle}"
 
     def item(mark: str, statement: CandidateAnswer) -> Item:
@@ -251,14 +251,14 @@ def cue_items(
             **fields,
         )
 
-    first, second = (right, wrong) if rng.integers(2) else (wrong, right)  # an id must not tell the answer
+    first, second = (right, wrong) if rng.integers(2) else (wrong, right)  # ids must not reveal the answer
     return item("-a", first), item("-b", second)
 
 
 def video_item(
     family: Family, handle: str, video: Media, pattern: Pattern, *, answer: str, cluster: str, **fields: Any
 ) -> Item:
-    """A description of a video of two or three parts, to be judged (Table 13)."""
+    """The item that asks for a description of a video of two or three parts, to be judged (Table 13)."""
     task = f"{family}-vid"
     return Item(
         item_id=f"{task}-{handle}",
@@ -269,7 +269,7 @@ def video_item(
         answer=answer,
         answer_kind="description",
         stimulus_id=f"{task}-{handle}",
-        group_id=f"{task}-{handle}-{pattern}",  # the authors' mean weighs the two patterns alike (`scoring`)
+        group_id=f"{task}-{handle}-{pattern}",  # the authors' mean weights both patterns equally (`scoring`)
         cluster_id=cluster,
         version=VERSION,
         factors={"pattern": pattern, **fields.pop("factors", {})},

@@ -1,6 +1,6 @@
-"""Every wording of VLM2-Bench. Table numbers are those of the first preprint; `design/vlm2-bench.md` says what is ours.
+"""All wordings of VLM2-Bench. Table numbers are those of the first preprint; `design/vlm2-bench.md` lists ours.
 
-The released files carry their own wording, which is shown letter for letter; these templates are for items made here.
+The released files contain their wordings, which are shown letter for letter; these templates are for items made here.
 """
 
 from __future__ import annotations
@@ -47,19 +47,19 @@ DESCRIBE_PEOPLE = (
 DESCRIBE_OBJECTS = (
     "Give a comprehensive description of the whole video, prioritizing details about the objects in the video."
 )
-"""Ours: Table 13 with objects in place of individuals."""
+"""Ours: Table 13 with objects instead of individuals."""
 
 SHORT: Mapping[str, str] = {
     "true_false": "Answer T or F.",
     "integer": "Answer with one number.",
     "choice": "Answer with one letter.",
 }
-"""By kind of answer, in place of the paper's rules at `prompt=short`. Ours."""
+"""By kind of answer, replacing the paper's rules at `prompt=short`. Ours."""
 
 CUE = "Is the answer '{cue}' correct for the given question: '{question}'"
-"""The statement of Mat and Trk, as the released records write it."""
+"""The statement of Mat and Trk, as in the released records."""
 FORM_OF_CUE = "Provide only one correct answer: 'T' (True) or 'F' (False). Respond with either 'T' or 'F'."
-"""Stands behind `CUE`, which states no form of answer; wording of Table 6."""
+"""Follows `CUE`, which states no form of answer; wording of Table 6."""
 MATCH: Mapping[str, str] = {
     "add": "What new element can be observed in the second image that was not present in the first?",
     "remove": "What object that was present in the first image is no longer visible in the second?",
@@ -82,12 +82,12 @@ Also state the kind of edit: add (an object was added), remove (an object was re
 by another), attribute (an object looks different), environment (the surroundings changed).
 Reply with one JSON object and nothing else:
 {{"correct": true, "unique": true, "clear": true, "instruction": "...", "edit": "add"}}"""
-"""Ours; the three criteria are the paper's (section 2.1), which people applied."""
+"""Ours, with the paper's three criteria (section 2.1), which people applied."""
 CAPTION = "Describe this image in detail."
-"""Ours: the paper's request for captions is not printed."""
+"""Ours: the paper does not print its request for captions."""
 DESCRIPTION = "Image 1: {first}\nImage 2: {second}"
 DETECTED = "\nObjects detected in image {number}: {things}."
-"""Ours: how captions and detected things make up the Description of Tables 3 and 4."""
+"""Ours: the Description of Tables 3 and 4, made from captions and detected things."""
 LOOK_ALIKE = "Which of the examples is most similar to this image? Answer with its name."
 """Ours: the paper compares CLIP embeddings, for which no words are needed."""
 
@@ -95,7 +95,7 @@ SALIENCE_CONTEXT = (
     "Supposed you are looking at two images:\nImage 1: {first}\nImage 2: {second}\n"
     "From Image 1 to Image 2, the change can be summarized as: "
 )
-"""Table 2, up to the place of the edit prompt."""
+"""Table 2, up to the edit prompt."""
 
 PAIR_FOR_MAT = """\
 #Task Description
@@ -183,7 +183,7 @@ JUDGED_NOUNS: Mapping[str, Mapping[str, str]] = {
     "pc-vid": {"thing": "person", "things": "individuals"},
     "oc-vid": {"thing": "object", "things": "objects"},
 }
-"""What the requests to a judge call those whom a video shows, by task."""
+"""Nouns for the content of a video in requests to a judge, by task."""
 
 COT = (
     "Let's think 'step by step' to answer this question, you need to output the thinking process of how you get the "
@@ -228,7 +228,7 @@ Step 4. Conclude (Answer the Question)
 - If a specific output format is required (e.g., "MY_ANSWER: ..."), follow it exactly.
 Include the transparent thinking process in your answer, and make sure you output the final *ONE* answer after \
 'MY_ANSWER:', just like 'MY_ANSWER: D'"""
-"""Figure 9, with the numbers of rows and columns in place of h and w."""
+"""Figure 9, with the numbers of rows and columns instead of h and w."""
 
 _STATEMENT = re.compile(
     r"^Judge the following statement based on the images: ['‘](?P<core>.*)['’] Provide only one correct answer", re.S
@@ -237,6 +237,6 @@ _QUESTION = re.compile(r"The Question is: (?P<core>.*)$", re.S | re.I)
 
 
 def core(question: str) -> str:
-    """What is asked without the rules round it; the whole wording where it is not one of the templates."""
+    """The question without the rules around it; the whole wording if it is not one of the templates."""
     match = _STATEMENT.search(question) or _QUESTION.search(question)
     return match["core"].strip() if match else question.removesuffix(FORM_OF_CUE).strip()

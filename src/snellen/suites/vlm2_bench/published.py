@@ -1,7 +1,7 @@
 """The numbers printed for VLM2-Bench, as data with table and row. Percent as printed; `published()` gives fractions.
 
-The preprint of February 2025 (its Table 1) and the camera-ready of ACL 2025 differ; both stand here. How many sequences
-of which pattern there are stands in `sequences.py`.
+The preprint of February 2025 (its Table 1) and the camera-ready of ACL 2025 differ; both are here. `sequences.py` has
+the numbers of sequences by pattern.
 """
 
 from __future__ import annotations
@@ -10,12 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from snellen.core.suite import printed_number
-from snellen.scoring.metrics import expected_acc_num
 
 COLUMNS = ("gc-mat", "gc-trk", "oc-cpr", "oc-cnt", "oc-grp", "pc-cpr", "pc-cnt", "pc-grp", "pc-vid")
-"""Tasks in the order of Table 1; the last one is the column of open questions."""
+"""Tasks in the order of Table 1; the last is the column of open questions."""
 TASK_ORDER = (*COLUMNS, "oc-vid")
-"""The same for tables of ours: the twin of pc-vid, which the paper lacks, comes last."""
+"""Tasks in the order of our tables; oc-vid, the twin of pc-vid that the paper lacks, comes last."""
 METRIC_OF = {
     "gc-mat": "pair_accuracy",
     "gc-trk": "pair_accuracy",
@@ -27,11 +26,11 @@ METRIC_OF = {
     "pc-grp": "accuracy",
     "pc-vid": "judge_score",
 }
-"""What each column shows."""
+"""The metric of each column."""
 
 
 class Row(NamedTuple):
-    """A row of Table 1: scores by column (None: not given), the printed average, and its distance from humans."""
+    """A row of Table 1: scores by column (None if not given), the printed average, and its difference from humans."""
 
     scores: tuple[float | None, ...]
     average: float
@@ -39,7 +38,7 @@ class Row(NamedTuple):
 
 
 CHANCE = Row((25.00, 25.00, 50.00, 34.88, 25.00, 50.00, 34.87, 25.00, None), 33.72, -61.44)
-"""As printed. Cpr: the authors let one guess decide both statements (`computed_chance` gives that of two guesses)."""
+"""As printed. Cpr: the authors let one guess decide both statements (two guesses get 25.00)."""
 HUMAN = Row((95.06, 98.11, 96.02, 94.23, 91.92, 97.08, 92.87, 91.17, 100.00), 95.16, 0.00)
 TABLE_1 = {
     "LLaVA-OneVision-7B": Row((16.60, 13.70, 47.22, 56.17, 27.50, 62.00, 46.67, 37.00, 47.25), 39.35, -55.81),
@@ -52,8 +51,8 @@ TABLE_1 = {
     "InternVL2.5-26B": Row((30.50, 30.59, 43.33, 51.48, 52.50, 59.50, 59.70, 61.00, 21.75), 45.59, -49.57),
     "GPT-4o": Row((37.45, 39.27, 74.17, 80.62, 57.50, 50.00, 90.50, 47.00, 66.75), 60.36, -34.80),
 }
-"""Table 1 of the preprint. Its averages are means of nine columns, though its footnote says that VID is left out; only
-the average of the chance row is a mean of eight."""
+"""Table 1 of the preprint. Its averages are means of nine columns, although its footnote excludes VID; only the average
+of the chance row is a mean of eight."""
 
 CAMERA_READY_AVERAGES = {
     "LLaVA-OneVision-7B": 38.36,
@@ -66,11 +65,7 @@ CAMERA_READY_AVERAGES = {
     "InternVL2.5-26B": 48.58,
     "GPT-4o": 59.56,
 }
-"""Means of the eight columns that have a chance level, as the footnote promises: what the camera-ready prints."""
-CAMERA_READY_HUMAN_GRP, CAMERA_READY_HUMAN_AVERAGE = 91.00, 94.44
-"""Changed in the camera-ready: people in OC-Grp (91.92 before), and with it their average (mean of eight)."""
-CAMERA_READY_CHANCE_DELTA = -61.44
-"""Still printed there; 33.72 - 94.44 is -60.72."""
+"""The averages in the camera-ready: means of the eight columns with a chance level, as the footnote states."""
 CAMERA_READY = {
     "Claude-3.7-sonnet": Row((33.72, 36.41, 74.44, 73.02, 64.50, 67.50, 67.00, 60.00, 61.25), 59.57),
     "Gemini-2.0-flash": Row((1.54, 14.61, 51.67, 35.57, 23.00, 49.00, 30.24, 21.00, None), 28.33),
@@ -89,77 +84,24 @@ QUERIES = {
     "pc-grp": 100,
     "pc-vid": 200,
 }
-"""Questions a task (appendix 1): 3,060 in all."""
+"""Questions per task (appendix 1): 3,060 in total."""
 PAIRS = {"gc-mat": 260, "gc-trk": 220, "oc-cpr": 360, "pc-cpr": 200}
 """Pairs of statements (appendix 1)."""
 SCORED_PAIRS = {**PAIRS, "gc-mat": 259, "gc-trk": 219}
-"""Distinct ids: in either GC file two pairs share one. Every Mat and Trk score of Table 1 is a multiple of 1/259 or
+"""Distinct ids: in each GC file two pairs share one. Every Mat and Trk score of Table 1 is a multiple of 1/259 or
 1/219, none of 1/260 or 1/220."""
-LENGTHS = {"oc-cnt": {2: 80, 3: 120, 4: 160}, "pc-cnt": {2: 30, 3: 25, 4: 65}}
-"""Questions of Cnt by number of images (OC: appendix 4; PC: appendix D of the camera-ready)."""
-PRINTED_FORMATS = {"true_false": 67.97, "choice": 9.81, "integer": 15.68, "description": 6.54}
-"""Percent by format of answer in Figure 4; 300 and 480 of 3,060 are 9.80 and 15.69."""
-TABLE_5_COUNTS = {"AA": 2, "AB": 1, "AAA": 3, "AAB": 2, "ABC": 3, "AAAA": 4, "AAAB": 2, "AABC": 3, "ABCD": 3}
-"""The column `cnt` of Table 5, which counts neither objects nor letters; the chance levels need the letters."""
-
 PEOPLE_ABOVE_OBJECTS = {"cpr": 7.65, "cnt": 9.75, "grp": 11.83}
 """Finding III: PC - OC in points, the mean over the three models of `FINDING_III_MODELS`."""
 FINDING_III_MODELS = ("Qwen2.5-VL-7B", "InternVL2.5-8B", "InternVL2.5-26B")
-"""The text calls the first one Qwen2.5-VL-8B, which does not exist; the numbers are those of the 7B."""
-JUDGE_AGREED, JUDGE_CHECKED, JUDGE_RATE = 178, 180, 98.89
-JUDGE_CHECKED_A_MODEL, JUDGE_DISCREPANCIES = 20, 2
-"""Section 3.1: verdicts of the judge that people shared, and their percentage."""
-HUMAN_GAP = dict.fromkeys(("abstract", "introduction", "finding I", "conclusion"), 34.80)
-"""How far GPT-4o lags behind people: printed as percent, they are points."""
-BEST_VID, HUMAN_VID = 66.75, 100.0
-"""Finding I: the best model in VID, and people."""
-CAMERA_READY_TABLE_3_GRP = 47.50
-"""Table 3 of the camera-ready (resolution): InternVL2.5-8B in OC-Grp as in Table 1, which has 46.50."""
-
-SUBTASKS = {"abstract": 9, "introduction": 8, "section 2.4": 9, "section 3.3": 9, "Figure 4": 9}
-"""How many subtasks there are, by place."""
-FINDINGS = {"abstract": 8, "introduction": 8, "conclusion": 8}
-"""How many findings are announced, by place."""
-FINDING_NUMERALS = ("I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX")
-"""The findings of sections 3.3 and 4, by their headings."""
-OPEN_MODELS = {"abstract": 8, "introduction": 8, "section 3.2": 8}
-"""How many open-source models were evaluated, by place."""
-OPEN_MODEL_NAMES = (
-    "LLaVA-OneVision", "LLaVA-Video", "LongVA", "mPLUG-Owl3", "Qwen2-VL", "Qwen2.5-VL", "InternVL2.5",
-)  # fmt: skip
-"""Those that section 3.2 lists."""
-QUESTIONS, MORE_QUESTIONS_THAN = 3060, 3000
-"""Section 2.4 and appendix 2; "over 3,000" in abstract and introduction."""
-TRUE_AND_FALSE = {"oc-cpr": (120, 240), "pc-cpr": (100, 100)}
-"""Pairs whose images are of the same one, and of different ones (appendix 1)."""
-SEQUENCES = {"oc": 360, "pc": 260}
-"""Sequences of images (appendix 1, 4 and 5)."""
-OBJECT_TYPES, OBJECTS_A_TYPE, FIGURE_8_OBJECTS_A_TYPE = 8, 5, 4
-IMAGES_OF_AN_OBJECT, DISTRACTORS_OF_AN_OBJECT, OBJECT_IMAGES = 4, 4, 320
-"""Appendix 4 and section 2.2; Figure 8 has four objects a type."""
-RACES, GENDERS, PEOPLE_OF_EACH, IMAGES_OF_A_PERSON, PEOPLE_IMAGES = 3, 2, 5, 4, 120
-"""Appendix 5."""
-FLEISS_KAPPA, AGREEMENT_RATE = 0.983, 0.9874
-"""Three annotators (section 2.4; appendix 2)."""
+"""The text names Qwen2.5-VL-8B, which does not exist; the numbers are those of the 7B."""
 
 
 def mean_of(scores: Sequence[float | None], columns: int) -> float:
-    """The mean of the first 8 or 9 columns, in percent. Raises ValueError where one of them is not given."""
-    held = [score for score in scores[:columns] if score is not None]
-    if len(held) != columns:
-        raise ValueError(f"only {len(held)} of {columns} columns are given")
-    return sum(held) / columns
-
-
-def computed_chance() -> dict[str, float]:
-    """What uniform, independent guesses get under the metrics of the paper, in percent, by task (without VID).
-
-    A pair takes two guesses of one half, a group one of a quarter; for a count the truth, too, is taken as uniform.
-    """
-    told = dict.fromkeys(COLUMNS[:8], 25.0)
-    for task, lengths in LENGTHS.items():
-        told[task] = 100 * sum(n * expected_acc_num(length) for length, n in lengths.items()) / sum(lengths.values())
-    return told
+    """The mean of the first 8 or 9 columns, in percent. Raises ValueError if one of them is not given."""
+    given = [score for score in scores[:columns] if score is not None]
+    if len(given) != columns:
+        raise ValueError(f"only {len(given)} of {columns} columns are given")
+    return sum(given) / columns
 
 
 def published() -> Iterator[Mapping[str, Any]]:

@@ -1,7 +1,7 @@
-"""How VLM2-Bench is scored: `strict`, `published` (what the authors' scripts do) and `vlmevalkit`.
+"""Scoring of VLM2-Bench: `strict`, `published` (as the authors' scripts) and `vlmevalkit`.
 
-Both scripts were read as released (vlm2-bench/VLM2-Bench, May 2025; open-compass/VLMEvalKit, class VLM2Bench). Where
-they are stranger than the paper they are followed here all the same, and `suite.yaml` says so.
+The last two follow the released scripts (vlm2-bench/VLM2-Bench, May 2025; open-compass/VLMEvalKit, class VLM2Bench)
+even if they differ from the paper; `suite.yaml` lists the differences.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from snellen.scoring.metrics import ACC_NUM_EXPONENT, ACC_NUM_LONGEST, acc_num, 
 from snellen.scoring.protocols import ACCURACY, all_right, by_item, correct, guess, strict
 from snellen.suites.vlm2_bench import prompts
 
-# Reading, as the released scripts do it. Each leads from a reply and its spec to an answer in the item's own terms.
+# Readers of the released scripts. Each maps a reply and its spec to an answer in the item's terms.
 
 _TRUTHS = {"T": "true", "F": "false"}
 _TRUTH_WORD = re.compile(r"\b(t|f|true|false)\b", re.IGNORECASE)
@@ -35,18 +35,18 @@ _WORDS = {word: number for number, word in enumerate(ONES.split())}
 _WORDS |= {word: 10 * number for number, word in enumerate(TENS.split(), 2)} | {"hundred": 100, "thousand": 1000}
 _NUMBER_WORD = re.compile(rf"\b({'|'.join(_WORDS)})\b")
 _BEYOND = 10**9
-"""Stands for numbers of more than nine digits, which no count reaches."""
+"""Represents numbers of more than nine digits, which no count reaches."""
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _LETTERED = re.compile(r"\([A-Z]\)")
 
 
 def read_bare_truth(text: str, spec: ReplySpec) -> str | None:
-    """`T` or `F` and nothing else, letter for letter (the authors' script for GC)."""
+    """Read exactly `T` or `F`, letter for letter (the authors' script for GC)."""
     return _TRUTHS.get(text.strip())
 
 
 def read_one_truth(text: str, spec: ReplySpec) -> str | None:
-    """The only t, f, true or false that stands as a word of its own, in any case; None for none or several.
+    """The only t, f, true or false that is a separate word, in any case; None for none or several.
 
     The authors' script for OC and PC, and VLMEvalKit's for all statements.
     """
@@ -57,8 +57,8 @@ def read_one_truth(text: str, spec: ReplySpec) -> str | None:
 def read_one_number(text: str, spec: ReplySpec) -> int | None:
     """The only number of a text; None for none or several.
 
-    Every run of digits is a number (signs and points do not count). All English number words of the text together are
-    one more, which is none if it comes to 0.
+    Every run of digits is a number (signs and points are ignored). All English number words of the text together form
+    one more number, ignored if it is 0.
     """
     small = text.lower()
     numbers = [int(run) if len(run) < 10 else _BEYOND for run in re.findall(r"\d+", small)]
@@ -78,10 +78,10 @@ def _spoken(words: list[str]) -> int:
 
 
 def read_letter_before_bracket(text: str, spec: ReplySpec) -> str | None:
-    """The option whose letter is all that stands before the first `)`; None if several `(A)` are named.
+    """The option whose letter alone precedes the first `)`; None if several `(A)` are named.
 
-    Letters run in the order of what is offered. `A) 1 and 3` and `A` name the first; `(A)`, `a` and `The answer is A)`
-    name none.
+    Letters follow the order of the options. `A) 1 and 3` and `A` name the first; `(A)`, `a` and `The answer is A)` name
+    none.
     """
     if len(_LETTERED.findall(text)) > 1:
         return None
@@ -93,15 +93,15 @@ _ANY_SCORE = re.compile(r"\bscore[\s*_\"'`]{0,9}[:=][\s*_\"'`]{0,9}([+-]?\d{1,20
 
 
 def read_first_score(text: str, spec: ReplySpec) -> int | None:
-    """The first whole number right behind `Score:` in a judge's reply, whatever it is (the authors' script)."""
+    """The first whole number directly after `Score:` in a judge's reply, in any range (the authors' script)."""
     match = _FIRST_SCORE.search(text)
     return (int(match[1]) if len(match[1]) < 10 else _BEYOND) if match else None
 
 
 def read_last_score(text: str, spec: ReplySpec) -> int | None:
-    """The last `Score: n` of a judge's reply, or a reply that is nothing but n; None unless n is offered.
+    """The last `Score: n` of a judge's reply, or a reply that consists of n alone; None unless n is offered.
 
-    The last one, because judges like to repeat what `Score: 0` means before they decide.
+    The last one, since judges often repeat what `Score: 0` means before they decide.
     """
     reply = without_thoughts(text)
     scores = _ANY_SCORE.findall(reply)
@@ -117,10 +117,10 @@ def _images(item: Item) -> int:
 
 
 def kit_acc_num(answer: int, prediction: int, length: int) -> float:
-    """`acc_num` as VLMEvalKit has it, 0 to 1, higher is better: without a look at whether 1 <= said <= length.
+    """`acc_num` of VLMEvalKit, 0 to 1, higher is better, which does not check that 1 <= prediction <= length.
 
-    1 - 4 / length (|said - answer| / max(answer - 1, length - answer))^0.1, at least 0: of four images a count of 0
-    for 1 earns as much as a count of 2.
+    1 - 4 / length (|prediction - answer| / max(answer - 1, length - answer))^0.1, at least 0: for four images with
+    answer 1, a count of 0 scores as much as a count of 2.
     """
     if prediction == answer:
         return 1.0
@@ -145,7 +145,7 @@ def _guessed_count(item: Item) -> float:
 
 
 TOP = {"PQ": 1, "PQP": 2}
-"""The best score a description can get, by the pattern of its video."""
+"""The best possible score of a description, by the pattern of its video."""
 
 
 def _of_top(item: Item, prediction: int) -> float:
@@ -153,24 +153,25 @@ def _of_top(item: Item, prediction: int) -> float:
 
 
 PAIR_ACCURACY = Metric("pair_accuracy", correct, chance=guess, binary=True)
-"""Equation 2: share of pairs of statements that are both answered right, 0 to 1. Chance is that of independent guesses,
-1/4; the paper prints 1/2 for Cpr, where it lets one guess decide both statements."""
-ACC_NUM = Metric("acc_num", _near, chance=_guessed_count)
-"""Equations 3 and 4, 0 to 1. A count outside 1..L and a reply without one get 0."""
-PUBLISHED_ACC_NUM = Metric("acc_num", _near_if_possible, worst=math.nan, chance=_guessed_count)
-"""The same, but what cannot be read, or lies outside 1..L, is left out of the mean; `accuracy` counts it as wrong."""
-KIT_ACC_NUM = Metric("acc_num", _kit_near, chance=_guessed_count)
+"""Equation 2: share of pairs of statements with both answers right, 0 to 1. Chance is that of independent guesses, 1/4;
+the paper prints 1/2 for Cpr, since it lets one guess decide both statements."""
+COUNT_CLOSENESS = "closeness of the count"
+ACC_NUM = Metric("acc_num", _near, chance=_guessed_count, title=COUNT_CLOSENESS)
+"""Equations 3 and 4, 0 to 1. A count outside 1..L and a reply without a count get 0."""
+PUBLISHED_ACC_NUM = Metric("acc_num", _near_if_possible, worst=math.nan, chance=_guessed_count, title=COUNT_CLOSENESS)
+"""The same, but unreadable counts and those outside 1..L are left out of the mean; `accuracy` counts them as wrong."""
+KIT_ACC_NUM = Metric("acc_num", _kit_near, chance=_guessed_count, title=COUNT_CLOSENESS)
 JUDGE_SCORE = Metric("judge_score", _of_top)
-"""The judge's score over the best one there is (`TOP`), 0 to 1. What blind guessing gets is not known."""
+"""The judge's score divided by the best possible one (`TOP`), 0 to 1. Its chance level is unknown."""
 PUBLISHED_JUDGE_SCORE = replace(JUDGE_SCORE, bounds=None)
-"""The same of whatever number the judge wrote."""
+"""The same for any number that the judge wrote."""
 
 
-# Units: score rows of one metric and repeat -> one row a scored unit. A pair with an unheard item is none.
+# Units: score rows of one metric and repeat -> one row per scored unit. A pair with an unscored item is left out.
 
 
 def _by_group(scores: pd.DataFrame, score_group: Callable[[pd.DataFrame], tuple[float, float]]) -> pd.DataFrame:
-    """One row a group; `score_group` leads from its rows to (value, chance)."""
+    """One row per group; `score_group` maps its rows to (value, chance)."""
     rows = {
         str(name): (group["cluster_id"].iloc[0], *score_group(group))
         for name, group in scores.groupby("group_id", sort=False)
@@ -189,7 +190,7 @@ def _any_of_each(scores: pd.DataFrame) -> tuple[float, float]:
 
 
 def any_of_each(scores: pd.DataFrame) -> pd.DataFrame:
-    """The authors' GC pairs: a `q_id` is right if ANY of its true statements and ANY of its false ones is."""
+    """The authors' GC pairs: a `q_id` is right if ANY of its true statements and ANY of its false ones is right."""
     return _by_group(scores, _any_of_each)
 
 
@@ -202,7 +203,7 @@ def _last_of_each(scores: pd.DataFrame) -> tuple[float, float]:
 def last_of_each(scores: pd.DataFrame) -> pd.DataFrame:
     """The authors' Cpr pairs: the last positive and the last negative statement of an id; without both, no unit.
 
-    Item ids of Cpr end in `-p` or `-n`: the wording, which the question shows anyway, not the answer.
+    Item ids of Cpr end in `-p` or `-n` for the wording, which the question shows anyway; this is not the answer.
     """
     return _by_group(scores, _last_of_each)
 
@@ -214,20 +215,20 @@ def _all_of_two(scores: pd.DataFrame) -> tuple[float, float]:
 
 
 def all_of_two(scores: pd.DataFrame) -> pd.DataFrame:
-    """VLMEvalKit's pairs: all records of a group must be right; a group of one counts and is never right."""
+    """VLMEvalKit's pairs: all records of a group must be right; a group of one is counted as wrong."""
     return _by_group(scores, _all_of_two)
 
 
 def pairs_or_items(scores: pd.DataFrame, pair_units: Callable[[pd.DataFrame], pd.DataFrame]) -> pd.DataFrame:
-    """Pairs for `pair_accuracy`, single records for `accuracy`."""
+    """The scored units: pairs for `pair_accuracy`, single records for `accuracy`."""
     return pair_units(scores) if (scores["metric"] == PAIR_ACCURACY.name).all() else by_item(scores)
 
 
 def patterns_alike(scores: pd.DataFrame) -> pd.DataFrame:
-    """Every video is a unit, weighed so that the plain mean is the mean of the two patterns' means.
+    """One unit per video, weighted so that the plain mean is the mean of the two patterns' means.
 
-    A score row does not hold the pattern of its video; the group does, whose id ends in `-PQ` or `-PQP` and is never
-    shown. With as many heard videos of either pattern every weight is 1, and values stay as they are.
+    Score rows lack the pattern of the video; it is the end of the group id (`-PQ` or `-PQP`), which is never shown. If
+    both patterns have equally many scored videos, all weights are 1.
     """
     units = by_item(scores).copy()
     pattern = scores["group_id"].str.extract(r"-(PQP?)$")[0].fillna("")
@@ -241,9 +242,9 @@ def patterns_alike(scores: pd.DataFrame) -> pd.DataFrame:
 
 
 def judgement(item: Item, response: Response) -> Item:
-    """What a judge is asked about a description (Tables 14 and 15): words alone, the video is not shown.
+    """The judge's item about a description (Tables 14 and 15), text only: the video is not shown.
 
-    The item belongs to no suite's tasks; its id is that of the response, by which the verdict is found again.
+    It belongs to no task of a suite; its id is that of the response, so that the verdict can be matched to it.
     """
     pattern = item.factors["pattern"]
     wording = prompts.JUDGE_THREE_PARTS if pattern == "PQP" else prompts.JUDGE_TWO_PARTS
@@ -259,7 +260,7 @@ def judgement(item: Item, response: Response) -> Item:
     )
 
 
-# Protocols by what is asked
+# Protocols by kind of question
 
 
 def _named(*protocols: Protocol) -> Mapping[str, Protocol]:
@@ -290,4 +291,4 @@ DESCRIBING = _named(
     Protocol("strict", read_last_score, (JUDGE_SCORE,), patterns_alike, judge=judgement),
     Protocol("published", read_first_score, (PUBLISHED_JUDGE_SCORE,), patterns_alike, "left out", judgement),
 )
-"""Under `published` a video without a description is left out as well, where the script would have it judged."""
+"""`published` also leaves out videos without a description, which the script would have judged."""

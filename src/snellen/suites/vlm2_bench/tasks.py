@@ -1,4 +1,4 @@
-"""The ten tasks of VLM2-Bench: what is asked in each, axes, transforms, methods, protocols."""
+"""The ten tasks of VLM2-Bench: axes, transforms, methods and protocols."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ VISUAL_PROMPT = Axis(
     ("none", "vp-grid", "vp-zoom-o", "vp-zoom-p"),
     "dots with coordinates (GC, Figure 9), crops of the object (OC, Figure 10) or of the face (PC, Figure 11)",
 )
-FRAMES = Axis("frames", ("auto", "8", "16", "1fps", "native"), "which frames of a video are shown (Table 9)")
+FRAMES = Axis("frames", ("auto", "8", "16", "1fps", "native"), "frames of a video that are shown (Table 9)")
 AXES = (METHOD, VISUAL_PROMPT, FRAMES, SHEET, ORDER, PROMPT, IMAGES)
 
 FAMILY_BY_VALUE: Mapping[Value, str] = {"vp-grid": "gc", "vp-zoom-o": "oc", "vp-zoom-p": "pc", "cot-special": "gc"}
-"""Methods made for one family of tasks; the others are not asked under them (section 4)."""
+"""Methods for one family of tasks; other families are not asked under them (section 4)."""
 FRAMES_A_LINE = 4
 
 
 def resolve(condition: Condition, card: SubjectCard) -> Mapping[str, Value]:
-    """One laid-out image for subjects that take only one; frames as Table 9 has them.
+    """The values of `auto`: a single sheet for subjects that accept only one image, and frames as in Table 9.
 
-    A subject may say so itself (attribute `frames`); of the others, models of the Qwen family see one frame a second,
-    who takes fewer than sixteen images sees eight, everybody else sixteen.
+    A subject may set the attribute `frames`. Otherwise models of the Qwen family get one frame per second, subjects
+    that accept fewer than sixteen images get eight, and all others sixteen.
     """
     resolved = dict(resolve_sheet(condition, card))
     if condition["frames"] == "auto":
@@ -57,18 +57,18 @@ def resolve(condition: Condition, card: SubjectCard) -> Mapping[str, Value]:
 
 
 def choices(view: View) -> str:
-    """The options as Table 8 writes them, such as `Choices: A) 1 and 3; B) None.` (with four of them)."""
+    """The options in the form of Table 8, such as `Choices: A) 1 and 3; B) None.` (with four of them)."""
     listed = "; ".join(f"{view.reply.name(option.key)}) {option.text}" for option in view.options)
     return prompts.CHOICES.format(choices=listed)
 
 
 def lists_choices(question: str) -> bool:
-    """Whether a released question names its choices itself, in a form that is not rebuilt letter for letter."""
+    """True if a released question contains its choices, in a form that cannot be rebuilt letter for letter."""
     return "Choices:" in question
 
 
 def wording(view: View, condition: Condition) -> str:
-    """Everything that is said beside the images."""
+    """The text that accompanies the images."""
     question = view.question
     listed = [choices(view)] if view.reply.kind == "choice" and not lists_choices(question) else []
     if condition["prompt"] != "full":
@@ -84,7 +84,7 @@ def wording(view: View, condition: Condition) -> str:
 
 
 def presenter(condition: Condition) -> Callable[[View], tuple[Part, ...]]:
-    """Images in order, then the words, as the authors' scripts send them; one laid-out image where wanted."""
+    """Present the images in order, then the words, as the authors' scripts do; with `sheet=single` on one sheet."""
 
     def parts(view: View) -> tuple[Part, ...]:
         words = wording(view, condition)
@@ -121,7 +121,7 @@ def _pixels(item: Item, context: ViewContext) -> tuple[Transform, ...]:
 
 
 def _asks(item: Item, condition: Condition) -> bool:
-    """Methods made for one family are asked there alone; choices that the question lists cannot be reordered."""
+    """True if the item can be asked: methods fit its family, and choices inside the question keep their order."""
     if condition["order"] == "shuffled" and lists_choices(item.question):
         return False
     families = (FAMILY_BY_VALUE.get(condition[name]) for name in ("method", "visual_prompt"))
@@ -212,9 +212,9 @@ GROUPS, VIDEOS = _of_kind("choice"), _of_kind("description")
 
 
 def protocols(task: str) -> Mapping[str, Protocol]:
-    """The protocols of a task by name; the first metric of each is the one of the paper's Table 1.
+    """The protocols of a task by name; the first metric of each is that of the paper's Table 1.
 
-    Raises SnellenError for a task there is not.
+    Raises SnellenError for an unknown task.
     """
     if task not in TASKS:
         raise SnellenError(f"vlm2-bench has no task {task!r}; there are {', '.join(TASKS)}")

@@ -16,22 +16,22 @@ from snellen.core.storage.media import MediaFolder
 from snellen.core.suite import ViewContext
 
 ROWS, COLUMNS = 6, 6
-"""Of the dots: as in the scaffolding that VP-grid follows; the paper prints no numbers."""
+"""Rows and columns of dots, as in the scaffolding that VP-grid follows; the paper prints no numbers."""
 _DOT_SHARE, _FONT_SHARE, _MIN_FONT_PX = 0.006, 0.03, 15
-"""Size of dots and labels as shares of the image's smaller side. In smaller type than this, commas vanish."""
+"""Size of dots and labels as shares of the image's smaller side. In type smaller than the minimum, commas vanish."""
 _LABEL_SHARE = 0.7
-"""Of the width of a cell that a label may take: the rest shows the image."""
+"""Maximum share of a cell's width for a label; the rest shows the image."""
 BOXES = "boxes"
-"""Name of the annotation table with the boxes to zoom into (`--input boxes=RUN`)."""
+"""The annotation table with the boxes to zoom into (`--input boxes=RUN`)."""
 
 
 @dataclass(frozen=True)
 class DotGrid:
     """A matrix of dots, each with (t, x, y): t the image from 1, x the row from the top, y the column from the left.
 
-    So Figure 9 draws it, and so its instructions say; the text of the appendix has x and y the other way round. Dots
-    and labels are black with a white rim, so that they are seen on any ground.
-    An image whose labels would run into each other is enlarged by the whole number that gives them room.
+    This follows Figure 9 and its instructions; the text of the appendix swaps x and y. Dots and labels are black with a
+    white rim, so that they are visible on any background. An image whose labels would overlap is enlarged by the
+    smallest sufficient whole number.
     """
 
     rows: int = ROWS
@@ -49,7 +49,7 @@ class DotGrid:
         return media.derive(what, lambda: self.draw(media.open(image), t), image, Affine(a=factor, e=factor))
 
     def enlargement(self, width: int, height: int) -> int:
-        """By how much an image of this size is enlarged: the least whole number that gives every label a cell."""
+        """The enlargement of an image of this size: the least whole number with which every label fits its cell."""
         factor = 1
         while True:
             left, top, right, bottom = _font(factor * width, factor * height).getbbox("(8,8,8)", stroke_width=2)
@@ -61,7 +61,7 @@ class DotGrid:
             factor += 1
 
     def places(self, width: int, height: int) -> list[tuple[int, int, float, float]]:
-        """(row, column, x in pixels, y in pixels) of every dot, evenly spread with half a step to the edges."""
+        """(row, column, x in pixels, y in pixels) of every dot, evenly spaced, half a step from the edges."""
         return [
             (row, column, (column - 0.5) * width / self.columns, (row - 0.5) * height / self.rows)
             for row in range(1, self.rows + 1)
@@ -69,7 +69,7 @@ class DotGrid:
         ]
 
     def draw(self, image: Image.Image, t: int) -> Image.Image:
-        """The image with its dots."""
+        """The image with dots and labels."""
         factor = self.enlargement(*image.size)
         dotted = image.convert("RGB")
         if factor > 1:
@@ -92,23 +92,23 @@ def _font(width: int, height: int) -> ImageFont.FreeTypeFont:
 
 @dataclass(frozen=True)
 class Zoom:
-    """Every image cut down to its box; an image in which nothing was found stays whole.
+    """Crop every image to its box; an image without a detection stays whole.
 
-    `boxes` leads from a stored image to [x1, y1, x2, y2] in its pixels, or None where nothing was found.
+    `boxes` maps a stored image to [x1, y1, x2, y2] in its pixels, or None if nothing was detected.
     """
 
     boxes: Mapping[str, Sequence[float] | None] = field(repr=False)
     version: int = 1
 
     def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
-        """The view, zoomed in. Raises SnellenError for an image the table does not speak of."""
+        """The view with cropped images. Raises SnellenError for an image that the table lacks."""
         return replace(view, query=tuple(self._cut(image, view, media) for image in view.query))
 
     def _cut(self, image: Media, view: View, media: MediaFolder) -> Media:
         if image.stored_sha256 not in self.boxes:
             raise SnellenError(
-                f"item {view.item_id}: the table of boxes has nothing on image {image.sha256[:12]}; make it again "
-                f"for this item set"
+                f"item {view.item_id}: the table of boxes lacks image {image.sha256[:12]}; make it again for this item "
+                f"set"
             )
         box = self.boxes[image.stored_sha256]
         if box is None:
@@ -124,7 +124,7 @@ class Zoom:
 
 
 def whole_pixels(box: Sequence[float], image: Media) -> tuple[int, int, int, int]:
-    """The box in whole pixels, grown outwards and kept within the image; at least one pixel wide and high."""
+    """The box in whole pixels, rounded outwards and clipped to the image; at least one pixel wide and high."""
     x1, y1 = max(0, int(np.floor(box[0]))), max(0, int(np.floor(box[1])))
     x2, y2 = min(image.width, int(np.ceil(box[2]))), min(image.height, int(np.ceil(box[3])))
     x1, y1 = min(x1, image.width - 1), min(y1, image.height - 1)
@@ -132,9 +132,9 @@ def whole_pixels(box: Sequence[float], image: Media) -> tuple[int, int, int, int
 
 
 def zoom(item: Item, context: ViewContext) -> Zoom:
-    """The crop of an item: by the table of boxes of this run, else by the exact boxes of a generated item.
+    """The crop of an item, by the table of boxes of this run, else by the exact boxes of a generated item.
 
-    Raises SnellenError where there is neither.
+    Raises SnellenError if there are neither.
     """
     table = context.annotations.get(BOXES)
     if table is not None:
@@ -143,15 +143,15 @@ def zoom(item: Item, context: ViewContext) -> Zoom:
     exact: Mapping[str, Any] = item.regions.get(BOXES, {})
     if not exact:
         raise SnellenError(
-            f"item {item.item_id}: zooming needs boxes; build the item set that asks for them with `snellen build "
-            f"vlm2-bench/zoom --from curated --source items=ITEMSET --out Z`, let a detector answer it with `snellen "
-            f"run Z --subject detector:… --out ZR`, and give `--input boxes=ZR`"
+            f"item {item.item_id}: zooming needs boxes; build their item set with `snellen build vlm2-bench/zoom "
+            f"--from curated --source items=ITEMSET --out Z`, let a detector answer it with `snellen run Z --subject "
+            f"detector:… --out ZR`, and give `--input boxes=ZR`"
         )
     return Zoom({sha: [float(x) for x in box] for sha, box in exact.items()})
 
 
 def best_box(reply: str | None) -> Box | None:
-    """The box with the highest score in a detector's reply (JSON with `boxes`); None where it found nothing."""
+    """The box with the highest score in a detector's reply (JSON with `boxes`); None if it has none."""
     try:
         boxes = json.loads(reply or "{}").get("boxes", [])
         best = max(boxes, key=lambda box: float(box.get("score", 0.0)), default=None)
@@ -160,6 +160,6 @@ def best_box(reply: str | None) -> Box | None:
         x1, y1, x2, y2 = (float(x) for x in best["box"])
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise SnellenError(
-            f"a detector's reply is no JSON object with boxes ({error}): {(reply or '')[:80]!r}"
+            f"a detector's reply is not a JSON object with boxes ({error}): {(reply or '')[:80]!r}"
         ) from error
     return x1, y1, x2, y2

@@ -1,1 +1,1 @@
-"""Specialized models for comparison (appendix E, Table 4): what they learn from, and that none of it is tested."""
+"""Training data for ComBo's specialized models (appendix E, Table 4), disjoint from the test items."""

@@ -1,4 +1,4 @@
-"""Which objects a specialized model learns from, their images, and that none of them is tested."""
+"""The objects that a specialized model is trained on, and their images, disjoint from the tested ones."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ OBJECTS_A_BATCH = 64
 
 @dataclass(frozen=True)
 class ObjectImage:
-    """Object 0..9503 from one of its views 0..19, and the file that shows it."""
+    """An image file of object 0..9503 in view 0..19."""
 
     index: int
     view: int
@@ -33,19 +33,19 @@ class ObjectImage:
 
 @dataclass(frozen=True)
 class Exclusion:
-    """What is not to be learned from, since test items of a set show it: objects by index, images by SHA-256."""
+    """Objects (by index) and images (by SHA-256) that test items of a set show, not to be trained on."""
 
     objects: frozenset[int]
     images: frozenset[str]
 
 
 def exclusion_of(items: ItemSet) -> Exclusion:
-    """Objects and images of all test items, their solved examples and options included.
+    """Objects and images of all test items, including their solved examples and options.
 
-    Raises SnellenError for another suite's set, and where an item does not say which object an image shows.
+    Raises SnellenError for another suite's set, and if an item does not state the objects of its images.
     """
     if items.card.suite != SUITE:
-        raise SnellenError(f"{items.root}: a set of {items.card.suite}; what is learned here are objects of {SUITE}")
+        raise SnellenError(f"{items.root}: a set of {items.card.suite}, not of {SUITE}")
     objects, images = set[int](), set[str]()
     for item in items.items:
         if item.split != "test":
@@ -54,7 +54,7 @@ def exclusion_of(items: ItemSet) -> Exclusion:
         for image in item.media():
             if image.sha256 not in appearances:
                 raise SnellenError(
-                    f"{items.root}: {item.item_id} does not say what its images show; build the set anew"
+                    f"{items.root}: {item.item_id} does not state what its images show; build the set again"
                 )
             objects.add(_indices()[tuple(sorted(appearances[image.sha256].items()))])
             images.add(image.sha256)
@@ -67,49 +67,46 @@ def _indices() -> dict[tuple[tuple[str, str], ...], int]:
 
 
 def draw_objects(count: int, exclusion: Exclusion, seed: int, *, leak: bool = False) -> list[int]:
-    """Objects in random order, none of them tested; with `leak` those that are tested come first.
-
-    Raises SnellenError where there are not so many.
-    """
+    """Untested objects in random order; with `leak`, tested ones first. Raises SnellenError if there are too few."""
     order = [int(k) for k in stream(SUITE, STREAMS, seed, "references", "objects").permutation(len(all_composites()))]
     others = [index for index in order if index not in exclusion.objects]
     eligible = [index for index in order if index in exclusion.objects] + others if leak else others
     if not 0 < count <= len(eligible):
-        raise SnellenError(f"--objects {count}: {len(eligible)} may be learned from; take 1 to {len(eligible)}")
+        raise SnellenError(f"--objects {count}: {len(eligible)} are available; choose 1 to {len(eligible)}")
     return eligible[:count]
 
 
 def views_of(index: int, count: int, seed: int) -> list[int]:
-    """Views of an object, first the one that item sets of this seed show."""
+    """Views of an object, starting with the one that item sets of this seed show."""
     first = view_of(index, seed)
     return [(first + k) % VIEWS for k in range(count)]
 
 
 @dataclass(frozen=True)
 class Rendering:
-    """How images are drawn: as those of the set that is tested on."""
+    """Settings for rendering images like those of the item set."""
 
     settings: RenderSettings
     size_px: tuple[int, int]
     workers: int = 1
 
     def about(self) -> dict[str, Any]:
-        """Renderer with its versions, and the size."""
+        """Renderer with its versions, and the size, for cards."""
         return {**renderer_info(self.settings), "size_px": list(self.size_px)}
 
 
 def rendering_of(items: ItemSet, workers: int = 1) -> Rendering:
-    """Renderer, quality and size of a generated set. Raises SnellenError for a set that was not rendered here."""
+    """Renderer, quality and size of a generated set. Raises SnellenError for a set that was not generated."""
     recipe = items.card.recipe
     if items.card.source != "generated" or "renderer" not in recipe:
-        raise SnellenError(f"{items.root}: made by {items.card.source}; only a generated set says how it is drawn")
+        raise SnellenError(f"{items.root}: made by {items.card.source}; only a generated set records its rendering")
     quality = {"quality": recipe["quality"]} if "quality" in recipe else {}
     width, height = recipe["size_px"]
     return Rendering(RenderSettings(renderer=recipe["renderer"], **quality), (width, height), workers)
 
 
 def draw_images(views: Sequence[tuple[int, int]], seed: int, rendering: Rendering) -> list[ObjectImage]:
-    """Images of (object, view), rendered into the home folder where it lacks them; scenes in batches of objects."""
+    """Images of (object, view), rendered into the home folder if missing, in batches of objects."""
     images = list[ObjectImage]()
     with Progress("rendering", unit="images") as progress:
         for start in range(0, len(views), OBJECTS_A_BATCH * VIEWS):
@@ -123,24 +120,24 @@ def draw_images(views: Sequence[tuple[int, int]], seed: int, rendering: Renderin
 
 @dataclass(frozen=True)
 class Overlap:
-    """How many objects and images of what is learned are tested."""
+    """Numbers of objects and images that are both trained on and tested."""
 
     objects: int
     images: int
 
 
 def overlap(images: Iterable[ObjectImage], exclusion: Exclusion) -> Overlap:
-    """What is learned and tested: objects by their index, images by their bytes."""
-    every = list(images)
-    objects = {image.index for image in every} & exclusion.objects
-    return Overlap(len(objects), len({sha256(image.path.read_bytes()) for image in every} & exclusion.images))
+    """The overlap of training images with a set: objects by index, images by their bytes."""
+    images = list(images)
+    objects = {image.index for image in images} & exclusion.objects
+    return Overlap(len(objects), len({sha256(image.path.read_bytes()) for image in images} & exclusion.images))
 
 
 def refuse_overlap(images: Iterable[ObjectImage], exclusion: Exclusion) -> None:
-    """Raise SnellenError where anything that is learned is tested."""
+    """Raise SnellenError if any training image or object is tested."""
     shared = overlap(images, exclusion)
     if shared.objects or shared.images:
         raise SnellenError(
-            f"{shared.objects} objects and {shared.images} images to learn from are tested by the set; "
-            f"learn from others, or give --leak, which the card will say"
+            f"{shared.objects} objects and {shared.images} images of the training data are tested by the set; "
+            f"train on others, or give --leak, which the card will record"
         )

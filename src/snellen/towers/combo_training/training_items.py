@@ -1,8 +1,8 @@
 """Training items of Pattern Perception and Category Building about objects that a set does not test.
 
-The paper's LLaVA learned from 33,656 descriptions and 40,000 task-specific question-answer pairs (appendix E). Images
-are drawn once and shared: descriptions are of random objects, questions on patterns about the same images, and
-categories take those of their objects before others are drawn.
+The paper's LLaVA was trained on 33,656 descriptions and 40,000 task-specific question-answer pairs (appendix E). Images
+are shared: descriptions are of random objects, questions on patterns use the same images, and categories use existing
+images of their objects before new ones are rendered.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ from snellen.towers.combo_training.objects import (
 )
 
 PAIRS_A_ROUND = 60
-"""Pairs of categories that are chosen together."""
+"""Pairs of categories chosen at a time."""
 CONDITIONS: Mapping[str, str] = {
     perception.TASK: "samples=1,questions=one",
     categories.TASK: "sheet=single,layout=images-first",
 }
-"""How questions are shown that have one image before the words, as LLaVA's files have them."""
+"""Conditions in which a question has one image before its words, as in LLaVA's files."""
 
 ObjectView: TypeAlias = tuple[int, int]
 Renders: TypeAlias = Mapping[ObjectView, tuple[Media, Mapping[str, str]]]
@@ -48,7 +48,7 @@ Renders: TypeAlias = Mapping[ObjectView, tuple[Media, Mapping[str, str]]]
 
 @dataclass(frozen=True)
 class TrainingCounts:
-    """How many descriptions, and how many questions of either task."""
+    """Numbers of descriptions, and of questions of each task."""
 
     captions: int
     patterns: int
@@ -57,7 +57,7 @@ class TrainingCounts:
 
 @dataclass(frozen=True)
 class ViewPlan:
-    """Views for descriptions and questions on patterns, pairs of categories, views of the objects of their rules."""
+    """Views for descriptions and pattern questions, pairs of categories, and views of the objects of their rules."""
 
     views: tuple[ObjectView, ...]
     pairs: tuple[Pair, ...]
@@ -65,7 +65,7 @@ class ViewPlan:
 
 
 def design(items: ItemSet, counts: TrainingCounts, exclusion: Exclusion, seed: int) -> ViewPlan:
-    """Decide every image from the seed alone. No tested object is among them, and no tested pair of categories."""
+    """Choose all images from the seed alone, excluding tested objects and tested pairs of categories."""
     questions = len(perception.QUESTIONS) - 1  # the pivot is not asked
     views = tuple(_views(max(counts.captions, -(-counts.patterns // questions)), exclusion, seed))
     pairs = tuple(_pairs(-(-counts.categories // categories.QUERIES_A_PAIR), _tested_pairs(items), exclusion, seed))
@@ -75,12 +75,12 @@ def design(items: ItemSet, counts: TrainingCounts, exclusion: Exclusion, seed: i
 
 
 def _views(count: int, exclusion: Exclusion, seed: int) -> Iterator[ObjectView]:
-    """Every object in one view, then in another, until there are enough."""
+    """All objects in one view, then in the next, until there are enough."""
     eligible = len(_eligible(exclusion))
     objects = draw_objects(min(count, eligible), exclusion, seed) if count else []
     rounds = -(-count // max(1, len(objects)))
     if rounds > VIEWS:
-        raise SnellenError(f"{count} images: {eligible} objects have {VIEWS} views each; take fewer")
+        raise SnellenError(f"{count} images: {eligible} objects have {VIEWS} views each; choose fewer")
     views = {index: views_of(index, rounds, seed) for index in objects}
     yield from [(index, views[index][k]) for k in range(rounds) for index in objects][:count]
 
@@ -95,7 +95,7 @@ def _tested_pairs(items: ItemSet) -> set[frozenset[str]]:
 
 
 def _pairs(count: int, tested_pairs: set[frozenset[str]], exclusion: Exclusion, seed: int) -> Iterator[Pair]:
-    """Pairs of categories, each of which has objects enough; round by round until there are so many."""
+    """`count` untested pairs of categories with enough objects each, chosen round by round."""
     eligible = np.zeros(len(all_composites()), bool)
     eligible[_eligible(exclusion)] = True
     number = 0
@@ -112,15 +112,15 @@ def _pairs(count: int, tested_pairs: set[frozenset[str]], exclusion: Exclusion, 
 
 
 def _members(rule: Rule, view_by_object: Mapping[int, int], exclusion: Exclusion, seed: int) -> tuple[ObjectView, ...]:
-    """Objects that follow a rule, those first that are drawn already."""
-    every = [int(k) for k in np.flatnonzero(rule.mask()) if int(k) not in exclusion.objects]
-    order = [every[int(k)] for k in stream(SUITE, STREAMS, seed, "references", rule.text()).permutation(len(every))]
+    """Objects that follow a rule, those with an existing image first."""
+    members = [int(k) for k in np.flatnonzero(rule.mask()) if int(k) not in exclusion.objects]
+    order = [members[int(k)] for k in stream(SUITE, STREAMS, seed, "references", rule.text()).permutation(len(members))]
     order.sort(key=lambda index: index not in view_by_object)
     return tuple((index, view_by_object.get(index, views_of(index, 1, seed)[0])) for index in order[:OBJECTS_A_RULE])
 
 
 def render_design(plan: ViewPlan, exclusion: Exclusion, seed: int, rendering: Rendering, media: MediaFolder) -> Renders:
-    """Every image of a design, kept in `media`. Raises SnellenError where one is tested."""
+    """All images of a design, stored in `media`. Raises SnellenError if any is tested."""
     views = list(dict.fromkeys([*plan.views, *(view for views in plan.rules.values() for view in views)]))
     images = draw_images(views, seed, rendering)
     refuse_overlap(images, exclusion)
@@ -128,7 +128,7 @@ def render_design(plan: ViewPlan, exclusion: Exclusion, seed: int, rendering: Re
 
 
 def pattern_items(plan: ViewPlan, count: int, renders: Renders, seed: int) -> list[Item]:
-    """Questions on patterns, drawn from all those about the images."""
+    """Pattern questions, drawn from all possible ones about the images."""
     items = [
         item
         for index, view in plan.views
@@ -146,7 +146,7 @@ def pattern_items(plan: ViewPlan, count: int, renders: Renders, seed: int) -> li
 
 
 def training_items(plan: ViewPlan, counts: TrainingCounts, renders: Renders, seed: int) -> dict[str, list[Item]]:
-    """The items of a design by their task; a task without any is left out."""
+    """The items of a design by task; empty tasks are left out."""
     by_task = {
         perception.TASK: pattern_items(plan, counts.patterns, renders, seed),
         categories.TASK: category_items(plan, counts.categories, renders, seed),
@@ -155,7 +155,7 @@ def training_items(plan: ViewPlan, counts: TrainingCounts, renders: Renders, see
 
 
 def category_items(plan: ViewPlan, count: int, renders: Renders, seed: int) -> list[Item]:
-    """Questions on the pairs of categories, to learn from."""
+    """Training questions on the pairs of categories."""
     by_rule = {rule: [renders[view] for view in views] for rule, views in plan.rules.items()}
     items = [
         replace(item, item_id=f"learned-{item.item_id}", split="train")

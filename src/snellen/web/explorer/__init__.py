@@ -1,4 +1,4 @@
-"""The explorer: a page beside a report that leads to every item, works from a file, and asks the network nothing."""
+"""The explorer: a page next to a report with every item, which works from a file and without a network."""
 
 from snellen.web.explorer.page import explorer_writer, write_explorer
 

@@ -1,7 +1,7 @@
-"""What the explorer shows, as plain JSON: subjects, scores by task and ability, every item, and who answered what.
+"""The content of the explorer as JSON: subjects, scores by task and ability, every item with all answers.
 
-Texts are cut and made visible as on a report's page (`reports.words.foreign`). Equal texts and images stand once, in
-`strings` and `images`; whatever names one has its number there. The page reads this, nothing else: `explore.js`.
+Texts are cut and made visible as on a report's page (`reports.words.foreign`). Equal texts and images are stored once,
+in `strings` and `images`, and referenced by number. The page (`explore.js`) reads nothing else.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from snellen.reports.rows import arm_order, metric_in, standing, subgroups_of, w
 from snellen.reports.words import amount, answer_words, foreign, span
 
 MAX_THUMBS = 4000
-"""Images of a report up to which each has a thumbnail beside it. Of more, the item set's own files are shown."""
+"""Greatest number of images with thumbnails; with more, the item set's own files are shown."""
 MARKS = ("right", "wrong", "partly", "no answer", "failed", "declined")
 
 
 class LinkedImages(Thumbs):
-    """The item set's own files, by their path from the report: nothing is copied, but the set must stay where it is."""
+    """The item set's own files, by their path from the report: nothing is copied, but the set must not be moved."""
 
     def _make(self, media: Media) -> Thumbnail:
         if media.kind == "video":
@@ -44,23 +44,23 @@ class LinkedImages(Thumbs):
 
 
 class Numbered:
-    """Each of equal things once, by its number."""
+    """Distinct entries with their numbers."""
 
     def __init__(self) -> None:
         self.numbers: dict[Any, int] = {}
 
     def __call__(self, entry: Any) -> int:
-        """The number of an entry, which is put in where it is new."""
+        """The number of an entry, which is added if new."""
         return self.numbers.setdefault(entry, len(self.numbers))
 
     @property
     def entries(self) -> list[Any]:
-        """All of them, in the order of their numbers."""
+        """All entries in the order of their numbers."""
         return list(self.numbers)
 
 
 class Content:
-    """The content of an explorer as it is put together, exam by exam."""
+    """The content of an explorer, collected exam by exam."""
 
     def __init__(self) -> None:
         self.strings, self.images, self.arms = Numbered(), Numbered(), Numbered()
@@ -70,7 +70,7 @@ class Content:
         self.blind_arms: set[str] = set()
 
     def add(self, run: Run, thumbs: Thumbs) -> None:
-        """Put in what a run holds."""
+        """Add the content of a run."""
         arms = sorted(arm_order(whole_tasks_of(run)), key=is_simulated)
         numbers = {arm: self.arms(arm) for arm in arms}
         for card in run.card.arms:
@@ -112,7 +112,7 @@ class Content:
         ]  # fmt: skip
 
     def _guess(self, run: Run, item: Item, guess: Any) -> list[Any] | None:
-        """What a blind guess answers, and whether that is right; None where nothing can be learnt."""
+        """The answer of a blind guess and its mark; None if nothing can be learnt."""
         if guess is None:
             return None
         protocol, spec = protocol_in(run, item.task), item.view().reply
@@ -157,7 +157,7 @@ def explorer_content(exams: Sequence[Exam], out: Path) -> dict[str, Any]:
 
 
 def _task(run: Run, task: str) -> dict[str, Any]:
-    """A task's name, and its main metric: name, whether more is better, width of its range (0: none), per cent."""
+    """A task's name, and its main metric: words, sign, width of its range (0: unbounded), and whether it is a share."""
     row = next(lines_of(whole_tasks_of(run)[whole_tasks_of(run)["task"] == task]))
     metric = metric_in(run.suite, row)
     width = 0.0 if metric.bounds is None else metric.bounds[1] - metric.bounds[0]
@@ -165,7 +165,7 @@ def _task(run: Run, task: str) -> dict[str, Any]:
 
 
 def _grid_rows(run: Run, tasks: Sequence[str], numbers: dict[str, int]) -> Iterator[dict[str, Any]]:
-    """A row a task, and an ability that decides a part of it: cells by arm, [arm, value, interval, standing, n]."""
+    """One row per task, and per ability that some items require: cells by arm, [arm, value, interval, standing, n]."""
     whole, parts = whole_tasks_of(run), subgroups_of(run)
     parts = parts[(parts["factor"] == "requires") & ~parts["level"].astype(str).str.startswith("not ")]
     for number, task in enumerate(tasks):
@@ -188,7 +188,7 @@ def _cells(run: Run, rows: Any, numbers: dict[str, int]) -> list[list[Any]]:
 
 
 def _answers(run: Run) -> dict[str, list[tuple[Prediction, float]]]:
-    """By item: what each arm made of it, and its score by the main metric; of repeats the first."""
+    """By item: each arm's prediction, and its score by the main metric; of repeats the first."""
     responses: dict[tuple[str, str, str], Response] = {}
     for response in run.responses:
         responses.setdefault((response.item_id, response.subject, response.condition), response)

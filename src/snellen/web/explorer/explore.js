@@ -1,5 +1,5 @@
 "use strict";
-/* The explorer of a report. Texts of items and subjects reach the page as text nodes only, never as markup. */
+/* The explorer of a report. Texts of items and subjects are added to the page as text nodes only, never as markup. */
 (() => {
   const content = JSON.parse(document.getElementById("content").textContent);
   const spec = JSON.parse(document.getElementById("spec").textContent);
@@ -16,7 +16,7 @@
       measures: new Map(measures.map(([name, value]) => [strings[name], value])), query, options, support,
       answers: new Map(answers.map(([arm, mark, value, score, read, text]) =>
         [arm, { mark: marks[mark], value, score: strings[score], read: strings[read], text: strings[text] }])),
-      guess: guess && { mark: marks[guess[0]], score: "", read: strings[guess[1]], text: "What was right most often for this question, in other items." },
+      guess: guess && { mark: marks[guess[0]], score: "", read: strings[guess[1]], text: "The most frequent right answer to this question in other items." },
     };
   });
   const shownArms = arms.map((_, number) => number).filter((number) => !arms[number].blind);
@@ -46,7 +46,7 @@
   const markClass = (mark) => "mark-" + mark.replace(" ", "-");
   const tasks = exams.flatMap((exam, e) => exam.tasks.map((task, t) => [e + "/" + t, (exams.length > 1 ? exam.title + ": " : "") + task.name]));
 
-  /* Item, with what was said of it */
+  /* Item with its replies */
 
   function reply(title, answer) {
     const box = node("div", { className: "reply" }, node("strong", {}, title));
@@ -75,7 +75,7 @@
     const own = unsighted.filter((n) => numbers.some((other) => arms[other].subject === arms[n].subject));
     const blind = own.length ? own : unsighted;
     replies.push(...blind.map((n) => reply("Without images: " + arms[n].name, item.answers.get(n))));
-    if (item.guess) replies.push(reply("Without looking: a guess", item.guess));
+    if (item.guess) replies.push(reply("Blind guess", item.guess));
     article.append(node("div", { className: "replies" }, ...replies));
     return article;
   }
@@ -204,7 +204,7 @@
     const gain = (item) => item.task.sign * (item.answers.get(b).value - item.answers.get(a).value);
     const asked = items.filter((item) => (!sides.task.value || item.taskKey === sides.task.value) && hasFactor(item, sides.factor.value)
       && item.answers.has(a) && item.answers.has(b));
-    flips = asked.filter((item) => isFlip(item, a, b)).sort((one, other) => gain(one) - gain(other));
+    flips = asked.filter((item) => isFlip(item, a, b)).sort((item, other) => gain(item) - gain(other));
     const worse = flips.filter((item) => gain(item) < 0).length;
     by("flip-count").textContent = "Of " + asked.length + " items that both were asked, " + flips.length + " flipped: " + worse
       + " where A is better, " + (flips.length - worse) + " where B is.";
@@ -270,7 +270,7 @@
     draw();
   }
 
-  /* Which view */
+  /* Views */
 
   const builders = { grid: grids, items: buildItems, flips: buildFlips, measures: buildMeasures };
   const built = new Set();

@@ -1,6 +1,6 @@
-"""`explore.html`: one file with its scripts and rows in it, for browsers forbid pages of files to load either.
+"""`explore.html`: one file with its scripts and data, since browsers forbid pages opened from files to load either.
 
-Every script is allowed by its digest and nothing else is, `eval` neither: Vega's expressions are interpreted.
+Only scripts with known digests are allowed, and no `eval`: Vega's expressions are interpreted.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ INTERPRETER_END = "export { expression as expressionInterpreter };"
 
 
 def explorer_writer() -> tuple[Companion | None, str]:
-    """What writes an explorer beside a report, or None and a line that says why there is none."""
+    """The function that writes an explorer next to a report, or None and a line with the reason."""
     parts = present_parts()
     if parts is None:
-        return None, f"{EXPLORER} is left out: its parts (web.lock) are not here; `{FETCH}` fetches them"
+        return None, f"{EXPLORER} is left out: its parts (web.lock) are missing; `{FETCH}` fetches them"
     return lambda exams, out: write_explorer(exams, out, parts), ""
 
 
@@ -62,7 +62,7 @@ def render_explorer(content: dict[str, Any], parts: Path) -> str:
 
 
 def _licences(parts: Path) -> list[tuple[str, str]]:
-    """Of what stands in the page: name, version and licence of each package, and the licence's text."""
+    """For each package in the page its name, version and licence, and the licence's text."""
     packages = [package for package in read_lock() if package.pages == "explorer"]
     return [
         (
@@ -77,14 +77,14 @@ def _licences(parts: Path) -> list[tuple[str, str]]:
 def _part_scripts(parts: Path) -> tuple[str, ...]:
     texts = [(parts / path).read_text("utf-8") for path in SCRIPTS]
     texts.insert(2, as_classic((parts / INTERPRETER).read_text("utf-8")))
-    # What the page's parser would take for the end of a script says the same with a backslash, in strings and patterns.
+    # A backslash hides the end of a script from the page's parser, and changes nothing in strings and patterns.
     return tuple(text.replace("</script", "<\\/script").replace("<!--", "<\\!--") for text in texts)
 
 
 def as_classic(module: str) -> str:
-    """Vega's interpreter, which is published as a module alone, as a classic script: modules do not load from files.
+    """Vega's interpreter, published only as a module, as a classic script, since modules do not load from files.
 
-    All it imports is also part of Vega's own script. Raises SnellenError where the module has other ends than known.
+    All its imports are also part of Vega's own script. Raises SnellenError if its imports or exports have changed.
     """
     if module.count(INTERPRETER_HEAD) != 1 or module.count(INTERPRETER_END) != 1:
         raise SnellenError(f"{INTERPRETER}: imports or exports something new; correct web/explorer/page.py")
@@ -94,7 +94,7 @@ def as_classic(module: str) -> str:
 
 
 def as_block(content: Any) -> str:
-    """JSON that may stand in a page: no sign in it begins or ends anything there."""
+    """JSON that is safe inside a page: none of its characters begins or ends markup."""
     text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     for sign in "<>&\u2028\u2029":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
@@ -109,5 +109,7 @@ def _digest(text: str) -> str:
 def _template() -> Template:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    room = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined)
-    return room.get_template("explore.html.j2")
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined
+    )
+    return environment.get_template("explore.html.j2")

@@ -1,18 +1,18 @@
-"""Charts of the explorer as Vega-Lite specifications, which are plain JSON. Rows are given by the page."""
+"""Charts of the explorer as Vega-Lite specifications in JSON; the page adds the rows."""
 
 from __future__ import annotations
 
 from typing import Any
 
 Z = 1.959964
-"""Of a 95 % interval."""
+"""Standard errors in half a 95 % interval."""
 
 
 def score_by_measure() -> dict[str, Any]:
-    """Mean score by what was measured of an item, in at most ten bins, a line a subject.
+    """Mean score by a measure of the items, in at most ten bins, with one line per subject.
 
-    Rows have `subject`, `measure` and `score`. Whiskers are Wilson's 95 % intervals of scores from 0 to 1, of items as
-    if they were independent: an image, not a verdict.
+    Rows have `subject`, `measure` and `score`. Whiskers are Wilson's 95 % intervals of scores from 0 to 1, with items
+    taken as independent: an illustration, not a test.
     """
     spread = f"({Z * Z} / datum.items)"
     root = f"sqrt(max(0, datum.score * (1 - datum.score)) / datum.items + {spread} / (4 * datum.items))"

@@ -1,7 +1,7 @@
-"""The page of a study: template, style and scripts, as they are copied into a bundle.
+"""The page of a study: template, style and scripts, which are copied into a bundle.
 
-`index.html` is the only file of a bundle that knows its transport. Scripts are classic scripts of one global,
-`Snellen`, so that a bundle also opens from a file.
+`index.html` is the only file of a bundle that depends on the transport. Scripts are classic scripts with one global,
+`Snellen`, so that a bundle can be opened from a file.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 Transport: TypeAlias = Literal["folder", "local", "jatos"]
-"""How answers are kept: in the browser until they are downloaded, by `snellen study serve`, or by JATOS."""
+"""Storage of answers: in the browser until they are downloaded, by `snellen study serve`, or by JATOS."""
 
 SCRIPTS = tuple(
     f"{name}.js"
     for name in ("dom", "transports", "shell", "media", "parts", "fields", "choices", "box", "plugin", "study")
 )
-"""In the order in which `index.html` loads them."""
+"""Scripts in the order in which `index.html` loads them."""
 STYLE = "study.css"
 
 
 def index_page(plan_title: str, transport: Transport) -> str:
-    """`index.html` of a bundle, for one transport."""
+    """`index.html` of a bundle for one transport."""
     from jinja2 import Environment, StrictUndefined
 
-    room = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    template = room.from_string(files(__name__).joinpath("index.html.j2").read_text("utf-8"))
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    template = environment.from_string(files(__name__).joinpath("index.html.j2").read_text("utf-8"))
     try:
         release = version("snellen")
     except PackageNotFoundError:
@@ -37,7 +37,7 @@ def index_page(plan_title: str, transport: Transport) -> str:
 
 
 def copy_page(folder: Path) -> None:
-    """Copies scripts and style to `page/` in a bundle's folder."""
+    """Copy scripts and style to `page/` in a bundle's folder."""
     target = folder / "page"
     target.mkdir(parents=True, exist_ok=True)
     for name in (*SCRIPTS, STYLE):

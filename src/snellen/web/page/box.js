@@ -1,16 +1,16 @@
-/** The widget of boxes: drawn on an image by mouse, pen, finger or keys, in pixels of the image as it is stored. */
+/** The widget for boxes, drawn on an image by mouse, pen, finger or keys, in pixels of the stored image. */
 "use strict";
 
 (() => {
   const { element } = Snellen;
-  const SMALLEST = 2; // pixels of the image; a click is no box
+  const SMALLEST = 2; // pixels of the image; a click is not a box
   const HANDLES = ["nw", "n", "ne", "e", "se", "s", "sw", "w"];
   const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
   const clamp = (number, low, high) => Math.min(high, Math.max(low, number));
   const toHundredths = (number) => Math.round(100 * number) / 100;
 
-  /** Left, top, right, bottom in order, inside an image of that size. */
+  /** The box with ordered edges (left, top, right, bottom), inside an image of that size. */
   function ordered([x1, y1, x2, y2], width, height) {
     return [clamp(Math.min(x1, x2), 0, width), clamp(Math.min(y1, y2), 0, height), clamp(Math.max(x1, x2), 0, width), clamp(Math.max(y1, y2), 0, height)];
   }
@@ -28,7 +28,7 @@
     return [handle.includes("w") ? x : x1, handle.includes("n") ? y : y1, handle.includes("e") ? x : x2, handle.includes("s") ? y : y2];
   }
 
-  /** Puts a frame over the image at a box, by percents, so that it stays there at any size. */
+  /** Puts a frame over the image at a box, in percent, so that it fits at any size. */
   function place(frame, [x1, y1, x2, y2], width, height) {
     frame.style.left = `${(100 * x1) / width}%`;
     frame.style.top = `${(100 * y1) / height}%`;
@@ -36,7 +36,7 @@
     frame.style.height = `${(100 * (y2 - y1)) / height}%`;
   }
 
-  /** What a drag that begins at a point does to the box: a handle resizes, the inside moves, elsewhere a new one begins. */
+  /** Returns how a drag from a point changes the box: a handle resizes, the inside moves, outside a new one begins. */
   function dragOf(event, start, box, size) {
     const handle = event.target.dataset.handle;
     if (box && handle) return (point) => ordered(resized(box, handle, point), ...size);
@@ -44,7 +44,7 @@
     return (point) => ordered([...start, ...point], ...size);
   }
 
-  /** Follows pointers on the surface. `get` and `set` reach the box; a drag that is broken off changes nothing. */
+  /** Follows pointers on the surface. `get` and `set` access the box; a cancelled drag changes nothing. */
   function followPointers(surface, image, size, get, set) {
     let drag = null;
     const point = (event) => {
@@ -67,7 +67,7 @@
     surface.addEventListener("pointermove", (event) => {
       if (drag && event.pointerId === drag.pointer) set(drag.apply(point(event)));
     });
-    // A finger that draws makes no gesture: lifted in flight it would start a fling, which swallows the next tap.
+    // Drawing with a finger is no gesture: otherwise a lifted finger would start a fling, which swallows the next tap.
     const still = (event) => drag && event.touches.length < 2 && event.cancelable && event.preventDefault();
     surface.addEventListener("touchmove", still, { passive: false });
     surface.addEventListener("touchend", (event) => event.cancelable && event.preventDefault());
@@ -94,7 +94,7 @@
     });
   }
 
-  /** `image` is the shown image, already in the page; `size` its stored width and height. */
+  /** `image` is the image element, already in the page; `size` its stored width and height. */
   function boxWidget(question, label, image, size) {
     let box = null;
     const frame = element("div", { class: "box", hidden: true }, HANDLES.map((handle) => element("span", { class: "handle", "data-handle": handle })));

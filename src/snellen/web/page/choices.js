@@ -1,14 +1,14 @@
-/** The widget of choice and true/false: buttons with a name, a text and images, one of which is chosen. */
+/** The widget for choice and true/false: buttons with a name, a text and images, one of which is chosen. */
 "use strict";
 
 (() => {
   const { element } = Snellen;
-  const SHORT = 14; // letters; choices with no longer texts stand in one row
+  const SHORT = 14; // letters; choices with texts up to this length are in one row
   const TRUTHS = [{ name: "True", text: "", media: [] }, { name: "False", text: "", media: [] }];
 
   /**
-   * Keys of choices, key -> place: names whose first word is one sign ("A", "(b) cat", "3. dog") have that sign, others
-   * their first letter where no other name has that key.
+   * Keys of choices, key -> index: names whose first word is one sign ("A", "(b) cat", "3. dog") have that sign, others
+   * their first letter if no other name has that key.
    */
   function shortcuts(names) {
     const firsts = names.map((name) => name.toLowerCase().match(/[\p{L}\p{N}]+/u)?.[0] ?? "");
@@ -17,7 +17,7 @@
     return new Map(signs.map((sign, index) => [sign, index]).filter(([sign]) => sign && alone(sign)));
   }
 
-  /** What stands on a choice. Its images can be enlarged together by a button beside it. */
+  /** The content of a choice. Its images can be enlarged together by a button next to it. */
   function makeChoice(choice, key) {
     const media = choice.media.map((part, index) => {
       const label = `Choice ${choice.name}${choice.media.length > 1 ? `, image ${index + 1}` : ""}`;
@@ -62,7 +62,7 @@
       button.addEventListener("click", () => choose(index));
       button.addEventListener("keydown", (event) => {
         if (event.key !== "Enter" || event.repeat) return;
-        event.preventDefault(); // a click by Enter would come as well
+        event.preventDefault(); // otherwise Enter would also click
         if (chosen === index) submit();
         else choose(index);
       });
@@ -74,7 +74,7 @@
       read: () => (chosen < 0 ? undefined : choices[chosen].name),
       complaint: () => (chosen < 0 ? "Please choose an answer." : ""),
       keys: [...keys.keys()],
-      /** True where the key was meant for this question. A chosen one's key confirms. */
+      /** True if the key was meant for this question. The key of the chosen one confirms. */
       press(key) {
         if (step(key)) return true;
         const index = keys.get(key.toLowerCase());

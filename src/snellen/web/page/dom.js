@@ -1,11 +1,11 @@
-/** Small helpers of the study page. Everything is attached to one global object; index.html loads the scripts in order. */
+/** Helper functions of the study page, attached to one global object; index.html loads the scripts in order. */
 "use strict";
 globalThis.Snellen = {};
 
 (() => {
   /**
-   * An element. Attributes that are functions listen to the event of that name ("click"); true sets an empty attribute;
-   * false, null and undefined set none. Children are elements or texts; null is left out.
+   * Makes an element. Attributes that are functions listen to the event of that name ("click"); true sets an empty
+   * attribute; false, null and undefined set none. Children are elements or texts; null is left out.
    */
   function element(tag, attributes = {}, ...children) {
     const made = document.createElement(tag);
@@ -17,30 +17,30 @@ globalThis.Snellen = {};
     return made;
   }
 
-  /** A text as paragraphs, parted by empty lines. */
+  /** A text as paragraphs, which empty lines separate. */
   function paragraphs(text) {
     return text.split(/\n\s*\n/).filter((part) => part.trim()).map((part) => element("p", {}, part.trim()));
   }
 
-  /** What was typed, without blanks around it; half a character (an emoji cut in two) becomes U+FFFD, as in any form. */
+  /** The typed text without blanks around it; half a character (an emoji cut in two) becomes U+FFFD, as in any form. */
   function typed(field) {
     const text = field.value.trim();
     return text.toWellFormed?.() ?? text;
   }
 
-  /** Resolves when the browser has painted a frame with what is now in the document. */
+  /** Resolves when the browser has painted a frame with the current document. */
   function painted() {
     return new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
   }
 
-  /** Resolves after so many seconds. */
+  /** Resolves after this number of seconds. */
   function wait(seconds) {
     return new Promise((resolve) => setTimeout(resolve, 1000 * seconds));
   }
 
   /**
-   * The clock of one page, in seconds. It starts at `paint`; what passes while the page is covered, for whatever reason
-   * ("pause", "tab"), counts as hidden and not as time of the answer.
+   * The clock of one page, in seconds. It starts at `paint`; time while the page is covered for any reason ("pause",
+   * "tab") counts as hidden and not as answer time.
    */
   function makeClock() {
     const now = () => performance.now() / 1000;

@@ -1,8 +1,8 @@
 /**
- * Widgets for what is typed or set: integer, number, text, description, colour.
+ * Widgets for typed or set answers: integer, number, text, description, colour.
  *
- * Every widget gives `element`, `read()` (the answer, or undefined while there is none), `complaint()` (what is missing,
- * or ""), `reveal(right)` (practice: marks the right answer; gives whether the answer was right, null where it does not
+ * Every widget has `element`, `read()` (the answer, or undefined while there is none), `complaint()` (what is missing,
+ * or ""), `reveal(right)` (practice: marks the right answer; returns whether the answer was right, null if it does not
  * judge, and the right one in words) and `focus()`; choices also `press(key)`.
  */
 "use strict";
@@ -20,7 +20,7 @@
     return element("button", { type: "button", class: "step", "aria-label": label, "data-field": step > 0 ? "plus" : "minus", click: change }, step > 0 ? "+" : "−");
   }
 
-  /** Integers have buttons and arrow keys for one more and one less. The answer is the text as typed, with a decimal point. */
+  /** Integers have buttons and arrow keys for plus and minus one. The answer is the typed text, with a decimal point. */
   function numberWidget(question, label) {
     const whole = question.kind === "integer";
     const pattern = whole ? INTEGER : NUMBER;
@@ -61,7 +61,7 @@
   const toHex = (levels) => "#" + levels.map((level) => level.toString(16).padStart(2, "0")).join("");
   const toLevels = (hex) => [1, 3, 5].map((start) => parseInt(hex.slice(start, start + 2), 16));
 
-  /** One of red, green, blue: a slider and a field of the same level, 0 to 255. */
+  /** A slider and a field for the level of red, green or blue, 0 to 255. */
   function channel(name, change) {
     const slider = element("input", { type: "range", min: 0, max: 255, step: 1, value: 128, class: name, "aria-label": `${name}, 0 to 255`, "data-field": name });
     const field = element("input", { type: "number", min: 0, max: 255, step: 1, value: 128, "aria-label": `${name}, number`, "data-field": `${name}-number` });
@@ -76,7 +76,7 @@
     return { name, show, slider, element: element("div", { class: "channel" }, element("span", { class: "channel-name", "aria-hidden": "true" }, name), slider, field) };
   }
 
-  /** Sliders, a swatch and the browser's own picker. Until something was set there is no answer. */
+  /** Sliders, a swatch and the browser's own picker. There is no answer until something was set. */
   function colourWidget() {
     const levels = [128, 128, 128];
     let chosen = false;

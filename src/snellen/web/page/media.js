@@ -4,7 +4,7 @@
 (() => {
   const { element } = Snellen;
 
-  /** Resolves when an image is decoded. A second try after a failure fetches it anew. */
+  /** Resolves when an image is decoded. A second try after a failure fetches it again. */
   async function decoded(image, path) {
     try {
       await image.decode();
@@ -17,7 +17,7 @@
     }
   }
 
-  /** The image element of a part; width and height keep its place free while it is loading. */
+  /** The image element of a part; width and height reserve its place while it is loading. */
   function makeImage(part, label) {
     return element("img", { src: part.path, alt: label, width: part.width, height: part.height, decoding: "sync", draggable: "false" });
   }
@@ -29,7 +29,7 @@
     return { element: button, image, ready: () => decoded(image, part.path), begin() {} };
   }
 
-  /** An image alone: on choices, and where boxes are drawn. */
+  /** An image without a button: on choices, and for drawing boxes. */
   function plainImage(part, label) {
     const image = makeImage(part, label);
     return { element: image, image, ready: () => decoded(image, part.path), begin() {} };
@@ -45,7 +45,7 @@
     });
   }
 
-  /** A video without sound that begins when the page is shown and can be played again. */
+  /** A video without sound that starts when the page is shown and can be played again. */
   function video(part, label) {
     const player = element("video", { src: part.path, controls: true, playsinline: true, preload: "auto", width: part.width, height: part.height, "aria-label": label });
     player.muted = true;
@@ -54,7 +54,7 @@
     return { element: player, image: null, ready: () => firstFrame(player, part.path), begin };
   }
 
-  /** What shows one part: `{element, image, ready(), begin()}`; `drawable` images are not enlarged by a click. */
+  /** The view of one part: `{element, image, ready(), begin()}`; `drawable` images are not enlarged by a click. */
   function makeMedium(part, label, drawable) {
     if (part.kind === "video") return video(part, label);
     return drawable ? plainImage(part, label) : imageInButton(part, label);

@@ -1,13 +1,13 @@
-/** The parts of a page in their order: texts, and media on grey stages; media with labels stand side by side. */
+/** The parts of a page in their order: texts, and media on grey stages; media with labels are side by side. */
 "use strict";
 
 (() => {
   const { element } = Snellen;
-  const LABEL = 48; // letters; a line of no more of them beside media is a label
+  const LABEL = 48; // letters; a line of at most this length next to media is a label
 
   const isLabel = (token) => token.text !== undefined && token.text.length <= LABEL && !token.text.trim().includes("\n");
 
-  /** Texts, and media that follow each other as one: `{text}` or `{media}`. `media` collects all of the page. */
+  /** Texts, and consecutive media as one: `{text}` or `{media}`. `media` collects all of the page. */
   function tokensOf(page, drawable, media) {
     const tokens = [];
     for (const part of page.parts) {
@@ -24,7 +24,7 @@
     return tokens;
   }
 
-  /** Media and labels that follow each other; every longer text is alone. */
+  /** Consecutive media and labels; every longer text is separate. */
   function runsOf(tokens) {
     const runs = [];
     let open = false;
@@ -41,7 +41,7 @@
     return token.media ? element("div", { class: "stage" }, token.media) : element("p", { class: "part" }, token.text);
   }
 
-  /** Tiles of a run, `{label, media}`: labels belong to what follows where the run begins with one, else to what precedes. */
+  /** Tiles of a run, `{label, media}`: labels belong to the next media if the run begins with one, else to the last. */
   function tilesOf(run) {
     const leading = isLabel(run[0]);
     const tiles = [];
@@ -55,7 +55,7 @@
     return { tiles, leading };
   }
 
-  /** A run with several media as a row of tiles, another as it is. */
+  /** A run with several media as a row of tiles, any other unchanged. */
   function blocksOf(run) {
     if (run.filter((token) => token.media).length < 2) return run.map(block);
     const { tiles, leading } = tilesOf(run);
@@ -67,7 +67,7 @@
     return [element("div", { class: "tiles" }, figures)];
   }
 
-  /** `{media, blocks}` of a page; images whose number is among `drawable` are not enlarged by a press. */
+  /** `{media, blocks}` of a page; images whose number is in `drawable` are not enlarged by a press. */
   function makeParts(page, drawable) {
     const media = [];
     return { blocks: runsOf(tokensOf(page, drawable, media)).flatMap(blocksOf), media };

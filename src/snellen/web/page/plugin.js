@@ -1,4 +1,4 @@
-/** Our two jsPsych plugins: `snellen-page`, a page of the plan with its questions, and `snellen-words`, a page to read. */
+/** Two jsPsych plugins: `snellen-page`, a page of the plan with its questions, and `snellen-words`, a page to read. */
 "use strict";
 
 (() => {
@@ -15,7 +15,7 @@
     return Snellen.textWidget(question, label);
   }
 
-  /** One question with its widget, its line for a reason and room for complaint and feedback. */
+  /** One question with its widget, its line for a reason and space for complaint and feedback. */
   function makeQuestion(question, drawn, submit) {
     const label = question.text || "Your answer";
     const widget = makeWidget(question, label, drawn, submit);
@@ -28,13 +28,13 @@
     return { question, widget, root, complaint, feedback, reason: () => (reason ? typed(reason) : "") };
   }
 
-  /** Whether the question should stand beside the media on a wide screen, since it would be out of sight below them. */
+  /** True if the question should be next to the media on a wide screen, since it would be out of sight below them. */
   function isTall(page) {
     const onChoices = page.questions.some((question) => question.choices.some((choice) => choice.media.length));
     return !onChoices && page.parts.some((part) => part.height > TALL);
   }
 
-  /** Everything of a page: its element, media and questions. `submit` is called where a choice is confirmed by a key. */
+  /** Builds a page: its element, media and questions. `submit` is called if a choice is confirmed by a key. */
   function makeView(page, place, submit) {
     const drawable = new Set(page.questions.filter((question) => question.kind === "box").map((question) => question.image ?? 0));
     const { media, blocks } = Snellen.makeParts(page, drawable);
@@ -48,7 +48,7 @@
     return { root, form, questions, media: [...media, ...questions.flatMap((one) => one.widget.media ?? [])] };
   }
 
-  /** Shows what is missing and goes there; true where nothing is. */
+  /** Shows what is missing and goes there; true if nothing is missing. */
   function isComplete(questions) {
     for (const one of questions) one.complaint.textContent = one.widget.complaint();
     const first = questions.find((one) => one.complaint.textContent);
@@ -56,14 +56,14 @@
     return !first;
   }
 
-  /** Answers and reasons as they stand; null where there is no answer. */
+  /** The current answers and reasons; null if there is no answer. */
   function readAnswers(questions) {
     const answers = Object.fromEntries(questions.map((one) => [one.question.item_id, one.widget.read() ?? null]));
     const reasons = Object.fromEntries(questions.filter((one) => one.reason()).map((one) => [one.question.item_id, one.reason()]));
     return { answers, reasons };
   }
 
-  /** The question that a key is meant for: the one with the focus, else the first of choices without an answer. */
+  /** The question that a key is meant for: the focused one, else the first choice question without an answer. */
   function questionOf(questions, event) {
     const choices = questions.filter((one) => one.widget.press);
     const focused = choices.find((one) => one.root.contains(event.target));
@@ -71,7 +71,7 @@
     return choices.find((one) => one.widget.read() === undefined) ?? (questions.length === 1 ? choices[0] : undefined);
   }
 
-  /** Keys that work wherever the focus is; typing into fields, dialogs and messages is left alone. */
+  /** Keys that work independent of focus; typing into fields, dialogs and messages is left alone. */
   function onKey(event, questions, next) {
     const busy = document.querySelector("dialog[open]") || !document.getElementById("message").hidden;
     if (busy || event.defaultPrevented || event.repeat || event.altKey || event.metaKey) return;
@@ -110,7 +110,7 @@
     });
   }
 
-  /** Shows right answers of a practice page; resolves at Continue. */
+  /** Shows the right answers of a practice page; resolves at Continue. */
   function showFeedback(view, page) {
     for (const one of view.questions) {
       const right = page.feedback[one.question.item_id];
@@ -128,7 +128,7 @@
     });
   }
 
-  /** Puts a page on the screen and starts its clock with the first frame that shows everything. */
+  /** Shows a page and starts its clock with the first frame that shows everything. */
   async function reveal(view, clock) {
     const slow = setTimeout(() => Snellen.showStatus("Loading …"), 400);
     await insist(() => Promise.all(view.media.map((medium) => medium.ready())), "Something of this page could not be loaded.");
@@ -176,7 +176,7 @@
         place: { type: ParameterType.INT },
         /** `keep(record)` resolves when the record is kept. */
         keep: { type: ParameterType.FUNCTION },
-        /** Where the clock of the page is handed in, so that pauses are not counted. */
+        /** Receives the clock of the page, so that pauses are not counted. */
         pause: { type: ParameterType.OBJECT },
       },
       data: {
@@ -199,7 +199,7 @@
     }
   }
 
-  /** Words to read and one button, `button` its id. */
+  /** A text to read and one button with the id `button`. */
   class WordsPlugin {
     static info = {
       name: "snellen-words",
@@ -207,11 +207,11 @@
       parameters: {
         title: { type: ParameterType.STRING, default: "" },
         text: { type: ParameterType.STRING, default: "" },
-        /** Small words below the button. */
+        /** Small text below the button. */
         note: { type: ParameterType.STRING, default: "" },
         button: { type: ParameterType.STRING },
         label: { type: ParameterType.STRING },
-        /** Called with the press of the button; the trial ends when it resolves. */
+        /** Called when the button is pressed; the trial ends when it resolves. */
         keep: { type: ParameterType.FUNCTION, default: null },
       },
       data: {},

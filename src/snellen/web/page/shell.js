@@ -1,4 +1,4 @@
-/** What stands around the pages: progress, pause, messages, saving, and what a participant has recorded so far. */
+/** The frame around the pages: progress, pause, messages, saving, and the rows that a participant has recorded. */
 "use strict";
 
 (() => {
@@ -14,13 +14,13 @@
     window.scrollTo(0, 0);
   }
 
-  /** Shows which page of how many stands on the screen; `answered` are those already kept. */
+  /** Shows the number of the current page and of all pages; `answered` are those already stored. */
   function showProgress(place, total, answered, practice) {
     byId("place").textContent = `${practice ? "Practice, question" : "Question"} ${place + 1} of ${total}`;
     byId("progress").value = answered / total;
   }
 
-  /** Shows the whole seconds that are left; null hides them. */
+  /** Shows the remaining whole seconds; null hides them. */
   function showTime(seconds) {
     byId("time").hidden = seconds === null;
     const text = seconds === null ? "" : `${Math.ceil(Math.max(0, seconds))} s left`;
@@ -31,7 +31,7 @@
     byId("status").textContent = text;
   }
 
-  /** Shows what went wrong; resolves when the button is pressed. */
+  /** Shows an error; resolves when the button is pressed. */
   function complain(text, label = "Try again") {
     const message = byId("message");
     byId("message-text").textContent = text;
@@ -46,7 +46,7 @@
     });
   }
 
-  /** Loads the page anew, which goes on after the last answer that was kept. Never resolves. */
+  /** Reloads the page, which continues after the last stored answer. Never resolves. */
   async function startOver(text) {
     await complain(text, "Load the page again");
     location.reload();
@@ -54,8 +54,8 @@
   }
 
   /**
-   * Does something until it works: after every failure the person is told why and may try again. An error with `stale`
-   * says that somebody else went on meanwhile, so that only loading anew helps.
+   * Repeats an action until it works: after every failure the person sees the reason and may try again. An error with
+   * `stale` means that the study continued elsewhere, so that only reloading helps.
    */
   async function insist(action, trouble) {
     for (;;) {
@@ -70,13 +70,13 @@
     }
   }
 
-  /** A defect of the page itself: nothing is lost by loading it again. */
+  /** A defect of the page itself: nothing is lost by reloading it. */
   function fail(error) {
     console.error(error);
     startOver(`The page cannot go on: ${error?.message ?? error}. What was answered is saved.`);
   }
 
-  /** Covers the page on Pause, and knows when it is out of sight. `setClock` says whose time that is. */
+  /** Covers the page on Pause, and notices when it is out of sight. `setClock` sets the clock to stop. */
   function makePause() {
     let clock = null;
     const dialog = byId("paused");
@@ -85,7 +85,7 @@
       dialog.showModal();
     });
     byId("resume").addEventListener("click", () => {
-      clock?.uncover("pause"); // at the click: the event of closing comes some time later, or on a busy machine much later
+      clock?.uncover("pause"); // at the click: the close event comes later, on a busy machine much later
       dialog.close();
     });
     dialog.addEventListener("close", () => clock?.uncover("pause")); // by Escape
@@ -98,7 +98,7 @@
     };
   }
 
-  /** A participant's rows: those that came back at `open` and those appended since. */
+  /** A participant's rows: those returned by `open` and those appended since. */
   function makeSession(transport, opened) {
     const rows = [...opened.records].sort((one, other) => one.sequence - other.sequence);
     let sequence = rows.length ? rows[rows.length - 1].sequence + 1 : 0;
@@ -109,7 +109,7 @@
       form: opened.form,
       has: (type) => ofType(type).length > 0,
       answered: () => new Set(ofType("answers").map((row) => row.record.position)),
-      /** Resolves when the record is kept; nothing else may be shown before. */
+      /** Resolves when the record is stored; nothing else may be shown before. */
       async append(record) {
         const row = { sequence, record: { ...record, time: new Date().toISOString() } };
         const slow = setTimeout(() => showStatus("Saving …"), 400);
@@ -122,7 +122,7 @@
     };
   }
 
-  /** Opens images at up to twice their size, as large as the window allows; scrolls where they are larger. */
+  /** Opens images at up to twice their size, as large as the window allows; scrolls if they are larger. */
   function zoom(images) {
     const dialog = byId("zoom");
     const close = element("button", { type: "button", id: "close-zoom", click: () => dialog.close() }, "Close");

@@ -5,7 +5,7 @@
   const { element, paragraphs, insist, showScreen } = Snellen;
   const AHEAD = 3; // pages whose images are loaded while a page is answered
 
-  /** What the record `start` holds besides the participant: the address's parameters, the screen in CSS pixels, the browser. */
+  /** Fields of the record `start` besides the participant: address parameters, screen in CSS pixels, browser. */
   function startRecord(plan, session, parameters) {
     const { width, height } = window.screen;
     const sizes = { width, height, ratio: window.devicePixelRatio, window_width: window.innerWidth, window_height: window.innerHeight };
@@ -29,12 +29,12 @@
     return trials;
   }
 
-  /** Loads images in the background; a page waits for its own all the same, and complains where they fail. */
+  /** Loads images in the background; every page still waits for its own images, and complains if they fail. */
   function preload(pages) {
     return { type: jsPsychPreload, images: pages.flatMap(Snellen.imagesOf), message: '<p class="note later">Loading …</p>', show_progress_bar: false, continue_after_error: true, max_load_time: 10000 };
   }
 
-  /** The trials of the pages of a form that are not answered yet, each block after its title and text. */
+  /** The trials of the unanswered pages of a form, each block after its title and text. */
   function blocks(plan, session, pause, jsPsych) {
     const form = plan.forms[session.form];
     const total = form.flatMap((block) => block.page_ids).length;
@@ -73,7 +73,7 @@
     return navigator.clipboard ? element("button", { type: "button", class: "plain", click: copy }, "Copy") : null;
   }
 
-  /** Thanks, the completion code or link, and what the transport offers: the download again, another participant. */
+  /** Thanks, the completion code or link, and what the transport offers: the download again, or another participant. */
   function showEnd(plan, transport) {
     const { thanks, completion_code: code, completion_url: url } = plan.texts;
     const parts = [element("h1", {}, "The end"), ...paragraphs(thanks)];

@@ -1,11 +1,11 @@
-/** Where answers go: each transport gives `open`, `append` and `finish` (design/people.md). */
+/** Storage of answers: each transport has `open`, `append` and `finish` (design/people.md). */
 "use strict";
 
 (() => {
   const RETRIES = [0.5, 1, 2, 4]; // seconds before a request is sent again
   const PATIENCE = 20; // seconds until a request counts as failed
 
-  /** The form that was asked for in the address, else `otherwise`, as one of the plan's forms. */
+  /** The form requested in the address, else `otherwise`, as one of the plan's forms. */
   function chosenForm(plan, wish, otherwise) {
     const number = /^\d+$/.test(wish ?? "") ? Number(wish) : otherwise;
     return number % plan.forms.length;
@@ -17,7 +17,7 @@
     return "p" + Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
   }
 
-  /** `localStorage`, or an error that says what to do. */
+  /** `localStorage`, or an error with a remedy. */
   function storage() {
     try {
       localStorage.setItem("snellen/probe", "1");
@@ -67,7 +67,7 @@
     };
   }
 
-  /** The study went on elsewhere: the row's number is taken by another. */
+  /** The study continued elsewhere: the row's number is taken by another row. */
   class Conflict extends Error {
     stale = true;
     constructor() {
@@ -75,7 +75,7 @@
     }
   }
 
-  /** A refusal of the server: sending the same again would not help. */
+  /** A refusal of the server: sending the same request again would not help. */
   class Refusal extends Error {}
 
   async function detail(response) {
@@ -88,7 +88,7 @@
     }
   }
 
-  /** One POST of JSON, sent again after network errors and while the server is unable to answer. */
+  /** Sends a POST with JSON, again after network errors and while the server cannot answer. */
   async function post(path, body, headers = {}) {
     const request = { method: "POST", body: JSON.stringify(body), headers: { "Content-Type": "application/json", ...headers } };
     for (let attempt = 0; ; attempt += 1) {
@@ -107,7 +107,7 @@
     }
   }
 
-  /** The server of `snellen study serve`. The secret that it gives proves, after a reload, who comes back. */
+  /** The server of `snellen study serve`. After a reload, its secret identifies the participant. */
   function local(plan) {
     const key = `snellen/${plan.plan_hash}/${location.origin}${location.pathname}${location.search}`;
     let secret = "";
@@ -122,7 +122,7 @@
       try {
         localStorage.setItem(key, JSON.stringify(entry));
       } catch {
-        // Without site data the study works; only coming back after a reload does not.
+        // Without site data the study works, except for returning after a reload.
       }
     };
     const begin = async (parameters, known) => {
@@ -150,7 +150,7 @@
     };
   }
 
-  /** JATOS: rows are appended to the component's result; those of a study run come back in its session. */
+  /** JATOS: rows are appended to the component's result; those of a study run are also in its session. */
   function jatosTransport(plan) {
     const loaded = new Promise((resolve) => jatos.onLoad(resolve));
     let rows = [];
@@ -166,7 +166,7 @@
         return { participant, form, records: [...rows], parameters };
       },
       async append(row) {
-        // Appended first: a row that is only in the session would never be exported. Sent twice, it counts once.
+        // Appended first, since a row that is only in the session would never be exported. A row sent twice counts once.
         await jatos.appendResultData(`${JSON.stringify(row)}\n`);
         rows = [...rows, row];
         jatos.studySessionData = { ...jatos.studySessionData, snellen: { plan_hash: plan.plan_hash, rows } };

@@ -8,38 +8,38 @@ from pathlib import Path
 
 from snellen.datasets.image_files import VideoFrame
 from snellen.suites.ava_bench.abilities.action import CURATION
-from tests.suites.ava_bench.candidates.class_fixtures import asked, choices, chosen, merging, of_class, texts
+from tests.suites.ava_bench.candidates.class_fixtures import choices, chosen, make_items, merging, of_class, texts
 from tests.suites.ava_bench.candidates.fixtures import curating
 
 MOMENTS = "Moments-in-Time"
 
 
 def test_at_most_fifty_clips_of_a_merged_label_and_none_of_fewer_than_five() -> None:
-    at = curating(choices=merging())
+    context = curating(choices=merging())
     counts = {"first": 30, "second": 22, "boxing": 5, "buying": 4}
-    scenes = [one for label, count in counts.items() for one in of_class(MOMENTS, label, count)]
-    kept = chosen(CURATION, scenes, at)
-    assert Counter(one.label for one in kept) == {"both": 50, "boxing": 5}
-    assert at.ledger.dropped == {
+    scenes = [sample for label, count in counts.items() for sample in of_class(MOMENTS, label, count)]
+    selected = chosen(CURATION, scenes, context)
+    assert Counter(candidate.label for candidate in selected) == {"both": 50, "boxing": 5}
+    assert context.ledger.dropped == {
         ("action", MOMENTS, "more than 50 in a bin of a class"): 2,
         ("action", MOMENTS, "fewer than 5 in a bin of a class"): 4,
     }
 
 
-def test_a_hundred_options_and_the_frame_of_the_clip() -> None:
-    at = curating(choices=merging())
+def test_an_item_has_a_hundred_options_and_the_frame_of_its_clip() -> None:
+    context = curating(choices=merging())
     frame = VideoFrame(Path("a.mp4"), 0.5)
-    scenes = [replace(one, image=frame) for n in range(120) for one in of_class(MOMENTS, f"act {n:03}", 5)]
-    kept = chosen(CURATION, scenes, at)
-    assert kept[0].origin.image == frame
-    for item in asked(CURATION, kept[:3], at):
+    scenes = [replace(sample, image=frame) for n in range(120) for sample in of_class(MOMENTS, f"act {n:03}", 5)]
+    selected = chosen(CURATION, scenes, context)
+    assert selected[0].origin.image == frame
+    for item in make_items(CURATION, selected[:3], context):
         assert item.answer in texts(item)
         assert len(set(texts(item))) == 100
 
 
 def test_the_names_are_those_of_the_reviewed_choices() -> None:
-    at = curating(choices=choices())
-    found = [one.label for label in ("adult+male+speaking", "playing+videogames") for one in CURATION.find(
-        of_class(MOMENTS, label, 1)[0], at
+    context = curating(choices=choices())
+    names = [candidate.label for label in ("adult+male+speaking", "playing+videogames") for candidate in CURATION.find(
+        of_class(MOMENTS, label, 1)[0], context
     )]  # fmt: skip
-    assert found == ["speaking", "playing video games"]
+    assert names == ["speaking", "playing video games"]

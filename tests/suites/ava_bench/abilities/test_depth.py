@@ -18,7 +18,7 @@ from snellen.suites.ava_bench.abilities.absolute_depth import CURATION
 from snellen.suites.ava_bench.candidates import depths
 from snellen.suites.ava_bench.candidates.depths import ROADS, ROOMS, crop_around, within
 from tests.suites.ava_bench.candidates.fixtures import scene
-from tests.suites.ava_bench.candidates.marked_scenes import curating, dropped, looked_at, shown, thing
+from tests.suites.ava_bench.candidates.marked_scenes import annotation, curating, dropped, find_all, item_source
 
 ROAD, WIDTHS = (1242, 375), (1.0, 2.0)
 ROOM = (640, 480)
@@ -26,24 +26,24 @@ ROOM = (640, 480)
 
 @pytest.mark.parametrize(
     ("box", "left"),
-    # A crop is 2 x 375 = 750 wide. Round a middle of 650 it begins at 650 - 375; it cannot begin left of 0, nor right
+    # A crop is 2 x 375 = 750 wide. Around a centre of 650 it begins at 650 - 375; it cannot begin left of 0 or right
     # of 1242 - 750.
     [
         ((600.0, 100.0, 700.0, 200.0), 275.0),
         ((10.0, 100.0, 60.0, 200.0), 0.0),
         ((1200.0, 100.0, 1240.0, 200.0), 492.0),
         ((100.0, 100.0, 850.0, 200.0), 100.0),  # all of it
-        ((100.5, 100.0, 850.0, 200.0), 100.0),  # and with part of a pixel at either end
+        ((100.5, 100.0, 850.0, 200.0), 100.0),  # and with part of a pixel at each end
     ],
 )
-def test_a_crop_is_two_heights_wide_round_the_middle_of_a_box(box: Box, left: float) -> None:
+def test_a_crop_is_two_heights_wide_around_the_centre_of_a_box(box: Box, left: float) -> None:
     assert crop_around(box, ROAD, WIDTHS) == (left, 0.0, left + 750.0, 375.0)
 
 
 @pytest.mark.parametrize(
     ("box", "size", "crop"),
     [
-        ((100.5, 0.0, 850.5, 9.0), ROAD, None),  # 750 wide, but of 751 columns of pixels
+        ((100.5, 0.0, 850.5, 9.0), ROAD, None),  # 750 wide, but over 751 columns of pixels
         ((0.0, 0.0, 9.0, 9.0), (374, 375), None),  # the image is higher than wide
         ((0.0, 0.0, 9.0, 9.0), (375, 375), (0.0, 0.0, 375.0, 375.0)),
         ((0.0, 0.0, 9.0, 9.0), (500, 375), (0.0, 0.0, 500.0, 375.0)),
@@ -54,7 +54,7 @@ def test_no_crop_is_narrower_or_cuts_its_box(box: Box, size: tuple[int, int], cr
 
 
 @given(st.integers(1, 400), st.integers(1, 100), st.floats(0, 1), st.floats(0.001, 1), st.floats(1, 3))
-def test_every_crop_holds_its_box_and_lies_in_the_image(
+def test_every_crop_contains_its_box_and_is_inside_the_image(
     width: int, height: int, begin: float, share: float, most: float
 ) -> None:
     left = begin * width * (1 - share)
@@ -73,7 +73,7 @@ def test_every_crop_holds_its_box_and_lies_in_the_image(
 
 @pytest.mark.parametrize(
     ("box", "touches"),
-    # KITTI cuts boxes at the last pixel, which has number 1241 across and 374 along.
+    # KITTI cuts boxes off at the last pixel, which is column 1241 and row 374.
     [
         ((1.0, 50.0, 90.0, 90.0), True),
         ((1.1, 50.0, 90.0, 90.0), False),
@@ -83,10 +83,10 @@ def test_every_crop_holds_its_box_and_lies_in_the_image(
         ((50.0, 50.0, 90.0, 374.0), True),
     ],
 )
-def test_what_touches_an_edge_is_left_out_outdoors(box: Box, touches: bool) -> None:
-    at = curating()
-    found = looked_at(CURATION, at, scene(thing("Car", box, nearest_m=20.0), source=ROADS, size=ROAD))
-    assert (not found, dropped(at)) == (touches, {depths.EDGE: 1} if touches else {})
+def test_boxes_at_an_edge_are_left_out_outdoors(box: Box, touches: bool) -> None:
+    context = curating()
+    candidates = find_all(CURATION, context, scene(annotation("Car", box, nearest_m=20.0), source=ROADS, size=ROAD))
+    assert (not candidates, dropped(context)) == (touches, {depths.EDGE: 1} if touches else {})
 
 
 @pytest.mark.parametrize(
@@ -104,86 +104,94 @@ def test_what_touches_an_edge_is_left_out_outdoors(box: Box, touches: bool) -> N
         ("chair", (0.0, 0.0, 40.0, 35.0), "far", depths.NO_DEPTH),
     ],
 )
-def test_which_things_are_asked_about_indoors(label: str, box: Box | None, far: float | None, rule: str) -> None:
-    at = curating()
+def test_things_that_are_asked_about_indoors(label: str, box: Box | None, far: float | None, rule: str) -> None:
+    context = curating()
     extra = {} if far is None else {"nearest_m": far}
-    found = looked_at(CURATION, at, scene(thing(label, box, **extra), source=ROOMS, size=ROOM))
-    assert (len(found), dropped(at)) == ((0, {rule: 1}) if rule else (1, {}))
+    candidates = find_all(CURATION, context, scene(annotation(label, box, **extra), source=ROOMS, size=ROOM))
+    assert (len(candidates), dropped(context)) == ((0, {rule: 1}) if rule else (1, {}))
 
 
 def test_an_image_of_unknown_size_is_left_out() -> None:
-    at = curating()
-    assert not looked_at(CURATION, at, scene(thing("chair", nearest_m=2.0), source=ROOMS, size=None))
-    assert dropped(at) == {depths.NO_BOX: 1}
+    context = curating()
+    assert not find_all(CURATION, context, scene(annotation("chair", nearest_m=2.0), source=ROOMS, size=None))
+    assert dropped(context) == {depths.NO_BOX: 1}
 
 
-def test_things_on_roads_are_far_and_shown_in_a_crop() -> None:
-    at = curating()
+def test_things_on_roads_are_distant_and_shown_in_a_crop() -> None:
+    context = curating()
     box = (600.0, 100.0, 700.0, 200.0)
-    things = [
-        thing("Person_sitting", box, nearest_m=8.0),
-        thing("Van", box, nearest_m=7.99),
-        thing("Tram", box, nearest_m=20.0),
-        thing("Car", (100.0, 100.0, 1100.0, 200.0), nearest_m=9.0),
+    annotations = [
+        annotation("Person_sitting", box, nearest_m=8.0),
+        annotation("Van", box, nearest_m=7.99),
+        annotation("Tram", box, nearest_m=20.0),
+        annotation("Car", (100.0, 100.0, 1100.0, 200.0), nearest_m=9.0),
     ]
-    [one] = looked_at(CURATION, at, scene(*things, source=ROADS, size=ROAD, attributes={"drive": "0005"}))
-    assert (one.label, one.bin, one.size) == ("Pedestrian", "8-9", 10_000)
-    assert one.crop == (275.0, 0.0, 1025.0, 375.0)
-    assert one.truth == {"name": "pedestrian", "box": (325.0, 100.0, 425.0, 200.0), "depth_m": 8.0}
-    assert one.origin.cluster == "0005"
-    assert dropped(at) == {absolute_depth.NEAR: 1, depths.NOT_CHOSEN: 1, depths.NO_CROP: 1}
+    [candidate] = find_all(
+        CURATION, context, scene(*annotations, source=ROADS, size=ROAD, attributes={"drive": "0005"})
+    )
+    assert (candidate.label, candidate.bin, candidate.size) == ("Pedestrian", "8-9", 10_000)
+    assert candidate.crop == (275.0, 0.0, 1025.0, 375.0)
+    assert candidate.truth == {"name": "pedestrian", "box": (325.0, 100.0, 425.0, 200.0), "depth_m": 8.0}
+    assert candidate.origin.cluster == "0005"
+    assert dropped(context) == {absolute_depth.NEAR: 1, depths.NOT_CHOSEN: 1, depths.NO_CROP: 1}
 
 
 def rooms(label: str, far: float, sides: list[float]) -> list[Sample]:
-    """Images with one thing each, its box as high as wide."""
+    """Images with one thing each, whose box is square."""
     return [
         scene(
-            thing(label, (0.0, 0.0, side, side), nearest_m=far),
+            annotation(label, (0.0, 0.0, side, side), nearest_m=far),
             source=ROOMS, size=ROOM, record=f"{label} {far} {n}", attributes={"scene": "office_0001"},
         )
         for n, side in enumerate(sides)
     ]  # fmt: skip
 
 
-def test_the_largest_boxes_of_a_bin_stay_and_classes_have_enough_bins() -> None:
-    at = curating(depth_indoor=Caps(2, 3, 2))
-    there = [
+def test_the_largest_boxes_of_a_bin_are_kept_and_classes_have_enough_bins() -> None:
+    context = curating(depth_indoor=Caps(2, 3, 2))
+    samples = [
         *rooms("chair", 1.5, [50, 90, 60, 80, 70]), *rooms("chair", 3.2, [50, 60]), *rooms("chair", 6.0, [99]),
         *rooms("lamp", 1.5, [50, 60, 70]), *rooms("lamp", 2.5, [50]),
     ]  # fmt: skip
-    kept = CURATION.select(looked_at(CURATION, at, *there), at)
-    # Boxes of 90, 80, 70 pixels a side at 0.6 of their size; one chair at 6 m is too few, the lamps fill one bin.
-    assert sorted(math.sqrt(one.size) / 0.6 for one in kept if one.bin == "1-2") == pytest.approx([70, 80, 90])
-    assert Counter((one.label, one.bin) for one in kept) == {("chair", "1-2"): 3, ("chair", "3-4"): 2}
-    assert dropped(at) == {
+    selected = CURATION.select(find_all(CURATION, context, *samples), context)
+    # Boxes with sides of 90, 80, 70 pixels at 0.6 of their size; one chair at 6 m is too few, the lamps fill one bin.
+    assert sorted(math.sqrt(candidate.size) / 0.6 for candidate in selected if candidate.bin == "1-2") == pytest.approx(
+        [70, 80, 90]
+    )
+    assert Counter((candidate.label, candidate.bin) for candidate in selected) == {
+        ("chair", "1-2"): 3,
+        ("chair", "3-4"): 2,
+    }
+    assert dropped(context) == {
         "more than 3 in a bin of a class": 2,
         "fewer than 2 in a bin of a class": 1 + 1,
         "a class of fewer than 2 bins": 3,
     }
 
 
-def test_all_questions_of_a_place_offer_its_bins_in_order() -> None:
-    at = curating(depth_indoor=Caps(1, 9), depth_outdoor=Caps(1, 9))
+def test_all_questions_of_a_scene_type_offer_its_bins_in_order() -> None:
+    context = curating(depth_indoor=Caps(1, 9), depth_outdoor=Caps(1, 9))
     box = (600.0, 100.0, 700.0, 200.0)
     roads = [
-        scene(thing("Car", box, nearest_m=far), source=ROADS, size=ROAD, record=str(far)) for far in (30.5, 8.0, 10.9)
+        scene(annotation("Car", box, nearest_m=far), source=ROADS, size=ROAD, record=str(far))
+        for far in (30.5, 8.0, 10.9)
     ]
-    there = [*rooms("chair", 9.5, [50]), *rooms("lamp", 0.5, [50]), *roads]
-    kept = CURATION.select(looked_at(CURATION, at, *there), at)
+    samples = [*rooms("chair", 9.5, [50]), *rooms("lamp", 0.5, [50]), *roads]
+    selected = CURATION.select(find_all(CURATION, context, *samples), context)
     ask = CURATION.make_item
-    told = [ask(one, shown(one, ROOM), stream("t")) for one in kept]
-    assert {(item.answer, *(option.key for option in item.options)) for item in told} == {
+    items = [ask(candidate, item_source(candidate, ROOM), stream("t")) for candidate in selected]
+    assert {(item.answer, *(option.key for option in item.options)) for item in items} == {
         ("9-10", "0-1", "9-10"), ("0-1", "0-1", "9-10"),
         ("8-9", "8-9", "10-11", "30-31"), ("10-11", "8-9", "10-11", "30-31"), ("30-31", "8-9", "10-11", "30-31"),
     }  # fmt: skip
-    [chair] = [item for item in told if item.factors["thing"] == "chair"]
+    [chair] = [item for item in items if item.factors["thing"] == "chair"]
     assert (chair.factors["scene_type"], chair.cluster_id, chair.measures["depth_m"]) == ("indoor", "office_0001", 9.5)
-    [car] = [item for item in told if item.answer == "8-9"]
+    [car] = [item for item in items if item.answer == "8-9"]
     assert (car.factors["scene_type"], car.regions["red"]) == ("outdoor", [325, 100, 425, 200])
     assert (car.query[0].width, car.query[0].height) == (750, 375)
 
 
-def test_a_place_with_one_bin_leaves_nothing_to_choose() -> None:
-    at = curating(depth_indoor=Caps(1, 9))
-    assert not CURATION.select(looked_at(CURATION, at, *rooms("chair", 1.5, [50, 60])), at)
-    assert dropped(at) == {absolute_depth.ONE_BIN: 2}
+def test_a_scene_type_with_one_bin_has_no_items() -> None:
+    context = curating(depth_indoor=Caps(1, 9))
+    assert not CURATION.select(find_all(CURATION, context, *rooms("chair", 1.5, [50, 60])), context)
+    assert dropped(context) == {absolute_depth.ONE_BIN: 2}

@@ -1,4 +1,4 @@
-"""OCR: large enough, upright boxes with a text, and cropped words that are their image."""
+"""OCR: large upright boxes with a text, and cropped words that fill their image."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from snellen.suites.ava_bench.abilities import ocr
 from snellen.suites.ava_bench.abilities.ocr import CURATION
 from snellen.suites.ava_bench.candidates.classification import OUTSIDE
 from snellen.suites.ava_bench.candidates.rules import Rules
-from tests.suites.ava_bench.candidates.class_fixtures import asked, choices, chosen, looked, of_class
+from tests.suites.ava_bench.candidates.class_fixtures import choices, chosen, find_all, make_items, of_class
 from tests.suites.ava_bench.candidates.fixtures import curating, scene
 
 COCO, CROPPED, TEXT_VQA = CURATION.datasets
@@ -24,7 +24,7 @@ def word(text: str = "STOP", box: Box | None = BOX, **extra: AttributeValue) -> 
 
 
 @pytest.mark.parametrize(
-    ("source", "held", "dropped"),
+    ("source", "annotations", "dropped"),
     [
         (COCO, [word(box=(0.0, 0.0, 30.0, 50.0))], {ocr.SMALL: 1}),  # 1500 square pixels, and it must be above
         (COCO, [word(box=(0.0, 0.0, 30.1, 50.0))], {}),
@@ -47,36 +47,36 @@ def word(text: str = "STOP", box: Box | None = BOX, **extra: AttributeValue) -> 
         (CROPPED, [word(box=(0.0, 0.0, 3.0, 3.0))], {}),
     ],
 )
-def test_which_words_are_left_out(source: str, held: list[Annotation], dropped: dict[str, int]) -> None:
-    at = curating(choices=choices())
-    kept = looked(CURATION, [scene(*held, source=source)], at)
-    assert at.ledger.dropped == {("ocr", source, rule): count for rule, count in dropped.items()}
-    assert len(kept) == max(1, len(held)) - sum(dropped.values())
+def test_words_that_are_left_out(source: str, annotations: list[Annotation], dropped: dict[str, int]) -> None:
+    context = curating(choices=choices())
+    candidates = find_all(CURATION, [scene(*annotations, source=source)], context)
+    assert context.ledger.dropped == {("ocr", source, rule): count for rule, count in dropped.items()}
+    assert len(candidates) == max(1, len(annotations)) - sum(dropped.values())
 
 
-def test_a_cropped_word_has_the_whole_image_as_its_box() -> None:
-    at = curating(choices=choices())
-    [item] = asked(CURATION, looked(CURATION, of_class(CROPPED, "PRIVATE", 1), at), at)
+def test_the_box_of_a_cropped_word_is_the_whole_image() -> None:
+    context = curating(choices=choices())
+    [item] = make_items(CURATION, find_all(CURATION, of_class(CROPPED, "PRIVATE", 1), context), context)
     assert (item.answer, item.regions) == ("PRIVATE", {"red": [0.0, 0.0, 100.0, 100.0]})
-    [item] = asked(CURATION, looked(CURATION, [scene(word("GO"), source=COCO)], at), at)
+    [item] = make_items(CURATION, find_all(CURATION, [scene(word("GO"), source=COCO)], context), context)
     assert (item.answer, item.regions) == ("GO", {"red": list(BOX)})
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "length_range"),
     [("ab de", "1-5"), ("abcdef", "6-10"), ("a" * 11, "11-20"), ("a" * 20, "11-20"), ("a" * 21, "21 and more")],
 )
-def test_strata_are_datasets_and_ranges_of_length(text: str, told: str) -> None:
-    at = curating(choices=choices())
-    [one] = looked(CURATION, [scene(word(f" {text} "), source=COCO)], at)
-    assert one.stratum == (COCO, "word", told)
-    assert asked(CURATION, [one], at)[0].factors["text_length"] == told
+def test_strata_are_datasets_and_ranges_of_length(text: str, length_range: str) -> None:
+    context = curating(choices=choices())
+    [candidate] = find_all(CURATION, [scene(word(f" {text} "), source=COCO)], context)
+    assert candidate.stratum == (COCO, "word", length_range)
+    assert make_items(CURATION, [candidate], context)[0].factors["text_length"] == length_range
 
 
-def test_so_many_words_of_each_dataset() -> None:
-    at = curating(Rules(words_iiit5k=3, words_others=4), choices())
+def test_the_words_of_each_dataset_are_limited() -> None:
+    context = curating(Rules(words_iiit5k=3, words_others=4), choices())
     scenes = [scene(word(f"W{n}"), source=source, record=str(n)) for source in (COCO, CROPPED) for n in range(6)]
     scenes += [scene(word(f"W{n}"), source=TEXT_VQA, record=str(n)) for n in range(2)]
-    counts = Counter(one.origin.source for one in chosen(CURATION, scenes, at))
+    counts = Counter(candidate.origin.source for candidate in chosen(CURATION, scenes, context))
     assert counts == {COCO: 4, CROPPED: 3, TEXT_VQA: 2}
-    assert at.ledger.dropped == {("ocr", COCO, "more than 4 drawn"): 2, ("ocr", CROPPED, "more than 3 drawn"): 3}
+    assert context.ledger.dropped == {("ocr", COCO, "more than 4 drawn"): 2, ("ocr", CROPPED, "more than 3 drawn"): 3}

@@ -1,4 +1,4 @@
-"""Images of one class, and items made the way a build makes them."""
+"""Images of one class, and items made as in a build."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ choices = cache(read_choices)
 
 
 class Merging(Choices):
-    """The package's choices, but that `first` and `second` of scenes and actions are both `both`, `odd` is unknown."""
+    """The package's choices, except that the labels `first` and `second` of scenes and actions are named `both`."""
 
     def scene(self, source: str, label: str) -> str:
         return {"first": "both", "second": "both"}.get(label, label)
@@ -34,28 +34,31 @@ def merging() -> Choices:
 
 
 def of_class(source: str, label: str, count: int, extra: Attributes | None = None) -> list[Sample]:
-    """So many images of a class."""
-    thing = Annotation(label, None, None, extra or {})
-    return [scene(thing, source=source, record=f"{label}/{n}", size=None) for n in range(count)]
+    """Images of a class."""
+    annotation = Annotation(label, None, None, extra or {})
+    return [scene(annotation, source=source, record=f"{label}/{n}", size=None) for n in range(count)]
 
 
-def looked(curation: Curation, scenes: Iterable[Sample], at: CurationContext) -> list[Candidate]:
-    return [one for held in scenes for one in curation.find(held, at)]
+def find_all(curation: Curation, scenes: Iterable[Sample], context: CurationContext) -> list[Candidate]:
+    return [candidate for sample in scenes for candidate in curation.find(sample, context)]
 
 
-def chosen(curation: Curation, scenes: Iterable[Sample], at: CurationContext) -> list[Candidate]:
-    return curation.select(looked(curation, scenes, at), at)
+def chosen(curation: Curation, scenes: Iterable[Sample], context: CurationContext) -> list[Candidate]:
+    return curation.select(find_all(curation, scenes, context), context)
 
 
-def asked(curation: Curation, kept: Sequence[Candidate], at: CurationContext) -> list[Item]:
-    """An item of each, all of one image of 100 x 100."""
+def make_items(curation: Curation, candidates: Sequence[Candidate], context: CurationContext) -> list[Item]:
+    """One item per candidate, all of one image of 100 x 100."""
     image = Media("0" * 64, "image", "png", WIDTH, HEIGHT)
     ask = curation.make_item
-    seen = [curation.complete(one, lambda: np.zeros((HEIGHT, WIDTH, 3), np.uint8), at) for one in kept]
+    completed = [
+        curation.complete(candidate, lambda: np.zeros((HEIGHT, WIDTH, 3), np.uint8), context)
+        for candidate in candidates
+    ]
     return [
-        ask(one, ItemSource(str(n), image, str(n), one.origin.source), stream("made", n))
-        for n, one in enumerate(seen)
-        if isinstance(one, Candidate)
+        ask(candidate, ItemSource(str(n), image, str(n), candidate.origin.source), stream("made", n))
+        for n, candidate in enumerate(completed)
+        if isinstance(candidate, Candidate)
     ]
 
 

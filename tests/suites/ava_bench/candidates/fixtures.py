@@ -17,13 +17,13 @@ from snellen.suites.ava_bench.candidates.rules import Rules
 
 @dataclass(frozen=True)
 class FewChoices:
-    """As `Choices`, with the few that a test needs."""
+    """Like `Choices`, with only those that a test needs."""
 
     named: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def categories(self, source: str) -> Mapping[str, Any]:
-        held = self.named.get(source, {})
-        return {label: SimpleNamespace(name=name, domain="Open") for label, name in held.items()}
+        names = self.named.get(source, {})
+        return {label: SimpleNamespace(name=name, domain="Open") for label, name in names.items()}
 
     def counted(self, source: str, label: str) -> bool:
         return label != "water"
@@ -59,10 +59,10 @@ def scene(
 
 
 def candidates(count: int, label: str = "cat", bin: str = "", source: str = "LVIS") -> list[Candidate]:
-    """Of one stratum, each of an image of its own; sizes rise."""
-    found = []
+    """Candidates of one stratum, each of its own image, with increasing sizes."""
+    rows = []
     for n in range(count):
         record = f"{label}-{bin}-{n}"
         origin = Origin(source, record, ImageFile(Path(record)), "made")
-        found.append(Candidate(origin, label, bin, {"n": n}, float(n)))
-    return found
+        rows.append(Candidate(origin, label, bin, {"n": n}, float(n)))
+    return rows

@@ -1,4 +1,4 @@
-"""What the tests of spatial reasoning and depth share: things, and what becomes of them."""
+"""Shared by the tests of spatial reasoning and depth: annotations, and the candidates found among them."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from snellen.suites.ava_bench.items import ItemSource
 
 
 def curating(**rules: Any) -> CurationContext:
-    """With the reviewed choices."""
+    """A context with the reviewed choices."""
     return CurationContext(Rules(**rules), read_choices(), 7)
 
 
-def thing(label: str, box: Box | None = (0.0, 0.0, 10.0, 10.0), **extra: Any) -> Annotation:
+def annotation(label: str, box: Box | None = (0.0, 0.0, 10.0, 10.0), **extra: Any) -> Annotation:
     return Annotation(label, box, None, extra)
 
 
-def looked_at(curation: Curation, at: CurationContext, *scenes: Sample) -> list[Candidate]:
-    return [found for one in scenes for found in curation.find(one, at)]
+def find_all(curation: Curation, context: CurationContext, *scenes: Sample) -> list[Candidate]:
+    return [candidate for sample in scenes for candidate in curation.find(sample, context)]
 
 
-def dropped(at: CurationContext) -> dict[str, int]:
-    """How many every rule left out."""
-    return {rule: count for (_, _, rule), count in at.ledger.dropped.items()}
+def dropped(context: CurationContext) -> dict[str, int]:
+    """The numbers left out by rule."""
+    return {rule: count for (_, _, rule), count in context.ledger.dropped.items()}
 
 
-def shown(one: Candidate, size: tuple[int, int]) -> ItemSource:
-    """The image of a candidate, as a recipe would store it."""
-    x1, y1, x2, y2 = one.crop or (0.0, 0.0, *size)
+def item_source(candidate: Candidate, size: tuple[int, int]) -> ItemSource:
+    """The image of a candidate as a recipe stores it."""
+    x1, y1, x2, y2 = candidate.crop or (0.0, 0.0, *size)
     image = Media("0" * 64, "image", "png", int(x2 - x1), int(y2 - y1))
-    return ItemSource("1", image, one.origin.cluster, one.origin.source)
+    return ItemSource("1", image, candidate.origin.cluster, candidate.origin.source)

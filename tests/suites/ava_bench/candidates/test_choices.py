@@ -1,4 +1,4 @@
-"""The reviewed files keep to the paper, lead from labels of datasets to options, and tell mistakes by file and row."""
+"""The reviewed files follow the paper and map labels to options; mistakes are reported by file and row."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ def choices() -> Choices:
     return read_choices()
 
 
-def test_seventy_things_of_distinct_names(choices: Choices) -> None:
-    chosen = [(source, label, one) for source in SOURCES for label, one in choices.categories(source).items()]
-    assert Counter((source, one.domain) for source, _, one in chosen) == {
+def test_seventy_things_have_distinct_names(choices: Choices) -> None:
+    chosen = [(source, label, category) for source in SOURCES for label, category in choices.categories(source).items()]
+    assert Counter((source, category.domain) for source, _, category in chosen) == {
         ("Objects365", "Open"): 20,
         ("LVIS", "Open"): 20,
         ("iNaturalist-2021", "Bird"): 10,
         ("iNaturalist-2021", "Animal"): 10,
         ("DIOR", "Remote-Sensing"): 10,
     }
-    assert len({one.name for *_, one in chosen}) == 70
-    assert {(source, label) for source, label, one in chosen if one.origin == "paper"} == {
+    assert len({category.name for *_, category in chosen}) == 70
+    assert {(source, label) for source, label, category in chosen if category.origin == "paper"} == {
         ("Objects365", "Bicycle"),
         ("DIOR", "airport"),
         ("iNaturalist-2021", "Turdus migratorius"),
@@ -58,11 +58,11 @@ def test_names_fit_the_alphabet_that_the_paper_prints(choices: Choices) -> None:
     assert names[-1] < "vulpes vulpes"
 
 
-def test_a_stand_in_has_the_categories_of_what_it_stands_in_for(choices: Choices) -> None:
+def test_a_substitute_dataset_has_the_categories_of_the_original(choices: Choices) -> None:
     assert choices.categories("iNaturalist-2017") == choices.categories("iNaturalist-2021") != {}
 
 
-def test_every_label_of_a_face_is_one_of_seven_emotions(choices: Choices) -> None:
+def test_every_face_label_is_one_of_seven_emotions(choices: Choices) -> None:
     for source in ("RAF-DB", "ExpW"):
         reader: Any = DATASETS.get(source).reader
         assert {choices.emotion(source, label) for label in reader.labels.values()} == set(EMOTIONS)
@@ -71,7 +71,7 @@ def test_every_label_of_a_face_is_one_of_seven_emotions(choices: Choices) -> Non
     assert choices.emotion("ExpW", "contempt") is None
 
 
-def test_words_for_orientations_cover_the_nine_and_only_top_comes_from_one(choices: Choices) -> None:
+def test_orientation_words_cover_the_nine_and_only_top_is_from_one_dataset(choices: Choices) -> None:
     eight = {word: choices.orientation("EgoOrientBench", word) for word in ORIENTATIONS if word != "top"}
     assert eight == {word: word for word in eight}
     assert {choices.orientation("CURE-OR", word) for word in SIDES} == {"front", "left", "back", "right", "top"}
@@ -86,7 +86,7 @@ def test_cure_or_gives_two_backgrounds_and_three_devices_without_challenge(choic
         for challenge in (1.0, 2.0)
         if choices.takes("CURE-OR", {"background": background, "device": device, "challenge": challenge})
     ]
-    assert [len({one[place] for one in taken}) for place in range(3)] == [2, 3, 1]
+    assert [len({photograph[column] for photograph in taken}) for column in range(3)] == [2, 3, 1]
     assert taken[0] == ("white", "iPhone 6s", 1.0)
     assert choices.takes("EgoOrientBench", {})
     assert choices.oriented_thing("CURE-OR", "001") is None
@@ -117,8 +117,10 @@ def test_names_of_scenes(choices: Choices, source: str, label: str, name: str) -
 
 
 def test_actions_of_one_meaning_have_one_name(choices: Choices) -> None:
-    told = {label: choices.action(label) for label in ("adult+male+speaking", "talking", "playing+music", "applauding")}
-    assert told == {
+    names = {
+        label: choices.action(label) for label in ("adult+male+speaking", "talking", "playing+music", "applauding")
+    }
+    assert names == {
         "adult+male+speaking": "speaking",
         "talking": "speaking",
         "playing+music": "playing music",
@@ -142,7 +144,7 @@ def test_textures_are_pooled_so_that_each_has_enough_images(choices: Choices) ->
     assert choices.discarded("DTD") == frozenset()
 
 
-def test_labels_that_the_paper_asks_about_indoors_are_not_excluded(choices: Choices) -> None:
+def test_indoor_labels_of_the_paper_are_not_excluded(choices: Choices) -> None:
     assert {"wall", "floor", "ceiling"} <= set(choices.nyu_excluded)
     assert not {"cabinet", "sink", "towel"} & set(choices.nyu_excluded)
     assert choices.nyu_excluded["wall"] == "named by A.2"
@@ -189,7 +191,7 @@ def test_plurals(label: str, plural: str) -> None:
     assert plural_of(label) == plural
 
 
-def test_what_is_counted(choices: Choices) -> None:
+def test_counted_labels_and_their_plurals(choices: Choices) -> None:
     assert choices.plural("FSC-147", "sea shells") == "sea shells"
     assert choices.plural("CrowdHuman", "person") == "people"
     assert choices.counted("LVIS", "banana")
@@ -210,7 +212,7 @@ NAMED = "names:\n- {source: AID, labels: [Pond], name: Pool, reason: a test}\n"
         ),
         ("scenes.yaml", NAMED.replace("name:", "nom:"), r"row 1 \(AID Pond\): name: Field required"),
         ("scenes.yaml", NAMED.replace("}", ", why: x}"), r"row 1 \(AID Pond\): why: Extra inputs"),
-        ("scenes.yaml", NAMED + NAMED[7:], r"names, AID Pond: stands there twice"),
+        ("scenes.yaml", NAMED + NAMED[7:], r"names, AID Pond: duplicate row"),
         ("scenes.yaml", NAMED.replace("AID", "AIDS"), r"names, AIDS Pond: no dataset 'AIDS'.*AID"),
         ("scenes.yaml", NAMED.replace("}", ", state: proposed}"), r"row 1 \(AID Pond\) is only proposed; confirm it"),
         ("scenes.yaml", "names: [", r"scenes\.yaml: not YAML"),
@@ -220,42 +222,40 @@ NAMED = "names:\n- {source: AID, labels: [Pond], name: Pool, reason: a test}\n"
         (
             "emotions.yaml",
             NAMED.replace("AID", "ExpW").replace("Pool", "hapy"),
-            r"ExpW Pond: 'hapy' is no option.*happy",
+            r"ExpW Pond: 'hapy' is not an option.*happy",
         ),
-        ("scene.yaml", NAMED, r"scene\.yaml: no file of choices is called so.*scenes\.yaml"),
+        ("scene.yaml", NAMED, r"scene\.yaml: not a name of a file of choices.*scenes\.yaml"),
         (
             "things.yaml",
             "extends: true\nthings:\n"
             "- {source: LVIS, domain: Open, label: kite, name: bicycle, from: ours, reason: a}\n",
-            r"things\.yaml: things, Objects365 Bicycle and LVIS kite: both are asked as 'bicycle'",
+            r"things\.yaml: things, Objects365 Bicycle and LVIS kite: both are called 'bicycle'",
         ),
     ],
 )
-def test_a_mistake_is_told_by_file_and_row(tmp_path: Path, name: str, text: str, message: str) -> None:
+def test_a_mistake_is_reported_by_file_and_row(tmp_path: Path, name: str, text: str, message: str) -> None:
     (tmp_path / name).write_text(text)
     with pytest.raises(SnellenError, match=message):
         read_choices(tmp_path)
 
 
-def test_a_folder_that_is_none(tmp_path: Path) -> None:
+def test_a_folder_without_choices_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(SnellenError, match=r"none: no such folder of choices; it holds .*things\.yaml"):
         read_choices(tmp_path / "none")
-    with pytest.raises(
-        SnellenError, match=r"holds no file of choices; give the folder with one or more of .*things\.yaml"
-    ):
+    with pytest.raises(SnellenError, match=r"no file of choices; give the folder with one or more of .*things\.yaml"):
         read_choices(tmp_path)
 
 
-def test_a_file_of_the_users_own_replaces_the_packaged_one_or_comes_on_top(tmp_path: Path, choices: Choices) -> None:
+def test_a_file_of_the_user_replaces_or_extends_the_packaged_one(tmp_path: Path, choices: Choices) -> None:
     (tmp_path / "scenes.yaml").write_text(NAMED)
-    mine = read_choices(tmp_path)
-    assert (mine.scene("AID", "Pond"), mine.scene("AID", "Parking")) == ("Pool", "Parking")
+    replaced = read_choices(tmp_path)
+    assert (replaced.scene("AID", "Pond"), replaced.scene("AID", "Parking")) == ("Pool", "Parking")
     (tmp_path / "scenes.yaml").write_text(f"extends: true\n{NAMED.replace('[Pond]', '[Pond, Parking]')}")
-    top = read_choices(tmp_path)
-    assert (top.scene("AID", "Pond"), top.scene("AID", "Parking")) == ("Pool", "Pool")
-    assert top.scene("AID", "Industrial") == "Industrial area"
-    assert top.category_names("LVIS") == choices.category_names("LVIS")
-    assert len({choices.hash, mine.hash, top.hash}) == 3
+    extended = read_choices(tmp_path)
+    assert (extended.scene("AID", "Pond"), extended.scene("AID", "Parking")) == ("Pool", "Pool")
+    assert extended.scene("AID", "Industrial") == "Industrial area"
+    assert extended.category_names("LVIS") == choices.category_names("LVIS")
+    assert len({choices.hash, replaced.hash, extended.hash}) == 3
 
 
 def test_things_of_cure_or_and_images_to_discard_are_given_by_the_user(tmp_path: Path) -> None:
@@ -265,13 +265,13 @@ def test_things_of_cure_or_and_images_to_discard_are_given_by_the_user(tmp_path:
     (tmp_path / "textures.yaml").write_text(
         "extends: true\ndiscarded:\n- {source: DTD, image: dtd/images/a.jpg, reason: a fence in a garden}\n"
     )
-    mine = read_choices(tmp_path)
-    assert mine.oriented_thing("CURE-OR", "001") == "toy plane"
-    assert mine.orientation("CURE-OR", "top") == "top"
-    assert mine.discarded("DTD") == {"dtd/images/a.jpg"}
-    assert mine.discarded("Kylberg") == frozenset()
+    user_choices = read_choices(tmp_path)
+    assert user_choices.oriented_thing("CURE-OR", "001") == "toy plane"
+    assert user_choices.orientation("CURE-OR", "top") == "top"
+    assert user_choices.discarded("DTD") == {"dtd/images/a.jpg"}
+    assert user_choices.discarded("Kylberg") == frozenset()
 
 
-def test_no_file_of_the_package_lies_there_unread() -> None:
+def test_every_packaged_file_of_choices_is_read() -> None:
     folder = files("snellen.suites.ava_bench.candidates").joinpath("choices")
-    assert {one.name for one in folder.iterdir()} == set(FILES)
+    assert {path.name for path in folder.iterdir()} == set(FILES)

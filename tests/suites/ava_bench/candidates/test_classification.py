@@ -1,4 +1,4 @@
-"""The one class of an image, and what every ability of classes, words and ways keeps to."""
+"""The single class of an image, and the rules of every ability of classes, words and orientations."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from snellen.suites.ava_bench.candidates.classification import (
 )
 from snellen.suites.ava_bench.candidates.rules import Rules
 from snellen.suites.ava_bench.items import ORIENTATIONS
-from tests.suites.ava_bench.candidates.class_fixtures import asked, chosen, merging, texts
+from tests.suites.ava_bench.candidates.class_fixtures import chosen, make_items, merging, texts
 from tests.suites.ava_bench.candidates.fixtures import candidates, curating, scene
 
 NAMES: Mapping[str, str | None] = {"lawn": "Lawn", "grass": "Lawn", "hall": "Hall", "odd": None, "other": None}
@@ -47,28 +47,31 @@ NAMES: Mapping[str, str | None] = {"lawn": "Lawn", "grass": "Lawn", "hall": "Hal
     ],
 )
 def test_an_image_has_one_class_or_is_left_out(labels: list[str], name: str | None, rule: str | None) -> None:
-    at = curating()
-    assert only_class(scene(*map(Annotation, labels)), NAMES.__getitem__, "scene", at) == name
-    assert at.ledger.dropped == ({("scene", "LVIS", rule): 1} if rule else {})
+    context = curating()
+    assert only_class(scene(*map(Annotation, labels)), NAMES.__getitem__, "scene", context) == name
+    assert context.ledger.dropped == ({("scene", "LVIS", rule): 1} if rule else {})
 
 
-def test_names_are_those_of_the_pool_and_a_class_alone_in_its_pool_goes() -> None:
-    at = curating()
-    held = [
+def test_names_come_from_the_pool_and_a_class_alone_in_its_pool_is_dropped() -> None:
+    context = curating()
+    pool = [
         *candidates(2, "b", source="AID"),
         *candidates(1, "a", source="AID"),
         *candidates(3, "c", source="Places434"),
     ]
-    named = [
-        Candidate(one.origin, one.label, "", {} if one.label == "b" else {"name": one.label.upper()}) for one in held
+    with_own_names = [
+        Candidate(
+            candidate.origin, candidate.label, "", {} if candidate.label == "b" else {"name": candidate.label.upper()}
+        )
+        for candidate in pool
     ]
-    found = with_names(named, source_of, "scene", at)
-    assert [dict(one.truth) for one in found] == [{"name": name, "among": ("A", "b")} for name in "bbA"]
-    assert at.ledger.dropped == {("scene", "Places434", ALONE): 3}
+    completed = with_names(with_own_names, source_of, "scene", context)
+    assert [dict(candidate.truth) for candidate in completed] == [{"name": name, "among": ("A", "b")} for name in "bbA"]
+    assert context.ledger.dropped == {("scene", "Places434", ALONE): 3}
 
 
 @pytest.mark.parametrize(
-    ("box", "size", "lies"),
+    ("box", "size", "expected"),
     [
         ((0.0, 0.0, 4.0, 3.0), (4, 3), True),
         ((0.0, 0.0, 4.0, 3.0), (3, 4), False),
@@ -79,8 +82,10 @@ def test_names_are_those_of_the_pool_and_a_class_alone_in_its_pool_goes() -> Non
         ((0.0, 0.0, 4.0, 3.0), None, False),
     ],
 )
-def test_where_a_box_lies(box: tuple[float, float, float, float], size: tuple[int, int] | None, lies: bool) -> None:
-    assert lies_in(box, size) is lies
+def test_a_box_is_inside_its_image(
+    box: tuple[float, float, float, float], size: tuple[int, int] | None, expected: bool
+) -> None:
+    assert lies_in(box, size) is expected
 
 
 RULES = Rules(
@@ -100,8 +105,8 @@ RULES = Rules(
 
 
 @dataclass(frozen=True)
-class Held:
-    """An ability with labels that scenes of it may have, what its limits count, and these limits."""
+class LimitCase:
+    """An ability with possible labels of its scenes, the key by which its limits count, and these limits."""
 
     curation: Curation
     labels: Sequence[str]
@@ -111,22 +116,22 @@ class Held:
     by_thing: bool = False
 
 
-def by_stratum(one: Candidate) -> Hashable:
-    return one.stratum
+def by_stratum(candidate: Candidate) -> Hashable:
+    return candidate.stratum
 
 
-def by_pool(one: Candidate) -> Hashable:
-    return one.origin.source[:8], one.label
+def by_pool(candidate: Candidate) -> Hashable:
+    return candidate.origin.source[:8], candidate.label
 
 
-HELD = (
-    Held(scene_ability.CURATION, ("first", "second", "lawn", "hall"), by_stratum, 3, 3),
-    Held(action.CURATION, ("first", "second", "boxing", "buying"), by_stratum, 2, 4),
-    Held(texture.CURATION, ("cotton", "wool", "stone1", "stone2", "sponge"), by_pool, 2, 6),
-    Held(emotion.CURATION, ("happy", "happiness", "sad", "bored"), by_stratum, 2, 4, True),
-    Held(orientation.CURATION, ("bus", "toy_plane", "001"), by_stratum, 2, 4, True),
-    Held(fine_grained.CURATION, ("001.Crow", "002.Crow", "Boletus edulis", "Canis lupus"), by_stratum, 2, 2),
-    Held(ocr.CURATION, ("STOP", "no parking", "a"), source_of, 1, 6, True),
+LIMIT_CASES = (
+    LimitCase(scene_ability.CURATION, ("first", "second", "lawn", "hall"), by_stratum, 3, 3),
+    LimitCase(action.CURATION, ("first", "second", "boxing", "buying"), by_stratum, 2, 4),
+    LimitCase(texture.CURATION, ("cotton", "wool", "stone1", "stone2", "sponge"), by_pool, 2, 6),
+    LimitCase(emotion.CURATION, ("happy", "happiness", "sad", "bored"), by_stratum, 2, 4, True),
+    LimitCase(orientation.CURATION, ("bus", "toy_plane", "001"), by_stratum, 2, 4, True),
+    LimitCase(fine_grained.CURATION, ("001.Crow", "002.Crow", "Boletus edulis", "Canis lupus"), by_stratum, 2, 2),
+    LimitCase(ocr.CURATION, ("STOP", "no parking", "a"), source_of, 1, 6, True),
 )
 BOXES = (
     None,
@@ -139,60 +144,60 @@ BOXES = (
 SIZES = ((100, 100), (100, 100), (100, 100), None)
 
 
-def odd_scenes(held: Held, count: int, rng: np.random.Generator) -> list[Sample]:
-    """Images with one thing mostly, and with anything else that a reader may bring."""
+def odd_scenes(case: LimitCase, count: int, rng: np.random.Generator) -> list[Sample]:
+    """Images that mostly have one thing, with any other values that a reader may return."""
 
-    def of(values: Sequence[Any]) -> Any:
+    def pick(values: Sequence[Any]) -> Any:
         return values[int(rng.integers(len(values)))]
 
-    def thing() -> Annotation:
+    def random_annotation() -> Annotation:
         extra: Attributes = {
-            "orientation": of((*ORIENTATIONS, "front", "left", "sideways", 3.0)),
-            "kingdom": of(("Animalia", "Fungi", "Plantae", "Chromista", "")),
-            "rotation": of((0.0, 0.0, 0.0, 359.5, 30.0, float("nan"), "none")),
+            "orientation": pick((*ORIENTATIONS, "front", "left", "sideways", 3.0)),
+            "kingdom": pick(("Animalia", "Fungi", "Plantae", "Chromista", "")),
+            "rotation": pick((0.0, 0.0, 0.0, 359.5, 30.0, float("nan"), "none")),
         }
-        return Annotation(of((*held.labels, *held.labels, "odd", " ", "")), of(BOXES), None, extra)
+        return Annotation(pick((*case.labels, *case.labels, "odd", " ", "")), pick(BOXES), None, extra)
 
     def image(n: int) -> Sample:
         attributes = {
-            "background": of(("white", "white", "3D office")),
+            "background": pick(("white", "white", "3D office")),
             "device": "Nikon D80",
-            "challenge": of((1.0, 1.0, 2.0)),
+            "challenge": pick((1.0, 1.0, 2.0)),
         }
-        marked = [thing() for _ in range(of((0, 1, 1, 1, 1, 2, 3)))]
-        size, source = of(SIZES), of(held.curation.datasets)
-        return scene(*marked, source=source, record=str(n), size=size, lost=of((0, 0, 1)), attributes=attributes)
+        marked = [random_annotation() for _ in range(pick((0, 1, 1, 1, 1, 2, 3)))]
+        size, source = pick(SIZES), pick(case.curation.datasets)
+        return scene(*marked, source=source, record=str(n), size=size, lost=pick((0, 0, 1)), attributes=attributes)
 
     return [image(n) for n in range(count)]
 
 
-@pytest.mark.parametrize("held", HELD, ids=lambda held: held.curation.name)
-def test_all_is_kept_or_told_and_every_item_can_be_answered(held: Held) -> None:
-    at = curating(RULES, merging(), seed=3)
-    scenes = odd_scenes(held, 600, stream("test", held.curation.name))
-    kept = chosen(held.curation, scenes, at)
-    there = sum(max(1, len(one.annotations)) for one in scenes) if held.by_thing else len(scenes)
-    assert len(kept) + sum(at.ledger.dropped.values()) == there
-    assert {(task, source) for task, source, _ in at.ledger.dropped} <= {
-        (held.curation.name, source) for source in held.curation.datasets
+@pytest.mark.parametrize("case", LIMIT_CASES, ids=lambda case: case.curation.name)
+def test_everything_is_kept_or_recorded_and_every_item_can_be_answered(case: LimitCase) -> None:
+    context = curating(RULES, merging(), seed=3)
+    scenes = odd_scenes(case, 600, stream("test", case.curation.name))
+    selected = chosen(case.curation, scenes, context)
+    total = sum(max(1, len(sample.annotations)) for sample in scenes) if case.by_thing else len(scenes)
+    assert len(selected) + sum(context.ledger.dropped.values()) == total
+    assert {(task, source) for task, source, _ in context.ledger.dropped} <= {
+        (case.curation.name, source) for source in case.curation.datasets
     }
-    counts = Counter(map(held.counted, kept))
+    counts = Counter(map(case.counted, selected))
     assert len(counts) >= 2
-    assert all(held.least <= count <= held.most for count in counts.values())
-    items = asked(held.curation, kept, at)
-    assert len(items) == len(kept)
+    assert all(case.least <= count <= case.most for count in counts.values())
+    items = make_items(case.curation, selected, context)
+    assert len(items) == len(selected)
     for item in items:
-        told = texts(item)
-        assert len(set(told)) == len(told)
-        assert item.answer in told if item.answer_kind == "choice" else not told
+        offered = texts(item)
+        assert len(set(offered)) == len(offered)
+        assert item.answer in offered if item.answer_kind == "choice" else not offered
 
 
-@pytest.mark.parametrize("held", HELD, ids=lambda held: held.curation.name)
-def test_the_seed_decides_and_nothing_else(held: Held) -> None:
-    def found(seed: int) -> list[tuple[str, Any]]:
-        at = curating(RULES, merging(), seed)
-        kept = chosen(held.curation, odd_scenes(held, 600, stream("test", held.curation.name)), at)
-        return [(one.origin.record_id, dict(one.truth)) for one in kept]
+@pytest.mark.parametrize("case", LIMIT_CASES, ids=lambda case: case.curation.name)
+def test_only_the_seed_decides(case: LimitCase) -> None:
+    def records(seed: int) -> list[tuple[str, Any]]:
+        context = curating(RULES, merging(), seed)
+        selected = chosen(case.curation, odd_scenes(case, 600, stream("test", case.curation.name)), context)
+        return [(candidate.origin.record_id, dict(candidate.truth)) for candidate in selected]
 
-    assert found(3) == found(3)
-    assert found(3) != found(4)
+    assert records(3) == records(3)
+    assert records(3) != records(4)

@@ -1,4 +1,4 @@
-"""The datasets of AVA-Bench: each is declared, and the page says what it is taken for."""
+"""The datasets of AVA-Bench: each is declared, and the page names its tasks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From folders as they are published to items: orientation, texture, emotion, action, scene, fine-grained, OCR."""
+"""From folders in their published layout to items: orientation, texture, emotion, action, scene, fine-grained, OCR."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ NUMBERS = count()
 
 
 def jpeg(path: Path) -> str:
-    """Write an image that no other is; its name."""
+    """Write a unique image and return its name."""
     pixels = stream("t", next(NUMBERS)).integers(0, 256, (HEIGHT // 8, WIDTH // 8, 3), np.uint8)
-    held = io.BytesIO()
-    Image.fromarray(pixels).resize((WIDTH, HEIGHT), Image.Resampling.NEAREST).save(held, "JPEG")
+    buffer = io.BytesIO()
+    Image.fromarray(pixels).resize((WIDTH, HEIGHT), Image.Resampling.NEAREST).save(buffer, "JPEG")
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(held.getvalue())
+    path.write_bytes(buffer.getvalue())
     return path.name
 
 
@@ -96,18 +96,18 @@ def actions(root: Path) -> None:
     text(folder / "trainingSet.csv", [f"{clip},{clip.split('/')[0]},4,0" for clip in clips])
 
 
-def kinds(root: Path) -> None:
+def species(root: Path) -> None:
     birds = root / "CUB-200-2011/CUB_200_2011"
     names = [f"{number:03}.Bird_{number}/{n}.jpg" for number in (1, 2) for n in FIVE]
     for name in names:
         jpeg(birds / "images" / name)
-    for table, told in (
+    for table, lines in (
         ("images", names),
         ("image_class_labels", [str(int(name[:3])) for name in names]),
         ("bounding_boxes", ["1 1 9 9"] * 10),
         ("train_test_split", ["1"] * 10),
     ):
-        text(birds / f"{table}.txt", [f"{n} {line}" for n, line in enumerate(told, 1)])
+        text(birds / f"{table}.txt", [f"{n} {line}" for n, line in enumerate(lines, 1)])
     text(birds / "classes.txt", ["1 001.Bird_1", "2 002.Bird_2"])
     nature = root / "iNaturalist-2021"
     fungi = [
@@ -135,7 +135,7 @@ def words(root: Path) -> None:
         str(n): {"image_id": n % 5, "bbox": [0, 0, 60, 40 - 20 * (n // 5)], "utf8_string": f"W{n}"} for n in range(10)
     }
     plain(coco / "cocotext.v2.json", {"imgs": images, "anns": marks})
-    rows, questions, seen = [], [], []
+    rows, questions, detections = [], [], []
     for n in range(6):
         jpeg(coco / f"train2014/{n}.jpg")
         jpeg(vqa / f"train_images/{n}.jpg")
@@ -143,43 +143,43 @@ def words(root: Path) -> None:
         questions.append({"question": "?", "image_id": str(n), "image_width": 1, "image_height": 1, "question_id": n,
                           "answers": ["a"]})  # fmt: skip
         box = {"top_left_x": 0.0, "top_left_y": 0.0, "width": 0.9, "height": 0.9, "rotation": 30.0 * (n == 5)}
-        seen.append({"image_id": str(n), "ocr_info": [{"word": f"NOKIA{n}", "bounding_box": box}]})
+        detections.append({"image_id": str(n), "ocr_info": [{"word": f"NOKIA{n}", "bounding_box": box}]})
     scipy.io.savemat(
         cropped / "traindata.mat", {"traindata": np.array([rows], dtype=[("ImgName", object), ("GroundTruth", object)])}
     )
     plain(vqa / "TextVQA_0.5.1_train.json", {"data": questions})
-    plain(vqa / "TextVQA_Rosetta_OCR_v0.2_train.json", {"data": seen})
+    plain(vqa / "TextVQA_Rosetta_OCR_v0.2_train.json", {"data": detections})
 
 
-def ways(root: Path) -> None:
-    asked = []
+def orientations(root: Path) -> None:
+    questions = []
     for n in range(10):
         name = jpeg(root / f"EgoOrientBench/imagenet_after/{n}.jpg")
-        told = {
+        fields = {
             "type": "freeform",
             "image": f"./imagenet_after/{name}",
             "original_label": ("front", "back left")[n % 2],
         }
-        asked.append({**told, "question": "?", "label": "any", "category_name": "toy plane"})
-    plain(root / "EgoOrientBench/benchmark.json", asked)
+        questions.append({**fields, "question": "?", "label": "any", "category_name": "toy plane"})
+    plain(root / "EgoOrientBench/benchmark.json", questions)
     for background in range(1, 6):
         for device in range(1, 6):
-            for way in (1, 5):
+            for side in (1, 5):
                 for challenge in ("01_0", "03_2"):
-                    jpeg(root / f"CURE-OR/{background}_{device}_{way}_007_{challenge}.jpg")
+                    jpeg(root / f"CURE-OR/{background}_{device}_{side}_007_{challenge}.jpg")
 
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> ItemSet:
     root = tmp_path_factory.mktemp("data")
-    for written in (textures_and_scenes, faces, actions, kinds, words, ways):
-        written(root)
+    for write in (textures_and_scenes, faces, actions, species, words, orientations):
+        write(root)
     out = tmp_path_factory.mktemp("out") / "set"
     tasks = ("orientation", "texture", "emotion", "action", "scene", "fine-grained", "ocr")
     return Curated(RULES).build(BuildOptions(out, tasks=tasks, sources={"data": root}, show_progress=False))
 
 
-def test_so_many_of_every_task_and_dataset(built: ItemSet) -> None:
+def test_every_task_and_dataset_has_its_number_of_items(built: ItemSet) -> None:
     assert Counter((item.task, item.factors["source"]) for item in built.items) == {
         ("orientation", "EgoOrientBench"): 10,
         ("orientation", "CURE-OR"): 12,
@@ -200,12 +200,12 @@ def test_so_many_of_every_task_and_dataset(built: ItemSet) -> None:
     }
 
 
-def test_both_sides_of_every_answer(built: ItemSet) -> None:
-    sides: dict[tuple[str, str, str], set[str]] = {}
+def test_every_answer_is_in_both_splits(built: ItemSet) -> None:
+    splits_by_answer: dict[tuple[str, str, str], set[str]] = {}
     for item in built.items:
         answer = "" if item.task == "ocr" else str(item.answer)
-        sides.setdefault((item.task, item.factors["source"], answer), set()).add(item.split)
-    assert [place for place, held in sides.items() if held != {"train", "test"}] == []
+        splits_by_answer.setdefault((item.task, item.factors["source"], answer), set()).add(item.split)
+    assert [key for key, splits in splits_by_answer.items() if splits != {"train", "test"}] == []
 
 
 @pytest.mark.parametrize(
@@ -223,17 +223,17 @@ def test_both_sides_of_every_answer(built: ItemSet) -> None:
         ("fine-grained", "FGVC-Aircraft", {"Boeing 717", "DH-82"}),
     ],
 )
-def test_options(built: ItemSet, task: str, source: str, options: set[str]) -> None:
-    mine = [item for item in built.items if (item.task, item.factors["source"]) == (task, source)]
-    assert all({option.text for option in item.options} == options for item in mine)
-    assert {item.answer for item in mine} <= options
+def test_options_of_every_dataset(built: ItemSet, task: str, source: str, options: set[str]) -> None:
+    items = [item for item in built.items if (item.task, item.factors["source"]) == (task, source)]
+    assert all({option.text for option in item.options} == options for item in items)
+    assert {item.answer for item in items} <= options
 
 
 def test_boxes_images_and_domains(built: ItemSet) -> None:
     def regions(task: str, source: str) -> list[Any]:
         return [item.regions for item in built.items if (item.task, item.factors["source"]) == (task, source)]
 
-    assert Counter(str(one) for one in regions("emotion", "ExpW")) == {
+    assert Counter(str(box) for box in regions("emotion", "ExpW")) == {
         "{'red': [2.0, 4.0, 22.0, 30.0]}": 5,
         "{'red': [40.0, 4.0, 60.0, 30.0]}": 5,
     }
@@ -241,5 +241,5 @@ def test_boxes_images_and_domains(built: ItemSet) -> None:
     assert regions("ocr", "IIIT5K") == [{"red": [0.0, 0.0, 64.0, 48.0]}] * 5
     assert regions("ocr", "COCO-Text") == [{"red": [0.0, 0.0, 60.0, 40.0]}] * 5
     frames = [item.query[0] for item in built.items if item.task == "action"]
-    assert {(one.format, one.width, one.height) for one in frames} == {("png", WIDTH, HEIGHT)}
+    assert {(frame.format, frame.width, frame.height) for frame in frames} == {("png", WIDTH, HEIGHT)}
     assert {item.factors["domain"] for item in built.items if item.factors["source"] == "iNaturalist-2021"} == {"Fungi"}

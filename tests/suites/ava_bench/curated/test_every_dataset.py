@@ -1,4 +1,4 @@
-"""Every dataset against every ability that is made of it, in its exact layout."""
+"""Every dataset in its exact layout, against every ability that uses it."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from tests.suites.ava_bench.fixtures import ATOMIC, COMPOSITES
 
 
 def test_all_fourteen_are_curated_and_one_composite() -> None:
-    made = [task for group in curated_groups() for task in group.tasks]
-    assert sorted(made) == sorted([*ATOMIC, "nearer-localization"])
+    tasks = [task for group in curated_groups() for task in group.tasks]
+    assert sorted(tasks) == sorted([*ATOMIC, "nearer-localization"])
 
 
 @pytest.mark.parametrize("source", list(TASKS_OF_DATASET))
 def test_a_dataset_serves_the_abilities_that_its_card_names(source: str, tmp_path: Path) -> None:
-    told = {task for group in curated_groups() if source in group.curation.datasets for task in group.tasks}
-    assert told - set(COMPOSITES) == set(TASKS_OF_DATASET[source])
+    tasks = {task for group in curated_groups() if source in group.curation.datasets for task in group.tasks}
+    assert tasks - set(COMPOSITES) == set(TASKS_OF_DATASET[source])
     folder = write(tmp_path / source, ANNOTATED_LAYOUTS[source]())
-    at = curating(choices=read_choices())
-    mine = [group for group in curated_groups() if source in group.curation.datasets]
-    found = find_candidates({source: folder}, mine, at, show_progress=False)
-    for group, held in zip(mine, found, strict=True):
-        # Whatever a few pixels hold is either a candidate or has a line in the ledger: nothing is lost in silence.
-        assert held or any(key[:2] == (group.name, source) for key in at.ledger.dropped)
-        assert all(one.origin.source == source for one in held)
+    context = curating(choices=read_choices())
+    groups = [group for group in curated_groups() if source in group.curation.datasets]
+    candidates = find_candidates({source: folder}, groups, context, show_progress=False)
+    for group, of_group in zip(groups, candidates, strict=True):
+        # Everything in the few pixels is a candidate or in the ledger: nothing is lost silently.
+        assert of_group or any(key[:2] == (group.name, source) for key in context.ledger.dropped)
+        assert all(candidate.origin.source == source for candidate in of_group)

@@ -1,4 +1,4 @@
-"""`--rules FILE` and what `--plan` says of rules that leave a user's images with nothing."""
+"""`--rules FILE`, and the advice of `--plan` about rules that leave nothing of a user's images."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def options(root: Path, **fields: Any) -> BuildOptions:
 
 @pytest.fixture
 def own(tmp_path: Path) -> Path:
-    """Twelve images: 1, 2 or 3 cups in four each, and a giraffe that fills 4 of 3072 square pixels."""
+    """Twelve images: four each with 1, 2 or 3 cups, and a giraffe that fills 4 of 3072 square pixels."""
     lvis(
         tmp_path,
         {n: [(GIRAFFE, [8.0, 8.0, 2.0, 2.0]), *[(CUP, [40.0, 30.0, 6.0, 6.0])] * (1 + n % 3)] for n in range(12)},
@@ -36,22 +36,22 @@ def advice(root: Path, task: str, **fields: Any) -> list[str]:
     return list(CURATED.plan(options(root, tasks=(task,), **fields))["rules"])
 
 
-def test_the_plan_names_the_rule_and_a_value_that_leaves_something(own: Path) -> None:
-    """Counting wants 15 images a count and 5 counts; here are 4 images of each of 3 counts."""
+def test_the_plan_names_the_rule_and_a_value_that_leaves_items(own: Path) -> None:
+    """Counting requires 15 images per count and 5 counts; here are 4 images for each of 3 counts."""
     (line,) = advice(own, "counting")
     assert line == (
-        "counting, LVIS: nothing is left; counted_open leaves nothing, where {counted_open: {minimum: 4, min_bins: 3}} "
+        "counting, LVIS: nothing is left; counted_open leaves nothing; {counted_open: {minimum: 4, min_bins: 3}} "
         "in --rules FILE would leave 12 items"
     )
 
 
-def test_an_area_is_named_too(own: Path) -> None:
-    """The giraffe fills 4 of 64 x 48 square pixels: 0.0013, and 0.002 is wanted."""
+def test_the_plan_names_a_rule_about_areas(own: Path) -> None:
+    """The giraffe fills 4 of 64 x 48 square pixels: 0.0013, and 0.002 is required."""
     (line,) = advice(own, "localization")
-    assert line.endswith("where {thing_area: [0.001, 0.5]} in --rules FILE would leave 12 items")
+    assert line.endswith("nothing; {thing_area: [0.001, 0.5]} in --rules FILE would leave 12 items")
 
 
-def test_the_value_it_names_builds_a_set_whose_card_tells(own: Path) -> None:
+def test_the_advised_value_builds_a_set_whose_card_records_it(own: Path) -> None:
     rules = own / "rules.yaml"
     rules.write_text("counted_open: {minimum: 4, min_bins: 3}\n")
     assert advice(own, "counting", rules=rules) == []
@@ -59,11 +59,11 @@ def test_the_value_it_names_builds_a_set_whose_card_tells(own: Path) -> None:
     assert items.card.items == 12
     assert "rules that differ from the paper's: {counted_open: {minimum: 4, min_bins: 3}}" in items.card.notes
     assert items.card.recipe["counted_open"] == {"minimum": 4, "maximum": 30, "min_bins": 3}
-    assert items.card.recipe_hash != build_hash(own)
+    assert items.card.recipe_hash != other_recipe_hash(own)
 
 
-def build_hash(own: Path) -> str:
-    """Of the same images by other rules."""
+def other_recipe_hash(own: Path) -> str:
+    """The recipe hash of the same images with other rules."""
     rules = own / "others.yaml"
     rules.write_text("counted_open: {minimum: 3, min_bins: 3}\n")
     return build(SUITE, "curated", BuildOptions(
@@ -71,11 +71,11 @@ def build_hash(own: Path) -> str:
     )).card.recipe_hash  # fmt: skip
 
 
-def test_where_no_rule_is_to_blame_the_reasons_are_named(tmp_path: Path) -> None:
+def test_the_plan_names_the_reasons_if_no_rule_is_responsible(tmp_path: Path) -> None:
     lvis(tmp_path, {n: [(GIRAFFE, [8.0, 8.0, 20.0, 16.0])] * 2 for n in range(12)})
     (line,) = advice(tmp_path, "localization")
     assert line == (
-        "localization, object, LVIS: nothing is left; no threshold is to blame, but: "
+        "localization, object, LVIS: nothing is left; no threshold is responsible, but: "
         "several things of the category in the image (24)"
     )
 

@@ -1,4 +1,4 @@
-"""What a subject says of labels and images becomes rows that count only once a person has confirmed them."""
+"""A subject's replies about labels and images become rows that count only after a person has confirmed them."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ def answered(root: Path, items: Sequence[Item], texts: Mapping[str, str]) -> Ste
     return StepResult("chat:someone", itemset, responses)
 
 
-def names_said(root: Path) -> StepResult:
+def named_labels(root: Path) -> StepResult:
     items = label_items(LABELS, "scene")
     texts = {item.item_id: NAMES[label] for item in items if (label := item.provenance["label"]) in NAMES}
     return answered(root, items, texts)
 
 
-def test_one_question_a_label_without_an_image_and_nothing_told_by_ids() -> None:
+def test_each_label_gives_one_question_without_image_and_ids_reveal_nothing() -> None:
     items = label_items({**LABELS, "AID": ["Airport", "Airport"]}, "scene")
     assert [item.item_id for item in items] == [f"scene-name-{k:04d}" for k in range(6)]
     assert "classes of scenes 'gas_station'" in items[2].question
@@ -61,14 +61,14 @@ def test_one_question_a_label_without_an_image_and_nothing_told_by_ids() -> None
     assert {item.task for item in clutter_items(textured())} <= set(TASKS)
 
 
-def test_labels_of_one_name_are_proposed_unless_they_share_one_already(tmp_path: Path) -> None:
-    rows = proposed_merges(names_said(tmp_path), read_choices())
+def test_labels_of_one_name_are_proposed_unless_they_already_share_it(tmp_path: Path) -> None:
+    rows = proposed_merges(named_labels(tmp_path), read_choices())
     reason = {"reason": "proposed by chat:someone", "state": "proposed"}
     assert rows == [{"source": "Places434", "labels": ["loft", "artists_loft"], "name": "Loft", **reason}]
 
 
-def test_proposals_are_refused_until_confirmed_and_then_count(tmp_path: Path) -> None:
-    rows = proposed_merges(names_said(tmp_path / "set"), read_choices())
+def test_proposals_are_refused_until_confirmed(tmp_path: Path) -> None:
+    rows = proposed_merges(named_labels(tmp_path / "set"), read_choices())
     path = tmp_path / "scenes.yaml"
     path.write_text(choices_text("names", rows), "utf-8")
     message = r"scenes\.yaml: names, row 1 \(Places434 loft, artists_loft\) is only proposed; confirm it"
@@ -80,7 +80,7 @@ def test_proposals_are_refused_until_confirmed_and_then_count(tmp_path: Path) ->
     assert choices.scene("Places434", "mountain_snowy") == "Snowy Mountain"
 
 
-def test_one_name_over_datasets_gives_a_row_each(tmp_path: Path) -> None:
+def test_one_name_over_datasets_gives_one_row_per_dataset(tmp_path: Path) -> None:
     items = label_items({"Places434": ["airport_terminal"], "AID": ["Airport"]}, "scene")
     result = answered(tmp_path, items, {item.item_id: "the airport" for item in items})
     rows = proposed_merges(result, read_choices())
@@ -90,7 +90,7 @@ def test_one_name_over_datasets_gives_a_row_each(tmp_path: Path) -> None:
     ]
 
 
-def test_actions_keep_their_small_letters(tmp_path: Path) -> None:
+def test_names_of_actions_stay_lower_case(tmp_path: Path) -> None:
     items = label_items({"Moments-in-Time": ["jogging", "running", "talking", "speaking"]}, "action")
     texts = dict(zip((item.item_id for item in items), ("running", "running", "speaking", "speaking"), strict=True))
     rows = proposed_merges(answered(tmp_path, items, texts), read_choices())
@@ -105,7 +105,7 @@ def textured() -> list[TextureImage]:
     ]
 
 
-def test_images_with_the_texture_on_a_part_are_proposed_for_discarding(tmp_path: Path) -> None:
+def test_images_with_the_texture_on_only_a_part_are_proposed_for_discarding(tmp_path: Path) -> None:
     items = clutter_items(textured())
     assert items[0].query == (textured()[0].media,)
     assert "'banded'" in items[0].question
@@ -117,8 +117,8 @@ def test_images_with_the_texture_on_a_part_are_proposed_for_discarding(tmp_path:
     assert read_choices(tmp_path).discarded("DTD") == {"dtd/images/a.jpg"}
 
 
-def test_a_run_about_something_else_is_told(tmp_path: Path) -> None:
-    result = names_said(tmp_path)
+def test_a_run_about_something_else_is_refused(tmp_path: Path) -> None:
+    result = named_labels(tmp_path)
     with pytest.raises(
         SnellenError, match=r"item 'scene-name-0000' asks for something else; give the run of that step"
     ):

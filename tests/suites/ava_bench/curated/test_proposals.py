@@ -1,4 +1,4 @@
-"""Merges and discarded images: proposed by a run, confirmed by a person, and only then in a set."""
+"""Merges and discarded images: proposed by a run, confirmed by a person, and only then used in a set."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def folders(root: Path, names: dict[str, int]) -> None:
             (root / name / f"{n}.png").write_bytes(buffer.getvalue())
 
 
-def build(task: str, tmp_path: Path, out: str, **more: dict[str, Path]) -> ItemSet:
-    options = {"sources": {"data": tmp_path / "data"}, **more}
+def build(task: str, tmp_path: Path, out: str, **fields: dict[str, Path]) -> ItemSet:
+    options = {"sources": {"data": tmp_path / "data"}, **fields}
     return FEW.build(BuildOptions(tmp_path / out, tasks=(task,), show_progress=False, **options))  # type: ignore[arg-type]
 
 
@@ -68,8 +68,8 @@ def test_people_decide_about_proposals(tmp_path: Path) -> None:
     folders(tmp_path / "data" / "AID", {"Beach": 1, "SeaShore": 1, "Bridge": 1, "Overpass": 1})
     work = build("scene-names", tmp_path, "work")
     names = {"Beach": "beach", "SeaShore": "beach", "Bridge": "bridge", "Overpass": "bridge"}
-    said = {item.item_id: names[item.provenance["label"]] for item in work.items}
-    inputs = {"scene-names": answered(work, said, tmp_path)}
+    texts = {item.item_id: names[item.provenance["label"]] for item in work.items}
+    inputs = {"scene-names": answered(work, texts, tmp_path)}
     proposals = build("scene-merges", tmp_path, "review", inputs=inputs)
     queue = write_queue("scene-merges", proposals, tmp_path / "queue")
     entry = {item.item_id: ("keep" if "Beach" in item.question else "drop", "") for item in queue.items}
@@ -82,12 +82,12 @@ def test_people_decide_about_proposals(tmp_path: Path) -> None:
     half = {**entry, next(iter(entry)): ("mend", "")}
     others = reviewed_by(queue, {"ann": entry, "bob": half}, tmp_path / "others")
     decide_review([others], tmp_path / "half.csv")
-    with pytest.raises(SnellenError, match="every row wants keep or drop"):
+    with pytest.raises(SnellenError, match="every row needs keep or drop"):
         build("scene-merges", tmp_path, "half", inputs={**inputs, "scene-merges": tmp_path / "half.csv"})
-    said[work.items[0].item_id] = "something else"
+    texts[work.items[0].item_id] = "something else"
     (tmp_path / "other").mkdir()
-    other_names = answered(work, said, tmp_path / "other")
-    with pytest.raises(SnellenError, match=r"decisions about other proposals|proposes nothing"):
+    other_names = answered(work, texts, tmp_path / "other")
+    with pytest.raises(SnellenError, match=r"decisions about other proposals|proposes no rows"):
         build(
             "scene-merges",
             tmp_path,
@@ -96,7 +96,7 @@ def test_people_decide_about_proposals(tmp_path: Path) -> None:
         )
 
 
-def test_people_say_which_textures_fill_their_image(tmp_path: Path) -> None:
+def test_people_decide_which_textures_fill_their_image(tmp_path: Path) -> None:
     folders(tmp_path / "data" / "DTD" / "images", {"dotted": 6})
     queue = write_queue("texture-clutter", build("texture-clutter", tmp_path, "work"), tmp_path / "queue")
     entry = {item.item_id: ("part" if item is queue.items[0] else "fills", "") for item in queue.items}
@@ -134,7 +134,7 @@ def test_texture_images_that_show_scenes_are_left_out_once_confirmed(tmp_path: P
         ("action-names", "give one of Moments-in-Time"),
     ],
 )
-def test_what_a_step_lacks_is_said(tmp_path: Path, task: str, message: str) -> None:
+def test_an_error_names_the_missing_input_of_a_step(tmp_path: Path, task: str, message: str) -> None:
     folders(tmp_path / "data" / "AID", {"Beach": 1})
     with pytest.raises(SnellenError, match=message):
         build(task, tmp_path, "out")

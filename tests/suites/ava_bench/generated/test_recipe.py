@@ -1,4 +1,4 @@
-"""Generated images: balance, truth against other geometry, splits, and what ideal observers make of it."""
+"""Generated images: balance, truth against separate geometry, splits, and the scores of ideal observers."""
 
 from __future__ import annotations
 
@@ -43,24 +43,24 @@ QUICK = BuildOptions(NOWHERE, n=N, quick=True, renderer="toy", show_progress=Fal
 
 
 @pytest.fixture(scope="module")
-def made() -> Design:
+def plan() -> Design:
     return recipe.make_design(QUICK)
 
 
-def of(built: ItemSet, task: str) -> list[Item]:
+def items_of(built: ItemSet, task: str) -> list[Item]:
     return [item for item in built.items if item.task == task]
 
 
-def test_images_keep_to_their_budget() -> None:
-    for n, tests, lessons in ((1, 1, 1), (4, 4, 2), (12, 12, 8), (36, 20, 24), (200, 67, 133)):
+def test_images_stay_within_their_budget() -> None:
+    for n, tests, train in ((1, 1, 1), (4, 4, 2), (12, 12, 8), (36, 20, 24), (200, 67, 133)):
         plan = recipe.Generated().plan(BuildOptions(NOWHERE, n=n))
-        assert plan["tables"] == plan["displays"] == tests + lessons
-        assert plan["close_ups"] == n + 3 * lessons, "of displays to test on only those that are asked about"
-        assert plan["images"] == 2 * (tests + lessons) + plan["close_ups"]
+        assert plan["tables"] == plan["displays"] == tests + train
+        assert plan["close_ups"] == n + 3 * train, "of test displays only those that are asked about"
+        assert plan["images"] == 2 * (tests + train) + plan["close_ups"]
         assert set(plan["items"].values()) == {n}
-        assert set(plan["train_items"].values()) == {SLOTS * lessons}
+        assert set(plan["train_items"].values()) == {SLOTS * train}
     checkup = recipe.make_design(BuildOptions(NOWHERE))
-    assert checkup.tables["test"] == checkup.displays["test"] == 20, "twenty clusters a task"
+    assert checkup.tables["test"] == checkup.displays["test"] == 20, "twenty clusters per task"
     quick = recipe.make_design(BuildOptions(NOWHERE, n=12, quick=True))
     assert quick.tables == {"test": 4, "train": 8}
     assert recipe.make_design(BuildOptions(NOWHERE, n=9, tasks=("ocr",))).tables == {"test": 0, "train": 0}
@@ -71,43 +71,51 @@ def test_images_keep_to_their_budget() -> None:
         recipe.make_design(BuildOptions(NOWHERE, n=0))
 
 
-def test_what_tables_hold_is_level() -> None:
-    """On twelve tables each range is counted nine times, and each size of large things stands on every second one."""
-    told = tabletop_scenes.draw_contents(12, np.random.default_rng(0))
-    ranges = Counter(next(name for most, name in COUNT_RANGES if n <= most) for one in told for n in one.counts)
+def test_contents_of_tables_are_balanced() -> None:
+    """On twelve tables each range is counted nine times, and each size of large things is on every second table."""
+    contents = tabletop_scenes.draw_contents(12, np.random.default_rng(0))
+    ranges = Counter(
+        next(name for most, name in COUNT_RANGES if n <= most) for content in contents for n in content.counts
+    )
     assert ranges == dict.fromkeys(tabletop_scenes.COUNTS, 9)
-    assert Counter(size for one in told for size in one.sizes) == {"": 30, **dict.fromkeys(tabletop_scenes.SIZES, 6)}
-    assert set(Counter(kind for one in told for kind in one.counted).values()) == {4}
-    assert set(Counter(kind for one in told for kind in one.alone[:SLOTS]).values()) <= {3, 4, 5}
-    assert Counter(colour for one in told for colour in one.colours)["floor"] in (10, 11)
-    assert all(len({*one.alone, *one.counted}) == 7 for one in told)
-    assert all(sum(one.counts) + tabletop_scenes.SINGLES <= tabletop_scenes.MAX_SOLIDS for one in told)
+    assert Counter(size for content in contents for size in content.sizes) == {
+        "": 30,
+        **dict.fromkeys(tabletop_scenes.SIZES, 6),
+    }
+    assert set(Counter(kind for content in contents for kind in content.counted).values()) == {4}
+    assert set(Counter(kind for content in contents for kind in content.alone[:SLOTS]).values()) <= {3, 4, 5}
+    assert Counter(colour for content in contents for colour in content.colours)["floor"] in (10, 11)
+    assert all(len({*content.alone, *content.counted}) == 7 for content in contents)
+    assert all(sum(content.counts) + tabletop_scenes.SINGLES <= tabletop_scenes.MAX_SOLIDS for content in contents)
 
 
-def test_items_and_splits(built: ItemSet, made: Design) -> None:
+def test_splits_have_their_items_and_share_no_image(built: ItemSet, plan: Design) -> None:
     for task in generated_tasks():
-        assert Counter(item.split for item in of(built, task)) == {"test": N, "train": SLOTS * made.tables["train"]}
+        assert Counter(item.split for item in items_of(built, task)) == {
+            "test": N,
+            "train": SLOTS * plan.tables["train"],
+        }
     clusters = {split: {i.cluster_id for i in built.items if i.split == split} for split in ("test", "train")}
     assert not clusters["test"] & clusters["train"]
-    shown = {split: {i.query[0].sha256 for i in built.items if i.split == split} for split in ("test", "train")}
-    assert not shown["test"] & shown["train"]
+    shas = {split: {i.query[0].sha256 for i in built.items if i.split == split} for split in ("test", "train")}
+    assert not shas["test"] & shas["train"]
     images = {(i.stimulus_id, i.query[0].sha256) for i in built.items}
-    assert len(images) == len({stimulus for stimulus, _ in images}), "one image a stimulus"
+    assert len(images) == len({stimulus for stimulus, _ in images}), "one image per stimulus"
 
 
 def test_no_question_is_asked_twice(built: ItemSet) -> None:
-    asked = Counter((i.task, i.question, i.query[0].sha256, str(dict(i.regions))) for i in built.items)
-    assert max(asked.values()) == 1
+    counts = Counter((i.task, i.question, i.query[0].sha256, str(dict(i.regions))) for i in built.items)
+    assert max(counts.values()) == 1
 
 
 def test_answers_are_spread(built: ItemSet) -> None:
     def answers(task: str) -> Counter[str]:
-        return Counter(str(item.answer) for item in of(built, task))
+        return Counter(str(item.answer) for item in items_of(built, task))
 
     def level(task: str, factor: str) -> Counter[str]:
-        return Counter(item.factors[factor] for item in of(built, task))
+        return Counter(item.factors[factor] for item in items_of(built, task))
 
-    count = len(of(built, "spatial"))
+    count = len(items_of(built, "spatial"))
     for task, values in (
         ("spatial", POSITIONS),
         ("orientation", DIRECTIONS),
@@ -115,40 +123,43 @@ def test_answers_are_spread(built: ItemSet) -> None:
         ("texture", TEXTURES),
         ("relative-depth", ("red", "blue")),
     ):
-        told = answers(task)
-        assert set(told) == set(values)
-        assert max(told.values()) <= 1.6 * count / len(values) + 1
+        counts = answers(task)
+        assert set(counts) == set(values)
+        assert max(counts.values()) <= 1.6 * count / len(values) + 1
     assert set(level("counting", "count_range")) == {name for _, name in COUNT_RANGES}
     assert len(level("localization", "box_size")) >= 3
     assert len(answers("absolute-depth")) >= 6
     assert len(level("object", "thing")) >= 7
     assert {len(text) for text in answers("ocr")} == set(range(pseudo_words.SHORTEST, pseudo_words.LONGEST + 1))
-    places = Counter(
-        place for item in of(built, "object") for place, option in enumerate(item.options) if option.key == item.answer
+    positions = Counter(
+        index
+        for item in items_of(built, "object")
+        for index, option in enumerate(item.options)
+        if option.key == item.answer
     )
-    assert len(places) >= 6, "the right name stands anywhere"
+    assert len(positions) >= 6, "the right name can be at any position"
 
 
-def test_cards_are_dealt_evenly() -> None:
-    drawn = Counter(dealt("abc", 10, np.random.default_rng(0)))
-    assert sorted(drawn.values()) == [3, 3, 4]
+def test_values_are_dealt_evenly() -> None:
+    counts = Counter(dealt("abc", 10, np.random.default_rng(0)))
+    assert sorted(counts.values()) == [3, 3, 4]
 
 
-def test_choices_are_taken_back_until_all_are_even() -> None:
-    """Whoever may choose first leaves what others cannot do without; two items of an image never choose the same."""
+def test_choices_are_revised_until_all_are_even() -> None:
+    """An early choice leaves the values that others need; two items of an image never choose the same."""
     either, only = [{"answer": "a"}, {"answer": "b"}], [{"answer": "a"}]
     for seed in range(8):
         rng = np.random.default_rng(seed)
         assert levelled([either, only], [0, 1], {"answer": 2}, rng) == [1, 0]
         assert sorted(levelled([either, either, only], [0, 0, 1], {"answer": 2}, rng)[:2]) == [0, 1]
-    # A kind that is one of nine weighs more than an answer that is one of two: b comes up once more, x never twice.
-    told = [[{"answer": "b", "kind": "y"}, {"answer": "a", "kind": "x"}], [{"answer": "b", "kind": "x"}]]
-    assert levelled(told, [0, 1], {"answer": 2, "kind": 9}, np.random.default_rng(0)) == [0, 0]
+    # A kind out of nine weighs more than an answer out of two: b is used once more, x never twice.
+    choices = [[{"answer": "b", "kind": "y"}, {"answer": "a", "kind": "x"}], [{"answer": "b", "kind": "x"}]]
+    assert levelled(choices, [0, 1], {"answer": 2, "kind": 9}, np.random.default_rng(0)) == [0, 0]
     with pytest.raises(ValueError, match="high <= 0"):
         levelled([only, only], [0, 0], {"answer": 2}, np.random.default_rng(0))
 
 
-def test_nothing_covers_anything_on_tables(drawn_tables: list[Table]) -> None:
+def test_things_on_tables_do_not_overlap(drawn_tables: list[Table]) -> None:
     for table in drawn_tables:
         assert 1 <= len(table.kinds) <= 40
         boxes = [seen_box(solid, table.shot.camera) for solid in table.shot.scene.solids]
@@ -158,20 +169,20 @@ def test_nothing_covers_anything_on_tables(drawn_tables: list[Table]) -> None:
         assert not {table.kinds[number] for number in table.singles} & set(table.counted)
 
 
-def test_truth_of_some_is_truth_of_each_among_all(drawn_tables: list[Table]) -> None:
+def test_truth_of_some_things_agrees_with_the_truth_of_all(drawn_tables: list[Table]) -> None:
     table = drawn_tables[1]
     shot = table.shot
-    whole = truth(shot.scene, shot.camera)
-    asked = tabletop_truth.tabletop_truth(table, toy_image(shot.scene, shot.camera))
-    assert all(one.visible_fraction == 1 for one in whole.solids)
-    for seen in asked.solids:
-        told = whole[str(seen.number)]
-        assert (told.visible_box, told.nearest_m) == (seen.box, seen.nearest_m)
-        assert (told.mask == seen.mask).all()
+    full_truth = truth(shot.scene, shot.camera)
+    table_truth = tabletop_truth.tabletop_truth(table, toy_image(shot.scene, shot.camera))
+    assert all(solid.visible_fraction == 1 for solid in full_truth.solids)
+    for visible in table_truth.solids:
+        expected = full_truth[str(visible.number)]
+        assert (expected.visible_box, expected.nearest_m) == (visible.box, visible.nearest_m)
+        assert (expected.mask == visible.mask).all()
 
 
-def test_answers_about_tables_are_true_by_corners_and_centres(built: ItemSet, drawn_tables: list[Table]) -> None:
-    """Each answer again, from what is projected of points rather than from pixels."""
+def test_answers_about_tables_agree_with_corners_and_centres(built: ItemSet, drawn_tables: list[Table]) -> None:
+    """Each answer is recomputed from projected points instead of pixels."""
     by_number = dict(enumerate(drawn_tables))
 
     def thing_in(item: Item, name: str) -> tuple[Table, int]:
@@ -181,7 +192,7 @@ def test_answers_about_tables_are_true_by_corners_and_centres(built: ItemSet, dr
         (number,) = (n for n, (x, y) in enumerate(centres) if x1 <= x <= x2 and y1 <= y <= y2)
         return table, number
 
-    for item in of(built, "counting"):
+    for item in items_of(built, "counting"):
         table = by_number[item.provenance["image"]]
         shape, factors = tabletop_scenes.KINDS[item.factors["thing"].removesuffix("s")]
         proportions = np.array(factors) / max(factors)
@@ -191,27 +202,27 @@ def test_answers_about_tables_are_true_by_corners_and_centres(built: ItemSet, dr
             if solid.shape == shape and np.allclose(np.array(solid.pose.stretch) / max(solid.pose.stretch), proportions)
         ]
         assert len(alike) == item.answer
-    for item in of(built, "object"):
+    for item in items_of(built, "object"):
         table, number = thing_in(item, "red")
         assert table.kinds[number] == item.answer
-    for item in of(built, "localization"):
+    for item in items_of(built, "localization"):
         table, number = thing_in(item, "box")
         assert np.allclose(seen_box(table.shot.scene.solids[number], table.shot.camera), item.answer, atol=1.01)
         assert table.kinds.count(item.factors["thing"]) == 1
-    for item in of(built, "spatial"):
+    for item in items_of(built, "spatial"):
         (table, red), (_, blue) = thing_in(item, "red"), thing_in(item, "blue")
-        places, _ = project(
+        positions, _ = project(
             table.shot.camera, np.array([table.shot.scene.solids[n].pose.position_m for n in (red, blue)])
         )
-        across, along = places[0] - places[1]
+        across, along = positions[0] - positions[1]
         assert item.answer == f"{'Left' if across < 0 else 'Right'} {'above' if along < 0 else 'below'}"
-    for item in of(built, "absolute-depth"):
+    for item in items_of(built, "absolute-depth"):
         table, number = thing_in(item, "red")
         solid = table.shot.scene.solids[number]
-        away = math.dist(solid.pose.position_m, table.shot.camera.position_m)
-        assert item.measures["depth_m"] < away < item.measures["depth_m"] + 1.1
+        distance_m = math.dist(solid.pose.position_m, table.shot.camera.position_m)
+        assert item.measures["depth_m"] < distance_m < item.measures["depth_m"] + 1.1
         assert item.answer == depth_bin(item.measures["depth_m"])
-    for item in of(built, "relative-depth"):
+    for item in items_of(built, "relative-depth"):
         (table, red), (_, blue) = thing_in(item, "red"), thing_in(item, "blue")
         feet = [table.shot.scene.solids[n].pose.position_m[1] for n in (red, blue)]
         if abs(feet[0] - feet[1]) > 1.5:
@@ -220,37 +231,37 @@ def test_answers_about_tables_are_true_by_corners_and_centres(built: ItemSet, dr
 
 def test_colours_are_those_of_the_image(built: ItemSet, drawn_tables: list[Table]) -> None:
     media = MediaFolder(built.root / "media")
-    for item in of(built, "colour"):
+    for item in items_of(built, "colour"):
         x1, y1, x2, y2 = (int(side) for side in item.regions["red"])
         pixels = np.asarray(media.open(item.query[0]).convert("RGB"))[y1:y2, x1:x2].reshape(-1, 3)
         assert np.abs(np.median(pixels, axis=0) - item.answer).max() <= 1
         assert pixels.std(axis=0).max() < 12
-    assert len(COLOURS) < len({tuple(item.answer) for item in of(built, "colour")})
+    assert len(COLOURS) < len({tuple(item.answer) for item in items_of(built, "colour")})
 
 
-def test_toys_face_where_they_are_said_to(drawn_displays: list[display_scenes.Display]) -> None:
-    """By the tip of the rocket against its body, and so on, as the camera sees them."""
+def test_toys_face_their_recorded_direction(drawn_displays: list[display_scenes.Display]) -> None:
+    """The direction is computed from the tip of the rocket against its body, and so on, as the camera sees them."""
     ends = {"toy train": (3, 2), "toy bird": (2, 3), "toy rocket": (1, 0)}
     for display in drawn_displays:
         camera = display.shot.camera
         solids = {solid.name: np.array(solid.pose.position_m) for solid in display.shot.scene.solids}
-        for toy, said in zip(TOYS, display.content.directions, strict=True):
+        for toy, direction in zip(TOYS, display.content.directions, strict=True):
             front, back = (solids[f"{toy}/{n}"][:2] for n in ends[toy])
             away = back - np.array(camera.position_m[:2])
             away = away / np.linalg.norm(away)
-            ahead, right = (front - back) @ -away, (front - back) @ np.array([away[1], -away[0]])
-            angle = math.degrees(math.atan2(right, ahead)) % 360
-            off = (angle - 45 * DIRECTIONS.index(said) + 180) % 360 - 180
-            assert abs(off) < 22.5, (toy, said, angle)
+            ahead, rightward = (front - back) @ -away, (front - back) @ np.array([away[1], -away[0]])
+            angle = math.degrees(math.atan2(rightward, ahead)) % 360
+            error = (angle - 45 * DIRECTIONS.index(direction) + 180) % 360 - 180
+            assert abs(error) < 22.5, (toy, direction, angle)
 
 
-def test_displays_keep_things_apart(drawn_displays: list[display_scenes.Display]) -> None:
+def test_things_on_displays_do_not_hide_each_other(drawn_displays: list[display_scenes.Display]) -> None:
     for display in drawn_displays:
-        told = truth(display.shot.scene, display.shot.camera, detail=1)
-        for (front, behind), pixels in told.hides.items():
-            same = display_scenes.object_of(front) == display_scenes.object_of(behind)
+        display_truth = truth(display.shot.scene, display.shot.camera, detail=1)
+        for (front, behind), pixels in display_truth.hides.items():
+            same_object = display_scenes.object_of(front) == display_scenes.object_of(behind)
             on_plate = {front.split()[0], behind.split()[0]} <= {"plate", "letter"}
-            assert same or on_plate or not pixels, (front, behind)
+            assert same_object or on_plate or not pixels, (front, behind)
         assert {
             display_scenes.object_of(s.name) for s in display_scenes.without_letters(display.shot.scene.solids)
         } == set(display_scenes.object_names())
@@ -262,58 +273,60 @@ def test_words_are_written_from_left_to_right(drawn_displays: list[display_scene
         for n, (word, face) in enumerate(zip(display.content.words, display.content.faces, strict=True)):
             plate = next(solid for solid in solids if solid.name == f"plate {n}")
             x1, y1, x2, y2 = seen_box(plate, camera)
-            drawn = [solid for solid in solids if solid.name.startswith(f"letter {n}/")]
+            letter_bars = [solid for solid in solids if solid.name.startswith(f"letter {n}/")]
             counts = [len(pseudo_words.bars(letter, face)) for letter in word]
-            assert len(drawn) == sum(counts)
-            centres, depth = project(camera, np.array([solid.pose.position_m for solid in drawn]))
+            assert len(letter_bars) == sum(counts)
+            centres, depth = project(camera, np.array([solid.pose.position_m for solid in letter_bars]))
             assert ((centres > [x1, y1]) & (centres < [x2, y2])).all()
             assert (depth < project(camera, np.array([plate.pose.position_m]))[1] + 0.4).all()
             ends = np.cumsum([0, *counts])
             lefts = [centres[a:b, 0].mean() for a, b in pairwise(ends)]
             assert lefts == sorted(lefts)
-    seen = truth(
+    enlarged = truth(
         display.shot.scene, replace(camera, width_px=2 * camera.width_px, height_px=2 * camera.height_px), detail=1
     )
-    for n in range(3):  # a bar of a pixel or two may vanish between its neighbours, a word may not
-        bars = [one.visible_fraction for one in seen.solids if one.name.startswith(f"letter {n}/")]
+    for n in range(3):  # a bar of one or two pixels may vanish between its neighbours, a word may not
+        bars = [solid.visible_fraction for solid in enlarged.solids if solid.name.startswith(f"letter {n}/")]
         assert np.mean(bars) > 0.7
 
 
-def test_close_ups_show_one_tower_each_and_are_scenes_of_their_own(
+def test_close_ups_show_one_tower_each_and_are_separate_scenes(
     built: ItemSet, drawn_displays: list[display_scenes.Display]
 ) -> None:
-    for item in of(built, "fine-grained"):
+    for item in items_of(built, "fine-grained"):
         slot = item.provenance["close_up"]
         shot = drawn_displays[item.provenance["image"]].close_ups[slot]
         assert (item.query[0].width, item.query[0].height) == (120, 120), "two thirds of 180"
         below, above = shot.scene.solids
         assert display_scenes.object_of(below.name) == item.factors["group"] == tuple(TOWERS)[slot]
         assert above.shape == SPECIES[str(item.answer)][0]
-        seen = truth(shot.scene, shot.camera, detail=1)
-        assert all(one.visible_fraction > 0.3 for one in seen.solids)
+        shot_truth = truth(shot.scene, shot.camera, detail=1)
+        assert all(solid.visible_fraction > 0.3 for solid in shot_truth.solids)
         x1, y1, x2, y2 = seen_box(above, shot.camera)
         assert item.measures["least_px"] == pytest.approx(min(x2 - x1, y2 - y1), rel=1e-11)
         assert item.measures["least_px"] > 20
     for task in ("fine-grained", "texture"):
-        assert len({i.cluster_id for i in of(built, task)}) == len({i.stimulus_id for i in of(built, task)})
-    assert {i.stimulus_id for i in of(built, "texture")} <= {i.stimulus_id for i in of(built, "fine-grained")}
-    assert {i.factors["group"] for i in of(built, "fine-grained")} == set(TOWERS)
+        assert len({i.cluster_id for i in items_of(built, task)}) == len({i.stimulus_id for i in items_of(built, task)})
+    assert {i.stimulus_id for i in items_of(built, "texture")} <= {
+        i.stimulus_id for i in items_of(built, "fine-grained")
+    }
+    assert {i.factors["group"] for i in items_of(built, "fine-grained")} == set(TOWERS)
 
 
-def test_close_ups_are_drawn_only_where_they_are_asked_about() -> None:
+def test_close_ups_are_drawn_only_if_they_are_asked_about() -> None:
     for tasks, close_ups in ((("ocr",), 0), (("texture",), 9), (("counting",), 0)):
         plan = recipe.Generated().plan(BuildOptions(NOWHERE, n=3, tasks=tasks))
-        assert plan["close_ups"] == close_ups, "one of each of three displays to test on, three of two to train on"
+        assert plan["close_ups"] == close_ups, (
+            "one of each of three test displays, three of each of two training displays"
+        )
 
 
 def test_every_stored_image_is_in_an_item(built: ItemSet) -> None:
-    shown = {media.sha256 for item in built.items for media in item.media()}
-    assert {path.stem for path in (built.root / "media").rglob("*.png")} == shown
+    shas = {media.sha256 for item in built.items for media in item.media()}
+    assert {path.stem for path in (built.root / "media").rglob("*.png")} == shas
 
 
-def test_a_rod_of_a_metre_lies_on_every_table_and_the_question_says_so(
-    built: ItemSet, drawn_tables: list[Table]
-) -> None:
+def test_every_table_has_a_rod_of_a_metre_and_the_question_names_it(built: ItemSet, drawn_tables: list[Table]) -> None:
     for table in drawn_tables:
         *_, rod = table.shot.scene.solids
         assert rod.material.kind == "wood"
@@ -324,40 +337,42 @@ def test_a_rod_of_a_metre_lies_on_every_table_and_the_question_says_so(
         assert ((points > 0) & (points < (camera.width_px, camera.height_px))).all()
     assert all(
         item.question.startswith("The wooden rod on the floor is 1 meter long. From")
-        for item in of(built, "absolute-depth")
+        for item in items_of(built, "absolute-depth")
     )
 
 
-def test_a_third_of_a_coloured_thing_is_seen_beside_its_frame() -> None:
+def test_the_uncovered_share_of_a_thing_by_hand() -> None:
     """A thing of 20 x 20 pixels in an image of 240 x 180, where lines are two pixels wide."""
     mask = np.zeros((180, 240), bool)
     mask[100:120, 50:70] = True
     assert line_px(240, 180) == 2
-    assert uncovered(mask, (55.0, 105.0, 65.0, 115.0)) == 1 - 14 * 14 / 400  # ten pixels and two lines either way
+    assert uncovered(mask, (55.0, 105.0, 65.0, 115.0)) == 1 - 14 * 14 / 400  # ten pixels and a line of two on each side
     assert uncovered(mask, (51.0, 101.0, 69.0, 119.0)) == 0.0
-    assert uncovered(mask, (50.0, 100.0, 60.0, 110.0)) == 1 - 12 * 12 / 400, "lines outside of it hide nothing of it"
+    assert uncovered(mask, (50.0, 100.0, 60.0, 110.0)) == 1 - 12 * 12 / 400, "lines outside it hide nothing of it"
 
 
-def test_every_item_says_how_large_it_is(built: ItemSet) -> None:
+def test_every_item_records_its_size(built: ItemSet) -> None:
     for item in built.items:
         assert 0 < item.measures["least_px"] <= 180, item.item_id
-    for item in of(built, "spatial"):
+    for item in items_of(built, "spatial"):
         sides = [side for x1, y1, x2, y2 in item.regions.values() for side in (x2 - x1, y2 - y1)]
         assert item.measures["least_px"] == min(sides)
     notes = " ".join(built.card.notes)
     assert "distinct scenes of test items: localization 4, " in notes, "a third of twelve in a quick set"
-    least = min(item.measures["least_px"] for item in of(built, "counting") if item.split == "test")
+    least = min(item.measures["least_px"] for item in items_of(built, "counting") if item.split == "test")
     assert f"counting {least:.0f}" in notes
 
 
 def test_chance_is_known_for_free_answers(built: ItemSet) -> None:
     for task in ("localization", "counting", "colour", "ocr"):
         assert all(
-            any(name.startswith("chance_strict") for name in i.measures) for i in of(built, task) if i.split == "test"
+            any(name.startswith("chance_strict") for name in i.measures)
+            for i in items_of(built, task)
+            if i.split == "test"
         )
 
 
-def test_every_item_says_what_it_needs(built: ItemSet) -> None:
+def test_every_item_records_the_dimensions_it_requires(built: ItemSet) -> None:
     for item in built.items:
         worlds = item.latent["worlds"]
         assert str(worlds[0]["answer"]).strip("[]") == str(item.answer).strip("()")
@@ -372,13 +387,13 @@ def test_a_set_is_never_built_over_another(built: ItemSet) -> None:
 
 
 def test_observers(built: ItemSet, tmp_path: Path) -> None:
-    """Who sees everything is right everywhere; who misses a dimension falls to chance there and nowhere else."""
+    """The oracle is right everywhere; an observer blind to a dimension falls to chance only in its tasks."""
     fakes = ["fake:oracle", "fake:blind-to=colour", "fake:blind-to=depth"]
     rows = run(built, fakes, tmp_path / "run", show_progress=False).results()
-    whole = rows[rows.factor == ""]
+    overall = rows[rows.factor == ""]
     best = {"mae_over_gt": 0.0, "ciede2000": 0.0}
     blind_rows: list[dict[str, Any]] = []
-    for row in whole.to_dict("records"):
+    for row in overall.to_dict("records"):
         perfect = abs(row["value"] - best.get(row["metric"], 1.0)) < 1e-4
         if row["task"] in COMPOSITES:
             continue
@@ -386,12 +401,12 @@ def test_observers(built: ItemSet, tmp_path: Path) -> None:
             blind_rows.append({str(name): value for name, value in row.items()})
         else:
             assert perfect, row
-    assert Counter(told["task"] for told in blind_rows) == {"colour": 1, "absolute-depth": 2, "relative-depth": 1}
-    for told in blind_rows:
-        if told["metric"] in best:
-            assert told["high"] > 0.75 * told["chance"] > 0
+    assert Counter(row["task"] for row in blind_rows) == {"colour": 1, "absolute-depth": 2, "relative-depth": 1}
+    for blind_row in blind_rows:
+        if blind_row["metric"] in best:
+            assert blind_row["high"] > 0.75 * blind_row["chance"] > 0
         else:
-            assert told["low"] <= told["chance"]
+            assert blind_row["low"] <= blind_row["chance"]
 
 
 def test_shots_differ(drawn_tables: list[Table]) -> None:

@@ -1,4 +1,4 @@
-"""Boxes of the user's own become a set by one command: which abilities, of what truth, and why others are absent."""
+"""The user's own boxes become a set by one command: the abilities, their truth, and why others are absent."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ WITH_COLUMNS = {"absolute-depth", "relative-depth", "nearer-localization", "orie
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Images, and their boxes in every form."""
+    """A folder of images, and their boxes in every form."""
     folder = tmp_path_factory.mktemp("own")
     rows = boxed_images(folder / "images", 45)
     write_table(folder / "all.csv", rows)
@@ -41,15 +41,15 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def write_dataset(path: Path, images: Path, rows: list[dict[str, Any]]) -> Path:
-    """The rows as a dataset of the Hugging Face libraries, an image a row."""
+    """Write the rows as a dataset of the Hugging Face libraries, one image per row."""
     names, labels = sorted({row["path"] for row in rows}), list(BOX_CLASSES)
-    things = [[row for row in rows if row["path"] == name] for name in names]
+    rows_by_image = [[row for row in rows if row["path"] == name] for name in names]
     objects = [
         {
             "bbox": [[row["x1"], row["y1"], row["x2"] - row["x1"], row["y2"] - row["y1"]] for row in of_image],
             "category": [labels.index(row["class"]) for row in of_image],
         }
-        for of_image in things
+        for of_image in rows_by_image
     ]
     cells = [{"bytes": (images / name).read_bytes(), "path": name} for name in names]
     features = {"image": IMAGE, "objects": {"category": {"feature": class_label(*labels), "_type": "List"}}}
@@ -74,12 +74,12 @@ def test_one_command_makes_a_set_of_a_coco_file(
 ) -> None:
     words = ("--from", "own", "--source", f"images={root / 'images'}")
     coco = ("--source", f"boxes={root / 'boxes.json'}")
-    code, out, told = snellen("build", "ava-bench/counting", *words, *coco, "--out", tmp_path / "set", "--json")
-    assert code == 0, told
-    # Two classes in 45 images, once or twice: 9 images have two balls, 15 two crates; the commoner are cut at 30.
+    code, out, err = snellen("build", "ava-bench/counting", *words, *coco, "--out", tmp_path / "set", "--json")
+    assert code == 0, err
+    # Two classes in 45 images, once or twice: 9 images have two balls, 15 two crates; the larger ones are capped at 30.
     assert json.loads(out)["counts"] == {"counting": {"train": 42, "test": 42}}
-    code, out, told = snellen("build", "ava-bench", *words, *coco, "--plan", "--json")
-    assert code == 0, told
+    code, out, err = snellen("build", "ava-bench", *words, *coco, "--plan", "--json")
+    assert code == 0, err
     plan = json.loads(out)
     assert {name.split()[0] for name in plan["items"]} == WITH_BOXES
     assert (plan["images"], plan["things"]) == (45, {"ball": 54, "crate": 60})
@@ -88,22 +88,24 @@ def test_one_command_makes_a_set_of_a_coco_file(
     assert "scene: needs images of one class each" in without
 
 
-def test_all_forms_say_the_same(root: Path) -> None:
+def test_all_forms_give_the_same_boxes(root: Path) -> None:
     forms = ["boxes.json", "labels", "xml", "plain.csv"]
-    boxes = [things_of(OwnBoxes(root / "images", root / form)) for form in forms]
+    boxes = [boxes_by_image(OwnBoxes(root / "images", root / form)) for form in forms]
     assert len(boxes[0]) == 45
     assert all(other == boxes[0] for other in boxes[1:])
-    dataset = things_of(OwnBoxes(root / "hub", None))
+    dataset = boxes_by_image(OwnBoxes(root / "hub", None))
     assert [dataset[f"train-00000-of-00001.parquet#{n}"] for n in range(45)] == [
         boxes[0][name] for name in sorted(boxes[0])
     ]
 
 
-def things_of(boxes: OwnBoxes) -> dict[str, list[tuple[str, tuple[int, ...]]]]:
-    """By image the classes and boxes."""
+def boxes_by_image(boxes: OwnBoxes) -> dict[str, list[tuple[str, tuple[int, ...]]]]:
+    """The classes and boxes by image."""
     return {
         sample.record_id: sorted(
-            (thing.label, tuple(round(side) for side in thing.box)) for thing in sample.annotations if thing.box
+            (annotation.label, tuple(round(side) for side in annotation.box))
+            for annotation in sample.annotations
+            if annotation.box
         )
         for sample in boxes.samples()
         if isinstance(sample, Sample)
@@ -115,40 +117,40 @@ def test_a_dataset_needs_no_other_file(root: Path, tmp_path: Path) -> None:
     assert Own().build(options).card.counts == {"counting": {"train": 42, "test": 42}}
 
 
-def test_truth_is_that_of_the_table(items: ItemSet, root: Path) -> None:
+def test_answers_agree_with_the_table(items: ItemSet, root: Path) -> None:
     assert set(items.card.counts) == WITH_BOXES | WITH_COLUMNS
     table = [line.split(",") for line in (root / "all.csv").read_text().splitlines()[1:]]
     counts = Counter((path, label) for path, label, *_ in table)
     for item in items.task("counting"):
-        things = str(item.factors["thing"]).removesuffix("s")
-        assert item.answer == counts[item.provenance["record"], things]
+        label = str(item.factors["thing"]).removesuffix("s")
+        assert item.answer == counts[item.provenance["record"], label]
     for item in items.task("localization"):
-        thing, record = item.factors["thing"], item.provenance["record"]
-        (row,) = (row for row in table if row[:2] == [record, thing])
+        name, record = item.factors["thing"], item.provenance["record"]
+        (row,) = (row for row in table if row[:2] == [record, name])
         assert list(item.answer) == [float(side) for side in row[2:6]]
     for item in items.task("ocr"):
         assert item.answer == f"w{int(item.provenance['record'][:2])}"
     assert all(item.factors["source"] == "own" for item in items.items)
 
 
-def test_an_oracle_knows_all_and_chance_little(items: ItemSet, tmp_path: Path) -> None:
+def test_an_oracle_is_always_right_and_chance_rarely(items: ItemSet, tmp_path: Path) -> None:
     rows = run(items, ["fake:oracle", "fake:chance"], tmp_path / "run", limit=8, show_progress=False).results()
     overall = rows[(rows["factor"] == "") & rows["metric"].isin(["accuracy", "giou", "relative_error"])]
     oracle = overall[overall["subject"] == "fake:oracle"]
     assert set(oracle["value"].round(3)) <= {0.0, 1.0}
     assert not oracle.empty
     right = overall[(overall["subject"] == "fake:chance") & (overall["metric"] == "accuracy")]
-    assert float(right["value"].mean()) < 0.75  # chance of two names and two colours is a half, of the others less
+    assert float(right["value"].mean()) < 0.75  # chance is a half with two names or two colours, else less
 
 
-def test_some_are_marked_is_not_all_are(root: Path, tmp_path: Path) -> None:
+def test_counting_requires_that_all_things_are_annotated(root: Path, tmp_path: Path) -> None:
     with pytest.raises(SnellenError, match="--set exhaustive=yes"):
         build(root, "plain.csv", tmp_path / "set", tasks=("counting",))
-    with pytest.raises(SnellenError, match="not all are marked"):
+    with pytest.raises(SnellenError, match="not all are annotated"):
         build(root, "boxes.json", tmp_path / "set", tasks=("counting",), settings={"exhaustive": "no"})
 
 
-def test_an_image_turned_by_its_header_is_left_out(root: Path, tmp_path: Path) -> None:
+def test_an_image_rotated_by_its_header_is_left_out(root: Path, tmp_path: Path) -> None:
     exif = Image.Exif()
     exif[274] = 6
     (tmp_path / "images").mkdir()

@@ -1,4 +1,4 @@
-"""Few-pixel copies of the released files in both layouts; wordings are those of appendix A.2 of the paper."""
+"""Copies of the released files in both layouts, with images of a few pixels; wordings are from appendix A.2."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.suites.ava_bench.fixtures import ATOMIC
 SIZE = (32, 32)
 SPATIAL = "Considering the relative positions, where is the cup (annotated by the red box)?"
 EMOTIONS = "1. happy, 2. sad, 3. angry, 4. fear, 5. surprise, 6. neutral, 7. disgust"
-SAID: Mapping[str, tuple[str, str]] = {
+TURNS: Mapping[str, tuple[str, str]] = {
     "localization": ("Provide bounding box coordinate for dog.", "[0.25, 0.50, 0.75, 1.00]"),
     "counting": ("How many apples are in the image?", "7"),
     "spatial": (
@@ -77,54 +77,56 @@ CUT = {
     "emotion": "Which of the following best describes the person's emotion in the red box?",
     "scene": "What is the scene class of the image?",
 }
-"""Questions whose options are written again letter for letter; that of relative depth is not."""
+"""Questions whose options are written back exactly; those of relative depth are not."""
 
 
 def image(shade: int, size: tuple[int, int] = SIZE, format: str = "PNG") -> bytes:
-    held = io.BytesIO()
+    buffer = io.BytesIO()
     noise = np.random.default_rng(shade).integers(0, 255, (size[1], size[0], 3), np.uint8)
-    Image.fromarray(noise).save(held, format)
-    return held.getvalue()
+    Image.fromarray(noise).save(buffer, format)
+    return buffer.getvalue()
 
 
-def record(task: str, number: int, said: str | None = None, asked: str | None = None, **told: Any) -> dict[str, Any]:
-    """A row as the hub has it. `said` and `asked` stand in place of the usual ones."""
-    question, answer = SAID[task]
+def record(
+    task: str, number: int, reply: str | None = None, question: str | None = None, **fields: Any
+) -> dict[str, Any]:
+    """A row in the form of the hub. `reply` and `question` replace the usual ones."""
+    usual_question, usual_answer = TURNS[task]
     turns = [
-        {"from": "human", "value": f"<image>\n{question if asked is None else asked}"},
-        {"from": "gpt", "value": answer if said is None else said},
+        {"from": "human", "value": f"<image>\n{usual_question if question is None else question}"},
+        {"from": "gpt", "value": usual_answer if reply is None else reply},
     ]
-    return {"id": f"{task}/{number}", "image": image(number), "conversations": turns, **told}
+    return {"id": f"{task}/{number}", "image": image(number), "conversations": turns, **fields}
 
 
 def shard(path: Path, rows: Sequence[Mapping[str, Any]], group: int = 3) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    held = [{**row, "image": {"bytes": row["image"], "path": None}} for row in rows]
-    pq.write_table(pa.Table.from_pylist(held), path, row_group_size=group)
+    with_images = [{**row, "image": {"bytes": row["image"], "path": None}} for row in rows]
+    pq.write_table(pa.Table.from_pylist(with_images), path, row_group_size=group)
 
 
 def hub(root: Path, rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> Path:
-    """Rows by task in the layout of the hub, in two files where there are several rows."""
-    for task, held in rows.items():
-        folder, half = root / "train" / released_form(task).folder, len(held) // 2
-        parts = [held[:half], held[half:]] if half else [held]
+    """Write rows by task in the layout of the hub, in two files if a task has several rows."""
+    for task, task_rows in rows.items():
+        folder, half = root / "train" / released_form(task).folder, len(task_rows) // 2
+        parts = [task_rows[:half], task_rows[half:]] if half else [task_rows]
         for n, part in enumerate(parts):
             shard(folder / f"train-{n:05d}-of-{len(parts):05d}.parquet", part)
     return root
 
 
 def tree(root: Path, rows: Mapping[str, Sequence[Mapping[str, Any]]], split: str = "train") -> Path:
-    """The same unpacked: a JSON file a task, and images."""
-    for task, held in rows.items():
-        folder, told = root / "AVA-Bench" / split / released_form(task).folder, []
+    """Write the same rows unpacked: one JSON file per task, and images."""
+    for task, task_rows in rows.items():
+        folder, entries = root / "AVA-Bench" / split / released_form(task).folder, []
         (folder / "images").mkdir(parents=True, exist_ok=True)
-        for row in held:
+        for row in task_rows:
             name = f"{str(row['id']).replace('/', '_')}.png"
             (folder / "images" / name).write_bytes(row["image"])
-            told.append(
+            entries.append(
                 {**row, "id": name.removesuffix(".png"), "image": f"{released_form(task).folder}/images/{name}"}
             )
-        (folder / f"{split}.json").write_text(json.dumps(told))
+        (folder / f"{split}.json").write_text(json.dumps(entries))
     return root
 
 

@@ -1,4 +1,4 @@
-"""What a report shows of AVA-Bench, on a few items whose answers, and so whose tables, are worked out by hand."""
+"""Report sections of AVA-Bench, on a few items whose answers and tables are computed by hand."""
 
 from __future__ import annotations
 
@@ -27,30 +27,30 @@ from snellen.suites.ava_bench.report.fingerprints import tower_of
 from snellen.suites.ava_bench.tasks import AXES, resolve
 from tests.helpers.journey import suite_of
 from tests.helpers.sections import UNHASHED, by_name
-from tests.suites.ava_bench.fixtures import TASK_BY_NAME, shown
+from tests.suites.ava_bench.fixtures import TASK_BY_NAME, item_source
 
 SUITE = suite_of(*AXES, tasks=tuple(TASK_BY_NAME.values()), resolve=resolve)
 Says = Callable[[Item], str | None]
-"""What somebody replies to an item; None is a failed call."""
+"""The reply of a subject to an item; None is a failed call."""
 RED, ABOVE = (10.0, 60.0, 50.0, 90.0), (100.0, 10.0, 120.0, 30.0)
 COUNTS, WORDS = (2, 4, 8, 10), ("STOP", "GO", "EXIT", "OPEN")
 SIZES = ((0.0, 0.0, 20.0, 40.0), (10.0, 10.0, 50.0, 60.0))
-"""800 and 2000 of 20000 pixels: 0.04 and 0.1, both in the first bin; see `BIG` for the last."""
+"""800 and 2000 of 20000 pixels: 0.04 and 0.1, both in the first bin; `BIG` is in the last."""
 BIG = (0.0, 0.0, 100.0, 80.0)
 
 
 def made_items() -> list[Item]:
-    """Four items of four tasks, each a cluster; the red thing lies left below."""
-    found = []
+    """Four images with items of four tasks, one cluster each; the red thing is at the lower left."""
+    items = []
     for n in range(4):
-        of = shown(str(n))
-        found += [
-            localization_item(of, "cup", BIG if n > 1 else SIZES[n]),
-            counting_item(of, "apples", COUNTS[n]),
-            spatial_item(of, "cup", "towel", RED, ABOVE),
-            ocr_item(of, RED, WORDS[n]),
+        source = item_source(str(n))
+        items += [
+            localization_item(source, "cup", BIG if n > 1 else SIZES[n]),
+            counting_item(source, "apples", COUNTS[n]),
+            spatial_item(source, "cup", "towel", RED, ABOVE),
+            ocr_item(source, RED, WORDS[n]),
         ]
-    return with_chance(found)
+    return with_chance(items)
 
 
 def itemset(items: Sequence[Item]) -> ItemSet:
@@ -62,7 +62,7 @@ def itemset(items: Sequence[Item]) -> ItemSet:
 
 
 def right_on(*numbers: int) -> Says:
-    """Right on these images; else the whole image, twice the number, a wrong place, other letters."""
+    """Right on these images; else the whole image, twice the number, a wrong position, other letters."""
 
     def says(item: Item) -> str:
         if int(item.cluster_id.rpartition("-")[2]) in numbers:
@@ -78,40 +78,40 @@ ALL = right_on(0, 1, 2, 3)
 
 
 def run(
-    said: Mapping[tuple[str, str], Says],
+    replies: Mapping[tuple[str, str], Says],
     attributes: Mapping[str, dict[str, str]] | None = None,
-    made: Sequence[Item] | None = None,
+    items: Sequence[Item] | None = None,
 ) -> Run:
-    items, arms, responses = itemset(made_items() if made is None else made), [], list[Response]()
-    for (subject, told), says in said.items():
-        (condition,) = parse_conditions(AXES, told)
+    questions, arms, responses = itemset(made_items() if items is None else items), [], list[Response]()
+    for (subject, condition_text), says in replies.items():
+        (condition,) = parse_conditions(AXES, condition_text)
         arms.append(
             ArmCard(
                 subject=subject, fingerprint=subject, settings={}, attributes=(attributes or {}).get(subject, {}),
                 condition=str(condition), columns=condition.columns(), repeat=0,
             )
         )  # fmt: skip
-        for item in items.items:
+        for item in questions.items:
             if item.task != "spatial" and condition["boxes"] == "none":
                 continue
             text = says(item)
             status, name = "failed" if text is None else "ok", f"{subject}/{condition}/{item.item_id}"
             cells = (item.item_id, item.task, str(condition), 0, status, text, "", item.view().reply, ())
             responses.append(Response(name, subject, subject, *cells))  # type: ignore[arg-type]
-    scores = with_python_strings(score(responses, items, SUITE, "strict", {}))
+    scores = with_python_strings(score(responses, questions, SUITE, "strict", {}))
     card = RunCard(suite="ava-bench", version="1", seed=0, limit=None, arms=arms, **UNHASHED)
-    rows = with_python_strings(results(scores, items, SUITE, arms))
-    return Run(card, SUITE, items, (), {"strict": scores}, rows)
+    rows = with_python_strings(results(scores, questions, SUITE, arms))
+    return Run(card, SUITE, questions, (), {"strict": scores}, rows)
 
 
-def found(made: Run, *, with_figures: bool = False) -> dict[str, ReportSection]:
-    """Figures are drawn in one run of each kind, for drawing takes longest."""
-    return by_name(report_sections(made), with_figures=with_figures)
+def report_of(examined: Run, *, with_figures: bool = False) -> dict[str, ReportSection]:
+    """The sections by name. Figures are drawn in one run of each kind, since drawing is slow."""
+    return by_name(report_sections(examined), with_figures=with_figures)
 
 
-def line(section: ReportSection, name: str, column: str = "subject") -> dict[str, str]:
-    (told,) = section.table[section.table[column] == name].to_dict("records")
-    return {str(key): str(value) for key, value in told.items()}
+def row_of(section: ReportSection, name: str, column: str = "subject") -> dict[str, str]:
+    (record,) = section.table[section.table[column] == name].to_dict("records")
+    return {str(key): str(value) for key, value in record.items()}
 
 
 def start(cell: str) -> float:
@@ -122,70 +122,72 @@ def start(cell: str) -> float:
 @pytest.fixture(scope="module")
 def three() -> dict[str, ReportSection]:
     subjects = {("best", ""): ALL, ("fake:oracle", ""): ALL, ("half", ""): right_on(0, 1), ("none", ""): right_on()}
-    return found(run(subjects), with_figures=True)
+    return report_of(run(subjects), with_figures=True)
 
 
 def test_scores_with_chance(three: dict[str, ReportSection]) -> None:
-    told = three["abilities"]
-    assert list(told.table["subject"]) == ["best", "half", "none", "fake:oracle", "(chance)"]
-    assert list(told.table.columns) == [
+    section = three["abilities"]
+    assert list(section.table["subject"]) == ["best", "half", "none", "fake:oracle", "(chance)"]
+    assert list(section.table.columns) == [
         "subject",
-        "ocr anls ↑",
-        "counting mae_over_gt ↓",
-        "localization giou ↑",
+        "ocr ANLS ↑",
+        "counting relative error ↓",
+        "localization GIoU ↑",
         "spatial ↑",
     ]
-    half = line(told, "half")
+    half = row_of(section, "half")
     # Twice the number is an error of 1 on two of four; the whole image has a GIoU of 0.4 with the big box.
-    assert half["counting mae_over_gt ↓"].startswith("0.500, too few items")
-    assert half["localization giou ↑"].startswith("0.700, too few items")
+    assert half["counting relative error ↓"].startswith("0.500, too few items")
+    assert half["localization GIoU ↑"].startswith("0.700, too few items")
     assert half["spatial ↑"].startswith("50, too few items")  # Wilson's interval of 2 of 4 is [10, 90]
-    assert line(told, "(chance)")["spatial ↑"] == "25.0"
+    assert row_of(section, "(chance)")["spatial ↑"] == "25.0"
 
 
 def test_ranks_leave_out_simulated_observers(three: dict[str, ReportSection]) -> None:
-    told = three["ranks"]
-    assert list(told.table["subject"]) == ["best", "half", "none"]
-    assert list(told.table.columns) == ["subject", "average rank", "ocr", "counting", "localization", "spatial"]
-    assert [start(cell) for cell in told.table["average rank"]] == [1, 2, 3]
-    assert "3 subjects" in told.note
+    section = three["ranks"]
+    assert list(section.table["subject"]) == ["best", "half", "none"]
+    assert list(section.table.columns) == ["subject", "average rank", "ocr", "counting", "localization", "spatial"]
+    assert [start(cell) for cell in section.table["average rank"]] == [1, 2, 3]
+    assert "3 subjects" in section.note
 
 
-def test_who_was_not_asked_everything_has_no_rank() -> None:
+def test_a_subject_with_a_missing_task_has_no_rank() -> None:
     def mute(item: Item) -> str | None:
         return None if item.task == "ocr" else ALL(item)
 
-    told = found(run({("mute", ""): mute, ("half", ""): right_on(0, 1), ("none", ""): right_on()}), with_figures=True)
-    assert list(told["ranks"].table["subject"]) == ["half", "none"]
-    assert line(told["abilities"], "mute")["ocr anls ↑"] == "–"
-    assert line(told["fingerprints"], "mute")["ocr"] == "–"
-    assert "ranks" not in found(run({("mute", ""): mute, ("half", ""): right_on(0, 1)}))
+    report = report_of(
+        run({("mute", ""): mute, ("half", ""): right_on(0, 1), ("none", ""): right_on()}), with_figures=True
+    )
+    assert list(report["ranks"].table["subject"]) == ["half", "none"]
+    assert row_of(report["abilities"], "mute")["ocr ANLS ↑"] == "–"
+    assert row_of(report["fingerprints"], "mute")["ocr"] == "–"
+    assert "ranks" not in report_of(run({("mute", ""): mute, ("half", ""): right_on(0, 1)}))
 
 
 def test_spread(three: dict[str, ReportSection]) -> None:
-    told = line(three["spread"], "spatial ↑", "ability")
+    row = row_of(three["spread"], "spatial ↑", "ability")
     # Shares of 1, 1/2 and 0: a standard deviation of 1/2. A perfect score is 75 points above chance: 50 of 75.
-    assert (told["spread"], told["best minus worst"], told["% of the way"], told["items"]) == ("50", "100", "66.7", "4")
-    assert line(three["spread"], "counting mae_over_gt ↓", "ability")["spread"] == "0.500"
+    assert (row["spread"], row["best minus worst"], row["% of the way"], row["items"]) == ("50", "100", "66.7", "4")
+    assert row_of(three["spread"], "counting relative error ↓", "ability")["spread"] == "0.500"
 
 
 def test_fingerprints(three: dict[str, ReportSection]) -> None:
-    assert line(three["fingerprints"], "best") == {
+    assert row_of(three["fingerprints"], "best") == {
         "subject": "best", "ocr": "100", "counting": "100", "localization": "100", "spatial": "100",
     }  # fmt: skip
-    # Half right is 25 of the 75 points above chance, none is 25 below.
-    assert line(three["fingerprints"], "half")["spatial"] == "33"
-    assert line(three["fingerprints"], "none")["spatial"] == "-33"
+    # Half right is 25 of the 75 points above chance, none right is 25 below.
+    assert row_of(three["fingerprints"], "half")["spatial"] == "33"
+    assert row_of(three["fingerprints"], "none")["spatial"] == "-33"
 
 
-def test_references_of_the_two_halves() -> None:
+def test_each_panel_of_fingerprints_has_its_reference() -> None:
     towers = ("head:google/siglip2-so400m", "head:openai/clip-vit", "head:dinov2-large", "head:sam-vit", "chat:sample")
-    made = run({(name, ""): right_on(0) for name in towers})
-    assert [tower_of(arm) for arm in main_arms(made)] == ["SigLIP-2", "CLIP", "DINOv2", "SAM", ""]
-    figure = found(made)["fingerprints"].figure()
+    examined = run({(name, ""): right_on(0) for name in towers})
+    assert [tower_of(arm) for arm in main_arms(examined)] == ["SigLIP-2", "CLIP", "DINOv2", "SAM", ""]
+    figure = report_of(examined)["fingerprints"].figure()
     figure.draw_without_rendering()
-    told = [[text.get_text() for text in axes.get_legend().get_texts()] for axes in figure.axes]
-    assert [[" ".join(name.split()) for name in panel] for panel in told] == [
+    legends = [[text.get_text() for text in axes.get_legend().get_texts()] for axes in figure.axes]
+    assert [[" ".join(name.split()) for name in panel] for panel in legends] == [
         ["head:google/siglip2-so400m", "head:openai/clip-vit", "head:dinov2-large (reference)"],
         ["head:dinov2-large", "head:sam-vit", "head:google/siglip2-so400m (reference)"],
         ["chat:sample"],
@@ -195,71 +197,73 @@ def test_references_of_the_two_halves() -> None:
 def test_subgroups(three: dict[str, ReportSection]) -> None:
     counts = three["subgroups-counting"]
     assert list(counts.table.columns) == ["subject", "all", "count range 1-5", "count range 6-10"]
-    told = line(counts, "half")
-    assert [start(told[name]) for name in ("all", "count range 1-5", "count range 6-10")] == [0.5, 0, 1]
+    half = row_of(counts, "half")
+    assert [start(half[name]) for name in ("all", "count range 1-5", "count range 6-10")] == [0.5, 0, 1]
     sizes = three["subgroups-localization"]
     assert "Figure 8b" in sizes.title
     assert list(sizes.table.columns[2:]) == ["box size 0-0.1", "box size 0.3-0.5"]
     # The whole image overlaps the small boxes by 0.04 and 0.1, the big one by 0.4.
-    assert [start(cell) for cell in list(line(sizes, "none").values())[1:]] == [0.235, 0.07, 0.4]
-    assert "subgroups-spatial" not in three  # one place, one source: nothing to split
+    assert [start(cell) for cell in list(row_of(sizes, "none").values())[1:]] == [0.235, 0.07, 0.4]
+    assert "subgroups-spatial" not in three  # one position and one source: nothing to split
 
 
 def composite_run() -> Run:
-    """Localization puts a, b, c, d in this order; without boxes so does spatial, with boxes all are right."""
-    said: dict[tuple[str, str], Says] = {}
-    for name, held in {"d": (3,), "a": (0, 1, 2, 3), "b": (1, 2, 3), "c": (2, 3)}.items():
-        bare = right_on(*held)
+    """Localization orders a, b, c, d; so does spatial without boxes, and with boxes all are right."""
+    replies: dict[tuple[str, str], Says] = {}
+    for name, images in {"d": (3,), "a": (0, 1, 2, 3), "b": (1, 2, 3), "c": (2, 3)}.items():
+        bare = right_on(*images)
 
-        def drawn(item: Item, bare: Says = bare) -> str | None:
+        def with_boxes(item: Item, bare: Says = bare) -> str | None:
             return bare(item) if item.task == "localization" else ALL(item)
 
-        said[name, ""], said[name, "boxes=none"] = drawn, bare
-    return run(said)
+        replies[name, ""], replies[name, "boxes=none"] = with_boxes, bare
+    return run(replies)
 
 
 def test_spatial_without_boxes() -> None:
-    told = found(composite_run(), with_figures=True)
-    table = told["without-boxes"].table
+    report = report_of(composite_run(), with_figures=True)
+    table = report["without-boxes"].table
     assert list(table["subject"]) == ["a", "b", "c", "d"]
     assert [start(cell) for cell in table["boxes drawn"]] == [100] * 4
     assert [start(cell) for cell in table["without boxes"]] == [100, 75, 50, 25]
     assert [start(cell) for cell in table["change"]] == [0, -25, -50, -75]
-    order = told["without-boxes-order"]
-    assert start(line(order, "localization", "ability")["tau-b"]) == 1
-    assert line(order, "spatial", "ability")["tau-b"] == "–"  # with boxes all are alike
-    assert "without-boxes" not in found(run({("a", ""): ALL, ("b", ""): right_on(0)}))
+    order = report["without-boxes-order"]
+    assert start(row_of(order, "localization", "ability")["tau-b"]) == 1
+    assert row_of(order, "spatial", "ability")["tau-b"] == "–"  # with boxes all are equal
+    assert "without-boxes" not in report_of(run({("a", ""): ALL, ("b", ""): right_on(0)}))
 
 
 def test_two_evaluators() -> None:
     towers = {"A": (0, 1, 2, 3), "B": (0, 1, 2), "C": (0, 1), "D": ()}
-    said = {(f"head:{size}-{tower}", ""): right_on(*held) for size in ("0.5B", "7B") for tower, held in towers.items()}
-    said["head:7B-A", ""] = right_on()  # the larger one has A and D alike, behind the others
+    replies = {
+        (f"head:{size}-{tower}", ""): right_on(*images) for size in ("0.5B", "7B") for tower, images in towers.items()
+    }
+    replies["head:7B-A", ""] = right_on()  # the larger one has A and D equal, behind the others
     attributes = {f"head:{size}-{t}": {"tower": t, "evaluator": size} for size in ("0.5B", "7B") for t in towers}
-    sections = found(run(said, attributes), with_figures=True)
+    sections = report_of(run(replies, attributes), with_figures=True)
     section, gaps = sections["evaluators"], sections["gaps"]
-    told = line(section, "spatial", "ability")
-    assert (told["evaluator"], told["other evaluator"], told["encoders"]) == ("0.5B", "7B", "4")
+    row = row_of(section, "spatial", "ability")
+    assert (row["evaluator"], row["other evaluator"], row["encoders"]) == ("0.5B", "7B", "4")
     # Pairs AB, AC, AD, BC, BD, CD: against, against, tied, with, with, with: (3 - 2) / sqrt(6 * 5) = 0.18.
-    assert start(told["tau-b"]) == 0.18
+    assert start(row["tau-b"]) == 0.18
     # Ranks 1, 2, 3, 4 and 3.5, 1, 2, 3.5: covariance 0.5 over sqrt(5 * 4.5) = 0.105.
-    assert start(told["rho"]) == 0.11
-    assert start(line(section, "(average rank)", "ability")["tau-b"]) == 0.18  # every ability has this order
-    assert line(section, "(mean of abilities)", "ability")["tau-b"].startswith("0.18")  # it has it, so the mean too
-    # Right 4, 3, 2 and 0 of 4 against 0, 3, 2 and 0: 9/16 and 5/16. Counting errs by 1 where it is wrong: 7/16, 11/16.
+    assert start(row["rho"]) == 0.11
+    assert start(row_of(section, "(average rank)", "ability")["tau-b"]) == 0.18  # every ability has this order
+    assert row_of(section, "(mean of abilities)", "ability")["tau-b"].startswith("0.18")  # so the mean has it too
+    # Right 4, 3, 2 and 0 of 4 against 0, 3, 2 and 0: 9/16 and 5/16. Counting errs by 1 if it is wrong: 7/16, 11/16.
     rows = {row["ability"].split()[0]: row for row in gaps.table.to_dict("records")}
     cells = {task: [rows[task][name].split()[0] for name in ("score", "other score", "gap")] for task in rows}
     assert (cells["spatial"], cells["counting"]) == (["56", "31", "25"], ["0.438", "0.688", "0.250"])
-    assert not {"evaluators", "gaps"} & set(found(run(said)))
+    assert not {"evaluators", "gaps"} & set(report_of(run(replies)))
 
 
-def test_the_condition_most_subjects_have() -> None:
-    made = run({("a", "prompt=short"): ALL, ("b", "prompt=short"): ALL, ("b", "prompt=minimal"): right_on()})
-    assert {arm.condition for arm in main_arms(made)} == {"prompt=short"}
-    told = found(made)["ranks"]
-    assert [start(cell) for cell in told.table["average rank"]] == [1.5, 1.5]
-    assert told.note.endswith("All under prompt=short.")
+def test_the_main_condition_is_that_of_most_subjects() -> None:
+    examined = run({("a", "prompt=short"): ALL, ("b", "prompt=short"): ALL, ("b", "prompt=minimal"): right_on()})
+    assert {arm.condition for arm in main_arms(examined)} == {"prompt=short"}
+    section = report_of(examined)["ranks"]
+    assert [start(cell) for cell in section.table["average rank"]] == [1.5, 1.5]
+    assert section.note.endswith("All under prompt=short.")
 
 
-def test_a_run_without_scores_has_no_pieces() -> None:
-    assert found(run({("a", ""): lambda item: None})) == {}
+def test_a_run_without_scores_has_no_sections() -> None:
+    assert report_of(run({("a", ""): lambda item: None})) == {}

@@ -1,4 +1,4 @@
-"""Letters as bars: what they cover is what the face's outlines cover."""
+"""Letters as bars, which cover the same area as the outlines of the face."""
 
 from __future__ import annotations
 
@@ -17,51 +17,51 @@ LETTERS = CONSONANTS + VOWELS
 Pixels = NDArray[np.bool_]
 
 
-def drawn(letter: str, face: str) -> Pixels:
-    """The letter as a font library draws it, large, cut to its ink and to the height of a capital."""
+def ink_of(letter: str, face: str) -> Pixels:
+    """The letter as drawn by a font library, large, cropped to its ink and the height of a capital."""
     from matplotlib import get_data_path
 
     font = ImageFont.truetype(f"{get_data_path()}/fonts/ttf/{FACES[face]}", 400)
     capital = -round(font.getbbox("H", anchor="ls")[1])
     image = Image.new("L", (3 * capital, capital))
     ImageDraw.Draw(image).text((capital, capital), letter, 255, font=font, anchor="ls")
-    held = np.asarray(image) > 127
-    columns = np.flatnonzero(held.any(axis=0))
-    return np.asarray(held[:, columns[0] : columns[-1] + 1])
+    mask = np.asarray(image) > 127
+    columns = np.flatnonzero(mask.any(axis=0))
+    return np.asarray(mask[:, columns[0] : columns[-1] + 1])
 
 
 def filled(letter: str, face: str, shape: tuple[int, ...]) -> Pixels:
-    held = np.zeros(shape, bool)
+    mask = np.zeros(shape, bool)
     for left, low, right, high in bars(letter, face):
         unit = shape[0]
-        held[round(unit * (1 - high)) : round(unit * (1 - low)), round(unit * left) : round(unit * right)] = True
-    return held
+        mask[round(unit * (1 - high)) : round(unit * (1 - low)), round(unit * left) : round(unit * right)] = True
+    return mask
 
 
 @pytest.mark.parametrize("face", FACES)
 @pytest.mark.parametrize("letter", LETTERS)
-def test_bars_cover_what_the_face_does(letter: str, face: str) -> None:
-    told = drawn(letter, face)
-    made = filled(letter, face, told.shape)
-    # Slanted and round edges are off by half a row at most: a fourteenth of the height, twice a stroke.
-    assert (told & made).sum() / (told | made).sum() > 0.85
+def test_bars_cover_the_ink_of_the_face(letter: str, face: str) -> None:
+    ink = ink_of(letter, face)
+    cover = filled(letter, face, ink.shape)
+    # Slanted and round edges are off by at most half a row: a fourteenth of the height, on both sides of a stroke.
+    assert (ink & cover).sum() / (ink | cover).sum() > 0.85
 
 
 @pytest.mark.parametrize("face", FACES)
 def test_no_two_letters_look_alike(face: str) -> None:
     shapes = {letter: filled(letter, face, (ROWS * 8, ROWS * 12)) for letter in LETTERS}
-    for one, two in combinations(LETTERS, 2):
-        differ = (shapes[one] ^ shapes[two]).sum() / (shapes[one] | shapes[two]).sum()
-        assert differ > 0.08, (one, two)
+    for first, second in combinations(LETTERS, 2):
+        differ = (shapes[first] ^ shapes[second]).sum() / (shapes[first] | shapes[second]).sum()
+        assert differ > 0.08, (first, second)
 
 
-def test_bars_of_a_word_stand_side_by_side() -> None:
-    found, width = word_bars("LIT", "sans")
-    assert min(left for left, *_ in found) == 0
-    assert max(right for _, _, right, _ in found) == pytest.approx(width)
+def test_letters_of_a_word_are_side_by_side() -> None:
+    bars_of_word, width = word_bars("LIT", "sans")
+    assert min(left for left, *_ in bars_of_word) == 0
+    assert max(right for _, _, right, _ in bars_of_word) == pytest.approx(width)
     alone = [max(right for _, _, right, _ in bars(letter, "sans")) for letter in "LIT"]
     assert width == pytest.approx(sum(alone) + 2 * pseudo_words.GAP)
-    assert all(0 <= low < high <= 1 and left < right for left, low, right, high in found)
+    assert all(0 <= low < high <= 1 and left < right for left, low, right, high in bars_of_word)
 
 
 def test_words_have_their_length_and_known_letters() -> None:

@@ -1,4 +1,4 @@
-"""The 24 natural categories: whole, depictable, and with enough to be told apart from."""
+"""The 24 natural categories are complete, can be drawn, and have enough distinct distractors."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_24_names_and_21_that_only_distract() -> None:
     assert {other for category in CATEGORIES for other in category.too_similar} <= {*NAMES, *coco}
 
 
-def test_21_others_are_named_in_coco_and_unlike_what_they_may_stand_beside() -> None:
+def test_21_other_coco_names_are_unlike_the_labels_that_they_may_appear_with() -> None:
     plausible = natural_categories().coco_plausible
     names = {entry.name for entry in plausible}
     assert len(plausible) == len(names) == 21
@@ -133,11 +133,11 @@ def test_21_others_are_named_in_coco_and_unlike_what_they_may_stand_beside() -> 
 def test_every_category_has_a_joint_and_a_view(category: NaturalCategory) -> None:
     assert joint_of(category).sum() == 144, "one joint in all materials and colours"
     assert category.elevation_deg[0] >= 20
-    shot, look = natural_spec(category, 0, 0)
-    assert (shot, look) == natural_spec(category, 0, 0)
+    shot, appearance = natural_spec(category, 0, 0)
+    assert (shot, appearance) == natural_spec(category, 0, 0)
     assert shot != natural_spec(category, 1, 0)[0]
-    seen = truth(shot.scene, shot.camera, detail=1)
-    for solid in seen.solids:
+    view_truth = truth(shot.scene, shot.camera, detail=1)
+    for solid in view_truth.solids:
         assert solid.amodal_box is not None
         x1, y1, x2, y2 = solid.amodal_box
         assert 0 <= x1 < x2 <= shot.camera.width_px
@@ -155,8 +155,8 @@ def test_three_unlike_distractors_are_always_found(setting: str) -> None:
             assert setting != "natural" or set(options) <= set(NAMES)
 
 
-def test_a_set_of_labels_says_nothing_of_which_one_is_right() -> None:
-    """P(answer x, set S) = 1/24 * w(S) / sum of the weights of sets with x: it must be the same for all four of S."""
+def test_a_set_of_labels_does_not_reveal_the_right_one() -> None:
+    """P(answer x, set S) = 1/24 * w(S) / sum of the weights of sets with x: it must be equal for all four in S."""
     sets, weights = option_sets()
     totals = {name: sum(w for four, w in zip(sets, weights, strict=True) if name in four) for name in NAMES}
     assert totals == pytest.approx(dict.fromkeys(NAMES, 4 / 24), rel=1e-5)
@@ -165,15 +165,15 @@ def test_a_set_of_labels_says_nothing_of_which_one_is_right() -> None:
     assert float(weights.min()) > 0
 
 
-def test_names_are_drawn_by_their_weights() -> None:
-    """Expected of 1,200 draws beside one name: 1,200 times the share of its sets that hold another."""
+def test_names_are_drawn_with_their_weights() -> None:
+    """Expected count in 1,200 draws next to one name: 1,200 times the share of its sets that contain the other."""
     sets, weights = option_sets()
     rng = stream("test", "natural distractors")
-    drawn = Counter(other for _ in range(1200) for other in label_distractors("fish", rng, "natural"))
-    mine = [(four, w) for four, w in zip(sets, weights, strict=True) if "fish" in four]
+    counts = Counter(other for _ in range(1200) for other in label_distractors("fish", rng, "natural"))
+    fish_sets = [(four, w) for four, w in zip(sets, weights, strict=True) if "fish" in four]
     for name in set(NAMES) - {"fish"}:
-        expected = 1200 * sum(w for four, w in mine if name in four) / sum(w for _, w in mine)
-        assert abs(drawn[name] - expected) <= 5 * np.sqrt(max(expected, 1)), name
+        expected = 1200 * sum(w for four, w in fish_sets if name in four) / sum(w for _, w in fish_sets)
+        assert abs(counts[name] - expected) <= 5 * np.sqrt(max(expected, 1)), name
 
 
 def test_similar_goes_both_ways_and_covers_shared_joints() -> None:
@@ -185,25 +185,25 @@ def test_similar_goes_both_ways_and_covers_shared_joints() -> None:
 
 
 def test_every_joint_exists_and_is_used_once() -> None:
-    used = [(one.primary, one.anchor, one.secondary, one.pivot) for one in CATEGORIES]
+    used = [(category.primary, category.anchor, category.secondary, category.pivot) for category in CATEGORIES]
     assert set(used) <= set(joints())
     assert len(set(used)) == 24
 
 
-def test_a_pair_that_is_too_similar_is_written_once() -> None:
-    pairs = [frozenset((one.name, other)) for one in CATEGORIES for other in one.too_similar]
+def test_every_pair_that_is_too_similar_is_listed_once() -> None:
+    pairs = [frozenset((category.name, other)) for category in CATEGORIES for other in category.too_similar]
     assert all(len(pair) == 2 for pair in pairs)
     assert len(set(pairs)) == len(pairs)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_no_order_of_the_categories_leaves_fewer_than_three_distractors(name: str) -> None:
-    """Names are drawn one after the other: after any first two there must be a third."""
-    left = [other for other in NAMES if other != name and not similar(name, other)]
-    for first, second in permutations(left, 2):
+    """Names are drawn one after another, so any two first names must leave a third."""
+    unlike = [other for other in NAMES if other != name and not similar(name, other)]
+    for first, second in permutations(unlike, 2):
         if not similar(first, second):
-            others = set(left) - {first, second}
-            assert any(not similar(one, first) and not similar(one, second) for one in others), (first, second)
+            others = set(unlike) - {first, second}
+            assert any(not similar(third, first) and not similar(third, second) for third in others), (first, second)
 
 
 @pytest.mark.parametrize("category", CATEGORIES, ids=NAMES)

@@ -1,4 +1,4 @@
-"""What a report makes of people's votes and manual scores: planted answers, worked by hand."""
+"""Report sections from people's votes and manual scores: planted answers, computed by hand."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ from tests.helpers.reviewers import Entries, reviewed_by
 
 @pytest.fixture(scope="module")
 def examined(toy: ItemSet, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Somebody whose every reply is the same chain of thought."""
+    """A run of a subject that always replies with the same chain of thought."""
     root = tmp_path_factory.mktemp("examined") / "run"
     subjects = ["fake:constant=All are red. Answer: A"]
     return run(toy, subjects, root, conditions=["method=cot"], show_progress=False).root
 
 
-def ask(toy: ItemSet, step: str, out: Path, **more: int) -> ItemSet:
-    return build(SUITE, "curated", BuildOptions(out, tasks=(step,), sources={"items": toy.root}, **more))  # type: ignore[arg-type]
+def ask(toy: ItemSet, step: str, out: Path, **fields: int) -> ItemSet:
+    return build(SUITE, "curated", BuildOptions(out, tasks=(step,), sources={"items": toy.root}, **fields))  # type: ignore[arg-type]
 
 
 def section(root: Path, **inputs: Path) -> list[dict[str, Any]]:
@@ -53,16 +53,19 @@ def section(root: Path, **inputs: Path) -> list[dict[str, Any]]:
     return list(only.table.to_dict("records"))
 
 
-def test_comparisons_stand_beside_the_distance(toy: ItemSet, examined: Path, tmp_path: Path) -> None:
-    asked = ask(toy, "pair-comparisons", tmp_path / "set", n=10)
+def test_comparisons_are_reported_with_their_agreement_with_the_distance(
+    toy: ItemSet, examined: Path, tmp_path: Path
+) -> None:
+    itemset = ask(toy, "pair-comparisons", tmp_path / "set", n=10)
     closer = {
-        item.item_id: "first" if item.measures["first"] < item.measures["second"] else "second" for item in asked.items
+        item.item_id: "first" if item.measures["first"] < item.measures["second"] else "second"
+        for item in itemset.items
     }
     other = {"first": "second", "second": "first"}
     agrees: Entries = {name: (side, "") for name, side in closer.items()}
-    last = asked.items[-1].item_id
-    apart: Entries = {**agrees, last: (other[closer[last]], "")}
-    people = reviewed_by(asked, {"ann": agrees, "bob": apart, "cem": apart, "dan": agrees}, tmp_path / "people")
+    last = itemset.items[-1].item_id
+    tie: Entries = {**agrees, last: (other[closer[last]], "")}
+    people = reviewed_by(itemset, {"ann": agrees, "bob": tie, "cem": tie, "dan": agrees}, tmp_path / "people")
     (row,) = section(examined, pair_comparisons=people)
     # Nine comparisons of which all agree, and one tie: 9.5 of 10; 38 of 40 votes.
     assert (row["people"], row["comparisons"], row["ties"]) == (4, 10, 1)
@@ -71,26 +74,26 @@ def test_comparisons_stand_beside_the_distance(toy: ItemSet, examined: Path, tmp
 
 
 def test_votes_about_another_set_are_refused(toy: ItemSet, examined: Path, tmp_path: Path) -> None:
-    asked = ask(toy, "natural-votes", tmp_path / "set")
+    itemset = ask(toy, "natural-votes", tmp_path / "set")
     others = BuildOptions(
         tmp_path / "x", n=4, tasks=("category-building",), quick=True, renderer="blank", show_progress=False
     )
     strange = build(SUITE, "generated", others)
     about_strange = ask(strange, "pair-comparisons", tmp_path / "y")
     people = reviewed_by(about_strange, {"ann": {}}, tmp_path / "people")
-    with pytest.raises(SnellenError, match="holds no pair-comparisons of it; build it with `snellen build combo/pair"):
+    with pytest.raises(SnellenError, match="has no pair-comparisons for it; build it with `snellen build combo/pair"):
         section(examined, pair_comparisons=people)
-    names = {item.item_id: (item.options[0].key, "") for item in asked.items}
-    del names[asked.items[0].item_id]
-    votes = reviewed_by(asked, {"ann": names}, tmp_path / "votes")
+    names = {item.item_id: (item.options[0].key, "") for item in itemset.items}
+    del names[itemset.items[0].item_id]
+    votes = reviewed_by(itemset, {"ann": names}, tmp_path / "votes")
     rows = {row["category"]: row for row in section(examined, natural_votes=votes)}
     assert rows["(all)"]["fits"].startswith("100"), "one person says that every name fits"
 
 
 def test_votes_by_category(toy: ItemSet, examined: Path, tmp_path: Path) -> None:
-    asked = ask(toy, "natural-votes", tmp_path / "set")
-    category = asked.items[0].provenance["category"]
-    wrong = next(option.key for option in asked.items[0].options if option.key != category)
+    itemset = ask(toy, "natural-votes", tmp_path / "set")
+    category = itemset.items[0].provenance["category"]
+    wrong = next(option.key for option in itemset.items[0].options if option.key != category)
 
     def entry(named: bool, fits: bool) -> Entries:
         return {
@@ -100,7 +103,7 @@ def test_votes_by_category(toy: ItemSet, examined: Path, tmp_path: Path) -> None
                 else ("fits" if fits or item.provenance["category"] != category else "does not fit"),
                 "",
             )
-            for item in asked.items
+            for item in itemset.items
         }
 
     people = {
@@ -109,7 +112,7 @@ def test_votes_by_category(toy: ItemSet, examined: Path, tmp_path: Path) -> None
         "cem": entry(False, False),
         "dan": entry(False, True),
     }
-    votes = reviewed_by(asked, people, tmp_path / "votes")
+    votes = reviewed_by(itemset, people, tmp_path / "votes")
     rows = {row["category"]: row for row in section(examined, natural_votes=votes)}
     row = rows[category]
     assert row["people"] == 4
@@ -148,7 +151,7 @@ def test_chains_of_thought_are_scored_by_two_people(toy: ItemSet, examined: Path
     assert (row["replies"], row["scored by"]) == (16, "human:review")
     for name, word in (("no mistake", "none"), ("rule", "rule"), ("perception", "perception"), ("format", "format")):
         assert row[name] == share_cell([float(mistake == word) for mistake in mistakes], clusters)
-    # A reader of its own: `strict` is scored as before.
+    # A separate reader: `strict` is scored as before.
     assert set(read_scores(examined)) == {"strict", "manual"}
 
 

@@ -1,4 +1,4 @@
-"""What a report shows of ComBo, on runs whose numbers are known beforehand, and on a few rows worked by hand."""
+"""Report sections of ComBo, on runs with known numbers and on a few rows computed by hand."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ CONDITIONS = ("vanilla", "pivot=on", "demos=in-context", "method=perceive-then-c
 
 
 class Misled(IdealObserver):
-    """Sees everything right but the colour of the first image it describes of each question."""
+    """Sees everything right except the colour of the first image that it describes in each question."""
 
     async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
-        """The oracle's reply, one colour changed."""
+        """The oracle's reply with one colour changed."""
         reply = await super().answer(prompt, media, rng)
         (view, *more) = prompt.views
         if more or view.reply.kind != "description":
@@ -62,109 +62,109 @@ def loaded(toy: ItemSet, tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 
 @pytest.fixture(scope="module")
-def found(loaded: Run) -> dict[str, ReportSection]:
-    held = {section.name: section for section in sections(loaded)}
-    assert len(held) == len(list(sections(loaded)))
-    return held
+def report(loaded: Run) -> dict[str, ReportSection]:
+    by_name = {section.name: section for section in sections(loaded)}
+    assert len(by_name) == len(list(sections(loaded)))
+    return by_name
 
 
-def test_every_piece_is_there_once_with_a_note(found: dict[str, ReportSection]) -> None:
-    asked = ["primary-shape", "primary-material", "primary-colour", "secondary-shape", "secondary-material"]
-    confused = [f"confusions-{name}" for name in (*asked, "secondary-colour", "anchor")]
+def test_every_section_exists_once_and_has_a_note(report: dict[str, ReportSection]) -> None:
+    dimensions = ["primary-shape", "primary-material", "primary-colour", "secondary-shape", "secondary-material"]
+    confused = [f"confusions-{name}" for name in (*dimensions, "secondary-colour", "anchor")]
     tables = ["table-2", "table-3", "figure-6", "figure-7", "difference"]
-    assert list(found) == [*tables, "given-perception", "perceived", "letters", *confused]
-    for section in found.values():
+    assert list(report) == [*tables, "given-perception", "perceived", "letters", *confused]
+    for section in report.values():
         assert section.title
         assert section.note.endswith(".")
         assert section.table is None or len(section.table)
         assert section.table is None or not section.table.isna().any().any()
 
 
-def test_levels_are_called_by_their_encoder_until_people_compared_them(
-    loaded: Run, found: dict[str, ReportSection]
+def test_levels_are_named_after_their_encoder_until_people_have_compared_them(
+    loaded: Run, report: dict[str, ReportSection]
 ) -> None:
-    assert found["figure-7"].title == "Category Building by distance by efficientnet-lite2 (Figure 7, Table 4)"
+    assert report["figure-7"].title == "Category Building by distance by efficientnet-lite2 (Figure 7, Table 4)"
     assert levels_name(loaded) == "distance by efficientnet-lite2"
 
 
-def test_what_categories_hang_on_has_a_column_each(found: dict[str, ReportSection]) -> None:
-    table = found["difference"].table
+def test_each_kind_of_difference_has_a_column(report: dict[str, ReportSection]) -> None:
+    table = report["difference"].table
     assert list(table.columns) == ["subject", "condition", "shape", "anchor", "combination", "colour", "material"]
-    chance = row_of(found["difference"], subject="(chance)")
+    chance = row_of(report["difference"], subject="(chance)")
     assert {chance[name] for name in table.columns[2:]} == {"50"}
 
 
-def test_a_suite_offers_its_pieces() -> None:
+def test_the_suite_offers_its_sections() -> None:
     assert SUITE.sections is sections
 
 
-def test_table_2_has_a_row_an_arm_the_pivot_where_asked_and_chance(found: dict[str, ReportSection]) -> None:
-    table = found["table-2"].table
+def test_table_2_has_one_row_per_arm_the_pivot_if_asked_and_chance(report: dict[str, ReportSection]) -> None:
+    table = report["table-2"].table
     assert table["subject"].iloc[0] == "own:misled"  # simulated observers come last
     assert "pivot" in table.columns
-    line = row_of(found["table-2"], subject="fake:oracle", condition="vanilla")
+    line = row_of(report["table-2"], subject="fake:oracle", condition="vanilla")
     assert line["anchor"].startswith("100 [")
     assert line["pivot"] == "–"
     assert line["mean of seven"] == "100.0"
     # Of a third of 16 objects, those with a cone: too few for an interval.
-    assert row_of(found["table-2"], subject="fake:oracle", condition="pivot=on")["pivot"].startswith("100, too few")
-    chance = row_of(found["table-2"], subject="(chance)")
+    assert row_of(report["table-2"], subject="fake:oracle", condition="pivot=on")["pivot"].startswith("100, too few")
+    chance = row_of(report["table-2"], subject="(chance)")
     assert (chance["primary shape"], chance["primary material"], chance["primary colour"]) == ("20", "25", "16.7")
     assert not (table["condition"] == "demos=in-context").any()  # asks three questions only
 
 
-def test_table_2_shows_blindness_where_it_lies(found: dict[str, ReportSection]) -> None:
-    line = row_of(found["table-2"], subject="fake:blind-to=colour", condition="vanilla")
+def test_table_2_shows_blindness_in_its_own_column(report: dict[str, ReportSection]) -> None:
+    line = row_of(report["table-2"], subject="fake:blind-to=colour", condition="vanilla")
     assert line["primary shape"].startswith("100 [")
     assert not line["primary colour"].startswith("100")
-    # A colour-blind observer tells rubber from glass by nothing but the material, which it sees.
+    # A colour-blind observer separates rubber from glass by the material, which it sees.
     assert line["primary material"].startswith("100 [")
 
 
-def test_table_3_averages_both_directions(found: dict[str, ReportSection]) -> None:
-    table = found["table-3"].table
+def test_table_3_averages_both_directions(report: dict[str, ReportSection]) -> None:
+    table = report["table-3"].table
     assert list(table.columns) == ["subject", "condition", "Img2Text", "Text2Img", "mean"]
-    assert row_of(found["table-3"], subject="(chance)")["mean"] == "25"
-    line = row_of(found["table-3"], subject="fake:first-option")
+    assert row_of(report["table-3"], subject="(chance)")["mean"] == "25"
+    line = row_of(report["table-3"], subject="fake:first-option")
     first, second, mean = (float(line[name].split()[0]) for name in ("Img2Text", "Text2Img", "mean"))
     assert mean == pytest.approx((first + second) / 2, abs=1)
 
 
-def test_the_mean_of_two_shares_is_surer_than_either() -> None:
+def test_the_mean_of_two_shares_has_a_narrower_interval_than_each() -> None:
     from types import SimpleNamespace
 
-    from snellen.suites.combo.report.trimmed_people import mean_of_two
+    from snellen.suites.combo.report.studies import mean_of_two
 
-    one = SimpleNamespace(value=0.5, low=0.4, high=0.6, n=100)
-    other = SimpleNamespace(value=0.7, low=0.6, high=0.8, n=100)
+    first = SimpleNamespace(value=0.5, low=0.4, high=0.6, n=100)
+    second = SimpleNamespace(value=0.7, low=0.6, high=0.8, n=100)
     # 0.6 +- sqrt(0.01 + 0.01) / 2 = 0.6 +- 0.0707
-    assert mean_of_two(one, other) == "60.0 [52.9, 67.1]"
+    assert mean_of_two(first, second) == "60.0 [52.9, 67.1]"
 
 
-def test_figure_6_pairs_arms_that_differ_in_the_examples_alone(found: dict[str, ReportSection], toy: ItemSet) -> None:
-    table = found["figure-6"].table
+def test_figure_6_pairs_arms_that_differ_only_in_the_examples(report: dict[str, ReportSection], toy: ItemSet) -> None:
+    table = report["figure-6"].table
     assert set(table["condition"]) == {"vanilla"}
     assert len(table) == 4 * 3
-    line = row_of(found["figure-6"], subject="fake:oracle", question="primary material")
+    line = row_of(report["figure-6"], subject="fake:oracle", question="primary material")
     assert (line["items"], line["none"], line["in context"]) == (16, "100", "100")
     assert line["difference"].startswith("+0.0 [")
     tested = [item for item in toy.task("pattern-perception") if item.split == "test"]
     spheres = sum(item.factors["primary shape"] == "sphere" for item in tested) // 8
-    assert row_of(found["figure-6"], subject="fake:oracle", question="anchor")["items"] == 16 - spheres
-    assert found["figure-6"].figure is not None
+    assert row_of(report["figure-6"], subject="fake:oracle", question="anchor")["items"] == 16 - spheres
+    assert report["figure-6"].figure is not None
 
 
-def test_figure_7_goes_from_easy_to_expert(found: dict[str, ReportSection]) -> None:
-    table = found["figure-7"].table
+def test_figure_7_goes_from_easy_to_expert(report: dict[str, ReportSection]) -> None:
+    table = report["figure-7"].table
     assert list(table.columns[3:]) == ["easy", "medium", "hard", "expert", "all", "all of a pair"]
-    line = row_of(found["figure-7"], subject="fake:first-option", condition="vanilla")
+    line = row_of(report["figure-7"], subject="fake:first-option", condition="vanilla")
     assert [line[level].split()[0].rstrip(",") for level in ("easy", "medium", "hard", "expert", "all")] == ["50"] * 5
     assert line["all of a pair"].startswith("0 [")
-    chance = row_of(found["figure-7"], subject="(chance)")
+    chance = row_of(report["figure-7"], subject="(chance)")
     assert (chance["easy"], chance["all"], chance["all of a pair"]) == ("50", "50", "25")
 
 
-def test_clustering_and_retrieval_is_what_encoders_do() -> None:
+def test_encoders_use_clustering_and_retrieval() -> None:
     from snellen.suites.combo.report.sections import _method_of
 
     assert _method_of(None, "encoder:hog") == "clustering & retrieval"
@@ -172,49 +172,51 @@ def test_clustering_and_retrieval_is_what_encoders_do() -> None:
     assert _method_of(None, "chat:openai/x") == "question answering"
 
 
-def test_perception_is_read_from_the_record(loaded: Run, found: dict[str, ReportSection]) -> None:
+def test_perception_is_read_from_the_recorded_descriptions(loaded: Run, report: dict[str, ReportSection]) -> None:
     described = described_images(loaded)
     assert len(described) == 4 * 16 * 9
-    line = row_of(found["perceived"], subject="fake:blind-to=colour")
+    line = row_of(report["perceived"], subject="fake:blind-to=colour")
     assert line["images"] == 16 * 9
     assert line["colour, primary"].startswith("0 [")
     assert line["shape, secondary"].startswith("100 [")
-    misled = row_of(found["perceived"], subject="own:misled")
+    misled = row_of(report["perceived"], subject="own:misled")
     assert misled["colour, primary"].split()[0] == "89"  # eight of nine
     assert misled["colour, secondary"].split()[0] == "100"
 
 
-def test_accuracy_given_perception_splits_by_what_decides(loaded: Run, found: dict[str, ReportSection]) -> None:
-    oracle = row_of(found["given-perception"], subject="fake:oracle")
+def test_accuracy_given_perception_splits_by_the_deciding_dimensions(
+    loaded: Run, report: dict[str, ReportSection]
+) -> None:
+    oracle = row_of(report["given-perception"], subject="fake:oracle")
     assert (oracle["items"], oracle["items seen right"], oracle["other items"]) == (16, 16, 0)
     assert oracle["right there"] == "–"
     by_colour = sum("colour/primary" in deciding_dimensions(item) for item in loaded.items.task("category-building"))
-    misled = row_of(found["given-perception"], subject="own:misled")
+    misled = row_of(report["given-perception"], subject="own:misled")
     assert (misled["items seen right"], misled["other items"]) == (16 - by_colour, by_colour)
-    nothing = row_of(found["given-perception"], subject="fake:first-option")
+    nothing = row_of(report["given-perception"], subject="fake:first-option")
     assert nothing["items seen right"] == 0
     assert nothing["right there"].startswith("50 [")
 
 
-def test_images_that_are_not_the_items_own_are_not_counted(toy: ItemSet, tmp_path: Path) -> None:
+def test_images_of_other_items_are_not_counted(toy: ItemSet, tmp_path: Path) -> None:
     condition = "method=perceive-then-classify,images=shuffled"
     done = run(toy, ["fake:oracle"], tmp_path / "run", conditions=[condition], show_progress=False)
-    held = _load(tmp_path / "run", toy, done.results())
-    assert described_images(held) == []
-    assert {section.name for section in sections(held)} == {"figure-7", "difference", "letters"}
+    shuffled_run = _load(tmp_path / "run", toy, done.results())
+    assert described_images(shuffled_run) == []
+    assert {section.name for section in sections(shuffled_run)} == {"figure-7", "difference", "letters"}
 
 
-def test_deciding_dimensions_are_those_where_the_rules_contradict_each_other(toy: ItemSet) -> None:
+def test_deciding_dimensions_are_those_in_which_the_rules_contradict_each_other(toy: ItemSet) -> None:
     for item in toy.task("category-building"):
-        found = deciding_dimensions(item)
-        assert found
+        dimensions = deciding_dimensions(item)
+        assert dimensions
         first, second = (item.latent["claims"][key] for key in "AB")
-        for dimension in found:
+        for dimension in dimensions:
             assert not set(first[dimension]) & set(second[dimension])
 
 
 @pytest.mark.parametrize(
-    ("text", "wanted"),
+    ("text", "expected"),
     [
         ('{"shape/primary": "conical frustum"}', {"shape/primary": "frustum"}),
         ('Sure!\n```json\n[{"shape/primary": "Frustum"}]\n```', {"shape/primary": "frustum"}),
@@ -235,52 +237,52 @@ def test_deciding_dimensions_are_those_where_the_rules_contradict_each_other(toy
         ("", {}),
     ],
 )
-def test_what_a_description_says(text: str, wanted: dict[str, str]) -> None:
-    assert {d: said for d, said in read_description(text).items() if said is not None} == wanted
+def test_read_description(text: str, expected: dict[str, str]) -> None:
+    assert {d: value for d, value in read_description(text).items() if value is not None} == expected
 
 
-def test_a_perfect_description_of_any_object_is_read_whole() -> None:
+def test_a_perfect_description_of_any_object_is_read_completely() -> None:
     for index in range(0, 9504, 97):
-        look = composite(index).dimensions()
-        assert read_description(json.dumps(look)) == look
-        assert set(look) == set(DIMENSIONS)
+        appearance = composite(index).dimensions()
+        assert read_description(json.dumps(appearance)) == appearance
+        assert set(appearance) == set(DIMENSIONS)
 
 
-def test_letters_are_counted_whatever_is_right(found: dict[str, ReportSection]) -> None:
-    line = row_of(found["letters"], subject="fake:first-option", task="category-building", condition="vanilla")
+def test_letters_are_counted_regardless_of_the_right_answer(report: dict[str, ReportSection]) -> None:
+    line = row_of(report["letters"], subject="fake:first-option", task="category-building", condition="vanilla")
     assert line["A"].startswith("100 [")
     assert line["A"].endswith("(50)")
     assert line["B"].startswith("0 [")
     assert (line["C"], line["D"]) == ("", "")
-    four = row_of(found["letters"], subject="fake:first-option", task="img2text")
+    four = row_of(report["letters"], subject="fake:first-option", task="img2text")
     assert four["D"].startswith("0 [")
-    oracle = row_of(found["letters"], subject="fake:oracle", task="category-building", condition="vanilla")
+    oracle = row_of(report["letters"], subject="fake:oracle", task="category-building", condition="vanilla")
     assert oracle["A"].startswith("50 [")
 
 
 def test_letters_are_those_shown_when_options_are_shuffled(toy: ItemSet, tmp_path: Path) -> None:
     done = run(toy, ["fake:first-option"], tmp_path / "run", conditions=["order=shuffled"], show_progress=False)
-    held = {section.name: section for section in sections(_load(tmp_path / "run", toy, done.results()))}
-    assert row_of(held["letters"], task="img2text")["A"].startswith("100 [")
+    by_name = {section.name: section for section in sections(_load(tmp_path / "run", toy, done.results()))}
+    assert row_of(by_name["letters"], task="img2text")["A"].startswith("100 [")
 
 
 def test_confusions_name_the_commonest_mistakes_of_examined_subjects(
-    found: dict[str, ReportSection], toy: ItemSet
+    report: dict[str, ReportSection], toy: ItemSet
 ) -> None:
     from snellen.suites.combo.report.confusions import _commonest_mistakes, _count_answers
 
-    told = [("red", "red")] * 3 + [("red", "blue")] * 2 + [("blue", None), ("blue", "blue")]
-    rows = pd.DataFrame([map(json.dumps, pair) for pair in told], columns=["truth", "prediction"])
+    pairs = [("red", "red")] * 3 + [("red", "blue")] * 2 + [("blue", None), ("blue", "blue")]
+    rows = pd.DataFrame([map(json.dumps, pair) for pair in pairs], columns=["truth", "prediction"])
     assert _count_answers(rows, ["red", "blue"]).tolist() == [[3, 2, 0], [0, 1, 1]]
     table = _commonest_mistakes([("somebody", rows)])
     assert table.to_numpy().tolist() == [
         ["somebody", "red", "blue", "2 of 5"],
         ["somebody", "blue", "(no answer)", "1 of 2"],
     ]
-    assert found["confusions-anchor"].figure is not None
+    assert report["confusions-anchor"].figure is not None
 
 
-def test_a_run_without_a_task_has_no_piece_of_it(toy: ItemSet, tmp_path: Path) -> None:
+def test_a_run_without_a_task_has_no_section_of_it(toy: ItemSet, tmp_path: Path) -> None:
     done = run(toy, ["fake:oracle"], tmp_path / "run", conditions=["method=cot"], show_progress=False)
     assert [section.name for section in sections(_load(tmp_path / "run", toy, done.results()))] == [
         "figure-7",
@@ -289,23 +291,25 @@ def test_a_run_without_a_task_has_no_piece_of_it(toy: ItemSet, tmp_path: Path) -
     ]
 
 
-def test_somebody_who_never_answers_is_shown_as_such(toy: ItemSet, tmp_path: Path) -> None:
+def test_a_subject_that_never_answers_is_shown_as_such(toy: ItemSet, tmp_path: Path) -> None:
     done = run(toy, ["fake:constant=teapot"], tmp_path / "run", conditions=CONDITIONS, show_progress=False)
-    held = {section.name: section for section in sections(_load(tmp_path / "run", toy, done.results()))}
-    assert "no answer 100 %" in row_of(held["table-2"], subject="fake:constant=teapot", condition="vanilla")["anchor"]
-    assert "letters" not in held
-    assert row_of(held["given-perception"])["items seen right"] == 0
+    by_name = {section.name: section for section in sections(_load(tmp_path / "run", toy, done.results()))}
+    assert (
+        "no answer 100 %" in row_of(by_name["table-2"], subject="fake:constant=teapot", condition="vanilla")["anchor"]
+    )
+    assert "letters" not in by_name
+    assert row_of(by_name["given-perception"])["items seen right"] == 0
 
 
-def test_the_figures_can_be_drawn(found: dict[str, ReportSection], tmp_path: Path) -> None:
-    for section in found.values():
+def test_the_figures_can_be_drawn(report: dict[str, ReportSection], tmp_path: Path) -> None:
+    for section in report.values():
         if section.figure is not None:
             section.figure().savefig(tmp_path / f"{section.name}.svg")
 
 
-def test_confusions_are_details(found: dict[str, ReportSection]) -> None:
-    assert [name for name, section in found.items() if section.detail] == [
-        n for n in found if n.startswith("confusions")
+def test_only_confusions_are_details(report: dict[str, ReportSection]) -> None:
+    assert [name for name, section in report.items() if section.detail] == [
+        n for n in report if n.startswith("confusions")
     ]
 
 

@@ -1,4 +1,4 @@
-"""The datasets of VFM Bench: each is declared, and what the paper's tables say of it is told to the user."""
+"""The datasets of VFM Bench: each is declared, and the documentation states what the paper's tables record."""
 
 from __future__ import annotations
 
@@ -24,4 +24,4 @@ def test_table_row(name: str) -> None:
     page = (Path(__file__).parents[4] / "docs" / "sources.md").read_text("utf-8")
     rows = {line.split(" | ")[0].strip("| "): line for line in page.splitlines() if line.startswith("| ")}
     for text in (row.industry, row.level):
-        assert text in rows[name], f"{name}: docs/sources.md does not say {text!r}"
+        assert text in rows[name], f"{name}: docs/sources.md does not state {text!r}"

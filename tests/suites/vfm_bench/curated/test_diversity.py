@@ -1,4 +1,4 @@
-"""Diversity sampling: how many of each industry, and which."""
+"""Diversity sampling: the number of queries per industry, and their choice."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from snellen.suites.vfm_bench.items import Episode, EpisodeClass, episode_item
 
 
 def blobs(sizes: Sequence[int], width: int = 8) -> Floats:
-    """Groups of points far from each other; of each the first is nearest to its middle."""
+    """Groups of points far from each other; in each group the first point is nearest to the centre."""
     rng = np.random.default_rng(0)
     groups = []
     for index, size in enumerate(sizes):
         spread = rng.normal(size=(size - 1, width))
-        spread -= spread.mean(axis=0)  # so that the group's middle is the origin, where its first point lies
+        spread -= spread.mean(axis=0)  # so that the group's centre is the origin, which is its first point
         groups.append(np.vstack([np.zeros(width), spread]) + 1000 * (index + 1) * np.eye(width)[index])
     return np.concatenate(groups)
 
 
-def test_the_nearest_to_every_centre() -> None:
+def test_the_point_nearest_to_each_centre_is_chosen() -> None:
     sizes = (30, 5, 12, 50)
     starts = [0, 30, 35, 47]
     assert typical(blobs(sizes), 4) == starts
@@ -32,7 +32,7 @@ def test_the_nearest_to_every_centre() -> None:
     assert {int(order[index]) for index in typical(blobs(sizes)[order], 4)} == set(starts)
 
 
-def test_a_choice_is_the_same_again_whatever_else_runs() -> None:
+def test_a_choice_is_repeatable_and_independent_of_other_runs() -> None:
     features = np.random.default_rng(2).normal(size=(400, 16)).astype(np.float32)
     chosen = typical(features, 60)
     assert len(set(chosen)) == 60
@@ -48,10 +48,10 @@ def test_a_choice_is_the_same_again_whatever_else_runs() -> None:
     assert sum(item.factors["industry"] == "Medical" for item in alone) == 30
 
 
-def test_images_that_look_the_same_give_one() -> None:
+def test_images_that_look_the_same_are_chosen_once() -> None:
     assert typical(np.ones((9, 4)), 3) == [0]
     assert typical(np.repeat(np.eye(3), 4, axis=0), 5) == [0, 4, 8]
-    assert typical(np.ones((3, 4)), 3) == [0, 1, 2], "where all are wanted nobody looks"
+    assert typical(np.ones((3, 4)), 3) == [0, 1, 2], "no features are needed if all are chosen"
 
 
 @pytest.mark.parametrize(
@@ -67,9 +67,9 @@ def test_shares(n: int | None, expected: dict[str, int]) -> None:
     assert shares({"Manufacture": 5000, "E-commerce": 40, "Medical": 1500}, n) == expected
 
 
-def test_nobody_looks_where_all_are_wanted() -> None:
+def test_no_image_is_encoded_if_all_are_chosen() -> None:
     def never(images: Sequence[Media]) -> Floats:
-        raise AssertionError("looked")
+        raise AssertionError("encoded")
 
     items = [item(k, "Medical") for k in range(5)]
     assert choose(items, never, None) == items

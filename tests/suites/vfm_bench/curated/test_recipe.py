@@ -1,4 +1,4 @@
-"""From folders of images to a reviewed set: the whole chain with scripted judges, and what is refused."""
+"""From folders of images to a reviewed set: the whole chain with scripted judges, and its refusals."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from snellen.suites.vfm_bench.curated.steps import read_verdict
 from tests.helpers.reviewers import reviewed_by
 
 LEAVES = ("blight", "early blight", "late blight")
-"""One name is part of the others: the released code drew demos of all three for the first."""
+"""One name is part of the others; the released code drew demos of all three for the first."""
 SIZE = (12, 10)
 SMALL = Curated(encoder="colour-histogram")
 
@@ -51,7 +51,7 @@ def draw_image(path: Path, *name: str | int) -> None:
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Leaves in one folder a class, bottles with masks, and everything that must be left out."""
+    """Leaves in one folder per class, bottles with masks, and everything that must be left out."""
     root = tmp_path_factory.mktemp("data")
     leaves = root / "TomatoLeaf" / "train"
     for label in LEAVES:
@@ -97,7 +97,7 @@ def scripted(root: Path, name: str, texts: dict[str, str]) -> str:
 
 @pytest.fixture(scope="module")
 def votes(candidates: ItemSet, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Item k is known to k % 3 of five judges; the fifth is silent about the first and mumbles about the second."""
+    """Votes in which k % 3 of five judges know item k; the fifth skips the first and is unclear about the second."""
     root = tmp_path_factory.mktemp("votes")
     judges = []
     for judge in range(5):
@@ -118,7 +118,7 @@ def chosen(votes: Path, tmp_path_factory: pytest.TempPathFactory) -> ItemSet:
     return build(tmp_path_factory.mktemp("chosen") / "items", "select", inputs={"votes": votes}, n=9)
 
 
-def test_candidates_are_whole_episodes_of_the_right_images(candidates: ItemSet, data: Path) -> None:
+def test_candidates_are_complete_episodes_of_the_right_images(candidates: ItemSet, data: Path) -> None:
     assert Counter(map(label_of, candidates.items)) == dict.fromkeys((*LEAVES, "good", "broken"), 7)
     class_of = {path.read_bytes(): path.parent.name for path in data.rglob("[0-9].png")}
     for item in candidates.items:
@@ -130,7 +130,9 @@ def test_candidates_are_whole_episodes_of_the_right_images(candidates: ItemSet, 
         assert [class_of[raw] for raw in images] == [names[demo.answer] for demo in item.support]
         assert len({*images, candidates.media.read(item.query[0])}) == 5 * len(names) + 1, "no image twice"
         assert [demo.shot for demo in item.support] == sorted(demo.shot for demo in item.support)
-    assert len(list(candidates.media.root.glob("??/*.png"))) == 5 * 7, "each image once, and none that nobody shows"
+    assert len(list(candidates.media.root.glob("??/*.png"))) == 5 * 7, (
+        "each image once, and only images that an item shows"
+    )
     assert {item.question.split(" for the task of ")[1].split(". ")[0] for item in candidates.items} == {
         "tomato leafDefeatIdentification",
         "bottleDefeatIdentification",
@@ -145,18 +147,18 @@ def test_candidates_have_the_regions_of_their_masks(candidates: ItemSet) -> None
     assert widths == {4.0}  # 1 to 7 pixels
 
 
-def test_candidates_say_what_was_left_out(candidates: ItemSet) -> None:
+def test_candidates_record_everything_left_out(candidates: ItemSet) -> None:
     notes = "\n".join(candidates.card.notes)
     assert "1 images, classes or tasks left out, fewer than 6 images: TomatoLeaf/tomato leaf/rust" in notes
     assert "1 images, classes or tasks left out, the image cannot be read: TomatoLeaf/train/late blight/torn" in notes
-    assert "left out, a copy of another one of its class: TomatoLeaf/train/blight/again.png" in notes
+    assert "left out, a copy of another image of its class: TomatoLeaf/train/blight/again.png" in notes
     assert "2 images, classes or tasks left out, the same bytes are in two classes of the task" in notes
-    assert "Manufacture: 14 queries, 1 tasks, 2 concepts, 2.00 classes a query (Table 8: 1050 queries, 36" in notes
+    assert "Manufacture: 14 queries, 1 tasks, 2 concepts, 2.00 classes per query (Table 8: 1050 queries, 36" in notes
     assert "MVTec-AD, Manufacture, detail: 14 queries" in notes
-    assert "(Table 7: Manufacture, detail: 304 queries, 8 tasks, 48 concepts, 6.37 classes a query; E-comm" in notes
+    assert "(Table 7: Manufacture, detail: 304 queries, 8 tasks, 48 concepts, 6.37 classes per query; E-comm" in notes
 
 
-def test_ids_tell_nothing_and_a_seed_makes_the_same_set(candidates: ItemSet, data: Path, tmp_path: Path) -> None:
+def test_ids_reveal_nothing_and_a_seed_reproduces_the_set(candidates: ItemSet, data: Path, tmp_path: Path) -> None:
     by_id = sorted(candidates.items, key=lambda item: item.item_id)
     runs = sum(label_of(a) != label_of(b) for a, b in pairwise(by_id))
     assert runs > len(by_id) / 2
@@ -168,7 +170,9 @@ def test_ids_tell_nothing_and_a_seed_makes_the_same_set(candidates: ItemSet, dat
     assert all(by_image[item.query[0].sha256].support != item.support for item in other.items)
 
 
-def test_choice_keeps_what_judges_missed(candidates: ItemSet, chosen: ItemSet, votes: Path, tmp_path: Path) -> None:
+def test_selection_keeps_the_items_that_judges_missed(
+    candidates: ItemSet, chosen: ItemSet, votes: Path, tmp_path: Path
+) -> None:
     position = {item.item_id: k for k, item in enumerate(candidates.items)}
     assert all(position[item.item_id] % 3 < 2 for item in chosen.items), "two of five right is too easy"
     assert {item.measures["judges_right"] for item in chosen.items} == {0.0, 0.2}
@@ -185,7 +189,7 @@ def test_choice_keeps_what_judges_missed(candidates: ItemSet, chosen: ItemSet, v
         assert item.support == candidates.by_id[item.item_id].support
     boxes = [item.regions["box"] for item in chosen.items if "box" in item.regions]
     mean = sum(x2 - x1 for x1, _, x2, _ in boxes) / len(boxes)
-    assert mean != 4, "what all candidates have"
+    assert mean != 4, "the mean over all candidates"
     widths = {item.measures["mean_region_width"] for item in chosen.items if "box" in item.regions}
     assert sorted(widths) == pytest.approx([mean], rel=1e-11)
     notes = "\n".join(chosen.card.notes)
@@ -207,7 +211,7 @@ def test_threshold_and_number_of_judges(right: int, judges: int, stays: bool) ->
     assert difficult(marks, 0.21, 5, Ledger()) == ({"item": right / judges} if stays else {})
 
 
-def test_a_review_by_people_and_one_by_a_subject(chosen: ItemSet, tmp_path: Path) -> None:
+def test_reviews_by_people_and_by_a_subject_drop_items(chosen: ItemSet, tmp_path: Path) -> None:
     work = build(tmp_path / "work", "review", sources={"items": chosen.root})
     first, second, *rest = chosen.items
     assert "does it belong to? " in work.items[0].question
@@ -263,7 +267,7 @@ def test_verdicts(text: str, why: str) -> None:
     assert read_verdict(text) == why
 
 
-def test_captions_and_descriptions_come_back(chosen: ItemSet, tmp_path: Path) -> None:
+def test_captions_and_descriptions_become_inputs_of_a_run(chosen: ItemSet, tmp_path: Path) -> None:
     captions = build(tmp_path / "captions", "captions", sources={"items": chosen.root})
     labels: dict[str, str] = {}
     for item in chosen.items:
@@ -273,7 +277,7 @@ def test_captions_and_descriptions_come_back(chosen: ItemSet, tmp_path: Path) ->
     assert len(questions) == len(captions.items) == len(labels), "each image once"
     assert all(f"classified as {label}\n" in questions[sha] for sha, label in labels.items())
     instructions = build(tmp_path / "instructions", "instructions", sources={"items": chosen.root})
-    assert len(instructions.items) == 2, "one a task"
+    assert len(instructions.items) == 2, "one per task"
 
     texts = {item.item_id: f"Seen by {item.item_id}." for item in captions.items}
     run(captions, [scripted(tmp_path, "captioner", texts)], tmp_path / "captions-run", show_progress=False)
@@ -311,7 +315,7 @@ def image(*parts: str | int) -> ClassImage:
     st.integers(0, 2**31),
     st.integers(0, 60),
 )
-def test_every_episode_is_sound(sizes: list[list[int]], seed: int, n: int) -> None:
+def test_every_episode_is_valid(sizes: list[list[int]], seed: int, n: int) -> None:
     tasks = [
         ConceptTask(
             "made",
@@ -343,7 +347,7 @@ def test_every_episode_is_sound(sizes: list[list[int]], seed: int, n: int) -> No
             (option.key, shot): 1 for option in item.options for shot in range(5)
         }
         twin = alone[t, item.query]
-        assert (twin.support, twin.options) == (item.support, item.options), "whatever else is asked"
+        assert (twin.support, twin.options) == (item.support, item.options), "independent of other tasks"
 
 
 def record(source: str, name: str, label: str) -> Sample:
@@ -357,7 +361,7 @@ def record(source: str, name: str, label: str) -> Sample:
     )
 
 
-def test_draws_are_fair_and_lent_classes_drawn_apart() -> None:
+def test_draws_are_fair_and_lent_classes_are_drawn_separately() -> None:
     counts = Counter(
         int(sample.record_id)
         for n in range(3000)
@@ -398,11 +402,11 @@ REFUSED: dict[str, tuple[Callable[[dict[str, Path]], dict[str, Any]], str]] = {
     "odd step": (lambda p: {"step": "selection"}, r"no step 'selection'; did you mean 'select'"),
     "no review": (
         lambda p: {"sources": {"items": p["chosen"]}},
-        r"--input review=CSV or RUN is missing; build the work with `snellen build vfm-bench/review",
+        r"--input review=CSV or RUN is missing; build the requests with `snellen build vfm-bench/review",
     ),
     "review without items": (
         lambda p: {"inputs": {"votes": p["votes"], "review": p["votes"]}},
-        r"a review is of chosen items; make them with `snellen build vfm-bench/select",
+        r"a review is about selected items; build them with `snellen build vfm-bench/select",
     ),
     "votes for work": (
         lambda p: {"step": "review", "sources": {"items": p["chosen"]}, "inputs": {"votes": p["votes"]}},
@@ -410,18 +414,18 @@ REFUSED: dict[str, tuple[Callable[[dict[str, Path]], dict[str, Any]], str]] = {
     ),
     "review of another set": (
         lambda p: {"sources": {"items": p["chosen"]}, "inputs": {"review": p["shown"]}},
-        r"no review of .*; build the work with",
+        r"no review for it; build the requests with",
     ),
     "votes with examples": (
         lambda p: {"inputs": {"votes": p["shown"]}},
-        r"asked under 'vanilla', votes are cast under shots=0; build candidates",
+        r"asked under 'vanilla', but votes need shots=0; build candidates",
     ),
     "nothing": (lambda p: {"step": "select", "inputs": {"votes": p["votes"]}, "n": 0}, r"--n 0 makes no items"),
 }
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_refusals_say_how_to_mend(
+def test_refusals_state_the_remedy(
     case: str, data: Path, candidates: ItemSet, votes: Path, chosen: ItemSet, tmp_path: Path
 ) -> None:
     make_options, message = REFUSED[case]
@@ -433,14 +437,14 @@ def test_refusals_say_how_to_mend(
     assert not (tmp_path / "out" / "itemset.json").exists()
 
 
-def test_a_file_of_rules_and_an_encoder_change_what_is_made(data: Path, tmp_path: Path) -> None:
+def test_a_rules_file_and_an_encoder_change_the_result(data: Path, tmp_path: Path) -> None:
     (tmp_path / "rules.yaml").write_text("images_a_class: 6\nencoder: hog\n", "utf-8")
     recipe = CuratedRecipe(SMALL)
     options = BuildOptions(tmp_path, tasks=("candidates",), sources={"data": data}, rules=tmp_path / "rules.yaml")
     assert recipe.parameters(options)["images_a_class"] == 6
     assert recipe.parameters(options)["encoder"] == "hog"
     assert recipe.parameters(replace(options, encoder="conse"))["encoder"] == "conse"
-    # Leaves of three classes and bottles of two, each with seven images or more, six of which are asked about.
+    # Leaves of three classes and bottles of two, each with at least seven images, of which six are queries.
     assert recipe.plan(options)["items"] == {"candidates": 5 * 6}
     (tmp_path / "rules.yaml").write_text("images_per_class: 6\n", "utf-8")
     with pytest.raises(SnellenError, match=r"no rule 'images_per_class'; did you mean 'images_a_class'\?"):

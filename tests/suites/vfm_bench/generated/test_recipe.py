@@ -1,4 +1,4 @@
-"""Generated concepts: what the pool and the episodes promise, and what observers of known abilities make of them."""
+"""Generated concepts: properties of the pool and the episodes, and the scores of observers with known abilities."""
 
 from __future__ import annotations
 
@@ -38,43 +38,43 @@ def large() -> Design:
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> ItemSet:
-    """Nobody here looks at pixels: images are blank."""
+    """A set of blank images, since no test here looks at pixels."""
     out = tmp_path_factory.mktemp("vfm") / "items"
     return build(SUITE, "generated", BuildOptions(out, n=24, quick=True, renderer="blank", show_progress=False))
 
 
 @pytest.mark.parametrize(("n", "most"), [(1, 24), (4, 30), (12, 60), (120, 400)])
-def test_pools_keep_to_their_budget(n: int, most: int) -> None:
-    made = recipe.design(BuildOptions(NOWHERE, n=n))
-    assert len(made.drafts) <= most
-    assert len(made.episodes) == n
+def test_pools_stay_within_their_budget(n: int, most: int) -> None:
+    pool = recipe.design(BuildOptions(NOWHERE, n=n))
+    assert len(pool.drafts) <= most
+    assert len(pool.episodes) == n
     plan = recipe.Generated().plan(BuildOptions(NOWHERE, n=n))
-    assert plan["images"] == len(made.drafts)
+    assert plan["images"] == len(pool.drafts)
 
 
-def test_levels_and_ways_are_spread(large: Design) -> None:
+def test_levels_and_numbers_of_classes_are_spread(large: Design) -> None:
     assert Counter(ask.family.level for ask in large.episodes) == dict.fromkeys(LEVELS, 30)
-    ways = Counter(len(ask.classes) for ask in large.episodes)
-    assert set(ways) == set(range(2, 11))
-    assert min(ways.values()) >= 8
-    places = Counter(ask.truth for ask in large.episodes if len(ask.classes) == 2)
-    assert min(places.values()) >= 3, "the right class stands anywhere"
+    class_counts = Counter(len(ask.classes) for ask in large.episodes)
+    assert set(class_counts) == set(range(2, 11))
+    assert min(class_counts.values()) >= 8
+    positions = Counter(ask.truth for ask in large.episodes if len(ask.classes) == 2)
+    assert min(positions.values()) >= 3, "the right class can be at any position"
     assert {ask.family.handle for ask in large.episodes} == set(BY_HANDLE)
 
 
-def test_episodes_show_what_they_say(large: Design) -> None:
+def test_episodes_show_images_of_their_classes(large: Design) -> None:
     assert len({ask.query for ask in large.episodes}) == len(large.episodes), "no image is asked about twice"
     for ask in large.episodes:
-        demos = [number for shown in ask.demos for number in shown]
+        demos = [number for numbers in ask.demos for number in numbers]
         assert len({ask.query, *demos}) == 1 + SHOTS * len(ask.classes)
         assert len(set(ask.classes)) == len(ask.classes)
-        for values, shown in zip(ask.classes, ask.demos, strict=True):
-            assert {ask.family.class_of(large.appearances[number]) for number in shown} == {values}
+        for values, numbers in zip(ask.classes, ask.demos, strict=True):
+            assert {ask.family.class_of(large.appearances[number]) for number in numbers} == {values}
         assert ask.family.class_of(large.appearances[ask.query]) == ask.classes[ask.truth]
 
 
-def test_only_the_dimensions_of_a_level_tell_its_classes_apart(large: Design) -> None:
-    """In a class of fifteen, a free dimension keeps one value about once in 16,000 times."""
+def test_only_the_dimensions_of_a_level_separate_its_classes(large: Design) -> None:
+    """In a class of fifteen images, a free dimension has a single value about once in 16,000 times."""
     used = {level: {d for f in FAMILIES if f.level == level for d in f.dimensions} for level in LEVELS}
     checked = 0
     for family in FAMILIES:
@@ -88,47 +88,47 @@ def test_only_the_dimensions_of_a_level_tell_its_classes_apart(large: Design) ->
 
 
 def test_the_seed_decides_everything() -> None:
-    def made(seed: int) -> Design:
+    def design_of(seed: int) -> Design:
         return recipe.design(BuildOptions(NOWHERE, n=12, seed=seed))
 
-    assert made(3) == made(3)
-    assert made(3).drafts != made(4).drafts
-    shots = [block_images.image_spec(made(3).drafts[0], 0, seed, (96, 72)) for seed in (3, 3, 4)]
+    assert design_of(3) == design_of(3)
+    assert design_of(3).drafts != design_of(4).drafts
+    shots = [block_images.image_spec(design_of(3).drafts[0], 0, seed, (96, 72)) for seed in (3, 3, 4)]
     assert shots[0] == shots[1] != shots[2]
 
 
-def test_every_name_is_read_back_as_its_own_class() -> None:
-    looks = [draft.appearance() for draft in recipe.draw_pool(4000, 0)]
+def test_every_name_is_read_as_its_own_class() -> None:
+    appearances = [draft.appearance() for draft in recipe.draw_pool(4000, 0)]
     for family in FAMILIES:
-        classes = [*recipe.classes_of(family, looks)]
+        classes = [*recipe.classes_of(family, appearances)]
         names = [family.name(family.value_by_dimension(values)) for values in classes]
-        spec = ReplySpec("choice", tuple((name, str(place)) for place, name in enumerate(names)))
-        for place, name in enumerate(names):
-            assert read_answer(name, spec) == str(place)
-            assert read_answer(f"It is a {name}.", spec) == str(place), (family.handle, name)
+        spec = ReplySpec("choice", tuple((name, str(index)) for index, name in enumerate(names)))
+        for index, name in enumerate(names):
+            assert read_answer(name, spec) == str(index)
+            assert read_answer(f"It is a {name}.", spec) == str(index), (family.handle, name)
         assert len({family.definition(values) for values in classes}) == len(classes)
 
 
-def test_what_is_required_by_hand() -> None:
+def test_required_factors_by_hand() -> None:
     red, glass = (
         {"colour/x": ["red"], "material/x": ["rubber", "metal"]},
         {"colour/x": ["none"], "material/x": ["glass"]},
     )
     blue = {**red, "colour/x": ["blue"]}
-    look = {"colour/x": "red", "material/x": "metal"}
-    assert concepts.required(look, "a", {"a": red, "b": blue}) == ("colour",)
-    assert concepts.required(look, "a", {"a": red, "b": glass}) == (), "either factor tells them apart"
-    assert concepts.required(look, "a", {"a": red, "b": glass, "c": blue}) == ("colour",)
+    appearance = {"colour/x": "red", "material/x": "metal"}
+    assert concepts.required(appearance, "a", {"a": red, "b": blue}) == ("colour",)
+    assert concepts.required(appearance, "a", {"a": red, "b": glass}) == (), "each factor separates them"
+    assert concepts.required(appearance, "a", {"a": red, "b": glass, "c": blue}) == ("colour",)
 
 
-def test_images_lean_and_look_down_as_told() -> None:
+def test_tilt_and_camera_height_follow_the_draft() -> None:
     for number, draft in enumerate(recipe.draw_pool(24, 1)):
         shot = block_images.image_spec(draft, number, 1, (96, 72))
         for block_solid in shot.scene.solids[:2]:
             low, high = solid_ends = _plumb_line(block_solid, shot.camera)
             assert low[1] > high[1], solid_ends
             lean = np.degrees(np.arctan((high[0] - low[0]) / (low[1] - high[1])))
-            # Between what is called level (6 degrees at most) and leaning (14 at least) there is nothing.
+            # Nothing is between level (at most 6 degrees) and leaning (at least 14).
             assert {"level": abs(lean) < 6.3, "left": lean < -13.7, "right": lean > 13.7}[draft.tilt]
         away = np.subtract(shot.camera.position_m, shot.camera.target_m)
         elevation = np.degrees(np.arcsin(away[2] / np.linalg.norm(away)))
@@ -141,13 +141,13 @@ def test_images_lean_and_look_down_as_told() -> None:
 
 
 def _plumb_line(solid: Solid, camera: Camera) -> list[Any]:
-    """Where a point 10 cm below the middle of a solid and one 10 cm above it stand in the image."""
+    """The image positions of the points 10 cm below and above the middle of a solid."""
     x, y, z = solid.pose.position_m
     return [project(camera, np.array([[x, y, z + dz]]))[0][0] for dz in (-0.1, 0.1)]
 
 
-def test_the_instruction_names_what_differs() -> None:
-    """Rubber and metal of one colour are one class: the classes differ by colour, and nothing is said of material."""
+def test_the_instruction_names_the_differing_factor() -> None:
+    """Rubber and metal of one colour are one class: the classes differ by colour, and material is not mentioned."""
     for family in concepts.FAMILIES:
         if "colour/secondary" in family.dimensions:
             assert "colour" in family.scene
@@ -160,8 +160,11 @@ def test_sizes_and_colours_of_a_scene_are_those_of_its_draft() -> None:
         first, second, *balls = shot.scene.solids
         assert second.pose.scale / first.pose.scale == pytest.approx(block_images.SIZES[draft.size])
         assert {ball.material.colour for ball in balls} == set(draft.balls)
-        same = replace(draft, light="bright", tint="neutral")
-        lit = [block_images.image_spec(one, number, 2, (96, 72)).scene for one in (same, replace(same, tint="warm"))]
+        neutral = replace(draft, light="bright", tint="neutral")
+        lit = [
+            block_images.image_spec(variant, number, 2, (96, 72)).scene
+            for variant in (neutral, replace(neutral, tint="warm"))
+        ]
         red, blue = (
             [light.radiance_linear_rgb[channel] for scene in lit for light in scene.lights[:1]] for channel in (0, 2)
         )
@@ -169,7 +172,7 @@ def test_sizes_and_colours_of_a_scene_are_those_of_its_draft() -> None:
         assert blue[1] < blue[0]
 
 
-def test_boxes_hold_what_decides(built: ItemSet) -> None:
+def test_boxes_contain_the_deciding_region(built: ItemSet) -> None:
     for item in built.items:
         family = BY_HANDLE[item.factors["family"]]
         assert ("box" in item.regions) == (item.factors["concept_level"] != "style")
@@ -190,17 +193,19 @@ def _area(box: list[float]) -> float:
     return (box[2] - box[0]) * (box[3] - box[1])
 
 
-def test_items_are_whole_and_tell_nothing_by_their_ids(built: ItemSet) -> None:
+def test_items_are_complete_and_ids_reveal_nothing(built: ItemSet) -> None:
     for item in built.items:
         keys = [option.key for option in item.options]
         assert [(demo.shot, demo.answer) for demo in item.support] == [(s, k) for s in range(SHOTS) for k in keys]
         assert set(item.latent["named"]) == {option.text for option in item.options}
-        assert set(item.latent["shows"]) == {one.sha256 for one in item.media()}
+        assert set(item.latent["shows"]) == {image.sha256 for image in item.media()}
         assert set(item.latent["definitions"]) == set(item.latent["claims"]) == set(keys)
         for demo in item.support:
             assert demo.caption == concepts.caption(item.latent["shows"][demo.media[0].sha256])
     levels = [item.factors["concept_level"] for item in built.items]
-    assert levels != [LEVELS[place % 4] for place in range(len(levels))], "they are made in turn, but not numbered so"
+    assert levels != [LEVELS[index % 4] for index in range(len(levels))], (
+        "they are made in turn, but not numbered in that order"
+    )
     clusters = [item.cluster_id for item in built.items]
     assert len(set(clusters)) > 15
     with pytest.raises(SnellenError, match="there is fast-mapping"):
@@ -219,33 +224,33 @@ def rows(built: ItemSet, tmp_path_factory: pytest.TempPathFactory) -> pd.DataFra
     return rows[rows.metric == "accuracy"]
 
 
-SEEN = [*(f"shots={k}" for k in range(1, 5)), "vanilla"]
-NAMED = ["shots=0", *SEEN]
+WITH_SHOTS = [*(f"shots={k}" for k in range(1, 5)), "vanilla"]
+WITH_NAMES = ["shots=0", *WITH_SHOTS]
 
 
 @pytest.mark.parametrize(
     ("fake", "perfect", "at_chance"),
     [
-        ("oracle", [*NAMED, "labels=fabricated", "labels=exchange"], ["shots=0,labels=fabricated", "images=none"]),
-        ("knows-names", [*NAMED, "images=none"], ["labels=fabricated", "shots=0,labels=fabricated"]),
+        ("oracle", [*WITH_NAMES, "labels=fabricated", "labels=exchange"], ["shots=0,labels=fabricated", "images=none"]),
+        ("knows-names", [*WITH_NAMES, "images=none"], ["labels=fabricated", "shots=0,labels=fabricated"]),
         (
             "compares-images",
-            [*SEEN, "labels=fabricated", "labels=exchange"],
+            [*WITH_SHOTS, "labels=fabricated", "labels=exchange"],
             ["shots=0", "shots=0,labels=fabricated", "images=none"],
         ),
-        ("chance", [], [*NAMED, "labels=fabricated", "labels=exchange", "images=none"]),
+        ("chance", [], [*WITH_NAMES, "labels=fabricated", "labels=exchange", "images=none"]),
     ],
 )
 def test_observers(rows: pd.DataFrame, fake: str, perfect: list[str], at_chance: list[str]) -> None:
-    whole = rows[(rows.subject == f"fake:{fake}") & (rows.factor == "")].set_index("condition")
-    assert (whole.loc[perfect].value == 1).all()
-    guessed = whole.loc[at_chance]
+    overall = rows[(rows.subject == f"fake:{fake}") & (rows.factor == "")].set_index("condition")
+    assert (overall.loc[perfect].value == 1).all()
+    guessed = overall.loc[at_chance]
     # 24 items, a share of about 0.2 each: three standard errors are 3 * 0.4 / sqrt(24).
     assert (abs(guessed.value - guessed.chance) < 0.25).all()
 
 
 @pytest.mark.parametrize("factor", ["colour", "material"])
-def test_the_blind_fail_exactly_what_requires_their_factor(rows: pd.DataFrame, factor: str) -> None:
+def test_blind_observers_fail_exactly_the_items_that_require_their_factor(rows: pd.DataFrame, factor: str) -> None:
     blind = rows[(rows.subject == f"fake:blind-to={factor}") & (rows.factor == "requires")]
     blind = blind[blind.condition == "vanilla"]
     needs, rest = blind[blind.level == factor], blind[blind.level == f"not {factor}"]

@@ -1,4 +1,4 @@
-"""Images of the user's own become a set by one command: which, how often, and what is left out."""
+"""The user's own images become a set by one command: the items, their number, and the images left out."""
 
 from __future__ import annotations
 
@@ -56,32 +56,32 @@ def test_one_command_builds_and_plans_the_same(
     tmp_path: Path,
 ) -> None:
     words = ("build", "vfm-bench", "--from", "own", "--source", f"images={folder}")
-    code, out, told = snellen(*words, "--plan", "--json")
-    assert code == 0, told
+    code, out, err = snellen(*words, "--plan", "--json")
+    assert code == 0, err
     plan = json.loads(out)
     assert plan["classes"] == {"Café au lait": 9, "red wine": 6, "white wine": 7}
     assert plan["items"] == {"fast-mapping": 22}
     left_out = "\n".join(plan["left_out"])
     for rule in (
         "2 images, classes or tasks left out, the same bytes are in two classes of the task",
-        "1 images, classes or tasks left out, a copy of another one of its class",
+        "1 images, classes or tasks left out, a copy of another image of its class",
         "1 images, classes or tasks left out, fewer than 6 images: own/images/tea",
         "1 images, classes or tasks left out, the image cannot be read",
         "1 images, classes or tasks left out, odd: image outside a class folder: beside.png",
         "1 images, classes or tasks left out, odd: not an image by its suffix: train/Café au lait/phone.heic",
     ):
         assert rule in left_out
-    code, out, told = snellen(*words, "--out", tmp_path / "set")
-    assert code == 0, told
+    code, out, err = snellen(*words, "--out", tmp_path / "set")
+    assert code == 0, err
     items = read_itemset(tmp_path / "set")
     assert items.card.counts == {"fast-mapping": {"test": 22}}
     for note in plan["left_out"]:
         assert note in items.card.notes
-    code, out, told = snellen("verify", tmp_path / "set")
-    assert code == 0, told
+    code, out, err = snellen("verify", tmp_path / "set")
+    assert code == 0, err
 
 
-def test_episodes_are_of_the_classes_and_of_no_industry(folder: Path, tmp_path: Path) -> None:
+def test_episodes_use_the_folder_classes_and_no_industry(folder: Path, tmp_path: Path) -> None:
     items = build(tmp_path / "set", sources={"images": folder}, settings={"level": "detail"})
     raw = {path.read_bytes(): path.parent.name for path in folder.rglob("*.png")}
     for item in items.items:
@@ -90,13 +90,13 @@ def test_episodes_are_of_the_classes_and_of_no_industry(folder: Path, tmp_path: 
         assert item.cluster_id == f"own/images/{label_of(item)}"
         assert (item.factors["industry"], item.factors["concept_level"]) == ("Own", "detail")
         assert "expert in visual recognition industry and ready for the task of image classification" in item.question
-        shown = [media.sha256 for media in item.media()]
-        assert len(set(shown)) == len(shown) == 1 + 3 * 5
-    # An image of a class of 6 leaves five others to show, which is as many as there are shots.
+        shas = [media.sha256 for media in item.media()]
+        assert len(set(shas)) == len(shas) == 1 + 3 * 5
+    # An image of a class of 6 leaves five others to show, as many as there are shots.
     assert Counter(map(label_of, items.items)) == {"red wine": 6, "white wine": 7, "Café au lait": 9}
 
 
-def test_a_few_are_spread_over_the_classes_and_stay_when_the_seed_does(folder: Path, tmp_path: Path) -> None:
+def test_a_few_items_are_spread_over_the_classes_and_repeatable_by_the_seed(folder: Path, tmp_path: Path) -> None:
     first = build(tmp_path / "a", sources={"images": folder}, n=9)
     assert Counter(map(label_of, first.items)) == dict.fromkeys(LABELS, 3)
     assert first.items == build(tmp_path / "b", sources={"images": folder}, n=9).items
@@ -105,18 +105,18 @@ def test_a_few_are_spread_over_the_classes_and_stay_when_the_seed_does(folder: P
     assert Counter(map(label_of, level.items)) == dict.fromkeys(LABELS, 6)
 
 
-def test_an_oracle_knows_all_and_chance_a_third(folder: Path, tmp_path: Path) -> None:
+def test_an_oracle_is_always_right_and_chance_in_a_third(folder: Path, tmp_path: Path) -> None:
     items = build(tmp_path / "set", sources={"images": folder})
     rows = run(items, ["fake:oracle", "fake:chance"], tmp_path / "run", show_progress=False).results()
     overall = rows[(rows["factor"] == "") & (rows["metric"] == "accuracy")].set_index("subject")
     score = {str(subject): float(number) for subject, number in overall["value"].items()}
     assert score["fake:oracle"] == 1.0
-    # 22 questions of three classes: 1/3 and thrice its standard error of sqrt(2/9/22) = 0.10.
+    # 22 questions of three classes: 1/3 and three times its standard error of sqrt(2/9/22) = 0.10.
     assert abs(score["fake:chance"] - 1 / 3) < 0.31
     assert list(overall["chance"]) == pytest.approx([1 / 3] * 2)
 
 
-def test_a_table_says_the_same_as_folders(folder: Path, tmp_path: Path) -> None:
+def test_a_table_gives_the_same_items_as_folders(folder: Path, tmp_path: Path) -> None:
     with (tmp_path / "images.csv").open("w", newline="", encoding="utf-8-sig") as file:
         writer = csv.writer(file, delimiter=";")
         writer.writerow(["Path", "Class"])
@@ -135,7 +135,7 @@ def test_a_table_says_the_same_as_folders(folder: Path, tmp_path: Path) -> None:
     assert any("image outside the folder; give --source root=DIR: images.csv row" in n for n in items.card.notes)
 
 
-def test_a_dataset_says_the_same_as_folders(tmp_path: Path) -> None:
+def test_a_dataset_gives_the_same_items_as_folders(tmp_path: Path) -> None:
     labelled_shard(tmp_path / "hub" / "data" / "train-00000-of-00001.parquet", 6, "a", "b")
     shards = build(tmp_path / "set", sources={"images": tmp_path / "hub"})
     folders = build(tmp_path / "same", sources={"images": class_folders(tmp_path / "own", 6, "a", "b")})
@@ -144,7 +144,7 @@ def test_a_dataset_says_the_same_as_folders(tmp_path: Path) -> None:
     }
 
 
-def test_near_copies_are_dropped_or_named_and_turned_images_counted(tmp_path: Path) -> None:
+def test_near_copies_are_dropped_or_noted_and_rotated_images_are_counted(tmp_path: Path) -> None:
     root = class_folders(tmp_path / "own", 7, "a", "b")
     exif = Image.Exif()
     exif[0x0112] = 6
@@ -155,12 +155,14 @@ def test_near_copies_are_dropped_or_named_and_turned_images_counted(tmp_path: Pa
     dropped = build(tmp_path / "dropped", sources={"images": root})
     notes = "\n".join(dropped.card.notes)
     assert len(dropped.items) == 15
-    assert "it looks like another one of its class (--set near-copies=keep keeps it): a/again.jpg like a/3.png" in notes
+    assert (
+        "it looks like another image of its class (--set near-copies=keep keeps it): a/again.jpg like a/3.png" in notes
+    )
     assert "look the same and stay: b/mistake.jpg like a/3.png" in notes
-    assert "1 of 16 images are turned by a note in their header (EXIF)" in notes
-    kept = build(tmp_path / "kept", sources={"images": root}, settings={"near-copies": "keep"})
-    assert len(kept.items) == 16
-    assert "1 images look like another one of their class and stay: a/again.jpg like a/3.png" in kept.card.notes
+    assert "1 of 16 images are rotated by their header (EXIF)" in notes
+    with_copies = build(tmp_path / "kept", sources={"images": root}, settings={"near-copies": "keep"})
+    assert len(with_copies.items) == 16
+    assert "1 images look like another one of their class and stay: a/again.jpg like a/3.png" in with_copies.card.notes
 
 
 def test_many_classes_compete_in_groups(tmp_path: Path) -> None:
@@ -177,20 +179,20 @@ def test_many_classes_compete_in_groups(tmp_path: Path) -> None:
     [
         ({}, "give --source images=DIR"),
         ({"sources": {"image": Path()}}, "no source 'image'"),
-        ({"sources": {"images": Path("none")}}, "there is no such folder or file"),
+        ({"sources": {"images": Path("none")}}, "no such folder or file"),
         ({"sources": {"images": Path()}, "inputs": {"votes": Path()}}, "no use for --input 'votes'"),
         ({"sources": {"images": Path()}, "tasks": ("select",)}, "no task 'select'"),
         ({"sources": {"images": Path()}, "n": 0}, "--n 0 makes no items"),
     ],
 )
-def test_what_is_no_use_is_refused(tmp_path: Path, fields: dict[str, Any], reason: str) -> None:
+def test_invalid_options_are_refused(tmp_path: Path, fields: dict[str, Any], reason: str) -> None:
     with pytest.raises(SnellenError, match=reason):
         build(tmp_path / "set", **fields)
 
 
-def test_too_few_are_refused_with_what_is_there(tmp_path: Path) -> None:
+def test_too_few_classes_are_refused_with_the_reason(tmp_path: Path) -> None:
     class_folders(tmp_path / "own", 6, "a")
     class_folders(tmp_path / "own", 5, "b")
-    with pytest.raises(SnellenError, match="needs 2 classes or more of 6 different images or more each") as caught:
+    with pytest.raises(SnellenError, match="needs at least 2 classes of at least 6 different images each") as caught:
         build(tmp_path / "set", sources={"images": tmp_path / "own"})
     assert "fewer than 6 images: own/images/b" in str(caught.value)

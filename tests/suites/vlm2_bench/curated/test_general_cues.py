@@ -1,4 +1,4 @@
-"""General cues from edited images: the whole chain of steps with scripted subjects, and what is refused."""
+"""General cues from edited images: the whole chain of steps with scripted subjects, and its refusals."""
 
 from __future__ import annotations
 
@@ -59,20 +59,20 @@ def input_name(step: PairStep) -> str:
 
 
 class Chain:
-    """Builds a step with all runs made so far, and answers it by a script."""
+    """Builds a step from all runs made so far, and answers it by a script."""
 
     def __init__(self, source: Path, root: Path) -> None:
         self.source, self.root = source, root
         self.inputs: dict[str, Path] = {}
 
-    def build(self, task: str, out: str = "", **more: Any) -> ItemSet:
-        fields = {"inputs": self.inputs, **more}
+    def build(self, task: str, out: str = "", **fields: Any) -> ItemSet:
+        options = {"inputs": self.inputs, **fields}
         return Curated().build(
-            BuildOptions(self.root / (out or task), tasks=(task,), sources={"gc": self.source}, **fields)
+            BuildOptions(self.root / (out or task), tasks=(task,), sources={"gc": self.source}, **options)
         )
 
     def answer(self, task: str, say: Callable[[Item, str], str | None], out: str = "") -> ItemSet:
-        """`say` is told the item and the name of its pair; None leaves the call to fail."""
+        """Answer a step: `say` gets the item and the name of its pair; None makes the call fail."""
         items = self.build(task, out)
         name = next(input_name(step) for step in STEPS if step.name == task)
         texts = {item.item_id: say(item, item.provenance["pair"]) for item in items.items}
@@ -158,7 +158,7 @@ def test_the_whole_chain(source: Path, tmp_path: Path) -> None:
     assert (examination.results().query("factor == ''")["value"] == 1).all()
 
 
-def test_each_step_says_what_it_lacks(source: Path, tmp_path: Path) -> None:
+def test_each_step_names_its_missing_input(source: Path, tmp_path: Path) -> None:
     chain = Chain(source, tmp_path)
     with pytest.raises(SnellenError, match=r"--source gc=DIR is missing; give a folder with metadata\.jsonl"):
         Curated().build(BuildOptions(tmp_path / "none", tasks=("gc-mat",)))
@@ -181,15 +181,17 @@ def test_answers_about_other_items_are_refused(source: Path, tmp_path: Path) -> 
     chain.answer("gc-captions", caption)
     chain.answer("gc-salience", score)
     chain.answer("gc-captions", lambda item, name: "another caption", out="captions-2")
-    with pytest.raises(SnellenError, match=r"log-probability-.* is not what the sources and inputs given now lead to"):
+    with pytest.raises(
+        SnellenError, match=r"log-probability-.* differs from the one that the given sources and inputs lead to"
+    ):
         chain.build("gc-cues")
     rows = (source / "metadata.jsonl").read_text()
     (source / "metadata.jsonl").write_text(rows.replace("Make it nicer", "Make it bluer"))
-    with pytest.raises(SnellenError, match=r"screening-.* is not what the sources"):
+    with pytest.raises(SnellenError, match=r"screening-.* differs from the one that the given sources"):
         chain.build("gc-captions", out="captions-3")
 
 
-def test_a_review_in_place_of_a_run(source: Path, tmp_path: Path) -> None:
+def test_a_review_can_replace_a_run(source: Path, tmp_path: Path) -> None:
     chain = Chain(source, tmp_path)
     screening = chain.build("gc-screening")
     ids = {item.provenance["pair"]: item.item_id for item in screening.items}
@@ -208,25 +210,25 @@ def test_a_review_in_place_of_a_run(source: Path, tmp_path: Path) -> None:
     assert {item.provenance["pair"] for item in captions.items} == {"good", "glaring"}
     notes = captions.card.notes[0]
     assert "1 dropped, by the review (vague)" in notes
-    assert "1 dropped, the kind of edit is not said (silent)" in notes
+    assert "1 dropped, the kind of edit is missing (silent)" in notes
     assert "1 dropped, no answer (half)" in notes
     assert captions.card.provenance["construction_subjects"] == ["ann"]
     texts = {item.provenance["pair"]: item.options[0].text for item in chain.build("gc-salience").items}
     assert texts == {"good": PAIRS["good"], "glaring": "Swap the sky, at night: fire"}
     decide(good="maybe")
-    with pytest.raises(SnellenError, match="no decision 'maybe'; write keep, keep:KIND, drop"):
+    with pytest.raises(SnellenError, match="unknown decision 'maybe'; write keep, keep:KIND, drop"):
         chain.build("gc-captions", out="captions-2")
 
 
-def test_two_people_screen_in_place_of_a_run(source: Path, tmp_path: Path) -> None:
+def test_two_people_can_replace_a_run_of_the_screening(source: Path, tmp_path: Path) -> None:
     chain = Chain(source, tmp_path)
     screening = chain.build("gc-screening")
     queue = write_queue("gc-screening", screening, tmp_path / "queue")
     ids = {item.provenance["pair"]: item.item_id for item in queue.items}
-    shown = queue.by_id[ids["good"]]
-    assert (shown.task, shown.query) == ("decision", screening.by_id[ids["good"]].query)
-    assert PAIRS["good"] in shown.question
-    assert "JSON" not in shown.question
+    item = queue.by_id[ids["good"]]
+    assert (item.task, item.query) == ("decision", screening.by_id[ids["good"]].query)
+    assert PAIRS["good"] in item.question
+    assert "JSON" not in item.question
     ann = dict.fromkeys(ids.values(), ("drop", "")) | {
         ids["good"]: ("keep:add", ""),
         ids["vague"]: ("mend", "Whiten the walls"),
@@ -238,7 +240,7 @@ def test_two_people_screen_in_place_of_a_run(source: Path, tmp_path: Path) -> No
         chain.build("gc-captions")
     chain.inputs["screening-items"] = screening.root
     captions = chain.answer("gc-captions", caption)
-    assert {item.provenance["pair"] for item in captions.items} == {"good", "half"}, "of vague the kind is not said"
+    assert {item.provenance["pair"] for item in captions.items} == {"good", "half"}, "the kind of vague is not stated"
     assert captions.card.provenance["construction_subjects"] == ["human:review/ann", "human:review/bob"]
     texts = {item.provenance["pair"]: item.options[0].text for item in chain.build("gc-salience").items}
     assert texts == {"good": PAIRS["good"], "half": "Swap the lamp for two vases"}
@@ -248,7 +250,7 @@ def test_two_people_screen_in_place_of_a_run(source: Path, tmp_path: Path) -> No
     assert by_csv.card.content_hash == captions.card.content_hash
 
 
-def test_no_pair_left_is_said_with_the_reasons(source: Path, tmp_path: Path) -> None:
+def test_an_error_gives_the_reasons_if_no_pair_is_left(source: Path, tmp_path: Path) -> None:
     chain = Chain(source, tmp_path)
     chain.answer("gc-screening", lambda item, name: "I cannot tell.")
     with pytest.raises(SnellenError, match=r"no pair of images is left .* 5 dropped, the answer cannot be read"):
@@ -265,7 +267,7 @@ WORDS = (
 
 
 @given(WORDS, WORDS, st.sampled_from(["Distractor", "Direct Reverse Answer"]))
-def test_a_written_pair_is_read_back(right: str, wrong: str, second: str) -> None:
+def test_a_written_pair_is_read(right: str, wrong: str, second: str) -> None:
     text = f"Choices:\nCorrect Answer: {right}\n{second}: {wrong}\n"
     expected = (right, wrong) if right.casefold() != wrong.casefold() else None
     assert parse_pair(text, second) == expected
@@ -324,7 +326,7 @@ def test_screenings(text: str, screening: tuple[str, str] | str) -> None:
 # Folders
 
 
-def test_rows_of_imagenhub_are_read_from_csv(tmp_path: Path) -> None:
+def test_imagenhub_rows_are_read_from_csv(tmp_path: Path) -> None:
     for seed, name in enumerate(("a.jpg", "b.jpg", "c.jpg")):
         make_image(tmp_path / name, seed)
     (tmp_path / "metadata.csv").write_text(
@@ -337,14 +339,14 @@ def test_rows_of_imagenhub_are_read_from_csv(tmp_path: Path) -> None:
     assert (second.original, second.edited) == (tmp_path / "b.jpg", tmp_path / "c.jpg")
 
 
-def test_a_folder_a_pair_is_read(tmp_path: Path) -> None:
+def test_one_folder_per_pair_is_read(tmp_path: Path) -> None:
     for seed, name in enumerate(("source.png", "edited.png")):
         make_image(tmp_path / "add-red-cup" / name, seed)
     (tmp_path / "add-red-cup" / "instruction.txt").write_text("add a red cup\n")
     (pair,) = read_edit_pairs(tmp_path)
     assert (pair.name, pair.instruction, pair.kind) == ("add-red-cup", "add a red cup", "")
     (tmp_path / "add-red-cup" / "edited.png").unlink()
-    with pytest.raises(SnellenError, match="add-red-cup: no edited; it stands in a field or file called edited, "):
+    with pytest.raises(SnellenError, match="add-red-cup: no edited; give a field or file named edited, "):
         read_edit_pairs(tmp_path)
 
 
@@ -352,10 +354,10 @@ def test_a_folder_a_pair_is_read(tmp_path: Path) -> None:
     ("rows", "message"),
     [
         (['{"id": 1, "source": "a.png", "edited": "a.png"}'], "line 1: no instruction"),
-        (['{"source": "a.png", "edited": "b.png", "instruction": "x"}'], "line 1: .*b.png is not there"),
+        (['{"source": "a.png", "edited": "b.png", "instruction": "x"}'], "line 1: .*b.png does not exist"),
         (["", '{"id": 1,'], "line 2: not JSON"),
         (["[]"], "line 1: not a JSON object"),
-        (['{"id": 1, "source": "a.png", "edited": "a.png", "prompt": "x"}'] * 2, "line 2: id '1' stands there twice"),
+        (['{"id": 1, "source": "a.png", "edited": "a.png", "prompt": "x"}'] * 2, "line 2: id '1' is used twice"),
         ([""], "no pairs of images; give a folder with metadata"),
     ],
 )

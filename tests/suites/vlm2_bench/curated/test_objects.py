@@ -1,4 +1,4 @@
-"""Sequences of objects and people from folders of images: the published counts, the rules, and what is refused."""
+"""Sequences of objects and people from folders of images: published counts, rules and refusals."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def build(out: Path, task: str, **fields: Any) -> ItemSet:
 
 
 def look_alikes(root: Path, source: Path) -> Path:
-    """A run in which the first image of the next person looks most like every image."""
+    """A run in which the first image of the next person is the look-alike of every image."""
     step = build(root / "look-alikes", "pc-look-alikes", sources={"pc": source})
     people = list(dict.fromkeys(option.key[:4] for item in step.items for option in item.options))
     after = dict(zip(sorted(people), sorted(people)[1:] + sorted(people)[:1], strict=True))
@@ -65,12 +65,12 @@ def look_alikes(root: Path, source: Path) -> Path:
     return root / "look-alikes-run"
 
 
-def counted(itemset: ItemSet) -> dict[str, int]:
+def item_counts(itemset: ItemSet) -> dict[str, int]:
     return {task: counts["test"] for task, counts in itemset.card.counts.items()}
 
 
 def true_order(item: Item) -> str:
-    """Who is on each image of the query, by first appearance, from the identities of the images alone."""
+    """The order of the query as letters by first appearance, from the identities of the images alone."""
     letters: dict[str, str] = {}
     shows = item.latent["shows"]
     return "".join(letters.setdefault(shows[media.sha256]["identity"], "ABCD"[len(letters)]) for media in item.query)
@@ -101,7 +101,7 @@ def forty(tmp_path_factory: pytest.TempPathFactory) -> ItemSet:
 
 
 def test_forty_objects_give_the_published_counts(forty: ItemSet) -> None:
-    assert counted(forty) == {"oc-cpr": 720, "oc-cnt": 360, "oc-grp": 200}
+    assert item_counts(forty) == {"oc-cpr": 720, "oc-cnt": 360, "oc-grp": 200}
     positive = [item.answer for item in forty.task("oc-cpr") if item.factors["wording"] == "positive"]
     assert Counter(positive) == {"true": 120, "false": 240}
     assert Counter(len(item.query) for item in forty.task("oc-cnt")) == {2: 80, 3: 120, 4: 160}
@@ -110,7 +110,7 @@ def test_forty_objects_give_the_published_counts(forty: ItemSet) -> None:
     check_truths(forty)
 
 
-def test_nothing_but_the_images_tells_the_answer(forty: ItemSet, tmp_path: Path) -> None:
+def test_only_the_images_reveal_the_answer(forty: ItemSet, tmp_path: Path) -> None:
     patterns = {item.factors["pattern"] for item in forty.items}
     assert not any(pattern in item.item_id for item in forty.items for pattern in patterns)
     first = [item.factors["pattern"] for item in forty.task("oc-cnt")[:36]]
@@ -168,7 +168,7 @@ def thirty(tmp_path_factory: pytest.TempPathFactory) -> ItemSet:
 
 
 def test_thirty_people_give_the_published_counts(thirty: ItemSet) -> None:
-    assert counted(thirty) == {"pc-cpr": 400, "pc-cnt": 120, "pc-grp": 100}
+    assert item_counts(thirty) == {"pc-cpr": 400, "pc-cnt": 120, "pc-grp": 100}
     positive = [item for item in thirty.task("pc-cpr") if item.factors["wording"] == "positive"]
     assert Counter(item.answer for item in positive) == {"true": 100, "false": 100}
     assert Counter(item.factors["pattern"] for item in positive) == {
@@ -195,7 +195,7 @@ def test_no_two_sequences_show_the_same_images_of_the_same_people(thirty: ItemSe
 
 
 def test_distractors_are_look_alikes(thirty: ItemSet) -> None:
-    # The script names the first image of the next person, so that whoever follows in a sequence is next in number.
+    # The script names the first image of the next person, so the next person in a sequence has the next number.
     for item in thirty.items:
         main = int(item.cluster_id.removeprefix("person-"))
         others = {(int(key[1:4]), key[5:]) for key in item.provenance["images"]} - {(main, str(k)) for k in range(1, 5)}
@@ -209,7 +209,7 @@ def test_people_have_no_names(thirty: ItemSet) -> None:
         assert not any(name in (text + json.dumps([item.latent, item.provenance])) for name in NAMES)
 
 
-def test_few_people_are_scaled_and_answers_must_fit(tmp_path: Path) -> None:
+def test_few_people_scale_the_counts_and_answers_must_match(tmp_path: Path) -> None:
     photos = make_people(tmp_path / "photos", 2, 3)
     with pytest.raises(
         SnellenError, match=r"pc-cpr: --input look-alikes=RUN is missing; .*snellen build vlm2-bench/pc-look"
@@ -218,19 +218,19 @@ def test_few_people_are_scaled_and_answers_must_fit(tmp_path: Path) -> None:
     answers = look_alikes(tmp_path, photos)
     itemset = build(tmp_path / "set", "", sources={"pc": photos}, inputs={"look-alikes": answers})
     # 6 of 30 people: 10 10 4 6 2 6 4 4 6 sequences, 20 of one person.
-    assert counted(itemset) == {"pc-cpr": 80, "pc-cnt": 6 + 5 + 13, "pc-grp": 20}
+    assert item_counts(itemset) == {"pc-cpr": 80, "pc-cnt": 6 + 5 + 13, "pc-grp": 20}
     assert itemset.card.notes[0].startswith("pc: 6 people, 52 sequences (the paper: 30, 260)")
     check_truths(itemset)
     fewer = build(tmp_path / "fewer", "pc", sources={"pc": photos}, inputs={"look-alikes": answers}, n=7)
-    assert counted(fewer) == {"pc-cpr": 14, "pc-cnt": 7, "pc-grp": 7}
+    assert item_counts(fewer) == {"pc-cpr": 14, "pc-cnt": 7, "pc-grp": 7}
     plan = Curated().plan(BuildOptions(tmp_path, tasks=("pc",), sources={"pc": photos}))
-    assert plan["items"] == counted(itemset)
+    assert plan["items"] == item_counts(itemset)
     make_image(photos / "group0/nora-0/0.png", 777)
-    with pytest.raises(SnellenError, match="is not what the sources and inputs given now lead to"):
+    with pytest.raises(SnellenError, match="differs from the one that the given sources and inputs lead to"):
         build(tmp_path / "other", "pc", sources={"pc": photos}, inputs={"look-alikes": answers})
 
 
-def test_two_that_look_alike_leave_the_rest_to_chance(tmp_path: Path) -> None:
+def test_two_mutual_look_alikes_leave_the_other_distractors_random(tmp_path: Path) -> None:
     photos = make_people(tmp_path / "photos", 1, 4)
     step = build(tmp_path / "look-alikes", "pc-look-alikes", sources={"pc": photos})
     twin = {"p001": "p002-1", "p002": "p001-1", "p003": "p004-1", "p004": "p003-1"}
@@ -264,14 +264,14 @@ def test_an_image_without_a_look_alike_is_an_error(tmp_path: Path) -> None:
     photos = make_people(tmp_path / "photos", 1, 4)
     step = build(tmp_path / "look-alikes", "pc-look-alikes", sources={"pc": photos})
     run(step, ["fake:constant=nobody"], tmp_path / "run", show_progress=False)
-    with pytest.raises(SnellenError, match="16 of 16 images have no look-alike; give the same `snellen run` again"):
+    with pytest.raises(SnellenError, match="16 of 16 images have no look-alike; repeat the same `snellen run`"):
         build(tmp_path / "set", "pc", sources={"pc": photos}, inputs={"look-alikes": tmp_path / "run"})
 
 
 def test_published_counts_are_never_exceeded() -> None:
     assert [scaled(50, people) for people in (1, 3, 30, 31, 300)] == [2, 5, 50, 50, 50]
-    counted_of = {"AA": 15, "AB": 15, "AAA": 8, "AAB": 13, "ABC": 4, "AAAA": 20, "AAAB": 13, "AABC": 13, "ABCD": 19}
-    assert selected("pc-cnt", PC_COUNTS, 30) == counted_of
+    expected = {"AA": 15, "AB": 15, "AAA": 8, "AAB": 13, "ABC": 4, "AAAA": 20, "AAAB": 13, "AABC": 13, "ABCD": 19}
+    assert selected("pc-cnt", PC_COUNTS, 30) == expected
 
 
 # The recipe
@@ -289,14 +289,14 @@ def test_unknown_names_and_no_source_are_refused(tmp_path: Path) -> None:
             build(tmp_path / "set", **fields)
 
 
-def test_the_seed_moves_the_recipe_and_the_sequences(tmp_path: Path) -> None:
+def test_the_seed_changes_the_recipe_and_the_sequences(tmp_path: Path) -> None:
     photos = make_objects(tmp_path / "photos", 1, 2)
-    first, same, other = (
+    first, repeated, other = (
         build(tmp_path / f"set{n}", "oc-cnt", sources={"oc": photos}, seed=seed) for n, seed in enumerate((0, 0, 1))
     )
-    assert (first.card.content_hash, first.card.recipe_hash) == (same.card.content_hash, same.card.recipe_hash)
+    assert (first.card.content_hash, first.card.recipe_hash) == (repeated.card.content_hash, repeated.card.recipe_hash)
     assert first.card.recipe_hash != other.card.recipe_hash
     assert {item.query for item in first.items} != {item.query for item in other.items}
     make_image(photos / "type0/thing0/main/0.png", 888)
-    moved = build(tmp_path / "moved", "oc-cnt", sources={"oc": photos})
-    assert moved.card.recipe_hash != first.card.recipe_hash, "other images are another recipe"
+    with_other_images = build(tmp_path / "moved", "oc-cnt", sources={"oc": photos})
+    assert with_other_images.card.recipe_hash != first.card.recipe_hash, "other images are another recipe"

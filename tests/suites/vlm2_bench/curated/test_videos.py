@@ -1,4 +1,4 @@
-"""Videos of two people joined from clips: parts, truth, and what is refused."""
+"""Videos of two people joined from clips: parts, truth and refusals."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from snellen.suites.vlm2_bench.curated.recipe import Curated
 
 RED, BLUE = (200, 30, 30), (30, 30, 200)
 PEOPLE = {"p": (RED, 12, (32, 24)), "q": (BLUE, 9, (24, 32))}
-"""Colour, frames at 6 a second, size: q is shorter, and upright."""
+"""Colour, number of frames at 6 per second, and size: q is shorter and upright."""
 
 
 def make_clips(root: Path, activities: int, pairs: int) -> Path:
@@ -36,7 +36,7 @@ def build(source: Path, out: Path, **seed: int) -> ItemSet:
 
 
 def people_shown(itemset: ItemSet, item: Item) -> str:
-    """Who is in the middle of each of twelve equal stretches of the video, by colour."""
+    """The person in the middle of each of twelve equal parts of the video, by colour."""
     (video,) = item.query
     images = [image for _, image in frames_at(itemset.media.find(video), uniform_times(video.seconds, 12))]
     middles = [np.asarray(image)[image.height // 2, image.width // 2] for image in images]
@@ -60,7 +60,7 @@ def test_each_pair_gives_two_videos_with_equal_parts(tmp_path: Path) -> None:
     assert any("8 videos whose parts were cut or converted" in note for note in itemset.card.notes)
 
 
-def test_plan_and_bound_count_videos(tmp_path: Path) -> None:
+def test_plan_and_limit_count_videos(tmp_path: Path) -> None:
     clips = make_clips(tmp_path / "clips", 1, 2)
     options = BuildOptions(tmp_path, sources={"vid": clips})
     assert Curated().plan(options)["items"] == {"pc-vid": 4}
@@ -74,7 +74,7 @@ def test_missing_and_equal_clips_are_refused(tmp_path: Path) -> None:
     with pytest.raises(SnellenError, match=r"olga-and-nora-0: p\.mp4 and q\.mp4 are the same video"):
         build(clips, tmp_path / "set")
     (pair / "q.mp4").unlink()
-    with pytest.raises(SnellenError, match="olga-and-nora-0: 0 videos called q, one is needed"):
+    with pytest.raises(SnellenError, match="olga-and-nora-0: 0 videos named q, but one is needed"):
         build(clips, tmp_path / "set")
     (pair / "q.mp4").write_bytes(b"no video")
     with pytest.raises(SnellenError, match=r"q\.mp4: not a readable video"):

@@ -1,4 +1,4 @@
-"""Rooms, objects and clips: what generated items promise, tried on fakes that see, miss one factor, or do not look."""
+"""Rooms, objects and clips: generated items, tested with fakes that see, miss one factor, or do not look."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SUITE = SUITES.get("vlm2-bench")
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> ItemSet:
-    """For who looks at no pixels: images are blank."""
+    """A set of blank images, for tests that look at no pixels."""
     out = tmp_path_factory.mktemp("vlm2") / "items"
     return build(SUITE, "generated", BuildOptions(out, n=20, quick=True, renderer="blank", show_progress=False))
 
@@ -45,23 +45,23 @@ def test_an_edit_changes_one_thing(edit: Edit, seed: int) -> None:
     change = rooms.random_change(edit, stream("test", edit, seed))
     before, after = change.before, change.after
     assert all(rooms.MIN_OBJECTS <= len(room.objects) <= rooms.MAX_OBJECTS for room in (before, after))
-    names = [thing.name for thing in {*before.objects, *after.objects}]
-    assert len(set(names)) == len(names), "a name means one thing in both images"
-    gone, come = set(before.objects) - set(after.objects), set(after.objects) - set(before.objects)
-    moved = (len(gone), len(come), before.floor != after.floor, before.light != after.light)
+    names = [scene_object.name for scene_object in {*before.objects, *after.objects}]
+    assert len(set(names)) == len(names), "a name means the same object in both images"
+    removed, added = set(before.objects) - set(after.objects), set(after.objects) - set(before.objects)
+    changes = (len(removed), len(added), before.floor != after.floor, before.light != after.light)
     if edit == "environment":
-        assert moved in ((0, 0, True, False), (0, 0, False, True))
+        assert changes in ((0, 0, True, False), (0, 0, False, True))
     else:
-        wanted = {"add": (0, 1), "remove": (1, 0)}.get(edit, (1, 1))
-        assert moved == (*wanted, False, False)
+        expected = {"add": (0, 1), "remove": (1, 0)}.get(edit, (1, 1))
+        assert changes == (*expected, False, False)
     if edit in ("swap", "attribute"):
-        dimensions = len(rooms.differing(*gone, *come))
+        dimensions = len(rooms.differing(*removed, *added))
         assert dimensions == 1 if edit == "attribute" else dimensions >= 2
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.sampled_from(rooms.EDITS), st.integers(0, 10_000))
-def test_statements_are_right_in_the_actual_world_alone_as_they_say(edit: Edit, seed: int) -> None:
+def test_statements_about_the_actual_world_have_the_stated_truth(edit: Edit, seed: int) -> None:
     rng = stream("test", edit, seed)
     change = rooms.random_change(edit, rng)
     for right, wrong in (match_statements(change, rng), track_statements(change)):
@@ -70,11 +70,13 @@ def test_statements_are_right_in_the_actual_world_alone_as_they_say(edit: Edit, 
         for statement in (right, wrong):
             first, *others = statement.worlds
             assert first["answer"] == str(statement.right).lower()
-            assert all(other["look"] != first["look"] for other in others), "who sees everything is never in doubt"
+            assert all(other["look"] != first["look"] for other in others), (
+                "an observer that sees everything is never in doubt"
+            )
 
 
-def test_trk_is_not_asked_of_colours_of_the_surroundings(built: ItemSet) -> None:
-    """Which way the mean colour went would tell. Of patterns Mat is not asked, which leave the mean colour alone."""
+def test_trk_does_not_ask_about_colours_of_the_surroundings(built: ItemSet) -> None:
+    """The shift of the mean colour would reveal the answer. Mat does not ask about patterns, which keep the mean."""
     cues = {task: {item.question.split("'")[1] for item in built.task(task)} for task in ("gc-mat", "gc-trk")}
     surroundings = {task: {cue for cue in cues[task] if "floor" in cue or "light" in cue} for task in cues}
     assert surroundings["gc-mat"] == {"the colour of the floor", "the colour of the light"}
@@ -82,7 +84,7 @@ def test_trk_is_not_asked_of_colours_of_the_surroundings(built: ItemSet) -> None
     assert all(len(re.findall("striped|chequered|dotted", cue)) == 2 for cue in surroundings["gc-trk"])
 
 
-def test_a_pattern_changes_and_nothing_else() -> None:
+def test_a_pattern_change_changes_nothing_else() -> None:
     for seed in range(30):
         change = rooms.pattern_change(stream("test", "pattern", seed))
         assert change.before != change.after
@@ -93,8 +95,8 @@ def test_a_pattern_changes_and_nothing_else() -> None:
         assert change.after.pattern in change.after.caption()
 
 
-def test_the_stripe_is_measured_where_it_is_seen_slantwise() -> None:
-    """From 5 m above and 5 m beside, 400 px a right angle: focal length 200 px, distance 7.07 m, sin 45 degrees."""
+def test_the_stripe_is_measured_as_seen_at_an_angle() -> None:
+    """From 5 m above and 5 m aside, 400 px per right angle: focal length 200 px, distance 7.07 m, sin 45 degrees."""
     change = rooms.pattern_change(stream("test", "pattern", 0))
     change = replace(
         change, before=replace(change.before, stripe_m=0.4), after=replace(change.after, stripe_m=0.3)
@@ -104,28 +106,28 @@ def test_the_stripe_is_measured_where_it_is_seen_slantwise() -> None:
     assert rooms.acuity(change, (camera, camera))["least_px"] == pytest.approx(stripe_px, abs=0.05)
 
 
-def test_a_cue_hangs_on_colour_only_where_nothing_else_tells() -> None:
-    # Three things; the red rubber cube goes. "the red rubber cube" might be the blue one to who misses colour; "the
-    # glass sphere" cannot be taken for anything that went.
-    def thing(shape: str, material: str, colour: str | None, x: float) -> rooms.SceneObject:
+def test_a_cue_requires_colour_only_if_nothing_else_decides() -> None:
+    # Three objects; the red rubber cube is removed. To a colour-blind observer "the red rubber cube" might be the blue
+    # one; "the glass sphere" cannot be taken for a removed object.
+    def scene_object(shape: str, material: str, colour: str | None, x: float) -> rooms.SceneObject:
         return rooms.SceneObject(Appearance(shape, material, colour), (x, 0.0), 0.0, 0.6)  # type: ignore[arg-type]
 
-    red, blue = thing("cube", "rubber", "red", 0), thing("cube", "rubber", "blue", 2)
-    glass = thing("sphere", "glass", None, 4)
+    red, blue = scene_object("cube", "rubber", "red", 0), scene_object("cube", "rubber", "blue", 2)
+    glass = scene_object("sphere", "glass", None, 4)
     full = rooms.Room((red, blue, glass))
     change = rooms.RoomChange("remove", full, rooms.Room((blue, glass)), red, ("presence",))
-    seen = {}
+    requires_by_cue = {}
     for seed in range(8):
         for statement in match_statements(change, stream("cues", seed)):
-            seen[statement.cue] = statement.requires
-    assert "colour" in seen["the red rubber cube"]
-    assert "colour" in seen["the blue rubber cube"]
-    assert "colour" not in seen["the glass sphere"]
+            requires_by_cue[statement.cue] = statement.requires
+    assert "colour" in requires_by_cue["the red rubber cube"]
+    assert "colour" in requires_by_cue["the blue rubber cube"]
+    assert "colour" not in requires_by_cue["the glass sphere"]
 
 
 def test_every_stored_image_is_in_an_item(built: ItemSet) -> None:
-    shown = {media.sha256 for item in built.items for media in item.media()}
-    assert {path.stem for path in (built.root / "media").rglob("*.*")} == shown
+    shas = {media.sha256 for item in built.items for media in item.media()}
+    assert {path.stem for path in (built.root / "media").rglob("*.*")} == shas
 
 
 def test_families_differ_in_one_dimension_each(built: ItemSet) -> None:
@@ -134,8 +136,8 @@ def test_families_differ_in_one_dimension_each(built: ItemSet) -> None:
         main = objects.appearance_of(family.main)
         differing = []
         for other in family.distractors:
-            look = objects.appearance_of(other)
-            (dimension,) = (d for d in main if main[d] != look[d])
+            appearance = objects.appearance_of(other)
+            (dimension,) = (d for d in main if main[d] != appearance[d])
             differing.append(dimension)
         assert len(set(differing)) == objects.DISTRACTORS
     everything = [f for item in built.items if item.task == "oc-cpr" for f in [item.provenance["composites"]]]
@@ -143,48 +145,50 @@ def test_families_differ_in_one_dimension_each(built: ItemSet) -> None:
     assert all(not set(a) & set(b) for a, b in combinations(by_family, 2)), "calibration and test share no object"
 
 
-def test_answers_follow_from_the_looks(built: ItemSet) -> None:
+def test_answers_follow_from_the_appearances(built: ItemSet) -> None:
     for item in built.items:
         if item.task not in ("oc-cpr", "oc-cnt", "oc-grp"):
             continue
-        looks = [tuple(item.latent["shows"][one.sha256].values()) for one in item.query]
-        assert by_appearance(looks) == item.latent["order"]
-        different = len(set(looks))
+        appearances = [tuple(item.latent["shows"][image.sha256].values()) for image in item.query]
+        assert by_appearance(appearances) == item.latent["order"]
+        distinct = len(set(appearances))
         if item.task == "oc-cpr":
-            said_same = item.factors["wording"] == "positive"
-            assert item.answer == str((different == 1) == said_same).lower()
+            states_same = item.factors["wording"] == "positive"
+            assert item.answer == str((distinct == 1) == states_same).lower()
         elif item.task == "oc-cnt":
-            assert item.answer == different
+            assert item.answer == distinct
         else:
-            alike = [n for n, look in enumerate(looks, 1) if looks.count(look) > 1]
+            alike = [n for n, appearance in enumerate(appearances, 1) if appearances.count(appearance) > 1]
             assert item.answer == ("+".join(map(str, alike)) or "none")
             assert len(item.options) == len({option.key for option in item.options}) == 4
 
 
 def test_budget_and_balance() -> None:
     options = BuildOptions(Path("unused"), n=60)
-    made = recipe.design(options)
-    assert made.images() <= 400
-    assert made.frames(options) >= 6 * 48
+    plan = recipe.design(options)
+    assert plan.images() <= 400
+    assert plan.frames(options) >= 6 * 48
     for task in ("gc-mat", "gc-trk"):
-        assert Counter(room.change.edit for room in made.rooms if task in room.tasks) == dict.fromkeys(rooms.EDITS, 12)
+        assert Counter(room.change.edit for room in plan.rooms if task in room.tasks) == dict.fromkeys(rooms.EDITS, 12)
     full = recipe.design(BuildOptions(Path("unused"), full=True))
     assert (len(full.rooms), len(full.families)) == (260 + 220 // 5, 40)
     checkup = recipe.design(BuildOptions(Path("unused")))
-    assert (len(checkup.rooms), len(checkup.families)) == (12 + 2, 12), "twelve clusters a task"
+    assert (len(checkup.rooms), len(checkup.families)) == (12 + 2, 12), "twelve clusters per task"
     assert len(recipe.design(BuildOptions(Path("unused"), n=5)).families) == 1
     with pytest.raises(SnellenError, match="no people are rendered"):
         recipe.design(BuildOptions(Path("unused"), tasks=("pc-cpr",)))
 
 
-def test_numbers_of_sequences_do_not_tell_patterns(built: ItemSet) -> None:
+def test_numbers_of_sequences_do_not_reveal_patterns(built: ItemSet) -> None:
     numbered = sorted((item.item_id, item.factors["pattern"]) for item in built.task("oc-cnt") if item.split == "test")
     patterns = [pattern for _, pattern in numbered]
     rounds = [patterns[n : n + 9] for n in range(0, len(patterns) - 8, 9)]
-    assert any(len(set(one)) < 9 for one in rounds), "nine in a row would show every pattern once if numbers told them"
+    assert any(len(set(patterns_of_round)) < 9 for patterns_of_round in rounds), (
+        "if numbers revealed patterns, nine in a row would have every pattern once"
+    )
 
 
-def test_clips_move_and_leave() -> None:
+def test_objects_of_clips_enter_and_leave() -> None:
     pair = clips.draw_pair(0, 0)
     shots = clips.clip_specs(pair.first, pair, 0, clips.FRAMES, (192, 144))
     assert len(shots) == clips.FRAMES
@@ -192,8 +196,8 @@ def test_clips_move_and_leave() -> None:
     middle = pixels[len(pixels) // 2]
     assert max(pixels[0], pixels[-1]) < 0.2 * middle, "it comes in and leaves"
     assert middle > 0.02 * 192 * 144
-    look, other = objects.appearance_of(pair.first), objects.appearance_of(pair.second)
-    assert [d for d in look if look[d] != other[d]] == [pair.differs]
+    appearance, other = objects.appearance_of(pair.first), objects.appearance_of(pair.second)
+    assert [d for d in appearance if appearance[d] != other[d]] == [pair.differs]
 
 
 def test_every_part_of_a_video_is_sampled(small: ItemSet) -> None:
@@ -202,38 +206,38 @@ def test_every_part_of_a_video_is_sampled(small: ItemSet) -> None:
         parts = len(item.factors["pattern"])
         part_s = video.seconds / parts
         for times in (uniform_times(video.seconds, 8), uniform_times(video.seconds, 16), rate_times(video.seconds, 1)):
-            seen = Counter(int(t // part_s) for t, _ in frames_at(small.media.read(video), times))
-            assert set(seen) == set(range(parts))
-            assert min(seen.values()) >= 2
+            parts_sampled = Counter(int(t // part_s) for t, _ in frames_at(small.media.read(video), times))
+            assert set(parts_sampled) == set(range(parts))
+            assert min(parts_sampled.values()) >= 2
 
 
 def test_three_part_videos_end_as_they_began(small: ItemSet) -> None:
     item = next(item for item in small.task("oc-vid") if item.factors["pattern"] == "PQP")
     (video,) = item.query
     assert video.seconds == 3 * clips.FRAMES / clips.FRAMES_A_SECOND
-    # Frame 20 of the first and second part; played backwards, frame 20 stands at 48 - 1 - 20 = 27 of the third.
-    told = [(frame + 0.5) / clips.FRAMES_A_SECOND for frame in (20, 48 + 20, 96 + 27)]
-    first, second, last = (np.asarray(image, int) for _, image in frames_at(small.media.read(video), told))
+    # Frame 20 of the first and second part; played backwards, frame 20 is at 48 - 1 - 20 = 27 of the third.
+    times = [(frame + 0.5) / clips.FRAMES_A_SECOND for frame in (20, 48 + 20, 96 + 27)]
+    first, second, last = (np.asarray(image, int) for _, image in frames_at(small.media.read(video), times))
     assert abs(first - last).mean() < 0.5 * abs(first - second).mean()
 
 
-def test_fakes_prove_that_items_are_solvable_and_leak_nothing(built: ItemSet, tmp_path: Path) -> None:
+def test_fakes_show_that_items_are_solvable_and_leak_nothing(built: ItemSet, tmp_path: Path) -> None:
     subjects = ["fake:oracle", "fake:blind-to=colour", "fake:always-true", "fake:chance"]
     done = run(built, subjects, tmp_path / "run", show_progress=False)
     rows = done.results()
-    whole = rows[(rows.factor == "") & (rows.task != "oc-vid")]
-    first = whole.drop_duplicates(["subject", "task"])
+    overall = rows[(rows.factor == "") & (rows.task != "oc-vid")]
+    first = overall.drop_duplicates(["subject", "task"])
     assert set(first[first.subject == "fake:oracle"].value) == {1.0}
     always = first[(first.subject == "fake:always-true") & (first.metric == "pair_accuracy")]
     assert set(always.value) == {0.0}
     chance = first[first.subject == "fake:chance"]
-    # 20 units of standard deviation at most one half: three standard errors are 3 * 0.5 / sqrt(20) = 0.34.
+    # 20 units with a standard deviation of at most one half: three standard errors are 3 * 0.5 / sqrt(20) = 0.34.
     assert (chance.value - chance.chance).abs().max() < 0.34
     blind = rows[(rows.subject == "fake:blind-to=colour") & (rows.factor == "requires") & (rows.task != "oc-vid")]
     blind = blind.drop_duplicates(["task", "level"])
     needs = blind[blind.level == "colour"]
     assert {"gc-mat", "oc-cpr", "oc-cnt", "oc-grp"} <= set(needs.task)
-    # Whoever guesses there lies within three standard errors of chance.
+    # A guesser is within three standard errors of chance there.
     errors = (needs.chance * (1 - needs.chance) / needs.n) ** 0.5
     assert ((needs.value - needs.chance).abs() < 3 * errors).all()
     rest = blind[blind.level == "not colour"]
@@ -243,48 +247,48 @@ def test_fakes_prove_that_items_are_solvable_and_leak_nothing(built: ItemSet, tm
     assert pd.isna(unjudged.value).all()
 
 
-def test_encoders_link_by_what_they_were_calibrated_on(small: ItemSet, tmp_path: Path) -> None:
+def test_encoders_answer_the_tasks_that_they_were_calibrated_on(small: ItemSet, tmp_path: Path) -> None:
     rows = run(small, ["encoder:colour-histogram"], tmp_path / "run", show_progress=False).results()
-    whole = rows[rows.factor == ""].drop_duplicates("task").set_index("task")
-    assert (whole.loc[["oc-cpr", "oc-cnt", "oc-grp"], "n"] > 0).all()
-    assert (whole.loc[["gc-mat", "gc-trk", "oc-vid"], "n"] == 0).all(), "nothing to calibrate on, no words"
+    overall = rows[rows.factor == ""].drop_duplicates("task").set_index("task")
+    assert (overall.loc[["oc-cpr", "oc-cnt", "oc-grp"], "n"] > 0).all()
+    assert (overall.loc[["gc-mat", "gc-trk", "oc-vid"], "n"] == 0).all(), "nothing to calibrate on, no words"
 
 
 def test_level_answers_leave_no_base_rate(tmp_path: Path) -> None:
-    """By the paper's patterns 3 of 9 sequences show one object, and 2 of 5 groups are `None`; level, 1/2 and 1/4."""
+    """With the paper's patterns 3 of 9 sequences show one object and 2 of 5 groups are `None`; level, 1/2 and 1/4."""
 
     def shares(balance: Literal["paper", "answers"]) -> tuple[float, float]:
         tasks = ("oc-cpr", "oc-grp")
-        wanted = BuildOptions(
+        options = BuildOptions(
             tmp_path / balance, n=36, tasks=tasks, quick=True, renderer="blank", balance=balance, show_progress=False
         )
-        test = [item for item in build(SUITE, "generated", wanted).items if item.split == "test"]
-        same = [item.answer == "true" for item in test if item.item_id.endswith("-p")]
-        none = [item.answer == "none" for item in test if item.task == "oc-grp"]
-        assert (len(same), len(none)) == (36, 36)
-        return sum(same) / 36, sum(none) / 36
+        test = [item for item in build(SUITE, "generated", options).items if item.split == "test"]
+        same_answers = [item.answer == "true" for item in test if item.item_id.endswith("-p")]
+        none_answers = [item.answer == "none" for item in test if item.task == "oc-grp"]
+        assert (len(same_answers), len(none_answers)) == (36, 36)
+        return sum(same_answers) / 36, sum(none_answers) / 36
 
-    assert shares("paper") == (12 / 36, 14 / 36)  # 36 sequences are seven rounds of five patterns, and one more
+    assert shares("paper") == (12 / 36, 14 / 36)  # 36 sequences are seven rounds of five patterns plus one
     assert shares("answers") == (1 / 2, 1 / 4)
 
 
 @pytest.mark.parametrize("edit", rooms.EDITS)
-def test_the_second_image_is_from_beside_and_the_change_has_a_size(edit: Edit) -> None:
+def test_the_second_image_is_from_the_side_and_the_change_has_a_size(edit: Edit) -> None:
     change = rooms.random_change(edit, np.random.default_rng(4))
     cameras = rooms.views_of(change, np.random.default_rng(4), (160, 120))
     measures = rooms.acuity(change, cameras)
     azimuths = [math.atan2(*np.subtract(camera.position_m, camera.target_m)[1::-1]) for camera in cameras]
     turned = abs(math.degrees(azimuths[1] - azimuths[0]) + 180) % 360 - 180
     assert rooms.SHIFT_DEG[0] - 0.01 <= abs(turned) <= rooms.SHIFT_DEG[1] + 0.01
-    # Seen from 35 to 60 degrees up, the line of sight turns by less than the camera goes round.
+    # From an elevation of 35 to 60 degrees, the line of sight turns by less than the azimuth of the camera.
     assert 0.4 * abs(turned) < measures["camera_shift_deg"] < abs(turned)
     assert measures["things"] == max(len(change.before.objects), len(change.after.objects))
     sides = [camera.width_px * camera.height_px for camera in cameras]
     assert (measures["least_px"] == pytest.approx(math.sqrt(sides[0]), abs=0.1)) == (edit == "environment")
 
 
-def test_metal_glints_where_any_view_lets_it() -> None:
-    """Of 20 composites with metal hardly one has no view that glints; of first views one in eight does not."""
+def test_metal_has_a_highlight_if_some_view_allows_it() -> None:
+    """Of 20 composites with metal at most one has no view with a highlight; of first views one in eight has none."""
     specs = [
         objects.image_spec(index, 0, (index, 0), (160, 120))
         for index, block in list(enumerate(all_composites()))[::211]
@@ -295,7 +299,7 @@ def test_metal_glints_where_any_view_lets_it() -> None:
     assert len(dull) <= 1
 
 
-def test_videos_are_of_twelve_pairs_first_and_of_all_kinds() -> None:
+def test_videos_use_twelve_pairs_first_and_then_all_kinds() -> None:
     plan = recipe.design(BuildOptions(Path(), n=12, tasks=("oc-vid",)))
     assert (len(plan.clips), plan.videos()) == (12, 12)
     many = recipe.design(BuildOptions(Path(), n=60, tasks=("oc-vid",)))

@@ -1,4 +1,4 @@
-"""Folders of things of the user's own become object groups by one command."""
+"""The user's own folders of things become object groups by one command."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from tests.helpers.own_images import class_folders
 from tests.helpers.shards import IMAGE, cell, write_shard
 
 
-def test_one_command_and_an_oracle_knows_all(
+def test_one_command_builds_items_that_an_oracle_solves(
     snellen: Command,  # noqa: F811
     tmp_path: Path,
 ) -> None:
-    things = class_folders(class_folders(tmp_path / "own", 4, "my mug", "your mug"), 2, "pen", "bear")
-    words = ("build", "vlm2-bench", "--from", "own", "--source", f"objects={things}")
-    code, out, told = snellen(*words, "--plan", "--json")
-    assert code == 0, told
+    folder = class_folders(class_folders(tmp_path / "own", 4, "my mug", "your mug"), 2, "pen", "bear")
+    words = ("build", "vlm2-bench", "--from", "own", "--source", f"objects={folder}")
+    code, out, err = snellen(*words, "--plan", "--json")
+    assert code == 0, err
     plan = json.loads(out)
     assert plan["things"] == {"my mug": 4, "your mug": 4}
-    code, out, told = snellen(*words, "--out", tmp_path / "set", "--json")
-    assert code == 0, told
+    code, out, err = snellen(*words, "--out", tmp_path / "set", "--json")
+    assert code == 0, err
     items = read_itemset(tmp_path / "set")
     assert {task: counts["test"] for task, counts in items.card.counts.items()} == plan["items"]
     # Nine patterns: AA, AAA and AAAA show one thing, AB, AAB and AAAB two, ABC and AABC three, ABCD four.
@@ -39,7 +39,7 @@ def test_one_command_and_an_oracle_knows_all(
     assert set(oracle["value"].round(6)) == {1.0}
 
 
-def test_a_dataset_says_by_ids_which_thing_an_image_shows(tmp_path: Path) -> None:
+def test_ids_of_a_dataset_name_the_thing_that_an_image_shows(tmp_path: Path) -> None:
     ids = [7] * 4 + [8] * 4 + [9, 10, 7]
     images = [cell("x", k) for k in range(10)]
     columns: dict[str, list[Any]] = {"image": [*images, images[0]], "object_id": ids, "label": ["mug"] * 11}
@@ -48,14 +48,14 @@ def test_a_dataset_says_by_ids_which_thing_an_image_shows(tmp_path: Path) -> Non
         BuildOptions(tmp_path / "set", sources={"objects": tmp_path / "own"}, tasks=("oc-cnt",), show_progress=False)
     )
     assert {item.cluster_id for item in items.items} == {"oc-object/7", "oc-object/8"}
-    shown = {items.media.read(image) for item in items.items for image in item.query}
-    assert shown <= {image["bytes"] for image in images}
-    assert any("it looks like another one of its thing: 7/" in note for note in items.card.notes)
+    raws = {items.media.read(image) for item in items.items for image in item.query}
+    assert raws <= {image["bytes"] for image in images}
+    assert any("it looks like another image of its thing: 7/" in note for note in items.card.notes)
 
 
-def test_too_few_things_are_refused_with_what_is_needed(tmp_path: Path) -> None:
-    things = class_folders(tmp_path / "own", 4, "a", "b", "c")
-    with pytest.raises(SnellenError, match="needs a thing of 4 images or more and 3 other things"):
-        Own().build(BuildOptions(tmp_path / "set", sources={"objects": things}, show_progress=False))
+def test_too_few_things_are_refused_with_the_number_needed(tmp_path: Path) -> None:
+    folder = class_folders(tmp_path / "own", 4, "a", "b", "c")
+    with pytest.raises(SnellenError, match="needs a thing with at least 4 images and 3 other things"):
+        Own().build(BuildOptions(tmp_path / "set", sources={"objects": folder}, show_progress=False))
     with pytest.raises(SnellenError, match="give --source objects=DIR"):
         Own().build(BuildOptions(tmp_path / "set", show_progress=False))

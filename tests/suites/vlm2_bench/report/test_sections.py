@@ -1,4 +1,4 @@
-"""What a report shows of VLM2-Bench, on a few questions whose answers, and so whose tables, are worked out by hand."""
+"""Report sections of VLM2-Bench, on a few questions whose answers and tables are computed by hand."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def _says_yes(item: Item, spec: ReplySpec) -> str:
     return {"true_false": "T", "choice": "A", "integer": "1"}.get(item.answer_kind, "one person")
 
 
-def _found(run: Run) -> dict[str, ReportSection]:
+def _report(run: Run) -> dict[str, ReportSection]:
     return by_name(sections(run), with_figures=False)
 
 
 @pytest.fixture(scope="module")
-def found() -> dict[str, ReportSection]:
-    """`own:model` knows Mat, but only about things added or removed; with steps it knows all but Cnt of four pairs."""
+def report() -> dict[str, ReportSection]:
+    """`own:model` knows Mat only about things added or removed; with steps all but pair 0, and its Trk calls fail."""
 
     def plainly(item: Item, spec: ReplySpec) -> str:
         if item.task == "gc-mat":
@@ -59,43 +59,43 @@ def found() -> dict[str, ReportSection]:
             return f"Step 1: this is Tom Hanks. The answer is {_knows(item, spec)}"
         return None if item.task == "gc-trk" else _knows(item, spec)
 
-    said: dict[tuple[str, str], Says] = {
+    replies: dict[tuple[str, str], Says] = {
         ("fake:always-true", "vanilla"): _says_yes,
         ("own:model", "vanilla"): plainly,
         ("own:model", "method=cot"): in_steps,
         ("fake:oracle", "vanilla"): _knows,
     }
-    return _found(made_run(said, made_items(), {"PQ": "Score: 1", "PQP": "no idea"}))
+    return _report(made_run(replies, made_items(), {"PQ": "Score: 1", "PQP": "no idea"}))
 
 
-def test_every_piece_is_there_and_the_suite_offers_them(found: dict[str, ReportSection]) -> None:
+def test_every_section_exists_and_the_suite_offers_them(report: dict[str, ReportSection]) -> None:
     assert SUITE.sections is sections
     names = ["table-1", "methods", "turned", "cases", "cues", "people-objects", "yes-bias", "letters", "counts"]
-    assert list(found) == [*names, "people-named", "judge", "table-1-printed"]
-    assert [name for name, section in found.items() if section.detail] == ["cases", "table-1-printed"]
+    assert list(report) == [*names, "people-named", "judge", "table-1-printed"]
+    assert [name for name, section in report.items() if section.detail] == ["cases", "table-1-printed"]
 
 
 # Table 1
 
 
-def test_table_1_has_both_means_only_where_all_of_their_tasks_were_answered(found: dict[str, ReportSection]) -> None:
-    table = found["table-1"].table
+def test_table_1_has_a_mean_only_if_all_of_its_tasks_were_answered(report: dict[str, ReportSection]) -> None:
+    table = report["table-1"].table
     assert list(table["subject"][:2]) == ["own:model"] * 2  # simulated observers come last
     assert list(table.columns[4:]) == list(COLUMNS)
-    oracle = row_of(found["table-1"], subject="fake:oracle")
+    oracle = row_of(report["table-1"], subject="fake:oracle")
     assert oracle["mean of the eight"].startswith("100 [")
     # VID: the judge gives 1 of 1 to PQ, and nothing readable to PQP, so 0.5; the mean of nine is 8.5 / 9.
     assert oracle["mean of all nine"].split()[0] == "94"
-    steps = row_of(found["table-1"], subject="own:model", condition="method=cot")
+    steps = row_of(report["table-1"], subject="own:model", condition="method=cot")
     assert (steps["gc-trk"], steps["pc-vid"]) == ("–", "–")  # all calls failed; never asked
     assert (steps["mean of the eight"], steps["mean of all nine"]) == ("–", "–")
 
 
-def test_chance_is_there_twice_and_differs_where_the_paper_lets_one_guess_decide(
-    found: dict[str, ReportSection],
+def test_both_chances_are_shown_and_differ_where_in_the_paper_one_guess_decides(
+    report: dict[str, ReportSection],
 ) -> None:
-    printed = row_of(found["table-1"], subject="(chance as printed)")
-    computed = row_of(found["table-1"], subject="(chance of guesses)")
+    printed = row_of(report["table-1"], subject="(chance as printed)")
+    computed = row_of(report["table-1"], subject="(chance of guesses)")
     assert (printed["oc-cpr"], printed["oc-cnt"], printed["mean of the eight"]) == (
         "50.00",
         "34.88",
@@ -106,18 +106,18 @@ def test_chance_is_there_twice_and_differs_where_the_paper_lets_one_guess_decide
     assert computed["mean of the eight"] == "29.2"
 
 
-def test_our_twin_enters_no_mean() -> None:
+def test_our_twin_task_is_in_no_mean() -> None:
     items = [item for item in made_items() if item.task.startswith("gc")]
     items.append(video_item("oc", "v", media("v", "video"), "PQ", answer="", cluster="c"))
-    table = _found(made_run({("own:model", "vanilla"): _knows}, items, {"PQ": "Score: 1"}))["table-1"]
+    table = _report(made_run({("own:model", "vanilla"): _knows}, items, {"PQ": "Score: 1"}))["table-1"]
     assert row_of(table, subject="own:model")["oc-vid"].startswith("100")
     assert row_of(table, subject="own:model")["mean of all nine"] == "–"
     assert "oc-vid is our twin" in table.note
-    assert "Nobody answered oc-cpr, oc-cnt, oc-grp, pc-cpr, pc-cnt, pc-grp and pc-vid here" in table.note
+    assert "No subject answered oc-cpr, oc-cnt, oc-grp, pc-cpr, pc-cnt, pc-grp and pc-vid here" in table.note
 
 
 def _two_each(means: Sequence[float], clusters: Sequence[str]) -> dict[str, dict[ReportArm, pd.DataFrame]]:
-    """Units a task whose mean is the one wanted."""
+    """Units of each task with the given mean."""
     spread = np.resize((0.05, -0.05), len(clusters))
     return {
         task: {
@@ -127,7 +127,7 @@ def _two_each(means: Sequence[float], clusters: Sequence[str]) -> dict[str, dict
     }
 
 
-def test_both_means_are_those_of_the_printed_row() -> None:
+def test_both_means_agree_with_the_printed_row() -> None:
     scores = [score for score in TABLE_1["Qwen2.5-VL-7B"].scores if score is not None]
     units = _two_each(scores, [f"c{n}" for n in range(30)])
     assert mean_of_tasks(units, ReportArm("m", "vanilla"), COLUMNS[:8]).split()[0] == "55.9"  # 55.86
@@ -135,44 +135,44 @@ def test_both_means_are_those_of_the_printed_row() -> None:
     assert mean_of_tasks(units, ReportArm("m", "method=cot"), COLUMNS) == "–"
 
 
-def test_tasks_about_the_same_images_make_a_mean_no_surer() -> None:
+def test_tasks_about_the_same_images_do_not_narrow_the_interval_of_a_mean() -> None:
     values = np.random.default_rng(1).random(120)
     clusters = [f"c{n // 4}" for n in range(120)]
-    told = pd.DataFrame({"value": values, "right": 0.0, "cluster": clusters})
-    two = ("gc-mat", "gc-trk")
-    same = mean_of_tasks({task: {ReportArm("m", "v"): told} for task in two}, ReportArm("m", "v"), two)
-    low, high, _ = mean_interval(values, clusters, None, stream("vlm2-bench", "mean of tasks", "m", "v", *two))
-    assert same == f"{100 * values.mean():.1f} [{100 * low:.1f}, {100 * high:.1f}]"
+    units = pd.DataFrame({"value": values, "right": 0.0, "cluster": clusters})
+    tasks = ("gc-mat", "gc-trk")
+    cell = mean_of_tasks({task: {ReportArm("m", "v"): units} for task in tasks}, ReportArm("m", "v"), tasks)
+    low, high, _ = mean_interval(values, clusters, None, stream("vlm2-bench", "mean of tasks", "m", "v", *tasks))
+    assert cell == f"{100 * values.mean():.1f} [{100 * low:.1f}, {100 * high:.1f}]"
 
 
-def test_a_mean_of_units_all_alike_has_an_interval_all_the_same() -> None:
-    told = pd.DataFrame({"value": 1.0, "right": 1.0, "cluster": [f"c{n}" for n in range(10)]})
+def test_a_mean_of_equal_units_still_has_an_interval() -> None:
+    units = pd.DataFrame({"value": 1.0, "right": 1.0, "cluster": [f"c{n}" for n in range(10)]})
     low, _ = wilson(10, 10)
     assert (
-        mean_of_tasks({"gc-mat": {ReportArm("m", "v"): told}}, ReportArm("m", "v"), ("gc-mat",))
+        mean_of_tasks({"gc-mat": {ReportArm("m", "v"): units}}, ReportArm("m", "v"), ("gc-mat",))
         == f"100 [{100 * low:.0f}, 100]"
     )
 
 
-def test_the_printed_averages_of_the_preprint_are_means_of_nine_those_of_the_camera_ready_of_eight() -> None:
-    piece = as_printed()
+def test_preprint_averages_are_means_of_nine_and_camera_ready_averages_of_eight() -> None:
+    section = as_printed()
     for name in TABLE_1:
-        line = row_of(piece, **{"": name})
+        line = row_of(section, **{"": name})
         assert line["mean of nine"] == line["printed average"]
         assert line["mean of eight"] == line["average in the camera-ready"] == f"{CAMERA_READY_AVERAGES[name]:.2f}"
-    assert row_of(piece, **{"": "Qwen2.5-VL-7B"})["mean of eight"] == "55.86"
-    chance = row_of(piece, **{"": "Chance"})
+    assert row_of(section, **{"": "Qwen2.5-VL-7B"})["mean of eight"] == "55.86"
+    chance = row_of(section, **{"": "Chance"})
     assert (chance["printed average"], chance["mean of eight"], chance["mean of nine"]) == ("33.72", "33.72", "–")
 
 
 # Findings II and III
 
 
-def test_cues_are_told_apart_by_pairs(found: dict[str, ReportSection]) -> None:
-    line = row_of(found["cues"], task="gc-mat", subject="own:model", condition="vanilla")
+def test_cues_are_compared_by_pairs(report: dict[str, ReportSection]) -> None:
+    line = row_of(report["cues"], task="gc-mat", subject="own:model", condition="vanilla")
     assert [line[name].split()[0] for name in ("add/remove", "swap")] == ["100,", "0,"]  # too few for an interval
     assert line["swap"].endswith("n 2")
-    assert (line["attribute"], line["hardest"]) == ("–", "–")  # two pairs against two are too few to say
+    assert (line["attribute"], line["hardest"]) == ("–", "–")  # two pairs against two are too few
 
 
 def _row(k: int, n: int) -> SimpleNamespace:
@@ -180,7 +180,7 @@ def _row(k: int, n: int) -> SimpleNamespace:
     return SimpleNamespace(value=k / n, low=low, high=high, n=n)
 
 
-def test_the_hardest_cue_is_named_only_where_it_is_clear_against_every_other() -> None:
+def test_the_hardest_cue_is_named_only_if_it_is_clear_against_every_other() -> None:
     assert hardest({"swap": _row(10, 100), "attribute": _row(40, 100), "add/remove": _row(60, 100)}) == "swap"
     assert hardest({"swap": _row(10, 100), "attribute": _row(15, 100), "add/remove": _row(60, 100)}) == "–"
     assert hardest({"swap": _row(10, 100)}) == "–"
@@ -188,77 +188,77 @@ def test_the_hardest_cue_is_named_only_where_it_is_clear_against_every_other() -
     assert hardest({"swap": _row(0, 4), "attribute": _row(5, 5)}) == "–"
 
 
-def test_the_interval_of_two_independent_shares_is_newcombes() -> None:
+def test_the_interval_of_two_independent_shares_is_that_of_newcombe() -> None:
     # Newcombe 1998, Statistics in Medicine 17, Table II, method 10: 56/70 - 48/80 is 0.2000 [0.0524, 0.3339].
     assert [round(x, 4) for x in difference_of_shares(_row(56, 70), _row(48, 80))] == [0.2, 0.0524, 0.3339]
 
 
-def test_people_are_compared_with_objects_where_both_were_asked(found: dict[str, ReportSection]) -> None:
-    # Plainly own:model is right on one of four counts of either family: "1" for a truth of 1; one off earns nothing.
-    line = row_of(found["people-objects"], task="cnt", subject="own:model", condition="vanilla")
+def test_people_are_compared_with_objects_if_both_were_asked(report: dict[str, ReportSection]) -> None:
+    # Without steps own:model is right on one of four counts per family: "1" for a truth of 1; one off earns nothing.
+    line = row_of(report["people-objects"], task="cnt", subject="own:model", condition="vanilla")
     assert [line[name].split()[0] for name in ("people (pc)", "objects (oc)")] == ["25,", "25,"]
     assert line["difference"].startswith("+0.0 [-")
-    assert set(found["people-objects"].table["task"]) == {"cpr", "cnt", "grp"}
+    assert set(report["people-objects"].table["task"]) == {"cpr", "cnt", "grp"}
 
 
 # Figure 5
 
 
-def test_what_a_method_changes_is_counted_by_pairs(found: dict[str, ReportSection]) -> None:
-    # Plainly pairs 0 and 2 are right (things added or removed); with steps all but pair 0: 50, 75, one lost, two won.
-    line = row_of(found["methods"], subject="own:model", task="gc-mat")
+def test_changes_by_a_method_are_counted_by_pairs(report: dict[str, ReportSection]) -> None:
+    # Without steps pairs 0 and 2 are right (added or removed); with steps all but pair 0: 50, 75, one lost, two won.
+    line = row_of(report["methods"], subject="own:model", task="gc-mat")
     assert (line["method"], line["units"], line["plain"], line["with it"]) == ("cot", 4, "50", "75")
     assert line["difference"].startswith("+25.0 [")
     assert (line["wrong to right"], line["right to wrong"]) == (2, 1)
     assert line["McNemar p"] == "1.00"  # 2 against 1
     # Four questions without a readable answer, then all right: p = 2 / 2^4.
-    assert row_of(found["methods"], subject="own:model", task="pc-cpr")["McNemar p"] == "0.12"
-    assert "gc-trk" not in set(found["methods"].table["task"])  # its calls failed, so that no unit has both
+    assert row_of(report["methods"], subject="own:model", task="pc-cpr")["McNemar p"] == "0.12"
+    assert "gc-trk" not in set(report["methods"].table["task"])  # its calls failed, so no unit has both
 
 
-def test_units_that_turned_are_named(found: dict[str, ReportSection]) -> None:
-    lines = found["turned"].table[found["turned"].table["task"] == "gc-mat"]
+def test_units_that_changed_are_named(report: dict[str, ReportSection]) -> None:
+    lines = report["turned"].table[report["turned"].table["task"] == "gc-mat"]
     assert dict(zip(lines["turned"], lines["ids"], strict=True)) == {
         "wrong to right": "gc-mat-1, gc-mat-3",
         "right to wrong": "gc-mat-0",
     }
 
 
-def test_cases_show_both_statements_with_both_replies(found: dict[str, ReportSection]) -> None:
-    table = found["cases"].table
-    lost = table[table["turned"] == "right to wrong"]
-    assert sorted(shown.split()[0] for shown in lost["item (images)"]) == ["gc-mat-0-a", "gc-mat-0-b"]
-    assert sorted(lost["right"]) == ["F", "T"]
-    assert list(lost["plainly"]) == list(lost["right"])
-    assert set(lost["with it"]) == {"T"}
-    won = table[table["turned"] == "wrong to right"]
+def test_cases_show_both_statements_with_both_replies(report: dict[str, ReportSection]) -> None:
+    table = report["cases"].table
+    broken = table[table["turned"] == "right to wrong"]
+    assert sorted(cell.split()[0] for cell in broken["item (images)"]) == ["gc-mat-0-a", "gc-mat-0-b"]
+    assert sorted(broken["right"]) == ["F", "T"]
+    assert list(broken["plainly"]) == list(broken["right"])
+    assert set(broken["with it"]) == {"T"}
+    fixed = table[table["turned"] == "wrong to right"]
     assert (
-        len({shown.split()[0].removesuffix("-a").removesuffix("-b").rstrip("-pn") for shown in won["item (images)"]})
+        len({cell.split()[0].removesuffix("-a").removesuffix("-b").rstrip("-pn") for cell in fixed["item (images)"]})
         == 3
     )
     assert "Respond with either" not in " ".join(table["question"])
 
 
-def test_a_long_reply_keeps_its_end() -> None:
-    told = shorten("first\n" + "x " * 400 + "the answer is B", 60)
-    assert told.startswith("first x")
-    assert told.endswith("the answer is B")
-    assert len(told) <= 63
+def test_a_shortened_reply_keeps_its_end() -> None:
+    text = shorten("first\n" + "x " * 400 + "the answer is B", 60)
+    assert text.startswith("first x")
+    assert text.endswith("the answer is B")
+    assert len(text) <= 63
 
 
 # Biases
 
 
-def test_who_always_says_yes_is_flagged_and_who_knows_is_not(found: dict[str, ReportSection]) -> None:
-    table = found["yes-bias"].table
+def test_a_subject_that_always_says_yes_is_flagged_and_an_oracle_is_not(report: dict[str, ReportSection]) -> None:
+    table = report["yes-bias"].table
     flags = table.groupby("subject")["flag"].agg(set)
     assert flags["fake:oracle"] == {""}
     assert (
-        row_of(found["yes-bias"], subject="own:model", task="gc-mat", condition="vanilla")["flag"] == ""
+        row_of(report["yes-bias"], subject="own:model", task="gc-mat", condition="vanilla")["flag"] == ""
     )  # solves half
-    always = row_of(found["yes-bias"], subject="fake:always-true", task="gc-mat")
+    always = row_of(report["yes-bias"], subject="fake:always-true", task="gc-mat")
     assert (always["said true"].split()[0], always["true"], always["T-T"]) == ("100", "50", "100")
-    oracle = row_of(found["yes-bias"], subject="fake:oracle", task="oc-cpr")
+    oracle = row_of(report["yes-bias"], subject="fake:oracle", task="oc-cpr")
     # One sequence shows the same twice, three do not.
     assert (oracle["T-T"], oracle["F-F"], oracle["T-F"], oracle["F-T"]) == ("0", "0", "25", "75")
 
@@ -268,13 +268,13 @@ def _answered(yes: Sequence[bool]) -> tuple[list[float], list[str], SimpleNamesp
     pairs = np.asarray(yes).reshape(-1, 2)
     row = _row(int((pairs[:, 0] & ~pairs[:, 1]).sum()), len(pairs))
     row.chance = 0.25
-    return [float(one) for one in yes], [f"p{n // 2}" for n in range(len(yes))], row
+    return [float(answer) for answer in yes], [f"p{n // 2}" for n in range(len(yes))], row
 
 
-def test_guessing_is_no_bias_leaning_is_one() -> None:
+def test_guessing_is_no_bias_but_leaning_is() -> None:
     def flag(yes: Sequence[bool]) -> str:
-        told, pairs, row = _answered(yes)
-        return leaning(told, pairs, 0.5, row)
+        answers, pairs, row = _answered(yes)
+        return leaning(answers, pairs, 0.5, row)
 
     rng = stream("test", "guesses")
     assert {flag(list(rng.random(80) < 0.5)) for _ in range(400)} == {""}
@@ -282,61 +282,61 @@ def test_guessing_is_no_bias_leaning_is_one() -> None:
     assert flag([False] * 16) == "no-bias"
     assert {flag(list(rng.random(80) < 0.85)) for _ in range(50)} == {"yes-bias"}
     assert flag([True, False] * 30 + [True, True] * 30) == ""  # leans to yes, but solves half of the pairs
-    assert flag([True] * 4) == ""  # two pairs tell nothing
+    assert flag([True] * 4) == ""  # two pairs are too few
 
 
-def test_letters_and_none_are_counted_against_how_often_they_are_right(found: dict[str, ReportSection]) -> None:
-    line = row_of(found["letters"], subject="fake:always-true", task="oc-grp")
+def test_letters_and_none_are_shown_with_their_share_of_right_answers(report: dict[str, ReportSection]) -> None:
+    line = row_of(report["letters"], subject="fake:always-true", task="oc-grp")
     assert line["A"].startswith("100 [")
-    oracle = row_of(found["letters"], subject="fake:oracle", task="oc-grp")
+    oracle = row_of(report["letters"], subject="fake:oracle", task="oc-grp")
     assert all(oracle[letter].split()[0] == oracle[letter].split("(")[1].rstrip(")") for letter in "ABCD")
-    assert oracle["None"].split()[0] == "25"  # ABC alone
+    assert oracle["None"].split()[0] == "25"  # only ABC
     assert line["None"].endswith("(25)")
 
 
-def test_counts_are_told_by_the_number_of_images(found: dict[str, ReportSection]) -> None:
+def test_counts_are_shown_by_number_of_images(report: dict[str, ReportSection]) -> None:
     # The truths are 1 and 2 of two images, 2 and 3 of three; fake:always-true says 1.
-    two = row_of(found["counts"], subject="fake:always-true", task="oc-cnt", images=2)
-    three = row_of(found["counts"], subject="fake:always-true", task="oc-cnt", images=3)
+    two = row_of(report["counts"], subject="fake:always-true", task="oc-cnt", images=2)
+    three = row_of(report["counts"], subject="fake:always-true", task="oc-cnt", images=3)
     assert (two["mean error"].split()[0], three["mean error"].split()[0]) == ("-0.50", "-1.50")
     assert (two["said 1"], two["said 2"], two["said 3"], two["other"]) == ("100 (50)", "0 (50)", "", "0")
     assert (three["said 1"], three["said 3"], three["other"]) == ("100 (0)", "0 (50)", "0")
-    assert row_of(found["counts"], subject="fake:oracle", task="oc-cnt", images=3)["mean error"] == "+0.00"
+    assert row_of(report["counts"], subject="fake:oracle", task="oc-cnt", images=3)["mean error"] == "+0.00"
 
 
 # People
 
 
-def test_refusals_and_names_stand_beside_vanilla(found: dict[str, ReportSection]) -> None:
-    plain = row_of(found["people-named"], subject="own:model", task="pc-cpr", condition="vanilla")
-    steps = row_of(found["people-named"], subject="own:model", task="pc-cpr", condition="method=cot")
+def test_refusals_and_names_are_shown_next_to_vanilla(report: dict[str, ReportSection]) -> None:
+    plain = row_of(report["people-named"], subject="own:model", task="pc-cpr", condition="vanilla")
+    steps = row_of(report["people-named"], subject="own:model", task="pc-cpr", condition="method=cot")
     assert (plain["declines"].split()[0], plain["names somebody"].split()[0]) == ("100", "0")
     assert (steps["declines"].split()[0], steps["names somebody"].split()[0]) == ("0", "100")
     assert "no answer 100 %" in plain["score"]
-    assert set(found["people-named"].table["task"]) == {"pc-cpr", "pc-cnt", "pc-grp", "pc-vid"}
+    assert set(report["people-named"].table["task"]) == {"pc-cpr", "pc-cnt", "pc-grp", "pc-vid"}
 
 
-# Judges, and what is not there
+# Judges, and missing sections
 
 
-def test_the_judge_is_told_by_pattern_and_by_what_it_left_open(found: dict[str, ReportSection]) -> None:
-    line = row_of(found["judge"], subject="own:model")
+def test_the_judge_is_shown_by_pattern_and_by_unreadable_verdicts(report: dict[str, ReportSection]) -> None:
+    line = row_of(report["judge"], subject="own:model")
     assert (line["judge"], line["descriptions"], line["verdicts not readable"], line["failed"]) == ("judge", 2, 1, 0)
     assert line["mean PQ"].startswith("100")
     assert line["mean PQP"].startswith("0")
-    assert "snellen judge RUN --agreement FILE" in found["judge"].note
+    assert "snellen judge RUN --agreement FILE" in report["judge"].note
 
 
-def test_a_run_without_people_methods_or_judges_has_no_piece_of_them() -> None:
+def test_a_run_without_people_methods_or_judges_has_no_section_of_them() -> None:
     items = [item for item in made_items() if item.task in ("gc-mat", "oc-cnt")]
-    names = list(_found(made_run({("own:model", "vanilla"): _knows}, items)))
+    names = list(_report(made_run({("own:model", "vanilla"): _knows}, items)))
     assert names == ["table-1", "cues", "yes-bias", "counts", "table-1-printed"]
 
 
-def test_the_figures_can_be_drawn(found: dict[str, ReportSection], tmp_path: Path) -> None:
-    drawn = {name: section.figure() for name, section in found.items() if section.figure is not None}
-    assert set(drawn) == {"methods", "cues"}
-    for name, figure in drawn.items():
+def test_the_figures_can_be_drawn(report: dict[str, ReportSection], tmp_path: Path) -> None:
+    figures = {name: section.figure() for name, section in report.items() if section.figure is not None}
+    assert set(figures) == {"methods", "cues"}
+    for name, figure in figures.items():
         figure.savefig(tmp_path / f"{name}.svg")
-    bars = [patch for axes in drawn["methods"].axes for patch in axes.patches]
-    assert any(math.isclose(bar.get_height(), 0.25) for bar in bars)  # gc-mat, worked out above
+    bars = [patch for axes in figures["methods"].axes for patch in axes.patches]
+    assert any(math.isclose(bar.get_height(), 0.25) for bar in bars)  # gc-mat, computed above

@@ -1,4 +1,4 @@
-"""The shape of an answer: from solved examples to numbers that a probe learns, and from its numbers to an answer."""
+"""Forms of answers: converts solved examples to a probe's targets, and its outputs to answers."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ from snellen.core.subject import TrainingExample
 from snellen.subjects.encoders.readouts import Doubles, pick
 
 Form: TypeAlias = Literal["class", "number", "box", "colour", "text"]
-"""What a probe says: one of the offered options, a number (a count, a range of depths), a box, a colour, letters."""
+"""Answer types of a probe: an offered option, a number (a count, a range of depths), a box, a colour, letters."""
 
 _RANGE = re.compile(r"(\d+(?:\.\d+)?)(?:-(\d+(?:\.\d+)?))?")
 RGB_MAX = 255.0
 
 
 class Unanswerable(Exception):
-    """A view that a probe cannot answer; the message is the reason."""
+    """Raised for a view that a probe cannot answer; the message is the reason."""
 
 
 def form_of(view: View) -> Form:
-    """The form of a view's answer. Raises Unanswerable with the reason where a probe has none for it."""
+    """The form of a view's answer. Raises Unanswerable with the reason if probes have none for it."""
     if any(media.kind != "image" for media in view.media()):
         raise Unanswerable("cannot be shown a video")
     if any(option.media for option in view.options):
         raise Unanswerable("a probe chooses among texts, not among images")
     if any(demo.media for demo in view.support):
-        raise Unanswerable("a probe learns from training examples, not from examples beside the question")
+        raise Unanswerable("a probe learns from training examples, not from examples in the prompt")
     if not view.query:
         raise Unanswerable("no image to look at")
     kind = view.reply.kind
     if kind in ("box", "text") and len(view.query) > 1:
-        raise Unanswerable(f"a {kind} is asked of {len(view.query)} images; a probe gives it of one")
+        raise Unanswerable(f"asks for a {kind} of {len(view.query)} images; a probe needs exactly one")
     if kind == "box":
         return "box"
     if kind == "colour":
@@ -53,7 +53,7 @@ def form_of(view: View) -> Form:
 
 
 def _number(key: str) -> float | None:
-    """The number that a key names, of a range (`4-5`) its middle; None for any other."""
+    """The number that a key names, for a range (`4-5`) its midpoint; None for any other."""
     match = _RANGE.fullmatch(key)
     if match is None:
         return None
@@ -63,32 +63,32 @@ def _number(key: str) -> float | None:
 
 @dataclass(frozen=True)
 class OptionTargets:
-    """Options by key. Targets are places among `keys`; only those offered share the probability."""
+    """Options by key. Targets are indices of `keys`; only offered ones share the probability."""
 
     keys: tuple[str, ...]
     form: Form = "class"
 
     @property
     def size(self) -> int:
-        """How many numbers the probe gives."""
+        """Number of outputs."""
         return len(self.keys)
 
     def target(self, example: TrainingExample) -> Doubles:
-        """The place of the answer, shape (1,)."""
+        """The index of the answer, shape (1,)."""
         return np.array([float(self.keys.index(_key(example.answer)))])
 
     def offered(self, view: View) -> NDArray[np.bool_]:
-        """Which keys the view offers, shape (size,)."""
+        """Mask of the keys that the view offers, shape (size,)."""
         return np.isin(self.keys, view.reply.offered)
 
     def refusal(self, view: View) -> str | None:
-        """Why the view cannot be answered, or None."""
+        """The reason why the view cannot be answered, or None."""
         if not self.offered(view).any():
-            return "no training example had one of the options offered as its answer"
+            return "no training example has one of the offered options as its answer"
         return None
 
     def answer(self, view: View, outputs: Doubles, rng: np.random.Generator) -> tuple[str, list[float]]:
-        """The option of the highest probability, and the probability of each; 0 for one never met in training."""
+        """The likeliest option, and the probability of each; 0 for options not in the training examples."""
         scores = np.where(self.offered(view), outputs, -np.inf)
         raised = np.exp(scores - scores.max())
         by_key = dict(zip(self.keys, raised / raised.sum(), strict=True))
@@ -98,10 +98,10 @@ class OptionTargets:
 
 @dataclass(frozen=True)
 class NumberTargets:
-    """A number, learned as (f(x) - mean) / scale with f(x) = log(1 + x), or x where some are below 0.
+    """A number, learned as (f(x) - mean) / scale with f(x) = log(1 + x), or x if some are negative.
 
-    Equal steps of the logarithm are equal shares of the number, in which counts and depths are scored. What is said
-    stays between the least and the greatest of training; where numbers or ranges are offered, the nearest is chosen.
+    Equal steps of the logarithm are equal ratios, which is how counts and depths are scored. Predictions stay within
+    the range of the training answers; if numbers or ranges are offered, the nearest is chosen.
     """
 
     logarithmic: bool
@@ -113,18 +113,18 @@ class NumberTargets:
     size: int = 1
 
     def target(self, example: TrainingExample) -> Doubles:
-        """The number, standardised, shape (1,)."""
+        """The standardised number, shape (1,)."""
         return np.array([(self._scaled(_value(example.answer)) - self.mean) / self.scale])
 
     def _scaled(self, number: float) -> float:
         return math.log1p(number) if self.logarithmic else number
 
     def refusal(self, view: View) -> str | None:
-        """None: any number can be said."""
+        """None: any number can be predicted."""
         return None
 
     def answer(self, view: View, outputs: Doubles, rng: np.random.Generator) -> tuple[str, list[float]]:
-        """The number, and it alone before it is rounded or led to the nearest one offered."""
+        """The number, and its value before rounding or choosing the nearest offered one."""
         scaled = float(outputs[0]) * self.scale + self.mean
         number = math.expm1(min(scaled, 700.0)) if self.logarithmic else scaled
         number = min(max(number, self.limits[0]), self.limits[1])
@@ -147,11 +147,11 @@ class BoxTargets:
         return np.array([(x1 + x2) / 2, (y1 + y2) / 2, x2 - x1, y2 - y1])
 
     def refusal(self, view: View) -> str | None:
-        """None: every image has places."""
+        """None: every box can be predicted."""
         return None
 
     def answer(self, view: View, outputs: Doubles, rng: np.random.Generator) -> tuple[str, list[float]]:
-        """The box, and its four corners in shares of the image shown."""
+        """The box, and its corners in shares of the image shown."""
         image, (x, y, width, height) = view.query[0], outputs
         corners = np.clip([x - width / 2, y - height / 2, x + width / 2, y + height / 2], 0.0, 1.0)
         in_pixels = corners * (image.width, image.height, image.width, image.height)
@@ -171,36 +171,36 @@ class ColourTargets:
         return np.asarray(example.answer, dtype=np.float64) / RGB_MAX
 
     def refusal(self, view: View) -> str | None:
-        """None: every image has colours."""
+        """None: every colour can be predicted."""
         return None
 
     def answer(self, view: View, outputs: Doubles, rng: np.random.Generator) -> tuple[str, list[float]]:
-        """The colour, and its three numbers, not held to 0 to 255."""
+        """The colour, and its three numbers, not limited to 0 to 255."""
         return view.reply.write(np.clip(outputs * RGB_MAX, 0.0, RGB_MAX)), (outputs * RGB_MAX).tolist()
 
 
 @dataclass(frozen=True)
 class Letters:
-    """A word as a sequence of characters of `alphabet`; 0 stands for none of them (CTC)."""
+    """A word as a sequence of characters of `alphabet`; 0 means no character (CTC)."""
 
     alphabet: str
     form: Form = "text"
 
     @property
     def size(self) -> int:
-        """How many numbers the probe gives a frame: one a character, and one for none."""
+        """Number of outputs per frame: one per character, and one for no character."""
         return len(self.alphabet) + 1
 
     def target(self, example: TrainingExample) -> Doubles:
-        """Places of the characters from 1, one each."""
+        """Indices of the characters, from 1."""
         return np.array([self.alphabet.index(letter) + 1.0 for letter in str(example.answer)])
 
     def refusal(self, view: View) -> str | None:
-        """None: what has no letters is said to have none."""
+        """None: without letters, the answer is empty."""
         return None
 
     def answer(self, view: View, outputs: Doubles, rng: np.random.Generator) -> tuple[str, list[float]]:
-        """The best character of every frame (frames, size), of repeated ones the first; no numbers."""
+        """The best character of each frame (frames, size), without repetitions; no numbers."""
         best = outputs.argmax(1)
         first = best[np.flatnonzero(np.diff(best, prepend=0))]
         return view.reply.write("".join(self.alphabet[place - 1] for place in first if place)), []
@@ -210,7 +210,7 @@ Answers: TypeAlias = OptionTargets | NumberTargets | BoxTargets | ColourTargets 
 
 
 def fit_answers(form: Form, examples: Sequence[TrainingExample]) -> Answers:
-    """How answers of one form are learned, from training examples of that form."""
+    """Targets for one form of answers, fitted to training examples of that form."""
     if form == "class":
         return OptionTargets(tuple(sorted({_key(example.answer) for example in examples})))
     if form == "box":

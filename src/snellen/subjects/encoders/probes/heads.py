@@ -1,4 +1,4 @@
-"""What a probe says of what it has read, a head a form of answers, each with its loss."""
+"""Output heads of a probe, one per form of answers, each with its loss."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from snellen.subjects.encoders.probes.inputs import positions
 from snellen.subjects.encoders.probes.network import Samples, Sight, weights
 
 FRAMES = 2
-"""Letters a column of patches may show at most, one after the other."""
+"""Maximum of consecutive letters per column of patches."""
 
 
 class PlainHead(nn.Module):
-    """Numbers (n, outputs), linear in what the queries read: classes, a number, a colour."""
+    """Outputs (n, outputs) linear in the readout of the queries: classes, a number, a colour."""
 
     def __init__(self, form: Form, size: int, outputs: int, random: torch.Generator) -> None:
         super().__init__()
@@ -26,25 +26,25 @@ class PlainHead(nn.Module):
         self.bias = nn.Parameter(torch.zeros(outputs))
 
     def forward(self, sight: Sight, samples: Samples) -> Tensor:
-        """The numbers."""
+        """The outputs."""
         return sight.read @ self.weight + self.bias
 
     def loss(self, outputs: Tensor, targets: Sequence[Tensor], offered: Tensor) -> Tensor:
-        """Cross-entropy among the options offered; of numbers and colours the smooth absolute error."""
+        """Cross-entropy among the offered options; for numbers and colours, the smooth absolute error."""
         truth = torch.stack(list(targets))
         if self.form == "class":
             return functional.cross_entropy(outputs.masked_fill(~offered, -1e4), truth[:, 0].long())
         return functional.smooth_l1_loss(outputs, truth, beta=0.1)
 
     def numbers(self, outputs: Tensor) -> Tensor:
-        """As they are."""
+        """The outputs unchanged."""
         return outputs
 
 
 class BoxHead(nn.Module):
-    """A box by every patch: how surely it lies in the box, and how far the edges are from its middle, (n, t, 5).
+    """A box per patch: a score of being inside the box, and the distances of the edges from its centre, (n, t, 5).
 
-    So each training image teaches as many examples as it has patches (as FCOS does, Tian et al. 2019).
+    So each training image provides as many examples as it has patches (as in FCOS, Tian et al. 2019).
     """
 
     def __init__(self, width: int, size: int, grid: tuple[int, int], random: torch.Generator) -> None:
@@ -58,13 +58,13 @@ class BoxHead(nn.Module):
         self.bias = nn.Parameter(torch.tensor([0.0, -2.0, -2.0, -2.0, -2.0]))
 
     def forward(self, sight: Sight, samples: Samples) -> Tensor:
-        """One number of being inside, and the distances to the left, upper, right and lower edge, for every patch."""
+        """A score of being inside, and the distances to the left, upper, right and lower edge, for each patch."""
         mixed = sight.tokens @ self.from_tokens + (sight.read @ self.from_read)[:, None]
         outputs = functional.gelu(self.norm(mixed)) @ self.weight + self.bias
         return torch.cat([outputs[..., :1], functional.softplus(outputs[..., 1:])], -1)
 
     def loss(self, outputs: Tensor, targets: Sequence[Tensor], offered: Tensor) -> Tensor:
-        """Which patches lie inside, and (absolute error and GIoU) the boxes by those that do."""
+        """Loss of the inside scores, and (absolute error and GIoU) of the boxes of inside patches."""
         truth = _corners(torch.stack(list(targets)))
         inside = self._coverage(truth)
         inside = inside / inside.sum(1, keepdim=True).clamp(min=1e-6)
@@ -74,7 +74,7 @@ class BoxHead(nn.Module):
         return surety + (inside * apart).sum(1).mean()
 
     def _coverage(self, corners: Tensor) -> Tensor:
-        """Which share of each patch lies in a box (n, 4): (n, t)."""
+        """The share of each patch inside a box (n, 4): (n, t)."""
         half = torch.tensor([0.5 / self.columns, 0.5 / self.rows], dtype=corners.dtype)
         low = torch.maximum(self.middles - half, corners[:, None, :2])
         high = torch.minimum(self.middles + half, corners[:, None, 2:])
@@ -84,7 +84,7 @@ class BoxHead(nn.Module):
         return torch.cat([self.middles - outputs[..., 1:3], self.middles + outputs[..., 3:]], -1)
 
     def numbers(self, outputs: Tensor) -> Tensor:
-        """The mean box of the surest patch and its eight neighbours, weighted by sureness: centre and size, (n, 4)."""
+        """The weighted mean box of the best patch and its eight neighbours: centre and size, (n, 4)."""
         sure = outputs[..., 0].softmax(1)
         peak = self.middles[sure.argmax(1)][:, None]
         steps = (self.middles - peak) * torch.tensor([float(self.columns), float(self.rows)])
@@ -94,7 +94,7 @@ class BoxHead(nn.Module):
 
 
 class LetterHead(nn.Module):
-    """Letters from left to right, (n, FRAMES columns, outputs): rows by their weights, a column by its neighbours."""
+    """Letters from left to right, (n, FRAMES columns, outputs): weighted rows, columns with their neighbours."""
 
     def __init__(self, width: int, outputs: int, grid: tuple[int, int], random: torch.Generator) -> None:
         super().__init__()
@@ -106,7 +106,7 @@ class LetterHead(nn.Module):
         self.lean = nn.Parameter(torch.tensor(2.0))
 
     def forward(self, sight: Sight, samples: Samples) -> Tensor:
-        """A number a letter, and first one for none, for every frame."""
+        """Scores of no letter and of each letter, for each frame."""
         tokens = sight.tokens.reshape(-1, *self.grid, sight.tokens.shape[-1])
         inside = samples.coverage.sum(-1).reshape(-1, *self.grid)
         share = ((tokens @ self.row_weight)[..., 0] + self.lean * inside).softmax(1)
@@ -117,14 +117,14 @@ class LetterHead(nn.Module):
         return outputs.reshape(len(outputs), FRAMES * self.grid[1], -1)
 
     def loss(self, outputs: Tensor, targets: Sequence[Tensor], offered: Tensor) -> Tensor:
-        """Connectionist temporal classification (Graves et al. 2006): letters in order, wherever they stand."""
+        """Connectionist temporal classification (Graves et al. 2006): letters in order, at any position."""
         lengths = torch.tensor([len(target) for target in targets])
         frames = torch.full((len(targets),), outputs.shape[1])
         chances = outputs.transpose(0, 1).log_softmax(-1)
         return functional.ctc_loss(chances, torch.cat(list(targets)).long(), frames, lengths, zero_infinity=True)
 
     def numbers(self, outputs: Tensor) -> Tensor:
-        """As they are."""
+        """The outputs unchanged."""
         return outputs
 
 
@@ -132,7 +132,7 @@ Head = PlainHead | BoxHead | LetterHead
 
 
 def make_head(form: Form, width: int, size: int, outputs: int, grid: tuple[int, int], random: torch.Generator) -> Head:
-    """The head of a form; `size` numbers are read, patches have `width`."""
+    """The head of a form; `size` is the length of the readout, `width` that of patches."""
     if form == "box":
         return BoxHead(width, size, grid, random)
     return LetterHead(width, outputs, grid, random) if form == "text" else PlainHead(form, size, outputs, random)

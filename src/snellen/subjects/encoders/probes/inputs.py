@@ -1,4 +1,4 @@
-"""What a probe looks at: patches in few numbers, where they lie, the words of the question, the boxes drawn."""
+"""Inputs of a probe: reduced patch features, their positions, the words of the question, the boxes drawn."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from snellen.subjects.encoders.probes.answers import shares
 from snellen.subjects.encoders.readouts import Doubles
 
 Grids: TypeAlias = Callable[[Media], Floats]
-"""The patch features of an image, float32 (rows, columns, d)."""
+"""Returns the patch features of an image, float32 (rows, columns, d)."""
 
 _WORD = re.compile(r"[\w'-]+")
 FREQUENCIES = 4
-"""Sines and cosines of 1, 2, 4 and 8 half turns over the width, and over the height."""
+"""Number of sine and cosine pairs: 1, 2, 4 and 8 half turns over the width, and over the height."""
 
 
 @dataclass(frozen=True, eq=False)
 class ProbeSample:
     """One view as arrays of float32; P images of R x C patches.
 
-    `tokens` (P, R, C, k), `words` (v,) counts, `coverage` (R, C, m) shares of each patch of the first image that lie
-    in the box of each colour, `boxes` (m, 5): 1 where there is one, and its corners in shares of the image.
+    `tokens` (P, R, C, k), `words` (v,) counts, `coverage` (R, C, m) shares of each patch of the first image inside the
+    box of each colour, `boxes` (m, 5): 1 if it exists, and its corners in shares of the image.
     """
 
     tokens: Floats
@@ -39,10 +39,10 @@ class ProbeSample:
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """How views become samples, fitted on training views.
+    """Converts views to samples; fitted to training views.
 
-    Patches are standardised by `mean` and `scale` (d,) and led to k principal `components` (d, k), each of unit
-    deviation. `vocabulary` are the words of training questions; `colours` those of the boxes drawn in them.
+    Patches are standardised by `mean` and `scale` (d,) and projected on k principal `components` (d, k) of unit
+    deviation. `vocabulary` has the words of training questions, `colours` the colours of boxes drawn in them.
     """
 
     mean: Floats
@@ -53,9 +53,9 @@ class Inputs:
     max_images: int
 
     def refusal(self, view: View) -> str | None:
-        """Why a view cannot be made into a sample, or None."""
-        if strange := sorted(set(words_of(view)) - set(self.vocabulary)):
-            return f"no training example's question has the word {strange[0]!r}"
+        """The reason why a view cannot be converted, or None."""
+        if unknown := sorted(set(words_of(view)) - set(self.vocabulary)):
+            return f"no training example's question has the word {unknown[0]!r}"
         if len(view.query) > self.max_images:
             return f"no training example has {len(view.query)} images"
         return None
@@ -73,14 +73,14 @@ class Inputs:
         return ProbeSample(tokens, words, coverage, boxes)
 
     def reduced(self, grid: Floats) -> Floats:
-        """Patch features (rows, columns, d) in the components, (rows, columns, k)."""
+        """Patch features (rows, columns, d) projected on the components, (rows, columns, k)."""
         return np.asarray(((grid - self.mean) / self.scale) @ self.components, dtype=np.float32)
 
 
 def fit_inputs(views: Sequence[View], grids: Grids, components: int) -> Inputs:
-    """Fit on training views: moments and principal components of their patches, words, colours of boxes.
+    """Fit to training views: moments and principal components of their patches, words, colours of boxes.
 
-    `components` are kept, or all there are where features have fewer dimensions.
+    `components` are kept, or all if features have fewer dimensions.
     """
     images = list({image.sha256: image for view in views for image in view.query}.values())
     mean, covariance = _moments(grids(image) for image in images)
@@ -118,20 +118,20 @@ def words_of(view: View) -> list[str]:
 
 
 def box_coverage(box: Sequence[float], rows: int, columns: int) -> Floats:
-    """Which share of every patch lies in a box (in shares of the image), (rows, columns), each 0 to 1."""
+    """The share of each patch inside a box (in shares of the image): (rows, columns), 0 to 1."""
     x1, y1, x2, y2 = box
     across, down = _overlap(x1, x2, columns), _overlap(y1, y2, rows)
     return np.asarray(np.outer(down, across), dtype=np.float32)
 
 
 def _overlap(low: float, high: float, cells: int) -> Doubles:
-    """Which share of each of `cells` equal parts of 0 to 1 lies between two numbers."""
+    """The share of each of `cells` equal parts of 0 to 1 that is between two numbers."""
     edges = np.arange(cells + 1) / cells
     return np.asarray(np.clip(np.minimum(high, edges[1:]) - np.maximum(low, edges[:-1]), 0.0, None) * cells)
 
 
 def positions(rows: int, columns: int) -> Floats:
-    """Where the middle of each patch lies: x and y in shares, with sines and cosines; (rows, columns, 18)."""
+    """Positions of patch centres: x and y in shares, with sines and cosines; (rows, columns, 18)."""
     y, x = np.meshgrid((np.arange(rows) + 0.5) / rows, (np.arange(columns) + 0.5) / columns, indexing="ij")
     turns: list[NDArray[np.float64]] = [2 * x - 1, 2 * y - 1]
     for power in range(FREQUENCIES):

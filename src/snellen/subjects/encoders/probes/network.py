@@ -1,8 +1,8 @@
 """The network of an attentive probe.
 
-A few queries, moved by the words of the question and the boxes drawn, attend to the patches. Half of the heads share
-their attention out over the patches (softmax: where something is), half give each patch a weight of its own (sigmoid:
-how much of something there is), since a share of attention cannot tell three things from five.
+A few queries, modified by the words of the question and the boxes drawn, attend to the patches. Half of the heads
+distribute their attention over the patches (softmax: where something is), half weight each patch independently
+(sigmoid: how much of it there is), since distributed attention cannot distinguish three objects from five.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from snellen.subjects.encoders.probes.settings import ProbeSettings
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """Samples side by side. `tokens` (n, t, k), `present` (n, t): whether there is a patch, `places` (t,) of images.
+    """A batch of samples. `tokens` (n, t, k), `present` (n, t): mask of patches, `places` (t,): image of each patch.
 
     `words` (n, v), `coverage` (n, t, m), `boxes` (n, 5 m); `grid` is the patches of an image as (rows, columns).
     """
@@ -42,7 +42,7 @@ class Samples:
 
 
 def stack(samples: Sequence[ProbeSample]) -> Samples:
-    """Samples of one probe as tensors; where one has fewer images than another, empty patches take their places."""
+    """Samples of one probe as tensors; missing images are filled with empty patches."""
     images = max(len(sample.tokens) for sample in samples)
     rows, columns, width = samples[0].tokens.shape[1:]
     patches = rows * columns
@@ -71,14 +71,14 @@ def weights(random: torch.Generator, *shape: int, fan_in: int, gain: float = 1.0
 
 @dataclass(frozen=True, eq=False)
 class Sight:
-    """What the trunk makes of samples: `tokens` (n, t, width) and what the queries `read` of them, (n, size)."""
+    """The trunk's outputs: `tokens` (n, t, width), and `read` (n, size), the readout of the queries."""
 
     tokens: Tensor
     read: Tensor
 
 
 class Trunk(nn.Module):
-    """Patches, words and boxes -> what the queries read."""
+    """Computes the readout of the queries from patches, words and boxes."""
 
     def __init__(self, settings: ProbeSettings, like: Samples, max_images: int, random: torch.Generator) -> None:
         super().__init__()
@@ -104,14 +104,14 @@ class Trunk(nn.Module):
         self.threshold = nn.Parameter(torch.full((layers, heads - heads // 2, 1, 1), -1.0))
 
     def forward(self, samples: Samples, random: torch.Generator | None = None) -> Sight:
-        """What is read; with `random` some tokens and some of what is read are dropped."""
+        """The readout; with `random`, some tokens and parts of it are dropped."""
         images = int(samples.places[-1]) + 1
         places = (self.grid @ self.from_positions).repeat(images, 1) + self.from_images[samples.places]
         mixed = samples.tokens @ self.from_tokens + places + samples.coverage @ self.from_coverage
         tokens, present = functional.gelu(self.token_norm(mixed)), samples.present
         if random is not None:
             rest = present & (torch.rand(present.shape, generator=random) >= self.settings.dropout)
-            present = torch.where(rest.any(-1, keepdim=True), rest, present)  # of a small grid nothing may be left
+            present = torch.where(rest.any(-1, keepdim=True), rest, present)  # a small grid may lose all its tokens
         context = samples.words @ self.from_words + samples.boxes @ self.from_boxes
         state, measures = self.queries + context[:, None], tokens[:, :0]
         for layer in range(self.settings.layers):
@@ -122,9 +122,9 @@ class Trunk(nn.Module):
     def _attend(
         self, layer: int, state: Tensor, tokens: Tensor, samples: Samples, present: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """One layer: what the queries become, and where and how much the heads have looked."""
+        """One layer: the new queries, and the location and amount of the heads' attention."""
         half, absent = self.settings.heads // 2, ~present[:, None, None]
-        # Keys are folded into the queries and values taken after attention, so that the cost a patch is small.
+        # Keys are folded into the queries and values taken after attention, so that the cost per patch is small.
         towards = torch.einsum("nqd,hde->nhqe", self.norms[2 * layer](state), self.keys[layer])
         scores = torch.einsum("nhqe,nte->nhqt", towards, tokens) / self.settings.width**0.5
         scores = scores + torch.einsum("ntm,hm->nht", samples.coverage, self.lean[layer])[:, :, None]
@@ -137,7 +137,7 @@ class Trunk(nn.Module):
         return state, torch.cat([self._spot(shared, tokens), amounts.sum(-1).clamp(min=1e-6).log().transpose(1, 2)], -1)
 
     def _spot(self, shared: Tensor, tokens: Tensor) -> Tensor:
-        """Mean and deviation of x and y under shared attention, (n, queries, 4 a head), each about -1 to 1."""
+        """Mean and deviation of x and y under softmax attention, (n, queries, 4 per head), each about -1 to 1."""
         xy = self.grid[:, :2].repeat(tokens.shape[1] // len(self.grid), 1)
         mean = shared @ xy
         spread = (shared @ xy.square() - mean.square()).clamp(min=1e-6).sqrt()
@@ -145,7 +145,7 @@ class Trunk(nn.Module):
 
 
 def dropped(state: Tensor, share: float, random: torch.Generator | None) -> Tensor:
-    """A state with a share of it at 0 and the rest raised to make up for it; as it is without `random`."""
+    """Dropout: a share of a state set to 0 and the rest scaled up to compensate; unchanged without `random`."""
     if random is None:
         return state
     return state * (torch.rand(state.shape, generator=random) >= share) / (1 - share)

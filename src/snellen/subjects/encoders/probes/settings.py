@@ -1,4 +1,4 @@
-"""What makes an attentive probe, beside its examples."""
+"""Settings of an attentive probe."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class ProbeSettings:
-    """All that makes a probe beside its examples; it enters the fingerprint. Ours: no paper gives it.
+    """All that determines a probe except its examples; part of the fingerprint. Our own: no paper gives them.
 
-    `components` of the patch features, `width`, `queries`, `heads` (half of them share attention out) and `layers` of
-    the network; `steps` of `batch` examples, `rate` of AdamW with `decay`, `dropout` of tokens and of what is read out.
+    `components` of the patch features; `width`, `queries`, `heads` (half of them with softmax) and `layers` of the
+    network; `steps` of `batch` examples, `rate` of AdamW with `decay`, `dropout` of tokens and of the readout.
     """
 
     components: int = 64

@@ -1,4 +1,4 @@
-"""An encoder with an attentive probe as a subject: it learns from the training examples of a task, then answers."""
+"""An encoder with an attentive probe as a subject, fitted to the training examples of a task."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class FittedProbe:
-    """A probe of one form of answers."""
+    """A probe for one form of answers."""
 
     inputs: Inputs
     answers: Answers
     network: Network
 
     def refusal(self, view: View) -> str | None:
-        """Why it cannot answer a view of its form, or None."""
+        """The reason why it cannot answer a view of its form, or None."""
         return self.inputs.refusal(view) or self.answers.refusal(view)
 
     def answer(self, view: View, grids: Grids, rng: np.random.Generator) -> tuple[str, list[float]]:
@@ -45,9 +45,9 @@ class FittedProbe:
 
 @dataclass(frozen=True)
 class AttentiveProbe:
-    """A subject made of an encoder's patch features and a probe a form of answers. Learning returns another one.
+    """A subject made of an encoder's patch features and one probe per form of answers. `fit` returns a new one.
 
-    Looking and training happen in a thread of their own, so that calls to other subjects go on meanwhile.
+    Encoding and training run in a separate thread, so that calls to other subjects continue.
     """
 
     patches: PatchCache
@@ -56,7 +56,7 @@ class AttentiveProbe:
     probes: Mapping[Form, FittedProbe] = field(default_factory=dict)
 
     def declines(self, prompt: Prompt) -> str | None:
-        """Why one of the views cannot be answered, or None: a call is answered whole or not at all."""
+        """The reason why one of the views cannot be answered, or None: a call is answered completely or not at all."""
         reasons = (self._refusal(view) for view in prompt.views)
         return next(filter(None, reasons), None) if prompt.views else "nothing to look at"
 
@@ -68,7 +68,7 @@ class AttentiveProbe:
         return "no training examples to fit a probe on" if probe is None else probe.refusal(view)
 
     def prepare(self, media: Iterable[Media], folder: MediaFolder) -> None:
-        """Compute and keep the patch features of these images, so that learning and answering only read them."""
+        """Compute and cache the patch features of these images."""
         self.patches.prepare([image for image in media if image.kind == "image"], folder)
 
     async def fit(self, examples: Sequence[TrainingExample], media: MediaFolder) -> Subject:
@@ -91,7 +91,7 @@ class AttentiveProbe:
         return replace(self, card=card, probes=probes)
 
     async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
-        """One call. `numbers`: view after view, probabilities of the options in the order offered, or what was said."""
+        """One call. `numbers`: for each view, the options' probabilities in the offered order, or the prediction."""
         return await asyncio.to_thread(self._reply, prompt, media, rng)
 
     def _reply(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
@@ -111,7 +111,7 @@ class AttentiveProbe:
 def fit_probe(
     form: Form, examples: Sequence[TrainingExample], grids: Grids, settings: ProbeSettings, seed: str
 ) -> FittedProbe:
-    """A probe trained on examples of one form. The same examples, settings and seed give the same probe, bit by bit."""
+    """A probe trained on examples of one form; identical bit by bit for the same examples, settings and seed."""
     from snellen.subjects.encoders.probes.training import fit_network
 
     answers = fit_answers(form, examples)

@@ -1,4 +1,4 @@
-"""How an attentive probe is trained."""
+"""Trains attentive probes."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class Network(nn.Module):
         self.trunk, self.head = trunk, head
 
     def forward(self, samples: Samples, random: torch.Generator | None = None) -> Tensor:
-        """What the head gives for samples."""
+        """The head's outputs for samples."""
         outputs: Tensor = self.head(self.trunk(samples, random), samples)
         return outputs
 
     def numbers(self, sample: ProbeSample) -> Doubles:
-        """What is said of one sample."""
+        """The prediction for one sample."""
         return np.asarray(self.head.numbers(self(stack([sample])))[0].double().numpy(), dtype=np.float64)
 
 
@@ -70,7 +70,7 @@ def _train(
     settings: ProbeSettings,
     random: torch.Generator,
 ) -> None:
-    """AdamW with a rate that rises over a twentieth of the steps and falls as a cosine."""
+    """Train by AdamW with a rate that rises over a twentieth of the steps and falls by a cosine."""
     optimiser = torch.optim.AdamW(network.parameters(), lr=settings.rate, weight_decay=settings.decay, fused=True)
     warm, order = max(1, settings.steps // 20), torch.zeros(0, dtype=torch.long)
     for step in range(settings.steps):

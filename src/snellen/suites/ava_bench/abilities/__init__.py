@@ -1,6 +1,6 @@
 """The abilities of AVA-Bench: one module each, and their registry.
 
-A new ability is one module beside these and one line in `REGISTERED`; tasks, recipes and reports are made of it.
+A new ability is one more module and one line in `REGISTERED`; tasks, recipes and reports are made from it.
 """
 
 from __future__ import annotations
@@ -44,25 +44,25 @@ REGISTERED: tuple[Ability, ...] = (
     COUNTING_BY_COLOUR,
     NEARER_LOCALIZATION,
 )
-"""The fourteen atomic abilities in the paper's order, then what is composed of two of them, which is ours."""
+"""The fourteen atomic abilities in the paper's order, then the composites of two of them, which are ours."""
 ABILITIES: dict[str, Ability] = {ability.name: ability for ability in REGISTERED}
-"""By name. Everything looks here when it is called, so that an ability entered at run time takes part."""
+"""Abilities by name. Callers look them up on every call, so an ability registered at run time takes part."""
 
 
 def ability_named(task: str) -> Ability:
-    """The ability that a task asks about. Raises SnellenError for a task there is not."""
+    """The ability that a task asks about. Raises SnellenError for an unknown task."""
     if task not in ABILITIES:
         raise SnellenError(f"ava-bench has no task {task!r}; there are {', '.join(ABILITIES)}")
     return ABILITIES[task]
 
 
 def atomic() -> tuple[str, ...]:
-    """The names of abilities that are not composed of others: what is ranked."""
+    """The names of abilities that are not composed of others; only these are ranked."""
     return names(ability for ability in ABILITIES.values() if not ability.parts)
 
 
 def composites() -> tuple[str, ...]:
-    """The names of composite tasks (sections 1 and 5, Figure 8a), which count in no rank."""
+    """The names of composite tasks (sections 1 and 5, Figure 8a), which are part of no rank."""
     return names(ability for ability in ABILITIES.values() if ability.parts)
 
 

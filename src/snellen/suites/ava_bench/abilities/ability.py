@@ -1,4 +1,4 @@
-"""Everything that is known of one visual ability, in one place: what `abilities/NAME.py` has to say."""
+"""The description of one visual ability, as each `abilities/NAME.py` gives it."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ NO_MEASURES: Mapping[str, float] = MappingProxyType({})
 
 
 class Levels(NamedTuple):
-    """Factors of an item, and its measures."""
+    """The factors and measures of an item."""
 
     factors: Mapping[str, str] = NO_FACTORS
     measures: Mapping[str, float] = NO_MEASURES
 
 
 def no_levels(question: str, answer: Any, options: Sequence[str]) -> Levels:
-    """Neither factors nor measures."""
+    """No factors and no measures."""
     return Levels()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ReleasedForm:
-    """What the release calls the ability, and what a released question, its answer and its options say of an item.
+    """An ability in the released files: its folder, and the factors and measures of its items.
 
-    `levels` raises SnellenError where the options are none of this ability.
+    `levels` takes question, answer and options, and raises SnellenError for options that are not of this ability.
     """
 
     folder: str
@@ -44,7 +44,7 @@ class ReleasedForm:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FirstPartAlone:
-    """What somebody does in a composite task who masters its first part alone, and what a metric gives for it."""
+    """The behaviour in a composite task of a subject that masters only the first part, and its score under a metric."""
 
     description: str
     score: Callable[[Item, Metric], float]
@@ -52,18 +52,18 @@ class FirstPartAlone:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Ability:
-    """One visual ability: what is asked, how it is answered, shown and scored, and how items of it come about.
+    """One visual ability: its question, answer, presentation and scoring, and the sources of its items.
 
-    `question` is the wording, with slots in braces; `options_wording` stands before and behind the list of options.
-    `requires` are the dimensions that must be seen to solve it: one, of a composite task one a part (`parts`).
-    `subgroups` are the factors whose levels get results of their own, with their levels in order, or none where these
-    stand by name. `balanced_by` are factors that training and testing have in the same proportions (`balance.level`).
-    `boxes` are the colours of the boxes drawn, by region; with `boxes_optional` it can be asked without them, too.
-    `padded` images are padded to a square; with `asks_inside_box` the inside of the red box may be shown alone.
-    `meaning` says to a reader of questions what the ability is; `figure` names the paper's figure of its subgroups.
+    `question` is the wording, with slots in braces; `options_wording` is the text before and after the list of options.
+    `requires` are the dimensions that must be seen to solve it: one, or for a composite task one per part (`parts`).
+    `subgroups` are the factors whose levels get separate results, with the levels in order, or no levels if they are
+    sorted by name. `balanced_by` are factors with the same proportions in training and testing (`balance.level`).
+    `boxes` are the colours of the boxes drawn, by region; with `boxes_optional` it can also be asked without them.
+    `padded` images are padded to a square; with `asks_inside_box` only the inside of the red box may be shown.
+    `meaning` explains the ability to a subject that tags questions; `figure` names the paper's figure of its subgroups.
 
-    Items are made by `curation` (real datasets), by `tabletop` or `display` (generated scenes), and of the authors'
-    files (`released`); a recipe leaves out abilities that have nothing for it.
+    Items are made by `curation` (real datasets), by `tabletop` or `display` (generated scenes), and from the authors'
+    files (`released`); a recipe leaves out abilities that do not support it.
     """
 
     name: str
@@ -89,23 +89,23 @@ class Ability:
     released: ReleasedForm | None = None
 
     def __post_init__(self) -> None:
-        """Raise SnellenError for facts that do not go together."""
+        """Raise SnellenError for contradictory fields."""
         problem = ""
         if bool(self.parts) != (self.first_part_alone is not None):
-            problem = "a composite task has parts, and first_part_alone; no other has either"
+            problem = "a composite task has both parts and first_part_alone; no other task has either"
         elif not self.parts and not self.meaning:
-            problem = "meaning is missing, which explains the ability where questions are tagged"
+            problem = "meaning is missing; it explains the ability when questions are tagged"
         elif self.tabletop is not None and self.display is not None:
-            problem = "its items are generated of tabletops or of displays, not of both"
+            problem = "its items are generated from tabletops or from displays, not from both"
         elif self.asks_inside_box and "red" not in self.boxes:
             problem = "asks_inside_box needs a red box"
         if problem:
             file = f"abilities/{self.name.replace('-', '_')}.py"
-            raise SnellenError(f"ava-bench/{self.name}: {problem}; mend {file}")
+            raise SnellenError(f"ava-bench/{self.name}: {problem}; fix {file}")
 
     @property
     def has_options(self) -> bool:
-        """Whether an answer is one of some options."""
+        """True if an answer is one of the offered options."""
         return self.kind == "choice"
 
     def item(

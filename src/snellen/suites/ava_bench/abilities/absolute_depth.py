@@ -1,7 +1,7 @@
-"""Absolute depth: how far the closest point of a thing is, in bins of a metre (appendix A.2).
+"""Absolute depth: the distance of the closest point of a thing, in bins of one metre (appendix A.2).
 
-Things of one class may be asked about several times in an image: a box shows which is meant. All questions of a place
-offer the same bins, those that are left of it when classes and bins have been levelled.
+An image may have questions about several things of one class: a box shows which is meant. All questions of a dataset
+offer the same bins, those that remain after classes and bins have been balanced.
 """
 
 from __future__ import annotations
@@ -37,17 +37,8 @@ from snellen.suites.ava_bench.candidates.depths import (
     recording,
     within,
 )
-from snellen.suites.ava_bench.candidates.depths import (
-    SOURCES as DATASETS,
-)
-from snellen.suites.ava_bench.items import (
-    ItemSource,
-    bin_middle,
-    checked_box,
-    depth_bin,
-    range_name,
-    range_names,
-)
+from snellen.suites.ava_bench.candidates.depths import SOURCES as DATASETS
+from snellen.suites.ava_bench.items import ItemSource, bin_middle, checked_box, depth_bin, range_name, range_names
 from snellen.suites.ava_bench.prompts import OPTION_LISTS, TABLE_1
 from snellen.suites.ava_bench.scenes import tabletop_scenes
 from snellen.suites.ava_bench.scenes.tabletop_scenes import KINDS
@@ -58,14 +49,12 @@ from snellen.suites.ava_bench.scenes.tabletop_truth import (
     VisibleSolid,
     evenly_chosen,
 )
-from snellen.suites.ava_bench.scoring import (
-    DEPTH_BIN_PROTOCOLS,
-)
+from snellen.suites.ava_bench.scoring import DEPTH_BIN_PROTOCOLS
 
 NAME = "absolute-depth"
 SMALL = "box too small once the image is resized"
-NEAR = "thing that is too near"
-ONE_BIN = "the only bin of its place, so that nothing would be left to choose"
+NEAR = "thing too near"
+ONE_BIN = "only bin of its dataset, so that there would be no choice"
 
 
 def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
@@ -89,7 +78,7 @@ def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
 def _place_in_crop(
     annotation: Annotation, scene: Sample, context: CurationContext
 ) -> tuple[MeasuredObject, Box, Box | None, float] | str:
-    """The thing, its box in what is shown, the crop that is shown, and the area that is compared; or a rule."""
+    """The thing, its box in the image shown, the crop shown, and the area for the comparison of sizes; or a rule."""
     measured_object, rules = measure(annotation, scene, context), context.rules
     if isinstance(measured_object, str):
         return measured_object
@@ -104,7 +93,7 @@ def _place_in_crop(
 
 
 def select(candidates: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
-    """So many images a bin, the largest boxes first, and so many bins a class; with the bins of each place."""
+    """The candidates within the bounds on images per bin (largest boxes first) and bins per class, with their bins."""
     caps = {
         ROOMS: context.rules.depth_indoor,
         ROADS: context.rules.depth_outdoor,
@@ -122,7 +111,7 @@ def select(candidates: Sequence[Candidate], context: CurationContext) -> list[Ca
 
 
 def make_curated_item(candidate: Candidate, item_source: ItemSource, rng: np.random.Generator) -> Item:
-    """In which bin of a metre the closest point is."""
+    """An item about the distance bin of the closest point."""
     truth, scene_type = candidate.truth, SCENE_TYPES[candidate.origin.source]
     return absolute_depth_item(
         item_source, truth["name"], truth["box"], depth_m=truth["depth_m"], bins=truth["bins"], scene_type=scene_type
@@ -135,15 +124,15 @@ CURATION = Curation(name=NAME, datasets=DATASETS, find=find, select=select, make
 # Generated scenes
 
 TABLE_BINS = tuple(f"{low}-{low + 1}" for low in range(2, 10))
-"""What comes up at the distances at which tables have things."""
+"""The bins of the distances at which tables have things."""
 KNOWN_SIZE = f"The wooden rod on the floor is {tabletop_scenes.ROD_M[0]:g} meter long. "
-"""Without something of known size, no distance could be told from one image."""
+"""Without something of known size, no distance can be estimated from one image."""
 BIN_EDGE_M = 0.1
-"""How far a depth that is asked about stays from the ends of its bin, where there is a choice."""
+"""The least distance between a depth asked about and the ends of its bin."""
 
 
 def _tabletop_candidates(table: TabletopTruth) -> list[tuple[VisibleSolid, Mapping[str, Hashable]]]:
-    """Things whose depth is far from the ends of its bin."""
+    """Framed things whose depth is at least `BIN_EDGE_M` from the ends of its bin."""
     return [
         (solid, {"bin": name, "kind": solid.kind, "bin of kind": (solid.kind, name)})
         for solid in table.framed
@@ -169,7 +158,7 @@ def _tabletop_items(turns: Sequence[ItemSlot], rng: np.random.Generator) -> Iter
 # Items
 
 DEPTH_RANGES = ((5, "0-5 m"), (10, "5-10 m"), (20, "10-20 m"), (float("inf"), "20 m and more"))
-"""Upper ends, included, as the released scorer has them; depths go by the middle of their bin."""
+"""Upper ends, included, as in the released scorer; a depth counts as the middle of its bin."""
 
 
 def absolute_depth_item(
@@ -182,9 +171,9 @@ def absolute_depth_item(
     scene_type: SceneType,
     known_size: str = "",
 ) -> Item:
-    """How far the closest point of a thing is: one of `bins`, in order, as `items.depth_bin` writes them.
+    """An item about the distance of a thing's closest point: one of `bins`, in order, as `items.depth_bin` writes them.
 
-    `known_size` is a sentence before the question that says how large something in the image is.
+    `known_size` is a sentence before the question that gives the size of something in the image.
     """
     answer = depth_bin(depth_m)
     return ABSOLUTE_DEPTH.item(

@@ -2,7 +2,7 @@
 
 Similar labels are merged (`choices`). The paper's "up to 500 training videos and 100 validation videos" of 302 classes
 would be 181K images, not its 15K: `rules.action_images` has the number that follows from the total. Clips of the
-dataset's two splits are one heap here, since every set is split anew.
+dataset's two splits are pooled, since every item set is split again.
 """
 
 from __future__ import annotations
@@ -17,19 +17,13 @@ from snellen.datasets.sample import Sample
 from snellen.suites.ava_bench.abilities.ability import Ability, ReleasedForm
 from snellen.suites.ava_bench.candidates.candidates import Candidate, Curation, CurationContext, capped, origin_of
 from snellen.suites.ava_bench.candidates.classification import NOTHING, offered_names, only_class, source_of, with_names
-from snellen.suites.ava_bench.items import (
-    ItemSource,
-)
+from snellen.suites.ava_bench.items import ItemSource
 from snellen.suites.ava_bench.prompts import OPTION_LISTS, TABLE_1
-from snellen.suites.ava_bench.released_scorers import (
-    read_number_or_equal,
-)
-from snellen.suites.ava_bench.scoring import (
-    choice_protocols,
-)
+from snellen.suites.ava_bench.released_scorers import read_number_or_equal
+from snellen.suites.ava_bench.scoring import choice_protocols
 
 OPTIONS = 100
-"""Offered in an item, the true one among them."""
+"""Options per item, the true one included."""
 NAME = "action"
 DATASETS = ("Moments-in-Time",)
 
@@ -42,13 +36,13 @@ def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
 
 
 def select(candidates: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
-    """At most so many clips an action."""
+    """At most `rules.action_images` clips per action."""
     caps = Caps(context.rules.fewest, context.rules.action_images)
     return with_names(capped(candidates, caps, NAME, context), source_of, NAME, context)
 
 
 def make_curated_item(candidate: Candidate, item_source: ItemSource, rng: np.random.Generator) -> Item:
-    """`Which action or activity is shown in the image?`, with a hundred options."""
+    """An item `Which action or activity is shown in the image?`, with a hundred options."""
     return action_item(item_source, *offered_names(candidate, rng, OPTIONS))
 
 
@@ -59,7 +53,7 @@ CURATION = Curation(name=NAME, datasets=DATASETS, find=find, select=select, make
 
 
 def action_item(item_source: ItemSource, action: str, actions: Sequence[str]) -> Item:
-    """What is being done in the middle frame of a clip: one of `actions`, a hundred drawn for this item."""
+    """An item about the action in the middle frame of a clip: one of `actions`, a hundred drawn for this item."""
     return ACTION.item(item_source, ACTION.question, action, actions)
 
 

@@ -1,7 +1,7 @@
 """Colour: the most frequent RGB value of the region whose colour varies least (appendix A.2; `regions` finds it).
 
-What is in the image does not matter, so that every image of the two datasets may serve. The paper has no classes
-here: bins of lightness and hue, ours, are split alike.
+The content does not matter, so every image of the two datasets is a candidate. The paper has no classes here; the bins
+of lightness and hue within which items are split are ours.
 """
 
 from __future__ import annotations
@@ -23,19 +23,11 @@ from snellen.datasets.sample import Sample
 from snellen.suites.ava_bench.abilities.ability import Ability, ReleasedForm
 from snellen.suites.ava_bench.candidates.candidates import Candidate, Curation, CurationContext, Pixels, origin_of
 from snellen.suites.ava_bench.candidates.regions import best_region
-from snellen.suites.ava_bench.items import (
-    ItemSource,
-    checked_box,
-)
+from snellen.suites.ava_bench.items import ItemSource, checked_box
 from snellen.suites.ava_bench.prompts import TABLE_1
 from snellen.suites.ava_bench.scenes.scenes import Rect, apart, seen_box
-from snellen.suites.ava_bench.scenes.tabletop_truth import (
-    TabletopTruth,
-    asked_by_slot,
-)
-from snellen.suites.ava_bench.scoring import (
-    COLOUR_PROTOCOLS,
-)
+from snellen.suites.ava_bench.scenes.tabletop_truth import TabletopTruth, asked_by_slot
+from snellen.suites.ava_bench.scoring import COLOUR_PROTOCOLS
 from snellen.suites.ava_bench.transforms import line_px
 
 NAME = "colour"
@@ -44,14 +36,15 @@ GREYS = ((40.0, "dark"), (70.0, "grey"), (100.0, "light"))
 HUES = ("red", "orange", "green", "cyan", "blue", "purple")
 DIGITS = 12
 MIN_CHROMA = 12.0
-"""In Lab: below it a colour counts as grey, and goes by its lightness; above it by its hue, in six parts of 60°."""
+"""Chroma in Lab: a colour below it counts as grey and is binned by lightness, one above it by hue, in six parts of
+60°."""
 
 
 def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
-    """Images that may be among those drawn: datasets have millions, and memory must not.
+    """The images that may be among those drawn, few enough for memory even if a dataset has millions.
 
-    Every image has a number of its own from 0 to 1, and those with the least are drawn. The n-th one met comes into
-    question where its number is below twice the wanted share of n images: none of those with the least is above.
+    Every image has its own number from 0 to 1, and those with the lowest numbers are drawn. The n-th image met is a
+    candidate if its number is below twice the wanted share of n images: none of the lowest is above.
     """
     context.image_counts[NAME, scene.source] += 1
     number = int(digest([context.seed, NAME, scene.source, scene.record_id], DIGITS), 16) / 16**DIGITS
@@ -60,7 +53,7 @@ def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
 
 
 def select(candidates: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
-    """So many images of each dataset, all equally likely."""
+    """At most `rules.coloured_images` images per dataset, all equally likely."""
     selected: list[Candidate] = []
     for source, source_candidates in grouped(candidates, lambda candidate: candidate.origin.source).items():
         selection = sorted(source_candidates, key=lambda candidate: candidate.size)[: context.rules.coloured_images]
@@ -71,7 +64,7 @@ def select(candidates: Sequence[Candidate], context: CurationContext) -> list[Ca
 
 
 def complete(candidate: Candidate, pixels: Callable[[], Pixels], context: CurationContext) -> Candidate | str:
-    """With its region; or why there is none."""
+    """The candidate with its region, or the reason why there is none."""
     region = best_region(pixels())
     if isinstance(region, str):
         return region
@@ -87,7 +80,7 @@ def colour_bin(rgb: Sequence[int]) -> str:
 
 
 def make_curated_item(candidate: Candidate, item_source: ItemSource, rng: np.random.Generator) -> Item:
-    """Which color is shown within the box."""
+    """An item about the colour within the box."""
     return colour_item(item_source, candidate.truth["box"], candidate.truth["rgb"])
 
 
@@ -99,12 +92,12 @@ CURATION = Curation(
 # Generated scenes
 
 PATCH_SHARE, MIN_PATCH_PX, PATCHES = 0.38, 4, 80
-"""Side of a patch of colour as a share of the thing's; how many places are tried for one of little variance."""
+"""Side of a colour patch as a share of the thing's, in pixels at least, and the places tried for low variance."""
 FLOOR_PATCH_SHARE = 0.06
 MIN_UNCOVERED = 1 / 3
-"""Of a thing whose colour is asked about, the share that must be seen outside of the frame and its lines."""
+"""The least share of a thing asked about that must be visible outside of the frame and its lines."""
 MIN_COLOURED_SIDE = 0.04
-"""Of a thing whose colour is asked about, as a share of the image's width."""
+"""The shortest side of a thing asked about, as a share of the image's width."""
 
 
 def _ask_tabletop(table: TabletopTruth, slot: int, item_source: ItemSource, rng: np.random.Generator) -> Item:
@@ -130,7 +123,7 @@ def _ask_tabletop(table: TabletopTruth, slot: int, item_source: ItemSource, rng:
 
 
 def uncovered(mask: NDArray[np.bool_], box: Rect) -> float:
-    """The share of a thing's pixels (h, w) that lie outside of a frame round the box and of its lines."""
+    """The share of a thing's pixels (h, w) that are outside of a frame around the box and its lines, 0 to 1."""
     line = line_px(mask.shape[1], mask.shape[0])
     x1, y1, x2, y2 = (int(side) for side in box)
     covered = mask[max(0, y1 - line) : y2 + line, max(0, x1 - line) : x2 + line].sum()
@@ -140,7 +133,7 @@ def uncovered(mask: NDArray[np.bool_], box: Rect) -> float:
 def patch_colour(pixels: NDArray[np.uint8], box: Rect) -> list[int]:
     """The median of each channel in a box of whole pixels, sRGB 0..255.
 
-    The paper takes the most frequent value; under soft light hardly two pixels are alike, and none is frequent.
+    The paper takes the most frequent value; under soft light hardly two pixels are equal, and no value is frequent.
     """
     x1, y1, x2, y2 = (int(side) for side in box)
     return [int(level) for level in np.median(pixels[y1:y2, x1:x2].reshape(-1, 3), axis=0).round()]
@@ -149,7 +142,7 @@ def patch_colour(pixels: NDArray[np.uint8], box: Rect) -> list[int]:
 def _patch(
     pixels: NDArray[np.uint8], mask: NDArray[np.bool_], box: Rect, share: float, rng: np.random.Generator
 ) -> Rect | None:
-    """Of some square patches within the mask that with the least variance."""
+    """The square patch with the least variance of some within the mask, None if there is none."""
     x1, y1, x2, y2 = (int(side) for side in box)
     side = max(MIN_PATCH_PX, round(share * min(x2 - x1, y2 - y1)))
     best: tuple[float, Rect] | None = None
@@ -188,17 +181,17 @@ def _floor_patch(table: TabletopTruth, rng: np.random.Generator) -> Rect:
                 table.used.add(key)
                 return patch
         side *= 0.97
-    raise SnellenError("ava-bench: a table without a free patch of floor; give another --seed")
+    raise SnellenError("ava-bench: a table has no free patch of floor; give another --seed")
 
 
 # Items
 
 
 def colour_item(item_source: ItemSource, box: Sequence[float], rgb: Sequence[int]) -> Item:
-    """The colour in the red box: the most frequent sRGB value of the region, three whole numbers 0..255."""
+    """An item about the colour in the red box: the region's most frequent sRGB value, three whole numbers 0..255."""
     if len(rgb) != 3 or not all(0 <= level <= 255 for level in rgb):
         raise SnellenError(
-            f"ava-bench item {item_source.handle}: {list(rgb)} is no sRGB colour; give three numbers 0..255"
+            f"ava-bench item {item_source.handle}: {list(rgb)} is not an sRGB colour; give three numbers 0..255"
         )
     answer = tuple(int(level) for level in rgb)
     return COLOUR.item(

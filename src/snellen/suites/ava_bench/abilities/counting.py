@@ -1,8 +1,8 @@
-"""Counting: how many things of a category, 1 to 40, several counts of each (appendix A.2).
+"""Counting: the number of things of a category, 1 to 40, several counts per category (appendix A.2).
 
-Crowds are those of CrowdHuman, which the appendix names, and of VSCrowd, which the paper cites. The latter is made of
-videos: frames that follow each other are nearly the same image. So one frame of a video is taken for a number of
-people, and all frames of a video are on one side of the split.
+Crowds are from CrowdHuman, which the appendix names, and VSCrowd, which the paper cites. VSCrowd consists of videos,
+whose successive frames are nearly the same image. So one frame per video and number of people is taken, and all frames
+of a video are on one side of the split.
 """
 
 from __future__ import annotations
@@ -30,46 +30,36 @@ from snellen.suites.ava_bench.candidates.candidates import (
     origin_of,
 )
 from snellen.suites.ava_bench.candidates.completeness import completeness
-from snellen.suites.ava_bench.items import (
-    MAX_COUNT,
-    ItemSource,
-    range_name,
-    range_names,
-)
+from snellen.suites.ava_bench.items import MAX_COUNT, ItemSource, range_name, range_names
 from snellen.suites.ava_bench.prompts import TABLE_1
 from snellen.suites.ava_bench.scenes.tabletop_scenes import plural
-from snellen.suites.ava_bench.scenes.tabletop_truth import (
-    TabletopTruth,
-    asked_by_slot,
-)
-from snellen.suites.ava_bench.scoring import (
-    COUNT_PROTOCOLS,
-)
+from snellen.suites.ava_bench.scenes.tabletop_truth import TabletopTruth, asked_by_slot
+from snellen.suites.ava_bench.scoring import COUNT_PROTOCOLS
 
 NAME = "counting"
 DATASETS = ("VQAv2", "FSC-147", "CARPK", "CrowdHuman", "VSCrowd", "LVIS")
-UNCOUNTED = "category that is not counted by the piece"
-RANGE = "count of 0 or above the greatest"
-OTHER_QUESTION = "question that is more than how many there are"
+UNCOUNTED = "category of uncountable things"
+RANGE = "count of 0 or above the maximum"
+OTHER_QUESTION = "question that asks for more than a count"
 ASKED_TWICE = "second question about the same things in an image"
-NO_NUMBER = "answer that is no number"
-SAME_VIDEO = "more than {} of a video with as many people"
-TOLD_APART = (
+NO_NUMBER = "answer that is not a number"
+SAME_VIDEO = "more than {} of a video with the same count"
+QUALIFIERS = (
     *("red", "orange", "yellow", "green", "blue", "purple", "pink", "brown", "black", "white", "gray", "grey"),
     *("big", "large", "little", "small", "old", "young", "different", "more", "other", "total", "types", "kinds"),
 )
-"""Words before a thing that ask for more than counting."""
+"""Words before a thing with which a question asks for more than counting."""
 PLAIN_QUESTION = re.compile(
-    rf"how many (?!(?:{'|'.join(TOLD_APART)}) )(?P<things>[a-z]+(?: [a-z]+)?)"
+    rf"how many (?!(?:{'|'.join(QUALIFIERS)}) )(?P<things>[a-z]+(?: [a-z]+)?)"
     r"(?: (?:are(?: there| shown| visible| imaged| seen)?|can be seen|do you see|can you see))?"
     r"(?: (?:in|on) (?:the|this) (?:image|picture|photo|photograph|scene))?"
 )
-"""Questions of VQAv2 that only count: no colour, place or part of another thing. Ours; the paper names no rule."""
+"""Questions of VQAv2 that only count: no colour, place or part of another thing. Ours; the paper states no rule."""
 WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 
 def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
-    """Every category of an image with its count, where the count is sure."""
+    """Every category of an image whose count is certain, with its count."""
     if scene.source == "VQAv2":
         yield from _question_candidates(scene, context)
     elif rule := completeness(scene).image:
@@ -79,7 +69,7 @@ def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
 
 
 def _annotation_candidates(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
-    """Things that are marked one by one."""
+    """Counts of things that are annotated one by one."""
     known, origin = completeness(scene), None
     for label, count in Counter(annotation.label for annotation in scene.annotations).items():
         location = f"{scene.record_id}: {count} {label}"
@@ -97,7 +87,7 @@ def _annotation_candidates(scene: Sample, context: CurationContext) -> Iterator[
 
 
 def _question_candidates(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
-    """Questions of people, answered by people; of two that ask the same of an image the first."""
+    """Counting questions by people with people's answers; only the first of those about the same things of an image."""
     categories = set[str]()
     for question in scene.questions:
         location = f"{scene.record_id}: {question.question}"
@@ -126,7 +116,7 @@ def _number(answer: str) -> int | None:
 
 
 def select(candidates: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
-    """So many images a count, and so many counts a category, by the rules of each dataset."""
+    """The candidates within each dataset's bounds on images per count and counts per category."""
     rules = context.rules
     caps = {
         "VQAv2": rules.counted_open,
@@ -141,7 +131,7 @@ def select(candidates: Sequence[Candidate], context: CurationContext) -> list[Ca
 
 
 def _cap_frames(candidates: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
-    """Of frames of a video with as many people `crowd_frames` at most, drawn by the seed."""
+    """At most `crowd_frames` frames per video and number of people, drawn by the seed."""
     max_frames = context.rules.crowd_frames
     selected = [candidate for candidate in candidates if not candidate.origin.one_side]
     frames = [candidate for candidate in candidates if candidate.origin.one_side]
@@ -160,7 +150,7 @@ def _cap_frames(candidates: Sequence[Candidate], context: CurationContext) -> li
 
 
 def make_curated_item(candidate: Candidate, item_source: ItemSource, rng: np.random.Generator) -> Item:
-    """`How many … are in the image?`; questions of VQAv2 keep their own words."""
+    """An item `How many … are in the image?`; questions of VQAv2 keep their own wording."""
     truth = candidate.truth
     return counting_item(item_source, truth["things"], truth["count"], truth.get("question", ""))
 
@@ -180,14 +170,14 @@ def _ask_tabletop(table: TabletopTruth, slot: int, item_source: ItemSource, rng:
 # Items
 
 COUNT_RANGES = ((5, "1-5"), (10, "6-10"), (20, "11-20"), (MAX_COUNT, "21-40"))
-"""Upper ends, included, as the released scorer has them."""
+"""Upper ends, included, as in the released scorer."""
 
 
 def counting_item(item_source: ItemSource, category: str, count: int, question: str = "") -> Item:
-    """How many of a category (in the plural) there are, 1 to 40. Pairs of VQAv2 keep their own `question`."""
+    """An item about the number of things of a category (in the plural), 1 to 40. VQAv2 keeps its own `question`."""
     if not 1 <= count <= MAX_COUNT:
         raise SnellenError(
-            f"ava-bench item {item_source.handle}: {count} things to count; leave out what is not 1 to 40"
+            f"ava-bench item {item_source.handle}: {count} things to count; leave out counts that are not 1 to 40"
         )
     return COUNTING.item(
         item_source,

@@ -1,7 +1,7 @@
-"""Counting by colour: how many things of a kind have a colour, where others of the kind have not.
+"""Counting by colour: the number of things of a kind that have a colour while others of the kind do not.
 
-A composite task of ours, of counting and colour, made of rendered images alone: no dataset tells the colours of what
-it counts. No image is made for it: it asks about those of the other abilities.
+A composite task of ours, of counting and colour, only for rendered images: no dataset has the colours of the things
+that it counts. It asks about the images of the other abilities.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ NAME = "counting-by-colour"
 # Generated scenes
 
 COUNTS = 20
-"""About how many different counts of things of one colour come up."""
+"""The approximate number of different counts of things of one colour."""
 ColouredGroup = tuple[str, str, int]
-"""A kind, a colour, and how many things of that kind have it."""
+"""A kind, a colour, and the number of things of that kind in it."""
 
 
 def coloured_groups(table: Table) -> list[ColouredGroup]:
-    """How many things of each counted kind have each colour, where others of the kind have not.
+    """The number of things of each counted kind per colour that others of the kind do not have.
 
-    Things of other kinds in the colour are there too: without them the kind would not matter.
+    Things of other kinds also have the colour: otherwise the kind would not matter.
     """
     colours = [solid.material.colour for solid in table.shot.scene.solids]  # the rod, the last one, has none
     counts, of_colour = Counter(zip(table.kinds, colours, strict=False)), Counter(colours)
@@ -62,7 +62,7 @@ def _tabletop_candidates(table: TabletopTruth) -> list[tuple[ColouredGroup, Mapp
 
 
 def _tabletop_items(turns: Sequence[ItemSlot], rng: np.random.Generator) -> Iterator[Item]:
-    # Ranges weigh as much as kinds: else a table's only large group would be left for the sake of its kind.
+    # Ranges weigh as much as kinds: otherwise a table's only large group might be skipped because of its kind.
     sizes = {"range": len(KINDS), "count": COUNTS, "kind": len(KINDS), "colour": len(COLOURS)}
     groups = evenly_chosen(NAME, turns, _tabletop_candidates, sizes, rng)
     for turn, (kind, colour, count) in zip(turns, groups, strict=True):
@@ -72,7 +72,7 @@ def _tabletop_items(turns: Sequence[ItemSlot], rng: np.random.Generator) -> Iter
 
 
 def tabletop_capacity(table: TabletopTruth) -> int:
-    """How many items a table can serve."""
+    """The number of items that a table can serve."""
     return len(coloured_groups(table.table))
 
 
@@ -80,9 +80,9 @@ def tabletop_capacity(table: TabletopTruth) -> int:
 
 
 def counting_by_colour_item(item_source: ItemSource, colour_name: str, category: str, count: int, of_kind: int) -> Item:
-    """How many of a category (in the plural) have a colour, 1 to 40, among `of_kind` of any colour.
+    """An item about the number of a category (in the plural) with a colour, 1 to 40, among `of_kind` of any colour.
 
-    Raises SnellenError where all of them have the colour, for then it need not be seen.
+    Raises SnellenError if all of them have the colour, since it would not have to be seen.
     """
     if not 1 <= count <= min(MAX_COUNT, of_kind - 1):
         raise SnellenError(

@@ -1,7 +1,7 @@
 """Emotion: faces of RAF-DB and ExpW, one of seven emotions (appendix A.2).
 
-The box of a face is drawn where the dataset has one and the image shows more than the face. Both have boxes. Each of
-several faces of ExpW in an image is an item of its own; RAF-DB names one face of an image, and others may be in it.
+The box of a face is drawn if the dataset has one and the image shows more than the face. Both have boxes. Each of
+several faces in an image of ExpW is a separate item; RAF-DB names one face per image, which may show others.
 """
 
 from __future__ import annotations
@@ -19,29 +19,22 @@ from snellen.suites.ava_bench.abilities.ability import Ability, Levels, Released
 from snellen.suites.ava_bench.candidates.candidates import Candidate, Curation, CurationContext, capped, origin_of
 from snellen.suites.ava_bench.candidates.classification import OUTSIDE, lies_in
 from snellen.suites.ava_bench.candidates.completeness import is_alone
-from snellen.suites.ava_bench.items import (
-    EMOTIONS,
-    ItemSource,
-    box_area,
-    checked_box,
-)
+from snellen.suites.ava_bench.items import EMOTIONS, ItemSource, box_area, checked_box
 from snellen.suites.ava_bench.prompts import OPTION_LISTS, TABLE_1
-from snellen.suites.ava_bench.scoring import (
-    without_script,
-)
+from snellen.suites.ava_bench.scoring import without_script
 
 NAME = "emotion"
 DATASETS = ("RAF-DB", "ExpW")
 NO_FACE = "image without a face"
-UNKNOWN = "emotion that is none of the seven"
-UNPLACED = "one of several faces, and no box tells which"
-TWO_EMOTIONS = "face that is said to show two emotions"
+UNKNOWN = "emotion not among the seven"
+UNPLACED = "one of several faces, without a box"
+TWO_EMOTIONS = "face labelled with two emotions"
 TWICE = "second mention of a face"
 EmotionsByBox = Mapping[Box | None, set[str | None]]
 
 
 def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
-    """Faces that show one of the seven, each told from the others by its box."""
+    """Faces that show one of the seven emotions, each identified by its box."""
     if not scene.annotations:
         context.ledger.drop(NAME, scene.source, NO_FACE, scene.record_id)
         return
@@ -59,7 +52,7 @@ def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
 
 
 def _rule(scene: Sample, face: Annotation, emotions: EmotionsByBox, accepted_boxes: set[Box | None]) -> str | None:
-    """Why a face is left out; None where it is not."""
+    """The rule that leaves a face out, None if it is kept."""
     if emotions[face.box].isdisjoint(EMOTIONS):
         return UNKNOWN
     if face.box is None and not is_alone(face, scene):
@@ -80,12 +73,12 @@ def _box_to_draw(scene: Sample, face: Annotation, context: CurationContext) -> B
 
 
 def select(candidates: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
-    """At most so many faces of an emotion and dataset."""
+    """At most `rules.emotion_images` faces per emotion and dataset."""
     return capped(candidates, Caps(context.rules.fewest, context.rules.emotion_images), NAME, context)
 
 
 def make_curated_item(candidate: Candidate, item_source: ItemSource, rng: np.random.Generator) -> Item:
-    """`What emotion is being shown in the image?`, with the seven in the paper's order."""
+    """An item `What emotion is being shown in the image?`, with the seven in the paper's order."""
     return emotion_item(item_source, candidate.truth["emotion"], candidate.truth["box"])
 
 
@@ -96,7 +89,7 @@ CURATION = Curation(name=NAME, datasets=DATASETS, find=find, select=select, make
 
 
 def emotion_item(item_source: ItemSource, emotion: str, box: Sequence[float] | None = None) -> Item:
-    """What a face shows, one of the seven; `box` is drawn round the face where there is one."""
+    """An item about the emotion of a face, one of the seven; `box`, if given, is drawn around the face."""
     regions = {} if box is None else {"red": list(checked_box(item_source, box))}
     return EMOTION.item(item_source, EMOTION.question, emotion, EMOTIONS, regions=regions, factors={"emotion": emotion})
 
@@ -114,7 +107,7 @@ EMOTION = Ability(
     protocols=without_script(strict()),
     subgroups={"source": (), "emotion": EMOTIONS},
     balanced_by=("answer",),
-    boxes=("red",),  # only where the image shows more than the face (appendix A.2)
+    boxes=("red",),  # only if the image shows more than the face (appendix A.2)
     asks_inside_box=True,
     meaning="the emotion that a face shows",
     figure="Figure 22",

@@ -1,10 +1,10 @@
 """Fine-grained: thirty images each of 100 birds, 50 animals, fungi and plants, and 50 aircraft (appendix A.2).
 
 Classes are drawn by the seed among those with enough images. Options are all classes of the group. Section 3.2.6 has
-all aircraft and 50 of iNaturalist in all, which does not add up to its 300 classes; A.2 does.
+all aircraft and 50 of iNaturalist in total, which does not add up to its 300 classes; A.2 does.
 
-Animals are the kingdom Animalia of iNaturalist, birds among them: A.2 draws "50 random classes" of it and excludes
-none. Birds of CUB-200-2011 are a group of their own, so that no question offers both. Names are as A.2 has them
+Animals are the kingdom Animalia of iNaturalist, including birds: A.2 draws "50 random classes" of it and excludes none.
+Birds of CUB-200-2011 are a separate group, so that no question offers both. Names are as in A.2
 (`choices.species_name`): of CUB the class without its number (`Cerulean_Warbler`), of iNaturalist the last two words,
 of aircraft the variant.
 """
@@ -28,31 +28,25 @@ from snellen.suites.ava_bench.abilities.ability import Ability, Levels, Released
 from snellen.suites.ava_bench.candidates.candidates import Candidate, Curation, CurationContext, capped, origin_of
 from snellen.suites.ava_bench.candidates.choices import species_name
 from snellen.suites.ava_bench.candidates.classification import NOTHING, offered_names, only_class, with_names
-from snellen.suites.ava_bench.items import (
-    ItemSource,
-)
+from snellen.suites.ava_bench.items import ItemSource
 from snellen.suites.ava_bench.prompts import OPTION_LISTS, TABLE_1
-from snellen.suites.ava_bench.released_scorers import (
-    read_any_token,
-)
+from snellen.suites.ava_bench.released_scorers import read_any_token
 from snellen.suites.ava_bench.scenes.close_ups import SPECIES, TOWERS, UPPER
 from snellen.suites.ava_bench.scenes.display_truth import DisplayQuestions, DisplayTruth, close_up_source
-from snellen.suites.ava_bench.scoring import (
-    choice_protocols,
-)
+from snellen.suites.ava_bench.scoring import choice_protocols
 
 NAME = "fine-grained"
 BIRDS = "CUB-200-2011"
 DATASETS = (BIRDS, "iNaturalist-2021", "FGVC-Aircraft")
 DOMAINS: Mapping[str, str] = MappingProxyType({"animal": "Animal", "fungi": "Fungi", "plant": "Plant"})
 """Groups of iNaturalist, as Table 2 calls them."""
-KINGDOM = "image of a kingdom that is not asked about, or of none"
-SHARED = "class whose name another class of the group has too"
+KINGDOM = "image of another kingdom, or of none"
+SHARED = "class with the name of another class of the group"
 NOT_DRAWN = "class that was not drawn"
 
 
 def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
-    """Images of one class that belongs to a group. Boxes do not matter, nor how many of the kind there are."""
+    """Images of one class that belongs to a group, whatever their boxes and the number of things."""
     label = only_class(scene, str, NAME, context)
     if label is None:
         return
@@ -64,7 +58,7 @@ def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
 
 
 def select(candidates: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
-    """So many classes of every group, and so many images of each."""
+    """The wanted number of classes per group and of images per class, drawn by the seed."""
     per_class = context.rules.species_images
     selected = [
         candidate
@@ -84,7 +78,7 @@ def select(candidates: Sequence[Candidate], context: CurationContext) -> list[Ca
 def _select_classes(
     source: str, group: str, candidates: Sequence[Candidate], context: CurationContext
 ) -> list[Candidate]:
-    """All images of the classes that are drawn, which now know their names."""
+    """All images of the classes drawn, with the class names."""
     min_images = context.rules.species_images
     max_classes = context.rules.species_birds if source == BIRDS else context.rules.species_others
     classes = grouped(candidates, lambda candidate: candidate.label)
@@ -106,7 +100,7 @@ def _select_classes(
 
 
 def make_curated_item(candidate: Candidate, item_source: ItemSource, rng: np.random.Generator) -> Item:
-    """`What species of bird is in the image?`, with all classes of the group in an order drawn for the item."""
+    """An item `What species of bird is in the image?`, with all classes of the group in an order drawn for the item."""
     return fine_grained_item(item_source, candidate.truth["group"], *offered_names(candidate, rng))
 
 
@@ -127,7 +121,7 @@ def _ask_display(display: DisplayTruth, slot: int, item_source: ItemSource, rng:
 
 
 def fine_grained_item(item_source: ItemSource, group: str, name: str, names: Sequence[str]) -> Item:
-    """Which species of `group` (`bird`) is in the image: one of `names`, all classes of that group."""
+    """An item about the species of `group` (`bird`) in the image: one of `names`, all classes of that group."""
     question = FINE_GRAINED.question.format(group=group)
     return FINE_GRAINED.item(item_source, question, name, names, factors={"group": group})
 

@@ -1,6 +1,6 @@
-"""Localization and object: images with one thing of a chosen category (appendix A.2).
+"""Localization: the box of the only thing of a chosen category in an image (appendix A.2).
 
-Both ask about the same images and things: where the thing is, and what is in the red box.
+Object asks about the same images and things: what is in the red box.
 """
 
 from __future__ import annotations
@@ -15,13 +15,7 @@ from snellen.core.item import Item
 from snellen.curation.rules import Caps
 from snellen.datasets.sample import Sample
 from snellen.suites.ava_bench.abilities.ability import Ability, ReleasedForm
-from snellen.suites.ava_bench.candidates.candidates import (
-    Candidate,
-    Curation,
-    CurationContext,
-    capped,
-    origin_of,
-)
+from snellen.suites.ava_bench.candidates.candidates import Candidate, Curation, CurationContext, capped, origin_of
 from snellen.suites.ava_bench.candidates.completeness import completeness
 from snellen.suites.ava_bench.items import (
     BOX_SIZES,
@@ -33,17 +27,12 @@ from snellen.suites.ava_bench.items import (
     range_names,
 )
 from snellen.suites.ava_bench.prompts import TABLE_1
-from snellen.suites.ava_bench.scenes.tabletop_truth import (
-    TabletopTruth,
-    asked_by_slot,
-)
-from snellen.suites.ava_bench.scoring import (
-    BOX_PROTOCOLS,
-)
+from snellen.suites.ava_bench.scenes.tabletop_truth import TabletopTruth, asked_by_slot
+from snellen.suites.ava_bench.scoring import BOX_PROTOCOLS
 
 DATASETS = ("Objects365", "LVIS", "iNaturalist-2021", "iNaturalist-2017", "DIOR")
 NAME = "localization, object"
-NOT_CHOSEN = "thing of a category that is not among the chosen ones"
+NOT_CHOSEN = "thing of a category that was not chosen"
 SEVERAL = "several things of the category in the image"
 NO_BOX = "thing without a box"
 AREA = "box of the wrong size"
@@ -78,14 +67,14 @@ def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
 
 
 def select(candidates: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
-    """At most so many images a category. All know the names of the whole set, which a small set offers, too."""
+    """At most `rules.a_thing` images per category, with the names of the whole set, which small sets offer too."""
     selected = capped(candidates, Caps(context.rules.fewest, context.rules.a_thing), NAME, context)
     names = tuple(sorted({candidate.truth["name"] for candidate in selected}))
     return [replace(candidate, truth={**candidate.truth, "among": names}) for candidate in selected]
 
 
 def make_curated_item(candidate: Candidate, item_source: ItemSource, rng: np.random.Generator) -> Item:
-    """`Provide bounding box coordinate for …`."""
+    """An item `Provide bounding box coordinate for …`."""
     return localization_item(item_source, candidate.truth["name"], candidate.truth["box"])
 
 
@@ -106,7 +95,7 @@ def _ask_tabletop(table: TabletopTruth, slot: int, item_source: ItemSource, rng:
 
 
 def localization_item(item_source: ItemSource, category: str, box: Sequence[float]) -> Item:
-    """Where the only thing of a category is. `box` is [x1, y1, x2, y2] in pixels of the stored image."""
+    """An item about the only thing of a category. `box` is [x1, y1, x2, y2] in pixels of the stored image."""
     target = checked_box(item_source, box)
     share = area_share(target, item_source.image)
     return LOCALIZATION.item(

@@ -1,8 +1,8 @@
-"""Nearer: where the nearer of two things is, each the only one of its kind in what is shown.
+"""Nearer localization: the box of the nearer of two things, each the only one of its kind in the image shown.
 
-A composite task of ours, of localization and relative depth. It goes by the rules of both (appendix A.2): which things,
-how far apart, which crop, how large. Of two classes one is nearer as often as the other, so that their names tell
-nothing, and which one the question names first is dealt by turns.
+A composite task of ours, of localization and relative depth. It follows the rules of both (appendix A.2) for things,
+distances, crops and sizes. Of two classes each is nearer equally often, so that their names reveal nothing, and the
+question names the nearer one first or second by turns.
 """
 
 from __future__ import annotations
@@ -49,9 +49,7 @@ from snellen.suites.ava_bench.candidates.depths import (
     pair_truth,
     recording,
 )
-from snellen.suites.ava_bench.candidates.depths import (
-    SOURCES as DATASETS,
-)
+from snellen.suites.ava_bench.candidates.depths import SOURCES as DATASETS
 from snellen.suites.ava_bench.items import (
     BOX_SIZES,
     MIN_DEPTH_GAP_M,
@@ -72,22 +70,19 @@ from snellen.suites.ava_bench.scenes.tabletop_truth import (
     VisibleSolid,
     evenly_chosen,
 )
-from snellen.suites.ava_bench.scoring import (
-    LOCATED,
-    without_script,
-)
+from snellen.suites.ava_bench.scoring import LOCATED, without_script
 
 NAME = "nearer-localization"
 MANY_CLASSES = "more than {} pairs of classes"
-UNMARKED = "pair whose crop has a region in which nothing was marked"
+UNMARKED = "pair whose crop has an unannotated region"
 Orders: TypeAlias = Mapping[tuple[str, str], tuple[Sequence[DepthPair], Sequence[DepthPair]]]
-"""By classes: pairs with the first one nearer, and those with the second."""
+"""By classes: pairs with the first class nearer, and pairs with the second nearer."""
 
 
 def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
-    """All things of an image that pairs may be made of, as one candidate, with everything else that is marked there.
+    """All things of an image that may form pairs, as one candidate, with everything else annotated there.
 
-    Indoors the whole image is shown, so that things with another one of their name go at once.
+    Indoors the whole image is shown, so things whose name occurs twice are dropped at once.
     """
     kinds = Counter(_question_name(annotation, scene, context) for annotation in scene.annotations)
     known, objects = completeness(scene), list[MeasuredObject]()
@@ -115,20 +110,20 @@ def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
 
 
 def _question_name(annotation: Annotation, scene: Sample, context: CurationContext) -> str:
-    """What a question would call the thing."""
+    """The name of the thing in a question."""
     kind = ROAD_CLASSES.get(annotation.label, annotation.label) if scene.source == ROADS else annotation.label
     return name_of(scene.source, kind, context)
 
 
 def _unmarked(scene: Sample) -> list[Box]:
-    """Where things were left unmarked; only KITTI has such regions."""
+    """The regions where things were not annotated; only KITTI has such regions."""
     attribute = scene.attributes.get("unmarked", ())
     sides = [float(side) for side in attribute] if isinstance(attribute, tuple) else []
     return [(x1, y1, x2, y2) for x1, y1, x2, y2 in zip(*(sides[n::4] for n in range(4)), strict=True)]
 
 
 def pairs_of(candidate: Candidate, context: CurationContext) -> Iterator[DepthPair]:
-    """The pairs of an image that can be asked about; the ledger is told of the others."""
+    """The pairs of an image that can be asked about; the ledger records the others."""
     rule_counts = Counter[str]()
     for first, second in combinations(candidate.truth["things"], 2):
         near, far = sorted((first, second), key=lambda measured_object: measured_object.nearest_m)
@@ -142,7 +137,7 @@ def pairs_of(candidate: Candidate, context: CurationContext) -> Iterator[DepthPa
 
 
 def _exclusion_rule(pair: DepthPair, context: CurationContext) -> str:
-    """The rule that leaves a pair out; empty for one that can be asked about."""
+    """The rule that leaves a pair out, empty if it is kept."""
     boxes, source = (pair.near.box, pair.far.box), pair.candidate.origin.source
     if meet(*boxes):
         return OVERLAP
@@ -162,7 +157,7 @@ def _exclusion_rule(pair: DepthPair, context: CurationContext) -> str:
 
 
 def _visible_box(pair: DepthPair, context: CurationContext) -> Box | None:
-    """The part of the image that is kept: outdoors a crop round both, indoors all of it."""
+    """The part of the image that is kept: outdoors a crop around both things, indoors all of it."""
     if pair.candidate.origin.source != ROADS:
         width, height = pair.near.size
         return 0.0, 0.0, float(width), float(height)
@@ -170,7 +165,7 @@ def _visible_box(pair: DepthPair, context: CurationContext) -> Box | None:
 
 
 def select(candidates: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
-    """As many pairs with one class nearer as with the other; as many in all as in relative depth at most."""
+    """As many pairs with one class nearer as with the other, and at most as many in total as in relative depth."""
     selected: list[Candidate] = []
     for source, images in grouped(candidates, lambda candidate: candidate.origin.source).items():
         orders = _orders([pair for image in images for pair in pairs_of(image, context)], source, context)
@@ -195,7 +190,7 @@ def select(candidates: Sequence[Candidate], context: CurationContext) -> list[Ca
 def _indoor_target_counts(
     counts: Mapping[tuple[str, str], int], source: str, context: CurationContext
 ) -> dict[tuple[str, str], int]:
-    """How many pairs of two classes to take with either nearer; of too many pairs of classes it is drawn which."""
+    """The number of pairs to take per two classes with either nearer; surplus classes are dropped by chance."""
     rules, order = context.rules, shuffled(list(counts), context.rng(NAME, "classes", source))
     for classes in order[rules.pairs_indoor_classes :]:
         rule = MANY_CLASSES.format(rules.pairs_indoor_classes)
@@ -205,7 +200,7 @@ def _indoor_target_counts(
 
 
 def _orders(depth_pairs: Sequence[DepthPair], source: str, context: CurationContext) -> Orders:
-    """Those classes of which either is nearer in `rules.fewest` pairs or more; the ledger is told of the others."""
+    """The classes of which each is nearer in `rules.fewest` pairs or more; the ledger records the others."""
     orders = dict[tuple[str, str], tuple[Sequence[DepthPair], Sequence[DepthPair]]]()
     for classes, class_pairs in grouped(depth_pairs, lambda pair: pair.classes).items():
         first, second = ([pair for pair in class_pairs if pair.near.kind == kind] for kind in classes)
@@ -232,7 +227,7 @@ SolidPair = tuple[VisibleSolid, VisibleSolid]
 
 
 def tabletop_pairs(table: TabletopTruth) -> list[tuple[SolidPair, Mapping[str, Hashable]]]:
-    """Two things, each alone in its kind, that are half a metre or more apart in depth."""
+    """Pairs of things, each the only one of its kind, that are half a metre or more apart in depth."""
     candidates = list[tuple[SolidPair, Mapping[str, Hashable]]]()
     for near, far in combinations(sorted(table.singles, key=lambda solid: solid.nearest_m), 2):
         if far.nearest_m - near.nearest_m < MIN_DEPTH_GAP_M:
@@ -249,7 +244,7 @@ def tabletop_pairs(table: TabletopTruth) -> list[tuple[SolidPair, Mapping[str, H
 
 
 def _tabletop_items(turns: Sequence[ItemSlot], rng: np.random.Generator) -> Iterator[Item]:
-    # Most of what is nearer looks larger too: pairs of which that is not true weigh as much as kinds.
+    # Most nearer things also look larger: pairs for which this is not true weigh as much as kinds.
     sizes = {"size": len(BOX_SIZES), "larger": len(KINDS), "nearer": len(KINDS), "farther": len(KINDS)}
     pairs = evenly_chosen(NAME, turns, tabletop_pairs, sizes, rng)
     near_first = dealt((True, False), len(turns), rng)
@@ -265,7 +260,7 @@ def _tabletop_items(turns: Sequence[ItemSlot], rng: np.random.Generator) -> Iter
 
 
 def tabletop_capacity(table: TabletopTruth) -> int:
-    """How many items a table can serve."""
+    """The number of items that a table can serve."""
     return len(tabletop_pairs(table))
 
 
@@ -279,14 +274,14 @@ def nearer_localization_item(
     depths_m: tuple[float, float],
     scene_type: SceneType,
 ) -> Item:
-    """Where the nearer of two things is, each the only one of its kind; no box is drawn.
+    """An item about the nearer of two things, each the only one of its kind; no box is drawn.
 
-    `categories`, `boxes` and `depths_m` come in the order in which the question names the two: let chance decide it.
+    `categories`, `boxes` and `depths_m` are in the order in which the question names the two; it should be random.
     """
     if categories[0].casefold() == categories[1].casefold():
         raise SnellenError(
-            f"ava-bench item {item_source.handle}: both things are called {categories[0]!r}, so that nobody knows "
-            "which is which; leave the pair out"
+            f"ava-bench item {item_source.handle}: both things are called {categories[0]!r}, so that the question is "
+            "ambiguous; leave the pair out"
         )
     gap = depth_gap(item_source, depths_m)
     order = (0, 1) if gap > 0 else (1, 0)

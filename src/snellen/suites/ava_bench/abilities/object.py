@@ -1,4 +1,4 @@
-"""Object: what is in the red box, among all names of the set (appendix A.2).
+"""Object: the category of the thing in the red box, among all names of the set (appendix A.2).
 
 The images and things are those of localization.
 """
@@ -17,14 +17,7 @@ from snellen.suites.ava_bench.abilities import localization
 from snellen.suites.ava_bench.abilities.ability import Ability, ReleasedForm
 from snellen.suites.ava_bench.candidates.candidates import Candidate
 from snellen.suites.ava_bench.candidates.classification import offered_names
-from snellen.suites.ava_bench.items import (
-    BOX_SIZES,
-    ItemSource,
-    area_share,
-    checked_box,
-    range_name,
-    range_names,
-)
+from snellen.suites.ava_bench.items import BOX_SIZES, ItemSource, area_share, checked_box, range_name, range_names
 from snellen.suites.ava_bench.prompts import OPTION_LISTS, TABLE_1
 from snellen.suites.ava_bench.scenes.tabletop_scenes import KINDS
 from snellen.suites.ava_bench.scenes.tabletop_truth import TabletopTruth, asked_by_slot
@@ -34,7 +27,7 @@ from snellen.suites.ava_bench.scoring import without_script
 
 
 def make_curated_item(candidate: Candidate, item_source: ItemSource, rng: np.random.Generator) -> Item:
-    """`What is in the red bounding box in the image?`, with the names of the whole set."""
+    """An item `What is in the red bounding box in the image?`, with the names of the whole set."""
     name, names = offered_names(candidate, rng)
     return object_item(item_source, name, candidate.truth["box"], names)
 
@@ -54,7 +47,7 @@ def _ask_tabletop(table: TabletopTruth, slot: int, item_source: ItemSource, rng:
 
 
 def object_item(item_source: ItemSource, name: str, box: Sequence[float], names: Sequence[str]) -> Item:
-    """What is in the red box: one of `names`, all of the set, in an order drawn for this item."""
+    """An item about the thing in the red box: one of `names`, all of the set, in an order drawn for this item."""
     framed = checked_box(item_source, box)
     share = area_share(framed, item_source.image)
     return OBJECT.item(

@@ -1,12 +1,12 @@
 """OCR: words in images of COCO-Text, IIIT5K and TextVQA (appendix A.2).
 
-Boxes of COCO-Text and TextVQA must be large enough; A.2 asks for nothing else, so that handwriting, other languages and
-marks stay where the datasets have a text for them. Of IIIT5K so many images are drawn, whatever their size: an image
-is the cropped word, its box is the whole image, and since lines run outside of boxes none is seen there. TextVQA's
-words were read by a program; those that are turned have no upright box and are left out.
+Boxes of COCO-Text and TextVQA must be large enough; A.2 requires nothing else, so handwriting, other languages and
+signs stay if the datasets have a text for them. IIIT5K images are drawn whatever their size: an image is the cropped
+word, its box is the whole image, and since lines run outside of boxes none is visible. TextVQA's words were read by a
+program; rotated ones have no upright box and are left out.
 
-Words are drawn by dataset, and split within the ranges of their length. Which words of an image, and how many, is
-chance: A.2 asks about "the target word" of each image and does not say how it was found.
+Words are drawn by dataset, and split within the ranges of their length. The words of an image, and their number, are
+random: A.2 asks about "the target word" of each image and does not say how it was chosen.
 """
 
 from __future__ import annotations
@@ -32,32 +32,24 @@ from snellen.suites.ava_bench.candidates.candidates import (
     origin_of,
 )
 from snellen.suites.ava_bench.candidates.classification import OUTSIDE, lies_in
-from snellen.suites.ava_bench.items import (
-    ItemSource,
-    box_area,
-    checked_box,
-    range_name,
-    range_names,
-)
+from snellen.suites.ava_bench.items import ItemSource, box_area, checked_box, range_name, range_names
 from snellen.suites.ava_bench.prompts import TABLE_1
 from snellen.suites.ava_bench.scenes.display_truth import DisplayQuestions, DisplayTruth
-from snellen.suites.ava_bench.scoring import (
-    TEXT_PROTOCOLS,
-)
+from snellen.suites.ava_bench.scoring import TEXT_PROTOCOLS
 
 NAME = "ocr"
 COCO_TEXT, CROPPED, TEXT_VQA = "COCO-Text", "IIIT5K", "TextVQA"
 DATASETS = (COCO_TEXT, CROPPED, TEXT_VQA)
 LABEL = "word"
 TEXT_LENGTHS = ((5, "1-5"), (10, "6-10"), (20, "11-20"), (float("inf"), "21 and more"))
-"""Characters; upper ends, included, as the released scorer has them."""
+"""Characters; upper ends, included, as in the released scorer."""
 NO_WORD = "image without a word"
 BLANK = "word without a text"
-SEVERAL = "cropped word that is said to be several words"
+SEVERAL = "cropped word labelled as several words"
 NO_BOX = "word without a box"
-TURNED = "word that is turned, so that its box is not upright"
-SMALL = "word whose box is too small"
-TWO_TEXTS = "box that is said to hold two texts"
+TURNED = "rotated word, whose box is not upright"
+SMALL = "word with a box that is too small"
+TWO_TEXTS = "box labelled with two texts"
 TWICE = "second mention of a word"
 TextsByBox = Mapping[Box | None, set[str]]
 
@@ -91,7 +83,7 @@ def _text_rule(scene: Sample, word: Annotation) -> str | None:
 
 
 def _box_rule(scene: Sample, word: Annotation, context: CurationContext) -> str | None:
-    """Why the box of a word is of no use; a cropped word needs none."""
+    """The rule that makes the box of a word unusable; a cropped word needs no box."""
     if word.box is None:
         return None if scene.source == CROPPED else NO_BOX
     if not lies_in(word.box, scene.size):
@@ -112,12 +104,12 @@ def _repetition_rule(word: Annotation, texts: TextsByBox, accepted_boxes: set[Bo
 
 
 def length_range(text: str) -> str:
-    """The range that the number of characters belongs to, of `items.TEXT_LENGTHS`."""
+    """The range of `TEXT_LENGTHS` that holds the number of characters."""
     return next(name for max_length, name in TEXT_LENGTHS if len(text) <= max_length)
 
 
 def select(candidates: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
-    """At most so many words of each dataset, all equally likely."""
+    """At most so many words per dataset as the rules allow, all equally likely."""
     return [
         candidate
         for source, source_candidates in grouped(candidates, lambda candidate: candidate.origin.source).items()
@@ -132,7 +124,7 @@ def select(candidates: Sequence[Candidate], context: CurationContext) -> list[Ca
 
 
 def complete(candidate: Candidate, pixels: Callable[[], Pixels], context: CurationContext) -> Candidate | str:
-    """With the rectangle of the whole image where the word has no box."""
+    """The candidate, with the whole image as its box if the word has none."""
     if candidate.truth["box"] is not None:
         return candidate
     height, width = pixels().shape[:2]
@@ -140,7 +132,7 @@ def complete(candidate: Candidate, pixels: Callable[[], Pixels], context: Curati
 
 
 def make_curated_item(candidate: Candidate, item_source: ItemSource, rng: np.random.Generator) -> Item:
-    """`What is written in the red bounding box in the image?`, with no options."""
+    """An item `What is written in the red bounding box in the image?`, without options."""
     return ocr_item(item_source, candidate.truth["box"], candidate.truth["text"])
 
 
@@ -163,9 +155,9 @@ def _ask_display(display: DisplayTruth, slot: int, item_source: ItemSource, rng:
 
 
 def ocr_item(item_source: ItemSource, box: Sequence[float], text: str) -> Item:
-    """What is written in the red box."""
+    """An item about the text in the red box."""
     if not text.strip():
-        raise SnellenError(f"ava-bench item {item_source.handle}: nothing is written in its box; leave it out")
+        raise SnellenError(f"ava-bench item {item_source.handle}: the text in its box is empty; leave it out")
     return OCR.item(
         item_source,
         OCR.question,

@@ -1,9 +1,9 @@
-"""Orientation: which way a thing faces, of EgoOrientBench and CURE-OR (appendix A.2).
+"""Orientation: the direction that a thing faces, from EgoOrientBench and CURE-OR (appendix A.2).
 
-EgoOrientBench names the thing of an image; it has eight of the nine orientations, CURE-OR five, `top` among them. No
-page has the names of CURE-OR's hundred things as text: its numbers are the classes, and its questions ask of "the
-object" unless the user's own `choices` name it. Its images are those without a challenge, on two backgrounds by three
-devices (`choices` has which), so that an orientation of a thing has six at most.
+EgoOrientBench names the thing of an image; it has eight of the nine orientations, CURE-OR five, including `top`. No
+page has the names of CURE-OR's hundred things as text: its numbers are the classes, and its questions ask about "the
+object" unless the user's own `choices` name it. Only its images without a challenge are taken, on two backgrounds by
+three devices (listed in `choices`), so that an orientation of a thing has six at most.
 """
 
 from __future__ import annotations
@@ -27,32 +27,27 @@ from snellen.suites.ava_bench.candidates.candidates import (
     capped_by_source,
     origin_of,
 )
-from snellen.suites.ava_bench.items import (
-    ORIENTATIONS,
-    ItemSource,
-)
+from snellen.suites.ava_bench.items import ORIENTATIONS, ItemSource
 from snellen.suites.ava_bench.prompts import OPTION_LISTS, TABLE_1
 from snellen.suites.ava_bench.scenes.display_scenes import DIRECTIONS, TOYS
 from snellen.suites.ava_bench.scenes.display_truth import DisplayQuestions, DisplayTruth
-from snellen.suites.ava_bench.scoring import (
-    without_script,
-)
+from snellen.suites.ava_bench.scoring import without_script
 
 NAME = "orientation"
 NAMED, NUMBERED = "EgoOrientBench", "CURE-OR"
 DATASETS = (NAMED, NUMBERED)
 OBJECT = "object"
-"""What a thing without a name is called."""
+"""The name of a thing without a name."""
 NOTHING_THERE = "image without a thing"
-NOT_TAKEN = "image whose background, device or challenge is not among the chosen ones"
+NOT_TAKEN = "image whose background, device or challenge was not chosen"
 NAMELESS = "thing without a label"
-UNKNOWN = "orientation that is none of the nine, or not told"
-TWO_WAYS = "thing that is said to face two ways"
+UNKNOWN = "orientation not among the nine, or missing"
+TWO_WAYS = "thing labelled with two orientations"
 TWICE = "second mention of a thing"
 
 
 def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
-    """Things of which one orientation is told. An image may have several of different names."""
+    """Things with one labelled orientation. An image may have several of different names."""
     if not scene.annotations or not context.choices.takes(scene.source, scene.attributes):
         rule = NOT_TAKEN if scene.annotations else NOTHING_THERE
         context.ledger.drop(NAME, scene.source, rule, scene.record_id, max(1, len(scene.annotations)))
@@ -78,17 +73,17 @@ def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
 
 
 def _read_orientation(scene: Sample, word: object, context: CurationContext) -> str | None:
-    """One of the nine; None for what is none of them."""
+    """One of the nine orientations, None for anything else."""
     return context.choices.orientation(scene.source, word) if isinstance(word, str) else None
 
 
 def _format_name(label: str) -> str:
-    """A name as a question writes it: blanks for underscores."""
+    """A name as a question writes it: spaces for underscores."""
     return " ".join(label.replace("_", " ").split())
 
 
 def select(candidates: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
-    """So many images of an orientation of a thing, and so many orientations of the thing, by dataset."""
+    """The candidates within each dataset's bounds on images per orientation and orientations per thing."""
     caps = {
         NAMED: context.rules.orientation,
         NUMBERED: context.rules.orientation_cure_or,
@@ -98,7 +93,7 @@ def select(candidates: Sequence[Candidate], context: CurationContext) -> list[Ca
 
 
 def make_curated_item(candidate: Candidate, item_source: ItemSource, rng: np.random.Generator) -> Item:
-    """`What is the orientation of the toy plane in the image?`, with the nine in the paper's order."""
+    """An item `What is the orientation of the toy plane in the image?`, with the nine in the paper's order."""
     return orientation_item(item_source, candidate.truth["thing"], candidate.truth["orientation"])
 
 
@@ -119,7 +114,7 @@ def _ask_display(display: DisplayTruth, slot: int, item_source: ItemSource, rng:
 def orientation_item(
     item_source: ItemSource, category: str, orientation: str, orientations: Sequence[str] = ORIENTATIONS
 ) -> Item:
-    """Which way something faces, one of the nine, or of those that the set has."""
+    """An item about the direction that a thing faces, one of the nine, or of those in the set."""
     return ORIENTATION.item(
         item_source,
         ORIENTATION.question.format(category=category),

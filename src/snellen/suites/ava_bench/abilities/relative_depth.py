@@ -1,10 +1,10 @@
-"""Relative depth: which of two things is closer (section 3.2.5, appendix A.2).
+"""Relative depth: the closer of two things (section 3.2.5, appendix A.2).
 
-Of two classes one is nearer as often as the other, in all and, as far as there are enough, by a small gap as by a
-large one: classes alone tell nothing. Which thing is red is dealt by turns, so that neither colour is right more often.
+Of two classes each is nearer equally often, in total and, as far as there are enough, within each range of gaps, so
+that classes alone reveal nothing. The nearer thing is red or blue by turns, so that neither colour is right more often.
 
-Indoors the paper has 131 pairs of classes and 5.7K questions, 43 a pair, and allows "10 to 30 pairings per label". Both
-hold only if a label is a pair of classes in one order: 10 to 30 with the one nearer, and as many with the other.
+Indoors the paper has 131 pairs of classes and 5.7K questions, 43 per pair, and allows "10 to 30 pairings per label".
+Both hold only if a label is a pair of classes in one order: 10 to 30 with the one nearer, and as many with the other.
 """
 
 from __future__ import annotations
@@ -34,18 +34,10 @@ from snellen.suites.ava_bench.candidates.depths import (
     pair_truth,
     recording,
 )
-from snellen.suites.ava_bench.candidates.depths import (
-    SOURCES as DATASETS,
-)
-from snellen.suites.ava_bench.items import (
-    MIN_DEPTH_GAP_M,
-    ItemSource,
-    checked_box,
-)
+from snellen.suites.ava_bench.candidates.depths import SOURCES as DATASETS
+from snellen.suites.ava_bench.items import MIN_DEPTH_GAP_M, ItemSource, checked_box
 from snellen.suites.ava_bench.prompts import OPTION_LISTS, TABLE_1
-from snellen.suites.ava_bench.released_scorers import (
-    read_equal,
-)
+from snellen.suites.ava_bench.released_scorers import read_equal
 from snellen.suites.ava_bench.scenes.tabletop_scenes import KINDS
 from snellen.suites.ava_bench.scenes.tabletop_truth import (
     ItemSlot,
@@ -54,19 +46,17 @@ from snellen.suites.ava_bench.scenes.tabletop_truth import (
     VisibleSolid,
     evenly_chosen,
 )
-from snellen.suites.ava_bench.scoring import (
-    choice_protocols,
-)
+from snellen.suites.ava_bench.scoring import choice_protocols
 
 NAME = "relative-depth"
-OCCLUDED = "thing that something else hides in part"
-ALONE = "thing that no other one can be compared with"
+OCCLUDED = "partly occluded thing"
+ALONE = "thing without another to compare it with"
 OVERLAP = "pair whose boxes overlap"
 SAME_CLASS = "pair of one class, indoors"
-GAP = "pair of too little difference in depth"
-UNEVEN = "pair for which there is none with the other class nearer"
+GAP = "pair with too small a difference in depth"
+UNEVEN = "pair without a counterpart with the other class nearer"
 TOO_FEW = "fewer than {} pairs of two classes with either nearer"
-BEYOND = "pair beyond as many as are taken of two classes"
+BEYOND = "pair beyond the number taken of two classes"
 
 
 class DepthPair(NamedTuple):
@@ -78,21 +68,22 @@ class DepthPair(NamedTuple):
 
     @property
     def classes(self) -> tuple[str, str]:
-        """Both classes in the order of the alphabet."""
+        """Both classes in alphabetical order."""
         return min(self.near.kind, self.far.kind), max(self.near.kind, self.far.kind)
 
     @property
     def gap_m(self) -> float:
-        """By how much one is nearer, in metres."""
+        """The difference in depth, in metres."""
         return self.far.nearest_m - self.near.nearest_m
 
 
 Bins: TypeAlias = Mapping[str, Sequence[Sequence[DepthPair]]]
-"""By range of gaps: pairs with the first class nearer, and those with the second; of one class alone all of them."""
+"""By range of gaps: pairs with the first class nearer, and pairs with the second nearer; all pairs if both classes are
+the same."""
 
 
 def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
-    """All things of an image that pairs may be made of, as one candidate: pairs are too many to be kept one by one."""
+    """All things of an image that may form pairs, as one candidate: there are too many pairs to keep each."""
     objects: list[MeasuredObject] = []
     for annotation in scene.annotations:
         object_or_rule = measure(annotation, scene, context)
@@ -113,7 +104,7 @@ def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
 
 
 def select(candidates: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
-    """As many pairs with one class nearer as with the other, level over classes and gaps."""
+    """As many pairs with one class nearer as with the other, balanced over classes and gaps."""
     selected: list[Candidate] = []
     for source, images in grouped(candidates, lambda candidate: candidate.origin.source).items():
         pairs = [pair for image in images for pair in pairs_of(image, context)]
@@ -128,7 +119,7 @@ def select(candidates: Sequence[Candidate], context: CurationContext) -> list[Ca
 
 
 def pairs_of(candidate: Candidate, context: CurationContext) -> Iterator[DepthPair]:
-    """The pairs of an image that can be asked about; the ledger is told of the others."""
+    """The pairs of an image that can be asked about; the ledger records the others."""
     rule_counts = Counter[str]()
     source = candidate.origin.source
     for first, second in combinations(candidate.truth["things"], 2):
@@ -148,7 +139,7 @@ def pairs_of(candidate: Candidate, context: CurationContext) -> Iterator[DepthPa
 
 
 def bin_pairs(depth_pairs: Sequence[DepthPair], source: str, context: CurationContext) -> dict[tuple[str, str], Bins]:
-    """By classes: pairs in ranges of gaps. The ledger is told of those that outnumber the other class nearer."""
+    """Pairs by classes and range of gaps. The ledger records the surplus of pairs with one class nearer."""
     rules, bins_by_classes = context.rules, dict[tuple[str, str], Bins]()
     edges = rules.gap_edges_indoor if source != ROADS else rules.gap_edges_outdoor
     for classes, class_pairs in grouped(depth_pairs, lambda pair: pair.classes).items():
@@ -163,10 +154,10 @@ def bin_pairs(depth_pairs: Sequence[DepthPair], source: str, context: CurationCo
 
 
 def bin_gaps(depth_pairs: Sequence[DepthPair], edges: Sequence[float], min_pairs: int) -> Bins:
-    """Pairs of two classes by range of gaps, with either class nearer; empty where there are no `min_pairs` of each.
+    """Pairs of two classes by range of gaps, with either class nearer; empty with fewer than `min_pairs` of either.
 
-    Ranges begin at `edges`, in metres. One with fewer pairs is joined with the next, the last one with that before, so
-    that a split can leave some of every range on either side.
+    Ranges begin at `edges`, in metres. A range with fewer pairs is merged with the next, the last one with the
+    previous, so that a split can leave some of every range on both sides.
     """
     first, second = depth_pairs[0].classes
     nearer = [first] if first == second else [first, second]
@@ -188,16 +179,16 @@ def bin_gaps(depth_pairs: Sequence[DepthPair], edges: Sequence[float], min_pairs
 
 
 def _pair_counts(bins: Bins) -> dict[str, int]:
-    """Of each range, how many pairs there are with either class nearer."""
+    """The number of pairs in each range with either class nearer."""
     return {name: min(map(len, orders)) for name, orders in bins.items()}
 
 
 def _indoor_target_counts(
     bins: Mapping[tuple[str, str], Bins], source: str, context: CurationContext
 ) -> dict[tuple[str, str], int]:
-    """Pairs of two classes to take, with either nearer: between `pairs_indoor.least` and `.most`, or none.
+    """The number of pairs to take per two classes, with either nearer: within `rules.pairs_indoor`, or none.
 
-    Of more than `pairs_indoor_classes` it is drawn which are taken.
+    Of more than `pairs_indoor_classes` pairs of classes a random choice is taken.
     """
     min_pairs, max_pairs = context.rules.pairs_indoor.minimum, context.rules.pairs_indoor.maximum
     max_classes = context.rules.pairs_indoor_classes
@@ -215,7 +206,7 @@ def _indoor_target_counts(
 def _outdoor_target_counts(
     bins: Mapping[tuple[str, str], Bins], context: CurationContext
 ) -> dict[tuple[str, str], int]:
-    """As many pairs of every two classes as there are, level, `pairs_outdoor` in all."""
+    """The number of pairs to take per two classes: as equal as the data allows, `pairs_outdoor` in total."""
     orders = {classes: 2 - (classes[0] == classes[1]) for classes in bins}
     pair_counts = {
         classes: orders[classes] * sum(_pair_counts(class_bins).values()) for classes, class_bins in bins.items()
@@ -229,7 +220,7 @@ def _outdoor_target_counts(
 def _draw_candidates(
     bins: Bins, max_pairs: int, source: str, classes: tuple[str, str], used: Counter[Hashable], context: CurationContext
 ) -> Iterator[Candidate]:
-    """So many pairs with either class nearer, level over gaps, red and blue dealt by turns."""
+    """`max_pairs` pairs with either class nearer, balanced over gaps, red and blue by turns."""
     pair_counts = _pair_counts(bins)
     if (more := sum(pair_counts.values()) - max_pairs) > 0:
         context.ledger.drop(NAME, source, BEYOND, " / ".join(classes), more * len(next(iter(bins.values()))))
@@ -237,7 +228,7 @@ def _draw_candidates(
         for order, order_pairs in enumerate(bins[name]):
             rng = context.rng(NAME, "drawn", source, *classes, name, order)
             taken_pairs = least_used(order_pairs, count, lambda pair: pair.candidate.origin.record_id, used, rng)
-            # Where one order begins with red the other begins with blue: of an odd number both are right as often.
+            # One order begins with red, the other with blue: even with odd numbers both are right equally often.
             for turn, pair in enumerate(taken_pairs, index + order):
                 yield _pair_candidate(pair, name, turn % 2 == 0, context)
 
@@ -256,7 +247,7 @@ SolidPair = tuple[VisibleSolid, VisibleSolid]
 
 
 def _tabletop_candidates(table: TabletopTruth) -> list[tuple[SolidPair, Mapping[str, Hashable]]]:
-    """Two things of different kinds, half a metre or more apart."""
+    """Pairs of things of different kinds, half a metre or more apart."""
     candidates = list[tuple[SolidPair, Mapping[str, Hashable]]]()
     for red, blue in permutations(table.framed, 2):
         near, far = sorted((red, blue), key=lambda solid: solid.nearest_m)
@@ -287,7 +278,7 @@ def relative_depth_item(
     depths_m: tuple[float, float],
     scene_type: SceneType,
 ) -> Item:
-    """Which of two things is closer. All pairs are red first, blue second; depths differ by half a metre or more."""
+    """An item about the closer of two things. All pairs are red first, blue second; depths differ by 0.5 m or more."""
     gap = depth_gap(item_source, depths_m)
     return RELATIVE_DEPTH.item(
         item_source,
@@ -301,12 +292,12 @@ def relative_depth_item(
 
 
 def depth_gap(item_source: ItemSource, depths_m: tuple[float, float]) -> float:
-    """By how many metres the second is farther than the first, if they are half a metre or more apart."""
+    """The metres by which the second is farther than the first. Raises SnellenError for less than half a metre."""
     gap = depths_m[1] - depths_m[0]
     if abs(gap) < MIN_DEPTH_GAP_M:
         raise SnellenError(
-            f"ava-bench item {item_source.handle}: depths of {depths_m[0]:g} m and {depths_m[1]:g} m are too much "
-            f"alike; leave out pairs nearer than {MIN_DEPTH_GAP_M} m to each other"
+            f"ava-bench item {item_source.handle}: depths of {depths_m[0]:g} m and {depths_m[1]:g} m are too "
+            f"similar; leave out pairs that differ by less than {MIN_DEPTH_GAP_M} m"
         )
     return gap
 

@@ -1,7 +1,7 @@
-"""Scene: images of Places and AID, exactly thirty of every class (appendix A.2).
+"""Scene: images of Places and AID, exactly thirty per class (appendix A.2).
 
-Options are drawn from the classes of the image's own dataset, of all that were chosen and not only of those that a
-small set (`--n`) asks about. Labels that are merged (`choices`) are one class, with thirty images in all.
+Options are drawn from all chosen classes of the image's own dataset, not only from those that a small set (`--n`) asks
+about. Merged labels (`choices`) are one class, with thirty images in total.
 """
 
 from __future__ import annotations
@@ -17,16 +17,12 @@ from snellen.scoring.protocols import strict
 from snellen.suites.ava_bench.abilities.ability import Ability, ReleasedForm
 from snellen.suites.ava_bench.candidates.candidates import Candidate, Curation, CurationContext, capped, origin_of
 from snellen.suites.ava_bench.candidates.classification import NOTHING, offered_names, only_class, source_of, with_names
-from snellen.suites.ava_bench.items import (
-    ItemSource,
-)
+from snellen.suites.ava_bench.items import ItemSource
 from snellen.suites.ava_bench.prompts import OPTION_LISTS, TABLE_1
-from snellen.suites.ava_bench.scoring import (
-    without_script,
-)
+from snellen.suites.ava_bench.scoring import without_script
 
 OPTIONS = 30
-"""Offered in an item, the true one among them."""
+"""Options per item, the true one included."""
 NAME = "scene"
 DATASETS = ("Places434", "AID")
 
@@ -39,13 +35,13 @@ def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
 
 
 def select(candidates: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
-    """As many images of every class; none of classes with fewer."""
+    """Exactly `rules.scene_images` images per class; none of classes with fewer."""
     each = context.rules.scene_images
     return with_names(capped(candidates, Caps(each, each), NAME, context), source_of, NAME, context)
 
 
 def make_curated_item(candidate: Candidate, item_source: ItemSource, rng: np.random.Generator) -> Item:
-    """`What is the scene class of the image?`, with thirty options."""
+    """An item `What is the scene class of the image?`, with thirty options."""
     return scene_item(item_source, *offered_names(candidate, rng, OPTIONS))
 
 
@@ -56,7 +52,7 @@ CURATION = Curation(name=NAME, datasets=DATASETS, find=find, select=select, make
 
 
 def scene_item(item_source: ItemSource, scene: str, scenes: Sequence[str]) -> Item:
-    """Which scene the image shows: one of `scenes`, thirty drawn for this item."""
+    """An item about the scene of the image: one of `scenes`, thirty drawn for this item."""
     return SCENE.item(item_source, SCENE.question, scene, scenes)
 
 

@@ -1,7 +1,7 @@
-"""Spatial reasoning: where one thing lies as seen from another (appendix A.2).
+"""Spatial reasoning: the position of one thing relative to another (appendix A.2).
 
-Images of LVIS and Objects365 have millions of such pairs. `find` keeps the things of an image, and `select` works
-out all pairs at once; only what is chosen becomes a candidate of its own.
+Images of LVIS and Objects365 have millions of such pairs. `find` keeps the things of an image, and `select` computes
+all pairs at once; only chosen pairs become candidates.
 """
 
 from __future__ import annotations
@@ -24,15 +24,9 @@ from snellen.suites.ava_bench.abilities.ability import Ability, Levels, Released
 from snellen.suites.ava_bench.candidates.candidates import Candidate, Curation, CurationContext, origin_of
 from snellen.suites.ava_bench.candidates.completeness import completeness
 from snellen.suites.ava_bench.candidates.depths import EXCLUDED, ROOMS, excluded, name_of, recording
-from snellen.suites.ava_bench.items import (
-    ItemSource,
-    box_area,
-    checked_box,
-)
+from snellen.suites.ava_bench.items import ItemSource, box_area, checked_box
 from snellen.suites.ava_bench.prompts import OPTION_LISTS, TABLE_1
-from snellen.suites.ava_bench.released_scorers import (
-    read_first_token,
-)
+from snellen.suites.ava_bench.released_scorers import read_first_token
 from snellen.suites.ava_bench.scenes.scenes import clear
 from snellen.suites.ava_bench.scenes.tabletop_scenes import KINDS
 from snellen.suites.ava_bench.scenes.tabletop_truth import (
@@ -42,9 +36,7 @@ from snellen.suites.ava_bench.scenes.tabletop_truth import (
     VisibleSolid,
     evenly_chosen,
 )
-from snellen.suites.ava_bench.scoring import (
-    choice_protocols,
-)
+from snellen.suites.ava_bench.scoring import choice_protocols
 
 NAME = "spatial"
 POSITIONS = ("Left above", "Left below", "Right above", "Right below")
@@ -53,16 +45,16 @@ DATASETS = (ROOMS, "LVIS", "Objects365")
 SEVERAL = "several things of the category in the image"
 NO_BOX = "thing without a box in an image of known size"
 SMALL = "box too small a part of the image"
-ALONE = "thing that no other one can be compared with"
+ALONE = "thing without another to compare it with"
 OVERLAP = "target and reference that share columns or rows of the image"
 CHUNK = 2_000_000
-"""Pairs that are worked out at once, so that memory stays small."""
+"""Pairs computed at a time, which bounds memory."""
 
 
 def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
-    """All things of an image that pairs may be made of, as one candidate: the only ones of their class, large enough.
+    """All things of an image that may form pairs, as one candidate: large enough, and the only ones of their class.
 
-    `boxes` holds four numbers a thing, in the order of `labels`.
+    `boxes` holds four numbers per thing, in the order of `labels`.
     """
     left_out, known = excluded(scene, context), completeness(scene)
     share = context.rules.spatial_indoor_area if scene.source == ROOMS else context.rules.spatial_open_area
@@ -97,10 +89,10 @@ def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
 
 @dataclass(frozen=True)
 class PairTable:
-    """All pairs of a dataset that can be asked about: what a pair is, and in which image, sorted by the former.
+    """All pairs of a dataset that can be asked about, as codes and images, sorted by code.
 
-    `codes` are cell x labels + reference, a cell being target x 4 + position: numbers into `labels` and `POSITIONS`.
-    Classes name the boxes, because each is once in an image.
+    `codes` are cell x labels + reference, with cell = target x 4 + position: numbers into `labels` and `POSITIONS`. A
+    class identifies a box, since it occurs once per image.
     """
 
     labels: tuple[str, ...]
@@ -108,22 +100,22 @@ class PairTable:
     images: NDArray[np.int32]
 
     def in_cell(self, cell: int) -> dict[int, list[int]]:
-        """Of a target class in a position: reference -> images."""
+        """The images of a target class in a position, by reference class."""
         begin, end = np.searchsorted(self.codes, (cell * len(self.labels), (cell + 1) * len(self.labels)))
         references, starts = np.unique(self.codes[begin:end] - cell * len(self.labels), return_index=True)
         image_groups = np.split(self.images[begin:end], starts[1:])
         return {int(reference): images.tolist() for reference, images in zip(references, image_groups, strict=True)}
 
     def name(self, cell: int) -> tuple[str, str]:
-        """Target class and position of a cell."""
+        """The target class and position of a cell."""
         target, position = divmod(cell, len(POSITIONS))
         return self.labels[target], POSITIONS[position]
 
 
 def pairs_of(candidates: Sequence[Candidate], context: CurationContext) -> PairTable:
-    """Pairs that share no column and no row; the ledger is told how many others there were, of target and reference.
+    """The pairs that share no column and no row; the ledger records the number of the others.
 
-    Images of equally many things are worked out together.
+    Images with equally many things are processed together.
     """
     labels = tuple(sorted({label for candidate in candidates for label in candidate.truth["labels"]}))
     numbers = {label: number for number, label in enumerate(labels)}
@@ -147,9 +139,9 @@ def pairs_of(candidates: Sequence[Candidate], context: CurationContext) -> PairT
 
 
 def positions(boxes: NDArray[np.float64]) -> tuple[NDArray[np.int64], ...]:
-    """Of boxes [images, things, 4] the pairs that share no column and no row: image, target, reference, position.
+    """The pairs of boxes [images, things, 4] that share no column and no row: image, target, reference, position.
 
-    Positions are numbers into `POSITIONS`, and are what `items.position` says of a pair.
+    Positions are numbers into `POSITIONS`, as `position` gives them for a pair.
     """
     x1, y1, x2, y2 = (boxes[..., side] for side in range(4))
     left, above = x2[:, :, None] <= x1[:, None, :], y2[:, :, None] <= y1[:, None, :]
@@ -159,7 +151,7 @@ def positions(boxes: NDArray[np.float64]) -> tuple[NDArray[np.int64], ...]:
 
 
 def select(candidates: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
-    """Of every target class in a position as many reference classes and images as the rules say, or none."""
+    """The rules' number of reference classes and images per target class and position, or none."""
     selected: list[Candidate] = []
     for source, images in grouped(candidates, lambda candidate: candidate.origin.source).items():
         pair_table = pairs_of(images, context)
@@ -180,7 +172,7 @@ def select(candidates: Sequence[Candidate], context: CurationContext) -> list[Ca
 
 
 def _with_enough_images(images_by_reference: Mapping[int, list[int]], context: CurationContext) -> dict[int, list[int]]:
-    """The reference classes with as many images as are drawn."""
+    """The reference classes with at least as many images as are drawn."""
     return {
         reference: images
         for reference, images in images_by_reference.items()
@@ -189,20 +181,20 @@ def _with_enough_images(images_by_reference: Mapping[int, list[int]], context: C
 
 
 def _references(cell_references: Sequence[Mapping[int, list[int]]], rng: np.random.Generator) -> list[int]:
-    """Reference classes of a target, those in most of its positions first, else in a random order.
+    """Reference classes of a target, those in most of its positions first, otherwise in random order.
 
-    The paper's eight a position may be any. Were they drawn position by position, most pairs of classes would be in one
-    position alone, and their names would tell the answer.
+    The paper's eight per position may be any. If they were drawn position by position, most pairs of classes would
+    occur in one position only, and their names would reveal the answer.
     """
     positions = Counter(reference for references in cell_references for reference in references)
     return sorted(shuffled(sorted(positions), rng), key=lambda reference: -positions[reference])
 
 
 def cells_of(pair_table: PairTable, source: str, context: CurationContext) -> list[int]:
-    """The target classes in positions that have enough, of classes that have enough positions.
+    """The cells with enough references and images, of target classes with enough such positions.
 
-    Where there are more classes than wanted, those in more positions come first, then it is drawn. A cell that could
-    be filled by other numbers of references and images is left out, so that all are alike.
+    With more classes than wanted, those in more positions come first, then chance decides. A cell that could only be
+    filled by other numbers of references and images is left out, so that all cells are equal.
     """
     rules, four = context.rules, len(POSITIONS)
     requirement = f"{rules.spatial_references} references of {rules.spatial_rows} images"
@@ -214,7 +206,7 @@ def cells_of(pair_table: PairTable, source: str, context: CurationContext) -> li
     ranked = shuffled(range(len(full)), context.rng(NAME, "classes", source))
     ranked = sorted((n for n in ranked if full[n].sum() >= rules.spatial_positions), key=lambda n: -full[n].sum())
     chosen = set(ranked[: rules.spatial_classes])
-    alike = rules.spatial_references * rules.spatial_rows
+    max_images = rules.spatial_references * rules.spatial_rows
     for cell in np.flatnonzero(pair_counts).tolist():
         target, count = cell // four, int(pair_counts[cell])
         if not full[target, cell % four]:
@@ -224,7 +216,7 @@ def cells_of(pair_table: PairTable, source: str, context: CurationContext) -> li
         elif target not in chosen:
             rule = f"more than {rules.spatial_classes} target classes of a dataset"
         else:
-            rule, count = f"more than {alike} images of a target class in a position", count - alike
+            rule, count = f"more than {max_images} images of a target class in a position", count - max_images
         if count:
             context.ledger.drop(NAME, source, rule, ", ".join(pair_table.name(cell)), count)
     return [target * four + n for target in sorted(chosen) for n in range(four) if full[target, n]]
@@ -238,7 +230,7 @@ def _draw_candidates(
     used: Counter[Hashable],
     context: CurationContext,
 ) -> Iterator[Candidate]:
-    """Images of a target class in a position, with the first of the reference classes in `images_by_reference`."""
+    """Images of a target class in a position, with the first reference classes of `images_by_reference`."""
     rules, (target, position) = context.rules, pair_table.name(cell)
     rng = context.rng(NAME, "drawn", candidates[0].origin.source, target, position)
     for number in list(images_by_reference)[: rules.spatial_references]:
@@ -261,7 +253,7 @@ def _box(candidate: Candidate, label: str) -> Box:
 
 
 def make_curated_item(candidate: Candidate, item_source: ItemSource, rng: np.random.Generator) -> Item:
-    """Where the red box lies as seen from the blue one."""
+    """An item about the position of the red box relative to the blue one."""
     truth = candidate.truth
     return spatial_item(item_source, truth["red"], truth["blue"], truth["red_box"], truth["blue_box"])
 
@@ -275,7 +267,7 @@ SolidPair = tuple[VisibleSolid, VisibleSolid]
 
 
 def _tabletop_candidates(table: TabletopTruth) -> list[tuple[SolidPair, Mapping[str, Hashable]]]:
-    """Single things alone (appendix A.2), so that the question can be asked without boxes too."""
+    """Pairs of single things (appendix A.2), so that the question can also be asked without boxes."""
     return [
         ((red, blue), {"position": relative_position(red.box, blue.box), "red": red.kind, "blue": blue.kind})
         for red, blue in permutations(table.singles, 2)
@@ -296,7 +288,7 @@ def _tabletop_items(turns: Sequence[ItemSlot], rng: np.random.Generator) -> Iter
 def spatial_item(
     item_source: ItemSource, red: str, blue: str, red_box: Sequence[float], blue_box: Sequence[float]
 ) -> Item:
-    """Where the red box (the target) lies as seen from the blue one (the reference)."""
+    """An item about the position of the red box (the target) relative to the blue one (the reference)."""
     boxes = {"red": list(checked_box(item_source, red_box)), "blue": list(checked_box(item_source, blue_box))}
     answer = position(item_source, red_box, blue_box)
     return SPATIAL.item(
@@ -310,15 +302,15 @@ def spatial_item(
 
 
 def position(item_source: ItemSource, red: Sequence[float], blue: Sequence[float]) -> str:
-    """Where the red box lies as seen from the blue one, one of `POSITIONS`.
+    """The position of the red box relative to the blue one, one of `POSITIONS`.
 
-    Raises SnellenError for boxes that share a column or a row of pixels, which the paper leaves out (appendix A.2).
+    Raises SnellenError for boxes that share a column or row of pixels, which the paper leaves out (appendix A.2).
     """
     (rx1, ry1, rx2, ry2), (bx1, by1, bx2, by2) = red, blue
     if (rx1 < bx2 and bx1 < rx2) or (ry1 < by2 and by1 < ry2):
         raise SnellenError(
-            f"ava-bench item {item_source.handle}: boxes {list(red)} and {list(blue)} overlap across or along, so that "
-            f"none of the four places is right; leave the pair out"
+            f"ava-bench item {item_source.handle}: boxes {list(red)} and {list(blue)} share columns or rows, so that "
+            "none of the four positions is right; leave the pair out"
         )
     return relative_position(red, blue)
 

@@ -1,9 +1,8 @@
-"""Texture: close views of surfaces, 120 to 480 images of a texture (appendix A.2).
+"""Texture: close views of surfaces, 120 to 480 images per texture (appendix A.2).
 
-KTH-TIPS has 81 images of a material, too few for that rule. KTH-TIPS2-b goes on with its materials, so that `choices`
-makes the two one pool: their images of one name are counted together, and their options are the names of both. DTD
-has exactly 120 images of a texture, so that one image discarded by hand takes its whole texture along, if the least
-number stays as printed.
+KTH-TIPS has 81 images per material, too few for that rule. KTH-TIPS2-b continues its materials, so `choices` makes the
+two one pool: their images of one name are counted together, and their options are the names of both. DTD has exactly
+120 images per texture, so one image discarded by hand removes its whole texture, if the minimum stays as printed.
 """
 
 from __future__ import annotations
@@ -20,23 +19,19 @@ from snellen.scoring.protocols import strict
 from snellen.suites.ava_bench.abilities.ability import Ability, Levels, ReleasedForm
 from snellen.suites.ava_bench.candidates.candidates import Candidate, Curation, CurationContext, origin_of
 from snellen.suites.ava_bench.candidates.classification import NOTHING, offered_names, only_class, with_names
-from snellen.suites.ava_bench.items import (
-    ItemSource,
-)
+from snellen.suites.ava_bench.items import ItemSource
 from snellen.suites.ava_bench.prompts import OPTION_LISTS, TABLE_1
 from snellen.suites.ava_bench.scenes.close_ups import TEXTURES
 from snellen.suites.ava_bench.scenes.display_truth import DisplayQuestions, DisplayTruth, close_up_source
-from snellen.suites.ava_bench.scoring import (
-    without_script,
-)
+from snellen.suites.ava_bench.scoring import without_script
 
 NAME = "texture"
 DATASETS = ("DTD", "Kylberg", "KTH-TIPS", "KTH-TIPS2-b")
-DISCARDED = "image that was discarded by hand"
+DISCARDED = "image discarded by hand"
 
 
 def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
-    """Images of one texture that has a name, but for those that somebody looked at and discarded."""
+    """Images of one texture that has a name, except those discarded by hand."""
     if scene.record_id in context.choices.discarded(scene.source):
         context.ledger.drop(NAME, scene.source, DISCARDED, scene.record_id)
         return
@@ -46,7 +41,7 @@ def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
 
 
 def select(candidates: Sequence[Candidate], context: CurationContext) -> list[Candidate]:
-    """Between so many images of a texture, of all datasets of its pool together; which stay is drawn by the seed."""
+    """The bounded number of images per texture, over all datasets of its pool, drawn by the seed."""
     min_images, max_images = context.rules.texture.minimum, context.rules.texture.maximum
 
     def pool_of(candidate: Candidate) -> str:
@@ -71,7 +66,7 @@ def _drop(candidates: Sequence[Candidate], rule: str, context: CurationContext) 
 
 
 def make_curated_item(candidate: Candidate, item_source: ItemSource, rng: np.random.Generator) -> Item:
-    """`What is the texture attribute of image?`, with all textures of the pool in an order drawn for the item."""
+    """An item `What is the texture attribute of image?`, with all textures of the pool in a drawn order."""
     return texture_item(item_source, *offered_names(candidate, rng))
 
 
@@ -92,7 +87,7 @@ def _ask_display(display: DisplayTruth, slot: int, item_source: ItemSource, rng:
 
 
 def texture_item(item_source: ItemSource, texture: str, textures: Sequence[str]) -> Item:
-    """Which texture fills the image: one of `textures`, the whole pool of the source, shuffled."""
+    """An item about the texture that fills the image: one of `textures`, the whole pool of the source, shuffled."""
     return TEXTURE.item(item_source, TEXTURE.question, texture, textures, factors={"texture": texture})
 
 

@@ -1,9 +1,8 @@
-"""Which encoder for my task: abilities weighted by how often the questions of a task need them.
+"""Abilities weighted by how often the questions of a task need them, for the choice of an encoder.
 
-The questions are tagged by a chat subject in an ordinary run about items of work (`tagging_items`), and its tags are
-spot-checked by people or another subject (`checking_items`, or a CSV with a decision on each). What comes of it is a
-weighted average rank with its uncertainty (`recommended`): that of the items behind the ranks, and that of the
-questions behind the weights.
+A chat subject tags the questions in an ordinary run (`tagging_items`), and people or another subject spot-check its
+tags (`checking_items`, or a CSV with one decision each). The result is a weighted average rank (`recommended`), whose
+uncertainty covers the items behind the ranks and the questions behind the weights.
 """
 
 from __future__ import annotations
@@ -35,12 +34,12 @@ CHECKING_REQUEST = (
     "{abilities}\n"
     'Reply "keep" if the tags are correct, or "drop" if an ability is missing or superfluous.'
 )
-"""Both ours: the paper says only that benchmarks of questions mix abilities (section 2)."""
+"""Both are ours: the paper only states that benchmarks of questions mix abilities (section 2)."""
 
 
 @dataclass(frozen=True)
 class UserQuestion:
-    """A question of the task somebody has in mind, with the images it is about, if these are to be shown."""
+    """A question of the user's task, with its images if they are to be shown."""
 
     question_id: str
     question: str
@@ -49,7 +48,7 @@ class UserQuestion:
 
 @dataclass(frozen=True)
 class Tagged:
-    """Which abilities each question needs (none is an answer too); `unread` are questions whose tags cannot be read."""
+    """The abilities that each question needs (possibly none); `unread` are questions whose tags cannot be read."""
 
     author: str
     abilities: Mapping[str, tuple[str, ...]]
@@ -57,7 +56,7 @@ class Tagged:
 
 
 class Checked(NamedTuple):
-    """The share of spot-checked tags that were kept, 0 to 1, with Wilson's interval, of how many."""
+    """The share of spot-checked tags that were kept, 0 to 1, with Wilson's interval and their number."""
 
     kept_share: float
     low: float
@@ -67,10 +66,10 @@ class Checked(NamedTuple):
 
 @dataclass(frozen=True)
 class Recommended:
-    """Subjects from best to worst for a task: `rank` is weighted and averaged over abilities, 1 for the best.
+    """Subjects from best to worst for a task; `rank` is averaged over abilities by weight, 1 for the best.
 
-    `first` is the share of draws in which a subject comes first. `left_out` are abilities that questions need and the
-    subjects were not asked about, with the share of all weight that they would have.
+    `first` is the share of draws in which a subject comes first. `left_out` are abilities that questions need but
+    subjects were not asked about, with the share of the total weight that they would have.
     """
 
     subjects: tuple[str, ...]
@@ -84,7 +83,7 @@ class Recommended:
 
 
 def tagging_items(questions: Iterable[UserQuestion]) -> list[Item]:
-    """One item of work a question, under its own id."""
+    """One tagging item per question, under the question's id."""
     return [
         step_item(
             "screening",
@@ -102,9 +101,9 @@ def _explained() -> str:
 
 
 def read_tags(text: str) -> tuple[str, ...] | None:
-    """The abilities that a reply names, in the order of `abilities.atomic`, each once; None where it cannot be read.
+    """The abilities that a reply names, in the order of `abilities.atomic`, each once; None if it cannot be read.
 
-    A reply that names something else is not read in part: nobody knows what was meant by it. Reasoning is not read.
+    A reply that also names something else is ambiguous and counts as unread. Reasoning is not read.
     """
     reply = read_json_objects(read_answer(text, ReplySpec("text")) or "")
     named = reply.get("abilities") if isinstance(reply, dict) else None
@@ -115,7 +114,7 @@ def read_tags(text: str) -> tuple[str, ...] | None:
 
 
 def tags(answered: StepResult) -> Tagged:
-    """What one subject said of every question; calls that failed count as unread."""
+    """One subject's tags of every question; failed calls count as unread."""
     abilities: dict[str, tuple[str, ...]] = {}
     unread = []
     for item in answered.items.items:
@@ -129,9 +128,9 @@ def tags(answered: StepResult) -> Tagged:
 
 
 def checking_items(questions: Sequence[UserQuestion], tagged: Tagged, n: int, rng: np.random.Generator) -> list[Item]:
-    """Items of work for a spot check of `n` tagged questions (or all, if fewer), drawn without replacement.
+    """Items for a spot check of `n` tagged questions (or all, if fewer), drawn without replacement.
 
-    They have the ids of the questions, so that decisions in a CSV name the same ones.
+    They have the ids of the questions, as in a CSV of decisions.
     """
     tagged_questions = [question for question in questions if question.question_id in tagged.abilities]
     indices = sorted(rng.permutation(len(tagged_questions))[:n])
@@ -152,16 +151,16 @@ def checking_items(questions: Sequence[UserQuestion], tagged: Tagged, n: int, rn
 
 
 def spot_checked(tagged: Tagged, decisions: Mapping[str, str]) -> tuple[Tagged, Checked]:
-    """Tags without those that were dropped, and how many of the checked ones were kept.
+    """The tags without the dropped ones, and the share of checked ones that were kept.
 
-    `decisions` are `keep` or `drop` by id, as the rows of a review hold them. Raises SnellenError for other words and
-    for ids without tags.
+    `decisions` are `keep` or `drop` by id, as in the rows of a review. Raises SnellenError for other words and for ids
+    without tags.
     """
     for name, decision in decisions.items():
         if decision not in ("keep", "drop"):
-            raise SnellenError(f"spot check of {name!r}: {decision!r} is no decision; write keep or drop")
+            raise SnellenError(f"spot check of {name!r}: {decision!r} is not a decision; write keep or drop")
         if name not in tagged.abilities:
-            raise SnellenError(f"spot check of {name!r}: no tags of it are known; check questions that were tagged")
+            raise SnellenError(f"spot check of {name!r}: it has no tags; check questions that were tagged")
     kept_count = sum(decision == "keep" for decision in decisions.values())
     share = kept_count / len(decisions) if decisions else float("nan")
     remaining = {name: needed for name, needed in tagged.abilities.items() if decisions.get(name) != "drop"}
@@ -174,21 +173,21 @@ def spot_checked(tagged: Tagged, decisions: Mapping[str, str]) -> tuple[Tagged, 
 
 
 def weights_of(abilities: Mapping[str, Collection[str]]) -> dict[str, float]:
-    """The weight of every ability that is needed, adding up to 1: each question shares one vote among those it needs.
+    """The weights of all needed abilities, sum 1: each question divides one vote among the abilities it needs.
 
-    Questions that need none have no vote. Raises SnellenError where no question needs any.
+    Questions that need none have no vote. Raises SnellenError if no question needs any.
     """
     votes, names = _votes(abilities)
     return {name: float(vote) for name, vote in zip(names, votes.sum(axis=0) / votes.sum(), strict=True)}
 
 
 def _votes(abilities: Mapping[str, Collection[str]]) -> tuple[Floats, list[str]]:
-    """(questions that need something x abilities, names in the order of `abilities.atomic`)."""
+    """The votes, (questions that need an ability x abilities), and the abilities in the order of `abilities.atomic`."""
     needed = {name: set(question_tags) for name, question_tags in abilities.items() if question_tags}
     if unknown := sorted({ability for question_tags in needed.values() for ability in question_tags} - set(atomic())):
         raise SnellenError(f"ava-bench has no ability {unknown[0]!r}; there are {', '.join(atomic())}")
     if not needed:
-        raise SnellenError("no question needs any of the fourteen abilities; there is nothing to weight by")
+        raise SnellenError("no question needs any of the fourteen abilities, so that there are no weights")
     names = [task for task in atomic() if any(task in question_tags for question_tags in needed.values())]
     votes = np.array(
         [[(name in question_tags) / len(question_tags) for name in names] for question_tags in needed.values()]
@@ -205,20 +204,20 @@ def recommended(
 ) -> Recommended:
     """Subjects in the order of their weighted average rank, best first.
 
-    `subjects` name the rows of every ability. Questions are drawn again for the weights, independently of the items
-    behind the ranks. Needs that nobody was examined in are left out, and said so; the rest adds up to 1. Raises
-    SnellenError where nothing is left.
+    `subjects` name the rows of every ability. For the weights questions are resampled, independently of the items
+    behind the ranks. Needed abilities without scores are left out and reported; the other weights add up to 1. Raises
+    SnellenError if none is left.
     """
     votes, names = _votes(tags_by_question)
     examined = [ability for ability in abilities if ability.name in names]
     columns = [names.index(ability.name) for ability in examined]
     total = votes.sum(axis=0) / votes.sum()
     if not examined:
-        raise SnellenError(f"nobody was examined in {', '.join(names)}; run these tasks of ava-bench first")
-    again = _redrawn(votes[:, columns], rng, draws)
+        raise SnellenError(f"no subject was examined in {', '.join(names)}; run these tasks of ava-bench first")
+    resampled_weights = _resampled(votes[:, columns], rng, draws)
     shares = total[columns] / total[columns].sum()
     weights = {ability.name: float(weight) for ability, weight in zip(examined, shares, strict=True)}
-    ranks, first = weighted(examined, weights, again, rng, draws)
+    ranks, first = weighted(examined, weights, resampled_weights, rng, draws)
     order = sorted(range(len(subjects)), key=lambda n: ranks[n].value)
     return Recommended(
         tuple(subjects[n] for n in order),
@@ -229,8 +228,8 @@ def recommended(
     )
 
 
-def _redrawn(votes: Floats, rng: np.random.Generator, draws: int) -> Floats:
-    """Weights (draws x abilities) when the questions that have a vote here are drawn again, as many as there are."""
+def _resampled(votes: Floats, rng: np.random.Generator, draws: int) -> Floats:
+    """Weights (draws x abilities) from resampled questions, of those with a vote here."""
     votes = votes[votes.sum(axis=1) > 0]
     times = rng.multinomial(len(votes), np.full(len(votes), 1 / len(votes)), size=draws)
     sums = times @ votes

@@ -1,6 +1,6 @@
-"""Which encoder for my task: the pieces of a report that is given tags of questions (`--input tags=RUN`).
+"""Report sections about the best encoder for a task, given tags of its questions (`--input tags=RUN`).
 
-`weights.py` says what is computed, `questions.py` how the tags come about and are spot-checked (`--input tag-check=…`).
+`ability_profile.py` computes them; `recipe.py` makes the items for tags and their spot check (`--input tag-check=…`).
 """
 
 from __future__ import annotations
@@ -39,26 +39,26 @@ TITLE = "Which encoder for my task"
 
 @dataclass(frozen=True)
 class WeightedTags:
-    """Tags without those that a spot check dropped, what is to be said of them, and the weights they come to."""
+    """Tags without those that a spot check dropped, the note about them, and their weights."""
 
     tagged: Tagged
     note: str
 
     @property
     def weights(self) -> dict[str, float]:
-        """The weight of every ability that is needed, adding up to 1."""
+        """The weights of all needed abilities, sum 1."""
         return weights_of(self.tagged.abilities)
 
 
 def sections(run: Run) -> Iterator[ReportSection]:
-    """A ranking of the examined subjects for the task, and the weights behind it; nothing without tags.
+    """The ranking of the examined subjects for the task, and the weights behind it; nothing without tags.
 
-    Raises SnellenError where tags or check cannot be read, and where no question needs any ability.
+    Raises SnellenError if tags or check cannot be read, or if no question needs any ability.
     """
     if TAGS not in run.inputs:
         if TAG_CHECK in run.inputs:
             raise SnellenError(
-                f"--input {TAG_CHECK}: a check of which tags? Give --input {TAGS}=TAGS too; {TAG_COMMANDS}"
+                f"--input {TAG_CHECK} needs the tags that were checked: give --input {TAGS}=TAGS too; {TAG_COMMANDS}"
             )
         return
     weighted_tags, arms = read_weighted_tags(run), examined(main_arms(run))
@@ -78,15 +78,15 @@ def sections(run: Run) -> Iterator[ReportSection]:
 
 
 def read_weighted_tags(run: Run) -> WeightedTags:
-    """The tags that the report was given, and what is to be said of them and their check."""
+    """The tags given to the report, with the note about them and their check."""
     tagged, work = read_tagged(run.inputs[TAGS])
     none = sum(not needed for needed in tagged.abilities.values())
-    note = f"Tags by {tagged.author}: {len(tagged.abilities)} of {len(work.items)} questions have tags that can be read"
+    note = f"Tags by {tagged.author}: {len(tagged.abilities)} of {len(work.items)} questions have readable tags"
     note += f", {none} of them needing none of the fourteen abilities" if none else ""
     note += f"; {len(tagged.unread)} unread" if tagged.unread else ""
     if TAG_CHECK not in run.inputs:
         return WeightedTags(
-            tagged, f"{note}. Nobody checked the tags: {CHECK_COMMANDS}, and give it as --input {TAG_CHECK}."
+            tagged, f"{note}. The tags were not checked: {CHECK_COMMANDS}, and give it as --input {TAG_CHECK}."
         )
     decisions = read_decisions(run.inputs[TAG_CHECK], tagged, work)
     remaining, checked = spot_checked(tagged, decisions.by_question)
@@ -95,7 +95,7 @@ def read_weighted_tags(run: Run) -> WeightedTags:
 
 def _checked(checked: Checked, author: str, undecided: int) -> str:
     if not checked.n:
-        return "The spot check holds no decision."
+        return "The spot check has no decisions."
     kept_percent, low, high = (f"{100 * share:.1f}" for share in (checked.kept_share, checked.low, checked.high))
     note = f"Spot check by {author}: tags of {checked.n} questions, {kept_percent} % kept [{low}, {high}]"
     note += f"; {undecided} without a decision" if undecided else ""
@@ -111,13 +111,13 @@ def ranking(weighted_tags: WeightedTags, recommendation: Recommended, missing: S
     note = (
         "Ranks averaged over the abilities that the questions need, weighted by how many need them (next table), 1 for "
         f"the best of the {len(lines)} subjects and ties averaged. Intervals (95 %) and the percent of draws in which "
-        "a subject comes first know the draw of the items behind the ranks and of the questions behind the weights, "
-        f"but not of errors in the tags. {weighted_tags.note}"
+        "a subject comes first account for the sampling of the items behind the ranks and of the questions behind the "
+        f"weights, but not for errors in the tags. {weighted_tags.note}"
     )
     if recommendation.left_out:
         share = 100 * sum(recommendation.left_out.values())
         names = listing(recommendation.left_out)
-        note += f" Left out, since the subjects were not asked: {names}, {share:.0f} % of all weight."
+        note += f" Left out, since the subjects were not asked: {names}, {share:.0f} % of the total weight."
     if missing:
         note += f" Without scores in all of these abilities, and so not ranked: {listing(missing)}."
     frame = pd.DataFrame(lines, columns=["subject", "weighted average rank", "first in % of draws"])
@@ -125,16 +125,16 @@ def ranking(weighted_tags: WeightedTags, recommendation: Recommended, missing: S
 
 
 def needs(weighted_tags: WeightedTags, ranked: Mapping[str, float]) -> ReportSection:
-    """How often every ability is needed; `ranked` are the weights in the ranking, empty where there is none."""
+    """The number of questions that need each ability; `ranked` are the weights in the ranking, empty without one."""
     tag_lists = weighted_tags.tagged.abilities.values()
     lines = [
         [name, str(sum(name in tag_list for tag_list in tag_lists)), f"{100 * weight:.1f}", _percent(ranked.get(name))]
         for name, weight in sorted(weighted_tags.weights.items(), key=lambda pair: -pair[1])
     ]
     note = (
-        "How many questions need an ability, and its weight: every question has one vote, which the abilities that it "
-        "needs share alike. The ranking knows only abilities that the subjects were asked about, whose weights are "
-        f"made to add up to 100 %. {weighted_tags.note}"
+        "The number of questions that need an ability, and its weight: every question has one vote, shared equally by "
+        "the abilities that it needs. The ranking uses only abilities that the subjects were asked about, with weights "
+        f"scaled to add up to 100 %. {weighted_tags.note}"
     )
     frame = pd.DataFrame(lines, columns=["ability", "questions", "weight in %", "in the ranking in %"])
     return ReportSection(f"{TITLE}: what its questions need", note, frame, None, "task-needs")

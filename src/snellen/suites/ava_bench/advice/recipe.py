@@ -1,12 +1,12 @@
-"""The `questions` recipe: work on questions of the user's own, by which abilities are weighted (`recommendation.py`).
+"""The `questions` recipe: items for tagging the user's own questions, by which abilities are weighted.
 
     snellen build ava-bench/tagging --from questions --source questions=FILE --out WORK
     snellen run WORK --subject chat:openai/gpt-4o --out TAGS
     snellen build ava-bench/tag-check --from questions --source questions=FILE --input tags=TAGS --out CHECK
     snellen report RUN --input tags=TAGS --input tag-check=CSV --out REPORT
 
-`question_files.py` says what FILE holds. The check is answered by people, who fill in a copy of CHECK/decisions.csv, or
-by a chat subject in a run, which is given in place of the CSV.
+`user_questions.py` describes FILE. People fill in a copy of CHECK/decisions.csv, or a chat subject answers the check in
+a run, which is given instead of the CSV.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ TAGGING, TAG_CHECK = "tagging", "tag-check"
 STEPS = (TAGGING, TAG_CHECK)
 QUESTIONS, TAGS = "questions", "tags"
 CHECKED = 50
-"""Questions of a spot check, without `--n`: enough for an interval of some ten percent each way."""
+"""Questions in a spot check without `--n`: enough for an interval of about ten percent each way."""
 DECISIONS = ReplySpec("choice", (("keep", "keep"), ("drop", "drop")))
 SHEET = "decisions.csv"
 _BUILD = f"snellen build {SUITE}/{{}} --from questions --source {QUESTIONS}=FILE"
@@ -53,7 +53,7 @@ CHECK_COMMANDS = (
 
 
 class Decisions(NamedTuple):
-    """A spot check: who decided, `keep` or `drop` by question, and how many questions have no decision."""
+    """A spot check: its author, `keep` or `drop` by question, and the number of questions without a decision."""
 
     author: str
     by_question: Mapping[str, str]
@@ -65,13 +65,13 @@ class Questions:
     """The recipe `questions`."""
 
     def parameters(self, options: BuildOptions) -> Mapping[str, Any]:
-        """The step; of a spot check its size and the seed. Questions and tags stand beside them in the card."""
+        """The step; for a spot check also its size and the seed. The card adds the questions and tags."""
         step = step_of(options)
         check_settings = {"seed": options.seed, "n": options.n or CHECKED} if step == TAG_CHECK else {}
         return {"step": step, **check_settings}
 
     def plan(self, options: BuildOptions) -> Mapping[str, Any]:
-        """How many questions there are to tag or to check. No image is read."""
+        """The number of questions to tag or check. No image is read."""
         step, count = step_of(options), len(read_rows(options.sources[QUESTIONS]))
         if step == TAG_CHECK:
             tagged, _ = read_tagged(options.inputs[TAGS])
@@ -79,7 +79,7 @@ class Questions:
         return {"suite": SUITE, "items": {step: count}}
 
     def build(self, options: BuildOptions) -> ItemSet:
-        """One step of work. Raises SnellenError for whatever is missing or does not fit."""
+        """Write the items of one step. Raises SnellenError for missing or inconsistent inputs."""
         step = step_of(options)
         refuse_existing(options.out)
         rows, media = read_rows(options.sources[QUESTIONS]), MediaFolder(options.out / "media")
@@ -100,16 +100,16 @@ class Questions:
 
 
 def step_of(options: BuildOptions) -> str:
-    """What is to be built. Raises SnellenError for no step, unknown ones, and what the step needs or has no use for."""
+    """The step to build. Raises SnellenError for a missing or unknown step, and for missing or useless options."""
     if QUESTIONS not in options.sources or not options.tasks:
         raise SnellenError(f"{SUITE} --from questions: give a step and a file, `{_BUILD.format(TAGGING)}`; {FORM}")
-    (step, *more) = options.tasks
-    if more or step not in STEPS:
-        raise SnellenError(f"{SUITE} --from questions: no step {(more or [step])[0]!r}; {near(step, STEPS)}")
+    (step, *others) = options.tasks
+    if others or step not in STEPS:
+        raise SnellenError(f"{SUITE} --from questions: no step {(others or [step])[0]!r}; {near(step, STEPS)}")
     inputs = (TAGS,) if step == TAG_CHECK else ()
     for option, names, allowed in (("--source", options.sources, (QUESTIONS,)), ("--input", options.inputs, inputs)):
-        if odd := next((name for name in names if name not in allowed), None):
-            raise SnellenError(f"{SUITE}/{step} --from questions: no use for {option} {odd!r}; leave it out")
+        if useless := next((name for name in names if name not in allowed), None):
+            raise SnellenError(f"{SUITE}/{step} --from questions: no use for {option} {useless!r}; leave it out")
     if inputs and TAGS not in options.inputs:
         raise SnellenError(f"{SUITE}/{step}: --input {TAGS}=TAGS is missing; {TAG_COMMANDS}")
     if options.n is not None and (step == TAGGING or options.n < 1):
@@ -119,7 +119,7 @@ def step_of(options: BuildOptions) -> str:
 
 
 def read_tagged(run: Path) -> tuple[Tagged, ItemSet]:
-    """The tags that one subject gave in a run, and the work it was asked. Raises SnellenError for any other run."""
+    """The tags that one subject gave in a run, and the item set. Raises SnellenError for any other run."""
     result = read_step_result(run)
     if (result.items.card.source, result.items.card.recipe.get("step")) != ("questions", TAGGING):
         raise SnellenError(f"{run}: holds no tags of questions; {TAG_COMMANDS}")
@@ -127,21 +127,21 @@ def read_tagged(run: Path) -> tuple[Tagged, ItemSet]:
 
 
 def _check_tagged_questions(items: Iterable[Item], work: ItemSet) -> None:
-    """Raise SnellenError unless these very questions were tagged, wording, images and all."""
+    """Raise SnellenError unless exactly these questions were tagged, with the same wording and images."""
     expected = {item.item_id: item for item in items}
-    if odd := next((key for key in {**expected, **work.by_id} if expected.get(key) != work.by_id.get(key)), None):
+    if changed := next((key for key in {**expected, **work.by_id} if expected.get(key) != work.by_id.get(key)), None):
         raise SnellenError(
-            f"{work.root}: question {odd!r} is not what the file of questions holds now, so that its tags do not "
-            f"belong here; give the file as it was, or tag anew: {TAG_COMMANDS}"
+            f"{work.root}: question {changed!r} differs from the file of questions, so that its tags do not apply; "
+            f"restore the file, or tag the questions again: {TAG_COMMANDS}"
         )
 
 
 def _checks(questions: list[UserQuestion], tagged: Tagged, work: ItemSet, options: BuildOptions) -> list[Item]:
-    """The items of a spot check, which keep what tags they are about."""
+    """The items of a spot check, with the tags that they are about."""
     rng = stream(SUITE, VERSION, options.seed, TAG_CHECK)
     items = checking_items(questions, tagged, options.n or CHECKED, rng)
     if not items:
-        raise SnellenError(f"{options.inputs[TAGS]}: no question has tags that can be read; {TAG_COMMANDS}")
+        raise SnellenError(f"{options.inputs[TAGS]}: no question has readable tags; {TAG_COMMANDS}")
     return [replace(item, provenance=_about(tagged, work, item.item_id)) for item in items]
 
 
@@ -150,7 +150,7 @@ def _about(tagged: Tagged, work: ItemSet, name: str) -> dict[str, Any]:
 
 
 def _sheet(items: Iterable[Item], questions: Iterable[UserQuestion]) -> str:
-    """A CSV that people fill in: the columns of a review, with question and tags beside them."""
+    """A CSV that people fill in: the columns of a review, with question and tags."""
     question_texts = {question.question_id: question.question for question in questions}
     buffer = io.StringIO(newline="")
     rows = csv.writer(buffer, lineterminator="\n")
@@ -164,8 +164,8 @@ def _sheet(items: Iterable[Item], questions: Iterable[UserQuestion]) -> str:
 def read_decisions(path: Path, tagged: Tagged, work: ItemSet) -> Decisions:
     """The decisions of a CSV (item_id, decision, author, reason) or of the run of one subject on the spot check.
 
-    Rows without a decision, and replies that cannot be read as keep or drop, are counted as undecided. Raises
-    SnellenError where the check is of other tags or questions, or a CSV holds any other word.
+    Rows without a decision, and replies that cannot be read as keep or drop, count as undecided. Raises SnellenError
+    for a check of other tags or questions, and for other words in a CSV.
     """
     return _csv_decisions(path, work) if path.suffix == ".csv" else _run_decisions(path, tagged, work)
 
@@ -175,7 +175,7 @@ def _csv_decisions(path: Path, work: ItemSet) -> Decisions:
     rows = review.decisions
     decisions = {name: word for name, word in review.keep_or_drop(allow_blank=True).items() if word}
     authors = sorted({author.strip() for name in decisions for author in rows[name].author.split(",")} - {""})
-    return Decisions(", ".join(authors) or "somebody unnamed", decisions, len(rows) - len(decisions))
+    return Decisions(", ".join(authors) or "someone unnamed", decisions, len(rows) - len(decisions))
 
 
 def _run_decisions(path: Path, tagged: Tagged, work: ItemSet) -> Decisions:

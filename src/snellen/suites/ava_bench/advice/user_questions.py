@@ -1,4 +1,4 @@
-"""Questions of a task that somebody has in mind, read from a file of theirs, with the images they are about."""
+"""The user's own questions, read from a file, with the images they are about."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from snellen.core.storage.user_files import read_text
 from snellen.suites.ava_bench.advice.ability_profile import UserQuestion
 
 FORM = (
-    "write a CSV file with the columns question_id, question and, where images are to be shown, image; or a JSON "
-    "list of objects with these fields (text does for question)"
+    "write a CSV file with the columns question_id, question and, if images are to be shown, image; or a JSON "
+    "list of objects with these fields (text is accepted for question)"
 )
 
 
 @dataclass(frozen=True)
 class QuestionRow:
-    """One question of a file. `location` names file and place; `image` is the image's file, None without one."""
+    """One question of a file. `location` is its file and row; `image` is the image's file, None without one."""
 
     location: str
     question_id: str
@@ -33,10 +33,10 @@ class QuestionRow:
 
 
 def read_rows(path: Path) -> list[QuestionRow]:
-    """The questions of a CSV file (comma, UTF-8, a line of names first) or of a JSON list. No image is opened.
+    """The questions of a CSV file (comma, UTF-8, with a header) or of a JSON list. No image is opened.
 
-    Images are found from the folder of the file. Raises SnellenError, with file and row, where the id or the question
-    is missing, a cell is too many or an id is there twice, and for a file without questions.
+    Image paths are relative to the folder of the file. Raises SnellenError, with file and row, for a missing id or
+    question, surplus cells and duplicate ids, and for a file without questions.
     """
     if not path.is_file():
         raise SnellenError(f"{path}: no such file; {FORM}")
@@ -45,7 +45,7 @@ def read_rows(path: Path) -> list[QuestionRow]:
         row = _row(location, cells, path.parent)
         if other := rows.get(row.question_id):
             raise SnellenError(
-                f"{location}: question_id {row.question_id!r} stands in {other.location} too; ids are one each"
+                f"{location}: question_id {row.question_id!r} is also in {other.location}; give each its own id"
             )
         rows[row.question_id] = row
     if not rows:
@@ -54,9 +54,9 @@ def read_rows(path: Path) -> list[QuestionRow]:
 
 
 def with_images(question_rows: Iterable[QuestionRow], media: MediaFolder) -> list[UserQuestion]:
-    """The questions with their images, which are kept in `media`.
+    """The questions with their images, which are stored in `media`.
 
-    Raises SnellenError, with file and row, for an image that is missing or cannot be read to its end.
+    Raises SnellenError, with file and row, for missing and truncated images.
     """
     media_by_path: dict[Path, Media] = {}
     questions = []
@@ -77,7 +77,7 @@ def _add_image(question_row: QuestionRow, image: Path, media: MediaFolder) -> Me
         raise SnellenError(f"{question_row.location}: {error}") from error
     except (OSError, ValueError, SyntaxError) as error:  # a damaged PNG is a SyntaxError to Pillow
         raise SnellenError(
-            f"{question_row.location}: {image}: a damaged image ({error}); mend or leave it out"
+            f"{question_row.location}: {image}: a damaged image ({error}); fix it or leave it out"
         ) from error
     return stored
 
@@ -91,7 +91,7 @@ def _row(location: str, cells: Mapping[str, Any], folder: Path) -> QuestionRow:
             raise SnellenError(f"{location}: no {column}; {FORM}")
     image = cells.get("image") or ""
     if not isinstance(image, str):
-        raise SnellenError(f"{location}: image {image!r} is no path; write one path, or none")
+        raise SnellenError(f"{location}: image {image!r} is not a path; write one path, or none")
     image_path = folder / image.strip() if image.strip() else None
     return QuestionRow(location, str(name).strip(), str(question).strip(), image_path)
 
@@ -102,7 +102,7 @@ def _csv_rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
         for cells in reader:
             location = f"{path} line {reader.line_num}"
             if None in cells:
-                raise SnellenError(f"{location}: more cells than columns; put a text with commas between double quotes")
+                raise SnellenError(f"{location}: more cells than columns; quote texts that contain commas")
             yield location, cells
     except csv.Error as error:
         raise SnellenError(f"{path} line {reader.line_num}: not readable as CSV ({error}); {FORM}") from error

@@ -1,1 +1,1 @@
-"""What may become an item of a real dataset: candidates, rules, choices made by hand, regions, depths."""
+"""Candidates for items in real datasets: rules, choices made by hand, regions, depths."""

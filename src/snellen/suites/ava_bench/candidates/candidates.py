@@ -1,4 +1,4 @@
-"""What may become an item, and how classes and bins are levelled: shared by all abilities."""
+"""Candidates for items, and the bounds on classes and bins that all abilities share."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """An image that something may be asked about. `cluster`: what was recorded together, else the image itself.
+    """The image of a candidate. `cluster` names the recording that it belongs to, "" if there is none.
 
-    With `one_side` all images of the cluster are on one side of the split: frames of a video, nearly the same.
+    With `one_side` all images of the cluster are on one side of the split, e.g. the similar frames of a video.
     """
 
     source: str
@@ -41,12 +41,12 @@ class Origin:
 
     @property
     def handle(self) -> str:
-        """Names the image and tells nothing of what it shows."""
+        """An identifier of the image that reveals nothing about its content."""
         return digest([self.source, self.record_id], 12)
 
     @property
     def undivided(self) -> str:
-        """Names what must be on one side of the split, beyond the image itself; "" for nothing."""
+        """The cluster that must be on one side of the split, "" if only the image itself must be."""
         return f"{self.source}/{self.cluster}" if self.one_side else ""
 
 
@@ -57,11 +57,11 @@ def origin_of(scene: Sample, cluster: str = "", *, one_side: bool = False) -> Or
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One thing, pair, word or whole image that an item may be made of.
+    """One thing, pair, word or whole image from which an item can be made.
 
-    `label` is the class and `bin` the part of it that are levelled and split alike; `truth` is what its ability needs
-    to ask. `size` puts candidates of a bin in order where an ability prefers larger ones. `crop` is the part of the
-    image that is kept, in pixels; boxes in `truth` are then those of the crop.
+    `label` is the class and `bin` the part of it within which candidates are balanced and split; `truth` is what its
+    ability needs to ask. `size` orders the candidates of a bin if an ability prefers larger ones. `crop` is the part of
+    the image that is kept, in pixels; boxes in `truth` are then in pixels of the crop.
     """
 
     origin: Origin
@@ -73,13 +73,13 @@ class Candidate:
 
     @property
     def stratum(self) -> tuple[str, str, str]:
-        """Within which the split is 80 to 20: source, class, bin."""
+        """The stratum (source, class, bin), within which the split is 80 to 20."""
         return self.origin.source, self.label, self.bin
 
 
 @dataclass(frozen=True)
 class CurationContext:
-    """What every step of a build shares. `image_counts`: images by ability and source, where an ability counts."""
+    """The state shared by all steps of a build. `image_counts` are by ability and source, for abilities that count."""
 
     rules: Rules
     choices: Choices
@@ -97,18 +97,18 @@ Pixels: TypeAlias = NDArray[np.uint8]
 
 
 def keep_unchanged(candidate: Candidate, pixels: Callable[[], Pixels], context: CurationContext) -> Candidate | str:
-    """The candidate: nothing of it depends on pixels."""
+    """The candidate unchanged, since nothing depends on pixels."""
     return candidate
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Curation:
-    """How the items of an ability are made of real datasets.
+    """The construction of an ability's items from real datasets.
 
-    `find` finds candidates in a sample and tells the ledger what it leaves out (an image is not opened). `select`
-    levels classes and bins of all that was found. `complete` completes a candidate that needs its pixels [h, w, 3], or
-    says which rule leaves it out. `make_item` makes the item of a candidate. The ledger keeps what is left out under
-    `name`; abilities whose curations share a name ask about the same candidates, and differ in `make_item` alone.
+    `find` finds candidates in a sample and records in the ledger what it leaves out (no image is opened). `select`
+    balances classes and bins over all candidates. `complete` completes a candidate that needs its pixels [h, w, 3], or
+    gives the rule that leaves it out. `make_item` makes the item of a candidate. The ledger records omissions under
+    `name`; abilities whose curations share a name ask about the same candidates and differ only in `make_item`.
     """
 
     name: str
@@ -122,9 +122,9 @@ class Curation:
 def capped(
     candidates: Sequence[Candidate], caps: Caps, task: str, context: CurationContext, *, largest: bool = False
 ) -> list[Candidate]:
-    """Of each bin of a class between `caps.least` and `caps.most`, and of each class `caps.bins` bins or none.
+    """Candidates within `caps`: per bin of a class `minimum` to `maximum`, per class at least `min_bins` bins or none.
 
-    Which stay is drawn by the seed, or the largest do. What goes is told to the ledger.
+    The candidates kept are drawn by the seed, or are the largest. The ledger records the others.
     """
     bins: dict[tuple[str, str], list[list[Candidate]]] = {}
     for (source, label, name), bin_candidates in grouped(candidates, lambda candidate: candidate.stratum).items():
@@ -157,7 +157,7 @@ def capped_by_source(
     *,
     largest: bool = False,
 ) -> list[Candidate]:
-    """`capped`, each source by its own numbers."""
+    """The candidates as bounded by `capped`, with separate bounds per source."""
     return [
         candidate
         for source, source_candidates in grouped(candidates, lambda candidate: candidate.origin.source).items()
@@ -168,7 +168,7 @@ def capped_by_source(
 def draw_candidates(
     candidates: Sequence[Candidate], max_candidates: int, task: str, context: CurationContext, *stream_key: str
 ) -> list[Candidate]:
-    """At most so many of all, each as likely as any other; what goes is told to the ledger."""
+    """At most `max_candidates`, all equally likely; the ledger records the others."""
     if len(candidates) <= max_candidates:
         return list(candidates)
     order = shuffled(candidates, context.rng(task, "drawn", *stream_key))
@@ -182,12 +182,12 @@ def draw_candidates(
 def thinned(
     candidates: Sequence[Candidate], max_candidates: int, task: str, context: CurationContext
 ) -> list[Candidate]:
-    """At most so many, whole strata of `rules.fewest` first, so that a small set still has both sides of each.
+    """At most `max_candidates`, whole strata of `rules.fewest` first, so that a small set has both sides of each.
 
-    Sources take turns, their classes come in an order drawn by the seed. A class comes with all its bins, or with as
-    many of them as leave room for a class of every source: in a set of classes with one bin each, the name of the class
-    would tell the answer. Nothing is told to the ledger: this is no rule of the curation, but the user's wish for a
-    small set.
+    Sources take turns, with their classes in an order drawn by the seed. A class comes with all its bins, or with as
+    many as leave room for a class of every source: in a set of classes with one bin each, the name of the class would
+    reveal the answer. The ledger records nothing, since the user wants a small set and no rule leaves these candidates
+    out.
     """
     if len(candidates) <= max_candidates:
         return list(candidates)
@@ -210,8 +210,8 @@ def thinned(
                 shuffled(strata[stratum], context.rng(task, "thinned", *stratum)) for stratum in class_bins
             ]
             remaining -= count
-    # First what every stratum needs for both sides, only then more, one of each stratum by turns: a large stratum taken
-    # whole would leave others too few to be split.
+    # First what every stratum needs for both sides, then more, one per stratum by turns: a large stratum taken whole
+    # would leave others too small to be split.
     first = [candidate for stratum_candidates in selected_strata for candidate in stratum_candidates[:min_stratum]]
     more = [
         candidate

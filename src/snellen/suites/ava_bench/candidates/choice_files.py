@@ -1,8 +1,8 @@
-"""Choices that people made and reviewed, as YAML files: what may stand in them, and how they are read.
+"""Choices that people made and reviewed, as YAML files: their schema, and reading them.
 
 Every row has a reason. A row that a run proposed (`state: proposed`) is refused until a person has confirmed or deleted
-it. Files of the user's own replace those of the package; with `extends: true` their rows come on top, and count where
-both speak of the same thing.
+it. The user's own files replace those of the package; with `extends: true` their rows are added, and override rows
+about the same thing.
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ from snellen.suites.ava_bench.candidates.datasets import TASKS_OF_DATASET
 from snellen.suites.ava_bench.items import EMOTIONS, ORIENTATIONS
 
 Word: TypeAlias = Annotated[str, StringConstraints(min_length=1, pattern=r"^\S(.*\S)?$")]
-"""A text that is not empty and has no blanks around it."""
+"""A text that is not empty and has no spaces around it."""
 
 
 class ChoiceRow(BaseModel):
-    """One choice: why it was made, and whether a person stands behind it."""
+    """One choice: its reason, and whether a person has confirmed it."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
     key_fields: ClassVar[tuple[str, ...]] = ()
-    """Fields that say what the row is about: no two rows agree in all of them."""
+    """Fields that identify a row: no two rows agree in all of them."""
 
     reason: Word
     state: Literal["confirmed", "proposed"] = "confirmed"
 
     @property
     def key(self) -> tuple[Any, ...]:
-        """What the row is about."""
+        """The values of the fields that identify the row."""
         return tuple(getattr(self, name) for name in self.key_fields)
 
     def split_labels(self) -> Iterator[ChoiceRow]:
-        """The row, once for every label."""
+        """The row once per label."""
         for label in getattr(self, "labels", ()):
             yield self.model_copy(update={"labels": (label,)})
         if not hasattr(self, "labels"):
@@ -52,7 +52,7 @@ class ChoiceRow(BaseModel):
 
 
 class Category(ChoiceRow):
-    """A category of localization and object: its label in the dataset and the name that is asked."""
+    """A category of localization and object: its label in the dataset and its name in questions."""
 
     key_fields = ("source", "label")
     source: Word
@@ -63,7 +63,7 @@ class Category(ChoiceRow):
 
 
 class ClassName(ChoiceRow):
-    """What labels of a dataset are called; several labels of one name are one class."""
+    """The name of one or more labels of a dataset; labels with one name are one class."""
 
     key_fields = ("source", "labels")
     source: Word
@@ -96,7 +96,7 @@ class Plural(ChoiceRow):
 
 
 class Pool(ChoiceRow):
-    """The pool of options to which a dataset belongs, where it is not its own."""
+    """The pool of options of a dataset that shares it with others."""
 
     key_fields = ("source",)
     source: Word
@@ -187,9 +187,9 @@ FILES: Mapping[str, type[ChoiceFile]] = MappingProxyType(
         "fine_grained.yaml": FineGrained,
     }
 )
-"""The files, and what stands in them."""
+"""The files and their schemas."""
 ALLOWED: Mapping[str, tuple[str, ...]] = {"emotions.yaml": EMOTIONS, "orientations.yaml": ORIENTATIONS}
-"""Names that `names` of a file may give: the options of the question."""
+"""The names allowed in `names` of a file: the options of the question."""
 
 
 @cache
@@ -200,10 +200,10 @@ def packaged() -> Mapping[str, ChoiceFile]:
 
 
 def read_files(folder: Path | None) -> Mapping[str, ChoiceFile]:
-    """The files of the package, with those of a folder of the user's in place of them or on top (`extends: true`).
+    """The files of the package, replaced or extended (`extends: true`) by those of the user's folder.
 
-    Raises SnellenError, naming file and row, for files that are no choices, rows that are only proposed, two rows about
-    one thing, and YAML files of other names; and for a folder without YAML files, lest choices be lost unnoticed.
+    Raises SnellenError, naming file and row, for invalid files, rows that are only proposed, two rows about one thing,
+    and YAML files with other names; and for a folder without YAML files, so that no choices are lost unnoticed.
     """
     if folder is None:
         return packaged()
@@ -212,16 +212,14 @@ def read_files(folder: Path | None) -> Mapping[str, ChoiceFile]:
     choice_files = dict(packaged())
     paths = sorted(file for file in folder.iterdir() if file.suffix in (".yaml", ".yml"))
     if not paths:
-        raise SnellenError(
-            f"{folder}: holds no file of choices; give the folder with one or more of {', '.join(FILES)}"
-        )
+        raise SnellenError(f"{folder}: no file of choices; give the folder with one or more of {', '.join(FILES)}")
     for path in paths:
         if path.name not in FILES:
-            raise SnellenError(f"{path}: no file of choices is called so; {near(path.name, FILES)}")
+            raise SnellenError(f"{path}: not a name of a file of choices; {near(path.name, FILES)}")
         try:
             text = read_text(path, limit=MAX_YAML_BYTES)
         except (OSError, UnicodeDecodeError) as error:
-            raise SnellenError(f"{path}: cannot be read as text in UTF-8; write it anew") from error
+            raise SnellenError(f"{path}: cannot be read as UTF-8 text; write it again") from error
         choice_file = parse_file(path.name, text, str(path))
         if choice_file.extends:
             choice_file = _merge_rows(choice_files[path.name], choice_file)
@@ -231,11 +229,11 @@ def read_files(folder: Path | None) -> Mapping[str, ChoiceFile]:
 
 
 def parse_file(name: str, text: str, location: str) -> ChoiceFile:
-    """One file, its rows one a label. `location` is how errors call it. Raises SnellenError as `read_files` does."""
+    """One file, with one row per label. Errors name it by `location`. Raises SnellenError as `read_files` does."""
     try:
         content = parse_yaml(text)
     except yaml.YAMLError as error:
-        raise SnellenError(f"{location}: not YAML ({' '.join(str(error).split())}); mend it there") from error
+        raise SnellenError(f"{location}: not YAML ({' '.join(str(error).split())}); fix it there") from error
     try:
         choice_file = FILES[name].model_validate({} if content is None else content)
     except ValidationError as error:
@@ -254,19 +252,19 @@ def parse_file(name: str, text: str, location: str) -> ChoiceFile:
 
 
 def sections(choice_file: ChoiceFile) -> dict[str, str]:
-    """The lists of rows that a file has: section of the YAML file -> field of the class."""
+    """The lists of rows of a file: section of the YAML file -> field of the class."""
     fields = type(choice_file).model_fields
     return {field.alias or name: name for name, field in fields.items() if name != "extends"}
 
 
 def _describe_error(error: ValidationError, content: Any) -> str:
-    """The first thing that is wrong, with its row."""
+    """The first error, with its row."""
     first = error.errors()[0]
     section, *row_path = first["loc"] or ("",)
     rows = content.get(section) if isinstance(content, dict) else None
     if row_path and isinstance(row_path[0], int) and isinstance(rows, list):
         row = f"{section}, row {row_path[0] + 1} ({_describe_row(rows[row_path[0]])})"
-        return f"{row}: {' '.join(map(str, row_path[1:]))}: {first['msg']}; mend the row"
+        return f"{row}: {' '.join(map(str, row_path[1:]))}: {first['msg']}; fix the row"
     return f"{section}: {first['msg']}; the files of the package show the form"
 
 
@@ -278,7 +276,7 @@ def _describe_row(row: Any) -> str:
 
 
 def _merge_rows(below: ChoiceFile, above: ChoiceFile) -> ChoiceFile:
-    """Rows of both; where both have one about the same thing, that of `above` counts."""
+    """The rows of both; of two about the same thing, that of `above` counts."""
     joined = {}
     for field in sections(below).values():
         rows = {row.key: row for row in (*getattr(below, field), *getattr(above, field))}
@@ -287,24 +285,24 @@ def _merge_rows(below: ChoiceFile, above: ChoiceFile) -> ChoiceFile:
 
 
 def _check(name: str, choice_file: ChoiceFile, location: str) -> None:
-    """Raise SnellenError for what no single row shows: two about one thing, unknown datasets and options."""
+    """Raise SnellenError for two rows about one thing, unknown datasets and unknown options."""
     for section, field in sections(choice_file).items():
         keys = set[tuple[Any, ...]]()
         for row in getattr(choice_file, field):
             row_location = f"{location}: {section}, {_describe_row(row.model_dump())}"
             if row.key in keys:
-                raise SnellenError(f"{row_location}: stands there twice; keep one of the two")
+                raise SnellenError(f"{row_location}: duplicate row; keep one of the two")
             keys.add(row.key)
             source = getattr(row, "source", None)
             if source is not None and source not in TASKS_OF_DATASET:
                 raise SnellenError(f"{row_location}: no dataset {source!r}; {near(source, TASKS_OF_DATASET)}")
             if section == "names" and name in ALLOWED and row.name not in ALLOWED[name]:
-                raise SnellenError(f"{row_location}: {row.name!r} is no option; {near(row.name, ALLOWED[name])}")
+                raise SnellenError(f"{row_location}: {row.name!r} is not an option; {near(row.name, ALLOWED[name])}")
     if isinstance(choice_file, Categories):
         names = dict[str, Category]()
         for category in choice_file.categories:
             if (other := names.setdefault(category.name, category)) is not category:
                 both = f"{other.source} {other.label} and {category.source} {category.label}"
                 raise SnellenError(
-                    f"{location}: things, {both}: both are asked as {category.name!r}; rename or delete one"
+                    f"{location}: things, {both}: both are called {category.name!r}; rename or delete one"
                 )

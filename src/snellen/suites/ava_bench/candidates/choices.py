@@ -1,7 +1,7 @@
-"""What people chose for the `curated` recipe: categories, names, merges, what is left out (`choices/*.yaml`).
+"""Choices made by hand for the `curated` recipe: categories, names, merges, exclusions (`choices/*.yaml`).
 
-The paper prints few of its choices; `from`, comments and reasons in the files say which are the paper's. Files of the
-user's own replace or extend those of the package (`choice_files.py`).
+The paper prints few of its choices; `from`, comments and reasons in the files state which are the paper's. The user's
+own files replace or extend those of the package (`choice_files.py`).
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ from snellen.suites.ava_bench.candidates.choice_files import (
 PLURAL_ALREADY = ("FSC-147",)
 """Datasets whose labels are plurals."""
 NUMBERED = ("Kylberg",)
-"""Datasets whose labels have the number of a sample behind them."""
+"""Datasets whose labels end in the number of a sample."""
 STAND_INS: Mapping[str, str] = MappingProxyType({"iNaturalist-2017": "iNaturalist-2021"})
-"""Datasets whose things are chosen as those of another, which writes its labels alike."""
+"""Datasets that use the categories of another with the same labels."""
 EMPTY: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
 class Choices:
-    """All choices. Labels are written as the datasets write them; sources are names of `snellen.datasets.DATASETS`."""
+    """All choices. Labels are spelled as in the datasets; sources are names of `snellen.datasets.DATASETS`."""
 
     files: Mapping[str, ChoiceFile]
 
@@ -54,22 +54,22 @@ class Choices:
         return digest(rows, 16)
 
     def categories(self, source: str) -> Mapping[str, Category]:
-        """Categories of localization and object by label, with domain, origin and reason; none of other datasets."""
+        """Categories of localization and object by label, with domain, origin and reason; none for other datasets."""
         return self._categories.get(source, {})
 
     def category_names(self, source: str) -> Mapping[str, str]:
-        """Categories of localization and object: label -> name that is asked; none of other datasets."""
+        """Names of localization's and object's categories by label; none for other datasets."""
         return self._category_names.get(source, EMPTY)
 
     def plural(self, source: str, label: str) -> str:
-        """What "How many …" asks for (`plural_of`). Of uncounted labels too: ask `counted` first."""
+        """The plural in "How many …" (`plural_of`), also of uncounted labels: call `counted` first."""
         plural = self._plurals.get((source, label))
         if plural is None:
             plural = self._plurals[source, label] = plural_of(label, self, source)
         return plural
 
     def counted(self, source: str, label: str) -> bool:
-        """Whether things of the label are counted: no drinks, stuffs or food without pieces."""
+        """True if things of the label are counted, unlike drinks, substances or food without pieces."""
         return label not in self._uncounted.get(source, frozenset())
 
     @cached_property
@@ -79,44 +79,44 @@ class Choices:
         return {label: row.reason for row in rows for label in row.labels}
 
     def emotion(self, source: str, label: str) -> str | None:
-        """One of `items.EMOTIONS`; None for another label."""
+        """One of `items.EMOTIONS`, None for another label."""
         return self._names_by_label("emotions.yaml", source).get(label)
 
     def scene(self, source: str, label: str) -> str:
-        """The name of a scene: the reviewed one, else by rule (`scene_rule`)."""
+        """The name of a scene: the reviewed one, otherwise by rule (`scene_rule`)."""
         return self._names_by_label("scenes.yaml", source).get(label) or scene_rule(label)
 
     def action(self, label: str, source: str = "Moments-in-Time") -> str:
-        """The name of an action: the reviewed one, else the label with `+` and `_` read as blanks."""
+        """The name of an action: the reviewed one, otherwise the label with `+` and `_` as spaces."""
         return self._names_by_label("actions.yaml", source).get(label) or re.sub("[+_]", " ", label)
 
     def texture(self, source: str, label: str) -> str | None:
-        """The name of a texture: the reviewed one, else by rule (`texture_rule`); None: left out."""
+        """The name of a texture: the reviewed one, otherwise by rule (`texture_rule`); None if left out."""
         if (source, label) in self._textures_left_out:
             return None
         return self._names_by_label("textures.yaml", source).get(label) or texture_rule(source, label)
 
     def texture_pool(self, source: str) -> str:
-        """The pool that textures of a dataset and their options belong to: its own name, or that of a shared one."""
+        """The pool of a dataset's textures and options: its own name, or that of a shared pool."""
         pools = cast(Textures, self.files["textures.yaml"]).pools
         return next((row.pool for row in pools if row.source == source), source)
 
     def discarded(self, source: str) -> frozenset[str]:
-        """Texture images, by record_id, that show a texture on part of a thing in a scene."""
+        """The record_ids of texture images that show a texture on part of a thing in a scene."""
         return self._discarded.get(source, frozenset())
 
     def orientation(self, source: str, word: str) -> str | None:
-        """One of `items.ORIENTATIONS` for a dataset's word; None for another word."""
+        """One of `items.ORIENTATIONS` for a dataset's word, None for another word."""
         return self._names_by_label("orientations.yaml", source).get(word)
 
     def oriented_thing(self, source: str, label: str) -> str | None:
-        """What the question calls a thing: its label, of CURE-OR the name someone gave its number; None: no name."""
+        """The name of a thing in the question: its label, for CURE-OR the name given to its number, or None."""
         rows = cast(Orientations, self.files["orientations.yaml"]).objects
         name = next((row.name for row in rows if row.source == source and label in row.labels), None)
         return name or (None if source == "CURE-OR" else label.replace("_", " "))
 
     def takes(self, source: str, attributes: Mapping[str, object]) -> bool:
-        """Whether an image is among the backgrounds, devices … that are taken of its dataset."""
+        """True if an image has a background, device and so on that is taken from its dataset."""
         rows = (row for row in cast(Orientations, self.files["orientations.yaml"]).taken if row.source == source)
         return all(attributes.get(row.attribute) in row.values for row in rows)
 
@@ -125,7 +125,7 @@ class Choices:
         return cast(FineGrained, self.files["fine_grained.yaml"]).groups
 
     def group(self, source: str, kingdom: str = "") -> Group | None:
-        """The group of a dataset, of iNaturalist-2021 that of a kingdom; None: there is none."""
+        """The group of a dataset, for iNaturalist-2021 that of a kingdom; None if there is none."""
         return self._groups.get((source, "")) or self._groups.get((source, kingdom))
 
     def _names_by_label(self, name: str, source: str) -> Mapping[str, str]:
@@ -185,9 +185,9 @@ class Choices:
 
 
 def read_choices(folder: Path | None = None) -> Choices:
-    """The choices of the package, with those of a folder of the user's in place of them or on top.
+    """The choices of the package, replaced or extended by those of the user's folder.
 
-    Raises SnellenError, naming file and row, where a file of the folder is none (`choice_files.read_files`).
+    Raises SnellenError, naming file and row, for invalid files (`choice_files.read_files`).
     """
     return Choices(read_files(folder))
 
@@ -198,10 +198,10 @@ def bare_name(label: str) -> str:
 
 
 def plural_of(label: str, choices: Choices | None = None, source: str = "") -> str:
-    """The plural of a label, as "How many …" asks for it; of FSC-147 the label, which is a plural.
+    """The plural of a label, for "How many …"; labels of FSC-147 are plurals already.
 
-    The table of exceptions is asked for the label, for its name without what stands in parentheses, and for the last
-    word of that; then come the rules of spelling.
+    The table of exceptions is searched for the label, its name without parentheses, and the last word of that; then the
+    rules of spelling apply.
     """
     if source in PLURAL_ALREADY:
         return label
@@ -227,8 +227,8 @@ def _spelled(word: str) -> str:
 @cache
 def scene_rule(label: str) -> str:
     """A label of a scene as a name: `arena/hockey` is Hockey arena, `BareLand` is Bare land."""
-    name, *behind = label.split("/")
-    words = " ".join([*behind, name]).replace("_", " ")
+    name, *qualifiers = label.split("/")
+    words = " ".join([*qualifiers, name]).replace("_", " ")
     return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", words).capitalize()
 
 
@@ -239,10 +239,10 @@ def texture_rule(source: str, label: str) -> str:
 
 
 def species_name(source: str, label: str) -> str:
-    """How a class of fine-grained is asked (appendix A.2).
+    """The name of a fine-grained class in questions (appendix A.2).
 
-    Of CUB-200-2011 without the number (`Cerulean_Warbler`, as printed), of iNaturalist the last two words, of aircraft
-    as it stands.
+    For CUB-200-2011 the label without its number (`Cerulean_Warbler`, as printed), for iNaturalist the last two words,
+    for aircraft the label.
     """
     if source == "CUB-200-2011":
         return re.sub(r"^\d+\.", "", label)

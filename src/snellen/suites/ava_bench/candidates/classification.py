@@ -1,4 +1,4 @@
-"""What abilities share that ask for the one class of an image: its name, and the names offered beside it."""
+"""The class of an image and the names offered as options, for abilities that ask for the only class of an image."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from snellen.suites.ava_bench.candidates.candidates import Candidate, CurationCo
 
 NO_CLASS = "image without a class"
 SEVERAL = "image of several classes"
-NOT_CHOSEN = "class that is not among the chosen ones"
-ALONE = "class that is alone in its dataset, so that there is nothing to choose from"
+NOT_CHOSEN = "class that was not chosen"
+ALONE = "only class of its dataset, so that there is no choice"
 NOTHING: Mapping[str, Any] = MappingProxyType({})
-"""Truth of candidates of which there may be millions; `with_names` gives one to those that stay."""
-OUTSIDE = "box that does not lie in its image, or image of unknown size"
+"""Shared empty truth, since there may be millions of candidates; `with_names` fills in that of selected ones."""
+OUTSIDE = "box outside its image, or image of unknown size"
 
 
 def only_class(scene: Sample, name_of: Callable[[str], str | None], task: str, context: CurationContext) -> str | None:
-    """The name of the image's only class, by `name_of` its label; labels that are merged are one class.
+    """The name of the image's only class; `name_of` maps labels to names, and merged labels are one class.
 
-    None where there is no class, or more than one, or only classes that `name_of` does not know; the ledger is told.
+    None, recorded in the ledger, if there is no class, more than one, or only one that `name_of` does not know.
     """
     labels = sorted({annotation.label for annotation in scene.annotations if annotation.label.strip()})
     names, label_list = {name_of(label) for label in labels}, ", ".join(labels)
@@ -44,10 +44,10 @@ def only_class(scene: Sample, name_of: Callable[[str], str | None], task: str, c
 def with_names(
     candidates: Sequence[Candidate], pool_of: Callable[[Candidate], Hashable], task: str, context: CurationContext
 ) -> list[Candidate]:
-    """The candidates, with `truth["name"]`, their label if not told yet, and `truth["among"]`, all names of their pool.
+    """The candidates with `truth["name"]`, by default their label, and `truth["among"]`, all names of their pool.
 
-    They are told here, of all that was chosen, so that a small set offers the same names as the whole one. Classes that
-    are alone in their pool are left out.
+    They are set for all chosen candidates, so that a small set offers the same names as the whole one. Classes that are
+    alone in their pool are left out.
     """
     names: dict[Hashable, set[str]] = {}
     for candidate in candidates:
@@ -74,12 +74,12 @@ def offered_names(
 
 
 def source_of(candidate: Candidate) -> str:
-    """The pool of most abilities: the dataset."""
+    """The dataset of a candidate, the pool of most abilities."""
     return candidate.origin.source
 
 
 def lies_in(box: Box, size: tuple[int, int] | None) -> bool:
-    """Whether a box has an area and lies in an image of this width and height; not where the size is not known."""
+    """True if a box has an area and is inside an image of this width and height; False if the size is unknown."""
     if size is None:
         return False
     x1, y1, x2, y2 = box

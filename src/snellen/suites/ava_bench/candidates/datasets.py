@@ -1,4 +1,4 @@
-"""The datasets of AVA-Bench, and the tasks that its paper draws from each of them (Table 2, appendix A.2)."""
+"""The datasets of AVA-Bench, and the tasks that the paper draws from each (Table 2, appendix A.2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tasks of depth share: which things, how far they are, the part of a wide image kept, the truth of a pair."""
+"""Shared parts of the depth tasks: things and their distances, crops of wide images, the truth of a pair."""
 
 from __future__ import annotations
 
@@ -25,33 +25,33 @@ ROAD_CLASSES: Mapping[str, str] = MappingProxyType(
 )
 """Label of KITTI -> class, as appendix A.2 merges them for relative depth; absolute depth has the same ones."""
 FARTHEST_M = 10_000.0
-"""No bin has a name beyond (`items.depth_bin`)."""
+"""Bins have names only up to this distance (`items.depth_bin`)."""
 PairWriter: TypeAlias = Callable[
     [ItemSource, tuple[str, str], tuple[Sequence[float], Sequence[float]], tuple[float, float], SceneType], Item
 ]
-"""Makes a question of the image shown, two names, their boxes and depths, and the kind of place."""
+"""Makes a question from the image shown, two names, their boxes and depths, and the type of scene."""
 
-EXCLUDED = "class that is left out by hand"
-NOT_CHOSEN = "thing of a class that is not asked about"
+EXCLUDED = "class excluded by hand"
+NOT_CHOSEN = "thing of a class that was not chosen"
 NO_BOX = "thing without a box in an image of known size"
-NO_DEPTH = "thing whose nearest distance is not known"
+NO_DEPTH = "thing of unknown distance"
 EDGE = "box that touches an edge of the image"
-NO_CROP = "no crop between one and two heights wide holds it"
+NO_CROP = "too wide for a crop of one to two heights"
 
 
 def excluded(scene: Sample, context: CurationContext) -> Mapping[str, str]:
-    """Labels that are left out by hand, with reasons; only NYU-Depth V2 has any."""
+    """Labels that are excluded by hand, with reasons; only NYU-Depth V2 has any."""
     return context.choices.nyu_excluded if scene.source == ROOMS else {}
 
 
 def recording(scene: Sample) -> str:
-    """What was recorded together: a scene of NYU-Depth V2, a drive of KITTI; "" where that is not known."""
+    """The recording of a sample: a scene of NYU-Depth V2, a drive of KITTI; "" if unknown."""
     recording_id = scene.attributes.get({ROOMS: "scene", ROADS: "drive"}.get(scene.source, ""), "")
     return recording_id if isinstance(recording_id, str) else ""
 
 
 def name_of(source: str, label: str, context: CurationContext) -> str:
-    """What a question calls a class: the reviewed name if there is one, else its label in words."""
+    """The name of a class in questions: the reviewed name if there is one, otherwise its label in words."""
     chosen = context.choices.categories(source).get(label)
     return chosen.name if chosen else bare_name(label).lower()
 
@@ -68,7 +68,7 @@ class MeasuredObject(NamedTuple):
 def measure(annotation: Annotation, scene: Sample, context: CurationContext) -> MeasuredObject | str:
     """The thing, or the rule that leaves it out of both tasks.
 
-    Indoors its class may be left out by hand; outdoors it is one of four classes, and its box touches no edge.
+    Indoors its class may be excluded by hand; outdoors it is one of four classes, and its box touches no edge.
     """
     kind = ROAD_CLASSES.get(annotation.label) if scene.source == ROADS else annotation.label
     distance_m = nearest_m(annotation)
@@ -86,7 +86,7 @@ def measure(annotation: Annotation, scene: Sample, context: CurationContext) -> 
 
 
 def nearest_m(annotation: Annotation) -> float | None:
-    """Metres to the closest point of a thing; None where the dataset tells none, or none in front of the camera."""
+    """Metres to the closest point of a thing; None if unknown, or not in front of the camera."""
     distance_m = annotation.extra.get("nearest_m")
     if not isinstance(distance_m, (int, float)) or not 0 < distance_m < FARTHEST_M:  # NaN fails too
         return None
@@ -94,7 +94,7 @@ def nearest_m(annotation: Annotation) -> float | None:
 
 
 def touches_edge(box: Box, size: tuple[int, int], edge_px: float) -> bool:
-    """Whether a box comes so near to an edge of the image, or nearer.
+    """True if a box is within `edge_px` of an edge of the image.
 
     KITTI counts pixels from 0 and cuts boxes at the last one: a box that the right edge cuts ends at width - 1.
     """
@@ -103,16 +103,16 @@ def touches_edge(box: Box, size: tuple[int, int], edge_px: float) -> bool:
 
 
 def crop_around(box: Box, size: tuple[int, int], widths: tuple[float, float]) -> Box | None:
-    """The part of an image of that size, in whole pixels, that is kept round a box; None: no crop can hold it.
+    """The part of an image of that size, in whole pixels, that is kept around a box; None if no crop can hold it.
 
-    It has the image's full height, and is as wide as `widths` (least and most, in heights) and the image allow, so
-    that little is lost. Its middle is as near to that of the box as the image's sides allow.
+    It has the image's full height, and is as wide as `widths` (minimum and maximum, in heights) and the image allow.
+    Its middle is as near to that of the box as the image's sides allow.
     """
     width, height = size
     wide = min(width, math.floor(widths[1] * height))
     if wide < widths[0] * height:
         return None
-    # In whole numbers, so that no rounding lets a side of the box stand out.
+    # In whole numbers, so that rounding never puts a side of the box outside.
     leftmost, rightmost = max(0, math.ceil(box[2]) - wide), min(width - wide, math.floor(box[0]))
     if leftmost > rightmost:
         return None
@@ -121,17 +121,14 @@ def crop_around(box: Box, size: tuple[int, int], widths: tuple[float, float]) ->
 
 
 def crop_round_both(near: MeasuredObject, far: MeasuredObject, context: CurationContext) -> Box | None:
-    """The part of their image that is kept round two things, see `crop_around`."""
+    """The part of their image that is kept around two things, see `crop_around`."""
     return crop_around(hull((near.box, far.box)), near.size, context.rules.crop_widths)
 
 
 def pair_truth(
     objects: tuple[MeasuredObject, MeasuredObject], source: str, crop: Box | None, context: CurationContext
 ) -> dict[str, Any]:
-    """What a question on two things is made of: their names, boxes (of the crop if there is one) and depths in metres.
-
-    All in the order of `objects`.
-    """
+    """The names, boxes (in the crop if there is one) and depths in metres of two things, in the order of `objects`."""
     return {
         "names": tuple(name_of(source, measured_object.kind, context) for measured_object in objects),
         "boxes": tuple(
@@ -142,7 +139,7 @@ def pair_truth(
 
 
 def pair_item_maker(write: PairWriter) -> ItemMaker:
-    """Questions on two things, by names, boxes and depths as in `pair_truth`."""
+    """A maker of items about two things, from names, boxes and depths as in `pair_truth`."""
 
     def make_item(candidate: Candidate, item_source: ItemSource, rng: np.random.Generator) -> Item:
         truth = candidate.truth
@@ -159,11 +156,11 @@ def within(box: Box, crop: Box) -> Box:
 
 
 def hull(boxes: Sequence[Box]) -> Box:
-    """The smallest box round all."""
+    """The smallest box around all."""
     x1, y1, x2, y2 = zip(*boxes, strict=True)
     return min(x1), min(y1), max(x2), max(y2)
 
 
 def meet(box: Box, other_box: Box) -> bool:
-    """Whether two boxes have a pixel in common."""
+    """True if two boxes overlap."""
     return box[0] < other_box[2] and other_box[0] < box[2] and box[1] < other_box[3] and other_box[1] < box[3]

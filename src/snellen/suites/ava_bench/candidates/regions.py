@@ -1,12 +1,12 @@
-"""Regions of one colour in photographs: where the colour is asked for, and what the answer is (appendix A.2, "Color").
+"""Regions of one colour in photographs, for questions about their colour (appendix A.2, "Color").
 
-The paper's steps: superpixels by SLIC; superpixels of similar colour (in Lab) that touch become one region; of all
-regions the one whose colour varies least is taken; a red box is drawn on it; its most frequent RGB value is the answer.
-The paper prints no threshold, nor how a box is drawn on a region of any shape: those are `RegionSettings`, and ours.
+The paper's steps: compute superpixels by SLIC; merge adjacent superpixels of similar colour (in Lab) to regions; take
+the region whose colour varies least; draw a red box on it; its most frequent RGB value is the answer. The paper prints
+no threshold, nor how to draw a box on a region of any shape: those are `RegionSettings`, and ours.
 
-Regions are found in a smaller copy, each of whose pixels is the mean of a square block, which also calms noise that no
-superpixel should follow. How much a colour varies is taken from pixels as they are, one of every block; answers from
-all of them.
+Regions are found in a smaller copy, each of whose pixels is the mean of a square block, which also reduces noise that
+no superpixel should follow. The variation of a colour is measured on original pixels, one per block; answers on all of
+them.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ def _setting(default: float, what: str, origin: str = OURS) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class RegionSettings:
-    """What counts as a region of one colour, each with what it bounds and its origin, as `Rules` has them.
+    """The thresholds for regions of one colour, each with its meaning and origin, as in `Rules`.
 
-    Distances and spreads are Euclidean in Lab (D65), where 2.3 is just seen.
+    Distances and spreads are Euclidean in Lab (D65), where 2.3 is just noticeable.
     """
 
     working_px: int = _setting(160, "pixels along the longer side of the copy that regions are found in, at most")
@@ -64,8 +64,8 @@ class Region:
     """A region of one colour, the box drawn on it, and the answer.
 
     `box` is [x1, y1, x2, y2] in pixels, ends excluded. `rgb` is the most frequent sRGB value of the region's pixels in
-    the box, 0 to 255 each, and `rgb_share` how frequent it is among them. `variance` is that of the whole region, the
-    sum over L, a and b. `area_px` is the whole region's, and `share_of_box` what it fills of the box, 0 to 1.
+    the box, 0 to 255 each, and `rgb_share` its share of them. `variance` is that of the whole region, summed over L, a
+    and b. `area_px` is the area of the whole region, and `share_of_box` the share of the box that it fills, 0 to 1.
     """
 
     box: Box
@@ -79,23 +79,23 @@ class Region:
 NO_LARGE = "no region of one colour is large enough"
 NO_BOX = "no box of the wanted size fits into the region"
 VARIED = "colours in the box vary too much"
-OFF = "the most frequent colour of the box is unlike its mean"
+OFF = "the most frequent colour of the box differs from its mean"
 
 
 def coherent_regions(pixels: Pixels, settings: RegionSettings = DEFAULTS) -> tuple[Region, ...]:
-    """Regions whose colour can be asked for, the one that varies least first; of two alike the larger one.
+    """The regions whose colour can be asked for, least variation first; of equal ones the larger first.
 
-    `pixels` are sRGB, (height, width, 3), 0 to 255. The same pixels always give the same regions. Raises SnellenError
-    for anything else.
+    `pixels` are sRGB, (height, width, 3), 0 to 255; others raise SnellenError. The same pixels always give the same
+    regions.
     """
     return tuple(region for region in _examine(pixels, settings) if isinstance(region, Region))
 
 
 def best_region(pixels: Pixels, settings: RegionSettings = DEFAULTS) -> Region | str:
-    """The paper's choice: the region whose colour varies least, of those that can be asked for; or why there is none.
+    """The paper's choice: the region whose colour varies least, of those that can be asked for; or the reason for none.
 
-    The reason is that of the region which varies least of all. Regions behind the chosen one are not looked at, which
-    makes this quicker than `coherent_regions`. Raises SnellenError for what is no image of 8-bit RGB.
+    The reason is that of the region that varies least of all. Regions after the chosen one are not examined, which
+    makes this faster than `coherent_regions`. Raises SnellenError for anything but an image of 8-bit RGB.
     """
     reason = NO_LARGE
     for rank, region in enumerate(_examine(pixels, settings)):
@@ -106,10 +106,10 @@ def best_region(pixels: Pixels, settings: RegionSettings = DEFAULTS) -> Region |
 
 
 def _examine(pixels: Pixels, settings: RegionSettings) -> Iterator[Region | str]:
-    """Every region that is large enough, the one that varies least first: as it is asked for, or why it is not."""
+    """Every region that is large enough, least variation first: the region, or the reason against it."""
     if pixels.ndim != 3 or pixels.shape[2] != 3 or pixels.dtype != np.uint8 or not pixels.size:
         raise SnellenError(
-            f"regions of a colour: {pixels.dtype} of shape {pixels.shape} is no image; give (height, width, 3) uint8"
+            f"regions of a colour: {pixels.dtype} {pixels.shape} is not an image; give (height, width, 3) uint8"
         )
     copy = _WorkingCopy.from_image(pixels, settings)
     labels = merged(copy.superpixels(settings), copy.mean, settings.merge_distance)
@@ -122,9 +122,9 @@ def _examine(pixels: Pixels, settings: RegionSettings) -> Iterator[Region | str]
 
 @dataclass(frozen=True)
 class _WorkingCopy:
-    """An image and its smaller copy: the mean of every block of `block` x `block` pixels, and the pixel in its middle.
+    """An image and its smaller copies: the mean, and the middle pixel, of every block of `block` x `block` pixels.
 
-    Rows and columns that make no whole block are left out. `mean` and `sharp` are Lab, (rows, columns, 3).
+    Rows and columns beyond the last whole block are left out. `mean` and `sharp` are Lab, (rows, columns, 3).
     """
 
     pixels: Pixels
@@ -153,10 +153,10 @@ class _WorkingCopy:
 
 
 def merged(labels: Labels, lab: Floats, distance: float) -> Labels:
-    """Regions (rows, columns), numbered from 0: of all that touch, the two most alike become one, until none are.
+    """Regions (rows, columns), numbered from 0: the two most similar adjacent ones are merged, repeatedly.
 
-    `labels` are superpixels, `lab` the pixels' colours, `distance` what the mean colours of two regions must be below.
-    A region counts as its mean, so that a long gradient does not become one region by small steps.
+    `labels` are superpixels, `lab` the pixels' colours; merging ends when no mean colours are closer than `distance`. A
+    region counts as its mean, so that a long gradient does not become one region by small steps.
     """
     sizes = np.bincount(labels.ravel()).astype(float)
     sums = np.stack([np.bincount(labels.ravel(), lab[..., n].ravel()) for n in range(3)], axis=1)
@@ -175,8 +175,8 @@ def merged(labels: Labels, lab: Floats, distance: float) -> Labels:
     parent, merge_counts = list(range(len(sizes))), [0] * len(sizes)
     while queue and queue[0][0] < distance:
         _, first, second, *queued_counts = heapq.heappop(queue)
-        # A pair stays in the queue when one of the two merges or grows; its distance is then out of date. Their merge
-        # counts tell, so that always the two most alike of what stands now become one, in whatever order pairs came in.
+        # A pair stays in the queue when one of the two merges or grows; its distance is then outdated. Their merge
+        # counts show this, so that the two most similar current regions are merged, whatever the order of pairs.
         if (
             parent[first] != first
             or parent[second] != second
@@ -199,13 +199,13 @@ def merged(labels: Labels, lab: Floats, distance: float) -> Labels:
             heapq.heappush(
                 queue, (_colour_distance(means, low, high), low, high, merge_counts[low], merge_counts[high])
             )
-    for label, lower in enumerate(parent):  # a region always goes into one with a lower number
+    for label, lower in enumerate(parent):  # a region is always merged into one with a lower number
         parent[label] = parent[lower]
     return np.asarray(np.unique(parent, return_inverse=True)[1][labels], np.int64)
 
 
 def _neighbour_pairs(labels: Labels) -> list[tuple[int, int]]:
-    """Pairs of labels side by side or one above the other, each pair once, the lower label first."""
+    """Pairs of labels that are horizontal or vertical neighbours, each pair once, the lower label first."""
     count = int(labels.max()) + 1
     codes = []
     for first, second in ((labels[:, :-1], labels[:, 1:]), (labels[:-1], labels[1:])):
@@ -221,15 +221,15 @@ def _colour_distance(means: Floats, label: int, other_label: int) -> float:
 
 
 def _variances(labels: Labels, copy: _WorkingCopy, sizes: NDArray[np.int64]) -> Floats:
-    """By label, the mean square distance of its pixels from its mean colour: the variances of L, a and b added up."""
+    """By label, the mean square distance of its pixels from its mean colour: the sum of the variances of L, a and b."""
     means = np.stack([np.bincount(labels.ravel(), copy.mean[..., n].ravel()) for n in range(3)], axis=1)
     distances = ((copy.sharp - (means / sizes[:, None])[labels]) ** 2).sum(axis=-1)
-    # Rounded, so that flat regions are alike whatever their colour, and the larger one comes first.
+    # Rounded, so that flat regions are equal whatever their colour, and the larger one comes first.
     return np.asarray((np.bincount(labels.ravel(), distances.ravel()) / sizes).round(6), np.float64)
 
 
 def _make_region(copy: _WorkingCopy, region: Mask, variance: float, settings: RegionSettings) -> Region | str:
-    """The region with its box and answer, or why it cannot be asked for."""
+    """The region with its box and answer, or the reason why it cannot be asked for."""
     rows, columns = region.shape
     x1, y1, x2, y2 = _inner_box(region, settings.inset_px)
     wide, high = x2 - x1, y2 - y1
@@ -250,24 +250,24 @@ def _make_region(copy: _WorkingCopy, region: Mask, variance: float, settings: Re
 
 
 def _inner_box(region: Mask, inset: int) -> tuple[int, int, int, int]:
-    """The largest rectangle in the region, less the inset on every side; one without area where there is none."""
+    """The largest rectangle in the region, less the inset on every side; without area if there is none."""
     from scipy.ndimage import binary_closing
 
     y, x = (np.flatnonzero(region.any(axis=axis)) for axis in (1, 0))
-    # Specks of a pixel or two would cut the box to pieces; what they are worth is counted in `share_of_box`.
+    # Specks of a pixel or two would fragment the box; `share_of_box` accounts for them.
     padded = np.pad(region[y[0] : y[-1] + 1, x[0] : x[-1] + 1], 2)
     x1, y1, x2, y2 = largest_rectangle(binary_closing(padded, np.ones((3, 3), bool))[2:-2, 2:-2])
     return int(x[0]) + x1 + inset, int(y[0]) + y1 + inset, int(x[0]) + x2 - inset, int(y[0]) + y2 - inset
 
 
 def largest_rectangle(mask: Mask) -> tuple[int, int, int, int]:
-    """(x1, y1, x2, y2), ends excluded, of the largest rectangle that is True all over; of several the first found.
+    """The largest rectangle of only True, (x1, y1, x2, y2), ends excluded; of several the first found.
 
-    They are looked for from the top down by their lowest row, then from the left. Without any True all four are 0.
+    The search goes from the top down by the lowest row, then from the left. Without any True all four are 0.
     """
     rows, columns = mask.shape
     across = np.arange(columns)
-    # By row: where the stretch of True that a pixel stands in begins, and where it ends.
+    # By row: the begin and the end of a pixel's stretch of True.
     begins = np.maximum.accumulate(np.where(mask, 0, across + 1), axis=1)
     ends = np.minimum.accumulate(np.where(mask, columns, across)[:, ::-1], axis=1)[:, ::-1]
     height, left, right = np.zeros(columns, int), np.zeros(columns, int), np.full(columns, columns)
@@ -292,8 +292,8 @@ def _most_frequent(
 ) -> tuple[tuple[int, int, int], float]:
     """The most frequent RGB value of the region's pixels in the box, and its share of them.
 
-    Of values that are equally frequent, as in a photograph many are, it is the one nearest to the box's mean colour in
-    Lab, then the lowest by red, green and blue.
+    Of equally frequent values, as are many in a photograph, it is the one nearest to the box's mean colour in Lab, then
+    the lowest by red, green and blue.
     """
     x1, y1, x2, y2 = (side * copy.block for side in box)
     inside = copy.pixels[y1:y2, x1:x2]

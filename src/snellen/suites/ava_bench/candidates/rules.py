@@ -1,4 +1,4 @@
-"""Every threshold of the curation, in one table: its value, what it bounds, and where it comes from."""
+"""Every threshold of the curation in one table: its value, meaning and origin."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _bound(what: str, origin: str = "A.2", loosest: Any = None) -> dict[str, Any
 
 @dataclass(frozen=True, kw_only=True)
 class Rules:
-    """The thresholds of sections 3.2, 3.3 and appendix A.2, and ours where it has none (`rule_table` lists them)."""
+    """The thresholds of sections 3.2, 3.3 and appendix A.2, or ours if the paper has none (see `rule_table`)."""
 
     test_share: Share = field(default=0.2, metadata=_bound("share of every class and bin that is for testing", "3.3"))
     fewest: Count = field(
@@ -40,18 +40,18 @@ class Rules:
     )
     counted_open: Caps = field(
         default=Caps(15, 30, 5),
-        metadata=_bound("counting, VQAv2 and LVIS: images a count; counts a category", loosest=LOOSEST_CAPS),
+        metadata=_bound("counting, VQAv2 and LVIS: images per count; counts per category", loosest=LOOSEST_CAPS),
     )
     counted_fsc: Caps = field(
         default=Caps(6, 12, 4),
-        metadata=_bound("counting, FSC-147: images a count; counts a category", loosest=LOOSEST_CAPS),
+        metadata=_bound("counting, FSC-147: images per count; counts per category", loosest=LOOSEST_CAPS),
     )
     counted_cars: Caps = field(
-        default=Caps(10, 20, 5), metadata=_bound("counting, CARPK: images a count; counts", loosest=LOOSEST_CAPS)
+        default=Caps(10, 20, 5), metadata=_bound("counting, CARPK: images per count; counts", loosest=LOOSEST_CAPS)
     )
     counted_crowds: Caps = field(
         default=Caps(25, 50, 1),
-        metadata=_bound("counting, CrowdHuman and VSCrowd, each: images a count", loosest=LOOSEST_CAPS),
+        metadata=_bound("counting, CrowdHuman and VSCrowd, each: images per count", loosest=LOOSEST_CAPS),
     )
     crowd_frames: Count = field(
         default=1, metadata=_bound("counting, VSCrowd: frames of a video that show as many people, at most", OURS)
@@ -179,11 +179,11 @@ class Rules:
         for name in ("thing_area", "crop_widths", "gap_edges_indoor", "gap_edges_outdoor"):
             numbers = getattr(self, name)
             if min(numbers, default=0) < 0 or list(numbers) != sorted(set(numbers)):
-                raise ValueError(f"{name}: {list(numbers)} are no growing numbers of 0 or more")
+                raise ValueError(f"{name}: {list(numbers)} are not increasing numbers of 0 or more")
 
 
 def rule_table(rules: Rules) -> list[tuple[str, str, str, str]]:
-    """One line a rule for documents: name, value, what it bounds, origin (a section of the paper, or `ours`)."""
+    """One line per rule for documents: name, value, meaning, origin (a section of the paper, or `ours`)."""
     return [
         (rule.name, _format_threshold(getattr(rules, rule.name)), rule.metadata["what"], rule.metadata["origin"])
         for rule in fields(rules)

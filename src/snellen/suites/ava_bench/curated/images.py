@@ -1,4 +1,4 @@
-"""The images of candidates: read, looked at once, and kept as they are; frames and crops as PNG."""
+"""The images of candidates: read, checked once, and stored unchanged; frames and crops as PNG."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from snellen.stimuli.video import frame_at_share
 from snellen.suites.ava_bench.candidates.candidates import Candidate, Origin, Pixels
 
 UNREADABLE = "image that cannot be read"
-OTHER_SIZE = "image that is not of the size its annotations tell"
+OTHER_SIZE = "image whose size differs from its annotations"
 
 
 @dataclass(frozen=True)
 class UnusableImage:
-    """Why an image cannot be used: the rule, and what exactly is wrong."""
+    """The reason why an image cannot be used: the rule, and the details."""
 
     rule: str
     location: str
 
 
 class ImageStore:
-    """What is kept of the images of a set."""
+    """The stored images and crops of an item set."""
 
     def __init__(self, media: MediaFolder) -> None:
         self.media = media
@@ -39,7 +39,7 @@ class ImageStore:
         self._crops: dict[tuple[str, Box], Media] = {}
 
     def load(self, origins: Iterable[Origin], workers: int, advance: Callable[[], None] = lambda: None) -> None:
-        """Read and keep images, each once, several at a time."""
+        """Read and store images, each once, several at a time."""
         origins = sorted(origins, key=lambda origin: reading_order(origin.image))
         origins_by_key = {(origin.source, origin.record_id): origin for origin in origins}
         with ThreadPoolExecutor(max(1, workers)) as pool:
@@ -48,11 +48,11 @@ class ImageStore:
                 advance()
 
     def get(self, origin: Origin) -> Media | UnusableImage:
-        """An image that was loaded, or why there is none."""
+        """A loaded image, or the reason why there is none."""
         return self._images[origin.source, origin.record_id]
 
     def pixels(self, media: Media) -> Callable[[], Pixels]:
-        """Gives the pixels [h, w, 3], sRGB, when asked."""
+        """A function that reads the pixels [h, w, 3], sRGB."""
 
         def read() -> Pixels:
             with self.media.open(media) as image:
@@ -61,7 +61,7 @@ class ImageStore:
         return read
 
     def apply_crop(self, candidate: Candidate, media: Media) -> Media:
-        """What is kept for a candidate: the image, or its crop as PNG."""
+        """The stored image of a candidate: the whole image, or its crop as PNG."""
         if candidate.crop is None:
             return media
         key = media.sha256, candidate.crop
@@ -87,6 +87,6 @@ class ImageStore:
             return self.media.add_image(frame_at_share(image_file.path, image_file.share))
         raw, format = image_file.read(f"{origin.source}/{origin.record_id}")
         with Image.open(io.BytesIO(raw)) as image:
-            image.load()  # a file cut short shows here, and not when a subject is asked
+            image.load()  # a truncated file fails here, not when a subject is asked
             size = image.size
         return self.media.add(raw, "image", format, size)

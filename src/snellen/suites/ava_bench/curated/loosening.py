@@ -1,4 +1,4 @@
-"""For `--plan`: which rules leave an ability nothing of a user's dataset, and which values would leave something."""
+"""Advice for `--plan`: the rules that leave an ability no items of a dataset, and values that would leave some."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from snellen.suites.ava_bench.candidates.rules import Rules
 from snellen.suites.ava_bench.curated.splits import CuratedGroup, SelectedCandidate, split_up
 
 MAX_SAMPLES = 5000
-"""Images of a dataset that rules are tried on: each is looked at once for every value that is tried."""
+"""Images of a dataset on which rules are tried: each is read once per value tried."""
 UNOPENED = Media("0" * 64, "image", "png", 1, 1)
 
 
 def advise(
     group: CuratedGroup, selection: Sequence[Candidate], folders: Mapping[str, Path], context: CurationContext
 ) -> Iterator[str]:
-    """A line for every dataset that is given and of which an ability has nothing."""
+    """One line per given dataset that leaves the ability without items."""
     remaining = _split_counts(group, selection, context)
     for source in (source for source in group.curation.datasets if source in folders and not remaining.get(source)):
         samples = list(islice(DATASETS.get(source).samples(folders[source]), MAX_SAMPLES))
@@ -39,24 +39,21 @@ def _advice(group: CuratedGroup, source: str, samples: Sequence[Sample], context
 
     rules = loosened(context.rules, count)
     if rules is None:
-        return f"no threshold is to blame, but: {_reasons(group, source, context.ledger)}"
+        return f"no threshold is responsible, but: {_reasons(group, source, context.ledger)}"
     changes = changed_rules(rules, context.rules)
     leave = "leaves" if len(changes) == 1 else "leave"
-    return (
-        f"{', '.join(changes)} {leave} nothing, where {in_words(changes)} in --rules FILE would leave "
-        f"{count(rules)} items"
-    )
+    return f"{', '.join(changes)} {leave} nothing; {in_words(changes)} in --rules FILE would leave {count(rules)} items"
 
 
 def _reasons(group: CuratedGroup, source: str, ledger: Ledger) -> str:
-    """What leaves out most, commonest first."""
+    """The rules that leave out most, most frequent first."""
     counts = {rule: count for (name, of, rule), count in ledger.dropped.items() if (name, of) == (group.name, source)}
     commonest = sorted(counts, key=lambda rule: -counts[rule])[:3]
-    return "; ".join(f"{rule} ({counts[rule]})" for rule in commonest) or "nothing that it asks about is annotated"
+    return "; ".join(f"{rule} ({counts[rule]})" for rule in commonest) or "its subject matter is not annotated"
 
 
 def _split_counts(group: CuratedGroup, selection: Sequence[Candidate], context: CurationContext) -> dict[str, int]:
-    """Items by dataset that have both sides of the split, as far as can be known of images that are not opened."""
+    """Items by dataset with both sides of the split, as far as is known without opening images."""
     trial = CurationContext(context.rules, context.choices, context.seed)
     unopened = [SelectedCandidate(group, candidate, UNOPENED, candidate.origin.handle) for candidate in selection]
     counts: dict[str, int] = {}

@@ -1,8 +1,8 @@
-"""Choices that subjects propose and people confirm: one name for labels of one meaning, and cluttered texture images.
+"""Choices that subjects propose and people confirm: merged names of labels, and cluttered texture images.
 
-Appendix A.2 has GPT-4o standardise the labels of scenes, people check every merge, and people discard texture images
-that show things in a scene. Here a subject answers items of the suite `curation-steps`; what follows from its answers
-is written as rows of `choices/*.yaml` with `state: proposed`, refused until a person has confirmed or deleted them.
+In appendix A.2, GPT-4o standardises the labels of scenes, people check every merge, and people discard texture images
+that show things in a scene. Here a subject answers items of the suite `curation-steps`; its answers become rows of
+`choices/*.yaml` with `state: proposed`, refused until a person has confirmed or deleted them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ NAME_REQUEST = (
     "the same that you would give to other labels of the same meaning? Keep everything that tells it from other "
     "classes. Reply with the name in one to five words and nothing else."
 )
-"""Ours: appendix A.2 says that labels were converted into single, unified ones, and prints no wording."""
+"""Ours: appendix A.2 states that labels were converted into single, unified ones, and prints no wording."""
 CLUTTER_REQUEST = (
     "This image is to be a question about texture; the right answer is {texture!r}. Does the texture fill the "
     "image, as in a close-up of a surface, or is it on a part of a larger object, or in a scene with other things? "
@@ -39,7 +39,7 @@ PART = "part"
 
 @dataclass(frozen=True)
 class TextureImage:
-    """An image of a texture: its dataset, `record_id`, the name of the texture, and the image as it is kept."""
+    """An image of a texture: its dataset, `record_id`, the name of the texture, and the stored image."""
 
     source: str
     record_id: str
@@ -48,7 +48,7 @@ class TextureImage:
 
 
 def label_items(labels: Mapping[str, Iterable[str]], kind: LabelKind) -> list[Item]:
-    """One item for every label by dataset, in order: what it is called. They show no image."""
+    """One item per label and dataset, in order, that asks for the label's name. They show no image."""
     pairs = [(source, label) for source, of_source in labels.items() for label in dict.fromkeys(of_source)]
     return [
         step_item(
@@ -64,7 +64,7 @@ def label_items(labels: Mapping[str, Iterable[str]], kind: LabelKind) -> list[It
 
 
 def clutter_items(textures: Iterable[TextureImage]) -> list[Item]:
-    """One item for every image: whether the texture fills it, or is on part of a thing in a scene."""
+    """One item per image that asks if the texture fills it or is on part of a thing in a scene."""
     return [
         step_item(
             "screening",
@@ -79,10 +79,10 @@ def clutter_items(textures: Iterable[TextureImage]) -> list[Item]:
 
 
 def proposed_merges(result: StepResult, choices: Choices) -> list[dict[str, Any]]:
-    """Rows for `names`: labels that got the same name and do not have it in common yet, one row a dataset.
+    """Rows for `names`: labels with the same new name that do not share a name yet, one row per dataset.
 
-    Names are the same whatever their letters' case, article and end of sentence. Labels without an answer are left as
-    they are. Raises SnellenError where the run is about something else.
+    Names are compared without case, article and end of sentence. Labels without an answer stay unchanged. Raises
+    SnellenError for a run about something else.
     """
     by_name: dict[str, list[tuple[str, str, str]]] = {}
     kinds = set[str]()
@@ -93,7 +93,7 @@ def proposed_merges(result: StepResult, choices: Choices) -> list[dict[str, Any]
             by_name.setdefault(name.casefold(), []).append((item.provenance["source"], item.provenance["label"], name))
     if len(kinds) > 1:
         names = " and ".join(sorted(kinds))
-        raise SnellenError(f"{result.items.root}: names of {names}s in one run; ask about each apart")
+        raise SnellenError(f"{result.items.root}: names of {names}s in one run; ask about each separately")
     rows = []
     for group in by_name.values():
         present = {choices.scene(s, label) if kinds == {"scene"} else choices.action(label, s) for s, label, _ in group}
@@ -110,7 +110,7 @@ def proposed_merges(result: StepResult, choices: Choices) -> list[dict[str, Any]
 def proposed_discards(result: StepResult) -> list[dict[str, Any]]:
     """Rows for `discarded` of `textures.yaml`: images whose texture is on part of a thing, or in a scene.
 
-    Images without a readable answer are not proposed. Raises SnellenError where the run is about something else.
+    Images without a readable answer are not proposed. Raises SnellenError for a run about something else.
     """
     return [
         _proposal(result, source=item.provenance["source"], image=item.provenance["texture_image"])
@@ -120,7 +120,7 @@ def proposed_discards(result: StepResult) -> list[dict[str, Any]]:
 
 
 def choices_text(section: Literal["names", "discarded"], rows: Sequence[Mapping[str, Any]]) -> str:
-    """Rows as a file on top of the package's: for a person to confirm row by row, or to delete."""
+    """Rows as a file that extends the package's, for a person to confirm or delete row by row."""
     content = {"extends": True, section: [dict(row) for row in rows]}
     return yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=120)
 
@@ -136,7 +136,7 @@ def _answers(result: StepResult, key: str) -> Iterable[tuple[Item, str]]:
 
 
 def _proposal(result: StepResult, **row: Any) -> dict[str, Any]:
-    """A row for people to confirm; what people said themselves is confirmed."""
+    """A row for people to confirm; rows from people's own answers are confirmed."""
     if all(is_person(author) for author in result.author.split(", ")):
         return {**row, "reason": f"by {result.author}", "state": "confirmed"}
     return {**row, "reason": f"proposed by {result.author}", "state": "proposed"}

@@ -1,13 +1,13 @@
-"""Steps that subjects answer before a set is curated: names for labels, and texture images that show whole scenes.
+"""Steps that subjects answer before an item set is curated: names of labels, and texture images of whole scenes.
 
     snellen build ava-bench/scene-names --from curated --source data=ROOT --out WORK
     snellen run WORK --subject SUBJECT --out NAMES
     snellen build ava-bench/scene-merges --from curated --input scene-names=NAMES --out REVIEW
     snellen build ava-bench --from curated --source data=ROOT --source choices=REVIEW/choices --out SET
 
-What is proposed lies in `REVIEW/choices`, a row each with `state: proposed`: people set it to `confirmed` or delete the
-row, and until then no set is built with it. The item set beside it shows the same rows one by one; given back as
-`--input scene-merges=DECISIONS`, what people decided about them writes the rows that stay, confirmed.
+Proposals are in `REVIEW/choices`, one row each with `state: proposed`: people set it to `confirmed` or delete the row,
+and until then no set is built with it. The item set in `REVIEW` shows the same rows one by one; with people's decisions
+as `--input scene-merges=DECISIONS` the rows that they keep are written as confirmed.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ CHOICES = Argument("source", "choices", "REVIEW/choices", optional=True)
 
 
 class StepSource(NamedTuple):
-    """What a step is about: datasets by name (none while answers are read), options, and what a build shares."""
+    """The inputs of a step: datasets by name (none while answers are read), options, and the context of the build."""
 
     folders: Mapping[str, Path]
     options: BuildOptions
@@ -52,7 +52,7 @@ Rows: TypeAlias = list[dict[str, Any]]
 
 @dataclass(frozen=True)
 class Proposal:
-    """A step about the datasets of `sources`, and what follows from its answers: rows of a file of choices."""
+    """A step about the datasets of `sources`, whose answers become rows of a file of choices."""
 
     step: Step[StepSource, Rows]
     merges: Stage
@@ -62,7 +62,7 @@ class Proposal:
 
 
 def _samples(source: StepSource) -> Iterator[Sample]:
-    """The scenes of all datasets; what their readers leave out goes into the ledger."""
+    """The samples of all datasets; the ledger records the readers' omissions."""
     for name, path in source.folders.items():
         for sample in DATASETS.get(name).samples_and_notes(path):
             if isinstance(sample, Sample):
@@ -154,17 +154,17 @@ FINAL = Stage(
     name="",
     needs=(DATA, CHOICES),
     bounded=True,
-    note="with --source choices=FOLDER where rows were confirmed",
+    note="with --source choices=FOLDER if rows were confirmed",
 )
 
 
 def chain(proposals: Sequence[Proposal] = PROPOSALS) -> list[Stage]:
-    """Every stage on the way to the items: proposals are optional."""
+    """Every stage before the items; proposals are optional."""
     return [*(stage for proposal in proposals for stage in (proposal.step, proposal.merges)), FINAL]
 
 
 def find_proposal(options: BuildOptions) -> Proposal | None:
-    """The proposal that is built, alone; None for final items. Raises SnellenError where others are named beside it."""
+    """The proposal to build, None for final items. Raises SnellenError if other tasks are named as well."""
     for proposal in PROPOSALS:
         if proposal.step.name in options.tasks or proposal.merges.name in options.tasks:
             if len(options.tasks) > 1:
@@ -176,7 +176,7 @@ def find_proposal(options: BuildOptions) -> Proposal | None:
 def build_proposal(
     proposal: Proposal, options: BuildOptions, folders: Callable[[], Mapping[str, Path]], context: CurationContext
 ) -> ItemSet:
-    """The items of the step; or, of its answers, what is proposed."""
+    """Write the items of the step, or the proposals from its answers."""
     step, merges = proposal.step, proposal.merges
     if options.tasks == (step.name,):
         sources = {name: path for name, path in folders().items() if name in proposal.sources}
@@ -189,7 +189,7 @@ def build_proposal(
     result = step.read_result(options, merges.target)
     rows = step.read(StepSource({}, options, context), result)
     if not rows:
-        raise SnellenError(f"{result.items.root}: {result.author} proposes nothing, so that there is nothing to review")
+        raise SnellenError(f"{result.items.root}: {result.author} proposes no rows to review")
     if merges.name in options.inputs:
         rows = _confirmed(merges.name, rows, options.inputs[merges.name])
     files.write_text(options.out / "choices" / proposal.file, merge_steps.choices_text(proposal.section, rows))
@@ -197,7 +197,7 @@ def build_proposal(
 
 
 def _row_items(name: str, rows: Rows) -> list[Item]:
-    """The rows one by one, for whoever would rather look at them there than in the file."""
+    """The rows one by one, as an alternative to reviewing the file."""
     return [
         step_item(
             "screening",
@@ -211,18 +211,18 @@ def _row_items(name: str, rows: Rows) -> list[Item]:
 
 
 def _confirmed(name: str, rows: Rows, path: Path) -> Rows:
-    """The rows that people keep, as confirmed by them. Raises SnellenError for decisions about other rows."""
+    """The rows that people keep, marked as confirmed. Raises SnellenError for decisions about other rows."""
     result, confirmed = read_step_result(path), []
     if [item.question for item in result.items.items] != [item.question for item in _row_items(name, rows)]:
         raise SnellenError(f"{path}: decisions about other proposals; decide about those of this run")
     for row, item in zip(rows, result.items.items, strict=True):
         decision = result.answer(item)
         if decision not in ("keep", "drop"):
-            raise SnellenError(f"{path}: {item.item_id}: decided {decision!r}; every row wants keep or drop")
+            raise SnellenError(f"{path}: {item.item_id}: decided {decision!r}; every row needs keep or drop")
         if decision == "keep":
             confirmed.append({**row, "reason": f"{row['reason']}, confirmed by {result.author}", "state": "confirmed"})
     if not confirmed:
-        raise SnellenError(f"{path}: keeps none of {len(rows)} rows, so that there is nothing to choose")
+        raise SnellenError(f"{path}: keeps none of {len(rows)} rows, so that there are no choices to write")
     return confirmed
 
 
@@ -232,5 +232,5 @@ def _write(
     notes = [f"work: {task}"]
     if dropped := sum(context.ledger.dropped.values()):
         files.write_csv(options.out / "curation.csv", context.ledger.table())
-        notes.append(f"{dropped} images or annotations were left out: curation.csv says why")
+        notes.append(f"{dropped} images or annotations were left out: curation.csv gives the reasons")
     return write_itemset(options.out, items, source="curated", recipe={"step": task, **recipe}, notes=notes)

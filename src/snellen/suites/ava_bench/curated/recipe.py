@@ -1,11 +1,11 @@
-"""The `curated` recipe: the paper's construction (sections 3.2, 3.3, A.2) on real datasets of the user's own.
+"""The `curated` recipe: the paper's construction (sections 3.2, 3.3, A.2) on the user's copies of real datasets.
 
     snellen build ava-bench --from curated --source data=ROOT --out SET
     snellen build ava-bench/counting --from curated --source LVIS=DIR --source CARPK=DIR --n 200 --out SET
 
-`ROOT` holds one folder a dataset, as `snellen sources list` names them. `curation/rules.py` has every threshold,
-`curation/choices/` every choice made by hand; `--source choices=DIR` replaces files of the latter by the user's own.
-What was left out, by which rule, stands in the set's card and in `curation.csv` beside it.
+`ROOT` holds one folder per dataset, as `snellen sources list` names them. `candidates/rules.py` has every threshold,
+`candidates/choices/` every choice made by hand; `--source choices=DIR` replaces or extends files of the latter. The
+set's card and its `curation.csv` state how many candidates each rule left out.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from snellen.suites.ava_bench.free_answer_chance import with_chance
 from snellen.suites.ava_bench.items import SUITE, ItemSource
 
 CHOICES = "choices"
-"""What a source of the user's own reviewed files is called."""
+"""The name of the source with the user's own reviewed files."""
 TRAIN = 4
 """With `n`, training items for each test item."""
 TWICE = "second image of one id"
@@ -64,11 +64,11 @@ DOMAINS: Mapping[str, str] = {
     "RAF-DB": "Human",
     "ExpW": "Human",
 }
-"""What Table 2 calls the domain of a dataset; all others are `Open`."""
+"""The domain of a dataset in Table 2; all others are `Open`."""
 
 
 def curated_groups() -> list[CuratedGroup]:
-    """All abilities that are made of real datasets, in the order of the registry."""
+    """All abilities that are made from real datasets, in the order of the registry."""
     groups: dict[str, list[Ability]] = {}
     for ability in ABILITIES.values():
         if ability.curation is not None:
@@ -78,19 +78,19 @@ def curated_groups() -> list[CuratedGroup]:
 
 @dataclass(frozen=True)
 class Curated:
-    """The recipe `curated`, by rules of which `--rules FILE` may change some."""
+    """The recipe `curated`; `--rules FILE` may change some of its rules."""
 
     rules: Rules = field(default_factory=Rules)
 
     def parameters(self, options: BuildOptions) -> Mapping[str, Any]:
-        """Tasks, seed, bound on the number of items, and every rule. What the datasets held stands in the card."""
+        """Tasks, seed, bound on the number of items, and every rule. The contents of the datasets are in the card."""
         if proposal := proposals.find_proposal(options):
             return {"step": proposal.step.name, "seed": options.seed}
         tasks = [task for group in select_groups(options, None) for task in group.tasks]
         return {"tasks": tasks, "seed": options.seed, "n": options.n, **asdict(read_rules(options.rules, self.rules))}
 
     def plan(self, options: BuildOptions) -> Mapping[str, Any]:
-        """How many items there will be at most, both sides together. Annotations are read, images are not opened."""
+        """The maximum number of items, both sides together. Annotations are read, images are not opened."""
         if proposal := proposals.find_proposal(options):
             (step,) = options.tasks
             return {
@@ -117,7 +117,7 @@ class Curated:
         }
 
     def build(self, options: BuildOptions) -> ItemSet:
-        """Look through all annotations, choose, open what was chosen, split, and write the items; or a step of work."""
+        """Read annotations, select, open selected images, split, and write the items; or write a proposal step."""
         refuse_existing(options.out)
         context = self._begin(options)
         if proposal := proposals.find_proposal(options):
@@ -128,9 +128,9 @@ class Curated:
         items = with_chance(list(make_items(ready, context)))
         if not items:
             raise SnellenError(
-                f"{SUITE} --from curated: nothing is left to ask about\n"
+                f"{SUITE} --from curated: no items are left\n"
                 f"{context.ledger.table().to_string(index=False)}\n"
-                "look at the folders with `snellen sources check`"
+                "check the folders with `snellen sources check`"
             )
         check_splits(items)
         prune_media(image_store.media, items)
@@ -166,7 +166,7 @@ def _folders(options: BuildOptions) -> dict[str, Path]:
 
 
 def select_groups(options: BuildOptions, folders: Iterable[str] | None) -> list[CuratedGroup]:
-    """What is to be built; without any task named, all of which a dataset is given (`folders`; None: whichever).
+    """The groups to build; without named tasks, all with a given dataset (`folders`; None for any dataset).
 
     Raises SnellenError for unknown tasks, and for named ones without a dataset.
     """
@@ -180,7 +180,7 @@ def select_groups(options: BuildOptions, folders: Iterable[str] | None) -> list[
         available = folders is None or any(name in folders for name in datasets)
         if named_abilities and not available:
             raise SnellenError(
-                f"{SUITE}/{named_abilities[0].name}: made of {', '.join(datasets)}, and none of them is given; add "
+                f"{SUITE}/{named_abilities[0].name}: made from {', '.join(datasets)}, and none of them is given; add "
                 f"--source NAME=DIR"
             )
         if available and (named_abilities or not options.tasks):
@@ -189,7 +189,7 @@ def select_groups(options: BuildOptions, folders: Iterable[str] | None) -> list[
 
 
 def select(options: BuildOptions, context: CurationContext) -> list[tuple[CuratedGroup, list[Candidate]]]:
-    """What every ability selects of all scenes of its datasets. No image is opened."""
+    """The candidates that every ability selects from its datasets. No image is opened."""
     folders = _folders(options)
     groups = select_groups(options, folders)
     selected = []
@@ -223,8 +223,8 @@ def find_candidates(
                     context.ledger.drop(ANY_TASK, source, TWICE, sample.record_id)
                 else:
                     record_ids.add(sample.record_id)
-                    for into, curation in finders:
-                        into.extend(curation.find(sample, context))
+                    for group_candidates, curation in finders:
+                        group_candidates.extend(curation.find(sample, context))
                     progress.advance()
     return candidates
 
@@ -235,7 +235,7 @@ def complete(
     options: BuildOptions,
     context: CurationContext,
 ) -> Iterator[SelectedCandidate]:
-    """Candidates whose images can be read, completed by what these show."""
+    """Candidates whose images can be read, completed from their pixels."""
     origins = {candidate.origin: None for _, candidates in selected for candidate in candidates}
     with Progress("opening", unit="images", visible=options.show_progress) as progress:
         progress.expect(len(origins))
@@ -254,7 +254,7 @@ def complete(
 
 
 def make_items(ready: Sequence[tuple[SelectedCandidate, Split]], context: CurationContext) -> Iterator[Item]:
-    """The items, task by task in the paper's order, in an order that tells nothing of their answers."""
+    """The items, task by task in the paper's order, within a task in an order that reveals nothing about answers."""
     for task in (*atomic(), *composites()):
         curation = ABILITIES[task].curation
         if curation is None:
@@ -300,7 +300,7 @@ def _notes(options: BuildOptions, context: CurationContext, items: Sequence[Item
         and (absent_sources := [source for source in group.curation.datasets if (task, source) not in built])
     ]
     return [
-        f"{dropped} things, pairs, questions or images were left out: curation.csv says by which rules",
+        f"{dropped} things, pairs, questions or images were left out: curation.csv names the rules",
         *([f"nothing was found for {', '.join(absent)}"] if absent else []),
         *missing,
         *layout_notes(source for _, source in built),

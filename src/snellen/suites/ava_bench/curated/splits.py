@@ -1,4 +1,4 @@
-"""What is selected for abilities that share their candidates, and on which side of the split it is."""
+"""Selected candidates by groups of abilities that share them, and the split into training and testing."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ ONE_SIDE = "class or bin with too few images to have some for training and some 
 
 @dataclass(frozen=True)
 class CuratedGroup:
-    """Abilities that ask about the same candidates, and how these come about."""
+    """Abilities that ask about the same candidates, and the curation that finds these."""
 
     curation: Curation
     abilities: tuple[Ability, ...]
 
     @property
     def name(self) -> str:
-        """Under which the ledger keeps what is left out."""
+        """The name under which the ledger records omissions."""
         return self.curation.name
 
     @property
@@ -34,7 +34,7 @@ class CuratedGroup:
 
 @dataclass(frozen=True)
 class SelectedCandidate:
-    """A candidate with its stored image, ready to be asked about. `unit` names the pixels of the whole image."""
+    """A candidate with its stored image, ready for an item. `unit` identifies the pixels of the whole image."""
 
     group: CuratedGroup
     candidate: Candidate
@@ -43,10 +43,9 @@ class SelectedCandidate:
 
 
 def split_up(ready: Sequence[SelectedCandidate], context: CurationContext) -> list[tuple[SelectedCandidate, Split]]:
-    """The side of every item; an image is on one side whatever is asked about it, in whatever dataset it stands.
+    """The candidates with their sides; an image is on one side for all its questions and datasets.
 
-    So is a video of which frames are asked about (`Origin.one_side`). Classes and bins that would be on one side alone
-    are left out.
+    So are all frames of a video (`Origin.one_side`). Classes and bins that would be only on one side are left out.
     """
     unit = bind_units((selected.unit, selected.candidate.origin.undivided) for selected in ready)
     units: dict[Any, list[Any]] = {}
@@ -72,7 +71,7 @@ def _stratum(selected: SelectedCandidate) -> tuple[str, ...]:
 
 
 def balances(ready: Sequence[tuple[SelectedCandidate, Split]]) -> Mapping[str, Any]:
-    """For the card: how near every ability came to its share of test items."""
+    """The share of test items that every ability reached, for the card."""
     names = dict.fromkeys(selected.group.name for selected, _ in ready)
     return {
         name: balance(

@@ -1,11 +1,11 @@
-"""The `generated` recipe: images rendered here, each of which serves several abilities.
+"""The `generated` recipe: rendered images, each of which serves several abilities.
 
-Tables of up to forty solids serve localization, counting, spatial, both depths, object and colour; displays of toys
-and plates serve orientation and ocr; close-ups of towers serve fine-grained and texture. A table or display serves up
-to three items of a task, and comes with three close-ups. For `n` test items a task there are two thirds as many tables
-and displays to train on: two training items for each test item, where the paper's curated sets have four. A third as
-many are tested on, but `MIN_SCENES` at least. No image serves both. Composite tasks ask about the same tables and
-need no image more. Emotion, action and scene need real images.
+Tables of up to forty solids serve localization, counting, spatial, both depths, object and colour; displays of toys and
+plates serve orientation and ocr; close-ups of towers serve fine-grained and texture. A table or display serves up to
+three items per task; a display comes with three close-ups. For `n` test items per task there are two thirds as many
+training tables and displays: two training items per test item (four in the paper's curated sets). A third as many are
+for testing, but at least `MIN_SCENES`. No image serves both. Composite tasks ask about the same tables and need no
+further images. Emotion, action and scene need real images.
 """
 
 from __future__ import annotations
@@ -39,27 +39,27 @@ from snellen.suites.ava_bench.scenes.tabletop_scenes import Table, draw_table
 from snellen.suites.ava_bench.scenes.tabletop_truth import ItemSlot, TabletopQuestions, tabletop_truth
 
 CHECKUP_N, QUICK_N, FULL_N = 36, 4, 1600
-"""Test items a task; the paper has 1,600 (orientation, spatial) to 7,000."""
+"""Test items per task; the paper has 1,600 (orientation, spatial) to 7,000."""
 MIN_SCENES = 20
-"""Images of tables, and of displays, that test items are about where there are as many: each is one cluster."""
+"""The minimum number of tables, and of displays, for test items, if there are as many items: each is one cluster."""
 SECONDS_A_IMAGE, BYTES_A_IMAGE = {"fast": 0.85, "good": 2.0, "reference": 2.5}, 250_000
-"""CPU time by quality and disk of one image of the usual size, for plans (`docs/benchmarks.md`)."""
+"""CPU seconds by quality, and bytes, per image of the usual size, for plans (`docs/benchmarks.md`)."""
 BATCH = 6
-"""Images that a process draws up at a time."""
+"""Images that a process composes at a time."""
 
 
 def about_tabletops() -> dict[str, TabletopQuestions]:
-    """How abilities ask about tables, by name: atomic ones first."""
+    """The questions about tables by ability, atomic ones first."""
     return {ability.name: ability.tabletop for ability in _atomic_first() if ability.tabletop is not None}
 
 
 def about_displays() -> dict[str, DisplayQuestions]:
-    """How abilities ask about displays, by name: atomic ones first."""
+    """The questions about displays by ability, atomic ones first."""
     return {ability.name: ability.display for ability in _atomic_first() if ability.display is not None}
 
 
 def generated_tasks() -> tuple[str, ...]:
-    """The tasks whose items can be generated: those about tables, about displays, then composite ones."""
+    """The tasks whose items can be generated: those about tables, about displays, then composites."""
     tasks = (*about_tabletops(), *about_displays())
     return tuple(sorted(tasks, key=lambda task: bool(ABILITIES[task].parts)))
 
@@ -70,23 +70,23 @@ def _atomic_first() -> list[Ability]:
 
 @dataclass(frozen=True)
 class Design:
-    """Test items a task, and how many images of each kind a split has."""
+    """Test items per task, and the number of images of each kind per split."""
 
     counts: Mapping[str, int]
     tables: Mapping[Split, int]
     displays: Mapping[Split, int]
 
     def items(self, task: str, split: Split) -> int:
-        """How many items of a task a split has: to train on, all that its images serve."""
+        """The number of items of a task in a split; in training, all that its images serve."""
         images = self.tables if ABILITIES[task].display is None else self.displays
         return self.counts[task] if split == "test" or not self.counts[task] else SLOTS * images[split]
 
     def images(self) -> int:
-        """How many tables and displays are drawn."""
+        """The number of tables and displays."""
         return sum(self.tables.values()) + sum(self.displays.values())
 
     def close_ups(self) -> list[list[int]]:
-        """Of each display of each split, the slots whose close-ups are drawn: those that an item is about."""
+        """The slots with close-ups per display of each split: those that an item is about."""
         tasks = [task for task, questions in about_displays().items() if questions.on_close_ups and self.counts[task]]
         displays: list[list[int]] = []
         for split, count in self.displays.items():
@@ -98,18 +98,18 @@ class Design:
         return displays
 
     def display_turns(self, task: str, split: Split) -> list[tuple[int, int]]:
-        """(number of the display in its split, slot) of each item of a task about displays."""
+        """(number of the display in its split, slot) for each item of a task about displays."""
         turns = _turns([SLOTS] * self.displays[split], self.items(task, split))
-        # Not every item of a turn is about the same slot: else few items would all be about one thing.
+        # Slots rotate within a turn: otherwise few items would all be about one thing.
         return [(index, (turn + index) % SLOTS) for index, turn in turns]
 
     def image_equivalents(self) -> float:
-        """As many whole images have as many pixels."""
+        """The number of whole images with as many pixels in total."""
         return self.images() + sum(map(len, self.close_ups())) * SIDE_SHARE**2 * SIZE_PX[1] / SIZE_PX[0]
 
 
 def counts_of(options: BuildOptions) -> dict[str, int]:
-    """Test items a task. Raises SnellenError for tasks that need real images, or none at all."""
+    """Test items per task. Raises SnellenError for tasks that cannot be generated."""
     n = FULL_N if options.full else options.test_items(SUITE, CHECKUP_N, QUICK_N)
     tasks = generated_tasks()
     if unknown := [task for task in options.tasks if task not in tasks]:
@@ -121,7 +121,7 @@ def counts_of(options: BuildOptions) -> dict[str, int]:
 
 
 def make_design(options: BuildOptions) -> Design:
-    """Decide how many images are needed."""
+    """The numbers of items and images for these options."""
     counts = counts_of(options)
     both = about_tabletops(), about_displays()
     min_scenes = 1 if options.quick else MIN_SCENES
@@ -129,7 +129,7 @@ def make_design(options: BuildOptions) -> Design:
 
 
 def _images(n: int, min_scenes: int) -> Mapping[Split, int]:
-    """To test on a third as many as test items, but `min_scenes` at least; to train on two thirds as many, or one."""
+    """For testing a third as many as test items, but at least `min_scenes`; for training two thirds as many, or one."""
     third = -(-n // SLOTS)
     return {"test": max(third, min(n, min_scenes)), "train": max(1, n - third) if n else 0}
 
@@ -145,7 +145,7 @@ class Generated:
         return {"counts": dict(design.counts), "train_counts": train, **options.rendering()}
 
     def plan(self, options: BuildOptions) -> Mapping[str, Any]:
-        """Images, seconds and bytes. `items` are for testing, `train_items` to train on: twice as many."""
+        """Images, seconds and bytes. `items` are for testing, `train_items` for training, twice as many."""
         design, scale = make_design(options), size_share(options)
         close_ups, seconds = sum(map(len, design.close_ups())), image_seconds(SECONDS_A_IMAGE, options)
         return {
@@ -162,14 +162,16 @@ class Generated:
         }
 
     def build(self, options: BuildOptions) -> ItemSet:
-        """Render what the home folder lacks, then write the items."""
+        """Render images missing in the home folder, then write the items."""
         refuse_existing(options.out)
         design = make_design(options)
         media = MediaFolder(options.out / "media")
         tables, displays = draw_tables(design, options), draw_displays(design, options)
         slots = design.close_ups()
         close_ups = [
-            display.close_ups[slot] for (_, display), shown in zip(displays, slots, strict=True) for slot in shown
+            display.close_ups[slot]
+            for (_, display), display_slots in zip(displays, slots, strict=True)
+            for slot in display_slots
         ]
         shots = [*(table.shot for _, table in tables), *(display.shot for _, display in displays), *close_ups]
         renders, drawn_by = render_for_recipe(shots, options)
@@ -205,7 +207,7 @@ Drawing: TypeAlias = tuple[
     Split,
     BuildOptions,
 ]
-"""How images are drawn, their numbers and contents, their split, and the options of the build."""
+"""The function that composes images, their numbers and contents, their split, and the options of the build."""
 Tables = list[tuple[Split, Table]]
 Displays = list[tuple[Split, Display]]
 
@@ -227,7 +229,7 @@ def _draw(
     draw_contents: Callable[[int, np.random.Generator], list[Content]],
     draw_image: Callable[[Content, int, int, str, tuple[int, int]], DrawnImage],
 ) -> list[tuple[Split, DrawnImage]]:
-    """So many images a split: first what they all show, then one after the other."""
+    """The given number of images per split: first the contents of all, then each image."""
     shards: list[Shard[Drawing[Content, DrawnImage]]] = []
     for split, count in counts.items():
         contents = draw_contents(count, stream(SUITE, VERSION, options.seed, stream_name, split))
@@ -247,7 +249,7 @@ def _draw_images(drawing: Drawing[Content, DrawnImage]) -> list[tuple[Split, Dra
 
 
 def _turns(capacities: Sequence[int], count: int) -> list[tuple[int, int]]:
-    """(index, slot) of `count` items over images that serve so many each: every image once, then again."""
+    """(index, slot) of `count` items over images with these capacities: every image once, then again."""
     slots = range(max(capacities, default=0))
     return [(index, slot) for slot in slots for index, capacity in enumerate(capacities) if slot < capacity][:count]
 
@@ -276,10 +278,10 @@ def _display_items(
     slots: Sequence[Sequence[int]],
     close_ups: Sequence[Media],
 ) -> Iterator[Item]:
-    in_turn = iter(close_ups)
+    remaining = iter(close_ups)
     truths = [
-        display_truth(display, {slot: next(in_turn) for slot in shown})
-        for (_, display), shown in zip(displays, slots, strict=True)
+        display_truth(display, {slot: next(remaining) for slot in display_slots})
+        for (_, display), display_slots in zip(displays, slots, strict=True)
     ]
     for split in design.displays:
         numbers = [n for n, (display_split, _) in enumerate(displays) if display_split == split]
@@ -305,7 +307,7 @@ def _source(sort: str, number: int, image: Media, split: Split, seed: int, slot:
 
 
 def _numbered(items: Sequence[Item], seed: int) -> list[Item]:
-    """Items in the order of ids whose numbers are drawn: a number that told the slot would tell the answer."""
+    """Items sorted by ids with drawn numbers: a number that revealed the slot would reveal the answer."""
     numbered = []
     tasks = generated_tasks()
     for task in tasks:

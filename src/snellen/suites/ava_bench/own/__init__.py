@@ -1,1 +1,1 @@
-"""AVA-Bench on images and boxes of the user's own."""
+"""AVA-Bench on the user's own images and boxes."""

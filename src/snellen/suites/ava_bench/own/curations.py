@@ -1,4 +1,4 @@
-"""The curations of AVA-Bench for boxes of the user's own: the same rules, and what truth each of them needs."""
+"""The curations of AVA-Bench for the user's own boxes: the same rules, and the truth that each task needs."""
 
 from __future__ import annotations
 
@@ -38,19 +38,19 @@ NEEDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "ocr": (TEXT, "a column text, what is written in the box"),
     }
 )
-"""By task: which fact about things it needs beside class and box, and how a user would give it."""
+"""By task: the fact about things that it needs besides class and box, and the column for it."""
 WHOLE_IMAGES = "images of one class each, not boxes: `snellen build vfm-bench --from own` asks about these"
-COMPOSED = "colours of things, which boxes do not say; generated sets have it"
+COMPOSED = "colours of things, which boxes do not have; generated sets have this task"
 
 
 @dataclass(frozen=True)
 class OwnChoices(Choices):
-    """The choices of the package, and for the user's own things all of them, under their own names."""
+    """The choices of the package, plus all of the user's own things under their own names."""
 
     labels: frozenset[str] = field(default_factory=frozenset)
 
     def categories(self, source: str) -> Mapping[str, Category]:
-        """Every label of the user's own, as it stands."""
+        """Every label of the user's own things, unchanged."""
         if source != OWN:
             return super().categories(source)
         return {
@@ -61,12 +61,12 @@ class OwnChoices(Choices):
         }
 
     def orientation(self, source: str, word: str) -> str | None:
-        """One of `items.ORIENTATIONS`, as it stands."""
+        """One of `items.ORIENTATIONS`; own words are taken unchanged."""
         return (word if word in ORIENTATIONS else None) if source == OWN else super().orientation(source, word)
 
 
 def own_groups() -> list[CuratedGroup]:
-    """The abilities that boxes can have truth for, as they are curated, reading the user's own."""
+    """The abilities that boxes can have truth for, with curations that read the user's own."""
     groups = []
     for group in curated_groups():
         if all(task in NEEDS for task in group.tasks):
@@ -85,7 +85,7 @@ def _own_curation(group: CuratedGroup) -> Curation:
 
 
 def _known_things(scene: Sample, context: CurationContext) -> Sample:
-    """The scene with the things of classes that are all marked in it: a question about orientation shows no box."""
+    """The scene with things of fully annotated classes only: a question about orientation shows no box."""
     known, things = completeness(scene), []
     for thing in scene.annotations:
         if rule := known.rule(thing.label):
@@ -96,13 +96,13 @@ def _known_things(scene: Sample, context: CurationContext) -> Sample:
 
 
 def words_of(scene: Sample) -> Sample:
-    """The scene with its texts in place of its things."""
+    """The scene with its texts instead of its things."""
     words = [replace(thing, label=str(thing.extra[TEXT])) for thing in scene.annotations if TEXT in thing.extra]
     return replace(scene, annotations=tuple(words))
 
 
 def stated_colours(group: CuratedGroup) -> CuratedGroup:
-    """The colour ability about boxes whose colour is stated, in place of regions looked for in the pixels."""
+    """The colour ability about boxes with stated colours, instead of regions found in the pixels."""
     curation = replace(group.curation, find=_find_colours, select=_all, complete=keep_unchanged)
     return replace(group, curation=curation)
 
@@ -120,7 +120,7 @@ def _all(candidates: Iterable[Candidate], context: CurationContext) -> list[Cand
 
 
 def missing_truth(samples: Iterable[Sample]) -> dict[str, str]:
-    """By task that nothing can be asked for: what it would need."""
+    """The missing truth, by task that cannot be built."""
     stated = {name for sample in samples for thing in sample.annotations for name in thing.extra}
     absent = {task: f"needs {how}" for task, (fact, how) in NEEDS.items() if fact and fact not in stated}
     for task, ability in ABILITIES.items():

@@ -1,10 +1,10 @@
-"""The `own` recipe: images and boxes of the user's own, through the rules of every ability that has truth.
+"""The `own` recipe: the user's own images and boxes, under the rules of every ability that has truth.
 
     snellen build ava-bench --from own --source images=DIR --source boxes=FILE --out SET
     snellen build ava-bench --from own --source images=DATASET --out SET
 
-`boxes` is a COCO JSON, a CSV file, or a folder of YOLO labels or of Pascal VOC's XML (`snellen.datasets.own_boxes`).
-A Hugging Face dataset folder has its boxes beside the images (`snellen.datasets.hub_boxes`).
+`boxes` is a COCO JSON, a CSV file, or a folder of YOLO labels or of Pascal VOC's XML (`snellen.datasets.own_boxes`). A
+Hugging Face dataset folder has its boxes with the images (`snellen.datasets.hub_boxes`).
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from snellen.core.storage import files
 from snellen.core.storage.itemset import ItemSet, prune_media, refuse_existing, write_itemset
 from snellen.core.storage.media import MediaFolder
 from snellen.core.suite import BuildOptions, Settings
-from snellen.curation.ledger import ANY_TASK
-from snellen.curation.near_copies import listed, near_pairs, thumbnail
+from snellen.curation.ledger import ANY_TASK, listed
+from snellen.curation.near_copies import near_pairs, thumbnail
 from snellen.curation.rules import Caps, changed_rules, in_words, read_rules
 from snellen.curation.splitting import check_splits
 from snellen.datasets.hub_tables import find_shards
@@ -36,6 +36,7 @@ from snellen.datasets.own_images import OWN
 from snellen.datasets.sample import NOT_EXHAUSTIVE_FIELD, Sample
 from snellen.suites.ava_bench.candidates.candidates import Candidate, CurationContext, thinned
 from snellen.suites.ava_bench.candidates.choices import read_choices
+from snellen.suites.ava_bench.candidates.completeness import NOT_EXHAUSTIVE
 from snellen.suites.ava_bench.candidates.rules import Rules
 from snellen.suites.ava_bench.curated.images import ImageStore
 from snellen.suites.ava_bench.curated.recipe import complete, make_items
@@ -46,7 +47,7 @@ from snellen.suites.ava_bench.own.curations import NEEDS, OwnChoices, missing_tr
 
 IMAGES, BOXES = "images", "boxes"
 EXHAUSTIVE: Settings = {"exhaustive": ("as-usual", "yes", "no")}
-"""Whether all things of a class are marked: in COCO, YOLO and VOC they are as usual, in CSV files they are not."""
+"""Completeness of annotations: `as-usual` means yes for COCO, YOLO and VOC, and no for CSV files."""
 OWN_RULES = Rules(
     test_share=0.5,
     fewest=4,
@@ -58,13 +59,13 @@ OWN_RULES = Rules(
     pairs_indoor=Caps(4, 30),
     orientation=Caps(4, 40, 2),
 )
-"""Rules for some hundred images: half for testing, and fewer of a class and bin than the paper's 10 to 30."""
-ONE_NAME = "needs boxes of two classes or more, so that there is something to choose from"
+"""Rules for a few hundred images: half for testing, and fewer per class and bin than the paper's 10 to 30."""
+ONE_NAME = "needs boxes of two classes or more, so that there is a choice"
 
 
 @dataclass(frozen=True)
 class Built:
-    """What a build comes to before it is written: items, what they were made of, and tasks without any, with why."""
+    """The result of a build before writing: items, their candidates, tasks without items with reasons, and samples."""
 
     items: tuple[Item, ...]
     ready: tuple[tuple[SelectedCandidate, Split], ...]
@@ -74,13 +75,13 @@ class Built:
 
 @dataclass(frozen=True)
 class Own:
-    """The recipe `own`, by rules of which `--rules FILE` may change some."""
+    """The recipe `own`; `--rules FILE` may change some of its rules."""
 
     rules: Rules = field(default_factory=lambda: OWN_RULES)
     settings: Settings = field(default_factory=lambda: EXHAUSTIVE)
 
     def parameters(self, options: BuildOptions) -> Mapping[str, Any]:
-        """Tasks, seed, bound on the number of items, every rule. What the images were stands in the card."""
+        """Tasks, seed, bound on the number of items, every rule. The images are recorded in the card."""
         return {
             "tasks": list(options.tasks),
             "seed": options.seed,
@@ -90,7 +91,7 @@ class Own:
         }
 
     def plan(self, options: BuildOptions) -> Mapping[str, Any]:
-        """Images, things of each class, items, and what has none and why. Images are read, and none is written."""
+        """Images, things per class, items, and reasons for tasks without items. Images are read, nothing is written."""
         _refuse_others(options)
         with tempfile.TemporaryDirectory() as folder:
             image_store = ImageStore(MediaFolder(Path(folder)))
@@ -116,7 +117,7 @@ class Own:
         context, built = self._build(options, image_store)
         if not built.items:
             reasons = "; ".join(f"{task}: {reason}" for task, reason in built.without.items() if task in NEEDS)
-            raise SnellenError(f"{_truth_path(options)}: nothing is left to ask about ({reasons[:1200]})")
+            raise SnellenError(f"{_truth_path(options)}: no items are left ({reasons[:1200]})")
         check_splits(built.items)
         prune_media(image_store.media, built.items)
         files.write_csv(options.out / "curation.csv", context.ledger.table())
@@ -131,11 +132,11 @@ class Own:
             },
             provenance={"curation": context.ledger.as_card(), "balance": balances(built.ready)},
             notes=[
-                f"{len(built.samples)} images of your own, bytes as they are; truth is what the boxes say",
+                f"{len(built.samples)} images of your own, with unchanged bytes; the truth is that of the boxes",
                 *(f"without {task}: {reason}" for task, reason in built.without.items()),
                 *_look_notes(built, image_store),
                 f"rules that differ from the paper's: {in_words(changes)}",
-                "what was left out, by which rule, stands in curation.csv",
+                "curation.csv lists what was left out, by rule",
             ],
         )
 
@@ -170,29 +171,29 @@ class Own:
                     samples[sample.record_id] = sample
                     progress.advance()
         if not any(sample.annotations for sample in samples.values()):
-            reasons = "; ".join(_left_out(context)) or "it names none"
-            raise SnellenError(f"{_truth_path(options)}: no box in an image that can be read ({reasons[:1200]})")
+            reasons = "; ".join(_left_out(context)) or "it has none"
+            raise SnellenError(f"{_truth_path(options)}: no box in a readable image ({reasons[:1200]})")
         labels = frozenset(thing.label for sample in samples.values() for thing in sample.annotations)
         return list(samples.values()), replace(context, choices=OwnChoices(context.choices.files, labels))
 
 
 def _refuse_others(options: BuildOptions) -> None:
     options.need_items(SUITE)
-    where = f"{SUITE} --from own"
-    options.refuse_others(where, NEEDS, [IMAGES, BOXES])
+    prefix = f"{SUITE} --from own"
+    options.refuse_others(prefix, NEEDS, [IMAGES, BOXES])
     if IMAGES not in options.sources:
-        raise SnellenError(f"{where}: --source {IMAGES}=PATH is missing; give a folder of images")
+        raise SnellenError(f"{prefix}: --source {IMAGES}=PATH is missing; give a folder of images")
     if BOXES not in options.sources and not find_shards(options.sources[IMAGES]):
-        raise SnellenError(f"{where}: --source {BOXES}=PATH is missing; give {FORMS}")
+        raise SnellenError(f"{prefix}: --source {BOXES}=PATH is missing; give {FORMS}")
 
 
 def _truth_path(options: BuildOptions) -> Path:
-    """Where the boxes stand."""
+    """The file or folder of the boxes."""
     return options.sources.get(BOXES, options.sources[IMAGES])
 
 
 def _look_notes(built: Built, image_store: ImageStore) -> list[str]:
-    """Which images look like another one. All stay: their boxes may differ, and frames of a video are alike."""
+    """A note on images that look like another one. All stay: their boxes may differ, and video frames are similar."""
     greys: dict[str, bytes] = {}
     for selected, _ in built.ready:
         origin = selected.candidate.origin
@@ -206,12 +207,12 @@ def _look_notes(built: Built, image_store: ImageStore) -> list[str]:
         return []
     names = list(greys)
     examples = listed([f"{names[later]} like {names[earlier]}" for earlier, later in pairs])
-    alike = f"{len({later for _, later in pairs})} of {len(names)} images look like another one"
-    return [f"{alike}, and may be on both sides of the split: {examples}"]
+    count = f"{len({later for _, later in pairs})} of {len(names)} images look like another one"
+    return [f"{count}, and may be on both sides of the split: {examples}"]
 
 
 def _groups(options: BuildOptions, samples: Sequence[Sample], without: Mapping[str, str]) -> list[CuratedGroup]:
-    """What is to be built and has truth."""
+    """The groups to build that have truth."""
     has_colours = any("rgb" in thing.extra for sample in samples for thing in sample.annotations)
     groups = []
     for group in own_groups():
@@ -239,7 +240,7 @@ def _select(
 def _with_choice(
     group: CuratedGroup, candidates: list[Candidate], without: dict[str, str]
 ) -> tuple[CuratedGroup, list[Candidate]]:
-    """The group without the task object where there is one name only."""
+    """The group, without the task object if there is only one name."""
     if "object" in group.tasks and candidates and len(candidates[0].truth["among"]) < 2:
         without["object"] = ONE_NAME
         group = replace(group, abilities=tuple(ability for ability in group.abilities if ability.name != "object"))
@@ -247,13 +248,13 @@ def _with_choice(
 
 
 def _reasons(group: CuratedGroup, context: CurationContext, samples: Sequence[Sample]) -> str:
-    """What leaves out most, commonest first, and how a table says that all is marked."""
+    """The rules that leave out most, most frequent first, and how to declare that all things are annotated."""
     counts = {rule: count for (name, _, rule), count in context.ledger.dropped.items() if name == group.name}
     commonest = sorted(counts, key=lambda rule: -counts[rule])[:2]
-    reasons = "; ".join(f"{rule} ({counts[rule]})" for rule in commonest) or "nothing that it asks about is marked"
+    reasons = "; ".join(f"{rule} ({counts[rule]})" for rule in commonest) or "its subject matter is not annotated"
     open_images = sum(bool(sample.attributes.get(NOT_EXHAUSTIVE_FIELD)) for sample in samples)
-    advice = "; if all things of these classes are marked, say --set exhaustive=yes" if open_images else ""
-    return f"nothing is left: {reasons}{advice if any('not all are marked' in rule for rule in commonest) else ''}"
+    advice = "; if all things of these classes are annotated, add --set exhaustive=yes" if open_images else ""
+    return f"nothing is left: {reasons}{advice if NOT_EXHAUSTIVE in commonest else ''}"
 
 
 def _left_out(context: CurationContext) -> list[str]:

@@ -1,8 +1,8 @@
-"""What a released question and its answer say, in the item's own terms.
+"""Released questions and answers, read as fields of an item.
 
-Formats of answers: `[0.56, 0.42, 0.67, 0.58]` in shares of the padded square, `[232, 9, 10]`, `7`, `D. 4-5`, `1. red`,
-a text (appendix A.2; OSU-MLB/AVA-Bench, `tinyllava/eval/*/eval.py`, commit 081b360). Unverified: no released data file
-was at hand when this was written.
+Answer formats: `[0.56, 0.42, 0.67, 0.58]` in shares of the padded square, `[232, 9, 10]`, `7`, `D. 4-5`, `1. red`, a
+text (appendix A.2; OSU-MLB/AVA-Bench, `tinyllava/eval/*/eval.py`, commit 081b360). Unverified: no released data file
+was available when this was written.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from snellen.suites.ava_bench.released.files import released_form
 
 IMAGE_TOKEN = "<image>"
 OVERHANG = 0.01
-"""How far a box may reach over the edge of its image, as a share of the square: boxes have two decimals."""
+"""The tolerated overhang of a box over its image, as a share of the square: boxes have two decimals."""
 
 _NUMBER = r"\s*([-+]?(?:\d+\.?\d*|\.\d+))\s*"
 _BOX = re.compile(rf"[\[(]?{','.join([_NUMBER] * 4)}[\])]?\.?")
@@ -34,7 +34,7 @@ _END = " \t\r\n,;."
 
 
 class LeftOut(ValueError):
-    """A record that says nothing that could be asked. `reason` is the same for all alike, `detail` is its own."""
+    """A record that cannot become an item. `reason` is the general rule, `detail` belongs to this record."""
 
     def __init__(self, reason: str, detail: str) -> None:
         super().__init__(f"{reason}: {detail}")
@@ -43,9 +43,9 @@ class LeftOut(ValueError):
 
 @dataclass(frozen=True)
 class ReleasedQuestion:
-    """One released record, read. `options` are in the order listed; `inline` says that the question still lists them.
+    """A parsed record. `options` are in the listed order; `inline` is True if the question still lists them.
 
-    The answer of localization is [x1, y1, x2, y2] in shares of the padded square (`stored_box` leads it to pixels).
+    The answer of localization is [x1, y1, x2, y2] in shares of the padded square (`stored_box` converts it to pixels).
     """
 
     question: str
@@ -57,10 +57,10 @@ class ReleasedQuestion:
 
 
 def read_record(task: str, question_text: str, answer_text: str) -> ReleasedQuestion:
-    """What a human turn `question_text` and its answer `answer_text` ask. Raises LeftOut for what cannot be read."""
+    """The parsed record of a human turn and its answer. Raises LeftOut for unreadable ones."""
     question, answer_text = question_text.replace(IMAGE_TOKEN, "", 1).strip(), answer_text.strip()
     if not question:
-        raise LeftOut("there is no question", question_text)
+        raise LeftOut("the question is missing", question_text)
     ability = ability_named(task)
     if ability.has_options:
         return _choice(ability, question, answer_text)
@@ -72,10 +72,10 @@ def read_record(task: str, question_text: str, answer_text: str) -> ReleasedQues
 def _unit_box(answer_text: str) -> list[float]:
     match = _BOX.fullmatch(answer_text)
     if match is None:
-        raise LeftOut("the answer is no box [x1, y1, x2, y2]", answer_text)
+        raise LeftOut("the answer is not a box [x1, y1, x2, y2]", answer_text)
     x1, y1, x2, y2 = (float(side) for side in match.groups())
     if not all(0 <= side <= 1 for side in (x1, y1, x2, y2)):
-        raise LeftOut("the box reaches out of the square, whose sides go from 0 to 1", answer_text)
+        raise LeftOut("the box is not inside the square, whose sides go from 0 to 1", answer_text)
     if x1 == x2 or y1 == y2:
         raise LeftOut("the box has no area", answer_text)
     if x1 > x2 or y1 > y2:
@@ -86,9 +86,9 @@ def _unit_box(answer_text: str) -> list[float]:
 def _count(answer_text: str) -> int:
     match = _COUNT.fullmatch(answer_text)
     if match is None:
-        raise LeftOut("the answer is no whole number", answer_text)
+        raise LeftOut("the answer is not a whole number", answer_text)
     if not int(match[1]):
-        raise LeftOut("nothing is counted, and an error over a truth of 0 is not defined", answer_text)
+        raise LeftOut("the count is 0, and an error relative to 0 is undefined", answer_text)
     return int(match[1])
 
 
@@ -96,7 +96,7 @@ def _colour(answer_text: str) -> list[int]:
     match = _COLOUR.fullmatch(answer_text)
     levels = [int(level) for level in match.groups()] if match else []
     if not levels or max(levels) > 255:
-        raise LeftOut("the answer is no colour [R, G, B] of whole numbers from 0 to 255", answer_text)
+        raise LeftOut("the answer is not a colour [R, G, B] of whole numbers from 0 to 255", answer_text)
     return levels
 
 
@@ -116,23 +116,23 @@ def _choice(ability: Ability, question: str, answer_text: str) -> ReleasedQuesti
     answer = _chosen(ability, texts, answer_text)
     cut = _cut(ability, question, texts)
     if not cut and not prompts.lists_options(question):
-        raise LeftOut("the options are listed in a way that would list them twice", question)
+        raise LeftOut("the options are listed in a form in which prompts would list them twice", question)
     try:
         factors, measures = released_form(ability.name).levels(question, answer, texts)
     except SnellenError:
-        raise LeftOut("an option is no bin of depths like 4-5", question) from None
+        raise LeftOut("an option is not a bin of depths like 4-5", question) from None
     return ReleasedQuestion(cut or question, answer, texts, not cut, factors, measures)
 
 
 def labels_of(ability: Ability, count: int) -> list[str]:
-    """`A`, `B` … or `1`, `2` …: what stands before the dot of so many options of a task."""
+    """The labels before the dot of so many options: `A`, `B` … or `1`, `2` …."""
     return list(ascii_uppercase[:count]) if ability.option_labels == "letters" else [str(n + 1) for n in range(count)]
 
 
 def listed(ability: Ability, question: str) -> tuple[str, ...]:
-    """The options that a question lists, in order, without labels. Raises LeftOut for fewer than two, or one twice.
+    """The options that a question lists, in order, without labels. Raises LeftOut for fewer than two, or duplicates.
 
-    Labels count up from the first one; of several readings the longest list is taken, of equal ones the last.
+    Labels count up from the first one; of several possible lists the longest is taken, of equally long ones the last.
     """
     first = re.compile(rf"(?<![\w.-]){labels_of(ability, 1)[0]}\.(?!\d)\s*")
     lists = [_from(ability, question, match) for match in first.finditer(question)]
@@ -141,7 +141,7 @@ def listed(ability: Ability, question: str) -> tuple[str, ...]:
         kind = "A., B." if ability.option_labels == "letters" else "1., 2."
         raise LeftOut(f"the question does not list its options as {kind}", question)
     if not all(texts) or len({text.casefold() for text in texts}) < len(texts):
-        raise LeftOut("two options are the same, or one is empty", question)
+        raise LeftOut("two options are equal, or one is empty", question)
     return texts
 
 
@@ -159,7 +159,7 @@ def _from(ability: Ability, question: str, label_match: re.Match[str]) -> tuple[
 
 
 def _chosen(ability: Ability, texts: Sequence[str], answer_text: str) -> str:
-    """The text of the option that the answer names by label, by text, or by both alike."""
+    """The text of the option that the answer names by label, by text, or consistently by both."""
     plain = answer_text.rstrip(_END)
     folded = [text.casefold() for text in texts]
     if plain.casefold() in folded:  # first: a text may look like a label
@@ -168,11 +168,11 @@ def _chosen(ability: Ability, texts: Sequence[str], answer_text: str) -> str:
         match = re.fullmatch(rf"{label}(?:\.\s*(.*))?", plain, re.DOTALL)
         if match and (match[1] or text).casefold() == text.casefold():
             return text
-    raise LeftOut("the answer is none of the options of the question", answer_text)
+    raise LeftOut("the answer is not among the options of the question", answer_text)
 
 
 def _cut(ability: Ability, question: str, texts: Sequence[str]) -> str:
-    """The question without its list, if presenters write the same text again letter for letter; else nothing."""
+    """The question without its list, if presenters reproduce the list verbatim; otherwise ""."""
     names = [f"{label}. {text}" for label, text in zip(labels_of(ability, len(texts)), texts, strict=True)]
     tail = f" {prompts.list_options(ability.options_wording, names)}"
     head = question.removesuffix(tail)
@@ -183,15 +183,15 @@ def _cut(ability: Ability, question: str, texts: Sequence[str]) -> str:
 def stored_box(unit: Sequence[float], width: int, height: int) -> Box:
     """A box in shares of the padded square as [x1, y1, x2, y2] in pixels of the stored image of `width` x `height`.
 
-    The image lies in the middle of the square (`transforms.Padded`); stored squares are their own squares. What
-    reaches over an edge by `OVERHANG` or less is cut off, more raises LeftOut.
+    The image is in the middle of the square (`transforms.Padded`); a stored square is its own square. An overhang of
+    `OVERHANG` or less is cut off, more raises LeftOut.
     """
     side = max(width, height)
-    # Whole pixels, as `Padded` moves images: so what is written of the item is the released box again.
+    # Whole pixels, as `Padded` moves images, so that writing the item's answer reproduces the released box.
     left, top = (side - width) // 2, (side - height) // 2
     x1, y1, x2, y2 = Affine(side, 0, -left, 0, side, -top).box((unit[0], unit[1], unit[2], unit[3]))
     over = max(-x1, -y1, x2 - width, y2 - height)
     box = max(x1, 0.0), max(y1, 0.0), min(x2, float(width)), min(y2, float(height))
     if over > OVERHANG * side or box[0] >= box[2] or box[1] >= box[3]:
-        raise LeftOut("the box lies on the padding beside its image", f"{list(unit)} of {width} x {height}")
+        raise LeftOut("the box is on the padding next to its image", f"{list(unit)} of {width} x {height}")
     return box

@@ -1,9 +1,9 @@
-"""The two released forms of AVA-Bench: Parquet files of the hub, and the JSON tree that they are unpacked to.
+"""The two released forms of AVA-Bench: Parquet files of the hub, and the JSON tree to which they are unpacked.
 
 Layout (OSU-MLB/AVA-Bench): `train/ABILITY/train-0000i-of-0000n.parquet` with columns `COLUMNS`, or
 `train/ABILITY/train.json`, a list of {id, image, conversations} with `image` below `train/`. Only `train` is published;
-`test/ABILITY/test.json` or `test/ABILITY/test-….parquet` of the same form are read where a user has them. Unverified:
-no released data file was at hand when this was written.
+`test/ABILITY/test.json` or `test/ABILITY/test-….parquet` of the same form are read if a user has them. Unverified: no
+released data file was available when this was written.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from snellen.suites.ava_bench.abilities.ability import ReleasedForm
 
 COLUMNS = ("id", "image", "conversations")
 SOURCES = ("dataset_type", "dataset", "source")
-"""Fields that name the dataset of a record, where there are any."""
+"""Fields that may name the dataset of a record."""
 SPLITS: tuple[Split, ...] = ("train", "test")
 BATCH = 64
 """Images in memory at once."""
@@ -59,7 +59,7 @@ class Shelf:
 
     @property
     def is_json(self) -> bool:
-        """Whether images lie in files of their own."""
+        """True if images are separate files."""
         return self.paths[0].suffix == ".json"
 
 
@@ -67,8 +67,8 @@ class Shelf:
 class ReleasedRecord:
     """One released record. `location` is its file and row; `name` its id; `question` and `answer` its two turns.
 
-    `file` is the image, or with `row` at 0 or more the Parquet file that holds it there. `wrong` is why there are no
-    two turns, if there are none.
+    `file` is the image, or with a `row` of 0 or more the Parquet file with the image in that row. `wrong` is the reason
+    if there are no two turns.
     """
 
     location: str
@@ -84,7 +84,7 @@ class ReleasedRecord:
 
 
 def released_form(task: str) -> ReleasedForm:
-    """What the release holds of a task. Raises SnellenError for one that was not released."""
+    """The released form of a task. Raises SnellenError for a task that was not released."""
     form = ability_named(task).released
     if form is None:
         raise SnellenError(f"ava-bench/{task}: was not released; build it --from generated or curated")
@@ -97,7 +97,7 @@ def base_of(root: Path) -> Path | None:
 
 
 def find_shelves(base: Path, tasks: Sequence[str], problems: list[str]) -> list[Shelf]:
-    """The files there are, in order of tasks. Missing ones of a set of Parquet files go to `problems`."""
+    """The existing files, in order of tasks. Missing shards of Parquet files are added to `problems`."""
     shelves = []
     for task in tasks:
         for split in SPLITS:
@@ -112,13 +112,13 @@ def find_shelves(base: Path, tasks: Sequence[str], problems: list[str]) -> list[
 
 
 def _missing(base: Path, paths: Sequence[Path]) -> Iterator[str]:
-    """A line for each file that the names of the others (`…-of-0000n`) promise."""
+    """A line for each missing file, by the names of the others (`…-of-0000n`)."""
     matches = [match for path in paths if (match := _SHARD.search(path.name))]
     if not matches:
         return
     count, first = int(matches[0][2]), min(int(match[1]) for match in matches)
     numbers = {int(match[1]) for match in matches}
-    # The hub counts from 0; where a file has the count itself for its number, they count from 1.
+    # The hub counts from 0; if a file has the count itself as its number, they count from 1.
     start = 1 if first >= 1 and count in numbers else 0
     stem = _SHARD.sub("", paths[0].name)
     for number in sorted(set(range(start, start + count)) - numbers):
@@ -126,7 +126,7 @@ def _missing(base: Path, paths: Sequence[Path]) -> Iterator[str]:
 
 
 def read_shelf(base: Path, shelf: Shelf, problems: list[str]) -> list[ReleasedRecord]:
-    """Every record, in order, without its image. What is wrong with the files goes to `problems`."""
+    """Every record, in order, without its image. Errors in the files are added to `problems`."""
     return _read_json(base, shelf, problems) if shelf.is_json else _read_parquet(base, shelf, problems)
 
 
@@ -136,17 +136,17 @@ def _read_json(base: Path, shelf: Shelf, problems: list[str]) -> list[ReleasedRe
     try:
         json_records = json.loads(read_text(path, "utf-8-sig"))
     except (OSError, ValueError, RecursionError) as error:
-        problems.append(f"{name}: no JSON ({error})")
+        problems.append(f"{name}: not JSON ({error})")
         return []
     if not isinstance(json_records, list):
-        problems.append(f"{name}: no list of records")
+        problems.append(f"{name}: not a list of records")
         return []
     records = []
     for number, fields in enumerate(json_records):
         location = f"{name} record {number + 1}"
         try:
             if not isinstance(fields, dict):
-                raise ValueError("no record with id, image and conversations")
+                raise ValueError("not a record with id, image and conversations")
             file = _image(base, shelf.split, fields.get("image"))
             records.append(_record(shelf, location, number, fields, file))
         except ValueError as error:
@@ -156,7 +156,7 @@ def _read_json(base: Path, shelf: Shelf, problems: list[str]) -> list[ReleasedRe
 
 def _image(base: Path, split: Split, image: object) -> Path:
     if not isinstance(image, str) or not image:
-        raise ValueError("image: no path of an image")
+        raise ValueError("image: not a path")
     inside = PurePosixPath(image)
     if inside.is_absolute() or ".." in inside.parts:
         raise ValueError(f"image: {image} leads out of {split}/")
@@ -183,7 +183,7 @@ def _read_parquet(base: Path, shelf: Shelf, problems: list[str]) -> list[Release
                         records.append(_record(shelf, location, len(records), fields, path, number))
                         number += 1
         except (OSError, pa.ArrowException) as error:
-            problems.append(f"{name}: no Parquet file that can be read ({error})")
+            problems.append(f"{name}: not a readable Parquet file ({error})")
     return records
 
 
@@ -202,19 +202,19 @@ def _record(
 
 
 def _turns(conversations: object) -> tuple[str, str]:
-    """Question and answer. Raises ValueError where there are no two turns, of a human and of the model."""
+    """Question and answer. Raises ValueError unless there are two turns, one of a human and one of the model."""
     try:
         turns_json = json.loads(conversations) if isinstance(conversations, str) else conversations
         turns = _Line.model_validate({"conversations": turns_json}).conversations
     except (ValidationError, ValueError, RecursionError):
-        raise ValueError("conversations is no list of turns with from and value") from None
+        raise ValueError("conversations is not a list of turns with from and value") from None
     if [turn.who for turn in turns] != ["human", "gpt"]:
         raise ValueError("conversations is not one turn of a human and one of gpt")
     return turns[0].value, turns[1].value
 
 
 def used_twice(records: Sequence[ReleasedRecord]) -> set[tuple[str, Split, str]]:
-    """(task, split, id) of ids that several records have: images of the tree are named after them."""
+    """(task, split, id) of duplicate ids: images of the tree are named after them."""
     counts = Counter((record.task, record.split, record.name) for record in records)
     return {key for key, count in counts.items() if count > 1}
 
@@ -222,13 +222,13 @@ def used_twice(records: Sequence[ReleasedRecord]) -> set[tuple[str, Split, str]]
 def images(records: Sequence[ReleasedRecord], problems: list[str]) -> Iterator[tuple[int, bytes, str, tuple[int, int]]]:
     """(index in `records`, bytes, format, (width, height) in pixels) of each image, a few in memory at a time.
 
-    What is missing or cannot be decoded goes to `problems`.
+    Missing and undecodable images are added to `problems`.
     """
     for index, raw in _raw(records, problems):
         try:
             yield index, raw, *_decoded(raw)
         except (OSError, SyntaxError, ValueError) as error:
-            problems.append(f"{records[index].location}: image: not a whole, readable image ({error})")
+            problems.append(f"{records[index].location}: image: truncated or unreadable ({error})")
 
 
 def _raw(records: Sequence[ReleasedRecord], problems: list[str]) -> Iterator[tuple[int, bytes]]:
@@ -250,7 +250,7 @@ def _raw(records: Sequence[ReleasedRecord], problems: list[str]) -> Iterator[tup
 
 
 def _cells(path: Path, rows: set[int], problems: list[str]) -> Iterator[tuple[int, bytes | None]]:
-    """(row, bytes of its image) of some rows; row groups without any are not read."""
+    """(row, bytes of its image) of the given rows; row groups without any are not read."""
     try:
         with pq.ParquetFile(path) as file:
             start = 0
@@ -268,7 +268,7 @@ def _cells(path: Path, rows: set[int], problems: list[str]) -> Iterator[tuple[in
                         row += 1
                 start = end
     except (OSError, pa.ArrowException) as error:
-        problems.append(f"{path.parent.name}/{path.name}: no Parquet file that can be read ({error})")
+        problems.append(f"{path.parent.name}/{path.name}: not a readable Parquet file ({error})")
 
 
 def _bytes(image: object) -> bytes | None:
@@ -276,20 +276,19 @@ def _bytes(image: object) -> bytes | None:
 
 
 def _decoded(raw: bytes) -> tuple[str, tuple[int, int]]:
-    """(format, (width, height) in pixels). Raises OSError for an image that is cut off or none."""
+    """(format, (width, height) in pixels). Raises OSError for truncated or invalid images."""
     from PIL import Image
 
     with Image.open(io.BytesIO(raw)) as image:
         size, format = image.size, (image.format or "").lower()
-        image.draft(
-            "RGB", (max(1, size[0] // 8), max(1, size[1] // 8))
-        )  # an eighth is enough to see that a JPEG is whole
+        # An eighth of the size is enough to detect truncated JPEGs.
+        image.draft("RGB", (max(1, size[0] // 8), max(1, size[1] // 8)))
         image.load()
     return {"jpeg": "jpg", "mpo": "jpg"}.get(format, format), size
 
 
 def count_rows(path: Path) -> int:
-    """How many records a file has; 0 for one that cannot be read."""
+    """The number of records in a file, 0 if it cannot be read."""
     try:
         if path.suffix == ".parquet":
             return int(pq.read_metadata(path).num_rows)
@@ -300,7 +299,7 @@ def count_rows(path: Path) -> int:
 
 
 def footer(path: Path) -> bytes:
-    """The footer of a Parquet file, which names every column chunk with its place and size."""
+    """The footer of a Parquet file, which lists every column chunk with its position and size."""
     with path.open("rb") as file:
         size = file.seek(0, io.SEEK_END)
         file.seek(max(0, size - 8))

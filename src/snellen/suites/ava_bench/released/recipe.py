@@ -1,12 +1,12 @@
-"""The `released` recipe: the fourteen tasks from the hub's Parquet files or the tree they are unpacked to.
+"""The `released` recipe: the fourteen tasks from the hub's Parquet files or the tree to which they are unpacked.
 
-`files` reads them, `answers` what they say. Only `train` is published. A task with a test file of the user's own keeps
-its splits; of the others about a tenth of the images, drawn by the seed, are test items (`HELD_OUT`). With `n`, so
-many test items a task are drawn, and four times as many to train on. Missing or broken files and images refuse the
-build, all at once; records that cannot be read are left out, counted in the card with their first places.
+`files` reads them, `answers` parses their records. Only `train` is published. A task with a test file from the user
+keeps its splits; for the others about a tenth of the images, drawn by the seed, are test items (`HELD_OUT`). With `n`,
+that many test items per task are drawn, and four times as many training items. Missing or broken files and images stop
+the build with one complete list; unreadable records are left out and counted in the card with examples.
 
-Images are kept byte for byte. Those of the release have their boxes and padding drawn in, so that no item has `red`
-or `blue` regions.
+Images are stored byte for byte. Released images have boxes and padding drawn in, so no item has `red` or `blue`
+regions.
 """
 
 from __future__ import annotations
@@ -45,20 +45,20 @@ from snellen.suites.ava_bench.released.files import (
 
 HELD_OUT = "held-out-10"
 HELD_OUT_SHARE = 0.1
-"""Share of images that are tested on where no test file is at hand."""
+"""Share of images used for testing without a test file."""
 TRAIN = 4
 """With `n`, training items for each test item, as in the other recipes."""
-FIRST_TOLD = 3
-"""Examples of each reason why records were left out."""
+MAX_EXAMPLES = 3
+"""Examples per reason why records were left out."""
 
 ReadRecord = tuple[str, ReleasedRecord, ReleasedQuestion]
-"""A record with its handle and what it says."""
+"""A handle, its record, and the parsed question."""
 LeftOutRecords = dict[tuple[str, str], list[str]]
-"""Where records of a (task, reason) lie that were left out, and what they say."""
+"""The locations and details of the records left out, by (task, reason)."""
 
 
 def released_tasks() -> tuple[str, ...]:
-    """The tasks of which the release has files."""
+    """The tasks for which the release has files."""
     return names(ability for ability in ABILITIES.values() if ability.released is not None)
 
 
@@ -68,7 +68,7 @@ def _check_names(options: BuildOptions) -> None:
 
 
 def _choose_tasks(options: BuildOptions, base: Path | None) -> tuple[str, ...]:
-    """The tasks that have files; without a base the tasks wanted."""
+    """The tasks that have files; without a base the requested tasks."""
     _check_names(options)
     if base is None:
         return options.tasks or released_tasks()
@@ -76,7 +76,7 @@ def _choose_tasks(options: BuildOptions, base: Path | None) -> tuple[str, ...]:
 
 
 def _count_items(options: BuildOptions, base: Path | None) -> dict[str, int]:
-    """Records a task, both splits together; nothing is known without the files."""
+    """Records per task, both splits together; empty without the files."""
     counts: dict[str, int] = {}
     for shelf in _shelves(options, base) if base else ():
         counts[shelf.task] = counts.get(shelf.task, 0) + sum(count_rows(path) for path in shelf.paths)
@@ -90,14 +90,14 @@ def _extra_parameters(options: BuildOptions) -> dict[str, Any]:
 
 
 def _digest(options: BuildOptions, base: Path) -> dict[str, str]:
-    """The digest of every file (of Parquet: size and footer)."""
+    """The digest of every file (for Parquet: size and footer)."""
     return {
         str(path.relative_to(base)): _fingerprint(path) for shelf in _shelves(options, base) for path in shelf.paths
     }
 
 
 def _read(options: BuildOptions, base: Path) -> ReleasedItems:
-    """Read every record, then keep the images, a few in memory at a time, then make the items."""
+    """Read every record, then store the images, a few in memory at a time, then make the items."""
     shelves, problems, left_out = _shelves(options, base), list[str](), LeftOutRecords()
     records = [record for shelf in shelves for record in read_shelf(base, shelf, problems)]
     problems += _none_in(shelves, records, problems)
@@ -120,7 +120,7 @@ RELEASED = ReleasedRecipe(
     source="ava",
     instructions=(
         "give --source ava=FOLDER with train/ABILITY/train-….parquet as on the hub, or train/ABILITY/train.json with "
-        "images; test/ABILITY/test.json is read where there is one"
+        "images; test/ABILITY/test.json is read if it exists"
     ),
     layout="no folder train/ in it",
     problem="the released files or images are missing or broken",
@@ -158,7 +158,7 @@ def _none_in(shelves: Sequence[Shelf], records: Sequence[ReleasedRecord], proble
 
 
 def _fingerprint(path: Path) -> str:
-    """What tells a file from others: the digest of its bytes, of Parquet its size and the digest of its footer."""
+    """A fingerprint of a file: the digest of its bytes, for Parquet its size and the digest of its footer."""
     if path.suffix == ".parquet":
         return f"{path.stat().st_size} bytes, footer {sha256(footer(path))}"
     with path.open("rb") as file:
@@ -166,7 +166,7 @@ def _fingerprint(path: Path) -> str:
 
 
 def _read_records(records: Sequence[ReleasedRecord], left_out: LeftOutRecords) -> Iterator[ReadRecord]:
-    """The records that can be read, each with a handle: a number in a drawn order, which tells no position."""
+    """The readable records, each with a handle: a number in a drawn order, which reveals no position."""
     twice = used_twice(records)
     for task in dict.fromkeys(record.task for record in records):
         task_records = [record for record in records if record.task == task]
@@ -192,15 +192,15 @@ def _leave(left_out: LeftOutRecords, record: ReleasedRecord, why: LeftOut) -> No
 
 @dataclass(frozen=True)
 class _Splits:
-    """To which split an image belongs. `tested` are the tasks that have test files."""
+    """The assignment of images to splits. `tested` are the tasks that have test files."""
 
     tested: frozenset[str]
     seed: int
 
     def assign(self, record: ReleasedRecord, digest: str) -> Split:
-        """Of tasks without test files an image's digest decides, so that all its records are on one side.
+        """The split of a record; without a test file the image's digest decides, so all its records are on one side.
 
-        Which tasks are built, and what else they hold, does not matter.
+        It does not depend on the tasks built or their other records.
         """
         if record.task in self.tested:
             return record.split
@@ -211,7 +211,7 @@ class _Splits:
 def _draw_records(
     base: Path, read_records: Sequence[ReadRecord], split_of: _Splits, n: int, seed: int
 ) -> list[ReadRecord]:
-    """`n` test items a task and `TRAIN` times as many for training, in the order of the files."""
+    """`n` test items per task and `TRAIN` times as many for training, in the order of the files."""
     problems = list[str]()
     splits: dict[int, Split] = {}
     for index, raw, _, _ in images([record for _, record, _ in read_records], problems):
@@ -230,7 +230,7 @@ def _draw_records(
 
 
 def _stored(base: Path, read_records: Sequence[ReadRecord], media: MediaFolder, show_progress: bool) -> list[Media]:
-    """The image of each record, kept byte for byte."""
+    """The image of each record, stored byte for byte."""
     problems, media_by_index = list[str](), dict[int, Media]()
     with Progress("keeping", unit="images", visible=show_progress) as progress:
         progress.expect(len(read_records))
@@ -253,7 +253,7 @@ def _items(
 
 @functools.cache
 def _option(text: str) -> Option:
-    return Option(text, text)  # shared: a hundred of them in each of many thousand items
+    return Option(text, text)  # cached: many thousand items share a hundred of them
 
 
 def _item(name: str, record: ReleasedRecord, question: ReleasedQuestion, image: Media, split_of: _Splits) -> Item:
@@ -292,29 +292,29 @@ def _item(name: str, record: ReleasedRecord, question: ReleasedQuestion, image: 
 
 
 def _left_notes(left_out: LeftOutRecords) -> list[str]:
-    """One line for each reason: how many records, and the first of them."""
+    """One line per reason: the number of records, and the first of them."""
     return [
-        f"{task}: {len(locations)} records left out, {reason}; first: {'; '.join(locations[:FIRST_TOLD])}"
+        f"{task}: {len(locations)} records left out, {reason}; first: {'; '.join(locations[:MAX_EXAMPLES])}"
         for (task, reason), locations in left_out.items()
     ]
 
 
 def _notes(items: Sequence[Item], split_of: _Splits, options: BuildOptions) -> list[str]:
-    """What the card should say of the items made."""
+    """Notes about the items for the card."""
     tasks = list(dict.fromkeys(item.task for item in items))
     held_out_tasks = [task for task in tasks if task not in split_of.tested]
     notes = []
     if held_out_tasks:
         notes.append(
             f"hold-out {HELD_OUT} (seed {options.seed}): the release has no test files; about {HELD_OUT_SHARE:.0%} of "
-            f"its training images, by their bytes, are the test items of {', '.join(held_out_tasks)}. Never to be "
-            f"set beside Table 5. One photo with other boxes drawn into it is another image here"
+            f"its training images, by their bytes, are the test items of {', '.join(held_out_tasks)}. Not "
+            f"comparable with Table 5. A photo with different boxes drawn into it counts as a different image"
         )
     notes += [note for task in tasks if task in split_of.tested and (note := _shared(task, items))]
     if missing := [task for task in options.tasks or released_tasks() if task not in tasks]:
         notes.append(f"no items of {', '.join(missing)}")
     if any("box_size" in item.factors for item in items):
-        notes.append("box_size and area_share are shares of the stored image, padding included where it is drawn in")
+        notes.append("box_size and area_share are shares of the stored image, including padding that is drawn in")
     inline = {task: sum(item.task == task and "choices" in item.provenance for item in items) for task in tasks}
     if note := ", ".join(f"{count} of {task}" for task, count in inline.items() if count):
         notes.append(f"questions that keep their choices inline, as released: {note}")
@@ -322,7 +322,7 @@ def _notes(items: Sequence[Item], split_of: _Splits, options: BuildOptions) -> l
 
 
 def _shared(task: str, items: Sequence[Item]) -> str:
-    """How many images of a task with a test file are in both files, if any are."""
+    """A note on the images of a task that are in both its training and its test file, "" if none are."""
     train, test = (
         {item.query[0].sha256 for item in items if item.task == task and item.split == split}
         for split in ("train", "test")

@@ -1,1 +1,1 @@
-"""AVA-Bench: what the report shows of its paper."""
+"""AVA-Bench: report sections for the paper's tables and figures."""

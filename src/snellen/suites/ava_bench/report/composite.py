@@ -1,6 +1,6 @@
-"""Composite tasks against every ability (Figure 8a): what is lost in them, and whose order of subjects they follow.
+"""Composite tasks against every ability (Figure 8a): scores, and agreement with each ability's order of subjects.
 
-Spatial without boxes, which needs localization too, and the two of our own (`abilities.composites`).
+They are spatial without boxes, which also needs localization, and our own two (`abilities.composites`).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from snellen.suites.ava_bench.report import figures
 
 MIN_SUBJECTS = 3
 Pair = tuple[ArmCard, ArmCard]
-"""One subject as it was asked about the atomic abilities, and about the composite task."""
+"""One subject's arms for the atomic abilities and for the composite task."""
 
 
 def parts_of(task: str) -> tuple[str, ...]:
@@ -47,15 +47,15 @@ def parts_of(task: str) -> tuple[str, ...]:
 
 
 def first_part_alone(task: str) -> FirstPartAlone:
-    """What is known of who masters the first part alone. Raises SnellenError for tasks that are not composite."""
+    """The reference for mastering only the first part. Raises SnellenError for tasks that are not composite."""
     alone = ability_named(task).first_part_alone
     if alone is None:
-        raise SnellenError(f"ava-bench/{task}: is no composite task")
+        raise SnellenError(f"ava-bench/{task}: not a composite task")
     return alone
 
 
 def sections(run: Run, arms: Sequence[ArmCard]) -> Iterator[ReportSection]:
-    """Scores in the composite tasks, spatial without boxes beside spatial, and whose order of subjects each follows."""
+    """Scores in the composite tasks, spatial without boxes against spatial, and agreement with each ability's order."""
     tasks = scored_tasks(run, arms, composites())
     if tasks:
         yield scores(run, arms, tasks)
@@ -74,7 +74,7 @@ def sections(run: Run, arms: Sequence[ArmCard]) -> Iterator[ReportSection]:
 
 
 def scores(run: Run, arms: Sequence[ArmCard], tasks: Sequence[str]) -> ReportSection:
-    """Every composite task of our own with interval and chance, and what one of its parts alone is worth there."""
+    """Our own composite tasks with interval and chance, and the score of mastering only the first part."""
     rows = {task: scored(result_rows(run, task)) for task in tasks}
     metrics = {task: main_metric(run, task) for task in tasks}
     with_score = [arm for arm in arms if any(row_of(part, arm) is not None for part in rows.values())]
@@ -83,22 +83,22 @@ def scores(run: Run, arms: Sequence[ArmCard], tasks: Sequence[str]) -> ReportSec
     ]
     lines.append(["(chance)", *(number(mean_chance(rows[task]), metrics[task], 200) for task in tasks)])
     for task in tasks:
-        worth = number(with_one_part(run, task), metrics[task], 200)
+        reference = number(with_one_part(run, task), metrics[task], 200)
         lines.append(
-            [f"({first_part_alone(task).description})", *(worth if column == task else DASH for column in tasks)]
+            [f"({first_part_alone(task).description})", *(reference if column == task else DASH for column in tasks)]
         )
     parts = "; ".join(f"{task} depends on {listing(parts_of(task))}" for task in tasks)
     note = (
-        f"Scores with 95 % interval in tasks that need two abilities at once: {parts}. Below are chance, and what is "
-        "had by somebody who masters the first of the two alone: who does no better may lack the second. These tasks "
-        f"are ours, and count in no rank. Scored {protocol_of(run)}."
+        f"Scores with 95 % interval in tasks that need two abilities at once: {parts}. Below are chance, and the score "
+        "of mastering only the first of the two: a subject that is no better may lack the second. These tasks "
+        f"are ours, and are part of no rank. Scored {protocol_of(run)}."
     )
     frame = pd.DataFrame(lines, columns=["subject", *(column_head(task, metrics[task]) for task in tasks)])
     return ReportSection("Composite tasks", note, frame, None, "composites")
 
 
 def with_one_part(run: Run, task: str) -> float:
-    """The mean over the items asked of what somebody gets who masters the first part alone."""
+    """The mean score over the items asked of mastering only the first part."""
     scores = run.scores[protocol_of(run)]
     scored_items = set(scores.loc[scores["task"] == task, "item_id"])
     alone = first_part_alone(task)
@@ -119,7 +119,7 @@ def _change_without_boxes(run: Run, pair: Pair) -> Paired:
 
 
 def without_boxes(run: Run, pairs: Sequence[Pair]) -> ReportSection:
-    """Spatial with boxes and without, beside localization, best in localization first."""
+    """Spatial with and without boxes next to localization, best in localization first."""
     metric, rows = main_metric(run, "spatial"), scored(result_rows(run, "spatial"))
     localization, localized = main_metric(run, "localization"), scored(result_rows(run, "localization"))
 
@@ -137,7 +137,7 @@ def without_boxes(run: Run, pairs: Sequence[Pair]) -> ReportSection:
     note = (
         "Percent right in spatial with the red and the blue box and without them, the change in points on the items "
         "that have both, and GIoU in localization, each with 95 % interval. Without boxes the two things must be found "
-        "first; the paper says that the order then follows localization."
+        "first; the paper states that the order then follows localization."
     )
     names = ["subject", "boxes drawn", "without boxes", "change", "localization giou"]
     figure = partial(figures.with_and_without, accuracies[: 2 * MAX_SERIES], mean_chance(rows))
@@ -146,15 +146,15 @@ def without_boxes(run: Run, pairs: Sequence[Pair]) -> ReportSection:
     )
 
 
-def agreement_cells(alike: RankAgreement) -> tuple[str, str]:
+def agreement_cells(rank_agreement: RankAgreement) -> tuple[str, str]:
     """Tau-b and rho with their intervals."""
-    return decimal_interval(*alike.tau, 2), decimal_interval(*alike.rho, 2)
+    return decimal_interval(*rank_agreement.tau, 2), decimal_interval(*rank_agreement.rho, 2)
 
 
 def order_followed(
     run: Run, pairs: Sequence[Pair], task: str, composite: str, parts: Sequence[str]
 ) -> Iterator[ReportSection]:
-    """How alike a composite task, called so, and each ability order the subjects; nothing for too few of them."""
+    """Agreement of a composite task, named `composite`, and each ability in the order of enough subjects."""
     lines = []
     for ability in scored_tasks(run, [atomic for atomic, _ in pairs], COLUMNS):
         compared = [pair for pair in pairs if arms_with_all(run, pair[:1], [ability])]
@@ -162,15 +162,15 @@ def order_followed(
             continue
         composed = score_matrix(run, task, [arm for _, arm in compared], composite)
         atomic = score_matrix(run, ability, [arm for arm, _ in compared])
-        alike = agreement(composed, atomic, stream("ava-bench", "composite", composite, ability))
+        rank_agreement = agreement(composed, atomic, stream("ava-bench", "composite", composite, ability))
         part = "yes" if ability in parts else ""
-        lines.append([ability, part, str(len(compared)), *agreement_cells(alike)])
+        lines.append([ability, part, str(len(compared)), *agreement_cells(rank_agreement)])
     if not lines:
         return
     note = (
         f"Kendall's tau-b and Spearman's rho between the order of the subjects in {composite} and that in each "
-        "ability, 1 for the same order and -1 for the opposite one, with 95 % intervals: items are drawn again, "
-        "subjects are not. Good subjects are good at most things, so that a high number alone proves no cause: look "
+        "ability, 1 for the same order and -1 for the opposite one, with 95 % intervals: items are resampled, "
+        "subjects are not. Good subjects are good at most things, so a high number alone proves no cause: check "
         f"whether {listing(parts)}, of which the task consists, stand out."
     )
     frame = pd.DataFrame(lines, columns=["ability", "part of it", "subjects", "tau-b", "rho"])

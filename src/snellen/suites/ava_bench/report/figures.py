@@ -1,6 +1,6 @@
-"""The figures among the suite's sections. Nothing here knows of runs: names and numbers come in, a figure goes out.
+"""The figures of the suite's sections, drawn from names and numbers, independently of runs.
 
-Fonts and the like are the report's, which sets them while it draws.
+The report sets fonts and styles while it draws.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FactorPanel:
-    """Scores by level of a factor: one row of results (or None) a level for every subject, and chance by level."""
+    """Scores by level of a factor: one row of results (or None) per subject and level, and chance by level."""
 
     factor: str
     levels: Sequence[str]
@@ -46,10 +46,10 @@ class FactorPanel:
 def fingerprints(
     panels: Sequence[tuple[Sequence[str], str]], tasks: Sequence[str], shares: Mapping[str, Sequence[float]]
 ) -> Figure:
-    """A ring of abilities with one outline a subject (Figure 5): 0 in the middle is chance, 1 at the rim is perfect.
+    """A ring of abilities with one outline per subject (Figure 5): chance in the middle (0), perfect at the rim (1).
 
-    A panel is its subjects and a reference (or an empty name), which is dashed and grey; `shares` are numbers by
-    subject, a task each. Those below chance are drawn at 0, and what is not known leaves a gap.
+    A panel has subjects and a reference (or an empty name), which is dashed and grey; `shares` are numbers by subject,
+    one per task. Values below chance are drawn at 0, and unknown values leave a gap.
     """
     from matplotlib.figure import Figure
 
@@ -65,7 +65,7 @@ def fingerprints(
             label = f"{name} (reference)" if name == reference else name
             axes.plot([*turns, 0], outline, label=two_lines(label), **appearance)
         axes.set_xticks(turns, tasks, fontsize=8)
-        axes.tick_params(axis="x", pad=10)  # else names left and right lie on the rim
+        axes.tick_params(axis="x", pad=10)  # otherwise names left and right overlap the rim
         axes.set_ylim(0, 1)
         axes.set_yticks((0.25, 0.5, 0.75, 1), ("", "50 %", "", "100 %"), fontsize=7, color=MUTED)
         axes.grid(color=FAINT)
@@ -93,7 +93,7 @@ def rank_map(subjects: Sequence[str], tasks: Sequence[str], ranks: Sequence[Sequ
 
 
 def subgroups(panels: Sequence[FactorPanel], subjects: Sequence[str], metric: Metric) -> Figure:
-    """Scores with interval by level, a panel a factor, a mark a subject, chance as a dash (Figures 8b, 21 to 28)."""
+    """Scores with interval by level, one panel per factor, chance as a dash (Figures 8b, 21 to 28)."""
     from matplotlib.figure import Figure
 
     widths = [max(2, len(panel.levels)) for panel in panels]
@@ -111,13 +111,13 @@ def subgroups(panels: Sequence[FactorPanel], subjects: Sequence[str], metric: Me
         axes.tick_params(axis="x", labelsize=8)
         axes.set_title(panel.factor.replace("_", " "))
         plain_axes(axes)
-    columns[0].set_ylabel("percent" if metric.share else metric.name)
+    columns[0].set_ylabel("percent" if metric.share else metric.words)
     legend_below(figure, columns[0])
     return figure
 
 
 def with_and_without(accuracies: Sequence[tuple[str, float, float]], chance: float) -> Figure:
-    """Percent right with boxes (ring) and without (dot), a line a subject, from top to bottom as given (Figure 8a)."""
+    """Percent right with boxes (ring) and without (dot), one line per subject in the given order (Figure 8a)."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7.2, 1.4 + 0.36 * len(accuracies)), layout="constrained")

@@ -1,4 +1,4 @@
-"""How much of the way from chance to a perfect score subjects go in every ability, as outlines (Figure 5)."""
+"""Fingerprints: the share of the way from chance to a perfect score per subject and ability (Figure 5)."""
 
 from __future__ import annotations
 
@@ -29,28 +29,28 @@ TOWERS: tuple[tuple[str, str], ...] = (
     ("SAM", r"\bsam\b"),
     ("MiDaS-3.0", r"midas"),
 )
-"""Towers of Table 5 and how names of subjects speak of them; the first that fits counts."""
+"""Towers of Table 5 and patterns of subject names; the first match counts."""
 LANGUAGE_SUPERVISED = ("SigLIP-2", "AIMv2", "SigLIP-1", "CLIP", "InternVL-2.5")
-"""Towers left in Figure 5, with DINOv2 as reference; the others stand right, with SigLIP-2 as theirs."""
+"""Towers left in Figure 5, with DINOv2 as reference; the others are right, with SigLIP-2 as reference."""
 REFERENCES = ("DINOv2", "SigLIP-2")
 MIN_ABILITIES = 3
-"""Fewer make no ring."""
+"""The minimum number of abilities for a ring."""
 
 
 def tower_of(arm: ArmCard) -> str:
-    """The tower of Table 5 that a subject sees through, by its attribute `tower` or its name; empty for others."""
+    """The tower of Table 5 that a subject uses, by its attribute `tower` or its name; empty for others."""
     name = arm.attributes.get("tower", arm.subject).casefold()
     return next((tower for tower, pattern in TOWERS if re.search(pattern, name)), "")
 
 
 def share_of_way(score: float, chance: float, metric: Metric) -> float:
-    """How much of the way from chance (0) to a perfect score (1) a score goes; below 0 where worse than chance."""
+    """The position of a score between chance (0) and a perfect score (1), below 0 if worse than chance."""
     room = metric.best - chance
     return math.nan if math.isnan(chance) or room == 0 else (score - chance) / room
 
 
 def fingerprint(run: Run, arms: Sequence[ArmCard]) -> Iterator[ReportSection]:
-    """How much of the way from chance to perfect each subject goes in every ability, as an outline (Figure 5)."""
+    """The share of the way from chance to perfect per subject and ability, as outlines (Figure 5)."""
     rows = {task: scored(result_rows(run, task)) for task in scored_tasks(run, arms, COLUMNS)}
     chances = {task: mean_chance(part) for task, part in rows.items()}
     tasks = [task for task, chance in chances.items() if not math.isnan(chance)]
@@ -63,9 +63,9 @@ def fingerprint(run: Run, arms: Sequence[ArmCard]) -> Iterator[ReportSection]:
     ]
     note = (
         "Percent of the way from chance (0, in the middle) to a perfect score (100, at the rim), so that abilities "
-        "with other measures stand in one ring; drawn at 0 where worse than chance. The paper does not say how its "
-        "rings are scaled. As there, towers supervised by language stand beside DINOv2, the others beside SigLIP-2, "
-        "where the run has them."
+        "with different metrics fit in one ring; drawn at 0 if worse than chance. The paper does not state how its "
+        "rings are scaled. As there, towers supervised by language are shown with DINOv2, the others with SigLIP-2, "
+        "if the run has them."
     )
     figure = partial(figures.fingerprints, _panels(examined(arms)), tasks, shares)
     frame = pd.DataFrame(lines, columns=["subject", *tasks])
@@ -78,7 +78,7 @@ def _share_of_way(run: Run, rows: pd.DataFrame, arm: ArmCard, task: str, chance:
 
 
 def _panels(arms: Sequence[ArmCard]) -> list[tuple[list[str], str]]:
-    """(subjects, reference) a panel: the halves of Figure 5 where subjects have its towers, then everybody else."""
+    """(subjects, reference) per panel: the halves of Figure 5 for subjects with its towers, then all others."""
     towers = {arm.subject: tower_of(arm) for arm in arms}
     halves: list[list[str]] = [
         [name for name, tower in towers.items() if tower in LANGUAGE_SUPERVISED],

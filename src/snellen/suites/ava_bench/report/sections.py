@@ -1,12 +1,12 @@
-"""What a report shows of AVA-Bench beyond what every suite gets: the paper's tables and figures, made of our runs.
+"""The sections of a report that only AVA-Bench has: the paper's tables and figures for our runs.
 
-Printed numbers stand beside ours where a report is asked to compare (`published.py`), never in these tables.
+Printed numbers appear only in a report's comparison (`published.py`), never in these tables.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -23,6 +23,7 @@ from snellen.analysis.run_view import (
     main_arms,
     main_metric,
     mean_chance,
+    ordered_levels,
     result_rows,
     row_of,
     score_matrix,
@@ -32,15 +33,15 @@ from snellen.analysis.run_view import (
 from snellen.analysis.section import ReportSection, Run, protocol_of
 from snellen.core.seeds import stream
 from snellen.core.storage.runfolder import ArmCard
-from snellen.suites.ava_bench.abilities import composites
+from snellen.suites.ava_bench.abilities import ability_named, composites
+from snellen.suites.ava_bench.balance import FactorBalance, balances
 from snellen.suites.ava_bench.published import COLUMNS, TRAINING_ITEMS
-from snellen.suites.ava_bench.report import balance, composite, figures
+from snellen.suites.ava_bench.report import composite, figures
 from snellen.suites.ava_bench.report.fingerprints import fingerprint, share_of_way
-from snellen.suites.ava_bench.report.subgroups import subgroup
 
 
 def sections(run: Run) -> Iterator[ReportSection]:
-    """Whatever the run has numbers for: scores, ranks (Table 5), Figures 5 to 8, subgroups (Figures 21 to 28)."""
+    """Sections for the run's numbers: scores, ranks (Table 5), Figures 5 to 8, subgroups (Figures 21 to 28)."""
     arms = main_arms(run)
     tasks, composed = scored_tasks(run, arms, COLUMNS), scored_tasks(run, arms, composites())
     if tasks:
@@ -57,7 +58,7 @@ def sections(run: Run) -> Iterator[ReportSection]:
     for task in (*tasks, *composed):
         yield from subgroup(run, task, arms)
     if tasks or composed:
-        yield from balance.sections(run)
+        yield from balance_section(run)
 
 
 # Scores and ranks
@@ -74,11 +75,11 @@ def scores(run: Run, arms: Sequence[ArmCard], tasks: Sequence[str]) -> ReportSec
     if not all(map(math.isnan, blind.values())):
         lines.append(["(blind)", *(number(blind[task], metrics[task], 200) for task in tasks)])
     note = (
-        "Scores with 95 % interval: percent right, or what the head of the column names (giou from -1 to 1; "
-        "mae_over_gt, the error as a share of the truth; ciede2000, a difference of colours; anls, the likeness of "
-        f"texts in percent). Scored {protocol_of(run)}. Chance of a choice comes from its options, that of any "
-        "other answer is what the truth of another item is worth. Blind is what the best attacker gets that does not "
-        "look: a subject that is no better need not have seen anything. Arrows show where better is."
+        "Scores with 95 % interval: percent right, or the metric in the column's head (GIoU from -1 to 1; "
+        "relative error as a share of the truth; colour difference ΔE2000; ANLS, the similarity of texts, in "
+        f"percent). Scored {protocol_of(run)}. Chance for a choice comes from its options; for any other "
+        "answer it is the score of another item's truth. Blind is the score of the best attacker that does not see "
+        "the images: a subject that is no better need not have seen anything. Arrows point to better scores."
     )
     frame = pd.DataFrame(lines, columns=["subject", *(column_head(task, metrics[task]) for task in tasks)])
     return ReportSection("The abilities one by one", note, frame, None, "abilities")
@@ -97,9 +98,9 @@ def ranks(run: Run, arms: Sequence[ArmCard], abilities: Sequence[ScoreMatrix]) -
     condition = set(main_arms(run)[0].condition.split(","))
     note = (
         f"Ranks among the {len(arms)} subjects that were asked about all of these abilities, 1 for the best and ties "
-        "averaged, with 95 % intervals. Two subjects are compared on the items that both have a score for; an interval "
-        "holds the ranks that are left by whom a subject is clearly better or worse than. The average rank counts all "
-        "abilities alike. Like any rank it changes with who else is ranked."
+        "averaged, with 95 % intervals. Two subjects are compared on the items for which both have a score; an "
+        "interval holds the ranks that remain possible given the subjects that are clearly better or worse. The "
+        "average rank weights all abilities equally. Like any rank it depends on the other subjects."
     )
     if condition != {"vanilla"}:
         note += f" All under {listing(sorted(condition))}."
@@ -110,7 +111,7 @@ def ranks(run: Run, arms: Sequence[ArmCard], abilities: Sequence[ScoreMatrix]) -
 
 
 def spreads(run: Run, arms: Sequence[ArmCard], abilities: Sequence[ScoreMatrix]) -> ReportSection:
-    """How far subjects lie apart in every ability."""
+    """The spread of subjects in every ability."""
     lines = []
     for ability in abilities:
         between = spread(ability, stream("ava-bench", "spread", ability.name, *(arm.subject for arm in arms)))
@@ -125,9 +126,9 @@ def spreads(run: Run, arms: Sequence[ArmCard], abilities: Sequence[ScoreMatrix])
         share_text = DASH if math.isnan(share) else f"{100 * share:.1f}"
         lines.append([column_head(ability.name, metric), observed, beyond_draw, span, share_text, str(between.n)])
     note = (
-        "The standard deviation of the subjects' scores in every ability, on the items that all of them have a score "
-        "for; what is left of it without what the draw of the items adds (95 % interval); and best minus worst. To "
-        "compare abilities, the standard deviation also in percent of the way from chance to a perfect score."
+        "The standard deviation of the subjects' scores in every ability, on the items for which all of them have a "
+        "score; the part of it beyond the sampling of items (95 % interval); and best minus worst. To compare "
+        "abilities, the standard deviation is also given in percent of the way from chance to a perfect score."
     )
     names = ["ability", "spread", "beyond chance of the draw", "best minus worst", "% of the way", "items"]
     frame = pd.DataFrame(lines, columns=names)
@@ -138,18 +139,18 @@ def spreads(run: Run, arms: Sequence[ArmCard], abilities: Sequence[ScoreMatrix])
 
 
 def evaluators(run: Run, arms: Sequence[ArmCard]) -> Iterator[ReportSection]:
-    """How alike two evaluators rank the encoders that both have (Figure 7), and how far their scores lie apart.
+    """The agreement of two evaluators on the ranks of common encoders (Figure 7), and the gaps of their scores.
 
-    Subjects tell by their attributes `evaluator` (the language model behind the tower, say) and `tower`.
+    Subjects declare both by their attributes `evaluator` (such as the language model after the tower) and `tower`.
     """
     tasks = scored_tasks(run, arms, COLUMNS)
     tables = [(pair, evaluator_table(run, pair, tasks)) for pair in evaluator_pairs(arms)]
     orders = [line for pair, table in tables for line in _order_lines(pair, table)]
     gaps = [line for pair, table in tables for line in _gap_lines(run, pair, table)]
     note = (
-        "Kendall's tau-b and Spearman's rho between the orders in which two evaluators put the same encoders, 1 for "
-        "the same order and -1 for the opposite one, with 95 % intervals: items are drawn again, encoders are not. p "
-        "is how often encoders in an order by chance would agree as well."
+        "Kendall's tau-b and Spearman's rho between the orders of the same encoders under two evaluators, 1 for "
+        "the same order and -1 for the opposite one, with 95 % intervals: items are resampled, encoders are not. p "
+        "is the probability that encoders in random order agree as well."
     )
     if orders:
         frame = pd.DataFrame(
@@ -160,8 +161,8 @@ def evaluators(run: Run, arms: Sequence[ArmCard]) -> Iterator[ReportSection]:
         names = ["evaluator", "other evaluator", "ability", "encoders", "score", "other score", "gap", "training items"]
         note = (
             "Mean scores of all encoders that both evaluators read, and by how much the first is better (95 % "
-            "interval, paired over items; negative: worse), in the unit of the metric. Of how many training items they "
-            f"could learn: with fewer than {TRAINING_ITEMS:,} an ability, as the paper has, the comparison is small."
+            "interval, paired over items; negative: worse), in the unit of the metric. The last column is the number "
+            f"of training items: the paper has at least {TRAINING_ITEMS:,} per ability; fewer make a weak comparison."
         )
         yield ReportSection("How far evaluators lie apart", note, pd.DataFrame(gaps, columns=names), None, "gaps")
 
@@ -186,3 +187,78 @@ def _gap_lines(run: Run, pair: EvaluatorPair, table: pd.DataFrame) -> Iterator[l
         text = gap[0] if math.isnan(row.low) else with_interval(*gap)
         learnt = str(sum(item.split == run.suite.tasks[row.task].train_split for item in run.items.task(row.task)))
         yield [pair.first, pair.second, column_head(row.task, metric), str(row.encoders), first, second, text, learnt]
+
+
+# Subgroups and balance
+
+
+def subgroup(run: Run, task: str, arms: Sequence[ArmCard]) -> Iterator[ReportSection]:
+    """One ability by the factors that the paper splits it by, each with more than one level."""
+    ability = ability_named(task)
+    every_panel = [_panel(run, task, factor, order, arms) for factor, order in ability.subgroups.items()]
+    panels = [panel for panel in every_panel if len(panel.levels) > 1]
+    if not panels:
+        return
+    metric, rows = main_metric(run, task), scored(result_rows(run, task))
+    with_score = [arm for arm in arms if row_of(rows, arm) is not None]
+    lines = [
+        [arm.subject, metric_cell(row_of(rows, arm), metric)]
+        + [metric_cell(row, metric) for panel in panels for row in panel.rows[arm.subject]]
+        for arm in with_score
+    ]
+    chances = [mean_chance(rows), *(chance for panel in panels for chance in panel.chances)]
+    lines.append(["(chance)", *(number(chance, metric, 200) for chance in chances)])
+    heads = [f"{panel.factor.replace('_', ' ')} {level}" for panel in panels for level in panel.levels]
+    factors = listing(panel.factor.replace("_", " ") for panel in panels)
+    note = f"{column_head(task, metric)} with 95 % interval, in all and by {factors}."
+    subjects = [arm.subject for arm in examined(with_score)]
+    figure = partial(figures.subgroups, panels, subjects, metric)
+    frame = pd.DataFrame(lines, columns=["subject", "all", *heads])
+    title = f"{task} by subgroups" + (f" ({ability.figure})" if ability.figure else "")
+    yield ReportSection(title, note, frame, figure, f"subgroups-{task}", detail=task != "localization")
+
+
+def _panel(run: Run, task: str, factor: str, order: Sequence[str], arms: Sequence[ArmCard]) -> figures.FactorPanel:
+    """The rows of all arms by the levels of a factor that have a score, known levels first in their order."""
+    rows = scored(result_rows(run, task, factor))
+    levels = ordered_levels(map(str, rows["level"]), order)
+    parts = [rows[rows["level"] == level] for level in levels]
+    by_subject = {arm.subject: [row_of(part, arm) for part in parts] for arm in arms}
+    return figures.FactorPanel(factor, levels, by_subject, [mean_chance(part) for part in parts])
+
+
+def balance_section(run: Run) -> Iterator[ReportSection]:
+    """The balance between training and testing in the item set that was asked (section 3.3)."""
+    lines = [
+        [
+            balance.task,
+            balance.factor.replace("_", " "),
+            str(len(balance.levels)),
+            *(_count_range(counts, balance.levels) for counts in (balance.train, balance.test)),
+            _same_levels(balance),
+            f"{100 * balance.apart():.1f}" if balance.both else DASH,
+        ]
+        for balance in balances(run.items.items)
+    ]
+    if not lines:
+        return
+    note = (
+        "For each factor by which the items of an ability are balanced: the number of levels, the fewest and the most "
+        "training and test items per level (0 if a split lacks one), whether both splits have the same levels, and the "
+        "greatest difference, in points, between a level's shares of the two (section 3.3: testing mirrors training). "
+        "Factors with one level are left out."
+    )
+    names = ["ability", "factor", "levels", "train items per level", "test items per level", "same levels", "apart"]
+    yield ReportSection("Balance of the items", note, pd.DataFrame(lines, columns=names), None, "balance", detail=True)
+
+
+def _count_range(counts: Mapping[str, int], levels: Sequence[str]) -> str:
+    by_level = [counts.get(level, 0) for level in levels]
+    return f"{min(by_level)} to {max(by_level)}" if sum(by_level) else DASH
+
+
+def _same_levels(balance: FactorBalance) -> str:
+    if not balance.both:
+        return DASH
+    lone = [f"{len(levels)} only in {split}" for split in ("train", "test") if (levels := balance.only_in(split))]
+    return ", ".join(lone) or "yes"

@@ -1,1 +1,1 @@
-"""Scenes of solids that are rendered here, and what is true of their images."""
+"""Rendered scenes of solids, and the truth of their images."""

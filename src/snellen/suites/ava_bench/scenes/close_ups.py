@@ -1,6 +1,6 @@
-"""Close-ups of one tower each: a solid on which another one stands, both of one material.
+"""Close-ups of one tower each: a solid on another, both of one material.
 
-Each is a scene of its own, with its own floor, light and camera, so that items about it depend on nothing else.
+Each is a separate scene, with its own floor, light and camera, so that items about it are independent.
 """
 
 from __future__ import annotations
@@ -10,16 +10,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from snellen.core.seeds import seed_of, stream
-from snellen.stimuli.scenes import (
-    MATERIALS,
-    Appearance,
-    Composite,
-    RenderSpec,
-    Solid,
-    clear_camera,
-    move,
-    turn,
-)
+from snellen.stimuli.scenes import MATERIALS, Appearance, Composite, RenderSpec, Solid, clear_camera, move, turn
 from snellen.stimuli.scenes.assembly import FLOOR_GAP_M, join_composite
 from snellen.stimuli.scenes.model import COLOURED, COLOURS, Shape
 from snellen.stimuli.scenes.shapes import bounds
@@ -29,7 +20,7 @@ from snellen.suites.ava_bench.scenes.scenes import lit
 TOWERS: Mapping[str, tuple[Shape, str]] = MappingProxyType(
     {"cube tower": ("cube", "face"), "drum tower": ("cylinder", "base"), "lampshade tower": ("frustum", "small base")}
 )
-"""Groups of fine-grained classes: the solid below and where the upper one stands."""
+"""Groups of fine-grained classes: the solid below and the anchor of the upper one."""
 SPECIES: Mapping[str, tuple[Shape, str]] = MappingProxyType(
     {
         "cube on top": ("cube", "face"),
@@ -40,13 +31,13 @@ SPECIES: Mapping[str, tuple[Shape, str]] = MappingProxyType(
         "lampshade on top": ("frustum", "large base"),
     }
 )
-"""Classes of every group: they differ in the upper solid alone."""
+"""Classes of every group: they differ only in the upper solid."""
 TEXTURES: tuple[str, ...] = tuple(MATERIALS)
 SIDE_SHARE = 2 / 3
-"""Of a close-up, which is a square, of the height of other images: it shows one thing and no more."""
+"""The side of a square close-up as a share of the height of other images; it shows only one thing."""
 ELEVATION_DEG, LEAST_VISIBLE = (20.0, 40.0), 0.4
 UPPER = 1
-"""Of the two solids of a tower, the one that stands on the other."""
+"""The index of a tower's upper solid."""
 
 
 def draw_close_up(

@@ -1,6 +1,6 @@
-"""Images of six things in two rows: three plates with a word in front, three toys that face some way behind.
+"""Images of six things in two rows: three plates with a word in front, three toys with a direction behind.
 
-Nothing covers anything else. With each come the close-ups of three towers (`close_ups`).
+No thing covers another. Each display has the close-ups of three towers (`close_ups`).
 """
 
 from __future__ import annotations
@@ -14,15 +14,7 @@ import numpy as np
 
 from snellen.core.errors import SnellenError
 from snellen.core.seeds import seed_of, stream
-from snellen.stimuli.scenes import (
-    Camera,
-    Material,
-    RenderSpec,
-    Solid,
-    chain,
-    move,
-    turn,
-)
+from snellen.stimuli.scenes import Camera, Material, RenderSpec, Solid, chain, move, turn
 from snellen.stimuli.scenes.assembly import FLOOR_GAP_M, tuple_of
 from snellen.stimuli.scenes.model import COLOURS, Colour, Matrix3
 from snellen.stimuli.scenes.shapes import lowest_m
@@ -45,11 +37,11 @@ from snellen.suites.ava_bench.scenes.scenes import (
 )
 
 TOYS = ("toy train", "toy bird", "toy rocket")
-"""Each has a front that is told by its form: chimney, beak, tip."""
+"""Each has a front recognisable by its shape: chimney, beak, tip."""
 DIRECTIONS = ORIENTATIONS[:8]
-"""Which way a toy faces, as whoever looks sees it, in steps of 45 degrees. Seen from the top there is none."""
+"""The directions of a toy as seen by the viewer, in steps of 45 degrees; none is seen from the top."""
 SWAY_DEG = 9.0
-"""How far a toy may stand off the middle of its direction, which spans 22.5 to either side."""
+"""The maximum deviation of a toy from the middle of its direction, which spans 22.5 to either side."""
 INKS: tuple[tuple[Colour, Colour], ...] = (
     ("yellow", "blue"),
     ("yellow", "purple"),
@@ -58,24 +50,24 @@ INKS: tuple[tuple[Colour, Colour], ...] = (
     ("purple", "yellow"),
     ("red", "yellow"),
 )
-"""Plate and letters, far apart in lightness."""
+"""Colours of plate and letters, which differ much in lightness."""
 TOY_SCALE = 1.05
 PLATE_M, LEAN_DEG, PLATE_SWAY_DEG = (1.72, 0.07, 0.62), 32.0, 12.0
 CELL_M = (2.0, 2.05)
-"""Across and along the floor."""
+"""Cell size across and along the floor."""
 ELEVATION_DEG, DISTANCE_M, FOV_DEG = (40.0, 48.0), 10.9, 34.0
 GAP_SHARE, BORDER_SHARE = 0.012, 0.006
-"""Between two things and round all, as shares of the image's width."""
+"""Gaps between two things and around all, as shares of the image's width."""
 _TRIES = 200
 _LYING: Matrix3 = turn((0.0, 1.0, 0.0), 90.0)
-"""Takes a solid's own axis to +x."""
+"""Rotates a solid's own axis to +x."""
 
 
 @dataclass(frozen=True)
 class DisplayContent:
-    """What one display shows, three of each in order.
+    """The content of one display, three of each in order.
 
-    Of toys the directions, of towers species and materials, of plates words and the faces they are set in.
+    Toys have directions, towers species and materials, plates words and their typefaces.
     """
 
     directions: tuple[str, ...]
@@ -87,7 +79,7 @@ class DisplayContent:
 
 @dataclass(frozen=True)
 class Display:
-    """An image to be taken, and its three close-ups.
+    """A display to render, and its three close-ups.
 
     A solid's name begins with that of its object, e.g. `toy bird/0`; plates are `plate 0`.
     """
@@ -98,15 +90,14 @@ class Display:
 
 
 def object_names() -> tuple[str, ...]:
-    """The six toys and plates by name."""
+    """The names of the six toys and plates."""
     return (*TOYS, *(f"plate {n}" for n in range(3)))
 
 
 def draw_contents(count: int, rng: np.random.Generator) -> list[DisplayContent]:
-    """What so many displays show.
+    """The contents of `count` displays.
 
-    Every direction, species, material and length of word comes as often as any other, in all and on each toy, tower
-    and plate.
+    Every direction, species, material and word length is equally frequent, overall and on each toy, tower and plate.
     """
     tally, contents = Tally(), []
     lengths = range(pseudo_words.SHORTEST, pseudo_words.LONGEST + 1)
@@ -125,7 +116,7 @@ def draw_contents(count: int, rng: np.random.Generator) -> list[DisplayContent]:
 def _level(
     values: Sequence[T], factor: str, object_name: str, tally: Tally, rng: np.random.Generator, other_level: str = ""
 ) -> T:
-    """A value that was seldom, on this object and together with the level of the `other_level` too."""
+    """A rarely used value, considering this object and the combination with `other_level`."""
     of_object, with_other = f"{factor} of {object_name}", f"{factor} with another"
     return evenly(
         values,
@@ -137,7 +128,7 @@ def _level(
 
 
 def draw_display(content: DisplayContent, number: int, seed: int, split: str, size_px: tuple[int, int]) -> Display:
-    """Display `number` of a split. Raises SnellenError where no draw keeps things apart, which has not been seen."""
+    """Display `number` of a split. Raises SnellenError if no draw keeps things apart, which has not occurred yet."""
     for start in range(_TRIES):
         rng = stream(SUITE, VERSION, seed, "display", split, number, start)
         camera = _camera(rng, size_px)
@@ -154,11 +145,11 @@ def draw_display(content: DisplayContent, number: int, seed: int, split: str, si
                 draw_close_up(*tower, (number, slot), seed, split, size_px) for slot, tower in enumerate(towers)
             )
             return Display(RenderSpec(lit(solids, rng), camera, noise), content, close_ups)
-    raise SnellenError(f"{SUITE}: no draw in {_TRIES} keeps the things of display {number} apart")
+    raise SnellenError(f"{SUITE}: no draw out of {_TRIES} keeps the things of display {number} apart")
 
 
 def without_letters(solids: Sequence[Solid]) -> tuple[Solid, ...]:
-    """All solids but letters, which lie within their plates."""
+    """All solids except letters, which are within their plates."""
     return tuple(solid for solid in solids if not solid.name.startswith("letter"))
 
 
@@ -177,22 +168,22 @@ def _boxes(solids: Sequence[Solid], camera: Camera) -> list[Rect]:
 def _camera(rng: np.random.Generator, size_px: tuple[int, int]) -> Camera:
     up = math.radians(float(rng.uniform(*ELEVATION_DEG)))
     eye = (0.0, -DISTANCE_M * math.cos(up), 0.35 + DISTANCE_M * math.sin(up))
-    wider = max(1.0, 3 * size_px[0] / (4 * size_px[1]))  # than 4:3: as much is seen along, and more across
+    wider = max(1.0, 3 * size_px[0] / (4 * size_px[1]))  # than 4:3, with the same vertical field of view
     across_deg = 2 * math.degrees(math.atan(wider * math.tan(math.radians(FOV_DEG / 2))))
     return Camera(eye, (0.0, 0.0, 0.35), horizontal_fov_deg=across_deg, width_px=size_px[0], height_px=size_px[1])
 
 
 def _solids(content: DisplayContent, camera: Camera, rng: np.random.Generator) -> tuple[Solid, ...]:
-    """Everything in place: plates in front, toys behind; places in a row are drawn."""
+    """All solids in position: plates in front, toys behind; positions in a row are drawn."""
     solids: list[Solid] = []
-    for row, sort in enumerate((_plates, _toys)):
+    for row, make_row in enumerate((_plates, _toys)):
         columns = rng.permutation(3)
         jitter = rng.uniform(-0.06, 0.06, (3, 2))
         positions = [
             (CELL_M[0] * (int(columns[n]) - 1) + float(jitter[n, 0]), CELL_M[1] * (row - 0.5) + float(jitter[n, 1]))
             for n in range(3)
         ]
-        solids += sort(content, positions, camera, rng)
+        solids += make_row(content, positions, camera, rng)
     return tuple(solids)
 
 

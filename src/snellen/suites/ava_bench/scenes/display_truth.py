@@ -1,4 +1,4 @@
-"""What is true of an image of toys and plates, and of close-ups of towers, and how abilities ask about them."""
+"""The truth of images of toys and plates and of close-ups of towers, and the questions about them."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from snellen.suites.ava_bench.scenes.scenes import SLOTS, Rect, round_all, seen_
 
 @dataclass(frozen=True)
 class DisplayTruth:
-    """A display as seen: boxes of plates in order, in pixels, and the stored close-ups of its towers by slot."""
+    """The truth of a display: boxes of plates in order, in pixels, and the stored close-ups of its towers by slot."""
 
     display: Display
     plates: tuple[Rect, ...]
     close_ups: Mapping[int, Media]
 
     def toy_px(self, toy: str) -> float:
-        """The shorter side of a toy in the image."""
+        """The shorter side of a toy in the image, in pixels."""
         shot = self.display.shot
         return shorter_side(_box_of([s for s in shot.scene.solids if object_of(s.name) == toy], shot.camera))
 
     def letters_px(self, slot: int) -> float:
-        """The height of a word's letters in the image."""
+        """The height of a word's letters in the image, in pixels."""
         shot = self.display.shot
         bars = [solid for solid in shot.scene.solids if solid.name.startswith(f"letter {slot}/")]
         box = _box_of(bars, shot.camera)
         return box[3] - box[1]
 
     def tower_px(self, slot: int, number: int | None = None) -> float:
-        """The shorter side of a tower, or of one of its two solids, in its close-up."""
+        """The shorter side of a tower, or of one of its two solids, in its close-up, in pixels."""
         shot = self.display.close_ups[slot]
         solids = shot.scene.solids if number is None else shot.scene.solids[number : number + 1]
         return shorter_side(_box_of(solids, shot.camera))
@@ -47,7 +47,7 @@ def _box_of(solids: Sequence[Solid], camera: Camera) -> Rect:
 
 
 def display_truth(display: Display, close_ups: Mapping[int, Media]) -> DisplayTruth:
-    """The truth of a display, whose close-ups are stored as these images by slot, as far as they are asked about."""
+    """The truth of a display; `close_ups` are the stored close-ups by slot, as far as they are asked about."""
     scene, camera = display.shot.scene, display.shot.camera
     solids = tuple(solid for solid in scene.solids if solid.name.startswith("plate"))
     boxes = {
@@ -59,7 +59,7 @@ def display_truth(display: Display, close_ups: Mapping[int, Media]) -> DisplayTr
 
 
 def close_up_source(display: DisplayTruth, slot: int, source: ItemSource, least_px: float) -> ItemSource:
-    """The source of an item about a close-up, which is a scene of its own."""
+    """The source of an item about a close-up, which is a separate scene."""
     return replace(
         source,
         image=display.close_ups[slot],
@@ -72,7 +72,7 @@ def close_up_source(display: DisplayTruth, slot: int, source: ItemSource, least_
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class DisplayQuestions:
-    """How an ability asks about the toy or plate in a slot, or `on_close_ups` about the tower of that slot."""
+    """An ability's questions about the toy or plate in a slot, or (`on_close_ups`) about the slot's tower."""
 
     make_item: Callable[[DisplayTruth, int, ItemSource, np.random.Generator], Item]
     on_close_ups: bool = False

@@ -1,4 +1,4 @@
-"""What the things of a kind are made of, such that many of them have one colour and others do not."""
+"""Materials for the things of a kind, such that many of them share one colour and others do not."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from snellen.stimuli.scenes.composites import MATERIAL_VARIANTS
 from snellen.suites.ava_bench.scenes.scenes import dealt
 
 TABLE_MATERIALS: tuple[Material, ...] = tuple(material for material in MATERIAL_VARIANTS if material.kind != "glass")
-"""What things are made of; little things of glass could not be counted."""
+"""Materials of things; small things of glass could not be counted."""
 FIRST, SECOND = (0.55, 0.75), 0.25
-"""Shares of a group in its first colour, and in its second; the rest is of any material.
+"""Shares of a group in its first and its second colour; the rest is of any material.
 
-Were the first share larger, whoever counts all things of the kind would hardly be wrong about those of the colour; were
-it smaller, none would be as many as eleven. All are ours.
+With a larger first share, counting all things of the kind would be nearly right for the colour; with a smaller one, no
+colour would reach eleven things. All are ours.
 """
 
 
 def group_materials(count: int, first: str, rng: np.random.Generator) -> list[Material]:
     """Materials for `count` things of a kind in a random order: most of colour `first`, a few of another one.
 
-    Of two things or more at least one is of another colour. Materials of a colour come as evenly as their number
+    Of two things or more at least one has another colour. Materials of a colour are as equally frequent as their number
     allows.
     """
     second = str(rng.choice([colour for colour in COLOURS if colour != first]))

@@ -1,7 +1,6 @@
-"""Made-up words in faces that come with matplotlib: text that is built of solids, and that no language helps to guess.
+"""Made-up words in matplotlib's typefaces: text built from solids that knowledge of a language does not help to guess.
 
-A capital is filled with bars, rectangles side by side and one above the other, as a coarse printer would: what is
-rendered has no textures to print letters on.
+A capital is filled with rows of bars, as by a coarse printer, since rendered scenes have no textures with letters.
 """
 
 from __future__ import annotations
@@ -16,13 +15,13 @@ from numpy.typing import NDArray
 FACES: Mapping[str, str] = MappingProxyType(
     {"sans": "DejaVuSans-Bold.ttf", "serif": "DejaVuSerif-Bold.ttf", "mono": "DejaVuSansMono-Bold.ttf"}
 )
-"""Faces of words and their files; bold ones, since thin strokes would vanish at the size of an image."""
+"""Typefaces and their files; bold ones, since thin strokes would vanish at the size of an image."""
 ROWS = 14
-"""Rows of bars in a capital, about as many as it has pixels from top to bottom in an image."""
+"""Rows of bars in a capital, about as many as its height in pixels in an image."""
 GAP = 0.16
-"""Between two letters, in heights of a capital."""
+"""The gap between two letters, in heights of a capital."""
 SHORTEST, LONGEST = 3, 7
-"""Letters of a word: longer ones would be too small to read at the size of an image."""
+"""Letters per word: longer words would be too small to read at the size of an image."""
 CONSONANTS, VOWELS = "BDFGHKLMNPRSTVZ", "AEIOU"
 """Letters whose shapes are not mistaken for each other."""
 Bar = tuple[float, float, float, float]
@@ -45,7 +44,7 @@ def outlines(letter: str, face: str) -> tuple[NDArray[np.float64], ...]:
 
 @cache
 def bars(letter: str, face: str) -> tuple[Bar, ...]:
-    """What fills a capital: in each row what lies within its outlines there, rows that are alike made one bar."""
+    """The bars that fill a capital: the spans within its outlines per row, with equal rows merged to one bar."""
     filled: list[Bar] = []
     begun: dict[tuple[float, float], int] = {}
     for row in range(ROWS + 1):
@@ -58,7 +57,7 @@ def bars(letter: str, face: str) -> tuple[Bar, ...]:
 
 
 def _within(shapes: tuple[NDArray[np.float64], ...], y: float) -> Iterator[tuple[float, float]]:
-    """From where to where a line at this height lies within the outlines, to a thousandth."""
+    """The spans of a line at this height within the outlines, rounded to a thousandth."""
     crossed: list[float] = []
     for points in shapes:
         begin, end = points[:-1], points[1:]
@@ -71,7 +70,7 @@ def _within(shapes: tuple[NDArray[np.float64], ...], y: float) -> Iterator[tuple
 
 
 def word_bars(word: str, face: str) -> tuple[tuple[Bar, ...], float]:
-    """The bars of a word from its left end, and how wide it is, in heights of a capital."""
+    """The bars of a word from its left end, and its width, in heights of a capital."""
     filled: list[Bar] = []
     offset = 0.0
     for letter in word:
@@ -82,7 +81,7 @@ def word_bars(word: str, face: str) -> tuple[tuple[Bar, ...], float]:
 
 
 def draw_word(length: int, rng: np.random.Generator) -> str:
-    """A word of so many capitals that can be spoken: consonants and vowels by turns."""
+    """A pronounceable word of `length` capitals: consonants and vowels by turns."""
     kinds = (CONSONANTS, VOWELS)
     first = int(rng.integers(2))
     return "".join(str(rng.choice(list(kinds[(first + n) % 2]))) for n in range(length))

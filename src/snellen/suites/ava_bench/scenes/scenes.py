@@ -1,4 +1,4 @@
-"""What both kinds of generated image share: floor, light, cards to deal from, and where things are seen.
+"""Shared parts of generated images: floor, light, balanced draws, and boxes of things in the image.
 
 Sizes, lights and cameras are ours; the paper takes photographs.
 """
@@ -25,19 +25,19 @@ T = TypeVar("T")
 Rect = tuple[float, float, float, float]
 """[x1, y1, x2, y2] in pixels."""
 SLOTS = 3
-"""Items of an ability that an image serves."""
+"""Items per ability that an image serves."""
 ROUNDS = 4
-"""How often `levelled` makes every choice again; beyond, hardly one changes."""
+"""The number of times that `levelled` repeats every choice; with more, hardly any choice changes."""
 FARTHER = 3.0
-"""Factor on distance and size of the panels, so that light falls evenly on a wide floor."""
+"""Factor on distance and size of the light panels, for even light on a wide floor."""
 FLOOR_RGB = (0.34, 0.62)
-"""Linear reflectance from which each channel of a floor is drawn: pale, so that every solid stands out from it."""
+"""Range of linear reflectance for each channel of a floor: pale, so that every solid stands out."""
 LIGHT = (0.7, 1.1)
 """Factor on all light."""
 
 
 def dealt(values: Sequence[T], count: int, rng: np.random.Generator) -> list[T]:
-    """`count` values, every one as often as any other, or once more: shuffled packs one after the other."""
+    """`count` values, all equally often or once more, from concatenated shuffles."""
     cards: list[T] = []
     while len(cards) < count:
         cards += [values[int(n)] for n in rng.permutation(len(values))]
@@ -45,7 +45,7 @@ def dealt(values: Sequence[T], count: int, rng: np.random.Generator) -> list[T]:
 
 
 Tally = Counter[tuple[str, Hashable]]
-"""How often each level of each factor came up so far: counts by (factor, level)."""
+"""Counts so far by (factor, level)."""
 
 
 def evenly(
@@ -55,10 +55,10 @@ def evenly(
     tally: Tally,
     rng: np.random.Generator,
 ) -> T:
-    """The one of what is able that leaves its factors most level, entered into `tally`; of equal ones any.
+    """The candidate that keeps its factors most balanced, added to `tally`; ties are broken at random.
 
-    `levels` tells a candidate's level of each factor, `sizes` how many levels a factor has: a level that should come up
-    once in nine weighs nine times one. Raises ValueError for nothing to choose from.
+    `levels` gives a candidate's level of each factor, `sizes` the number of levels of a factor: each use of one level
+    of nine costs nine. Raises ValueError without candidates.
     """
     candidate_levels = [levels(candidate) for candidate in candidates]
     chosen = _least_used(candidate_levels, range(len(candidates)), sizes, tally, rng)
@@ -84,11 +84,11 @@ def levelled(
     sizes: Mapping[str, int],
     rng: np.random.Generator,
 ) -> list[int]:
-    """For each item the number of one of its candidates, such that their levels come up as evenly as can be had.
+    """For each item the index of one of its candidates, such that levels are as equally frequent as possible.
 
-    Chosen as by `evenly`, then each choice is `ROUNDS` times taken back and made again, now that all others are
-    known. Items about one image (`image_indices`: one number an item) have the same candidates and never choose
-    the same one. Raises ValueError where an image has fewer candidates than items.
+    Choices are made as by `evenly`; then each is revoked and repeated `ROUNDS` times, given all others. Items about one
+    image (`image_indices`: one number per item) have the same candidates and never choose the same one. Raises
+    ValueError if an image has fewer candidates than items.
     """
     tally, chosen, taken = Tally(), dict[int, int](), set[tuple[int, int]]()
     for _ in range(1 + ROUNDS):
@@ -151,19 +151,19 @@ def _farther(light: AreaLight, factor: float) -> AreaLight:
 
 
 def seen_box(solid: Solid, camera: Camera) -> Rect:
-    """The box round a whole solid in the image, hidden or not."""
+    """The box around a whole solid in the image, hidden or not."""
     pixels, _ = project(camera, place_points(unit_mesh(solid.shape, 1).vertices, solid.pose))
     return box_round(pixels)
 
 
 def box_round(pixels: Array) -> Rect:
-    """The box round points (n, 2) of the image."""
+    """The box around points (n, 2) of the image."""
     x, y = pixels.T  # numpy is slow along short axes
     return float(x.min()), float(y.min()), float(x.max()), float(y.max())
 
 
 def round_all(boxes: Sequence[Rect]) -> Rect:
-    """The box round some boxes."""
+    """The smallest box around all boxes."""
     x1, y1, x2, y2 = zip(*boxes, strict=True)
     return min(x1), min(y1), max(x2), max(y2)
 
@@ -174,7 +174,7 @@ def shorter_side(box: Rect) -> float:
 
 
 def apart(box: Rect, other: Rect, gap_px: float = 0.0) -> bool:
-    """Whether two boxes have at least that gap between them, across or along."""
+    """True if two boxes have at least that gap between them, horizontally or vertically."""
     return (
         box[2] + gap_px <= other[0]
         or other[2] + gap_px <= box[0]
@@ -184,19 +184,19 @@ def apart(box: Rect, other: Rect, gap_px: float = 0.0) -> bool:
 
 
 def clear(box: Rect, other: Rect, gap_px: float = 0.0) -> bool:
-    """Whether two boxes share neither rows nor columns of pixels, with at least that gap both ways."""
+    """True if two boxes share neither rows nor columns of pixels, with at least that gap in both directions."""
     across = box[2] + gap_px <= other[0] or other[2] + gap_px <= box[0]
     along = box[3] + gap_px <= other[1] or other[3] + gap_px <= box[1]
     return across and along
 
 
 def share_of(box: Rect, camera: Camera) -> float:
-    """The area of a box as a share of the image's."""
+    """The area of a box as a share of the image's, 0 to 1."""
     return box_area(box) / (camera.width_px * camera.height_px)
 
 
 def inside(box: Rect, camera: Camera, border_px: float) -> bool:
-    """Whether a box lies in the image, its border left free."""
+    """True if a box is inside the image and clear of its border."""
     return (
         min(box[0], box[1]) >= border_px
         and box[2] <= camera.width_px - border_px
@@ -205,5 +205,5 @@ def inside(box: Rect, camera: Camera, border_px: float) -> bool:
 
 
 def towards(camera: Camera, x_m: float, y_m: float) -> float:
-    """The direction, in degrees on the floor, in which the camera stands as seen from a place on the floor."""
+    """The direction of the camera from a point on the floor, in degrees on the floor."""
     return math.degrees(math.atan2(camera.position_m[1] - y_m, camera.position_m[0] - x_m))

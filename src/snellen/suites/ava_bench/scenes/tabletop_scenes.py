@@ -1,7 +1,7 @@
-"""Images of many solids on a floor: how many there are, where, what, how far away, of which colour.
+"""Images of many solids on a floor, for questions about number, position, category, distance and colour.
 
-No two solids cover each other in the image, so that all of each is seen. The camera always stands two metres high and
-looks down by the same angle: how far a thing is shows in where it stands on the floor.
+No two solids overlap in the image, so each is fully visible. The camera is always two metres high and looks down by the
+same angle, so that the position of a thing on the floor shows its distance.
 """
 
 from __future__ import annotations
@@ -55,20 +55,20 @@ KINDS: Mapping[str, tuple[Shape, Vec3]] = MappingProxyType(
         "egg": ("sphere", (0.85, 0.85, 1.2)),
     }
 )
-"""Nine kinds of thing: a primitive and factors along its axes.
+"""Nine kinds of things: a primitive and factors along its axes.
 
-Everyday names, none of which another kind could claim: a disk is no drum, while both are cylinders. All of them can
-fill a third of the image, so that size tells nothing of the kind.
+The everyday names exclude each other: a disk is not a drum, though both are cylinders. All kinds can fill a third of
+the image, so that size reveals nothing about the kind.
 """
 COUNTS: Mapping[str, tuple[int, int]] = MappingProxyType(
     {"1-5": (1, 5), "6-10": (6, 10), "11-20": (11, 20), "21-40": (21, 40)}
 )
 """The four ranges of counting."""
 SINGLES, COUNTED, MAX_SOLIDS = 4, 3, 40
-"""Kinds of which there is one thing (the last is a spare one); kinds that are counted; solids in all."""
+"""Kinds with one thing each (the last is a spare one), kinds that are counted, and the maximum of solids in total."""
 _FEW, _SIX, _TWELVE, _MANY = COUNTS
 FOUR = ((_MANY, _TWELVE, _FEW), (_MANY, _TWELVE, _FEW), (_MANY, _SIX, _SIX), (_TWELVE, _SIX, _FEW))
-"""Ranges of what is counted on four tables: each range three times."""
+"""Ranges of counts on four tables: each range three times."""
 DOZEN = (
     *FOUR[:3],
     (_FEW, _FEW, _FEW),
@@ -79,41 +79,42 @@ DOZEN = (
     (_MANY, _SIX, _FEW),
     (_TWELVE, _TWELVE, _SIX),
 )
-"""The same on twelve, nine times each, with one sparse table: more of them are not to be had with 40 solids at most."""
+"""The same on twelve tables, each range nine times, with one sparse table: at most 40 solids allow no more of these."""
 SIZES: Mapping[str, tuple[float, float]] = MappingProxyType(
     {"0.1-0.2": (0.108, 0.15), "0.2-0.3": (0.208, 0.25), "0.3-0.5": (0.308, 0.34)}
 )
-"""Shares of the image's area wanted for the boxes of large things, by range of the suite."""
+"""Wanted shares of the image's area for the boxes of large things, by range of the suite."""
 _SMALL, _MIDDLE, _LARGE = SIZES
 BIG = ((_LARGE,), (_MIDDLE, _SMALL))
-"""Large things, from table to table in turn: with little ones three single things a table, each size once in six."""
+"""Sizes of large things, alternating between tables: with small ones three single things per table, each size once in
+six."""
 HEIGHT_M, DOWN_DEG, FOV_DEG, AHEAD_M = 2.0, 27.0, 50.0, 6.0
-"""Of the camera; `AHEAD_M` in front of it, on the floor, is the world's origin."""
+"""The camera's height, tilt and field of view; the world's origin is on the floor, `AHEAD_M` in front of it."""
 NEAR_M, FAR_M = 2.2, 9.8
-"""How far things stand from the camera along the floor."""
+"""The range of distances of things from the camera along the floor."""
 LARGE_AT_M = (2.3, 4.6)
-"""The same of large things, most of them near: what is as high as the camera shows no floor behind it."""
+"""The same for large things, most of them near: a thing as high as the camera hides the floor behind it."""
 BINS = tuple(f"{low}-{low + 1}" for low in range(2, 10))
-"""Offered in absolute depth: what comes up at these distances."""
+"""Options of absolute depth: the bins of these distances."""
 COLOUR_SOURCES = (*COLOURS, "floor", "floor")
-"""Where a patch of colour is taken from: matt things of each colour, and floors, which come in many more."""
+"""Sources of colour patches: matt things of each colour, and floors, which have many more colours."""
 SCALE, MIN_SCALE, A_METRE = (0.24, 0.40), 0.11, (0.024, 0.075)
-"""Of little things in metres; where room is scarce down to the second. Least and most for each metre of distance."""
+"""Scale of small things in metres; its minimum if space is scarce; its bounds per metre of distance."""
 TURN_DEG = 40.0
-"""To either side: a brick seen end on would pass for a cube."""
+"""The maximum turn to either side: a brick seen end on would look like a cube."""
 GAP_SHARE, BORDER_SHARE = 0.008, 0.01
-"""Between two things, and round all of them, as shares of the image's width."""
+"""Gaps between two things and around all, as shares of the image's width."""
 MIN_SIDE, MIN_SINGLE_SIDE = 0.018, 0.042
-"""Of the box of any thing, and of one that is alone in its kind, as a share of the image's width."""
+"""The shortest side of a thing's box, and of the only thing of its kind, as shares of the image's width."""
 ROD_M, ROD_AT_M = (1.0, 0.08, 0.08), (3.0, 6.0)
-"""Of the wooden rod that lies across on every table, so that something has a known size; how far along the floor."""
+"""Size of the wooden rod across every table, which has a known size; the range of its distance along the floor."""
 _TRIES, _TRIES_LARGE, _STARTS = 500, 40, 5000
-"""Places tried for a little and a large thing, and beginnings of a table.
+"""Positions tried for a small and a large thing, and attempts at a table.
 
-With a very large thing, two flat ones and 36 to count, 1 beginning in 250 succeeds (seed 1, n = 100).
+With a very large thing, two flat ones and 36 to count, 1 attempt in 250 succeeds (seed 1, n = 100).
 """
 _SLACK_PX = 1e-6
-"""Two ways to the same point differ in the last digits: what is refused early must be out of place by more."""
+"""Tolerance for early rejections, since two computations of the same point differ in the last digits."""
 
 
 Placed = tuple[Solid, Rect]
@@ -122,11 +123,10 @@ Placed = tuple[Solid, Rect]
 
 @dataclass(frozen=True)
 class TableContent:
-    """What a table is to hold.
+    """The content of a table.
 
-    Kinds of which there is one thing, with the range of its size ("" for little ones); kinds to be counted, with their
-    numbers; where the three patches of colour are to be taken from (`COLOUR_SOURCES`); and the colour that most things
-    of each counted kind have.
+    Kinds with one thing each, with the range of its size ("" for small ones); kinds to be counted, with their numbers;
+    the sources of the three colour patches (`COLOUR_SOURCES`); and the colour of most things of each counted kind.
     """
 
     alone: tuple[str, ...]
@@ -139,10 +139,10 @@ class TableContent:
 
 @dataclass(frozen=True)
 class Table:
-    """An image to be taken. Solids are named by their number; `kinds` are theirs, in order. The last one is the rod.
+    """A table to render. Solids are named by number, `kinds` are theirs in order, and the last solid is the rod.
 
-    `counted` are kinds to be counted, and `singles` are the numbers of things without another of their kind, large ones
-    first.
+    `counted` are kinds to be counted, and `singles` the numbers of things that are the only ones of their kind, large
+    ones first.
     """
 
     shot: RenderSpec
@@ -156,12 +156,12 @@ class Table:
 
     @property
     def singles(self) -> range:
-        """Numbers of things without another of their kind, large ones first."""
+        """Numbers of things that are the only ones of their kind, large ones first."""
         return range(len(self.content.alone))
 
     def least_px(self, kind: str, colour: str = "") -> float:
         """The shortest side of any box of a kind, or of those in a colour, in pixels."""
-        solids = zip(self.shot.scene.solids, self.kinds, strict=False)  # the rod is of no kind
+        solids = zip(self.shot.scene.solids, self.kinds, strict=False)  # the rod has no kind
         return min(
             shorter_side(seen_box(solid, self.shot.camera))
             for solid, name in solids
@@ -169,17 +169,17 @@ class Table:
         )
 
     def count(self, kind: str) -> int:
-        """How many there are of a kind."""
+        """The number of things of a kind."""
         return self.kinds.count(kind)
 
 
 def plural(kind: str) -> str:
-    """`cubes`."""
+    """The plural of a kind, e.g. `cubes`."""
     return f"{kind}s"
 
 
 def draw_contents(count: int, rng: np.random.Generator) -> list[TableContent]:
-    """What so many tables hold: ranges of counts, sizes, kinds in either and colours each as often as any other."""
+    """The contents of `count` tables, with equally frequent ranges of counts, sizes, kinds in each, and colours."""
     tally, contents = Tally(), []
     colours = dealt(COLOUR_SOURCES, COUNTED * count, rng)
     for number in range(count):
@@ -198,13 +198,13 @@ def draw_contents(count: int, rng: np.random.Generator) -> list[TableContent]:
 
 
 def _ranges(number: int, count: int) -> tuple[str, ...]:
-    """Of table `number` of `count`: as many dozens as there are, then fours."""
+    """The ranges of table `number` of `count`: full dozens first, then fours."""
     dozens = len(DOZEN) * (count // len(DOZEN))
     return DOZEN[number % len(DOZEN)] if number < dozens else FOUR[(number - dozens) % len(FOUR)]
 
 
 def _kind(free: list[str], role: str, level: str, tally: Tally, rng: np.random.Generator) -> str:
-    """A kind for a role, taken from those that are free."""
+    """A kind for a role, removed from those that are free."""
     size = len(KINDS) * (len(SIZES) + 1)
     chosen = evenly(
         free,
@@ -218,7 +218,7 @@ def _kind(free: list[str], role: str, level: str, tally: Tally, rng: np.random.G
 
 
 def _counts(ranges: Sequence[str], rng: np.random.Generator) -> tuple[int, ...]:
-    """A number in each range, such that there is room for all: what is left over is shared out in a random order."""
+    """A number in each range, within `MAX_SOLIDS`: the remainder is distributed in random order."""
     counts = [COUNTS[range_name][0] for range_name in ranges]
     remaining = MAX_SOLIDS - SINGLES - sum(counts)
     for n in rng.permutation(len(ranges)):
@@ -229,7 +229,7 @@ def _counts(ranges: Sequence[str], rng: np.random.Generator) -> tuple[int, ...]:
 
 
 def draw_table(content: TableContent, number: int, seed: int, split: str, size_px: tuple[int, int]) -> Table:
-    """Table `number` of a split. Raises SnellenError where things find no room, which has not been seen."""
+    """Table `number` of a split. Raises SnellenError if there is no room for things, which has not occurred yet."""
     camera = table_camera(size_px)
     groups = _draw_group_materials(content, stream(SUITE, VERSION, seed, "groups", split, number))
     for start in range(_STARTS):
@@ -242,7 +242,7 @@ def draw_table(content: TableContent, number: int, seed: int, split: str, size_p
             noise = seed_of(SUITE, VERSION, seed, "table noise", split, number)
             return Table(RenderSpec(lit((*solids, rod[0]), rng), camera, noise), content, _kinds(content))
     raise SnellenError(
-        f"{SUITE}: the things of table {number} ({split}) find no room in {_STARTS} starts; give another --seed"
+        f"{SUITE}: no room for the things of table {number} ({split}) in {_STARTS} attempts; give another --seed"
     )
 
 
@@ -255,13 +255,13 @@ def table_camera(size_px: tuple[int, int]) -> Camera:
 
 
 def _kinds(content: TableContent) -> tuple[str, ...]:
-    """Of all solids in order."""
+    """The kinds of all solids in order."""
     groups = [kind for kind, count in zip(content.counted, content.counts, strict=True) for _ in range(count)]
     return (*content.alone, *groups)
 
 
 def _rod(rng: np.random.Generator, camera: Camera) -> Placed:
-    """The rod in some place across the table."""
+    """The rod at a drawn position across the table."""
     ahead = float(rng.uniform(*ROD_AT_M))
     room = ahead * math.tan(math.radians(FOV_DEG / 2)) - ROD_M[0]
     position = float(rng.uniform(-room, room)), ahead - AHEAD_M, ROD_M[2] / 2 + FLOOR_GAP_M
@@ -277,10 +277,9 @@ def _singles(
     camera: Camera,
     rod: Placed,
 ) -> list[Placed]:
-    """Things that are alone in their kind, so placed that each answer of spatial is true of some two of them.
+    """The only things of their kinds, placed so that each answer of spatial is true of some two of them.
 
-    None where one finds no room, or where no two are left above and right below each other, or left below and right
-    above.
+    Empty if one has no room, or if no two are left above and right below each other, or left below and right above.
     """
     placed: list[Placed] = []
     for number, (kind, size) in enumerate(zip(content.alone, content.sizes, strict=True)):
@@ -302,7 +301,7 @@ def _with_groups(
     camera: Camera,
     rod: Placed,
 ) -> tuple[Solid, ...]:
-    """All things but the rod; none where one finds no room."""
+    """All things except the rod; empty if one has no room."""
     solids, boxes = [solid for solid, _ in singles], [rod[1], *(box for _, box in singles)]
     for number, kind in list(enumerate(_kinds(content)))[SINGLES:]:
         placed = _set(str(number), kind, materials[number], boxes, camera, rng, (NEAR_M, FAR_M), MIN_SIDE)
@@ -314,7 +313,7 @@ def _with_groups(
 
 
 def _draw_group_materials(content: TableContent, rng: np.random.Generator) -> list[Material]:
-    """What the things to be counted are made of, in order: of each kind most in one colour."""
+    """The materials of the things to be counted, in order; most things of a kind have one colour."""
     return [
         material
         for n, shade in zip(content.counts, content.shades, strict=True)
@@ -325,7 +324,7 @@ def _draw_group_materials(content: TableContent, rng: np.random.Generator) -> li
 def _draw_materials(
     content: TableContent, bands: Sequence[int], groups: Sequence[Material], rng: np.random.Generator
 ) -> list[Material]:
-    """What things are made of: the nearest single ones matt, in the colours of the content, then the groups."""
+    """The materials of things: the nearest single ones matt, in the colours of the content, then the groups."""
     materials = dealt(TABLE_MATERIALS, len(_kinds(content)), rng)
     materials[SINGLES:] = groups
     nearest = sorted(range(SINGLES), key=lambda n: (not content.sizes[n], bands[n]))
@@ -347,7 +346,7 @@ def _set_single(
     size: str,
     band: int,
 ) -> Placed | None:
-    """A thing that is alone in its kind: a large one of a size, or a little one in one of the bands of depth."""
+    """The only thing of its kind: a large one of a given size, or a small one in one of the bands of depth."""
     if not size:
         step = (FAR_M / NEAR_M) ** (1 / SINGLES)
         near = NEAR_M * step**band
@@ -378,7 +377,7 @@ def _set(
     between_m: tuple[float, float],
     min_side: float,
 ) -> Placed | None:
-    """A little thing in a free place between two distances, and its box; smaller where there is no room for it."""
+    """A small thing at a free position between two distances, and its box; smaller if there is no room for it."""
     scale, steps = float(rng.uniform(*SCALE)), math.log(between_m[1] / between_m[0])
     for _ in range(_TRIES):
         ahead = between_m[0] * math.exp(steps * float(rng.uniform()))
@@ -395,7 +394,7 @@ def _set(
 
 
 def _fits(box: Rect, boxes: list[Rect], camera: Camera) -> bool:
-    """Whether a box lies in the image and apart from all others."""
+    """True if a box is inside the image and apart from all others."""
     gap = GAP_SHARE * camera.width_px
     return inside(box, camera, BORDER_SHARE * camera.width_px) and all(apart(box, other, gap) for other in boxes)
 
@@ -413,10 +412,10 @@ def _may_fit(
     camera: Camera,
     min_side: float,
 ) -> bool:
-    """False only for what is too small or does not fit, by a few points: nearly all draws end here, at little cost.
+    """False only for things that are too small or do not fit: a cheap test by a few points that ends most draws.
 
-    The middle must fit in; the box around the solid must be large enough in the image, for the solid is no larger;
-    and some points of the surface must fit, for the whole is no smaller. Most draws end before there are arrays.
+    The middle must fit; the box around the solid must be large enough in the image, since the solid is no larger; and
+    some points of the surface must fit, since the whole is no smaller. Most draws end before arrays are used.
     """
     centre = _centre(kind, position_m, scale)
     if not _point_may_fit(centre, boxes, camera):
@@ -441,13 +440,13 @@ def _may_fit(
 
 
 def _point_may_fit(point_m: Vec3, boxes: list[Rect], camera: Camera) -> bool:
-    """False only where no solid with this point in it fits: where it stands on the floor, or its middle."""
+    """False only if no solid that contains this point (its foot, or its middle) fits."""
     x, y = _pixel(*point_m, camera)
     return _fits((x + _SLACK_PX, y + _SLACK_PX, x - _SLACK_PX, y - _SLACK_PX), boxes, camera)
 
 
 def _pixel(x: float, y: float, z: float, camera: Camera) -> tuple[float, float]:
-    """Where a point is in the image of `table_camera`: what `project` says, in plain floats."""
+    """The position of a point in the image of `table_camera`, as by `project`, in plain floats."""
     ahead, below = y + AHEAD_M, HEIGHT_M - z
     cosine, sine = math.cos(math.radians(DOWN_DEG)), math.sin(math.radians(DOWN_DEG))
     scale_px = camera.width_px / 2 / math.tan(math.radians(FOV_DEG / 2)) / (ahead * cosine + below * sine)
@@ -486,7 +485,7 @@ def _centre(kind: str, position_m: tuple[float, float], scale: float) -> Vec3:
 
 
 def _scale_for(kind: str, share: float, position_m: tuple[float, float], turn_deg: float, camera: Camera) -> float:
-    """The scale at which a thing in this place fills about that share of the image; two steps are near enough."""
+    """The scale at which a thing at this position fills about that share of the image, in two steps."""
     scale = 0.6
     for _ in range(2):
         area_share = share_of(

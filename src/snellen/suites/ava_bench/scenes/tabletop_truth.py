@@ -1,7 +1,7 @@
-"""What is true of an image of many solids (`tabletop_scenes`), and how abilities take turns to ask about it.
+"""The truth of images of many solids (`tabletop_scenes`), and the questions about them.
 
-Boxes and distances come from `stimuli.scenes.truth`. Since no thing covers another in the image, what is true of a
-few of them together is true of each among all.
+Boxes and distances come from `stimuli.scenes.truth`. Since no thing covers another in the image, the truth of some of
+them does not depend on the others.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from snellen.suites.ava_bench.scenes.tabletop_scenes import Table
 
 T = TypeVar("T")
 MAX_OF_GROUPS = 12
-"""Of things that are not alone in their kind, how many may be asked about."""
+"""The maximum number of things asked about that are not the only ones of their kind."""
 MIN_BOX_SIDE = 0.03
-"""Of a thing that is framed, as a share of the image's width."""
+"""The shortest side of a thing that may be framed, as a share of the image's width."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +42,7 @@ class VisibleSolid:
 
 @dataclass(eq=False)
 class TabletopTruth:
-    """A table, the solids that may be asked about (single ones first), its image, and what was used already."""
+    """A table, the solids that may be asked about (single ones first), its image, and the keys already used."""
 
     table: Table
     solids: tuple[VisibleSolid, ...]
@@ -51,16 +51,16 @@ class TabletopTruth:
 
     @property
     def singles(self) -> tuple[VisibleSolid, ...]:
-        """Those that are alone in their kind."""
+        """The solids that are the only ones of their kind."""
         return self.solids[: len(self.table.singles)]
 
     @property
     def framed(self) -> tuple[VisibleSolid, ...]:
-        """What is large enough for a box."""
+        """The solids that are large enough for a frame."""
         return self.larger_than(MIN_BOX_SIDE)
 
     def larger_than(self, side: float) -> tuple[VisibleSolid, ...]:
-        """What measures at least that share of the image's width across and along."""
+        """The solids whose sides are both at least that share of the image's width."""
         min_px = side * self.table.shot.camera.width_px
         return tuple(
             solid for solid in self.solids if min(solid.box[2] - solid.box[0], solid.box[3] - solid.box[1]) >= min_px
@@ -86,7 +86,7 @@ def tabletop_truth(table: Table, pixels: NDArray[np.uint8]) -> TabletopTruth:
 
 
 class ItemSlot(NamedTuple):
-    """An item to be: a table, which of its slots, and where the item comes from."""
+    """A planned item: a table, a slot of it, and the item's source."""
 
     table: TabletopTruth
     slot: int
@@ -99,7 +99,7 @@ def _every_slot(table: TabletopTruth) -> int:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class TabletopQuestions:
-    """How an ability asks about the tables of one split: an item a turn, and how many turns a table can serve."""
+    """An ability's questions about the tables of one split: one item per turn, and the turns that a table can serve."""
 
     make_items: Callable[[Sequence[ItemSlot], np.random.Generator], Iterator[Item]]
     capacity: Callable[[TabletopTruth], int] = _every_slot
@@ -108,7 +108,7 @@ class TabletopQuestions:
 def asked_by_slot(
     make_item: Callable[[TabletopTruth, int, ItemSource, np.random.Generator], Item],
 ) -> TabletopQuestions:
-    """Questions that are settled by the table and the slot."""
+    """Questions that are determined by table and slot."""
 
     def make_items(turns: Sequence[ItemSlot], rng: np.random.Generator) -> Iterator[Item]:
         for turn in turns:
@@ -124,16 +124,16 @@ def evenly_chosen(
     sizes: Mapping[str, int],
     rng: np.random.Generator,
 ) -> list[T]:
-    """For each turn one of its table's candidates, no table the same one twice, with their levels as even as can be.
+    """For each turn one of its table's candidates, none twice per table, with levels as equally frequent as possible.
 
-    `find_candidates` gives what may be asked of a table, each with its level of every factor; `sizes` tells how many
-    levels each factor has. Raises SnellenError where a table has fewer candidates than turns.
+    `find_candidates` returns a table's candidates, each with its level of every factor; `sizes` is the number of levels
+    of each factor. Raises SnellenError if a table has fewer candidates than turns.
     """
     by_table = {id(turn.table): find_candidates(turn.table) for turn in turns}
     numbers = {key: number for number, key in enumerate(by_table)}
     slots = Counter(id(turn.table) for turn in turns)
     if any(len(by_table[key]) < count for key, count in slots.items()):
-        raise SnellenError(f"ava-bench: too little in an image can be asked about in {task}; give another --seed")
+        raise SnellenError(f"ava-bench: an image has too few candidates for {task}; give another --seed")
     levels = {key: [of_factors for _, of_factors in pairs] for key, pairs in by_table.items()}
     tables = [id(turn.table) for turn in turns]
     chosen = levelled([levels[key] for key in tables], [numbers[key] for key in tables], sizes, rng)

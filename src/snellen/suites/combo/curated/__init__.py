@@ -1,1 +1,1 @@
-"""What people are asked about a finished set."""
+"""ComBo, curated: questions to people about a finished set."""

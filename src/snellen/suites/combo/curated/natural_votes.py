@@ -1,8 +1,8 @@
-"""Votes on natural categories: which name fits an image, then whether its own name does (section 3.2).
+"""Votes on natural categories: which name fits an image, then whether its own name fits (section 3.2).
 
-The paper's experts chose categories that the objects can stand for, filtered and voted until 24 were left; how they
-voted is not said. Here every image of `img2text` is named freely among all categories, and only after all of them is
-its own name asked about: ask in the stored order.
+The paper's experts chose categories that the objects can represent, filtered and voted until 24 were left; the paper
+does not state how. Here people first name every image of `img2text`, choosing among all categories, and only then judge
+its own name. Ask in the stored order.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FITS, FITS_NOT = "fits", "does not fit"
 
 
 def vote_items(items: ItemSet) -> list[Item]:
-    """Two items an image: its name among all, and whether its own name fits. Raises SnellenError for no image."""
+    """Two items per image: choosing its name among all, and judging its own name. Raises SnellenError for no image."""
     about: dict[str, list[Item]] = {}
     for item in items.task(alignment.IMG2TEXT):
         about.setdefault(item.query[0].sha256, []).append(item)

@@ -1,7 +1,7 @@
 """Comparisons of two pairs of categories: which pair is harder to tell apart (appendix C.3).
 
 The paper's 40 questions have two options each, and each option shows representative images of two categories. Here
-they are the pairs that Category Building asks about, with the distance of either in `measures`.
+the options are pairs from Category Building; `measures` has the distance of each.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from snellen.suites.combo.items import STREAMS, SUITE
 from snellen.suites.combo.questions import categories
 
 PAPER_COUNT = 40
-"""Comparisons of one participant (appendix C.3)."""
+"""Comparisons per participant (appendix C.3)."""
 COLUMNS = 2
-"""Of the images of one category, laid out as one: the paper's four are 2 x 2 (appendix D.3)."""
+"""Columns of the sheet of one category: the paper's four images are 2 x 2 (appendix D.3)."""
 
 
 class CategoryPair(NamedTuple):
-    """A pair of categories of a set: the items about it, its distance, and the four examples of either category."""
+    """A pair of categories of a set: the items about it, its distance, and the four examples of each category."""
 
     name: str
     item_ids: tuple[str, ...]
@@ -39,7 +39,7 @@ class CategoryPair(NamedTuple):
 
 
 def category_pairs(items: ItemSet) -> list[CategoryPair]:
-    """The pairs that a set asks about. Raises SnellenError for fewer than two."""
+    """The pairs of categories in a set. Raises SnellenError for fewer than two."""
     groups: dict[str, list[Item]] = {}
     for item in items.task(categories.TASK):
         groups.setdefault(item.group_id, []).append(item)
@@ -50,8 +50,8 @@ def category_pairs(items: ItemSet) -> list[CategoryPair]:
         pairs.append(CategoryPair(name, ids, item.measures["distance"], images))
     if len(pairs) < 2:
         raise SnellenError(
-            f"{items.root}: {len(pairs)} pairs of categories, and two are compared; build {SUITE}/{categories.TASK} "
-            "with --n 4 or more"
+            f"{items.root}: {len(pairs)} pairs of categories, but comparisons need two; build "
+            f"{SUITE}/{categories.TASK} with --n 4 or more"
         )
     return pairs
 
@@ -59,17 +59,17 @@ def category_pairs(items: ItemSet) -> list[CategoryPair]:
 def choose_comparisons(
     pairs: list[CategoryPair], count: int | None, rng: np.random.Generator
 ) -> list[tuple[CategoryPair, CategoryPair]]:
-    """`count` comparisons, none twice and no pair oftener than need be; without a count 40, or all there are.
+    """`count` different comparisons that use pairs as evenly as possible; without a count, 40 or all possible ones.
 
-    Which pair comes first is drawn. Pairs at the same distance are not compared. Raises SnellenError where there are
-    fewer comparisons.
+    The order within a comparison is random. Pairs at the same distance are not compared. Raises SnellenError if fewer
+    comparisons are possible.
     """
     candidates = [two for two in combinations(pairs, 2) if two[0].distance != two[1].distance]
     wanted = min(PAPER_COUNT, len(candidates)) if count is None else count
     if wanted > len(candidates):
         raise SnellenError(
-            f"{SUITE}: {len(pairs)} pairs of categories make {len(candidates)} comparisons, not {wanted}; build a "
-            "larger set, or ask for fewer"
+            f"{SUITE}: {len(pairs)} pairs of categories give {len(candidates)} comparisons, not {wanted}; build a "
+            "larger set, or request fewer"
         )
     remaining = [candidates[int(k)] for k in rng.permutation(len(candidates))]
     uses, chosen = dict[str, int](), list[tuple[CategoryPair, CategoryPair]]()
@@ -83,7 +83,7 @@ def choose_comparisons(
 
 
 def comparison_items(items: ItemSet, count: int | None, seed: int, media: MediaFolder | None) -> list[Item]:
-    """One item a comparison; the examples of a category are laid out as one image in `media`, where it is given."""
+    """One item per comparison; if `media` is given, the examples of a category are combined into one image there."""
     rng = stream(SUITE, STREAMS, seed, "pair comparisons")
     comparisons = choose_comparisons(category_pairs(items), count, rng)
     return [_item(n, two, items, media) for n, two in enumerate(comparisons)]

@@ -1,11 +1,10 @@
-"""The recipe `curated`: what people are asked about a finished set. It makes no items of the suite.
+"""The recipe `curated`: questions to people about a finished set. It makes no items of the suite.
 
     snellen build combo/pair-comparisons --from curated --source items=SET --out QUEUE
     snellen build combo/natural-votes --from curated --source items=SET --out QUEUE
 
 `pair-comparisons` asks which of two pairs of categories is harder to tell apart, as the paper did to test its distance
-(appendix C.3); `natural-votes` asks which name fits an image, and whether its own does, as its experts voted
-(section 3.2).
+(appendix C.3). `natural-votes` asks which name fits an image, and whether its own name fits (section 3.2).
 """
 
 from __future__ import annotations
@@ -44,11 +43,11 @@ class Curated:
     """The recipe `curated`."""
 
     def parameters(self, options: BuildOptions) -> Mapping[str, Any]:
-        """The step, seed and count. What it is about stands beside them in the card."""
+        """The step, seed and count. The card also names the set that it is about."""
         return {"step": _step(options).name, "seed": options.seed, "n": options.n}
 
     def plan(self, options: BuildOptions) -> Mapping[str, Any]:
-        """How many items there will be, and the commands."""
+        """The number of items, and the commands."""
         step = _step(options)
         rows = plan_chain((step,), options)
         if ITEMS not in options.sources:
@@ -57,7 +56,7 @@ class Curated:
         return {"suite": SUITE, "items": {step.name: count}, "steps": rows}
 
     def build(self, options: BuildOptions) -> ItemSet:
-        """The items of one step. Raises SnellenError for what is missing or does not fit."""
+        """Write the items of one step. Raises SnellenError for missing or unsuitable inputs."""
         step = _step(options)
         refuse_existing(options.out)
         about = read_about(step, options)
@@ -71,7 +70,7 @@ class Curated:
 def _step(options: BuildOptions) -> Stage:
     if len(options.tasks) != 1:
         raise SnellenError(
-            f"{SUITE} --from curated: makes one step about a set at a time, `snellen build {SUITE}/STEP --from curated "
+            f"{SUITE} --from curated: builds one step about a set, `snellen build {SUITE}/STEP --from curated "
             f"--source {ITEMS}=SET`; steps: {', '.join(STEPS)}"
         )
     refuse_unknown(options.tasks, STEPS, f"{SUITE} --from curated: no step")
@@ -80,7 +79,7 @@ def _step(options: BuildOptions) -> Stage:
     if options.n is not None and not step.bounded:
         raise SnellenError(f"{step.target}: asks about every image; leave out --n")
     if odd := next((name for name in [*options.sources, *options.inputs] if name != ITEMS), None):
-        raise SnellenError(f"{step.target}: no use for {odd!r}; it takes --source {ITEMS}=SET alone")
+        raise SnellenError(f"{step.target}: no use for {odd!r}; it takes only --source {ITEMS}=SET")
     return step
 
 

@@ -1,8 +1,8 @@
-"""Make features: one small image of each of the 9,504 objects through an encoder.
+"""Compute the features of all 9,504 objects, from one small image of each, with an encoder.
 
-`python -m snellen.suites.combo.generated.make_features --encoder efficientnet-lite2 --out FILE` renders what the home
-folder lacks (some 40 minutes on two cores for all objects), reduces the features by one global PCA and keeps them as
-float16. It prints what is lost by that.
+`python -m snellen.suites.combo.generated.make_features --encoder efficientnet-lite2 --out FILE` renders the images that
+the home folder lacks (about 40 minutes on two cores for all objects), reduces the features by one global PCA, stores
+them as float16, and prints the loss.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ OBJECTS, SIZE_PX, PCA, PAIRS, WHOLE_PAIRS = 9504, (160, 120), 64, 1000, 50
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """The command."""
+    """Run the command."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--encoder", default=ENCODER)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--renderer", choices=("mitsuba", "toy"), default="mitsuba")
     parser.add_argument("--quality", choices=tuple(QUALITIES), default="good")
-    parser.add_argument("--dimensions", type=int, default=PCA, help="principal components that are kept")
-    parser.add_argument("--levels-only", action="store_true", help="keep the features of --out, set the levels anew")
+    parser.add_argument("--dimensions", type=int, default=PCA, help="number of principal components to keep")
+    parser.add_argument("--levels-only", action="store_true", help="keep the features in --out, recompute the levels")
     args = parser.parse_args(arguments)
     if args.levels_only:
         with np.load(args.out) as arrays:
@@ -65,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def encode_objects(
     name: str, settings: RenderSettings, workers: int, dimensions: int = PCA
 ) -> tuple[Floats, dict[str, Any]]:
-    """The features as float16 holds them, and how they were made."""
+    """The features rounded to float16, and their provenance."""
     raw = encode_files(name, render_objects(settings, workers), workers)
     reduced, lost = reduce(raw, dimensions)
     pairs, distances = reference_distances(reduced, WHOLE_PAIRS)
@@ -93,14 +93,14 @@ def reference_distances(features: Floats, count: int) -> tuple[list[tuple[Mask, 
 
 
 def render_objects(settings: RenderSettings, workers: int) -> list[Path]:
-    """One view of every object, 160 x 120 px."""
+    """Render one view of every object, 160 x 120 px."""
     shots = [object_spec(index, 0, 0, SIZE_PX) for index in range(OBJECTS)]
     with Progress("rendering", unit="images") as progress:
         return render_images(shots, settings, home() / "renders", workers=workers, progress=progress)
 
 
 def encode_files(name: str, paths: Sequence[Path], workers: int, batch_size: int = 32) -> Floats:
-    """Features of image files, shape (n, d); an encoder takes one processor a thread."""
+    """Features of image files, shape (n, d); each thread uses one processor."""
     encoder = load_encoder(name)
 
     def rows(start: int) -> Floats:
@@ -115,10 +115,10 @@ def encode_files(name: str, paths: Sequence[Path], workers: int, batch_size: int
 
 
 def reduce(raw: Floats, dimensions: int = PCA) -> tuple[Floats, dict[str, Any]]:
-    """The first principal components as float16 holds them, the share of variance kept and the rounding error."""
+    """The first principal components rounded to float16, the share of variance kept and the rounding error."""
     centred = raw - raw.mean(axis=0)
     sizes, axes = np.linalg.eigh(centred.T @ centred)
-    components = centred @ axes[:, ::-1][:, :dimensions]  # `eigh` sorts upwards: the last axes have the most variance
+    components = centred @ axes[:, ::-1][:, :dimensions]  # `eigh` sorts in ascending order
     rounded = components.astype(np.float16).astype(np.float64)
     share = float(sizes[::-1][:dimensions].sum() / sizes.sum())
     return rounded, {

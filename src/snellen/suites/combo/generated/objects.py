@@ -1,4 +1,4 @@
-"""The objects and their views: which image shows object `index` from view `view` under a seed."""
+"""The views of objects: the image of object `index` from view `view` under a seed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ VIEWS = 20
 
 
 def object_spec(index: int, view: int, seed: int, size_px: tuple[int, int] = SIZE_PX) -> RenderSpec:
-    """Object 0..9503 from its view 0..19: a random one from which both primitives can be made out."""
+    """Object 0..9503 from its view 0..19, a random view that shows both primitives clearly."""
     scene = composite_scene(composite(index))
     rng = stream(SUITE, STREAMS, seed, "view", index, view)
     camera = clear_camera(scene, rng, width_px=size_px[0], height_px=size_px[1])
@@ -21,14 +21,14 @@ def object_spec(index: int, view: int, seed: int, size_px: tuple[int, int] = SIZ
 
 
 def view_of(index: int, seed: int) -> int:
-    """The view 0..19 from which item sets of a seed show an object."""
+    """The view 0..19 of an object in the item sets of a seed."""
     return int(stream(SUITE, STREAMS, seed, "which view", index).integers(VIEWS))
 
 
 def natural_spec(
     category: NaturalCategory, number: int, seed: int, size_px: tuple[int, int] = SIZE_PX
 ) -> tuple[RenderSpec, dict[str, str]]:
-    """Image `number` of a natural category in materials, colours and view of its own, and the object's appearance."""
+    """Image `number` of a natural category, with random materials, colours and view, and the object's appearance."""
     rng = stream(SUITE, STREAMS, seed, "natural", category.name, number)
     block = dressed(category, rng)
     axes = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}

@@ -1,8 +1,8 @@
-"""The `generated` recipe: every image is rendered here, every truth is exact.
+"""The `generated` recipe: all images are rendered here, so the truth is exact.
 
-All tasks share one pool of images. For `n` test items a task it holds at most max(120, 8 n) images: the objects
-that Pattern Perception asks about, those of the natural categories, five of each rule-category (which, with what is
-left of the budget, are also the train split of Pattern Perception, object-disjoint from its test split).
+All tasks share one pool of images. For `n` test items per task it has at most max(120, 8 n) images: the objects of
+Pattern Perception, those of the natural categories, and five of each rule-category. The last, with random objects up to
+the budget, are also the train split of Pattern Perception; it shares no object with the test split.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from snellen.stimuli.render import (
     size_share,
 )
 from snellen.stimuli.scenes import RenderSpec, all_composites
-from snellen.stimuli.scenes.extents import least_extent_px
+from snellen.stimuli.scenes.truth import least_extent_px
 from snellen.suites.combo.difficulty import (
     LEVELS,
     Features,
@@ -55,7 +55,7 @@ from snellen.suites.combo.tasks import TASKS
 CHECKUP_N, QUICK_N = 24, 8
 OBJECTS_A_BATCH = 64
 LEVEL_CHOICE = 300
-"""Objects among which the next one is chosen where answers are to be level."""
+"""Number of objects from which the next one is chosen if answers are balanced."""
 INPUTS = ("features",)
 SETTINGS: Settings = {"distractors": alignment.DISTRACTORS}
 PAPER_COUNTS = {
@@ -64,12 +64,12 @@ PAPER_COUNTS = {
     categories.TASK: categories.PAPER_COUNT,
 }
 SECONDS_A_IMAGE, BYTES_A_IMAGE = {"fast": 0.36, "good": 0.70, "reference": 1.3}, 115_000
-"""CPU time of one image by quality, when quiet, and its disk, for plans (`python bench/render.py --suites`)."""
+"""CPU time per image by quality on an idle machine, and disk space, for plans (`python bench/render.py --suites`)."""
 
 
 @dataclass(frozen=True)
 class Design:
-    """Which images are needed, and for what. Objects are indices into `all_composites`, with a view each."""
+    """The images needed, by use. Objects are pairs of an index into `all_composites` and a view."""
 
     counts: Mapping[str, int]
     test: tuple[tuple[int, int], ...]
@@ -85,23 +85,23 @@ class Design:
         return list(dict.fromkeys([*self.test, *self.train, *of_rules]))
 
     def images(self) -> int:
-        """How many images are drawn."""
+        """The number of images to render."""
         return len(self.objects()) + len(self.natural)
 
 
 def max_images(n: int) -> int:
-    """The most images a set of `n` test items a task may take."""
+    """The largest number of images in a set of `n` test items per task."""
     return max(120, 8 * n)
 
 
 def design(options: BuildOptions) -> Design:
-    """Decide every image from the seed alone."""
+    """Choose all images, from the seed alone."""
     counts, n = _counts(options), _n(options)
     limit = len(all_composites()) * VIEWS if options.full else max_images(n)
     natural = _natural(counts, options.seed)
     test = _test_objects(counts[perception.TASK], options)
     tested = {index for index, _ in test}
-    # The budget goes first to what the tasks ask about; training takes what is left, so that it never costs an item.
+    # Test images are taken from the budget first; training gets the rest, so it never costs an item.
     pairs = choose_pairs(counts[categories.TASK], options.seed, features_of(options))
     rules = _objects_by_rule(pairs, options.seed, tested)
     used = len(natural) + len(test) + len({view for views in rules.values() for view in views})
@@ -116,7 +116,7 @@ def _n(options: BuildOptions) -> int:
 
 
 def _counts(options: BuildOptions) -> dict[str, int]:
-    """Test items a task (objects for Pattern Perception)."""
+    """Test items per task (objects for Pattern Perception)."""
     tasks, n = options.tasks or TASKS, _n(options)
     if unknown := [task for task in tasks if task not in TASKS]:
         raise SnellenError(f"combo has no task {unknown[0]!r}; there are {', '.join(TASKS)}")
@@ -124,7 +124,7 @@ def _counts(options: BuildOptions) -> dict[str, int]:
 
 
 def _natural(counts: Mapping[str, int], seed: int) -> tuple[tuple[str, int], ...]:
-    """An image of every category, and of some as many more as it takes to show none twice in img2text."""
+    """One image of each category, and as many more as img2text needs to show no image twice."""
     count = max(counts[alignment.IMG2TEXT], counts[alignment.TEXT2IMG])
     if not count:
         return ()
@@ -142,16 +142,16 @@ def _test_objects(count: int, options: BuildOptions) -> tuple[tuple[int, int], .
 
 
 def _level_objects(order: Sequence[int], count: int) -> list[int]:
-    """Objects of which every value of every dimension comes as often as any other, as far as values go together.
+    """Objects in which all values of a dimension are about equally frequent, as far as possible.
 
-    One after the other that of the next `LEVEL_CHOICE` objects is taken whose values were taken least.
+    Greedy: each step takes the object whose values are least used so far, among the next `LEVEL_CHOICE` objects.
     """
     numbers, chosen, left = table(), list[int](), list(order)
     sizes = numbers.max(axis=0) + 1
     tally = np.zeros((numbers.shape[1], int(sizes.max())))
     while left and len(chosen) < count:
         rows = numbers[left[:LEVEL_CHOICE]]
-        # A level of few is taken more often than a level of many: each dimension weighs by its size.
+        # A value is used more often if its dimension has few values, so each dimension is weighted by its size.
         uses = (tally[np.arange(rows.shape[1]), rows] * sizes).sum(axis=1)
         index = left.pop(int(np.argmin(uses)))
         tally[np.arange(rows.shape[1]), numbers[index]] += 1
@@ -160,29 +160,29 @@ def _level_objects(order: Sequence[int], count: int) -> list[int]:
 
 
 def choose_pairs(count: int, seed: int, features: Features) -> list[Pair]:
-    """The pairs that so many questions of Category Building are about."""
+    """The pairs for `count` questions of Category Building."""
     return categories.choose_pairs(-(-count // categories.QUERIES_A_PAIR), seed, features)
 
 
 def features_of(options: BuildOptions) -> Features:
-    """The features that set the levels: those of `--input features=FILE`, or the package's."""
+    """The features that set the levels: those of `--input features=FILE`, or the packaged ones."""
     return read_features(options.inputs["features"]) if "features" in options.inputs else packaged_features()
 
 
 def _notes(plan: Design, difficulty: Mapping[str, Any]) -> list[str]:
-    """What to know of the levels of Category Building."""
+    """Notes for the card on the levels of Category Building."""
     if not plan.pairs:
         return []
     notes = [f"the levels of {categories.TASK} are distance by encoder:{difficulty['encoder']}"]
     ranks = [(name, rank) for name, rank in difficulty["agreement"].items() if rank is not None]
-    return [*notes, *(f"by rank they agree with distance by encoder:{name} to {rank}" for name, rank in ranks)]
+    return [*notes, *(f"their rank correlation with distance by encoder:{name} is {rank}" for name, rank in ranks)]
 
 
 def _about_pairs(pairs: Sequence[Pair], features: Features) -> dict[str, Any]:
-    """What the card of a set says of its levels: by whom, how many pairs depend on what, and whether others agree.
+    """The provenance of the levels: their encoder, counts of pairs by level and difference, and agreement with others.
 
-    `agreement` is Spearman's rank correlation of the pairs' distances with those by each of the package's features but
-    those that set the levels; None for fewer than three pairs.
+    `agreement` is Spearman's rank correlation of the pairs' distances with those by each other packaged encoder; None
+    for fewer than three pairs.
     """
     counts: dict[str, dict[str, int]] = {level: {} for level in LEVELS}
     for pair in pairs:
@@ -204,10 +204,9 @@ def _about_pairs(pairs: Sequence[Pair], features: Features) -> dict[str, Any]:
 
 
 def _objects_by_rule(pairs: Sequence[Pair], seed: int, tested: set[int]) -> dict[Rule, tuple[tuple[int, int], ...]]:
-    """For each rule the objects that show it.
+    """The objects that show each rule.
 
-    What Pattern Perception tests is taken only where a rule has too few other objects (at the full size, once in a
-    while).
+    Test objects of Pattern Perception are used only if a rule has too few others (occasionally at the full size).
     """
     objects = {}
     for number, rule in enumerate(dict.fromkeys(rule for pair in pairs for rule in (pair.first, pair.second))):
@@ -222,7 +221,7 @@ def _objects_by_rule(pairs: Sequence[Pair], seed: int, tested: set[int]) -> dict
 def _train_objects(
     count: int, seed: int, tested: set[int], rules: Mapping[Rule, Sequence[tuple[int, int]]]
 ) -> tuple[tuple[int, int], ...]:
-    """The images of the rules, and random objects with what is left of the budget."""
+    """The images of the rules, and random objects for the rest of the budget."""
     of_rules = list(dict.fromkeys(view for views in rules.values() for view in views if view[0] not in tested))
     used = tested | {index for index, _ in of_rules}
     order = stream(SUITE, STREAMS, seed, perception.TASK, "train").permutation(len(all_composites()))
@@ -237,7 +236,7 @@ class Generated:
     settings: Settings = field(default_factory=lambda: SETTINGS)
 
     def parameters(self, options: BuildOptions) -> Mapping[str, Any]:
-        """Counts, seed, size, renderer, the natural categories, and the features that set the levels."""
+        """Counts, seed, size, renderer, natural categories, and the features that set the levels."""
         features = features_of(options)
         return {
             "counts": _counts(options),
@@ -268,7 +267,7 @@ class Generated:
         }
 
     def build(self, options: BuildOptions) -> ItemSet:
-        """Render what the home folder lacks, then write the items."""
+        """Render the images that the home folder lacks, then write the items."""
         refuse_existing(options.out)
         refuse_unknown(options.inputs, INPUTS, f"{SUITE} --from generated: no --input")
         plan = design(options)
@@ -298,9 +297,9 @@ Renders: TypeAlias = Mapping[Key, tuple[Media, Mapping[str, str]]]
 def _render(
     plan: Design, options: BuildOptions, settings: RenderSettings, media: MediaFolder
 ) -> tuple[Renders, dict[str, float]]:
-    """Every image, and how large the smaller solid is in it, by its SHA-256.
+    """All images, and the extent of the smaller solid in each, by its SHA-256.
 
-    With `full`, all 190,080 views are rendered into the home folder too.
+    With `full`, all 190,080 views are also rendered into the home folder.
     """
     size, specs, appearances = options.size_px, dict[Key, RenderSpec](), dict[Key, dict[str, str]]()
     for index, view in plan.objects():
@@ -313,7 +312,7 @@ def _render(
     with Progress("rendering", unit="images", visible=options.show_progress) as progress:
         paths = render_images(list(specs.values()), settings, renders, workers=options.workers, progress=progress)
         if options.full:
-            # In batches: the scenes of all views at once would fill the memory.
+            # In batches, since the scenes of all views at once would exhaust the memory.
             for start in range(0, len(all_composites()), OBJECTS_A_BATCH):
                 batch = range(start, min(start + OBJECTS_A_BATCH, len(all_composites())))
                 views = [object_spec(index, view, options.seed, size) for index in batch for view in range(VIEWS)]
@@ -370,4 +369,4 @@ def _category_items(plan: Design, seed: int, renders: Renders, encoder: str) -> 
     items = [
         item for n, pair in enumerate(plan.pairs) for item in categories.pair_items(n, pair, by_rule, seed, provenance)
     ]
-    return items[: plan.counts[categories.TASK]]  # a pair has two questions: an odd count takes one of the last
+    return items[: plan.counts[categories.TASK]]  # each pair has two questions; an odd count drops one

@@ -1,1 +1,1 @@
-"""ComBo's three kinds of task: what they ask, their axes, and their items."""
+"""The three kinds of task of ComBo: their questions, axes and items."""

@@ -1,7 +1,7 @@
 """Abstraction Alignment (section 3.2, appendix B.3): natural categories that composites abstract.
 
-The paper's 24 categories and 21 COCO names stand only in figures; ours, with object, stance and view, are in
-`choices/natural_categories.yaml`, chosen by looking at the renders (`design/natural-categories.md`).
+The paper shows its 24 categories and 21 COCO names only in figures. Ours, with object, pose and view, are in
+`choices/natural_categories.yaml`; they were chosen by looking at renders (`design/natural-categories.md`).
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ IMG2TEXT, TEXT2IMG = "img2text", "text2img"
 PAPER_COUNT = 120
 """Questions of either task (Table 1)."""
 DISTRACTORS = ("natural", "coco-plausible", "paper")
-"""Which labels stand beside the right one in img2text; the first is the default.
+"""Sources of the wrong labels in img2text; the first is the default.
 
-`natural`: other categories, in sets that tell nothing (`option_sets`). `paper`: other categories and 21 COCO names
+`natural`: other categories, in sets that reveal nothing (`option_sets`). `paper`: other categories and 21 COCO names
 (appendix B.3), which are never right. `coco-plausible`: the same with COCO names that common sense does not rule out.
 """
 SCALING_STEPS = 300
-"""Steps after which the weights of `option_sets` are level to five digits and more."""
+"""Number of iterations after which the marginals of `option_sets` are equal to at least five digits."""
 
 
 class NaturalCategory(BaseModel):
-    """One category: the joint that abstracts it, how it stands (degrees about x, y, z in turn), whence it is seen."""
+    """One category: the joint that abstracts it, its rotation (degrees about axes, in sequence) and its views."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -61,7 +61,7 @@ class NaturalCategory(BaseModel):
 
 
 class PlausibleName(BaseModel):
-    """A COCO name that two blocks might be built for, and the categories whose images might be called so."""
+    """A COCO name that two blocks might represent, and the categories whose images it might describe."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -70,7 +70,7 @@ class PlausibleName(BaseModel):
 
 
 class NaturalCategories(BaseModel):
-    """`choices/natural_categories.yaml`: our 24 categories, and twice 21 COCO names that only distract."""
+    """`choices/natural_categories.yaml`: our 24 categories, and two lists of 21 COCO names used only as distractors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -81,13 +81,13 @@ class NaturalCategories(BaseModel):
 
 @cache
 def natural_categories() -> NaturalCategories:
-    """The categories as data."""
+    """The categories of `choices/natural_categories.yaml`."""
     text = files("snellen.suites.combo").joinpath("choices", "natural_categories.yaml").read_text("utf-8")
     return NaturalCategories.model_validate(yaml.safe_load(text))
 
 
 def joint_of(category: NaturalCategory) -> Mask:
-    """The objects with the category's shapes and contact point, whatever their materials and colours."""
+    """The objects with the category's shapes and contact point, of any material and colour."""
     return members(
         {
             "shape/primary": [category.primary],
@@ -99,7 +99,7 @@ def joint_of(category: NaturalCategory) -> Mask:
 
 
 def dressed(category: NaturalCategory, rng: np.random.Generator) -> Composite:
-    """The category's object in materials and colours drawn at random."""
+    """The category's object in random materials and colours."""
     first, second = (MATERIAL_VARIANTS[int(n)] for n in rng.integers(len(MATERIAL_VARIANTS), size=2))
     primary = Appearance(category.primary, first.kind, first.colour)  # type: ignore[arg-type]  # the yaml is checked by Appearance itself
     secondary = Appearance(category.secondary, second.kind, second.colour)  # type: ignore[arg-type]
@@ -107,7 +107,7 @@ def dressed(category: NaturalCategory, rng: np.random.Generator) -> Composite:
 
 
 def similar(first_name: str, second_name: str) -> bool:
-    """Whether two names may not stand in one question: too similar by the list, or abstracted by the same joint."""
+    """True if two names may not be in one question: listed as too similar, or abstracted by the same joint."""
     catalogue = natural_categories()
     by_name = {category.name: category for category in catalogue.categories}
     too_similar = {category.name: category.too_similar for category in catalogue.categories}
@@ -121,11 +121,11 @@ def similar(first_name: str, second_name: str) -> bool:
 
 @cache
 def option_sets() -> tuple[tuple[tuple[str, ...], ...], Floats]:
-    """All sets of four categories unlike each other, and a weight each, such that every category has the same weight.
+    """All sets of four dissimilar categories, with weights that give every category the same total weight.
 
-    Whoever sees one of these sets then knows nothing of which name is right: where answers come equally often, and
-    their set is drawn by weight, each of the four is right as often as the others. The weights are the most even ones
-    of all that do so (generalized iterative scaling, Darroch and Ratcliff 1972). Sum 1, shape (sets,).
+    Such a set reveals nothing about the right name: if answers are equally frequent and their set is drawn by weight,
+    each of the four is right equally often. Of all such weights these are the most even (generalized iterative
+    scaling, Darroch and Ratcliff 1972). Sum 1, shape (sets,).
     """
     names = [category.name for category in natural_categories().categories]
     unlike = {frozenset(two) for two in combinations(names, 2) if not similar(*two)}
@@ -142,7 +142,7 @@ def option_sets() -> tuple[tuple[tuple[str, ...], ...], Floats]:
 
 
 def natural_distractors(name: str, rng: np.random.Generator) -> list[str]:
-    """Three other categories, by the weights of `option_sets`."""
+    """Three other categories, drawn by the weights of `option_sets`."""
     sets, weights = option_sets()
     holding = [n for n, four in enumerate(sets) if name in four]
     shares = weights[holding]
@@ -151,7 +151,7 @@ def natural_distractors(name: str, rng: np.random.Generator) -> list[str]:
 
 
 def distractors(name: str, rng: np.random.Generator, others: Sequence[str] = ()) -> list[str]:
-    """Three names that are unlike `name` and unlike each other, from the other categories and `others`."""
+    """Three names dissimilar to `name` and to each other, from the other categories and `others`."""
     names = [category.name for category in natural_categories().categories if category.name != name]
     names += others
     chosen: list[str] = []
@@ -164,7 +164,7 @@ def distractors(name: str, rng: np.random.Generator, others: Sequence[str] = ())
 
 
 def label_distractors(name: str, rng: np.random.Generator, setting: str) -> list[str]:
-    """The wrong labels of an img2text question, by one of `DISTRACTORS`."""
+    """The wrong labels of an img2text question, for one of `DISTRACTORS`."""
     catalogue = natural_categories()
     if setting == "natural":
         return natural_distractors(name, rng)
@@ -175,7 +175,7 @@ def label_distractors(name: str, rng: np.random.Generator, setting: str) -> list
 def img2text_item(
     n: int, name: str, image: Media, appearance: Mapping[str, str], seed: int, setting: str = DISTRACTORS[0]
 ) -> Item:
-    """An item: which of four labels matches the image, the wrong ones by one of `DISTRACTORS`."""
+    """The item that asks which of four labels matches the image; `setting` is one of `DISTRACTORS`."""
     rng = stream(SUITE, STREAMS, seed, IMG2TEXT, n)
     names = [name, *label_distractors(name, rng, setting)]
     names = [names[k] for k in rng.permutation(4)]
@@ -195,9 +195,9 @@ def img2text_item(
 
 
 def text2img_item(n: int, name: str, renders: Mapping[str, tuple[Media, Mapping[str, str]]], seed: int) -> Item:
-    """An item: which of four images resembles the label.
+    """The item that asks which of four images resembles the label.
 
-    `renders` leads from the category of an image to image and appearance.
+    `renders` maps the category of each image to the image and its appearance.
     """
     rng = stream(SUITE, STREAMS, seed, TEXT2IMG, n)
     names = [list(renders)[k] for k in rng.permutation(len(renders))]
@@ -224,7 +224,7 @@ def text2img_item(n: int, name: str, renders: Mapping[str, tuple[Media, Mapping[
 
 
 def img2text_parts(prompt: str) -> Present:
-    """The image, the question, four lettered labels."""
+    """Present the image, the question and four lettered labels."""
 
     def present(view: View) -> tuple[Part, ...]:
         lines = [prompts.ALIGNMENT_INTRO[prompt], view.question, option_lines(view), prompts.LETTER_FORM[prompt]]
@@ -234,7 +234,7 @@ def img2text_parts(prompt: str) -> Present:
 
 
 def text2img_parts(prompt: str, single: bool) -> Present:
-    """Four lettered images, apart or on one sheet, then the question."""
+    """Present four lettered images, separate or on one sheet, then the question."""
 
     def present(view: View) -> tuple[Part, ...]:
         letters = [view.reply.name(option.key) for option in view.options]
@@ -252,7 +252,7 @@ def text2img_parts(prompt: str, single: bool) -> Present:
 
 
 def names_for(n: int, seed: int, task: str) -> Sequence[str]:
-    """The category of each of `n` items: every category once, in random order, then again."""
+    """The category of each of `n` items: every category once per round, in random order."""
     names = [category.name for category in natural_categories().categories]
     rounds = -(-n // len(names))
     in_turn = [

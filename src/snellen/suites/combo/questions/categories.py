@@ -1,9 +1,9 @@
 """Category Building (section 3.2, appendix B.4): two rule-categories, four objects of each, and a test object.
 
-A rule fixes some dimensions. The two rules of a pair fix the same ones, and to the same values but for what the pair
-is to depend on: a shape, an anchor, a combination, a colour or a material. How far apart they lie is measured, not
-assumed, and each of these comes equally often at each level (`quotas`): by distance alone the hard end would be colour
-and material, which the encoder sees worst, and the paper's is the secondary's shape and combinations (section 4.2).
+A rule fixes some dimensions. The two rules of a pair fix the same dimensions to the same values, except for one
+difference: a shape, an anchor, a combination, a colour or a material. Their distance is measured, not assumed, and
+each difference is equally frequent at each level (`quotas`). By distance alone the hardest pairs would differ in colour
+and material, which the encoder sees worst; the paper's differ in the secondary's shape and combinations (section 4.2).
 """
 
 from __future__ import annotations
@@ -34,30 +34,31 @@ TASK = "category-building"
 METHOD = Axis(
     "method",
     ("vanilla", "cot", "perceive-then-classify", "caption-then-classify"),
-    "how category-building is asked (Figures 22-26)",
+    "method of asking category-building (Figures 22-26)",
 )
 PAPER_COUNT = 400
-"""Questions: 100 a level (Table 1)."""
+"""Questions: 100 per level (Table 1)."""
 SHOTS = 4
 QUERIES_A_PAIR = 2
 OBJECTS_A_RULE = SHOTS + 1
-"""Images of each category in the pool: four to support, one to ask."""
+"""Images of each category in the pool: four as support, one as test object."""
 RULES_A_FAMILY = 3
 DIFFERENCES = ("shape", "anchor", "combination", "colour", "material")
-"""What a pair may depend on."""
+"""The possible differences of a pair."""
 _TURNS = ("shape", "colour", "anchor", "combination", "shape", "material", "anchor")
 _FIRST_TURN = {"easy": 5, "medium": 3, "hard": 1, "expert": 0}
-"""How they take turns at a level, and where each level begins: six pairs then have all five, and of the expert ones
-never less than half depend on a shape or an anchor."""
+"""The order of differences at a level, and where each level starts: any six pairs have all five, and at least half of
+the expert pairs depend on a shape or an anchor."""
 ATTEMPTS = 200
-"""Draws of a pair before its level counts as one that this difference does not reach."""
+"""Draws of a pair before a level counts as unreachable for a difference."""
 MIN_OBJECTS = 72
-"""Fewest objects of a category: fewer would not tell the Gaussian of its features (`design/category-difficulty.md`)."""
+"""Minimum objects of a category: with fewer, the Gaussian of its features is not estimable
+(`design/category-difficulty.md`)."""
 
 
 @dataclass(frozen=True)
 class Rule:
-    """A category: all objects with these values. Pairs in the order of `DIMENSIONS`."""
+    """A category: all objects with these values. `fixed` is in the order of `DIMENSIONS`."""
 
     fixed: tuple[tuple[str, str], ...]
 
@@ -72,7 +73,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Pair:
-    """Two rules no object follows both of, their distance and its level, and which of `DIFFERENCES` they depend on."""
+    """Two rules without a common object, their distance and its level, and their difference (one of `DIFFERENCES`)."""
 
     first: Rule
     second: Rule
@@ -81,21 +82,21 @@ class Pair:
     difference: str
 
     def granularity(self) -> str:
-        """How many dimensions each category fixes: one number where they fix as many."""
+        """The number of dimensions that each category fixes: one number if they are equal."""
         return " and ".join(str(n) for n in sorted({len(self.first.fixed), len(self.second.fixed)}))
 
     def deciding(self) -> tuple[str, ...]:
-        """Dimensions that both rules fix, to different values."""
+        """The dimensions that both rules fix, to different values."""
         other = dict(self.second.fixed)
         return tuple(d for d, value in self.first.fixed if other.get(d, value) != value)
 
 
 def random_rule(rng: np.random.Generator) -> Rule:
-    """A rule of random granularity that at least `MIN_OBJECTS` objects follow."""
+    """A rule of random granularity with at least `MIN_OBJECTS` objects."""
     while True:
         appearance = all_composites()[int(rng.integers(9504))].dimensions()
         size = int(rng.integers(1, 6))
-        # All dimensions but the last: no rule fixes the pivot.
+        # All dimensions except the last: no rule fixes the pivot.
         columns = sorted(int(k) for k in rng.choice(len(DIMENSIONS) - 1, size=size, replace=False))
         rule = Rule(tuple((DIMENSIONS[k], appearance[DIMENSIONS[k]]) for k in columns))
         if rule.mask().sum() >= MIN_OBJECTS:
@@ -103,7 +104,7 @@ def random_rule(rng: np.random.Generator) -> Rule:
 
 
 def variant_of(rule: Rule, count: int, rng: np.random.Generator) -> Rule | None:
-    """The rule with `count` of its values changed, or None where too few objects follow that."""
+    """The rule with `count` of its values changed, or None if too few objects follow it."""
     fixed = dict(rule.fixed)
     for dimension in rng.permutation([d for d, _ in rule.fixed])[:count]:
         others = [value for value in values(str(dimension)) if value != fixed[str(dimension)]]
@@ -113,7 +114,7 @@ def variant_of(rule: Rule, count: int, rng: np.random.Generator) -> Rule | None:
 
 
 def draw_family(rng: np.random.Generator) -> tuple[Rule, ...]:
-    """Rules that differ from the first in one or two values."""
+    """A random rule, and rules that differ from it in one or two values."""
     while True:
         rules = [random_rule(rng)]
         for _ in range(20):
@@ -125,7 +126,7 @@ def draw_family(rng: np.random.Generator) -> tuple[Rule, ...]:
 
 
 def reference_pairs(count: int, rng: np.random.Generator) -> list[tuple[Rule, Rule]]:
-    """Pairs whose distances set the levels: half within a family, half across two."""
+    """The pairs whose distances set the levels: half within a family, half across two."""
     pairs: list[tuple[Rule, Rule]] = []
     while len(pairs) < count:
         within = draw_family(rng)
@@ -139,7 +140,7 @@ def _disjoint(rule: Rule, other_rule: Rule) -> bool:
 
 
 def quotas(count: int) -> list[tuple[str, str]]:
-    """The level and the difference of each of `count` pairs: levels equally often, differences in turn in each."""
+    """The level and difference of each of `count` pairs: levels equally often, differences in turn within each."""
     cells = []
     for n, level in enumerate(LEVELS):
         pairs = count // len(LEVELS) + (n < count % len(LEVELS))
@@ -148,16 +149,16 @@ def quotas(count: int) -> list[tuple[str, str]]:
 
 
 def choose_pairs(count: int, seed: int, features: Features) -> list[Pair]:
-    """`count` different pairs by their `quotas`.
+    """`count` different pairs that follow `quotas`.
 
-    Where a difference does not reach a level by these features, that takes its place which this level has least of.
-    Raises SnellenError where none reaches it.
+    If a difference does not reach a level by these features, the least used difference of that level replaces it.
+    Raises SnellenError if no difference reaches the level.
     """
     from threadpoolctl import threadpool_limits
 
     pairs: list[Pair] = []
     unreachable: set[tuple[str, str]] = set()
-    with threadpool_limits(1):  # matrices of 64 x 64: threads that wait for each other cost ten times the work
+    with threadpool_limits(1):  # for 64 x 64 matrices, synchronising threads costs ten times the work
         for level, difference in quotas(count):
             uses = Counter(pair.difference for pair in pairs if pair.level == level)
             others = sorted((name for name in DIFFERENCES if name != difference), key=lambda name: uses[name])
@@ -171,8 +172,8 @@ def choose_pairs(count: int, seed: int, features: Features) -> list[Pair]:
                 unreachable.add((level, name))
             else:
                 raise SnellenError(
-                    f"combo/{TASK}: no more pairs {level} by the distance of {features.encoder} with seed {seed}; try "
-                    "another seed, or other features"
+                    f"combo/{TASK}: no more {level} pairs by the distance of {features.encoder} with seed {seed}; try "
+                    "another seed or other features"
                 )
     return pairs
 
@@ -180,7 +181,7 @@ def choose_pairs(count: int, seed: int, features: Features) -> list[Pair]:
 def _pair_at(
     level: str, difference: str, features: Features, rng: np.random.Generator, former_pairs: Sequence[Pair]
 ) -> Pair | None:
-    """A pair of this level that depends on this difference and is none of the former; None where no draw is one."""
+    """A new pair of this level with this difference; None if no draw gives one."""
     known = {frozenset((pair.first, pair.second)) for pair in former_pairs}
     for _ in range(ATTEMPTS):
         first, second = contrast(difference, rng)
@@ -192,26 +193,26 @@ def _pair_at(
     return None
 
 
-@lru_cache(maxsize=1 << 14)  # of the draws for a full set a third come again, for sets of several sizes most
+@lru_cache(maxsize=1 << 14)  # a third of the draws for a full set repeat, and most draws for sets of several sizes
 def _distance(features: Features, rule: Rule, other_rule: Rule) -> float:
-    """To six decimals: eigenvalues differ from processor to processor in the last digits."""
+    """The separation to six decimals, since the last digits of eigenvalues depend on the processor."""
     return round(separation(features.values, rule.mask(), other_rule.mask()), 6)
 
 
 def contrast(difference: str, rng: np.random.Generator) -> tuple[Rule, Rule]:
-    """Two rules that differ in this alone, with up to three values in common; few or no objects may follow them."""
-    look = all_composites()[int(rng.integers(len(all_composites())))].dimensions()
-    # All dimensions but the last: no rule fixes the pivot.
+    """Two rules with only this difference and up to three common values; few or no objects may follow them."""
+    appearance = all_composites()[int(rng.integers(len(all_composites())))].dimensions()
+    # All dimensions except the last: no rule fixes the pivot.
     columns = rng.choice(len(DIMENSIONS) - 1, size=int(rng.integers(4)), replace=False)
-    common = {DIMENSIONS[int(k)]: look[DIMENSIONS[int(k)]] for k in columns}
+    common = {DIMENSIONS[int(k)]: appearance[DIMENSIONS[int(k)]] for k in columns}
     if difference == "combination":
-        # Both primitives exchange their values: each category has what the other has, in another place.
+        # The primitives exchange their values: both categories have the same values in different places.
         factor = _draw(("shape", "material", "colour"), rng)[0]
         dimensions = (f"{factor}/primary", f"{factor}/secondary")
         drawn = _draw(_contrasted(dimensions[0]), rng)[:2]
         first, second = dict(zip(dimensions, drawn, strict=True)), dict(zip(dimensions, drawn[::-1], strict=True))
     elif difference == "anchor":
-        # On one and the same shape, which otherwise would tell the categories apart as well.
+        # On the same shape, which would otherwise also distinguish the categories.
         common["shape/primary"] = _draw([shape for shape, points in ANCHORS.items() if len(points) > 1], rng)[0]
         points = _draw(ANCHORS[common["shape/primary"]], rng)  # type: ignore[index]  # a shape, as all its keys
         first, second = ({"contact-point/anchor": point} for point in points[:2])
@@ -223,7 +224,7 @@ def contrast(difference: str, rng: np.random.Generator) -> tuple[Rule, Rule]:
 
 
 def _contrasted(dimension: str) -> list[str]:
-    """The values that may be held against each other. Not that there is no colour: the material tells that too."""
+    """The values that may be contrasted. "No colour" is excluded, since the material implies it."""
     return [value for value in values(dimension) if value != prompts.NO_COLOUR or not dimension.startswith("colour")]
 
 
@@ -243,7 +244,7 @@ def pair_items(
     seed: int,
     provenance: Mapping[str, object],
 ) -> list[Item]:
-    """The questions about one pair, the same support in each: one test object of either category, in random order."""
+    """The two questions about one pair, with the same support: one test object of each category, in random order."""
     rng = stream(SUITE, STREAMS, seed, TASK, "pair", n)
     rules = [pair.first, pair.second] if rng.random() < 0.5 else [pair.second, pair.first]
     by_key = {
@@ -285,7 +286,7 @@ def pair_items(
 
 
 def category_parts(prompt: str, single: bool, think: bool = False) -> Present:
-    """4 + 4 + 1 images as three (the paper's main setting, appendix D.3) or as one, then the question."""
+    """Present 4 + 4 + 1 images as three (the paper's main setting, appendix D.3) or as one, then the question."""
 
     def present(view: View) -> tuple[Part, ...]:
         by_key = {
@@ -308,17 +309,17 @@ def category_parts(prompt: str, single: bool, think: bool = False) -> Present:
 
 
 def perceive_parts(view: View) -> tuple[Part, ...]:
-    """All patterns of one image at once, as JSON (figure 23 for LLaVA: eight pattern questions an image)."""
+    """Ask for all patterns of one image at once, as JSON (figure 23 for LLaVA: eight pattern questions per image)."""
     return (prompts.DESCRIPTION["full"], *view.query, view.question)
 
 
 def caption_parts(view: View) -> tuple[Part, ...]:
-    """A free caption of one image (what the paper asked of Qwen)."""
+    """Ask for a free caption of one image (as the paper asked Qwen)."""
     return (*view.query, view.question)
 
 
 def perceive_question() -> str:
-    """The keys to fill in, with what they may hold."""
+    """The question with all keys to fill in and their allowed values."""
     lines = []
     for dimension in DIMENSIONS:
         factor, part = dimension.split("/")
@@ -332,7 +333,7 @@ def _contact_points(part: str) -> str:
 
 
 def classify_parts(prompt: str) -> Callable[[View, str], tuple[Part, ...]]:
-    """Classify from what was said of the images and from the test image itself."""
+    """Ask to classify from the descriptions of the images and from the test image itself."""
 
     def present(view: View, description: str) -> tuple[Part, ...]:
         lines = [prompts.DESCRIPTION[prompt], prompts.CATEGORY_INTRO[prompt], prompts.PERCEIVED_INTRO]
@@ -361,7 +362,7 @@ def _method(condition: Condition) -> Method:
 
 
 AXES = (METHOD,)
-"""Those that no other task has."""
+"""The axes of this task alone."""
 TASKS = (
     Task(
         id=TASK,

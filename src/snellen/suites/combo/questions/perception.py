@@ -24,12 +24,12 @@ from snellen.suites.combo.scoring import PROTOCOLS
 from snellen.suites.combo.space import as_claims, members, required
 
 TASK = "pattern-perception"
-SAMPLES = Axis("samples", (10, 1), "objects a call in pattern-perception (paper: 10, appendix D.1)")
-QUESTIONS_A_CALL = Axis("questions", ("all", "one"), "all questions about an object in one call, or one a call")
+SAMPLES = Axis("samples", (10, 1), "objects per call in pattern-perception (paper: 10, appendix D.1)")
+QUESTIONS_A_CALL = Axis("questions", ("all", "one"), "all questions about an object in one call, or one per call")
 PIVOT = Axis("pivot", ("off", "on"), "ask the eighth question too")
 DEMOS = Axis("demos", ("none", "in-context"), "solved examples for contact point and materials (Figure 6)")
 PAPER_COUNT = 5000
-"""Objects that are asked about (Table 1)."""
+"""Number of test objects (Table 1)."""
 QUESTIONS: Mapping[str, str] = {
     "primary-shape": "shape/primary",
     "primary-material": "material/primary",
@@ -40,15 +40,15 @@ QUESTIONS: Mapping[str, str] = {
     "anchor": "contact-point/anchor",
     "pivot": "contact-point/pivot",
 }
-"""Factor `question` -> dimension asked. The first seven are those of Table 2."""
+"""Factor `question` -> dimension. The first seven are those of Table 2."""
 _DIMENSIONS = {text: dimension for dimension, text in prompts.QUESTION.items()}
 ANCHOR_QUESTION = prompts.QUESTION["contact-point/anchor"]
 IN_CONTEXT = ("primary-material", "secondary-material", "anchor")
-"""What Figure 6 asks with solved examples."""
+"""The questions with solved examples in Figure 6."""
 
 
 def option_values(dimension: str, appearance: Mapping[str, str]) -> tuple[str, ...]:
-    """The options of a question. Contact points are those of the shape in question, as the paper's 5/11 implies."""
+    """The options of a question. Contact points are those of the object's shape, as the paper's 5/11 implies."""
     factor, part = dimension.split("/")
     if factor == "shape":
         return SHAPES
@@ -62,12 +62,12 @@ def option_values(dimension: str, appearance: Mapping[str, str]) -> tuple[str, .
 
 
 def words(dimension: str, value: str) -> str:
-    """How a value is written to a subject."""
+    """A value as shown to a subject."""
     return prompts.NO_COLOUR_TEXT if value == prompts.NO_COLOUR else text_name(dimension, value)
 
 
 def names(dimension: str, value: str) -> tuple[str, ...]:
-    """How a subject may write a value: as it is shown, by the value's own name, by others, in American spelling."""
+    """The accepted names of a value: as shown, its key, synonyms, and American spellings."""
     british = (words(dimension, value), value, *prompts.ALSO.get(dimension.split("/")[0], {}).get(value, ()))
     american = (name.replace("colour", "color").replace("centre", "center") for name in british)
     return tuple(dict.fromkeys((*british, *american)))
@@ -82,7 +82,7 @@ def items_about(
     cluster: str,
     provenance: Mapping[str, object],
 ) -> list[Item]:
-    """The eight items about one image. The factor `anchor` says whether the shape alone implies the contact point."""
+    """The eight items about one image. The factor `anchor` states whether the shape implies the contact point."""
     items = []
     anchor = "implied by the shape" if len(option_values("contact-point/anchor", appearance)) == 1 else "open"
     for question, dimension in QUESTIONS.items():
@@ -108,7 +108,10 @@ def items_about(
 
 
 def asks(item: Item, condition: Condition) -> bool:
-    """The pivot only where wanted, with solved examples only Figure 6's questions; nothing that has one option."""
+    """True if the condition asks the item: questions with one option never, the pivot only with `pivot=on`.
+
+    With solved examples only the questions of Figure 6 are asked.
+    """
     question = item.factors["question"]
     if len(item.options) == 1:
         return False
@@ -119,12 +122,12 @@ def asks(item: Item, condition: Condition) -> bool:
 
 @dataclass(frozen=True)
 class AlsoNamed:
-    """Understand the other names of an option beside the one shown: the pattern is asked for, not its spelling."""
+    """Accept other names of an option in addition to the one shown: the pattern is tested, not its spelling."""
 
     version: int = 1
 
     def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
-        """The view whose reply may hold any of the names; the one shown stays the first."""
+        """The view whose reply may contain any of the names; the one shown stays first."""
         dimension = _dimension(view.question)
         keys = tuple((name, option.key) for option in view.options for name in names(dimension, option.key))
         return replace(view, reply=replace(view.reply, keys=keys))
@@ -139,7 +142,7 @@ def _dimension(question: str) -> str:
 
 @dataclass(frozen=True)
 class InContext:
-    """Solved examples from the train split, equal for every item: one for each answer, of contact points and shape."""
+    """Solved examples from the train split, the same for all items: one per answer, for anchors one per shape too."""
 
     demos: Mapping[str, tuple[Demo, ...]]
     version: int = 1
@@ -148,16 +151,16 @@ class InContext:
         return f"InContext(questions={len(self.demos)}, version={self.version})"
 
     def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
-        """The view with its examples as support."""
+        """The view with the examples as support."""
         return replace(view, support=self.demos.get(view.question, ()))
 
 
 def in_context(context: ViewContext) -> InContext:
-    """The examples of every question, drawn from train items by a stream of their own; worked out once a context."""
+    """The examples of every question, drawn from train items by a separate stream; computed once per context."""
     transform: InContext | None = vars(context).get("in_context")
     if transform is None:
         transform = InContext(_examples(context))
-        vars(context)["in_context"] = transform  # as its cached properties are kept: it is asked for once an item
+        vars(context)["in_context"] = transform  # stored like a cached property, since every item needs it
     return transform
 
 
@@ -169,7 +172,7 @@ def _examples(context: ViewContext) -> dict[str, tuple[Demo, ...]]:
     demos = {}
     for question, items in train.items():
         order = stream(SUITE, "in-context", question).permutation(len(items))
-        # Two shapes have a base, and two a side: a contact point is shown on every shape that has it.
+        # Two shapes have a base, and two a side: a contact point gets an example on every shape that has it.
         first = {
             (str(items[n].answer), items[n].factors["primary shape"] if question == ANCHOR_QUESTION else ""): items[n]
             for n in reversed(order)
@@ -182,7 +185,7 @@ def _examples(context: ViewContext) -> dict[str, tuple[Demo, ...]]:
 
 
 def option_list(view: View) -> str:
-    """The options of a question; contact points of all shapes, so that the options never tell the shape."""
+    """The options of a question; contact points of all shapes, so that the options do not reveal the shape."""
     if view.question == ANCHOR_QUESTION:
         return prompts.ANCHOR_PLACES
     if view.question == prompts.QUESTION["contact-point/pivot"]:
@@ -191,7 +194,7 @@ def option_list(view: View) -> str:
 
 
 def demo_parts(views: tuple[View, ...]) -> list[Part]:
-    """Solved examples, each image once a question."""
+    """The solved examples, each image once per question."""
     parts: list[Part] = []
     for view in {view.question: view for view in views if view.support}.values():
         dimension = _dimension(view.question)
@@ -202,7 +205,7 @@ def demo_parts(views: tuple[View, ...]) -> list[Part]:
 
 
 def sheet_parts(prompt: str, single: bool) -> PresentMany:
-    """Ten samples (or as many as there are) and their questions, answered on one JSON sheet."""
+    """Present up to ten samples and their questions, to be answered on one JSON sheet."""
 
     def present(views: tuple[View, ...]) -> tuple[Part, ...]:
         stimuli = {view.stimulus_id: view.query for view in views}
@@ -231,7 +234,7 @@ def sheet_parts(prompt: str, single: bool) -> PresentMany:
 
 
 def one_parts(prompt: str) -> Present:
-    """One sample, one question."""
+    """Present one sample and one question."""
 
     def present(view: View) -> tuple[Part, ...]:
         lines = [
@@ -259,7 +262,7 @@ def _method(condition: Condition) -> Method:
 
 
 AXES = (SAMPLES, QUESTIONS_A_CALL, PIVOT, DEMOS)
-"""Those that no other task has."""
+"""The axes of this task alone."""
 TASKS = (
     Task(
         id=TASK,

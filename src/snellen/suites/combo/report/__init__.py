@@ -1,1 +1,1 @@
-"""ComBo: what the report shows of its paper."""
+"""ComBo: the report's sections."""

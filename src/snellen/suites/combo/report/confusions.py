@@ -1,4 +1,4 @@
-"""Which answers of Pattern Perception are taken for which: the last of the suite's sections."""
+"""Confusions between the answers of Pattern Perception."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from snellen.suites.combo.space import values
 
 
 def confusions(items: ItemSet, scores: pd.DataFrame) -> Iterator[ReportSection]:
-    """What was said against what is true, a figure for each question. `scores` are those of Pattern Perception."""
+    """Answers against truths, with a figure per question. `scores` are those of Pattern Perception."""
     scores = scores[scores["outcome"].isin(["answered", "no_answer"])]
     questions = scores["item_id"].map(lambda name: items.by_id[name].factors["question"])
     for name, dimension in perception.QUESTIONS.items():
@@ -32,23 +32,23 @@ def confusions(items: ItemSet, scores: pd.DataFrame) -> Iterator[ReportSection]:
         matrices = [(arm, _count_answers(rows, answers)) for arm, rows in by_arm]
         mistakes = _commonest_mistakes(by_arm)
         note = (
-            f"{'No mistakes' if mistakes.empty else 'The commonest mistakes'}. In a full report the figure has all "
-            "answers: rows are true, columns were said, in percent of the row; the last column is no answer."
+            f"{'No mistakes' if mistakes.empty else 'The most frequent mistakes'}. The figure of a full report has all "
+            "answers: rows are true values, columns are answers, in percent of the row; the last column is no answer."
         )
         frame = None if mistakes.empty else mistakes
-        title = f"What is taken for what: {name.replace('-', ' ')}"
+        title = f"Confusions: {name.replace('-', ' ')}"
         figure = partial(figures.confusions, matrices, answers)
         yield ReportSection(title, note, frame, figure, f"confusions-{name}", detail=True)
 
 
 def _examined_arms(part: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """(name, rows) of each arm: examined subjects; simulated ones where there are no others."""
+    """(name, rows) of each arm of examined subjects, or of simulated ones if there are no others."""
     for (subject, condition), rows in examined_rows(part).groupby(["subject", "condition"], sort=False):
         yield figures.arm_label(ReportArm(str(subject), str(condition))), rows
 
 
 def _answers_in_order(dimension: str, part: pd.DataFrame) -> list[str]:
-    """The values of a dimension that are true or were said, in the order in which they are offered."""
+    """The true or answered values of a dimension, in the order of the options."""
     answers = {json.loads(truth) for truth in part["truth"]} | {
         json.loads(prediction) for prediction in part["prediction"]
     } - {None}
@@ -56,7 +56,7 @@ def _answers_in_order(dimension: str, part: pd.DataFrame) -> list[str]:
 
 
 def _count_answers(rows: pd.DataFrame, answers: Sequence[str]) -> NDArray[np.int64]:
-    """How often each answer (row) was said to be each answer (column); the last column holds no answer."""
+    """Counts of answers (columns) by truth (rows); the last column counts missing answers."""
     matrix = np.zeros((len(answers), len(answers) + 1), np.int64)
     for truth, prediction in _pairs(rows):
         matrix[answers.index(truth), len(answers) if prediction is None else answers.index(prediction)] += 1
@@ -70,7 +70,7 @@ def _pairs(rows: pd.DataFrame) -> Iterator[tuple[str, str | None]]:
 
 
 def _commonest_mistakes(by_arm: Sequence[tuple[str, pd.DataFrame]], limit: int = 3) -> pd.DataFrame:
-    """The commonest mistakes of each arm."""
+    """The most frequent mistakes of each arm."""
     lines = []
     for arm, rows in by_arm:
         pairs = list(_pairs(rows))

@@ -1,4 +1,4 @@
-"""The figures among the suite's sections. Nothing here knows of runs: names and numbers come in, a figure goes out."""
+"""The figures of the suite's sections, drawn from names and numbers, without access to runs."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 
 MAX_MATRICES = 6
 SMALL_TYPE: dict[Any, Any] = {"font.size": 9, "axes.titlesize": 9.5, "text.parse_math": False}
-"""Panels of this suite are small. Names are other people's, and no formulas."""
+"""Small type for small panels. Math parsing is off, since names are not formulas."""
 
 
 def arm_label(arm: ReportArm) -> str:
-    """How an arm is called in a figure, cut to a sane length."""
+    """The name of an arm in a figure, shortened."""
     return without_middle(arm_name(*arm), 60)
 
 
@@ -49,10 +49,10 @@ def _small_type() -> Iterator[None]:
 
 @_small_type()
 def by_difficulty(arm_rows: Sequence[tuple[ReportArm, Sequence[Any]]], levels: Sequence[str]) -> Figure:
-    """Accuracy with interval by level, one line an arm, chance as a line across.
+    """Accuracy with interval by level, one line per arm, with a line for chance.
 
-    `arm_rows` are arms with a row of results (or None) a level; those of simulated subjects are drawn only where there
-    are no others.
+    `arm_rows` are arms, each with a row of results (or None) per level; simulated subjects are drawn only if there are
+    no others.
     """
     from matplotlib.figure import Figure
 
@@ -73,9 +73,9 @@ def by_difficulty(arm_rows: Sequence[tuple[ReportArm, Sequence[Any]]], levels: S
 
 @_small_type()
 def before_after(scores_by_arm: Sequence[tuple[ReportArm, str, float, float]]) -> Figure:
-    """Accuracy without (hollow) and with solved examples (full), one panel a question, one row a subject.
+    """Accuracy without (hollow) and with solved examples (filled), one panel per question, one row per subject.
 
-    `scores_by_arm` are arm, question, and accuracy before and after.
+    `scores_by_arm` are arm, question, and accuracy without and with examples.
     """
     from matplotlib.figure import Figure
 
@@ -103,7 +103,7 @@ def before_after(scores_by_arm: Sequence[tuple[ReportArm, str, float, float]]) -
 
 @_small_type()
 def confusions(matrices: Sequence[tuple[str, NDArray[np.int64]]], answers: Sequence[str]) -> Figure:
-    """One panel an arm: rows are true, columns were said, cells hold percent of the row."""
+    """One panel per arm: rows are true values, columns are answers, cells are percent of the row."""
     from matplotlib.figure import Figure
 
     matrices_drawn = matrices[:MAX_MATRICES]

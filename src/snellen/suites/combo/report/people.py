@@ -1,7 +1,7 @@
-"""What people said about the suite itself: comparisons of pairs, votes on natural categories, manual scores.
+"""Judgements of people about the suite: comparisons of pairs, votes on natural categories, manual scores.
 
-The first two are reviews of `snellen build combo/pair-comparisons` and `combo/natural-votes`, given to a report by
-name; manual scores are those of the protocol `manual`.
+The first two are reviews of `snellen build combo/pair-comparisons` and `combo/natural-votes`, passed to a report as
+inputs; manual scores are those of the protocol `manual`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ REPORT_INPUTS = (PAIR_COMPARISONS, NATURAL_VOTES)
 
 
 def people_sections(run: Run) -> Iterator[ReportSection]:
-    """Whatever people said of this set."""
+    """The sections for all judgements of people about this set."""
     if path := run.inputs.get(PAIR_COMPARISONS):
         yield compared_pairs(_votes(path, run.items, PAIR_COMPARISONS))
     if path := run.inputs.get(NATURAL_VOTES):
@@ -38,7 +38,7 @@ def people_sections(run: Run) -> Iterator[ReportSection]:
 
 
 def _votes(path: Path, items: ItemSet, name: str) -> tuple[StepResult, ...]:
-    """What everybody answered. Raises SnellenError where it is about another set."""
+    """The answers of all people. Raises SnellenError if they are about another set."""
     step_results = read_step_results(path)
     how_to = f"build it with `snellen build combo/{name} --from curated --source items={items.root}`"
     for result in step_results:
@@ -50,13 +50,13 @@ def _votes(path: Path, items: ItemSet, name: str) -> tuple[StepResult, ...]:
 
 
 def comparisons(run: Run) -> int:
-    """How many comparisons of pairs people were asked for; 0 where the report has none."""
+    """The number of comparisons that people were asked for; 0 if the report has none."""
     path = run.inputs.get(PAIR_COMPARISONS)
     return len(_votes(path, run.items, PAIR_COMPARISONS)[0].items.items) if path else 0
 
 
 def compared_pairs(step_results: Sequence[StepResult]) -> ReportSection:
-    """How far people and the distance call the same pairs of categories harder (appendix C.3)."""
+    """Agreement between people and the distance on which pair of categories is harder (appendix C.3)."""
     items = step_results[0].items.items
     harder: list[Side] = ["first" if item.measures["first"] < item.measures["second"] else "second" for item in items]
     by_person = {result.author: [result.answer(item) for item in items] for result in step_results}
@@ -71,9 +71,10 @@ def compared_pairs(step_results: Sequence[StepResult]) -> ReportSection:
         "by vote": percent_interval(similarity.by_vote, similarity.vote_low, similarity.vote_high, similarity.votes),
     }
     note = (
-        "Of two pairs of categories people say which is harder to tell apart; the distance calls the closer pair "
-        "harder. Percent of comparisons in which the majority says so too, a tie counting half, and percent of all "
-        "votes, with 95 % intervals over comparisons and people. Chance is 50. How the paper aggregated is not said."
+        "People decided which of two pairs of categories is harder to tell apart; by the distance it is the closer "
+        "pair. Percent of comparisons in which the majority agrees with the distance, a tie counting half, and percent "
+        "of all votes that agree, with 95 % intervals over comparisons and people. Chance is 50. The paper does not "
+        "state how it aggregated votes."
     )
     return ReportSection(
         "People and the distance (appendix C.3)", note, pd.DataFrame([cells]), None, "pair-comparisons"
@@ -84,7 +85,7 @@ def compared_pairs(step_results: Sequence[StepResult]) -> ReportSection:
 
 
 def natural_votes(step_results: Sequence[StepResult]) -> Iterator[ReportSection]:
-    """How many people call an image what it stands for, and find that its name fits, category by category."""
+    """The share of people who chose an image's own name, and who found that it fits, by category."""
     items = step_results[0].items.items
     by_category: dict[str, list[Item]] = {}
     for item in items:
@@ -93,8 +94,8 @@ def natural_votes(step_results: Sequence[StepResult]) -> Iterator[ReportSection]
     lines.append(_category_line("(all)", items, step_results))
     note = (
         "Percent of people who chose the category's own name among all names, and who found that it fits, with 95 % "
-        "intervals over people and images where they are estimable; the name most often chosen in its place, and how "
-        "often. A category that few people name is one to choose anew (`choices/natural_categories.yaml`)."
+        "intervals over people and images if they are estimable; the name most often chosen instead, and how often. A "
+        "category whose own name few people choose should be replaced (`choices/natural_categories.yaml`)."
     )
     names = ["category", "images", "people", "named so", "fits", "taken for"]
     yield ReportSection("Votes on natural categories", note, pd.DataFrame(lines, columns=names), None, "natural-votes")
@@ -116,7 +117,7 @@ def _category_line(name: str, items: Sequence[Item], step_results: Sequence[Step
 
 
 def _share(expected: Sequence[tuple[Item, str]], step_results: Sequence[StepResult]) -> str:
-    """Percent of answers that are the expected ones, with an interval over people and images."""
+    """The percentage of expected answers, with an interval over people and images."""
     answers = [
         (float(answer == word), result.author, item.stimulus_id)
         for item, word in expected
@@ -136,22 +137,22 @@ def _share(expected: Sequence[tuple[Item, str]], step_results: Sequence[StepResu
 
 
 def manual_scores(run: Run) -> Iterator[ReportSection]:
-    """Where the first mistake of each reply lies, by those who scored it by hand (Table 1, Figure 8)."""
+    """The kinds of first mistakes, as scored by hand (Table 1, Figure 8)."""
     scores = run.scores.get(MANUAL.name, pd.DataFrame(columns=["task", "value"]))
     rows = scores[(scores["task"] == categories.TASK) & scores["value"].notna()]
     if rows.empty:
         return
     lines = []
     for (subject, condition, judge), part in rows.groupby(["subject", "condition", "judge"], sort=False):
-        # A reply that says nothing is not shown to anybody: it decides for no category.
+        # An empty reply is not judged: it chooses no category.
         mistakes = [json.loads(prediction) or "format" for prediction in part["prediction"]]
         clusters = list(part["cluster_id"])
         cells = [share_cell([float(mistake == word) for mistake in mistakes], clusters) for word in MISTAKES]
         lines.append([subject, condition, judge, len(part), *cells])
     note = (
-        "Percent of replies whose first mistake is of each kind, with 95 % interval (pairs of categories drawn again), "
-        "by who scored them: an image described as it is not, a rule concluded wrongly, a rule applied wrongly, no "
-        "category decided for. Who is scored by hand is right only where no step is wrong."
+        "Percent of replies by the kind of their first mistake, with 95 % interval (pairs of categories resampled), "
+        "for each scorer: an image described incorrectly, a wrong rule inferred, a rule applied wrongly, no category "
+        "chosen. Under manual scoring a reply is right only if no step is wrong."
     )
     names = ["subject", "condition", "scored by", "replies", *("no mistake" if w == "none" else w for w in MISTAKES)]
     frame = pd.DataFrame(lines, columns=names)

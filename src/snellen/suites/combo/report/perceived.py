@@ -1,8 +1,8 @@
-"""What a subject said of each image before it classified, read from the recorded exchanges of a run.
+"""A subject's descriptions of images before it classifies, read from the recorded exchanges of a run.
 
-Under `method=perceive-then-classify` every image of a question is described in a call of its own. Those replies
-answer no item, so that no score holds them; they stay in the record, and say whether a wrong answer was wrongly seen
-or wrongly concluded (section 4.2, figure 8).
+Under `method=perceive-then-classify` every image of a question is described in a separate call. These replies answer no
+item, so they have no score. They stay in the record, and show whether a wrong answer is due to perception or to
+inference (section 4.2, figure 8).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from snellen.suites.combo.space import values
 
 @dataclass(frozen=True)
 class DescribedImage:
-    """One image of a question: what it shows, and what was said of each dimension (None: nothing that counts)."""
+    """One image of a question: its true dimensions and the description of each (None if unreadable)."""
 
     subject: str
     condition: str
@@ -38,12 +38,12 @@ class DescribedImage:
     description: Mapping[str, str | None]
 
     def is_right(self, dimensions: Iterable[str]) -> bool:
-        """Whether all of these were described as they are."""
+        """True if all these dimensions were described correctly."""
         return all(self.description[dimension] == self.truth[dimension] for dimension in dimensions)
 
 
 def described_images(run: Run) -> list[DescribedImage]:
-    """Every described image of the arms that perceive, then classify, as long as the images are the stored ones."""
+    """All described images of the arms with `method=perceive-then-classify` and `images=original`."""
     arms = {
         (arm.subject, arm.condition)
         for arm in run.card.arms
@@ -61,8 +61,7 @@ def described_images(run: Run) -> list[DescribedImage]:
 def deciding_dimensions(item: Item) -> tuple[str, ...]:
     """The dimensions in which the two rules of a question contradict each other.
 
-    Those that both rules fix, or where they fix none in common, those in which what follows from them has no value in
-    common.
+    These are the dimensions that both rules fix; if there are none, those in which their claims have no common value.
     """
     named = item.factors["deciding"].split(", ")
     if set(named) <= set(DIMENSIONS):
@@ -72,7 +71,7 @@ def deciding_dimensions(item: Item) -> tuple[str, ...]:
 
 
 def read_description(text: str) -> dict[str, str | None]:
-    """What a JSON reply says of each dimension, in the values of the objects; None where nothing that counts."""
+    """The value that a JSON reply gives for each dimension; None if it is missing or unreadable."""
     parsed = read_json_objects(text)
     if isinstance(parsed, list):
         parsed = parsed[0] if len(parsed) == 1 else None
@@ -89,12 +88,12 @@ def _read_dimension(dimension: str, field: Any) -> str | None:
 
 @cache
 def _reply_spec(dimension: str) -> ReplySpec:
-    """Every value of a dimension by all its names."""
+    """The reply specification that accepts every value of a dimension by all its names."""
     return ReplySpec("choice", tuple((name, value) for value in values(dimension) for name in names(dimension, value)))
 
 
 def _read_record(run: Run, keys: set[str]) -> dict[str, tuple[str, str]]:
-    """Call -> (SHA-256 of the one image sent, reply), for calls that were answered."""
+    """Call -> (SHA-256 of its single image, reply), for answered calls."""
     replies, sent = {}, {}
     for root in run.roots:
         for exchange in read_exchanges(root):

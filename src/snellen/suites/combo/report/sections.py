@@ -1,6 +1,6 @@
-"""What a report shows of ComBo beyond what every suite gets: the paper's tables and figures, made from our results.
+"""The report's sections for ComBo: the paper's tables and figures, made from our results.
 
-Printed numbers stand beside ours where a report is asked to compare (`published.py`), never in these tables.
+Printed numbers (`published.py`) are shown only by `--compare published`, never in these tables.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ from snellen.suites.combo.report import figures
 from snellen.suites.combo.report.confusions import confusions
 from snellen.suites.combo.report.people import comparisons, people_sections
 from snellen.suites.combo.report.perceived import DescribedImage, deciding_dimensions, described_images
-from snellen.suites.combo.report.trimmed_people import mean_of_two, trimmed_line
+from snellen.suites.combo.report.studies import mean_of_two, trimmed_line
 from snellen.suites.combo.scoring import ALL_CORRECT
 
 QUESTION_NAMES = {question: question.replace("-", " ") for question in perception.QUESTIONS}
 
 
 def sections(run: Run) -> Iterator[ReportSection]:
-    """Whatever of the paper's tables and figures the run has the numbers for."""
+    """The tables and figures of the paper for which the run has numbers."""
     for make in (table_2, table_3, figure_6, figure_7, by_difference):
         yield from make(run)
     if described := described_images(run):
@@ -60,12 +60,12 @@ def sections(run: Run) -> Iterator[ReportSection]:
 
 
 def _chances(rows: pd.DataFrame, levels: Sequence[str], column: str = "chance") -> list[str]:
-    """Chance, or the blind score, at each level."""
+    """Chance, or the blind baseline, at each level."""
     return [chance_range(rows.loc[rows["level"] == level, column]) for level in levels]
 
 
 def _blind_lines(rows: pd.DataFrame, levels: Sequence[str], before: int, after: Sequence[str]) -> list[list[str]]:
-    """The line of the blind baseline, `before` cells behind its name; none where it was not measured."""
+    """The line of the blind baseline, with `before` empty cells after its name; none if it was not measured."""
     if rows["blind"].isna().all():
         return []
     return [["(blind)", *[""] * before, *_chances(rows, levels, "blind"), *after]]
@@ -75,7 +75,7 @@ def _blind_lines(rows: pd.DataFrame, levels: Sequence[str], before: int, after: 
 
 
 def table_2(run: Run) -> Iterator[ReportSection]:
-    """Subjects by questions, as Table 2; the pivot where it was asked."""
+    """Subjects by questions, as in Table 2, with the pivot if it was asked."""
     rows = scored(result_rows(run, perception.TASK, "question"))
     by_arm = {arm: levels for arm, levels in rows_by_arm(rows).items() if set(TABLE_2_QUESTIONS) <= set(levels)}
     if not by_arm:
@@ -91,15 +91,15 @@ def table_2(run: Run) -> Iterator[ReportSection]:
     names = [QUESTION_NAMES[question] for question in questions]
     note = (
         "Percent right with 95 % interval. Chance is that of a guess among the options offered; for contact points "
-        "these are the points of the shape in question, and spheres, which have one, are not asked. The mean is that "
-        "of the seven questions of the paper's Table 2."
+        "these are the points of the object's shape, and spheres, which have only one, are not asked. The mean is over "
+        "the seven questions of the paper's Table 2."
     )
     frame = pd.DataFrame(lines, columns=["subject", "condition", *names, "mean of seven"])
-    yield ReportSection("Pattern Perception, question by question (Table 2)", note, frame, None, "table-2")
+    yield ReportSection("Pattern Perception by question (Table 2)", note, frame, None, "table-2")
 
 
 def table_3(run: Run) -> Iterator[ReportSection]:
-    """Img2Text, Text2Img and their mean, as Table 3."""
+    """Img2Text, Text2Img and their mean, as in Table 3."""
     tasks = (alignment.IMG2TEXT, alignment.TEXT2IMG)
     rows = pd.concat([scored(result_rows(run, task)).assign(level=task) for task in tasks])
     if rows.empty:
@@ -112,18 +112,18 @@ def table_3(run: Run) -> Iterator[ReportSection]:
         lines += trimmed_line(run, arm)
     lines.append(["(chance)", "", *chances, chances[0] if chances[0] == chances[1] else ""])
     lines += _blind_lines(rows, tasks, 1, [""])
-    note = "Percent right of four options, with 95 % interval. The paper's values stand only in an image."
+    note = "Percent right with four options, with 95 % interval. The paper shows its values only in an image."
     if any(is_study(arm) for arm in rows["subject"]):
-        note += " Its people are those left without the best and the worst total score over both (appendix C.3)."
+        note += " The paper excludes the people with the best and the worst total over both (appendix C.3)."
     frame = pd.DataFrame(lines, columns=["subject", "condition", "Img2Text", "Text2Img", "mean"])
     yield ReportSection("Abstraction Alignment (Table 3)", note, frame, None, "table-3")
 
 
-# Figure 6: solved examples against none
+# Figure 6: with and without solved examples
 
 
 def figure_6(run: Run) -> Iterator[ReportSection]:
-    """Contact point and materials with solved examples against none, on the items that both arms have."""
+    """Contact point and materials with and without solved examples, on the items of both arms."""
     lines, gains = [], []
     for plain, with_examples in _arms_with_and_without(run):
         for question in perception.IN_CONTEXT:
@@ -139,17 +139,17 @@ def figure_6(run: Run) -> Iterator[ReportSection]:
         return
     note = (
         "Percent right without and with solved examples on the same items, and the difference in points with its 95 % "
-        "interval (paired by item, objects drawn again)."
+        "interval (paired by item, objects resampled)."
     )
     names = ["subject", "condition", "question", "items", "none", "in context", "difference"]
     frame = pd.DataFrame(lines, columns=names)
     yield ReportSection(
-        "Solved examples against none (Figure 6)", note, frame, partial(figures.before_after, gains), "figure-6"
+        "With and without solved examples (Figure 6)", note, frame, partial(figures.before_after, gains), "figure-6"
     )
 
 
 def _arms_with_and_without(run: Run) -> Iterator[tuple[ArmCard, ArmCard]]:
-    """Arms of one subject that differ in nothing but `demos`, once a repeat."""
+    """Pairs of arms of one subject that differ only in `demos`."""
     arms = [arm for arm in run.card.arms if arm.repeat == 0]
 
     def other_axes(arm: ArmCard) -> tuple[Any, ...]:
@@ -162,7 +162,7 @@ def _arms_with_and_without(run: Run) -> Iterator[tuple[ArmCard, ArmCard]]:
 
 
 def _compare(run: Run, plain: ArmCard, with_examples: ArmCard, question: str) -> tuple[float, float, Paired] | None:
-    """Accuracy of both arms on the items that both have, and their paired difference; repeats averaged first."""
+    """Accuracy of both arms on their common items, and the paired difference; repeats are averaged first."""
     scores = score_rows(run, perception.TASK, "accuracy")
     scores = scores[[run.items.by_id[name].factors["question"] == question for name in scores["item_id"]]]
     first, second = (
@@ -184,7 +184,7 @@ def _compare(run: Run, plain: ArmCard, with_examples: ArmCard, question: str) ->
 
 
 def figure_7(run: Run) -> Iterator[ReportSection]:
-    """Accuracy by difficulty, as Figure 7 and Table 4."""
+    """Accuracy by difficulty, as in Figure 7 and Table 4."""
     rows = scored(result_rows(run, categories.TASK, "difficulty"))
     if rows.empty:
         return
@@ -201,9 +201,9 @@ def figure_7(run: Run) -> Iterator[ReportSection]:
     lines += _blind_lines(rows, LEVELS, 2, [chance_range(part["blind"]) for part in rows_by_metric])
     name = levels_name(run)
     note = (
-        f"Percent right with 95 % interval, by {name}: how far apart the two categories lie. 'All of a pair': share "
-        "of pairs of categories of which every test object is placed right. 'Clustering & retrieval' is the nearest "
-        "mean of the examples' features (appendix E)."
+        f"Percent right with 95 % interval, by {name}; levels reflect the distance between the two categories. 'All of "
+        "a pair': share of pairs of categories with every test object classified correctly. 'Clustering & retrieval' "
+        "chooses the nearest mean of the examples' features (appendix E)."
     )
     frame = pd.DataFrame(lines, columns=["subject", "condition", "method", *LEVELS, "all", "all of a pair"])
     figure = partial(figures.by_difficulty, series, LEVELS)
@@ -211,7 +211,7 @@ def figure_7(run: Run) -> Iterator[ReportSection]:
 
 
 def levels_name(run: Run) -> str:
-    """What the levels are called: difficulty once people compared 40 pairs, until then distance by an encoder."""
+    """The name of the levels: difficulty once people have compared 40 pairs, until then distance by an encoder."""
     if comparisons(run) >= PAPER_COUNT:
         return "difficulty"
     about = run.items.card.provenance.get("difficulty")
@@ -219,7 +219,7 @@ def levels_name(run: Run) -> str:
 
 
 def by_difference(run: Run) -> Iterator[ReportSection]:
-    """Accuracy by what the two categories depend on, which distance alone does not tell."""
+    """Accuracy by the difference between the two categories, which distance alone does not determine."""
     rows = scored(result_rows(run, categories.TASK, "difference"))
     if rows.empty:
         return
@@ -230,16 +230,16 @@ def by_difference(run: Run) -> Iterator[ReportSection]:
     lines.append(["(chance)", "", *_chances(rows, levels)])
     lines += _blind_lines(rows, levels, 1, [])
     note = (
-        "Percent right with 95 % interval, by what alone tells the two categories apart: a shape, the anchor, a "
-        "combination (both primitives exchange a shape, a material or a colour), a colour or a material of one "
-        "primitive. Each comes at each level as far as the levels' encoder has such pairs there."
+        "Percent right with 95 % interval, by the only difference between the two categories: a shape, the anchor, a "
+        "combination (the primitives exchange a shape, a material or a colour), a colour or a material of one "
+        "primitive. Each difference occurs at each level for which the levels' encoder has such pairs."
     )
     frame = pd.DataFrame(lines, columns=["subject", "condition", *levels])
-    yield ReportSection("Category Building by what tells the categories apart", note, frame, None, "difference")
+    yield ReportSection("Category Building by difference of the categories", note, frame, None, "difference")
 
 
 def _method_of(card: ArmCard | None, subject: str) -> str:
-    """The method as Table 4 calls it."""
+    """The name of the method in Table 4."""
     if is_study(subject):
         return "people"
     if subject.startswith("encoder:"):
@@ -254,7 +254,7 @@ def _method_of(card: ArmCard | None, subject: str) -> str:
 
 
 def given_perception(run: Run, described: Sequence[DescribedImage]) -> ReportSection:
-    """Category Building on items whose images were all seen right in what decides, and on the others."""
+    """Category Building on items with all images described correctly in the deciding dimensions, and on the others."""
     lines = []
     for arm, answers in _answers_by_perception(run, described).items():
         cells: list[Any] = []
@@ -262,9 +262,9 @@ def given_perception(run: Run, described: Sequence[DescribedImage]) -> ReportSec
             cells += [len(part), share_cell([a.score for a in part], [a.cluster for a in part])]
         lines.append([*arm, *cells])
     note = (
-        "Category Building by those who first describe every image: percent right over all items, over items of "
-        "which all nine images were described right in every dimension in which the two rules contradict each other, "
-        "and over the others. Chance is 50. What is missing in 'right then' was wrongly concluded, not wrongly seen."
+        "Category Building by subjects that first describe every image: percent right over all items, over items with "
+        "all nine images described correctly in every dimension in which the two rules contradict each other, and over "
+        "the others. Chance is 50. Errors on items seen right are errors of inference, not of perception."
     )
     names = ["subject", "condition", "items", "right", "items seen right", "right then", "other items", "right there"]
     frame = pd.DataFrame(lines, columns=names)
@@ -272,7 +272,7 @@ def given_perception(run: Run, described: Sequence[DescribedImage]) -> ReportSec
 
 
 class _Answer(NamedTuple):
-    """An answer's score, its cluster, and whether every image was described right in what decides."""
+    """An answer's score, its cluster, and whether every image was described correctly in the deciding dimensions."""
 
     score: float
     cluster: str
@@ -289,7 +289,7 @@ def _answers_by_perception(run: Run, described: Sequence[DescribedImage]) -> dic
     for key, score, cluster in zip(response_keys(scores), scores["value"], scores["cluster_id"], strict=True):
         subject, condition, _, item_id = key
         item, images = run.items.by_id[item_id], by_response.get(key, [])
-        # Whoever left one of the images undescribed may have seen it or not: such an answer belongs to neither side.
+        # If an image was not described, it is unknown whether it was perceived: the answer is left out of both groups.
         if images and len(images) == sum(1 for _ in item.media()):
             dimensions = deciding_dimensions(item)
             perceived = all(image.is_right(dimensions) for image in images)
@@ -298,7 +298,7 @@ def _answers_by_perception(run: Run, described: Sequence[DescribedImage]) -> dic
 
 
 def perceived_dimensions(described: Sequence[DescribedImage]) -> ReportSection:
-    """How often each dimension of a described image is said as it is."""
+    """The share of described images with each dimension described correctly."""
     by_arm: dict[ReportArm, list[DescribedImage]] = {}
     for image in described:
         by_arm.setdefault(ReportArm(image.subject, image.condition), []).append(image)
@@ -308,19 +308,19 @@ def perceived_dimensions(described: Sequence[DescribedImage]) -> ReportSection:
         cells = [share_cell([float(image.is_right([d])) for image in images], clusters) for d in DIMENSIONS]
         lines.append([*arm, len(images), *cells])
     note = (
-        "Of the images described before classifying: percent described right, dimension by dimension, with 95 % "
-        "interval (pairs of categories drawn again). What holds no readable value counts as wrong."
+        "Percent of the images described before classifying whose description is correct, by dimension, with 95 % "
+        "interval (pairs of categories resampled). A description without a readable value counts as wrong."
     )
     names = [dimension.replace("-", " ").replace("/", ", ") for dimension in DIMENSIONS]
     frame = pd.DataFrame(lines, columns=["subject", "condition", "images", *names])
-    return ReportSection("What is perceived before classifying", note, frame, None, "perceived")
+    return ReportSection("Descriptions before classifying", note, frame, None, "perceived")
 
 
-# Which letters are chosen, whatever is right
+# Letters chosen, whatever the right answer
 
 
 def positions(run: Run) -> Iterator[ReportSection]:
-    """How often each letter is chosen, whatever is right."""
+    """The frequency of each letter among the answers, whatever the right answer."""
     tasks = {alignment.IMG2TEXT: "ABCD", alignment.TEXT2IMG: "ABCD", categories.TASK: "AB"}
     offered = {response_key(r): r.reply_spec.offered for r in run.responses if r.task in tasks}
     lines = []
@@ -338,11 +338,12 @@ def positions(run: Run) -> Iterator[ReportSection]:
     if not lines:
         return
     note = (
-        "How often each letter was chosen, in percent with 95 % interval, and in parentheses how often it was right. "
-        "Who always says A has 100 in the first column, and is right half the time in Category Building."
+        "Percent of answers that chose each letter, with 95 % interval, and in parentheses the percentage for which it "
+        "was right. A subject that always answers A has 100 in the first column, and is right half the time in "
+        "Category Building."
     )
     frame = pd.DataFrame(lines, columns=["subject", "condition", "task", "answers", *"ABCD"])
-    yield ReportSection("Which letters are chosen", note, frame, None, "letters")
+    yield ReportSection("Letters chosen", note, frame, None, "letters")
 
 
 def _chosen_cell(chosen: Sequence[int], right: Sequence[int], position: int, clusters: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""What a curated set holds beside what the paper's holds, for its card (Tables 7 and 8)."""
+"""Counts of a curated set compared with the paper's, for the card (Tables 7 and 8)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from snellen.suites.vfm_bench.published import TABLE_7, TABLE_8
 
 
 class EpisodeCounts(NamedTuple):
-    """Queries, tasks, classes over all tasks, and the mean number of classes a query has."""
+    """Queries, tasks, classes over all tasks, and the mean number of classes per query."""
 
     queries: int
     tasks: int
@@ -21,18 +21,18 @@ class EpisodeCounts(NamedTuple):
 
     def __str__(self) -> str:
         total = f"{self.queries} queries, {self.tasks} tasks, {self.classes} concepts"
-        return f"{total}, {self.mean_classes:.2f} classes a query"
+        return f"{total}, {self.mean_classes:.2f} classes per query"
 
 
 def count(items: Sequence[Item]) -> EpisodeCounts:
-    """The counts of some items, at least one."""
+    """The counts of one or more items."""
     classes = {(item.factors["concept_task"], option.text) for item in items for option in item.options}
     mean_classes = sum(len(item.options) for item in items) / len(items)
     return EpisodeCounts(len(items), len({item.factors["concept_task"] for item in items}), len(classes), mean_classes)
 
 
 def count_lines(items: Sequence[Item]) -> list[str]:
-    """Lines for the card: by industry (Table 8), by concept level, how layouts are known, by source (Table 7)."""
+    """Lines for the card: by industry (Table 8), by concept level, notes on layouts, by source (Table 7)."""
     notes = []
     for name, row in TABLE_8.items():
         of_industry = [item for item in items if item.factors["industry"] == name]
@@ -54,7 +54,7 @@ def count_lines(items: Sequence[Item]) -> list[str]:
         first = of_source[0].factors
         notes.append(
             f"{source}, {first['industry']}, {first['concept_level']}: {count(of_source)} "
-            f"(Table 7: {paper_rows or 'not there'})"
+            f"(Table 7: {paper_rows or 'absent'})"
         )
     return notes
 

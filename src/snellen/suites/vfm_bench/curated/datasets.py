@@ -1,4 +1,4 @@
-"""The datasets of VFM Bench, and what its tables 5 and 7 say of each of them."""
+"""The datasets of VFM Bench with their values in Tables 5 and 7."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 Industry: TypeAlias = Literal["Manufacture", "E-commerce", "Agriculture", "Medical", "Own"]
-"""Spelled as the release of VFM Bench spells them; `Own` stands for images of the user's own."""
+"""Spelled as in the release of VFM Bench; `Own` stands for the user's images."""
 Level: TypeAlias = Literal["object", "detail", "pattern", "style"]
-"""Level of the visual concept that tells the classes apart (Table 6)."""
+"""Level of the visual concept that distinguishes the classes (Table 6)."""
 
-IN_BOTH = "Table 7 counts some of its objects to E-commerce too, without saying which; here all are Manufacture."
+IN_BOTH = "Table 7 also counts some of its objects as E-commerce, without naming them; here all are Manufacture."
 NOT_IN_TABLE_7 = "In Table 5 but not in Table 7: the level is that of the datasets with the same layout."
-INDUSTRY_OPEN = "Table 5 leaves the industry open; Table 7 has it under E-commerce."
+INDUSTRY_OPEN = "Table 5 gives no industry; Table 7 lists it under E-commerce."
 ONE_CLASS = "Table 7 has two classes where the dataset has one."
 
 
 @dataclass(frozen=True)
 class DatasetRow:
-    """Industry and level of Table 7, the number of images of Table 5, and where we read a dataset otherwise."""
+    """Industry and level from Table 7, the number of images from Table 5, and notes on differences."""
 
     industry: Industry
     level: Level
@@ -57,7 +57,7 @@ ROW_OF_DATASET: Mapping[str, DatasetRow] = MappingProxyType(
         "CAMO": DatasetRow("Agriculture", "pattern", 1250, ONE_CLASS),
         "NC4K": DatasetRow("Agriculture", "pattern", 4121, ONE_CLASS),
         "25-Indian-Bird": DatasetRow(
-            "Agriculture", "pattern", 22620, "Table 7 has three groups of its species, without saying which."
+            "Agriculture", "pattern", 22620, "Table 7 has three groups of its species, without naming them."
         ),
         "EPLID": DatasetRow("Agriculture", "pattern", 3588),
         "V2-Plant-Seedlings": DatasetRow("Agriculture", "pattern", 5539),
@@ -66,8 +66,8 @@ ROW_OF_DATASET: Mapping[str, DatasetRow] = MappingProxyType(
             "Medical",
             "pattern",
             26000,
-            "Table 7 has 100 objects on three levels without a rule that tells them apart; all records here carry "
-            "the level with most queries.",
+            "Table 7 has 100 objects on three levels, without a rule that distinguishes them; here all records have "
+            "the level with the most queries.",
         ),
         "MSD-Brain": DatasetRow("Medical", "detail", 750),
         "MSD-Spleen": DatasetRow("Medical", "detail", 61, "Table 7 has three classes that no page describes."),

@@ -1,4 +1,4 @@
-"""The difficulty filter: what judges make of candidates without examples (section 3.2, first stage)."""
+"""The difficulty filter: answers of judges to candidates without examples (section 3.2, first stage)."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from snellen.suites.vfm_bench.curated.steps import CANDIDATES, CONDITION
 from snellen.suites.vfm_bench.items import SUITE
 
 MAX_RIGHT, MIN_JUDGES = 0.21, 5
-"""Kept is what a share of judges below this knew, of at least so many that answered: the released defaults (a score
-under 0.21 and more than four models), so at most one of five."""
+"""A candidate is kept if less than this share of judges was right and at least this many answered. The released
+defaults are a score under 0.21 and more than four models, so at most one of five."""
 UNIT = "candidates"
-"""What the ledger counts."""
+"""The unit counted by the ledger."""
 
 
 @dataclass(frozen=True)
 class Votes:
-    """What judges made of candidates: by item id a mark for every judge that answered, 1.0 right or 0.0 wrong."""
+    """The marks of candidates: by item id, 1.0 (right) or 0.0 (wrong) for every judge that answered."""
 
     items: ItemSet
     judges: tuple[str, ...]
@@ -37,14 +37,14 @@ class Votes:
 
     @property
     def hash(self) -> str:
-        """Digest of all marks."""
+        """The digest of all marks."""
         return digest([list(self.judges), {key: list(marks) for key, marks in self.marks.items()}], 16)
 
 
 def read_votes(run: Path) -> Votes:
-    """The marks of a run, by the strict exact match. An unreadable reply is wrong; a failed or declined call is none.
+    """The marks of a run, by strict exact match. Unreadable replies are wrong; failed or declined calls give no mark.
 
-    Raises SnellenError where there is no finished run of VFM Bench, or judges were asked otherwise than `CONDITION`.
+    Raises SnellenError if it is not a finished run of VFM Bench, or if judges were asked under another condition.
     """
     results = read_step_results(run)
     arms = read_run_card(run).arms
@@ -52,9 +52,9 @@ def read_votes(run: Path) -> Votes:
     if items is None or items.card.suite != SUITE:
         raise SnellenError(f"{run}: no votes on candidates of {SUITE}; {CANDIDATES.how_to}")
     if odd := next((arm.condition for arm in arms if arm.condition != CONDITION), None):
-        raise SnellenError(f"{run}: asked under {odd!r}, votes are cast under {CONDITION}; {CANDIDATES.how_to}")
+        raise SnellenError(f"{run}: asked under {odd!r}, but votes need {CONDITION}; {CANDIDATES.how_to}")
     if len(arms) != len({arm.subject for arm in arms}):
-        raise SnellenError(f"{run}: a judge was asked more than once; every judge has one vote, so leave out --repeats")
+        raise SnellenError(f"{run}: a judge was asked more than once; each judge has one vote, so leave out --repeats")
     marks = {item.item_id: _marks(item, results) for item in items.items}
     return Votes(items, tuple(result.author for result in results), marks)
 
@@ -69,12 +69,12 @@ def _mark(item: Item, response: Response) -> float:
 
 
 def difficulty(marks: Sequence[float]) -> float:
-    """Share of judges that were right, 0 to 1: the paper's difficulty score, low where it is hard."""
+    """The share of judges that were right, 0 to 1: the paper's difficulty score, low for hard candidates."""
     return math.fsum(marks) / len(marks)
 
 
 def difficult(marks: Mapping[str, Sequence[float]], below: float, min_judges: int, ledger: Ledger) -> dict[str, float]:
-    """The difficulty score of every candidate that is kept, by item id, in the order given."""
+    """The difficulty scores of the candidates that are kept, by item id, in the given order."""
     scores = {}
     for item_id, item_marks in marks.items():
         if len(item_marks) < min_judges:
@@ -88,12 +88,12 @@ def difficult(marks: Mapping[str, Sequence[float]], below: float, min_judges: in
 
 
 def read_scores(votes: Votes, below: float, min_judges: int, ledger: Ledger) -> dict[str, float]:
-    """The same of a run's votes. Raises SnellenError where no candidate is left."""
+    """The difficulty scores of the kept candidates of a run. Raises SnellenError if none is left."""
     scores = difficult(votes.marks, below, min_judges, ledger)
     if not scores:
         raise SnellenError(
             f"{votes.items.root}: no candidate is left ({'; '.join(ledger.notes(UNIT))}); judges were "
-            f"{', '.join(votes.judges)}. More of them join by the same `snellen run` with more --subject, and failed "
-            "calls are asked again"
+            f"{', '.join(votes.judges)}. Repeat the same `snellen run` to ask failed calls again, with more --subject "
+            "for more judges"
         )
     return scores

@@ -1,7 +1,7 @@
-"""Diversity sampling: the most typical queries of so many clusters of images, industry by industry (section 3.2).
+"""Diversity sampling: the most typical query of each cluster of images, separately for each industry (section 3.2).
 
-An encoder looks at the queries, k-means with as many clusters as queries are wanted divides them, and of every cluster
-the image nearest to its centre is chosen. The paper's encoder is a CLIP; ours is any that `encoder:` can name.
+The features of an encoder are divided by k-means into as many clusters as queries are wanted, and the image nearest to
+the centre of each cluster is chosen. The paper uses a CLIP; here any `encoder:` subject can be used.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from snellen.curation.draws import equal_shares
 from snellen.suites.vfm_bench.items import INDUSTRIES, STREAMS, SUITE
 
 PER_INDUSTRY, RANDOM_STATE = 1050, 42
-"""Queries of an industry, and the seed of k-means (paper, Table 8; released code)."""
+"""Queries per industry, and the seed of k-means (paper, Table 8; released code)."""
 ENCODER = "efficientnet-lite0"
-"""The encoder that is packaged: no download, but no CLIP."""
+"""A packaged encoder: it needs no download, but is not a CLIP."""
 CHUNK = 256
 
 Floats = npt.NDArray[np.floating]
 
 
 def encode_images(encoder: str, images: Sequence[Media], folder: MediaFolder, show_progress: bool) -> Floats:
-    """Features of images, shape (n, d), in their order; kept from one build to the next by the encoder's layer."""
+    """Features of images, shape (n, d), in order; cached between builds."""
     from snellen.subjects.encoders import encode, load_encoder
 
     features = []
-    with Progress("looking", unit="images", visible=show_progress) as progress:
+    with Progress("encoding", unit="images", visible=show_progress) as progress:
         progress.expect(len(images))
         for start in range(0, len(images), CHUNK):
             chunk = images[start : start + CHUNK]
@@ -44,19 +44,19 @@ def encode_images(encoder: str, images: Sequence[Media], folder: MediaFolder, sh
 
 
 def shares(available: Mapping[str, int], n: int | None, per_industry: int = PER_INDUSTRY) -> dict[str, int]:
-    """How many queries each industry gives: `per_industry`, or an equal part of `n`; never more than it has.
+    """The number of queries from each industry: `per_industry`, or an equal part of `n`; never more than it has.
 
-    What does not divide goes to the first ones. What an industry lacks is not made up for by another.
+    A remainder goes to the first industries. If an industry has too few, others do not compensate.
     """
     counts = dict.fromkeys(available, per_industry) if n is None else equal_shares(available, n)
     return {name: min(count, available[name]) for name, count in counts.items()}
 
 
 def typical(features: Floats, clusters: int, random_state: int = RANDOM_STATE) -> list[int]:
-    """The index of the image nearest to the centre of each of so many clusters, in ascending order.
+    """The index of the image nearest to the centre of each cluster, in ascending order.
 
-    On one processor, so that sums come in one order and the choice is the same however many there are. Fewer
-    where images look the same to the encoder.
+    Computed in one thread, so that the order of sums and the choice do not depend on the number of processors. Fewer
+    than `clusters` if images have equal features.
     """
     if clusters >= len(features):
         return list(range(len(features)))
@@ -83,8 +83,8 @@ def typical(features: Floats, clusters: int, random_state: int = RANDOM_STATE) -
 def first_centres(points: npt.NDArray[np.float32], count: int, rng: np.random.Generator) -> list[int]:
     """Indices of `count` different points, each drawn in proportion to its squared distance from those before it.
 
-    k-means++ (Arthur and Vassilvitskii 2007). scikit-learn draws nine candidates for each and computes with double
-    precision: at 1,050 of 7,500 points over ten times the time, for 1.5 % less inertia in the end.
+    k-means++ (Arthur and Vassilvitskii 2007). scikit-learn draws nine candidates for each in double precision: for
+    1,050 of 7,500 points this takes over ten times as long, for 1.5 % less final inertia.
     """
     squares = np.square(points).sum(axis=1)
     centres = [int(rng.integers(len(points)))]
@@ -108,7 +108,7 @@ def choose(
     random_state: int = RANDOM_STATE,
     workers: int = 1,
 ) -> list[Item]:
-    """The chosen items, in their order; `encode_media` gives features of images."""
+    """The chosen items, in their order; `encode_media` returns features of images."""
     groups = by_industry(items)
     counts = shares({name: len(group) for name, group in groups.items()}, n, per_industry)
     features = {
@@ -126,14 +126,14 @@ def choose(
 
 
 def by_industry(items: Sequence[Item]) -> dict[str, list[Item]]:
-    """The items by industry, in the order of the paper, any other industries behind."""
+    """The items by industry, in the order of the paper, other industries last."""
     industries = {item.factors["industry"] for item in items}
     names = [*(name for name in INDUSTRIES if name in industries), *sorted(industries - set(INDUSTRIES))]
     return {name: [item for item in items if item.factors["industry"] == name] for name in names}
 
 
 def with_score(item: Item, score: float, subjects: Sequence[str]) -> Item:
-    """The item with what its choice stood on: the score, and the subjects that voted and encoded."""
+    """The item with its difficulty score and the subjects that voted and encoded."""
     return replace(
         item,
         measures={**item.measures, "judges_right": score},

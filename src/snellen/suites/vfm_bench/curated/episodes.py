@@ -1,7 +1,7 @@
-"""Episodes from classes and their images: pure, decided by the seed alone, no pixel looked at.
+"""Episodes from classes and their images, determined by the seed alone without reading pixels.
 
-Every image of a class may be asked about. Its demos are drawn from all other images of the classes; that another
-episode asks about one of them does no harm, since episodes never meet.
+Every image of a class may be a query. Its demos are drawn from all other images of the classes, including queries of
+other episodes, since episodes are independent.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from snellen.suites.vfm_bench.prompts import SCENE_ENDINGS
 
 
 class QueryIndex(NamedTuple):
-    """An image to be asked about: indices of its task, class and image."""
+    """A query image: indices of its task, class and image."""
 
     task: int
     truth: int
@@ -26,7 +26,7 @@ class QueryIndex(NamedTuple):
 
 
 def draw_queries(tasks: Sequence[ConceptTask], n: int | None, seed: int) -> list[QueryIndex]:
-    """Every image of every class, or `n` of them, in an order drawn from the seed."""
+    """All images of all classes, or `n` of them, in an order drawn from the seed."""
     queries = [
         QueryIndex(t, truth, query)
         for t, task in enumerate(tasks)
@@ -37,7 +37,7 @@ def draw_queries(tasks: Sequence[ConceptTask], n: int | None, seed: int) -> list
 
 
 def episode_items(tasks: Sequence[ConceptTask], seed: int, n: int | None = None) -> list[Item]:
-    """The items, numbered in their drawn order, so that ids tell nothing."""
+    """The items, numbered in their random order, so that ids reveal nothing."""
     queries = draw_queries(tasks, n, seed)
     digits = max(5, len(str(len(queries))))
     return [
@@ -48,7 +48,7 @@ def episode_items(tasks: Sequence[ConceptTask], seed: int, n: int | None = None)
 def draw_episode(task: ConceptTask, index: QueryIndex, handle: str, seed: int) -> Episode:
     """The episode about one image: the order of the classes, and five other images of each, drawn by the seed.
 
-    It depends on the classes and images of its task alone, not on what else is asked.
+    It depends only on the classes and images of its task, not on the other queries.
     """
     truth = task.classes[index.truth]
     query = truth.images[index.query]

@@ -1,4 +1,4 @@
-"""From records of real datasets to the classes that compete: drawn, read, and without an image in two places."""
+"""The competing classes made from records of real datasets: drawn, read, and without duplicate images."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ from snellen.suites.vfm_bench.curated.datasets import ROW_OF_DATASET, DatasetRow
 from snellen.suites.vfm_bench.items import SHOTS, STREAMS, SUITE
 
 MIN_IMAGES, MIN_CLASSES = SHOTS + 1, 2
-"""Images a class needs (five to show beside the one asked about), and classes a task needs."""
+"""Minimum images per class (five demos and the query), and minimum classes per task."""
 READ_AHEAD = 64
-"""Images whose bytes are in memory together."""
+"""Number of images whose bytes are in memory at once."""
 UNIT = "images, classes or tasks"
-"""What the ledger counts."""
-NOT_COMPETING = "nothing to tell them from"
+"""The unit counted by the ledger."""
+NOT_COMPETING = "fewer than two classes"
 LENT: Mapping[tuple[str, str], tuple[str, ...]] = {("COD10K", OPEN): ("CAMO", "NC4K")}
-"""(source, class) -> sources that have only the opposite class and take this one in (Table 7 has two classes there)."""
+"""(source, class) -> sources that have only the opposite class and borrow this one (Table 7 has two classes there)."""
 
 
 @dataclass(frozen=True)
 class ClassImage:
-    """One image of a class: its bytes, the record it comes from, and the region that decides, in pixels.
+    """One image of a class: its bytes, its record, and the deciding region in pixels.
 
-    `grey` is a small copy (`near_copies.thumbnail`); `turned` is one that a note in its header turns.
+    `grey` is a small copy (`near_copies.thumbnail`); `turned` is true if its header (EXIF) rotates it.
     """
 
     media: Media
@@ -54,7 +54,7 @@ class ClassImage:
 
 @dataclass(frozen=True)
 class Concept:
-    """A class and its images, no two of the same bytes."""
+    """A class and its images, all with different bytes."""
 
     label: str
     images: tuple[ClassImage, ...]
@@ -62,9 +62,9 @@ class Concept:
 
 @dataclass(frozen=True)
 class ConceptTask:
-    """What the paper calls a task: the classes of one object of one source.
+    """A task in the paper's sense: the classes of one object of one source.
 
-    `scene` is what its instruction calls it, empty where that follows from object and level.
+    `scene` is its name in the instruction, empty if that follows from object and level.
     """
 
     source: str
@@ -80,13 +80,13 @@ Draws = Mapping[tuple[str, str], Mapping[str, Reservoir[Sample]]]
 
 
 def read_records(folders: Mapping[str, Path]) -> Iterator[Sample]:
-    """The records of all datasets, one after the other."""
+    """The records of all datasets, in order."""
     for name, path in folders.items():
         yield from DATASETS.get(name).samples(path)
 
 
 def draw_records(records: Iterable[Sample], sources: Sequence[str], max_images: int, seed: int) -> Draws:
-    """At most `max_images` records of every class, by the seed; sources that take a class in draw theirs (`LENT`)."""
+    """At most `max_images` records of every class, drawn by the seed, separately for borrowed classes (`LENT`)."""
     draws: dict[tuple[str, str], dict[str, Reservoir[Sample]]] = {}
     for record in records:
         for source in (record.source, *LENT.get((record.source, record.label), ())):
@@ -101,9 +101,9 @@ def draw_records(records: Iterable[Sample], sources: Sequence[str], max_images: 
 
 
 def keep_classes(draws: Draws, max_classes: int, seed: int, ledger: Ledger) -> Draws:
-    """Classes with enough records and a name of their own; of tasks with more than `max_classes` so many, by the seed.
+    """Classes with enough records and a distinct name, at most `max_classes` per task, drawn by the seed.
 
-    A task keeps one list of classes for all its queries, so that one description of them serves all (`instructions`).
+    All queries of a task have the same classes, so that one description of them serves all (`instructions`).
     """
     competing: dict[tuple[str, str], dict[str, Reservoir[Sample]]] = {}
     for (source, object_name), classes in draws.items():
@@ -114,7 +114,7 @@ def keep_classes(draws: Draws, max_classes: int, seed: int, ledger: Ledger) -> D
             if draw.offered < MIN_IMAGES:
                 ledger.drop(UNIT, ANY_SOURCE, f"fewer than {MIN_IMAGES} images", example)
             elif name in labels_by_name:
-                rule = f"no reply could tell the name from that of {labels_by_name[name]!r}"
+                rule = f"the name cannot be distinguished from {labels_by_name[name]!r} in a reply"
                 ledger.drop(UNIT, ANY_SOURCE, rule, example)
             else:
                 labels_by_name[name] = label
@@ -134,7 +134,7 @@ def keep_classes(draws: Draws, max_classes: int, seed: int, ledger: Ledger) -> D
 
 
 class RecordContent(NamedTuple):
-    """What a record holds: bytes as they are, format, (width, height), deciding region in pixels; see `Image`."""
+    """The content of a record: bytes, format, (width, height), deciding region in pixels; see `ClassImage`."""
 
     raw: bytes
     format: str
@@ -152,9 +152,9 @@ def _read_bytes(record: Sample) -> tuple[bytes, str] | None:
 
 
 def read_content(record: Sample, content: tuple[bytes, str] | None) -> RecordContent | str:
-    """What a record holds, or why it cannot be used; `content` is the image's bytes and format, None for damage.
+    """The content of a record, or the reason it cannot be used; `content` is bytes and format, None if unreadable.
 
-    The image is decoded once, so that no subject meets a damaged one.
+    The image is decoded once, so that no subject gets a damaged one.
     """
     from PIL import Image
 
@@ -166,7 +166,7 @@ def read_content(record: Sample, content: tuple[bytes, str] | None) -> RecordCon
             size = image.size
             if size_fault(*size):
                 return "the image is larger than 64 million pixels; shrink it first"
-            image.draft("L", (64, 64))  # of JPEG only an eighth is decoded: enough to find where it breaks off
+            image.draft("L", (64, 64))  # decodes a JPEG at an eighth of its size, enough to detect truncation
             image.load()
             grey, turned = thumbnail(image), is_turned(image)
     except (SnellenError, OSError, ValueError, SyntaxError, Image.DecompressionBombError):
@@ -179,7 +179,7 @@ def read_content(record: Sample, content: tuple[bytes, str] | None) -> RecordCon
 
 
 def _within(box: Box, size: tuple[int, int]) -> Box | None:
-    """The part of a box that lies in the image."""
+    """The part of a box that is inside the image."""
     x1, y1, x2, y2 = max(0.0, box[0]), max(0.0, box[1]), min(float(size[0]), box[2]), min(float(size[1]), box[3])
     return (x1, y1, x2, y2) if x1 < x2 and y1 < y2 else None
 
@@ -192,7 +192,7 @@ def read_tasks(
     tick: Callable[[int], None] = lambda count: None,
     row_of_source: Mapping[str, DatasetRow] = ROW_OF_DATASET,
 ) -> list[ConceptTask]:
-    """Read and keep every image, `READ_AHEAD` at a time; `tick` is told how many they were.
+    """Read and store all images, `READ_AHEAD` at a time; `tick` gets the number of images read.
 
     `row_of_source` has industry and level.
     """
@@ -203,7 +203,7 @@ def read_tasks(
     with ThreadPoolExecutor(max(1, workers)) as pool:
         for start in range(0, len(samples), READ_AHEAD):
             batch = samples[start : start + READ_AHEAD]
-            # Bytes are read here, one after the other, so that rows of shards come in order; threads decode.
+            # Bytes are read here in sequence, so that rows of shards are read in order; threads decode.
             contents = pool.map(read_content, batch, map(_read_bytes, batch))
             by_record |= _keep_readable(zip(batch, contents, strict=True), media, ledger)
             tick(len(batch))
@@ -224,7 +224,7 @@ def read_tasks(
 def _keep_readable(
     contents: Iterable[tuple[Sample, RecordContent | str]], media: MediaFolder, ledger: Ledger
 ) -> dict[int, ClassImage]:
-    """By the identity of the sample: a record may be drawn for two tasks."""
+    """The stored images, by identity of the sample, since a record may be drawn for two tasks."""
     images = {}
     for record, content in contents:
         if isinstance(content, str):
@@ -238,9 +238,9 @@ def _keep_readable(
 
 
 def unambiguous(task: str, images: Mapping[str, Sequence[ClassImage]], ledger: Ledger) -> tuple[Concept, ...]:
-    """The classes of a task without images that two of them share, each image once, by bytes; those with enough.
+    """The classes of a task that have enough images after removing duplicates, compared by bytes.
 
-    An image in two classes has no right answer. Of copies within a class the first stays.
+    Images in two classes have no right answer and are all removed; of copies within a class the first is kept.
     """
     classes_of = Counter(sha for of_class in images.values() for sha in {image.media.sha256 for image in of_class})
     concepts = []
@@ -251,7 +251,7 @@ def unambiguous(task: str, images: Mapping[str, Sequence[ClassImage]], ledger: L
             if classes_of[sha] > 1:
                 ledger.drop(UNIT, ANY_SOURCE, "the same bytes are in two classes of the task", example)
             elif sha in by_hash:
-                ledger.drop(UNIT, ANY_SOURCE, "a copy of another one of its class", example)
+                ledger.drop(UNIT, ANY_SOURCE, "a copy of another image of its class", example)
             else:
                 by_hash[sha] = image
         if len(by_hash) >= MIN_IMAGES:

@@ -1,4 +1,4 @@
-"""The `curated` recipe: the paper's construction (Figure 5) on real datasets of the user's own.
+"""The `curated` recipe: the paper's construction (Figure 5) on the user's datasets.
 
     snellen build vfm-bench/candidates --from curated --source data=ROOT --out CAND
     snellen run CAND --condition shots=0 --subject A --subject B --subject C --subject D --subject E --out VOTES
@@ -6,8 +6,8 @@
     snellen build vfm-bench/review --from curated --source items=CHOSEN --out REVIEW
     snellen build vfm-bench --from curated --source items=CHOSEN --input review=CSV --out SET
 
-and, for the axes `demos=caption` and `instruction=detailed` of any set, work whose runs are given to `snellen run` as
-`--input captions=RUN` and `--input instructions=RUN`:
+and, for the axes `demos=caption` and `instruction=detailed` of any set, requests whose runs are passed to `snellen run`
+as `--input captions=RUN` and `--input instructions=RUN`:
 
     snellen build vfm-bench/captions --from curated --source items=SET --out WORK
     snellen build vfm-bench/instructions --from curated --source items=SET --out WORK
@@ -47,15 +47,15 @@ from snellen.suites.vfm_bench.items import SUITE, TASK
 from snellen.suites.vfm_bench.transforms import with_mean_regions
 
 MAX_IMAGES, MAX_CLASSES = 60, 20
-"""Images drawn of a class, all of them asked about (the paper: more than 30,000 of 512 concepts), and classes of a
-task (Table 7: 13.4 at most, on average; with five demos each, twenty make a prompt of 101 images)."""
+"""Maximum images per class, all of them queries (the paper: more than 30,000 of 512 concepts), and maximum classes per
+task (Table 7: averages up to 13.4; with five demos each, twenty classes make a prompt of 101 images)."""
 VOTES = "votes"
 STEPS = (CANDIDATES.name, SELECT.name, *SET_STEPS, TASK)
 
 
 @dataclass(frozen=True)
 class CuratedRecipe:
-    """The recipe `curated`: `rules` but for what `--rules FILE` and `--encoder NAME` say otherwise."""
+    """The recipe `curated`: `rules`, overridden by `--rules FILE` and `--encoder NAME`."""
 
     rules: Curated
 
@@ -78,12 +78,12 @@ class CuratedRecipe:
 
 @dataclass(frozen=True)
 class Curated:
-    """A curation by these numbers: the paper's, and ours where it has none.
+    """A curation by these numbers: the paper's, or ours if it has none.
 
-    `images_a_class`, `classes_a_task`: see `MAX_IMAGES`. A candidate is difficult if a share of judges below
-    `difficulty_below` was right, of at least `min_judges` that answered. `encoder` (a name after `encoder:`) looks
-    at what is left, `queries_an_industry` is the number of clusters unless `--n` says otherwise, `random_state` the
-    seed of k-means.
+    `images_a_class`, `classes_a_task`: see `MAX_IMAGES`. A candidate is difficult if fewer than the share
+    `difficulty_below` of judges was right and at least `min_judges` answered. `encoder` (a name after `encoder:`)
+    encodes the difficult candidates, `queries_an_industry` is the number of clusters without `--n`, and `random_state`
+    the seed of k-means.
     """
 
     images_a_class: int = MAX_IMAGES
@@ -95,11 +95,11 @@ class Curated:
     random_state: int = diversity.RANDOM_STATE
 
     def parameters(self, options: BuildOptions) -> Mapping[str, Any]:
-        """The step, seed and count, and the numbers above. What it was made from stands beside them in the card."""
+        """The step, seed and count, and the numbers above. The card also names the sources."""
         return {"step": step_of(options), "seed": options.seed, "n": options.n, **asdict(self)}
 
     def plan(self, options: BuildOptions) -> Mapping[str, Any]:
-        """How many items there will be, at most where images, answers or decisions may drop some; and the steps."""
+        """The number of items, an upper limit if images, answers or decisions may drop some, and the steps."""
         step = step_of(options)
         chain: tuple[Stage, ...] = CHAIN
         if step in SET_STEPS and step != REVIEW.name:
@@ -129,13 +129,13 @@ class Curated:
         return {"items": {TASK: sum(shares.values())}, "industries": shares}
 
     def build(self, options: BuildOptions) -> ItemSet:
-        """One step, or the final items. Raises SnellenError for whatever is missing or does not fit."""
+        """Write one step or the final items. Raises SnellenError for missing or unsuitable inputs."""
         step = step_of(options)
         refuse_existing(options.out)
         if step == CANDIDATES.name:
             return self._build_candidates(options)
         if step in SET_STEPS:
-            note = "the released captions are of the demos of the first two shots; here all"
+            note = "the released captions cover the demos of the first two shots; here all demos are captioned"
             notes = [note] if step == "captions" else []
             return write_step(SET_STEPS[step], _items(options, step), options.out, notes)
         return self._build_reviewed(options) if ITEMS in options.sources else self._build_chosen(options)
@@ -155,7 +155,7 @@ class Curated:
         if not tasks:
             reasons = "; ".join(ledger.notes(images.UNIT)) or "no record was found"
             raise SnellenError(
-                f"{CANDIDATES.target}: no task has two classes of six images ({reasons}); look at the folders with "
+                f"{CANDIDATES.target}: no task has two classes of six images ({reasons}); check the folders with "
                 "`snellen sources check`"
             )
         items = with_mean_regions(episode_items(tasks, options.seed, options.n))
@@ -170,7 +170,7 @@ class Curated:
                 "media": media_digest(items),
             },
             notes=[
-                "candidates, not yet chosen: judges answer them without examples (shots=0)",
+                "candidates, not yet selected: judges answer them without examples (shots=0)",
                 *ledger.notes(images.UNIT),
                 *count_lines(items),
             ],
@@ -237,18 +237,18 @@ class Curated:
 
 
 def step_of(options: BuildOptions) -> str:
-    """What is to be built; without a task the final items.
+    """The step to build; without a task, the final items.
 
-    Raises SnellenError for unknown steps, several, sources and inputs that the step has no use for, and `--n` below 1.
+    Raises SnellenError for unknown or several steps, unused sources and inputs, and `--n` below 1.
     """
     step = options.tasks[0] if options.tasks else TASK
     refuse_unknown([step], STEPS, f"{SUITE} --from curated: no step")
     if len(options.tasks) > 1:
-        raise SnellenError(f"{SUITE} --from curated: one step at a time, {', '.join(options.tasks)} are several")
+        raise SnellenError(f"{SUITE} --from curated: build one step at a time, not {', '.join(options.tasks)}")
     options.need_items(SUITE)
     if step == TASK and REVIEW.name in options.inputs and ITEMS not in options.sources:
         raise SnellenError(
-            f"{SUITE}: a review is of chosen items; make them with `{SELECT.commands()[0]}`, then give --source "
+            f"{SUITE}: a review is about selected items; build them with `{SELECT.commands()[0]}`, then give --source "
             f"{ITEMS}=CHOSEN with --input {REVIEW.name}, and no --input {VOTES}"
         )
     chooses = step == SELECT.name or (step == TASK and ITEMS not in options.sources)
@@ -260,7 +260,7 @@ def step_of(options: BuildOptions) -> str:
 
 def _refuse_others(step: str, option: str, names: Iterable[str], expected: str) -> None:
     if odd := next((name for name in names if name != expected), None):
-        takes = f"{option} {expected}=PATH alone" if expected else f"no {option}"
+        takes = f"only {option} {expected}=PATH" if expected else f"no {option}"
         raise SnellenError(f"{SUITE}/{step} --from curated: no use for {option} {odd!r}; it takes {takes}")
 
 
@@ -273,7 +273,7 @@ def _items(options: BuildOptions, step: str) -> ItemSet:
 
 
 def history(items: ItemSet) -> list[str]:
-    """What the card says of earlier stages: what was left out, and the numbers kept. Its counts are no longer true."""
+    """The notes of earlier stages: items left out, and numbers kept. Notes with counts are outdated and dropped."""
     return [
         note for note in items.card.notes if " left out, " in note or note.startswith(("difficulty:", "diversity:"))
     ]

@@ -1,6 +1,6 @@
 """The steps of the curated recipe: candidates, selection, review; and texts about finished sets.
 
-Captions and descriptions come back as annotation tables of a run (`--input captions=RUN`), reviews as verdicts here.
+Captions and descriptions return as annotation tables of a run (`--input captions=RUN`), reviews as verdicts.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ REVIEW_REQUEST = (
     "- answerable: the image belongs to {label} and to none of the other categories.\n"
     'Reply with one JSON object and nothing else:\n{{"clear": true, "answerable": true}}'
 )
-"""Ours: the two criteria are the paper's (section 3.2), which people applied. `{names}` is a list, `{label}` quoted."""
+"""Ours, with the paper's two criteria (section 3.2), which people applied. `{names}` is a list, `{label}` quoted."""
 INSTRUCTION = "instruction"
-"""What stands in place of an image where a whole instruction is described."""
+"""Replaces the image in tables about whole instructions."""
 CONDITION = "shots=0"
-"""How judges are asked: without examples, everything else as in the main setting."""
+"""The condition for judges: no examples, otherwise the main setting."""
 
 
 def review_items(items: ItemSet) -> list[Item]:
-    """One screening item for every query, under the id of its item: decisions in a CSV name the same ids."""
+    """One screening item per query, with the id of its item, so that decisions in a CSV use the same ids."""
     return [_review_item(item, items) for item in items.items]
 
 
@@ -51,9 +51,9 @@ def _review_item(item: Item, items: ItemSet) -> Item:
 
 
 def caption_items(items: ItemSet) -> list[Item]:
-    """One caption item for every demo image and class name it is shown under, all shots.
+    """One caption item for each demo image and class name it is shown with, over all shots.
 
-    Raises SnellenError where no item shows a demo image.
+    Raises SnellenError if no item has a demo image.
     """
     about: dict[tuple[str, str], list[str]] = {}
     images: dict[str, Media] = {}
@@ -64,7 +64,7 @@ def caption_items(items: ItemSet) -> list[Item]:
                 images[media.sha256] = media
                 about.setdefault((media.sha256, names[demo.answer]), []).append(item.item_id)
     if not about:
-        raise SnellenError(f"{items.root}: no item shows a demo image, so there is nothing to caption")
+        raise SnellenError(f"{items.root}: no item has a demo image, so there is nothing to caption")
     return [
         step_item(
             "caption",
@@ -79,7 +79,7 @@ def caption_items(items: ItemSet) -> list[Item]:
 
 
 def instruction_items(items: ItemSet) -> list[Item]:
-    """One item for every instruction: one a task, where all items of a task offer the same classes."""
+    """One item per instruction: one per task if all items of a task have the same classes."""
     about: dict[tuple[str, tuple[str, ...]], list[Item]] = {}
     for item in items.items:
         about.setdefault((item.question, tuple(sorted(option.text for option in item.options))), []).append(item)
@@ -100,7 +100,7 @@ class _Verdict(BaseModel):
 
 
 def read_verdict(text: str) -> str:
-    """Why an item goes, empty where it stays: from the JSON object that is asked for, or the words keep and drop."""
+    """The reason to drop an item, empty to keep it; read from the requested JSON object, or from `keep` or `drop`."""
     if (word := text.strip().casefold().rstrip(".")) in ("keep", "drop"):
         return "" if word == "keep" else "by the review"
     try:
@@ -122,7 +122,7 @@ def _read_verdicts(items: ItemSet, result: StepResult) -> Verdicts:
 def read_reviewed(path: Path, items: ItemSet) -> Verdicts:
     """The verdicts of a CSV (item_id, decision, author, reason), or of the run of one subject or of people who agree.
 
-    Raises SnellenError where the review is of other items, or the CSV holds anything but keep and drop.
+    Raises SnellenError if the review is about other items, or the CSV has decisions other than keep and drop.
     """
     if path.suffix == ".csv":
         return verdicts_of(read_review(path, items))
@@ -153,7 +153,7 @@ CANDIDATES = Stage(
     condition=CONDITION,
     folder="CAND",
     lead="build candidates",
-    note="five judges or more, all in one run; then give --input votes=VOTES",
+    note="at least five judges, all in one run; then give --input votes=VOTES",
     bounded=True,
 )
 SELECT = Stage(
@@ -171,8 +171,8 @@ REVIEW: Step[ItemSet, Verdicts] = Step(
     result=Argument("input", "review", "RUN"),
     subjects=("chat:openai/gpt-4o",),
     folder="REVIEW",
-    lead="build the work",
-    note="or people decide, keep or drop on every item, and you give --input review=CSV",
+    lead="build the requests",
+    note="or people decide keep or drop for every item, and you give --input review=CSV",
     make_items=review_items,
     read=_read_verdicts,
 )

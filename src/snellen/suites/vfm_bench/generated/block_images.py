@@ -1,7 +1,7 @@
-"""The images of generated concepts: a composite block, little balls in a pattern beside it, light, floor and camera.
+"""The images of generated concepts: a composite block, a pattern of little balls next to it, light, floor and camera.
 
-Every dimension can take each of its values whatever the others are, so that any of them may decide while the rest vary.
-Sizes, lights and patterns are ours.
+Each dimension can take any of its values independently, so any of them may decide while the others vary. Sizes, lights
+and patterns are ours.
 """
 
 from __future__ import annotations
@@ -42,45 +42,45 @@ from snellen.suites.vfm_bench.generated.concepts import Region
 from snellen.suites.vfm_bench.items import STREAMS, SUITE
 
 SIZES: Mapping[str, float] = {"small": 0.40, "large": 0.74}
-"""Size of the secondary solid, the primary being 1."""
+"""Size of the secondary solid relative to the primary."""
 FLOORS: Mapping[str, float] = {"pale": 0.56, "dark": 0.06}
-"""Reflectance. No hue, so that no tinted light is mistaken for it; apart so far that dusk makes no pale floor dark."""
+"""Reflectance. Without hue, to avoid confusion with tinted light; so different that dusk makes no pale floor dark."""
 TINTS: Mapping[str, tuple[float, float, float]] = {
     "warm": (1.22, 0.99, 0.62),
     "neutral": (1.0, 1.0, 1.0),
     "cool": (0.72, 0.98, 1.30),
 }
-"""Factor on all light a channel (linear RGB)."""
+"""Factor on all light per channel (linear RGB)."""
 DIM, AROUND = 0.3, 0.3
-"""Factor on all light at dusk, and on what comes from elsewhere when light comes from one side."""
+"""Factor on all light at dusk, and on ambient light if the light comes from one side."""
 TILT_DEG = 21.0
 MAX_LEVEL_DEG, MIN_LEANING_DEG = 6.0, 14.0
-"""How far upright things lean in the image at most where the view is level, and at least where it leans: perspective
-leans what stands beside the middle, seen from high up by 8 degrees. Views in between are drawn anew."""
+"""Maximum lean of upright things in level views, and minimum lean in tilted ones. Perspective tilts off-centre things,
+in high views by 8 degrees. Views in between are redrawn."""
 ELEVATION_DEG: Mapping[str, tuple[float, float]] = {"low": (20.0, 27.0), "high": (46.0, 56.0)}
 FILL = (0.95, 1.3)
-"""Share of the image's smaller side that a ball round everything spans. Views that cut it off are drawn anew."""
+"""Share of the image's smaller side that the bounding sphere of the scene spans. Views that cut it off are redrawn."""
 BORDER = 0.03
-"""What stays free at the border, as a share of the image's width."""
+"""Minimum free border, as a share of the image's width."""
 BALL_SCALE = 0.125
 MIN_VISIBLE: Mapping[str, float] = {"primary": 0.25, "secondary": 0.4}
-"""Shares. Under a large part seen from above not more of the primary solid can be seen."""
+"""Minimum visible shares. Seen from above under a large part, no more of the primary solid is visible."""
 END_ON = 0.86
-"""Cosine between the line of sight and the axis of the joint above which the shape of the part cannot be made out."""
+"""Cosine between line of sight and joint axis above which the shape of the part cannot be recognised."""
 BALLS: tuple[tuple[Colour, Colour], ...] = tuple(
     (a, b)
     for a in COLOURS
     for b in COLOURS
     if a != b and {a, b} not in ({"blue", "purple"}, {"red", "purple"}, {"blue", "green"})
 )
-"""Two colours of a pattern that can be told apart in any light."""
+"""Pairs of pattern colours that can be distinguished in any light."""
 _TRIES = 400
 MARGIN = 0.04
-"""What a region leaves round what decides, as a share of its larger side."""
+"""Margin of a deciding region, as a share of its larger side."""
 
 
 def _pattern(arrangement: str) -> list[tuple[float, float, int]]:
-    """Centres of the balls on the floor about the pattern's middle (x, y in metres), and whose turn it is (0 or 1)."""
+    """Centres of the balls relative to the pattern's middle (x, y in metres), each with its colour index (0 or 1)."""
     if arrangement == "row":
         return [(0.23 * (k - 3), 0.0, k % 2) for k in range(7)]
     if arrangement == "ring":
@@ -100,7 +100,7 @@ def _pattern(arrangement: str) -> list[tuple[float, float, int]]:
 
 @dataclass(frozen=True)
 class Draft:
-    """Everything that an image is to show; where things stand and the exact view are left to chance.
+    """The dimensions of an image; positions and the exact view are random.
 
     `balls` are the colours of the pattern, one or two.
     """
@@ -131,9 +131,9 @@ class Draft:
 
 
 def image_spec(draft: Draft, number: int, seed: int, size_px: tuple[int, int]) -> RenderSpec:
-    """Image `number` of a set: the draft turned, set beside its pattern and seen so that both solids can be made out.
+    """Image `number` of a set: the draft with a random rotation and a view that shows both solids clearly.
 
-    Raises SnellenError where no turn shows both.
+    Raises SnellenError if no draw shows both.
     """
     rng = stream(SUITE, STREAMS, seed, "picture", number)
     for _ in range(_TRIES):
@@ -155,31 +155,31 @@ def image_spec(draft: Draft, number: int, seed: int, size_px: tuple[int, int]) -
 
 
 def _scene(draft: Draft, towards_deg: float, rng: np.random.Generator) -> Scene:
-    """The scene for a camera that stands in the given direction (azimuth)."""
+    """The scene for a camera in the given direction (azimuth)."""
     scene = composite_scene(draft.block, rotation=turn((0.0, 0.0, 1.0), float(rng.uniform(0, 360))))
     scene = _resized(scene, SIZES[draft.size] / SECONDARY_SCALE)
-    # Beside and before the object as the camera sees it, so that the object never hides it.
+    # In front of the object and to one side, as seen by the camera, so that the object never hides the pattern.
     aside = towards_deg + float(rng.choice([-1.0, 1.0]) * rng.uniform(45, 75))
     balls = _balls(draft, scene, math.radians(aside), math.radians(float(rng.uniform(0, 360))))
     return _lit(replace(scene, solids=(*scene.solids, *balls)), draft, towards_deg + float(rng.choice([-95.0, 95.0])))
 
 
 def _within(scene: Scene, camera: Camera) -> bool:
-    """Whether everything lies in the image."""
+    """True if everything is inside the image."""
     corners = [place_points(unit_mesh(solid.shape, 1).vertices, solid.pose) for solid in scene.solids]
     (x, y), free = project(camera, np.concatenate(corners))[0].T, BORDER * camera.width_px
     return bool(min(x.min(), y.min()) > free and x.max() < camera.width_px - free and y.max() < camera.height_px - free)
 
 
 def lean_deg(solid: Solid, camera: Camera) -> float:
-    """How far a plumb line through a solid's middle leans in the image, in degrees, to the right above 0."""
+    """The lean in the image of a vertical line through a solid's middle, in degrees, positive to the right."""
     x, y, z = solid.pose.position_m
     foot, head = project(camera, np.array([[x, y, z - 0.3], [x, y, z + 0.3]]))[0]
     return math.degrees(math.atan2(head[0] - foot[0], foot[1] - head[1]))
 
 
 def _leans_clearly(scene: Scene, camera: Camera, tilt: str) -> bool:
-    """Whether both solids of the block stand as the draft says, with a margin to what it does not say."""
+    """True if both solids of the block lean as the draft requires, with a margin to the other values."""
     for lean in (lean_deg(solid, camera) for solid in scene.solids[:2]):
         if tilt == "level" and abs(lean) > MAX_LEVEL_DEG:
             return False
@@ -189,9 +189,9 @@ def _leans_clearly(scene: Scene, camera: Camera, tilt: str) -> bool:
 
 
 def _clear(scene: Scene, camera: Camera) -> bool:
-    """Whether both solids of the block can be made out: not end on, and enough of each.
+    """True if both solids of the block are recognisable: not end on, and enough of each visible.
 
-    Judged at a quarter of the resolution.
+    Measured at a quarter of the resolution.
     """
     first, second = (np.array(solid.pose.position_m) for solid in scene.solids[:2])
     axis, sight = second - first, np.subtract(camera.position_m, camera.target_m)
@@ -203,7 +203,7 @@ def _clear(scene: Scene, camera: Camera) -> bool:
 
 
 def _resized(scene: Scene, factor: float) -> Scene:
-    """The block with its secondary solid grown about the contact point, standing on the floor again."""
+    """The block with its secondary solid scaled about the contact point, moved back onto the floor."""
     first, second = scene.solids
     (contact,) = (np.array(point.position_m) for point in scene.points)
     position = contact + factor * (np.array(second.pose.position_m) - contact)
@@ -215,7 +215,7 @@ def _resized(scene: Scene, factor: float) -> Scene:
 
 
 def _balls(draft: Draft, scene: Scene, aside: float, turned: float) -> tuple[Solid, ...]:
-    """The pattern on the floor, clear of the block in the direction `aside` and turned (radians)."""
+    """The pattern on the floor, clear of the block in the direction `aside`, rotated by `turned` (radians)."""
     ball = UNIT["sphere"]
     assert isinstance(ball, Ball)
     radius, pattern = BALL_SCALE * ball.radius_m, _pattern(draft.arrangement)
@@ -233,7 +233,7 @@ def _balls(draft: Draft, scene: Scene, aside: float, turned: float) -> tuple[Sol
 
 
 def _lit(scene: Scene, draft: Draft, side_deg: float) -> Scene:
-    """The scene under the draft's light, over its floor. Light from one side comes from the azimuth `side_deg`."""
+    """The scene with the draft's light and floor. Light from one side comes from the azimuth `side_deg`."""
     grey = FLOORS[draft.floor]
     scene = replace(scene, floor=Floor((grey, grey, grey)))
     if draft.light != "side":
@@ -259,7 +259,7 @@ _SOLIDS: Mapping[Region, tuple[str, ...]] = {
 
 
 def region_box(spec: RenderSpec, region: Region) -> list[float]:
-    """The box round what is seen of a region, with a margin, within the image: [x1, y1, x2, y2] in pixels."""
+    """The box around the visible part of a region, with a margin, within the image: [x1, y1, x2, y2] in pixels."""
     solids = truth(spec.scene, spec.camera).solids
     boxes = [solid.visible_box for solid in solids if solid.visible_box and solid.name.split()[0] in _SOLIDS[region]]
     return box_around(boxes, MARGIN, spec.camera)

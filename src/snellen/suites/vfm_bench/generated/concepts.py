@@ -1,8 +1,8 @@
-"""Concepts that nobody can have memorised: rules on the dimensions of an image, each with a name that tells the rule.
+"""Concepts that cannot have been memorised: rules on the dimensions of an image, each with a name that states the rule.
 
-An image's look gives every dimension a value, written `factor/part` or `factor`. A family divides images by some of
-the dimensions of one concept level, so that its classes exclude one another and nothing else tells them apart. Families
-and wordings are ours.
+An image's appearance gives every dimension (`factor/part` or `factor`) a value. A family divides images by some
+dimensions of one concept level, so its classes are mutually exclusive and nothing else distinguishes them. Families and
+wordings are ours.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Values: TypeAlias = tuple[str, ...]
 """A class of a family: one value for each of its dimensions."""
 Appearance: TypeAlias = Mapping[str, str]
 Region: TypeAlias = Literal["object", "body", "part", "motif"]
-"""What decides: both solids, the larger one, the smaller one, the balls beside them."""
+"""The deciding region: both solids, the larger one, the smaller one, or the balls next to them."""
 
 OR = " or "
 SHAPE_NAMES: Mapping[str, str] = {shape: shape for shape in SHAPES} | {"sphere": "ball"}
@@ -51,10 +51,11 @@ HEIGHTS: Mapping[str, str] = {"low": "from low down", "high": "from high up"}
 
 @dataclass(frozen=True)
 class ConceptFamily:
-    """A way to divide images: by `dimensions`, among those that have the values `within`.
+    """A division of the images that have the values `within`, by `dimensions`.
 
-    `scene` is what the instruction calls the task. `name` and `tells` give a class, as dimension -> value, its name and
-    what all its images show ("the smaller solid is red"). Values in `alike` make one class, `rubber or metal`.
+    `scene` is the name of the task in the instruction. For a class, as dimension -> value, `name` gives its name and
+    `tells` the property of all its images ("the smaller solid is red"). Values in `alike` are one class, `rubber or
+    metal`.
     """
 
     level: Level
@@ -68,7 +69,7 @@ class ConceptFamily:
     alike: tuple[str, ...] = ()
 
     def class_of(self, appearance: Appearance) -> Values | None:
-        """The class an image of this look belongs to, None for one that the family does not divide."""
+        """The class of an image with this appearance; None if the family does not contain it."""
         if any(appearance[dimension] != value for dimension, value in self.within):
             return None
         together = OR.join(self.alike)
@@ -77,11 +78,11 @@ class ConceptFamily:
         )
 
     def value_by_dimension(self, class_values: Values) -> dict[str, str]:
-        """The class as dimension -> value, with what the family keeps fixed."""
+        """The class as dimension -> value, including the fixed dimensions of the family."""
         return dict(self.within) | dict(zip(self.dimensions, class_values, strict=True))
 
     def claims(self, class_values: Values) -> dict[str, list[str]]:
-        """The class as ideal observers read it: dimension -> the values allowed."""
+        """The class in the form for ideal observers: dimension -> allowed values."""
         return {dimension: value.split(OR) for dimension, value in self.value_by_dimension(class_values).items()}
 
     def definition(self, class_values: Values) -> str:
@@ -90,7 +91,7 @@ class ConceptFamily:
 
 
 def required(appearance: Appearance, truth: str, claims: Mapping[str, Mapping[str, Iterable[str]]]) -> tuple[str, ...]:
-    """The factors without which another class than `truth` fits the look as well. `claims`: key -> what it allows."""
+    """The factors without which a class other than `truth` also fits. `claims`: option key -> allowed values."""
 
     def fits(key: str, without: str) -> bool:
         allowed_values = claims[key].items()
@@ -103,7 +104,7 @@ def required(appearance: Appearance, truth: str, claims: Mapping[str, Mapping[st
 
 
 def caption(appearance: Appearance) -> str:
-    """Everything there is to see in an image, in one sentence."""
+    """A full description of an image in one sentence."""
     size, floor = appearance["size/secondary"], appearance["floor"]
     part = f"{_material(appearance, 'secondary')} {_part_shape(appearance)}"
     body = f"{_material(appearance, 'primary')} {SHAPE_NAMES[appearance['shape/primary']]}"
@@ -117,7 +118,7 @@ def caption(appearance: Appearance) -> str:
 
 
 def _material(appearance: Appearance, part: str) -> str:
-    """`red metal`, `glass`, `wooden`; `red` where any coloured material will do."""
+    """`red metal`, `glass`, `wooden`; `red` if the material is any coloured one."""
     kind, colour = appearance[f"material/{part}"], appearance.get(f"colour/{part}", "none")
     if colour == "none":
         return "wooden" if kind == "wood" else kind
@@ -131,7 +132,7 @@ def _made_of(appearance: Appearance) -> str:
 
 
 def _part_shape(appearance: Appearance) -> str:
-    """`ball`, `cone set on its tip`: a cone can be joined in two ways."""
+    """`ball`, `cone set on its tip` (a cone can be joined in two ways)."""
     shape = SHAPE_NAMES[appearance["shape/secondary"]]
     if not _cone(appearance):
         return shape
@@ -148,7 +149,7 @@ def _joint(appearance: Appearance) -> str:
 
 
 def _contact(shape: str) -> ConceptFamily:
-    """Where on a primary solid of this shape the part is fixed."""
+    """The family of contact points on a primary solid of this shape."""
     body = SHAPE_NAMES[shape]
     return ConceptFamily(
         level="detail",

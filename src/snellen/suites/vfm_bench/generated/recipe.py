@@ -1,9 +1,9 @@
-"""The `generated` recipe: one pool of images, divided anew by every episode.
+"""The `generated` recipe: one pool of images, divided differently by every episode.
 
-All dimensions of an image vary independently (`concepts`, `blocks`), so that one image is an example of a class at
-every concept level at once, and only the dimensions of the level asked about tell the classes of an episode apart. For
-`n` test items the pool holds six images for each of as many classes as the largest episode has (`pool_size`): five
-to show and one to ask. No image is asked about twice.
+All dimensions of an image vary independently (`concepts`, `block_images`). So an image is an example of a class at
+every concept level, and only the dimensions of the tested level distinguish the classes of an episode. For `n` test
+items the pool has six images for each class of the largest episode (`pool_size`): five demos and one query. No image is
+a query twice.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ from snellen.suites.vfm_bench.items import (
 from snellen.suites.vfm_bench.transforms import with_mean_regions
 
 CHECKUP_N, QUICK_N, FULL_N = 12, 4, 4200
-"""Items; the paper has 4,200 (section 3.2)."""
+"""Numbers of items; the paper has 4,200 (section 3.2)."""
 MIN_WAYS, MAX_WAYS = 2, 10
 IMAGES_A_CLASS = SHOTS + 1
 MAX_IMAGES = 400
-"""Of a pool, unless more are asked about."""
+"""Maximum size of a pool, unless there are more queries."""
 SECONDS_A_IMAGE, BYTES_A_IMAGE = {"fast": 0.94, "good": 1.45, "reference": 1.45}, 75_000
-"""CPU time of one image by quality, when quiet, and its disk, for plans (`python bench/render.py --suites`)."""
+"""CPU time per image by quality on an idle machine, and disk space, for plans (`python bench/render.py --suites`)."""
 T = TypeVar("T")
 
 
@@ -61,7 +61,7 @@ T = TypeVar("T")
 class EpisodePlan:
     """One episode: a family, its classes in the order of the options, the index of the true one, and its images.
 
-    Images go by number; `demos` are five of each class.
+    Images are numbers in the pool; `demos` are five of each class.
     """
 
     family: ConceptFamily
@@ -72,51 +72,51 @@ class EpisodePlan:
 
     @property
     def concept(self) -> tuple[str, Values]:
-        """The true class: the name of its family, and its values."""
+        """The true class: the handle of its family, and its values."""
         return self.family.handle, self.classes[self.truth]
 
 
 @dataclass(frozen=True)
 class Design:
-    """Which images are needed and what is asked about them, decided from the seed alone."""
+    """The images needed and the episodes about them, determined by the seed alone."""
 
     drafts: tuple[block_images.Draft, ...]
     episodes: tuple[EpisodePlan, ...]
 
     @cached_property
     def appearances(self) -> tuple[Mapping[str, str], ...]:
-        """What every image shows, by dimension."""
+        """The appearance of every image, by dimension."""
         return tuple(draft.appearance() for draft in self.drafts)
 
 
 def count_of(options: BuildOptions) -> int:
-    """How many items are made. Raises SnellenError for none, and for tasks there are not."""
+    """The number of items. Raises SnellenError for zero, and for unknown tasks."""
     if unknown := [task for task in options.tasks if task != TASK]:
         raise SnellenError(f"{SUITE} has no task {unknown[0]!r}; there is {TASK}")
     return FULL_N if options.full else options.test_items(SUITE, CHECKUP_N, QUICK_N)
 
 
 def max_ways(n: int) -> int:
-    """The most classes an episode has in a set of `n` items: fewer in sets too small to spread them."""
+    """The largest number of classes per episode in a set of `n` items, smaller in small sets."""
     return min(MAX_WAYS, max(4, n + 1))
 
 
 def pool_size(n: int) -> int:
-    """How many images a set of `n` items takes: at least six a class, some more than are asked about."""
+    """The number of images in a set of `n` items: at least six per class, and more than there are queries."""
     return max(IMAGES_A_CLASS * max_ways(n), min(3 * n, MAX_IMAGES), n + n // 4)
 
 
 def design(options: BuildOptions) -> Design:
-    """Decide every image and every episode."""
+    """Choose all images and episodes."""
     n, seed = count_of(options), options.seed
     drafts = draw_pool(pool_size(n), seed)
     return Design(drafts, draw_episodes(n, [draft.appearance() for draft in drafts], seed))
 
 
 def draw_pool(count: int, seed: int) -> tuple[block_images.Draft, ...]:
-    """Images whose dimensions vary independently, every value (or combination of values) as often as any other.
+    """Images whose dimensions vary independently, with all values (or combinations of values) equally frequent.
 
-    Of joints, kinds of part, patterns and lights there are never more than leave six images for each.
+    The numbers of joints, kinds of part, patterns and lights are limited so that each has six images.
     """
     rng = stream(SUITE, STREAMS, seed, "pool")
 
@@ -149,7 +149,7 @@ def draw_pool(count: int, seed: int) -> tuple[block_images.Draft, ...]:
 
 
 def _body(kind: str, part_material: Material, rng: np.random.Generator) -> Material:
-    """A material for the larger solid that the part stands out from: never glass on glass, nor one colour on itself."""
+    """A material for the larger solid that contrasts with the part: never glass on glass, nor the same colour."""
     kinds = (kind,) if (kind != part_material.kind or kind in COLOURED) else COLOURED
     return _any(
         [
@@ -166,7 +166,7 @@ def _any(values: Sequence[T], rng: np.random.Generator) -> T:
 
 
 def draw_episodes(n: int, appearances: Sequence[Mapping[str, str]], seed: int) -> tuple[EpisodePlan, ...]:
-    """`n` episodes: levels in turn, ways spread over what there is, no image asked about twice."""
+    """`n` episodes: levels in turn, numbers of classes spread evenly, no image a query twice."""
     classes = {family.handle: classes_of(family, appearances) for family in FAMILIES}
     unasked, used = set(range(len(appearances))), Counter[str]()
     way_counts = [int(w) for turn in range(n) for w in _way_counts(turn, n, seed)][:n]
@@ -182,13 +182,13 @@ def draw_episodes(n: int, appearances: Sequence[Mapping[str, str]], seed: int) -
 
 
 def _way_counts(turn: int, n: int, seed: int) -> Sequence[int]:
-    """Every number of ways once, in an order drawn anew for every turn."""
+    """Every number of classes once, in a new random order for each turn."""
     lowest, highest = MIN_WAYS, max_ways(n)
     return [lowest + int(k) for k in stream(SUITE, STREAMS, seed, "ways", turn).permutation(highest - lowest + 1)]
 
 
 def classes_of(family: ConceptFamily, appearances: Sequence[Mapping[str, str]]) -> dict[Values, tuple[int, ...]]:
-    """The classes of a family that enough images belong to, with the numbers of these images."""
+    """The classes of a family that have enough images, with the numbers of these images."""
     numbers_by_class: dict[Values, list[int]] = {}
     for number, appearance in enumerate(appearances):
         if (values := family.class_of(appearance)) is not None:
@@ -210,12 +210,12 @@ def _family(
     used: Counter[str],
     rng: np.random.Generator,
 ) -> ConceptFamily:
-    """Of the families of the level with classes enough and something left to ask, one of those asked about least."""
+    """A least used family of the level, among those with enough classes and an unused query."""
     open_families = [
         family for family in FAMILIES if family.level == level and _with_unasked(classes[family.handle], unasked)
     ]
     enough = min(way_count, max(len(classes[family.handle]) for family in open_families))
-    # Where no family has so many classes, those that have most of them serve.
+    # If no family has that many classes, those with the most are used.
     able = [family for family in open_families if len(classes[family.handle]) >= enough]
     least_used = [family for family in able if used[family.handle] == min(used[other.handle] for other in able)]
     return _any(least_used, rng)
@@ -228,7 +228,7 @@ def _with_unasked(classes: Classes, unasked: set[int]) -> list[Values]:
 def _draw_episode(
     family: ConceptFamily, way_count: int, classes: Classes, unasked: set[int], rng: np.random.Generator
 ) -> EpisodePlan:
-    """An episode in `way_count` classes, or in as many as the family has, about an image that is `unasked`."""
+    """An episode with `way_count` classes, or as many as the family has, about an image in `unasked`."""
     truth = _any(_with_unasked(classes, unasked), rng)
     others = [values for values in classes if values != truth]
     chosen = [truth, *(others[int(k)] for k in rng.permutation(len(others))[: way_count - 1])]
@@ -266,7 +266,7 @@ class Generated:
         }
 
     def build(self, options: BuildOptions) -> ItemSet:
-        """Render what the home folder lacks, then write the items."""
+        """Render the images that the home folder lacks, then write the items."""
         refuse_existing(options.out)
         plan = design(options)
         media = MediaFolder(options.out / "media")
@@ -292,7 +292,7 @@ class Generated:
 
 
 def episode_items(plan: Design, specs: Sequence[RenderSpec], images: Sequence[Media], seed: int) -> list[Item]:
-    """The items; their numbers, and those of concepts, are in an order drawn from the seed."""
+    """The items, with items and concepts numbered in an order drawn from the seed."""
     numbers = stream(SUITE, STREAMS, seed, "numbers").permutation(len(plan.episodes))
     concept_number = _concept_numbers(plan, seed)
     items = []
@@ -303,7 +303,7 @@ def episode_items(plan: Design, specs: Sequence[RenderSpec], images: Sequence[Me
 
 
 def _concept_numbers(plan: Design, seed: int) -> dict[tuple[str, Values], int]:
-    """A number for every concept, which tells nothing of it."""
+    """A number for every concept, which reveals nothing about it."""
     all_concepts = sorted({(episode.family.handle, values) for episode in plan.episodes for values in episode.classes})
     numbers = stream(SUITE, STREAMS, seed, "concepts").permutation(len(all_concepts))
     return {concept: int(number) for concept, number in zip(all_concepts, numbers, strict=True)}
@@ -352,7 +352,7 @@ def _item(
 
 
 def _class(episode_plan: EpisodePlan, index: int, plan: Design, images: Sequence[Media]) -> EpisodeClass:
-    """The class at a place of an episode."""
+    """The class at an index of an episode."""
     family, values, demos = episode_plan.family, episode_plan.classes[index], episode_plan.demos[index]
     return EpisodeClass(
         family.name(family.value_by_dimension(values)),

@@ -1,1 +1,1 @@
-"""VFM Bench on images of the user's own: a folder a class, and nobody who judges."""
+"""VFM Bench on the user's images: one folder per class, without judges."""

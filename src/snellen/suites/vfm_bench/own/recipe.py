@@ -1,12 +1,12 @@
-"""The `own` recipe: episodes of classes of the user's own, without judges and without a dataset's name.
+"""The `own` recipe: episodes of the user's classes, without judges and without a dataset's name.
 
     snellen build vfm-bench --from own --source images=DIR --out SET
     snellen build vfm-bench --from own --source images=FILE.csv --source root=DIR --set level=detail --out SET
 
-A Hugging Face dataset folder serves as DIR too (`snellen.datasets.hub_tables`).
+DIR may also be a Hugging Face dataset folder (`snellen.datasets.hub_tables`).
 
-The paper's difficulty filter and its review stay possible: judges answer the set under `shots=0`, and the recipe
-`curated` goes on from their run (`vfm-bench/select`, `vfm-bench/review`).
+The paper's difficulty filter and review can still be applied: judges answer the set under `shots=0`, and the recipe
+`curated` continues from their run (`vfm-bench/select`, `vfm-bench/review`).
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from snellen.core.storage.itemset import ItemSet, media_digest, prune_media, ref
 from snellen.core.storage.media import MediaFolder
 from snellen.core.suite import BuildOptions, Settings
 from snellen.curation.draws import level_shares, shuffled
-from snellen.curation.ledger import ANY_SOURCE, Ledger
-from snellen.curation.near_copies import find_near_copies, listed, near_copy_notes
+from snellen.curation.ledger import ANY_SOURCE, Ledger, listed
+from snellen.curation.near_copies import find_near_copies, near_copy_notes
 from snellen.datasets.inventory import Note
 from snellen.datasets.own_images import OWN, read_own_images
 from snellen.datasets.sample import Sample
@@ -42,21 +42,21 @@ from snellen.suites.vfm_bench.prompts import OWN_SCENE
 IMAGES, ROOT = "images", "root"
 NEAR_COPIES = "near-copies"
 MAX_IMAGES, MAX_CLASSES = 60, 20
-"""As in the curated recipe: images drawn of a class, and classes that compete in one episode."""
+"""As in the curated recipe: maximum images per class, and maximum classes per episode."""
 OBJECT = "images"
 
 
 @dataclass(frozen=True)
 class Own:
-    """The recipe `own`. `--set level=` says which level of Table 6 tells the classes apart; instructions name it.
+    """The recipe `own`. `--set level=` is the level of Table 6 that distinguishes the classes; instructions name it.
 
-    `--set near-copies=keep` leaves in what looks like another image of its class.
+    `--set near-copies=keep` keeps images that look like another image of their class.
     """
 
     settings: Settings = field(default_factory=lambda: {"level": LEVELS, NEAR_COPIES: ("drop", "keep")})
 
     def parameters(self, options: BuildOptions) -> Mapping[str, Any]:
-        """Seed, count, and what else was set. What the images were stands beside them in the card."""
+        """Seed, count and other settings. The card also identifies the images."""
         return {
             "seed": options.seed,
             "n": options.n,
@@ -67,7 +67,7 @@ class Own:
         }
 
     def plan(self, options: BuildOptions) -> Mapping[str, Any]:
-        """Images of each class, items, and what is left out. Every image is read, and none is written."""
+        """Images per class, number of items, and exclusions. All images are read, none is written."""
         _refuse_others(options)
         ledger = Ledger()
         with tempfile.TemporaryDirectory() as folder:
@@ -81,7 +81,7 @@ class Own:
         }
 
     def build(self, options: BuildOptions) -> ItemSet:
-        """Read the images and write the items. Raises SnellenError where no two classes have enough of them."""
+        """Read the images and write the items. Raises SnellenError if no two classes have enough images."""
         refuse_existing(options.out)
         _refuse_others(options)
         media, ledger = MediaFolder(options.out / "media"), Ledger()
@@ -100,7 +100,7 @@ class Own:
         )
 
     def _read(self, options: BuildOptions, media: MediaFolder, ledger: Ledger) -> tuple[list[ConceptTask], list[str]]:
-        """The classes that compete, and what is to be said of how their images look."""
+        """The competing classes, and notes on their images."""
         draws = group_classes(_draw(options, ledger), options.seed)
         row = DatasetRow(OWN_INDUSTRY, cast(Level, options.setting("level", self.settings)), 0)
         with Progress("reading", unit="images", visible=options.show_progress) as progress:
@@ -112,25 +112,25 @@ class Own:
         if not tasks:
             reasons = "; ".join(ledger.notes(UNIT)) or "no image was found"
             raise SnellenError(
-                f"{options.sources[IMAGES]}: needs {MIN_CLASSES} classes or more of {MIN_IMAGES} different "
-                f"images or more each, a folder a class ({reasons})"
+                f"{options.sources[IMAGES]}: needs at least {MIN_CLASSES} classes of at least {MIN_IMAGES} different "
+                f"images each, one folder per class ({reasons})"
             )
         return [replace(task, scene=OWN_SCENE) for task in tasks], notes
 
 
 def _refuse_others(options: BuildOptions) -> None:
     options.need_items(SUITE)
-    where = f"{SUITE} --from own"
-    options.refuse_others(where, [TASK], [IMAGES, ROOT])
+    prefix = f"{SUITE} --from own"
+    options.refuse_others(prefix, [TASK], [IMAGES, ROOT])
     if IMAGES not in options.sources:
         raise SnellenError(
-            f"{where}: give --source {IMAGES}=DIR with one folder a class, or --source {IMAGES}=FILE.csv with the "
+            f"{prefix}: give --source {IMAGES}=DIR with one folder per class, or --source {IMAGES}=FILE.csv with the "
             "columns path, class"
         )
 
 
 def _draw(options: BuildOptions, ledger: Ledger) -> images.Draws:
-    """The images of all classes that have enough, at most `MAX_IMAGES` of each; all classes in one task."""
+    """The images of all classes that have enough, at most `MAX_IMAGES` each, with all classes in one task."""
     records: list[Sample] = []
     for record in read_own_images(options.sources[IMAGES], options.sources.get(ROOT)):
         if isinstance(record, Note):
@@ -141,13 +141,13 @@ def _draw(options: BuildOptions, ledger: Ledger) -> images.Draws:
     for (_, _), classes in draws.items():
         for label, draw in classes.items():
             if rest := draw.offered - len(draw.samples):
-                rule = f"more than {MAX_IMAGES} images of a class; drawn by the seed"
+                rule = f"more than {MAX_IMAGES} images in a class; sampled by the seed"
                 ledger.drop(UNIT, ANY_SOURCE, rule, label, rest)
     return images.keep_classes(draws, len(records), options.seed, ledger)
 
 
 def group_classes(draws: images.Draws, seed: int) -> images.Draws:
-    """The same classes in groups of at most `MAX_CLASSES` that compete, as equal as can be, drawn by the seed."""
+    """The classes in competing groups of at most `MAX_CLASSES`, of nearly equal size, drawn by the seed."""
     groups: dict[tuple[str, str], dict[str, Any]] = {}
     for (source, object_name), classes in draws.items():
         count = -(-len(classes) // MAX_CLASSES)
@@ -159,9 +159,9 @@ def group_classes(draws: images.Draws, seed: int) -> images.Draws:
 
 
 def without_near_copies(task: ConceptTask, keep: bool, ledger: Ledger, notes: list[str]) -> ConceptTask | None:
-    """The task without images that look like an earlier one of their class; None where too little is left.
+    """The task without images that look like an earlier one of their class; None if too few are left.
 
-    With `keep` they stay and are named in `notes`, as are those that look like one of another class.
+    With `keep` they are kept. `notes` names them, and images that look like one of another class.
     """
     every = [(concept.label, image) for concept in task.classes for image in concept.images]
     near = find_near_copies([image.grey for _, image in every], [label for label, _ in every])
@@ -170,7 +170,7 @@ def without_near_copies(task: ConceptTask, keep: bool, ledger: Ledger, notes: li
     if keep or not near.copies:
         return task
     for later, earlier in near.copies.items():
-        rule = f"it looks like another one of its class (--set {NEAR_COPIES}=keep keeps it)"
+        rule = f"it looks like another image of its class (--set {NEAR_COPIES}=keep keeps it)"
         ledger.drop(UNIT, ANY_SOURCE, rule, f"{records[later]} like {records[earlier]}")
     dropped = {id(every[later][1]) for later in near.copies}
     concepts = []
@@ -179,7 +179,7 @@ def without_near_copies(task: ConceptTask, keep: bool, ledger: Ledger, notes: li
         if len(rest) >= MIN_IMAGES:
             concepts.append(replace(concept, images=rest))
         else:
-            rule = f"fewer than {MIN_IMAGES} images that do not look like each other"
+            rule = f"fewer than {MIN_IMAGES} images that look different"
             ledger.drop(UNIT, ANY_SOURCE, rule, f"{task.source}/{task.object}/{concept.label}")
     return replace(task, classes=tuple(concepts)) if len(concepts) >= MIN_CLASSES else None
 
@@ -190,15 +190,15 @@ def _turned_notes(tasks: Sequence[ConceptTask]) -> list[str]:
     if not turned:
         return []
     return [
-        f"{len(turned)} of {len(every)} images are turned by a note in their header (EXIF), which models heed or do "
-        f"not; save them upright: {listed(turned)}"
+        f"{len(turned)} of {len(every)} images are rotated by their header (EXIF), which some models ignore; save them "
+        f"upright: {listed(turned)}"
     ]
 
 
 def draw_queries(tasks: Sequence[ConceptTask], options: BuildOptions) -> list[QueryIndex]:
-    """Which images are asked about, in an order drawn by the seed: all, or `n`, of every class as many as can be.
+    """The query images in an order drawn by the seed: all, or `n`, distributed evenly over the classes.
 
-    With balanced answers of every class as many as of the smallest one.
+    With balanced answers, each class has as many as the smallest one.
     """
     rng = stream(SUITE, STREAMS, options.seed, "queries")
     sizes = {(t, c): len(concept.images) for t, task in enumerate(tasks) for c, concept in enumerate(task.classes)}
@@ -215,7 +215,7 @@ def draw_queries(tasks: Sequence[ConceptTask], options: BuildOptions) -> list[Qu
 
 
 def make_items(tasks: Sequence[ConceptTask], options: BuildOptions) -> list[Item]:
-    """The items, numbered in their drawn order, so that ids tell nothing."""
+    """The items, numbered in their random order, so that ids reveal nothing."""
     queries = draw_queries(tasks, options)
     digits = max(5, len(str(len(queries))))
     return [
@@ -230,13 +230,14 @@ def _notes(tasks: Sequence[ConceptTask], items: Sequence[Item]) -> list[str]:
     answers = Counter(item.cluster_id for item in items)
     most = max(answers.values())
     notes = [
-        f"{count} images of {len(classes)} classes of your own, bytes as they are; no judge looked at them",
-        "truth is what folders or the CSV say; check it with `snellen quiz`",
+        f"{count} images of {len(classes)} classes of your own, with unchanged bytes; not screened by judges",
+        "the truth comes from folders or the CSV; check it with `snellen quiz`",
     ]
     if len(tasks) > 1:
-        notes.append(f"{len(classes)} classes in {len(tasks)} groups; only those of a group compete")
+        notes.append(f"{len(classes)} classes in {len(tasks)} groups; only classes of the same group compete")
     if most > min(answers.values()):
         notes.append(
-            f"{most} of {len(items)} questions are about the commonest class; --balance answers asks equally often"
+            f"{most} of {len(items)} questions are about the most frequent class; --balance answers makes classes "
+            "equally frequent"
         )
     return notes

@@ -1,8 +1,8 @@
-"""The released files of VFM Bench: records of test.jsonl, checked, and where their images lie.
+"""The released files of VFM Bench: validated records of test.jsonl, and the paths of their images.
 
-Layout and fields as the released code writes them (xiaoyuanzi914/VisualFastMappingBenchmark: `filter_pipeline.py`,
-`run_evalset.py`): one JSON object a line, images in `raw_data/INDUSTRY/DATASET/OBJECT/SPLIT/CLASS/…`. Unverified: no
-released data file was at hand when this was written, and the published test.jsonl is too small to hold demos.
+Layout and fields follow the released code (xiaoyuanzi914/VisualFastMappingBenchmark: `filter_pipeline.py`,
+`run_evalset.py`): one JSON object per line, images in `raw_data/INDUSTRY/DATASET/OBJECT/SPLIT/CLASS/…`. Unverified: no
+released data file was available when this was written, and the published test.jsonl is too small to contain demos.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ FILE = "test.jsonl"
 ELEMENT = "element"
 """A level of the released settings that the paper does not have."""
 MASKED = ("-mask-s1", "-mask-s2", "-mask-s3")
-"""Copies of the query with noise on 100, 50 and 33 percent of its region; the more noise, the surer its edges."""
+"""Copies of the query with noise on 100, 50 and 33 percent of its region; more noise shows its edges more reliably."""
 IMAGES = {".jpg", ".jpeg", ".png", ".bmp"}
-"""What the released code takes for an image."""
+"""File endings of images in the released code."""
 
 
 class _Fields(BaseModel):
@@ -75,10 +75,10 @@ class ReleasedDemo:
 
 @dataclass(frozen=True)
 class QueryRecord:
-    """One released query. `location` is its file and line; `demos` has a key a class, or is empty.
+    """One released query. `location` is its file and line; `demos` has one key per class, or is empty.
 
-    `object` and `scene` are the object of its path and the task of its instruction. `mask` shows where the deciding
-    region is; without it `masked`, copies of the query with noise there, do.
+    `object` and `scene` are the object of its path and the task of its instruction. `mask` shows the deciding region;
+    without it, `masked` (copies of the query with noise there) does.
     """
 
     location: str
@@ -96,15 +96,15 @@ class QueryRecord:
     mask: Path | None = None
     masked: tuple[Path, ...] = ()
     missing_copies: int = 0
-    """Copies with noise that are named and not there."""
+    """Number of copies with noise that are named but missing."""
 
 
 @dataclass
 class Tree:
-    """The images under a folder, found by the paths that records give.
+    """The images under a folder, looked up by the paths in records.
 
-    Those are paths of the authors' machines: what counts is the part behind their folder of raw data, wherever it lies
-    under the folder itself or one of its folders.
+    These are paths on the authors' machines; only the part after their raw-data folder is used. It may be relative to
+    the folder itself or to one of its subfolders.
     """
 
     root: Path
@@ -115,7 +115,7 @@ class Tree:
         self._bases = [self.root, *inside, *deeper]
 
     def find(self, name: str) -> Path | None:
-        """The file of a path in a record, or None. Raises ValueError for a path that leads out of the folder."""
+        """The file of a path in a record, or None. Raises ValueError for a path outside the folder."""
         parts = PurePosixPath(name.replace("\\", "/")).parts
         if ".." in parts:
             raise ValueError(f"{name} leads out of {self.root.name}")
@@ -125,7 +125,7 @@ class Tree:
 
     @staticmethod
     def tail(name: str) -> PurePosixPath:
-        """The part of a path behind the folder of raw data; without that, from the industry on; else its last part."""
+        """The part of a path after the raw-data folder, else from the industry on, else the file name."""
         parts = PurePosixPath(name.replace("\\", "/")).parts
         behind = [n + 1 for n, part in enumerate(parts[:-1]) if part.endswith("raw_data")]
         industry = [n for n, part in enumerate(parts) if part.startswith(INDUSTRIES)]
@@ -133,9 +133,9 @@ class Tree:
 
 
 def read_records(root: Path, problems: list[str]) -> tuple[list[QueryRecord], int]:
-    """Every record of test.jsonl in order, and how many lines were no queries. What is wrong goes to `problems`.
+    """All records of test.jsonl in order, and the number of lines that are not queries. Errors go to `problems`.
 
-    Objects without `query_info` are no queries: the pipeline writes an empty one first, and sums of its own last.
+    Objects without `query_info` are not queries: the pipeline writes an empty one first, and summaries last.
     """
     tree, records, others = Tree(root), list[QueryRecord](), 0
     for location, fields in read_json_lines(root / FILE, FILE, problems):
@@ -150,7 +150,7 @@ def read_records(root: Path, problems: list[str]) -> tuple[list[QueryRecord], in
 
 
 def _record(tree: Tree, location: str, fields: Any) -> QueryRecord:
-    """The record a line makes. Raises ValueError, whose text says all that is wrong with it."""
+    """The record of a line. Raises ValueError with a text that lists all errors."""
     line = validate_line(_Line, fields)
     data, query = line.data_info, line.query_info
     names, missing = _candidates(query.candidate), list[str]()
@@ -187,34 +187,34 @@ def _level(data_info: _DataInfo) -> str:
 
 
 def _unknown(line: _Line, names: Sequence[str]) -> list[str]:
-    """Fields of a line that are none of what may stand there."""
+    """Messages for fields of a line with unknown values."""
     wrong, label, data = [], line.query_info.label, line.data_info
     if label not in names:
-        wrong.append(f"query_info.label: {label!r} is none of the candidates {', '.join(names)}")
+        wrong.append(f"query_info.label: {label!r} is not one of the candidates {', '.join(names)}")
     if _level(data) not in (*DEFINITIONS, ELEMENT):
-        wrong.append(f"data_info.level: {data.level!r} is none of {', '.join(DEFINITIONS)}")
+        wrong.append(f"data_info.level: {data.level!r} is not one of {', '.join(DEFINITIONS)}")
     if data.industry not in INDUSTRIES:
-        wrong.append(f"data_info.industry: {data.industry!r} is none of {', '.join(INDUSTRIES)}")
+        wrong.append(f"data_info.industry: {data.industry!r} is not one of {', '.join(INDUSTRIES)}")
     return wrong
 
 
 def _candidates(field: list[str] | str) -> tuple[str, ...]:
-    """The candidates: a list, or a list as Python writes it."""
+    """The candidates, given as a list or as text in Python's list notation."""
     names: Any = field
     if isinstance(field, str):
         try:
             names = ast.literal_eval(field.strip())
         except (ValueError, SyntaxError, MemoryError, RecursionError):
-            raise ValueError(f"query_info.candidate: {field[:80]!r} is no list") from None
+            raise ValueError(f"query_info.candidate: {field[:80]!r} is not a list") from None
     if not isinstance(names, list) or not all(isinstance(name, str) and name.strip() for name in names):
-        raise ValueError("query_info.candidate: no list of names")
+        raise ValueError("query_info.candidate: not a list of names")
     if len(names) < 2 or len(set(names)) < len(names):
-        raise ValueError(f"query_info.candidate: fewer than two names, or one twice ({', '.join(names)})")
+        raise ValueError(f"query_info.candidate: fewer than two names, or a repeated name ({', '.join(names)})")
     return tuple(names)
 
 
 def _image(tree: Tree, name: str, missing: list[str]) -> Path | None:
-    """The file of a path; where it is not there, its tail goes to `missing`."""
+    """The file of a path; if it does not exist, its tail is added to `missing`."""
     path = tree.find(name)
     if path is None:
         missing.append(str(tree.tail(name)))
@@ -228,7 +228,7 @@ def _demos(
     missing: list[str],
     wrong: list[str],
 ) -> dict[str, tuple[ReleasedDemo, ...]]:
-    """The demos of each class in the order of the candidates; none where the record has none at all."""
+    """The demos of each class in the order of the candidates; empty if the record has none."""
     if demo_info is None:
         return {}
     if set(demo_info) != set(names):
@@ -246,23 +246,23 @@ _CANDIDATES = re.compile(r"\s*The potential categories are\b.*", re.DOTALL)
 
 
 def scene_of(instruction: str) -> str:
-    """What a released instruction calls its task (`bottleDefeatIdentification`), or nothing."""
+    """The name of the task in a released instruction (`bottleDefeatIdentification`), or empty."""
     match = _SCENE.search(instruction)
     return match[1].strip() if match else ""
 
 
 def head_of(instruction: str) -> str:
-    """The part of a released instruction before its candidates; nothing where it does not list them as usual."""
+    """The part of a released instruction before its candidates; empty if it does not list them in the usual form."""
     return _CANDIDATES.sub("", instruction) if _CANDIDATES.search(instruction) else ""
 
 
 def _object(tail: PurePosixPath) -> str:
-    """The object of INDUSTRY/DATASET/OBJECT/SPLIT/CLASS/FILE, or whatever stands before class and file."""
+    """The object in INDUSTRY/DATASET/OBJECT/SPLIT/CLASS/FILE, or the parts before class and file."""
     return tail.parts[2] if len(tail.parts) > 4 else "/".join(tail.parts[1:-2]) or tail.parts[0]
 
 
 def class_folder(record: QueryRecord, name: str) -> Path | None:
-    """The folder of a class beside the one of the query, or None. The query's is named after its class."""
+    """The folder of a class next to the query's folder, or None. The query's folder is named after its class."""
     for parent in list(record.query.parents)[:2]:
         if parent.name == record.label and (folder := parent.parent / name).is_dir():
             return folder
@@ -270,12 +270,12 @@ def class_folder(record: QueryRecord, name: str) -> Path | None:
 
 
 def images_in(folder: Path) -> list[Path]:
-    """The images of a folder and its folders, in order of their names."""
+    """The images in a folder and its subfolders, sorted by name."""
     return sorted(path for path in folder.rglob("*") if path.suffix.lower() in IMAGES and path.is_file())
 
 
 def _mask(query: Path) -> Path | None:
-    """The mask of a query, beside its tree as the released code looks for it, or None."""
+    """The mask of a query in the places where the released code looks for it, or None."""
     return next((path for path in _masks(query) if path.is_file()), None)
 
 
@@ -283,17 +283,17 @@ def _masks(query: Path) -> Iterator[Path]:
     for split, masks in (("image", "mask"), ("test_rgb", "test_gt"), ("test", ""), ("test_public", "")):
         if split not in (parts := query.parts):
             continue
-        index = len(parts) - 1 - parts[::-1].index(split)  # the last: an object may be called `test`
+        index = len(parts) - 1 - parts[::-1].index(split)  # the last one, since an object may be called `test`
         folder = Path(*parts[:index], masks or "ground_truth", *parts[index + 1 : -1])
         endings = (".png",) if masks else ("_mask.png", ".png", "/000.png")
         yield from (folder / f"{query.stem}{ending}" for ending in endings)
 
 
 def region_of(record: QueryRecord) -> tuple[tuple[int, int, int, int] | None, str]:
-    """([x1, y1, x2, y2] of the deciding region in pixels of the query, what it was read from); None where unknown.
+    """([x1, y1, x2, y2] of the deciding region in pixels of the query, its origin); None if unknown.
 
-    From the mask; an empty one marks nothing. Else from what a copy with noise has changed: in the release its place
-    was drawn at random for images without a mask, so that this is less than a mark.
+    From the mask; an empty one gives no region. Otherwise from the difference to a copy with noise. This is less
+    reliable, since the release drew the place of the noise at random for images without a mask.
     """
     from PIL import Image, ImageChops
 

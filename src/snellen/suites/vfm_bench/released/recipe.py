@@ -1,9 +1,9 @@
-"""The `released` recipe: the authors' queries as they are (`files` reads them).
+"""The `released` recipe: the authors' queries, unchanged (`files` reads them).
 
-With `n`, so many are drawn by the seed. Demos are the released ones; where there are none, or one shows the query,
-images of the folders of the classes are drawn by the seed. Without enough of them every class has fewer, down to
-none: such items are asked without examples only. Missing images and lines that are wrong refuse the build, all at
-once; other numbers of queries than the paper's are a warning. The card says all of it.
+With `n`, that many are drawn by the seed. Demos are the released ones; if there are none, or one shows the query,
+images from the folders of the classes are drawn by the seed. If there are too few, every class gets fewer demos; items
+without demos are asked without examples only. Missing images and invalid lines make the build fail, with all errors in
+one message; numbers of queries other than the paper's give a warning. The card records all of this.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def _choose_tasks(options: BuildOptions, root: Path | None) -> tuple[str, ...]:
 
 
 def _count_items(options: BuildOptions, root: Path | None) -> dict[str, int]:
-    """Queries as the paper counts them."""
+    """The number of queries by the paper's count."""
     return {TASK: QUERIES if options.n is None else min(QUERIES, options.n)}
 
 
@@ -74,13 +74,13 @@ def _digest(options: BuildOptions, root: Path) -> dict[str, str]:
 
 
 def _read(options: BuildOptions, root: Path) -> ReleasedItems:
-    """Read every record, then keep the images."""
+    """Read all records, then store the images."""
     problems = list[str]()
     records, others = read_records(root, problems)
     RELEASED.refuse(root, problems)
     if not records:
         raise SnellenError(
-            f"{root / FILE}: no record has query_info, so that there is nothing to ask; {RELEASED.instructions}"
+            f"{root / FILE}: no record has query_info, so there are no questions; {RELEASED.instructions}"
         )
     handles = [f"{int(n):04d}" for n in stream(SUITE, STREAMS, "released", "ids").permutation(len(records))]
     chosen = set(handles)
@@ -95,17 +95,17 @@ def _read(options: BuildOptions, root: Path) -> ReleasedItems:
     RELEASED.refuse(root, problems)
     items = with_mean_regions([item for _, item in pairs])
     unusual = _unusual_counts(records)
-    passed_over = [f"{others} lines of {FILE} hold no query and were passed over"] if others else []
+    passed_over = [f"{others} lines of {FILE} contain no query and were skipped"] if others else []
     return ReleasedItems(items, [*unusual, *passed_over, *maker.notes([record for record, _ in pairs])], unusual)
 
 
 RELEASED = ReleasedRecipe(
     suite=SUITE,
     source="vfm",
-    instructions=f"give --source vfm=FOLDER with {FILE} and the unpacked VisualFastMappingBenchmark.zip beside it",
+    instructions=f"give --source vfm=FOLDER with {FILE} and the unpacked VisualFastMappingBenchmark.zip",
     layout=f"no folder with {FILE}",
     problem="the released records or images are missing or wrong",
-    remedy=f"get them again, or take their lines out of {FILE}",
+    remedy=f"download them again, or remove their lines from {FILE}",
     find_root=_find_root,
     choose_tasks=_choose_tasks,
     count_items=_count_items,
@@ -116,7 +116,7 @@ RELEASED = ReleasedRecipe(
 
 
 def _unusual_counts(records: Sequence[QueryRecord]) -> list[str]:
-    """Numbers of queries other than the paper's."""
+    """Notes on numbers of queries that differ from the paper's."""
     counts = Counter(record.industry for record in records)
     unusual = [] if len(records) == QUERIES else [f"{len(records)} queries, the paper has {QUERIES}"]
     return unusual + [
@@ -128,9 +128,9 @@ def _unusual_counts(records: Sequence[QueryRecord]) -> list[str]:
 
 @dataclass
 class _ItemMaker:
-    """Makes items, keeps the images they show, and remembers what the card should say.
+    """Makes items, stores their images, and collects notes for the card.
 
-    `remarks` counts what happened; `digests` are those of files that were read.
+    `remarks` counts events by text; `digests` are those of files read so far.
     """
 
     media: MediaFolder
@@ -140,7 +140,7 @@ class _ItemMaker:
     digests: dict[Path, str] = field(default_factory=dict)
 
     def item(self, handle: str, record: QueryRecord) -> Item | None:
-        """The item of a record; None, and a problem, where an image cannot be read."""
+        """The item of a record; None, with an entry in `problems`, if an image cannot be read."""
         try:
             return self._item(handle, record)
         except (SnellenError, OSError) as error:
@@ -186,9 +186,9 @@ class _ItemMaker:
         return EpisodeClass(name, images, tuple(caption for _, caption in demos), description)
 
     def _demos(self, handle: str, record: QueryRecord) -> tuple[dict[str, list[tuple[Path, str]]], int]:
-        """(image and caption of each demo by class, how many were drawn): as many of every class, none of the query.
+        """(image and caption of each demo by class, number drawn): equally many per class, none showing the query.
 
-        A class with fewer demos than another would stand out, and the class of the query is the one that loses some.
+        Otherwise the class with fewer demos would stand out: it is the query's class that loses demos.
         """
         rng = stream(SUITE, STREAMS, self.seed, "released", "demos", handle)
         used, drawn_count = {self._digest(record.query)}, 0
@@ -199,14 +199,14 @@ class _ItemMaker:
             if left_out := len(released) - len(distinct):
                 self.remarks["demos that show the query, or an image twice, were left out"] += left_out
             missing = SHOTS - len(distinct)
-            # Nothing is drawn where nothing is missing: the draws of the next class depend on those before it.
+            # If nothing is missing, nothing is drawn, since the draws of the next class depend on earlier ones.
             spare = self._unused(_folder_images(record, name, rng), used, missing) if missing > 0 else []
             demos[name], drawn_count = [*distinct, *spare], drawn_count + len(spare)
         shortest = min(len(shots) for shots in demos.values())
         return {name: shots[:shortest] for name, shots in demos.items()}, drawn_count
 
     def _unused(self, demos: Sequence[tuple[Path, str]], used: set[str], limit: int) -> list[tuple[Path, str]]:
-        """The first images that are not used yet, byte for byte; they are then."""
+        """The first images that are not in `used`, by bytes; adds them."""
         unused: list[tuple[Path, str]] = []
         for path, caption in demos:
             if len(unused) < limit and (digest := self._digest(path)) not in used:
@@ -223,12 +223,12 @@ class _ItemMaker:
         shots = len(item.support) // len(record.names)
         remarks = {
             "items have no demos and are asked without examples only": not shots,
-            f"items have fewer than {SHOTS} demos a class": 0 < shots < SHOTS,
+            f"items have fewer than {SHOTS} demos per class": 0 < shots < SHOTS,
             "items have demos drawn here from the folders of their classes": item.provenance["demos"] == "drawn",
             "regions were read from copies with noise, whose place may have been drawn at random": (
                 item.provenance.get("region") == "copy with noise"
             ),
-            "queries name copies with noise that are not there": record.missing_copies > 0,
+            "queries name copies with noise that are missing": record.missing_copies > 0,
             f"items have the level {ELEMENT!r}, which the paper does not have": record.level == ELEMENT,
             "detailed instructions do not distinguish classes and are not used": (
                 "detail" in record.instructions and not described
@@ -237,16 +237,14 @@ class _ItemMaker:
         self.remarks.update(text for text, applies in remarks.items() if applies)
 
     def notes(self, records: Sequence[QueryRecord]) -> list[str]:
-        """What the card should say of the items of these records."""
+        """Notes for the card on the items of these records."""
         compact = sum(not record.demos for record in records)
-        note = (
-            f"unverified: {compact} records of {FILE} have no demo_info; the layout of the published file is not known"
-        )
+        note = f"unverified: {compact} records of {FILE} have no demo_info; the layout of the published file is unknown"
         return [*([note] if compact else []), *(f"{count} {text}" for text, count in self.remarks.items())]
 
 
 def _folder_images(record: QueryRecord, name: str, rng: np.random.Generator) -> list[tuple[Path, str]]:
-    """All images of the folder of a class, without captions, in an order drawn."""
+    """All images in the folder of a class, without captions, in random order."""
     folder = class_folder(record, name)
     paths = images_in(folder) if folder else []
     return [(paths[int(index)], "") for index in rng.permutation(len(paths))]

@@ -1,1 +1,1 @@
-"""VFM Bench: what the report shows of its paper."""
+"""VFM Bench: the report's sections."""

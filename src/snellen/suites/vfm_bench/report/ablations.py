@@ -1,4 +1,4 @@
-"""What a change of names, images or instruction does to accuracy (section 4.3 and 4.4: Tables 2 to 4)."""
+"""Effects of changed names, images or instructions on accuracy (sections 4.3 and 4.4: Tables 2 to 4)."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 ALL_SHOTS = tuple(range(SHOTS + 1))
 MOVED = ("instruction", "query", "demos", "labels", "images")
-"""The axes that are changes; `sheet`, `order` and `prompt` are other ways of showing the same."""
+"""The axes that count as changes; `sheet`, `order` and `prompt` only present the same content differently."""
 NOTHING_RIGHT = "undefined: nothing right unchanged"
 CAUSES = ("hkfi", "dipi")
 STRATEGIES = ("fdli", "ichi", "ndni")
@@ -55,13 +55,13 @@ COLUMNS: Mapping[str, str] = {
 
 
 def split(series: ShotSeries) -> tuple[str, tuple[tuple[str, str], ...]]:
-    """(what is changed, as a condition; the rest of the setting)."""
+    """(the changes, as a condition; the rest of the setting)."""
     changed = tuple(term for term in series.setting if term[0] in MOVED)
     return write_setting(changed), tuple(term for term in series.setting if term[0] not in MOVED)
 
 
 def change(original: ShotSeries, changed: ShotSeries, shot_counts: Sequence[int] = ALL_SHOTS) -> AblationChange | None:
-    """The change over those numbers of shots that both series have; None without any, or without a common item."""
+    """The change over the numbers of shots that both series have; None without common shots or items."""
     shots = tuple(k for k in shot_counts if k in original.shots and k in changed.shots)
     if not shots:
         return None
@@ -78,13 +78,13 @@ def change(original: ShotSeries, changed: ShotSeries, shot_counts: Sequence[int]
 
 
 def _item_means(arm_scores: pd.DataFrame) -> NDArray[np.float64]:
-    """Mean over shots of each item, repeats averaged first, in the order of ids."""
+    """Mean over shots of each item, in the order of ids; repeats are averaged first."""
     each = arm_scores.groupby(["item_id", "shots"])["value"].mean().groupby(level="item_id").mean()
     return each.to_numpy(np.float64)
 
 
 def changes(series: SeriesBySetting, shots: Sequence[int] = ALL_SHOTS) -> list[AblationChange]:
-    """Every series that changes something against the one that changes nothing and is shown alike otherwise."""
+    """The comparison of every changed series with the unchanged one in the same setting otherwise."""
     compared = []
     for (subject, _), changed in series.items():
         condition, rest = split(changed)
@@ -95,7 +95,7 @@ def changes(series: SeriesBySetting, shots: Sequence[int] = ALL_SHOTS) -> list[A
 
 
 def sections(run: Run, series: SeriesBySetting) -> Iterator[ReportSection]:
-    """Table 4 in its two halves with Figures 8 and 6, then every change that was run."""
+    """The two halves of Table 4 with Figures 8 and 6, then all changes in the run."""
     all_changes = changes(series)
     originals = [line for line in series.values() if not split(line)[0]]
     yield from causes(run, originals, series)
@@ -108,7 +108,7 @@ def sections(run: Run, series: SeriesBySetting) -> Iterator[ReportSection]:
 
 
 def causes(run: Run, originals: Sequence[ShotSeries], series: SeriesBySetting) -> Iterator[ReportSection]:
-    """What helps where names alone do not: one shot, the region enhanced, a detailed instruction (Figure 8)."""
+    """The effect of help at 0 shots: one shot, the region enhanced, a detailed instruction (Figure 8)."""
     at_zero = {(result.original.name, result.condition): result for result in changes(series, (0,))}
     rows, cells, bars = accuracy_rows(run), [], list[figures.Bar]()
     for line in originals:
@@ -127,22 +127,22 @@ def causes(run: Run, originals: Sequence[ShotSeries], series: SeriesBySetting) -
     if not cells:
         return
     note = (
-        "Base: percent right at 0 shots. Then by how much of that base accuracy grows with one shot, with the deciding "
-        "region of the query shown larger and framed, and with a description of every class: in percent of the base, "
-        "with 95 % interval (whole concepts drawn again), on the items heard in both, so that another base belongs to "
-        "each (items whose region nobody marked cannot be enhanced). The first is the gain at one shot, which is what "
-        "the paper prints; its Table 3 defines it otherwise. Where draws often have an empty base there is no interval."
+        "Base: percent right at 0 shots. Then the gain in accuracy with one shot, with the deciding region of the "
+        "query enlarged and framed, and with a description of every class, in percent of the base with 95 % interval "
+        "(concepts resampled). Each gain is on the items scored in both and so has its own base (items without a known "
+        "region cannot be enhanced). The first is the gain at one shot, which the paper prints; its Table 3 defines it "
+        "differently. There is no interval if resamples often have a base of zero."
     )
     names = ["subject", "base (0 shots)", *(COLUMNS[name] for name in ("vdpi", *CAUSES))]
     in_table = {line[0] for line in cells}
     order = [line.name for line in examined([line for line in originals if line.name in in_table])]
     figure = partial(figures.causes, bars, order)
-    title = "What is missing at 0 shots (Table 4, Figure 8)"
+    title = "Causes of errors at 0 shots (Table 4, Figure 8)"
     yield ReportSection(title, note, pd.DataFrame(cells, columns=names), figure, "table-4-causes")
 
 
 def _one_shot(series: ShotSeries) -> tuple[float, float, DerivedInterval] | None:
-    """(accuracy at none, at one shot, gain as a share of the former), on the items scored at both."""
+    """(accuracy at 0 shots, at one shot, gain as a share of the former), on the items scored at both."""
     if not {0, 1} <= set(series.shots):
         return None
     (scores,) = common([series.scored((0, 1))])
@@ -154,7 +154,7 @@ def _one_shot(series: ShotSeries) -> tuple[float, float, DerivedInterval] | None
 
 
 def _phi_cell(result: AblationChange | None, shots: Sequence[int]) -> str:
-    """A change in percent, with the shots it is over where some are missing."""
+    """A change in percent, with its shots if some are missing."""
     if result is None:
         return DASH
     text = derived_cell(result.phi, NOTHING_RIGHT, "+")
@@ -165,7 +165,7 @@ def _phi_cell(result: AblationChange | None, shots: Sequence[int]) -> str:
 
 
 def strategies(originals: Sequence[ShotSeries], all_changes: Sequence[AblationChange]) -> Iterator[ReportSection]:
-    """What demos are used for: fabricated names, replicated demos, noise for the others (Figure 6)."""
+    """The use of demos: fabricated names, replicated demos, noise for the other classes (Figure 6)."""
     by_condition = {ABLATIONS[name].condition: name for name in STRATEGIES}
     results = {
         (result.original.name, by_condition[result.condition]): result
@@ -180,23 +180,23 @@ def strategies(originals: Sequence[ShotSeries], all_changes: Sequence[AblationCh
         if any(of_line):
             cells.append([line.name, _average_cell(line), *(_phi_cell(result, ALL_SHOTS) for result in of_line)])
     note = (
-        "Average: mean percent right over 0 to 5 shots. Then what is left of it, as a change in percent of what was "
-        "right unchanged (equation 4), with 95 % interval (whole concepts drawn again), on the items heard in both: "
-        "names that mean nothing (what falls is knowledge of names), one image for all demos of a class (what falls "
-        "is likeness within a class), and noise for all demos but the true class's (what falls is comparison between "
-        "classes; a subject may gain there, for only the true class has images then). Where shots are named, not all "
-        "six were asked of both. At 0 shots there are no demos to change."
+        "Average: mean percent right over 0 to 5 shots. Then the change in percent of the unchanged accuracy (equation "
+        "4), with 95 % interval (concepts resampled), on the items scored in both: with meaningless names (removes "
+        "knowledge of names), one image for all demos of a class (removes variation within a class), and noise for all "
+        "demos but the true class's (removes comparison between classes; a subject may gain there, since only the true "
+        "class has images then). If shots are named, not all six were run for both. At 0 shots there are no demos to "
+        "change."
     )
     frame = pd.DataFrame(cells, columns=["subject", "average", *(COLUMNS[name] for name in STRATEGIES)])
     in_figure = examined([result.original for result in results.values()])
     curves = [(COLUMNS[name], result) for (_, name), result in results.items() if result.original in in_figure]
     order = [COLUMNS[name] for name in STRATEGIES]
     figure = partial(figures.strategies, curves, order)
-    yield ReportSection("What demos are used for (Table 4, Figure 6)", note, frame, figure, "table-4-strategies")
+    yield ReportSection("Use of demos (Table 4, Figure 6)", note, frame, figure, "table-4-strategies")
 
 
 def _average_cell(series: ShotSeries) -> str:
-    """Mean accuracy over its shots with interval, and the shots where some of the six are missing."""
+    """Mean accuracy over shots with interval, and its shots if some of the six are missing."""
     text = derived_cell(derived_interval(average, [series.scored()], "average", series.name), DASH)
     return text if series.shots == ALL_SHOTS else f"{text}, over {write_shots(series.shots)}"
 
@@ -205,24 +205,24 @@ def _average_cell(series: ShotSeries) -> str:
 
 
 def every_change(all_changes: Sequence[AblationChange]) -> ReportSection:
-    """Accuracy with and without each change that was run, over all shots that both have."""
+    """Accuracy with and without each change in the run, over all shots that both have."""
     cells = []
     for result in all_changes:
         n = result.gap.n
         means = [percent(sum(curve.values()) / len(curve), n) for curve in (result.before, result.after)]
         share = derived_cell(result.phi, NOTHING_RIGHT, "+")
-        who = [result.original.name, result.condition, write_shots(result.shots)]
-        cells.append([*who, n, *means, _points_cell(result.gap), share])
+        key = [result.original.name, result.condition, write_shots(result.shots)]
+        cells.append([*key, n, *means, _points_cell(result.gap), share])
     note = (
-        "Mean percent right over these numbers of shots as they are and with the change, on the items heard in both, "
-        "the difference in points and as a share of what was right unchanged (φ), with 95 % interval (paired by item, "
-        "whole concepts drawn again). With many comparisons some are clear by chance alone. There is no interval "
-        "where no draw differs, or where draws often have nothing right unchanged."
+        "Mean percent right over these numbers of shots, unchanged and with the change, on the items scored in both; "
+        "the difference in points, and as a share of the unchanged accuracy (φ), with 95 % interval (paired by item, "
+        "concepts resampled). With many comparisons some differences are clear by chance alone. There is no interval "
+        "if resamples do not vary, or if they often have an unchanged accuracy of zero."
     )
     names = ["subject", "change", "shots", "items", "unchanged", "changed", "difference", "φ"]
-    return ReportSection("Every change that was run", note, pd.DataFrame(cells, columns=names), None, "changes")
+    return ReportSection("All changes in the run", note, pd.DataFrame(cells, columns=names), None, "changes")
 
 
 def _points_cell(gap: Paired) -> str:
-    """A difference in points with its interval where there is one."""
+    """A difference in points with its interval, if there is one."""
     return percent_interval(gap.difference, gap.low, gap.high, 200, "+") if not math.isnan(gap.difference) else DASH

@@ -1,4 +1,4 @@
-"""Where subjects are good and where not: by industry (Figure 7), concept level, and number of classes."""
+"""Accuracy by industry (Figure 7), concept level and number of classes."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ DRAWS = 2000
 
 @dataclass(frozen=True)
 class LevelSpread:
-    """How far levels of a factor lie apart, as fractions.
+    """The spread of accuracy over the levels of a factor, as fractions.
 
-    `observed` is the standard deviation of their accuracies (divisor n - 1). `beyond` is what is left of it when the
-    part that equally hard levels would show by chance of the draw is taken off, with its interval.
+    `observed` is the standard deviation of their accuracies (divisor n - 1). `beyond` is the same without the part that
+    equally hard levels would show by sampling alone, with its interval.
     """
 
     observed: float
@@ -40,11 +40,11 @@ class LevelSpread:
 
 
 def spread(tables: Sequence[pd.DataFrame], rng: np.random.Generator) -> LevelSpread | None:
-    """The spread of several sets of scores (columns `value` and `cluster_id`), one a level; None with fewer than two.
+    """The spread of several sets of scores (columns `value` and `cluster_id`), one per level; None with fewer than two.
 
-    Whole clusters are drawn again within each level. A redrawn spread holds the noise twice, once of the data and once
-    of the drawing, so that two such variances come off its square, and one comes off the observed square. What is
-    negative then is 0. There is no estimate where a level has one cluster, and no interval where no level varies.
+    Clusters are resampled within each level. A resampled spread contains the noise twice (data and resampling), so two
+    such variances are subtracted from its square, and one from the observed square; negative results become 0. There is
+    no estimate if a level has one cluster, and no interval if no level varies.
     """
     if len(tables) < 2:
         return None
@@ -63,7 +63,7 @@ def spread(tables: Sequence[pd.DataFrame], rng: np.random.Generator) -> LevelSpr
 
 
 def _redrawn(part: pd.DataFrame, rng: np.random.Generator) -> Floats:
-    """Accuracies of one level when its clusters are drawn again, as far apart as few clusters make the truth lie."""
+    """Resampled accuracies of one level, with deviations scaled by sqrt(k / (k - 1)) for k clusters."""
     clusters = part.groupby("cluster_id")["value"].agg(["sum", "count"])
     draws = rng.integers(len(clusters), size=(DRAWS, len(clusters)))
     sums, sizes = (clusters[name].to_numpy(np.float64)[draws].sum(axis=1) for name in ("sum", "count"))
@@ -72,14 +72,14 @@ def _redrawn(part: pd.DataFrame, rng: np.random.Generator) -> Floats:
 
 
 def sections(run: Run, plain: Sequence[ShotSeries]) -> Iterator[ReportSection]:
-    """By industry with its spread, by concept level, by number of classes; each where there is more than one."""
+    """Sections by industry with its spread, by concept level, by number of classes; each if there is more than one."""
     yield from by_industry(run, plain)
     yield from by_level(run, plain)
     yield from by_ways(run, plain)
 
 
 def _at_max_shots(series: ShotSeries) -> tuple[str, pd.DataFrame, int] | None:
-    """(condition, scores, shots) at the largest number of shots at which a series has a score."""
+    """(condition, scores, shots) at the largest number of shots with a score."""
     if not series.shots:
         return None
     shots = series.shots[-1]
@@ -93,7 +93,7 @@ def _levels(run: Run, factor: str, order: Sequence[str]) -> list[str]:
 
 @dataclass(frozen=True)
 class _Table:
-    """Cells (subject, shots, a level each), rows of results for a figure, and scores by subject."""
+    """Cells (subject, shots, one per level), rows of results for a figure, and scores by subject."""
 
     cells: list[list[str]]
     levels: list[figures.LevelRows]
@@ -130,7 +130,7 @@ def _random_policy(chances: Mapping[str, float]) -> list[str]:
 
 
 def by_industry(run: Run, plain: Sequence[ShotSeries]) -> Iterator[ReportSection]:
-    """Accuracy in every industry and how far these lie apart (Figure 7)."""
+    """Accuracy by industry and its spread (Figure 7)."""
     levels = _levels(run, "industry", INDUSTRIES)
     table = _table(run, plain, "industry", levels)
     if len(levels) < 2 or not table.cells:
@@ -142,10 +142,10 @@ def by_industry(run: Run, plain: Sequence[ShotSeries]) -> Iterator[ReportSection
     random = float(np.std([chance for chance in chances.values() if not math.isnan(chance)], ddof=1))
     table.cells.append([*_random_policy(chances), f"{100 * random:.1f}", DASH])
     note = (
-        "Percent right with 95 % interval at the largest number of shots a subject was asked at, and how far the "
-        "industries lie apart: the standard deviation of their accuracies in points, and what is left of it without "
-        "the part that draws of so few items would show between industries equally hard (95 % interval, concepts drawn "
-        "again within each). Industries have other numbers of classes: the random policy is not equal in all either."
+        "Percent right with 95 % interval at the largest number of shots of each subject, and the spread over "
+        "industries: the standard deviation of their accuracies in points, and the same without the part that sampling "
+        "so few items would show between equally hard industries (95 % interval, concepts resampled within each). "
+        "Industries have different numbers of classes, so the random policy differs too."
     )
     frame = pd.DataFrame(table.cells, columns=["subject", "shots", *levels, "spread", "beyond chance of the draw"])
     figure = partial(figures.by_level, examined(table.levels), levels, chances)
@@ -162,7 +162,7 @@ def _spread_cells(between: LevelSpread | None) -> list[str]:
 
 
 def by_level(run: Run, plain: Sequence[ShotSeries]) -> Iterator[ReportSection]:
-    """Accuracy by what names stand for: objects, details, patterns, styles (Table 6)."""
+    """Accuracy by concept level: objects, details, patterns, styles (Table 6)."""
     levels = _levels(run, "concept_level", LEVELS)
     table = _table(run, plain, "concept_level", levels)
     if len(levels) < 2 or not table.cells:
@@ -170,8 +170,8 @@ def by_level(run: Run, plain: Sequence[ShotSeries]) -> Iterator[ReportSection]:
     chances = _chances(table.scores, levels)
     table.cells.append(_random_policy(chances))
     note = (
-        "Percent right with 95 % interval at the largest number of shots a subject was asked at, by what the names "
-        "stand for (Table 6): whole objects, parts of them, textures and arrangements, or the look of the image."
+        "Percent right with 95 % interval at the largest number of shots of each subject, by what the names denote "
+        "(Table 6): whole objects, parts of them, textures and arrangements, or the style of the image."
     )
     frame = pd.DataFrame(table.cells, columns=["subject", "shots", *levels])
     figure = partial(figures.by_level, examined(table.levels), levels, chances)
@@ -179,7 +179,7 @@ def by_level(run: Run, plain: Sequence[ShotSeries]) -> Iterator[ReportSection]:
 
 
 def by_ways(run: Run, plain: Sequence[ShotSeries]) -> Iterator[ReportSection]:
-    """Accuracy by the number of classes, against one over it."""
+    """Accuracy by the number of classes, compared with chance."""
     levels = sorted(_levels(run, "ways", ()), key=int)
     table = _table(run, plain, "ways", levels)
     if len(levels) < 2 or not table.cells:
@@ -187,8 +187,8 @@ def by_ways(run: Run, plain: Sequence[ShotSeries]) -> Iterator[ReportSection]:
     chances = _chances(table.scores, levels)
     table.cells.append(_random_policy(chances))
     note = (
-        "Percent right with 95 % interval at the largest number of shots a subject was asked at, by the number of "
-        "classes to choose from. Chance is one over it."
+        "Percent right with 95 % interval at the largest number of shots of each subject, by the number of classes. "
+        "Chance is one over this number."
     )
     frame = pd.DataFrame(table.cells, columns=["subject", "shots", *(f"{level} classes" for level in levels)])
     figure = partial(figures.by_ways, examined(table.levels), [int(level) for level in levels])

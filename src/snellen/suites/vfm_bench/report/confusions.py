@@ -1,4 +1,4 @@
-"""Which class is taken for which, with the images."""
+"""Confusions between classes, with images."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from snellen.suites.vfm_bench.report import figures
 from snellen.suites.vfm_bench.report.shot_series import ShotSeries
 
 MAX_PAIRS, MAX_IMAGES = 5, 6
-"""Pairs of each subject in the table, and pairs in the figure."""
+"""Pairs per subject in the table, and pairs in the figure."""
 
 
 @dataclass(frozen=True)
 class Confusion:
-    """One class said to be another: `count` times of `chances` answers where the one was true and the other offered.
+    """One class taken for another, `count` times in `chances` answers for which it was true and the other offered.
 
-    Classes are told apart by their task (`concept_task`), for many tasks have a class `good`. `items` are the ids of
-    the questions, in the order of the set.
+    Classes are identified with their task (`concept_task`), since many tasks have a class `good`. `items` are the ids
+    of the questions, in the order of the set.
     """
 
     subject: str
@@ -40,12 +40,12 @@ class Confusion:
 
     @property
     def share(self) -> float:
-        """How many of the chances were taken."""
+        """The share of chances with this confusion."""
         return self.count / self.chances
 
 
 def confusions(series: ShotSeries, items: ItemSet, condition: str) -> list[Confusion]:
-    """What a subject confuses under one condition, the commonest first; of equal counts the larger share of chances."""
+    """The confusions of a subject under one condition, by decreasing count, then by decreasing share of chances."""
     rows = series.scores[series.scores["condition"] == condition]
     rows = rows[rows["outcome"].isin(["answered", "no_answer"])]
     chances: dict[tuple[str, str, str], int] = {}
@@ -68,7 +68,7 @@ def confusions(series: ShotSeries, items: ItemSet, condition: str) -> list[Confu
 
 
 def sections(run: Run, plain: Sequence[ShotSeries]) -> Iterator[ReportSection]:
-    """The commonest confusions of each subject at its largest number of shots, some with images."""
+    """The most frequent confusions of each subject at its largest number of shots, some with images."""
     scored = [series for series in examined(plain) if series.shots]
     by_subject = [confusions(series, run.items, series.conditions[series.shots[-1]])[:MAX_PAIRS] for series in scored]
     if not any(by_subject):
@@ -86,7 +86,7 @@ def sections(run: Run, plain: Sequence[ShotSeries]) -> Iterator[ReportSection]:
         for pairs in by_subject
         for pair in pairs
     ]
-    # One pair of each subject in turn, so that the figure has the worst of all before the second worst of any.
+    # Subjects take turns, so that the figure has the worst pair of each before the second worst of any.
     in_turn = [pair for turn in zip_longest(*by_subject) for pair in turn if pair is not None][:MAX_IMAGES]
     sheet = [
         figures.ConfusedPair(
@@ -96,18 +96,18 @@ def sections(run: Run, plain: Sequence[ShotSeries]) -> Iterator[ReportSection]:
         for pair in in_turn
     ]  # fmt: skip
     note = (
-        f"At most {MAX_PAIRS} of each subject, at the largest number of shots it was asked at: how often one class was "
-        "said to be another, and at how many chances: answers where the one was true and the other offered. A class "
-        "belongs to its task. In the figure: an image asked about, and beside it an example of the class it was "
-        "taken for, the worst of each subject first. Simulated observers are left out where others were examined."
+        f"At most {MAX_PAIRS} per subject, at its largest number of shots: how often one class was taken for another, "
+        "and the number of chances: answers for which the one was true and the other offered. Classes are those of one "
+        "task. The figure shows a query next to an example of the class it was taken for, the worst of each subject "
+        "first. Simulated observers are left out if other subjects were examined."
     )
     frame = pd.DataFrame(cells, columns=["subject", "task", "is", "is taken for", "times", "chances", "percent"])
     figure = partial(figures.confused, sheet, run.items.media)
-    yield ReportSection("Which classes are confused", note, frame, figure, "confused")
+    yield ReportSection("Confused classes", note, frame, figure, "confused")
 
 
 def _images(item: Item, other: str) -> tuple[Media, Media | None]:
-    """The query, and the first demo of the other class where there is one."""
+    """The query, and the first demo of the other class if there is one."""
     keys = {option.key for option in item.options if option.text == other}
     demos = (media for demo in item.support if demo.answer in keys for media in demo.media)
     return item.query[0], next(demos, None)

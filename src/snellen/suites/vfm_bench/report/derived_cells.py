@@ -1,4 +1,4 @@
-"""Derived numbers of the suite (efficiency, effectiveness, changes) with their intervals, and how they are written."""
+"""Derived numbers of the suite (efficiency, effectiveness, changes) with their intervals, and their cells in tables."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from snellen.core.seeds import stream
 def derived_interval(
     statistic: Callable[..., float | None], arms: Sequence[pd.DataFrame], *key: str
 ) -> DerivedInterval:
-    """A derived number of one or several arms (see `shot_curves.interval`), its draws seeded by what it is about.
+    """A derived number of one or more arms (see `shot_curves.interval`), with draws seeded by `key`.
 
-    Arms without any score give none: NaN over no items.
+    NaN over 0 items if an arm has no score.
     """
     if any(arm.empty for arm in arms):
         return DerivedInterval(math.nan, math.nan, math.nan, 0, 0, 0.0)
@@ -26,12 +26,12 @@ def derived_interval(
 
 
 def no_gain_reason(curve: Curve) -> str:
-    """Why a curve has no efficiency, in words."""
+    """The reason, in words, that a curve has no efficiency."""
     return _no_base_reason(curve) or "undefined: no gain"
 
 
 def no_room_reason(curve: Curve) -> str:
-    """Why a curve has no effectiveness, in words."""
+    """The reason, in words, that a curve has no effectiveness."""
     return _no_base_reason(curve) or "undefined: perfect at 0 shots"
 
 
@@ -42,7 +42,7 @@ def _no_base_reason(curve: Curve) -> str:
 
 
 def percent_interval(share: float, low: float, high: float, n: int, sign: str = "") -> str:
-    """A share in percent with its interval; without one where it is not known, or has no width."""
+    """A share in percent with its interval, which is left out if it is unknown or has no width."""
     text = percent(share, n, sign)
     if math.isnan(low) or high - low < 1e-12:
         return text
@@ -50,24 +50,24 @@ def percent_interval(share: float, low: float, high: float, n: int, sign: str = 
 
 
 def derived_cell(derived: DerivedInterval, reason: str, sign: str = "") -> str:
-    """A derived number in percent with its interval, or why there is none."""
+    """A derived number in percent with its interval, or the reason that there is none."""
     if math.isnan(derived.value):
         return reason if derived.items else "undefined: no common items"
     return percent_interval(derived.value, derived.low, derived.high, derived.items, sign)
 
 
 def accuracy_cell(row: Any) -> str:
-    """As `analysis.cells.result_cell`, with the interval as in `percent_interval`."""
+    """`analysis.cells.result_cell`, with the interval as in `percent_interval`."""
     return result_cell(row, percent_interval)
 
 
 def guess_accuracy(rows: pd.DataFrame) -> float:
-    """Exact chance of a uniform draw: the mean of one over the number of classes, every item once."""
+    """Exact chance of a uniform guess: the mean of one over the number of classes, every item once."""
     return float(rows.groupby("item_id")["chance"].first().mean()) if len(rows) else math.nan
 
 
 def write_shots(shots: Sequence[int]) -> str:
-    """Numbers of shots as people write them: `0–5`, `1, 3, 5`."""
+    """Numbers of shots in words: `0–5`, `1, 3, 5`."""
     ordered = sorted(shots)
     if len(ordered) > 2 and ordered == list(range(ordered[0], ordered[-1] + 1)):
         return f"{ordered[0]}{DASH}{ordered[-1]}"

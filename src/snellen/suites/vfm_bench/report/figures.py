@@ -1,6 +1,6 @@
-"""The figures among the suite's sections. Nothing here knows of runs: names and numbers come in, a figure goes out.
+"""The figures of the suite's sections, drawn from names and numbers, without access to runs.
 
-Fonts and the like are the report's, which sets them while it draws.
+The report sets fonts and similar settings when it draws them.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ Bar: TypeAlias = tuple[str, str, float, float, DerivedInterval]
 
 @dataclass(frozen=True)
 class LevelRows:
-    """A subject, and a row of results (or None) a level."""
+    """A subject, and a row of results (or None) per level."""
 
     subject: str
     rows: Sequence[Any]
@@ -52,7 +52,7 @@ class LevelRows:
 
 @dataclass(frozen=True)
 class ConfusedPair:
-    """One image of a contact sheet: what it is, what it was taken for, how often, and an example of that class."""
+    """One pair of a contact sheet: an image, its true class, the confused class with an example, and the count."""
 
     subject: str
     task: str
@@ -67,9 +67,9 @@ class ConfusedPair:
 
 
 def by_shots(gains: Sequence[ShotGains], chances: Mapping[int, float]) -> Figure:
-    """Accuracy against shots with interval bands and chance; efficiency and effectiveness beside (Figure 3).
+    """Accuracy against shots with interval bands and chance, next to efficiency and effectiveness (Figure 3).
 
-    Of these two, what is defined for nobody is left out.
+    Efficiency or effectiveness is left out if it is undefined for all subjects.
     """
     from matplotlib.figure import Figure
 
@@ -105,7 +105,7 @@ def by_shots(gains: Sequence[ShotGains], chances: Mapping[int, float]) -> Figure
 
 
 def _draw_derived(axes: Axes, title: str, numbers: Sequence[DerivedInterval]) -> None:
-    """A dot with interval a subject, in the colour of its line; what is undefined is written so."""
+    """One dot with interval per subject, in the colour of its line; undefined numbers are marked as such."""
     for index, derived in enumerate(numbers):
         if math.isnan(derived.value):
             axes.annotate("undefined", (0.02, index), xycoords=("axes fraction", "data"), va="center", color=MUTED)
@@ -125,7 +125,7 @@ def _draw_derived(axes: Axes, title: str, numbers: Sequence[DerivedInterval]) ->
 
 
 def strategies(curves: Sequence[tuple[str, AblationChange]], order: Sequence[str]) -> Figure:
-    """Accuracy over shots solid as it is, dashed with the change: a panel a change, a colour a subject (Figure 6)."""
+    """Figure 6: accuracy over shots, unchanged (solid) and changed (dashed), by change (panel) and subject (colour)."""
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
@@ -145,13 +145,13 @@ def strategies(curves: Sequence[tuple[str, AblationChange]], order: Sequence[str
         axes.set_xlabel("solved examples of every class")
         percent_axis(axes)
     handles = [Line2D([], [], label=two_lines(name), **series_appearance(index)) for index, name in enumerate(names)]
-    kinds = [Line2D([], [], color=INK, label="as it is"), Line2D([], [], color=INK, linestyle="--", label="changed")]
+    kinds = [Line2D([], [], color=INK, label="unchanged"), Line2D([], [], color=INK, linestyle="--", label="changed")]
     figure.legend(handles=[*handles, *kinds], loc="outside lower left", ncols=4, fontsize=8.5)
     return figure
 
 
 def causes(bars: Sequence[Bar], order: Sequence[str]) -> Figure:
-    """Left: accuracy at 0 shots with each help, a tick where it is without. Right: the gain of each (Figure 8)."""
+    """Left: accuracy at 0 shots with each help, and without (tick). Right: the gain from each (Figure 8)."""
     from matplotlib.figure import Figure
     from matplotlib.patches import Patch
 
@@ -192,7 +192,7 @@ def causes(bars: Sequence[Bar], order: Sequence[str]) -> Figure:
 
 
 def by_level(series: Sequence[LevelRows], levels: Sequence[str], chances: Mapping[str, float]) -> Figure:
-    """Accuracy with interval by level, one mark a subject, chance as a dash at each level (Figure 7)."""
+    """Accuracy with interval by level, one marker per subject, chance as a dash at each level (Figure 7)."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(max(6.4, 2.0 + 1.5 * len(levels)), 3.6), layout="constrained")
@@ -206,7 +206,7 @@ def by_level(series: Sequence[LevelRows], levels: Sequence[str], chances: Mappin
 
 
 def by_ways(series: Sequence[LevelRows], shot_counts: Sequence[int]) -> Figure:
-    """Accuracy with interval by number of classes, with one over it as a line."""
+    """Accuracy with interval by number of classes, with a line for chance."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7.2, 3.6), layout="constrained")
@@ -235,7 +235,7 @@ def _draw_series(
 
 
 def confused(sheet: Sequence[ConfusedPair], media: MediaFolder) -> Figure:
-    """Images beside an example of the class they were taken for, two pairs a row."""
+    """Images, each next to an example of the class it was taken for, two pairs per row."""
     from matplotlib.figure import Figure
 
     down = math.ceil(len(sheet) / 2)
@@ -259,7 +259,7 @@ def confused(sheet: Sequence[ConfusedPair], media: MediaFolder) -> Figure:
 
 
 def _thumbnail(image: Media, media: MediaFolder) -> Any:
-    """The image as an array of at most `THUMB_PX` a side, for pages stay small."""
+    """The image as an array of at most `THUMB_PX` per side, to keep pages small."""
     small = media.open(image).convert("RGB")
     small.thumbnail((THUMB_PX, THUMB_PX))
     return np.asarray(small)

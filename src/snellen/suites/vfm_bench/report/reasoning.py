@@ -1,4 +1,4 @@
-"""Models that reason against their counterparts that do not (finding 3 of section 4.2)."""
+"""Reasoning models compared with their counterparts (finding 3 of section 4.2)."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ UNDEFINED = "undefined"
 
 
 def mean_gap(statistic: Statistic, curves: Sequence[Curve]) -> float | None:
-    """The mean of a statistic over who reasons minus that over the counterparts; None where one is not defined.
+    """The mean of a statistic over reasoning models minus that over their counterparts; None if any is undefined.
 
-    `curves` alternate: one who reasons, its counterpart, the next one.
+    `curves` alternate between a reasoning model and its counterpart.
     """
     numbers = [statistic(curve) for curve in curves]
     defined = [number for number in numbers if number is not None]
@@ -45,14 +45,14 @@ def sections(run: Run, plain: Sequence[ShotSeries]) -> Iterator[ReportSection]:
         cells.append([f"(mean of {len(compared)} pairs)", "", DASH, DASH, gaps[0], DASH, DASH, gaps[1]])
     note = (
         "Efficiency (eta) and effectiveness (delta) in percent, and the first subject's minus the second's in "
-        "percentage points with 95 % interval, whole concepts drawn again for both at once, on the items heard in both "
-        "at all the numbers of shots that both have. Pairs are those that subjects name (attributes reasoning and "
-        "counterpart) and one model with and without reasoning effort. The paper prints means over three pairs: "
+        "percentage points with 95 % interval (concepts resampled jointly), on the items scored in both at all numbers "
+        "of shots that both have. Pairs are those named by subjects (attributes reasoning and counterpart), and one "
+        "model with and without reasoning effort. The paper prints means over three pairs: "
         f"{ETA_GAIN:+.1f} in efficiency and {DELTA_GAIN:+.1f} in effectiveness, written as percent; they are points."
     )
     names = ["reasons", "counterpart", "efficiency", "its", "difference", "effectiveness", "its ", "difference "]
     frame = pd.DataFrame(cells, columns=names)
-    yield ReportSection("Reasoning models against their counterparts (Finding 3)", note, frame, None, "reasoning")
+    yield ReportSection("Reasoning models and their counterparts (Finding 3)", note, frame, None, "reasoning")
 
 
 def _at_common_shots(first: ShotSeries, second: ShotSeries) -> list[pd.DataFrame]:
@@ -80,5 +80,5 @@ def _gap_cell(statistic: Statistic, arms: Sequence[pd.DataFrame], *key: str) -> 
 
 
 def _with_a_decimal(gap: DerivedInterval) -> DerivedInterval:
-    """The same, written with a decimal: differences of ratios are small."""
+    """The same, to be written with one decimal, since differences of ratios are small."""
     return gap._replace(items=max(gap.items, 200)) if gap.items else gap

@@ -1,6 +1,6 @@
-"""What a report shows of VFM Bench beyond what every suite gets: the paper's tables and figures, made of our runs.
+"""The report's sections for VFM Bench: the paper's tables and figures, made from our runs.
 
-Printed numbers stand beside ours where a report is asked to compare (`published.py`), never in these tables.
+Printed numbers (`published.py`) are shown only by `--compare published`, never in these tables.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from snellen.suites.vfm_bench.report.shot_series import in_main_setting, series_
 
 
 def sections(run: Run) -> Iterator[ReportSection]:
-    """Whatever the run has numbers for, in the order of the paper: Table 1, findings, Table 4, Figure 7, our own."""
+    """The sections for which the run has numbers: Table 1, findings, Table 4, Figure 7, then our own."""
     series = series_of(run)
     plain = in_main_setting(series)
     yield from shots_compared.sections(run, plain)

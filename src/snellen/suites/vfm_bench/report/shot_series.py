@@ -1,4 +1,4 @@
-"""Scores of every subject and setting by number of shots: what the tables and figures of the suite stand on."""
+"""Scores of every subject and setting by number of shots, the basis of the suite's tables and figures."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from snellen.scoring.uncertainty import Paired
 from snellen.suites.vfm_bench.items import SHOTS, TASK
 
 Setting: TypeAlias = tuple[tuple[str, str], ...]
-"""The axes that a condition moves with their values, shots left out; empty for the paper's main setting."""
+"""The axis values of a condition that differ from the defaults, without shots; empty for the paper's main setting."""
 
 
 @dataclass(frozen=True, eq=False)
 class ShotSeries:
     """One subject in one setting at all its numbers of shots.
 
-    `conditions` leads from shots to the condition as written. `scores` has a row a response: item_id, cluster_id,
-    shots, value (0 or 1; NaN where there is no score), chance, truth and said (option keys as JSON), outcome.
+    `conditions` maps shots to the written condition. `scores` has one row per response: item_id, cluster_id, shots,
+    value (0 or 1; NaN without a score), chance, truth and prediction (option keys as JSON), outcome.
     """
 
     subject: str
@@ -34,26 +34,26 @@ class ShotSeries:
 
     @property
     def name(self) -> str:
-        """The subject, with its setting where it is not the main one."""
+        """The subject, with its setting if that is not the main one."""
         return f"{self.subject} [{write_setting(self.setting)}]" if self.setting else self.subject
 
     @property
     def simulated(self) -> bool:
-        """Whether it is a simulated observer."""
+        """True for a simulated observer."""
         return is_simulated(self.subject)
 
     def scored(self, shots: Iterable[int] | None = None) -> pd.DataFrame:
-        """Its scores without those that are none, at these numbers of shots (all)."""
+        """The rows with a score, at these numbers of shots (default: all)."""
         rows = self.scores.dropna(subset="value")
         return rows if shots is None else rows[rows["shots"].isin(list(shots))]
 
     @property
     def shots(self) -> tuple[int, ...]:
-        """The numbers of shots at which something was scored, in order."""
+        """The numbers of shots with a score, in order."""
         return tuple(sorted(int(k) for k in self.scored()["shots"].unique()))
 
     def curve(self) -> dict[int, float]:
-        """Accuracy by shots, over whatever was scored at each."""
+        """Accuracy by shots, over all scores at each."""
         return curve_of(self.scored())
 
 
@@ -62,7 +62,7 @@ SeriesBySetting: TypeAlias = Mapping[tuple[str, Setting], ShotSeries]
 
 @dataclass(frozen=True)
 class ShotGains:
-    """What one subject makes of more shots: a row of results by shots, eta and delta (fractions, NaN if undefined)."""
+    """The gains of one subject from shots: a row of results by shots, eta and delta (fractions, NaN if undefined)."""
 
     series: ShotSeries
     rows: Mapping[int, Any]
@@ -74,8 +74,8 @@ class ShotGains:
 class AblationChange:
     """One subject with and without a change, on the items scored in both at all of `shots`.
 
-    `before` and `after` lead from shots to accuracy. `gap` is the difference of their means over shots, `phi` that
-    difference as a share of the mean before (equation 4; NaN where nothing is right before).
+    `before` and `after` map shots to accuracy. `gap` is the difference of their means over shots, `phi` that
+    difference as a share of the mean before (equation 4; NaN if that mean is 0).
     """
 
     original: ShotSeries
@@ -88,12 +88,12 @@ class AblationChange:
 
 
 def write_setting(setting: Setting) -> str:
-    """The setting as conditions are written."""
+    """The setting in the notation of conditions."""
     return ",".join(f"{name}={level}" for name, level in setting)
 
 
 def setting_of(condition: str) -> Setting:
-    """What a written condition moves beside the number of shots."""
+    """The setting of a written condition, without the number of shots."""
     if condition == "vanilla":
         return ()
     terms = (term.partition("=") for term in condition.split(","))
@@ -101,7 +101,7 @@ def setting_of(condition: str) -> Setting:
 
 
 def series_of(run: Run) -> dict[tuple[str, Setting], ShotSeries]:
-    """Every subject and setting of the run in its order, simulated observers last."""
+    """The series of every subject and setting in the run, in order, simulated observers last."""
     cards = arm_cards(run)
     parts: dict[tuple[str, Setting], dict[int, tuple[str, pd.DataFrame]]] = {}
     for key, part in score_rows(run, TASK, "accuracy").groupby(["subject", "condition"], sort=False):
@@ -125,5 +125,5 @@ def in_main_setting(series: SeriesBySetting) -> list[ShotSeries]:
 
 
 def accuracy_rows(run: Run, factor: str = "") -> dict[ReportArm, dict[str, Any]]:
-    """Accuracy as the results have it: arm -> level -> row."""
+    """Accuracy in the results: arm -> level -> row."""
     return rows_by_arm(result_rows(run, TASK, factor, "accuracy"))

@@ -25,13 +25,13 @@ from snellen.suites.vfm_bench.report.derived_cells import (
 from snellen.suites.vfm_bench.report.shot_series import ShotGains, ShotSeries, accuracy_rows
 
 MEANING = (
-    "Efficiency (eta) is the mean gain of all numbers of shots over none as a share of the largest one, effectiveness "
-    "(delta) as a share of all there was to gain"
+    "Efficiency (eta) is the mean gain over 0 shots, across all numbers of shots, as a share of the largest gain; "
+    "effectiveness (delta) is the mean gain as a share of the largest possible one"
 )
 
 
 def shot_gains(run: Run, plain: Sequence[ShotSeries]) -> list[ShotGains]:
-    """The series with their derived numbers, each over the items that have a score at all its numbers of shots."""
+    """The series with their derived numbers, each over the items scored at all its numbers of shots."""
     rows = accuracy_rows(run)
     return [
         ShotGains(
@@ -46,7 +46,7 @@ def shot_gains(run: Run, plain: Sequence[ShotSeries]) -> list[ShotGains]:
 
 
 def sections(run: Run, plain: Sequence[ShotSeries]) -> Iterator[ReportSection]:
-    """Table 1 with Figure 3, and the same above chance where some subject cannot do without demos."""
+    """Table 1 with Figure 3, and the same above chance if a subject cannot answer without demos."""
     gains = shot_gains(run, plain)
     if gains:
         yield table_1(gains)
@@ -54,7 +54,7 @@ def sections(run: Run, plain: Sequence[ShotSeries]) -> Iterator[ReportSection]:
 
 
 def table_1(gains: Sequence[ShotGains]) -> ReportSection:
-    """Subjects by shots, percent with interval; the random policy below."""
+    """Subjects by shots, percent with interval, and the random policy."""
     shots = sorted({count for gain in gains for count in gain.rows})
     cells = [
         [
@@ -71,16 +71,16 @@ def table_1(gains: Sequence[ShotGains]) -> ReportSection:
     guesses = [f"{100 * chances[count]:.1f}" if not math.isnan(chances[count]) else DASH for count in shots]
     cells.append(["(random policy)", value_range([scores["item_id"].nunique()]), *guesses, DASH, DASH])
     note = (
-        "Percent right with 95 % interval, by the number of solved examples of every class (shots). The random policy "
-        "is exact: the mean of one over the number of classes. "
-        f"{MEANING}: both in percent, over the items heard at all the numbers "
-        "of shots a subject has, with whole concepts drawn again for the interval. Who was asked at other "
-        "numbers of shots has other means. Neither is defined without an answer at 0 shots, efficiency not where "
-        "nothing is gained, effectiveness not where 0 shots are perfect."
+        "Percent right with 95 % interval, by the number of solved examples per class (shots). The random policy is "
+        "exact: the mean of one over the number of classes. "
+        f"{MEANING}. Both are in percent, over the items scored at all of a "
+        "subject's numbers of shots, with intervals from resampled concepts. Their means depend on the numbers of "
+        "shots run. Neither is defined without 0 shots; efficiency is undefined without any gain, effectiveness if 0 "
+        "shots are perfect."
     )
     if any(is_study(gain.series.subject) for gain in gains):
         note += (
-            " People were asked at some numbers of shots only. Their accuracies have intervals over people and items, "
+            " People answered at some numbers of shots only. Their accuracies have intervals over people and items, "
             "efficiency and effectiveness over items alone."
         )
     frame = pd.DataFrame(cells, columns=["subject", "items", *map(_column_head, shots), "efficiency", "effectiveness"])
@@ -94,7 +94,7 @@ def _column_head(shots: int) -> str:
 
 
 def above_chance(plain: Sequence[ShotSeries]) -> Iterator[ReportSection]:
-    """Efficiency and effectiveness with exact chance in the place of zero shots, for all; only where one needs it."""
+    """Efficiency and effectiveness with exact chance instead of 0 shots, for all subjects, if one lacks 0 shots."""
     with_demos = [series for series in plain if max(series.shots, default=0) > 0]
     if all(0 in series.shots for series in with_demos):
         return
@@ -111,10 +111,10 @@ def above_chance(plain: Sequence[ShotSeries]) -> Iterator[ReportSection]:
         derived = derived_cell(efficiency, "undefined: no gain"), derived_cell(effectiveness, "undefined")
         cells.append([series.subject, percent(guess_accuracy(scores), 200), *derived])
     note = (
-        "Encoders know no names and cannot answer without demos. Here chance (exact, of the items they were heard on) "
-        "stands for everyone in the place of what zero shots would give, so that these numbers compare with each other "
-        f"and never with those of Table 1. {MEANING}; percent with 95 % interval."
+        "Encoders know no names and cannot answer without demos. Here exact chance on the scored items replaces the "
+        "accuracy at 0 shots for all subjects, so these numbers can be compared with each other but not with those of "
+        f"Table 1. {MEANING}. Percent with 95 % interval."
     )
     names = ["subject", "chance", "efficiency above chance", "effectiveness above chance"]
     frame = pd.DataFrame(cells, columns=names)
-    yield ReportSection("The same with chance in the place of zero shots", note, frame, None, "table-1-above-chance")
+    yield ReportSection("The same with chance instead of 0 shots", note, frame, None, "table-1-above-chance")

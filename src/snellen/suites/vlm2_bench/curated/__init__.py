@@ -1,1 +1,1 @@
-"""VLM²-Bench, curated: the paper's construction on the user's own datasets."""
+"""VLM²-Bench, curated: the paper's construction on the user's images and videos."""

@@ -1,15 +1,16 @@
-"""Reading edited images from a folder of the user's own (ImagenHub, OmniEdit and their like).
+"""Reader for pairs of original and edited images in the user's folder (ImagenHub, OmniEdit and similar).
 
-Two layouts are read. An image's path is relative to the folder; images are any that Pillow opens.
+Two layouts are read. Paths of images are relative to the folder; any format that Pillow opens is accepted.
 
-1. `metadata.jsonl` (one object a line) or `metadata.csv`: a row a pair. A field may have any of the names in `FIELDS`,
-   so that rows of ImagenHub's text-guided editing (`img_id`, `turn_index`, `source_img`, `target_img`, `instruction`)
-   and of OmniEdit-Filtered (`omni_edit_id`, `src_img`, `edited_img`, `edited_prompt_list`, `task`) are read once their
-   images are saved as files. Of a list of instructions the first counts. Without an id, the line number is one.
-2. A folder a pair that holds a source image, an edited one and a text file with the instruction, named as in `FIELDS`
+1. `metadata.jsonl` (one object per line) or `metadata.csv`, one row per pair. A field may have any of the names in
+   `FIELDS`. So rows of ImagenHub's text-guided editing (`img_id`, `turn_index`, `source_img`, `target_img`,
+   `instruction`) and of OmniEdit-Filtered (`omni_edit_id`, `src_img`, `edited_img`, `edited_prompt_list`, `task`) can
+   be read once their images are saved as files. Of a list of instructions the first is used. The default id is the
+   line number.
+2. One folder per pair with a source image, an edited image and a text file with the instruction, named as in `FIELDS`
    (`source.jpg`, `edited.jpg`, `instruction.txt`).
 
-Field names are from the datasets' cards as remembered; no file of either was at hand.
+Field names follow the datasets' cards from memory; no file of either was available.
 """
 
 from __future__ import annotations
@@ -43,10 +44,10 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     "instruction": ("instruction", "edit_prompt", "edited_prompt_list", "prompt"),
     "kind": ("edit_type", "edit", "task"),
 }
-"""What a field may be called; of several that a row has, the first counts."""
+"""Accepted names of each field; the first one present in a row is used."""
 LAYOUT = (
-    "give a folder with metadata.jsonl or metadata.csv (fields id, source, edited, instruction), or one folder a pair "
-    "with source.jpg, edited.jpg and instruction.txt"
+    "give a folder with metadata.jsonl or metadata.csv (fields id, source, edited, instruction), or one folder per "
+    "pair with source.jpg, edited.jpg and instruction.txt"
 )
 METADATA = ("metadata.jsonl", "metadata.csv")
 KINDS: Mapping[str, tuple[str, ...]] = {
@@ -56,14 +57,14 @@ KINDS: Mapping[str, tuple[str, ...]] = {
     "attribute": ("attribute", "attribute_modification", "attr_modification"),
     "environment": ("environment", "env", "background", "background_swap"),
 }
-"""Kinds of edit, and what datasets call them."""
+"""Kinds of edit, and their names in datasets."""
 
 
 @dataclass(frozen=True)
 class EditPair:
-    """One image before and after an edit. `kind` is one of `KINDS`, or empty where the source does not say.
+    """One image before and after an edit. `kind` is one of `KINDS`, or empty if the source does not state it.
 
-    `scene` is what pairs share that are not independent: successive edits of one image.
+    `scene` is common to pairs that are not independent: successive edits of one image.
     """
 
     name: str
@@ -75,7 +76,7 @@ class EditPair:
 
     @property
     def handle(self) -> str:
-        """An opaque id: names of the source (`add-red-cup`) may tell the answer."""
+        """An opaque id, since names of the source (`add-red-cup`) may reveal the answer."""
         return digest(["edit pair", self.name], 10)
 
     @property
@@ -85,16 +86,15 @@ class EditPair:
 
 
 def read_edit_pairs(root: Path) -> tuple[EditPair, ...]:
-    """Every pair, in the order of the file or of the folders' names.
+    """All pairs, in the order of the file or of the folders' names.
 
-    Raises SnellenError naming file and line for a row without a needed field, an image that is not there, or an id
-    used twice.
+    Raises SnellenError naming file and line for a row without a required field, a missing image, or a repeated id.
     """
     pairs: dict[str, EditPair] = {}
     for location, row, base in _rows(root):
         pair = _pair(location, row, base)
         if pair.name in pairs:
-            raise SnellenError(f"{location}: id {pair.name!r} stands there twice; ids are one a pair")
+            raise SnellenError(f"{location}: id {pair.name!r} is used twice; each pair needs a different id")
         pairs[pair.name] = pair
     if not pairs:
         raise SnellenError(f"{root}: no pairs of images; {LAYOUT}")
@@ -102,7 +102,7 @@ def read_edit_pairs(root: Path) -> tuple[EditPair, ...]:
 
 
 def _rows(root: Path) -> Iterator[tuple[str, Mapping[str, Any], Path]]:
-    """(where, row, folder that paths are relative to); with a file of rows, folders are not looked at."""
+    """(location, row, base folder of paths); folders are ignored if there is a file of rows."""
     for name in METADATA:
         if (path := root / name).is_file():
             lines = _csv_lines(path) if name.endswith(".csv") else _json_lines(path)
@@ -123,9 +123,9 @@ def _json_lines(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
         try:
             row = json.loads(line)
         except (ValueError, RecursionError) as error:
-            raise SnellenError(f"{path} line {number}: not JSON ({error}); write one object a line") from error
+            raise SnellenError(f"{path} line {number}: not JSON ({error}); write one object per line") from error
         if not isinstance(row, dict):
-            raise SnellenError(f"{path} line {number}: not a JSON object; write one object a line")
+            raise SnellenError(f"{path} line {number}: not a JSON object; write one object per line")
         yield number, row
 
 
@@ -170,12 +170,12 @@ def _field(location: str, row: Mapping[str, Any], field: str) -> str:
     if isinstance(text, list) and text:
         text = text[0]
     if isinstance(text, bool) or not isinstance(text, str | int) or not str(text).strip():
-        raise SnellenError(f"{location}: no {field}; it stands in a field or file called {', '.join(FIELDS[field])}")
+        raise SnellenError(f"{location}: no {field}; give a field or file named {', '.join(FIELDS[field])}")
     return str(text).strip()
 
 
 def _image(location: str, row: Mapping[str, Any], field: str, base: Path) -> Path:
     path = base / _field(location, row, field)
     if not path.is_file():
-        raise SnellenError(f"{location}: {path} is not there; paths of images are relative to {base}")
+        raise SnellenError(f"{location}: {path} does not exist; paths of images are relative to {base}")
     return path

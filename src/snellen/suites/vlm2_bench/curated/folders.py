@@ -1,4 +1,4 @@
-"""Folders of the user's own images and videos, and what is made of them."""
+"""Folders of the user's images and videos, and the items made from them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ IMAGES = (".jpg", ".jpeg", ".png", ".webp")
 
 @dataclass(frozen=True)
 class CuratedItems:
-    """Items, what the card says of how they came about, and the answers they were made from, by input."""
+    """Items, notes for the card, and the results of steps that they were made from, by input."""
 
     items: tuple[Item, ...]
     notes: tuple[str, ...] = ()
@@ -25,7 +25,7 @@ class CuratedItems:
 
 
 def source_folder(options: BuildOptions, name: str, task: str, layout: str) -> Path:
-    """Where a source lies. Raises SnellenError that says how it should look."""
+    """The folder of a source. Raises SnellenError describing the layout if it is missing."""
     if name not in options.sources:
         raise SnellenError(f"vlm2-bench/{task}: --source {name}=DIR is missing; {layout}")
     if not options.sources[name].is_dir():
@@ -34,9 +34,9 @@ def source_folder(options: BuildOptions, name: str, task: str, layout: str) -> P
 
 
 def add_distinct(media: MediaFolder, paths: Iterable[Path]) -> dict[Path, Media]:
-    """Keep image files, each read once. Raises SnellenError where two hold the same bytes.
+    """Store image files, each read once. Raises SnellenError if two have the same bytes.
 
-    The same image of two objects would make a truth false, and twice of one a comparison trivial.
+    The same image for two objects would make the truth wrong, and twice for one object would make a comparison trivial.
     """
     images: dict[Path, Media] = {}
     by_hash: dict[str, Path] = {}
@@ -48,12 +48,12 @@ def add_distinct(media: MediaFolder, paths: Iterable[Path]) -> dict[Path, Media]
 
 
 def folders_in(root: Path) -> list[Path]:
-    """Folders by name, hidden ones left out; none where `root` is no folder."""
+    """Folders sorted by name, without hidden ones; empty if `root` is not a folder."""
     paths = root.iterdir() if root.is_dir() else ()
     return sorted(path for path in paths if path.is_dir() and not path.name.startswith("."))
 
 
 def images_in(folder: Path) -> tuple[Path, ...]:
-    """Image files (`IMAGES`) by name, hidden ones left out; none where `folder` is no folder."""
+    """Image files (`IMAGES`) sorted by name, without hidden ones; empty if `folder` is not a folder."""
     paths = folder.iterdir() if folder.is_dir() else ()
     return tuple(sorted(path for path in paths if path.suffix.lower() in IMAGES and not path.name.startswith(".")))

@@ -1,7 +1,7 @@
-"""General cues from edited images of the user's own (section 2.1): five steps, then the items.
+"""General cues from the user's edited images (section 2.1): five steps, then the items.
 
-Screening, captions, salience, cues, answers: each step is made from the pairs that all steps before it left over, and
-comes back as the run that answered it. A screening may come as a review instead (`read_screening`).
+Screening, captions, salience, cues, answers: each step is built from the pairs that all earlier steps kept, and is
+answered by a run. A screening may also be a review (`read_screening`).
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from snellen.suites.vlm2_bench.curated.folders import CuratedItems, source_folde
 from snellen.suites.vlm2_bench.items import CUE_BY_EDIT, STREAMS, SUITE, CandidateAnswer, cue_items
 
 SALIENCE_BELOW = -2.0
-"""Pairs whose instruction has a mean log-probability below this are kept (natural logarithm; section 2.1)."""
+"""Pairs with a mean log-probability of the instruction below this are kept (natural logarithm; section 2.1)."""
 UNREADABLE = "the answer cannot be read"
 UNANSWERED = "no answer"
 SCREENING = "screening"
 REVIEWED = "screening-items"
-"""Input beside a review: the item set that was reviewed."""
+"""Input given with a review: the item set that was reviewed."""
 SOURCE = Argument("source", "gc", "DIR")
 FINAL = ("gc-mat", "gc-trk")
 
@@ -44,7 +44,7 @@ TwoTexts: TypeAlias = tuple[str, str]
 
 @dataclass(frozen=True)
 class CuePair:
-    """A pair of images and what is known of it so far. `mat` and `trk` are a right and a wrong answer each."""
+    """A pair of images and the results of the steps so far. `mat` and `trk` are each a right and a wrong answer."""
 
     source: EditPair
     images: tuple[Media, Media]
@@ -58,7 +58,7 @@ class CuePair:
 
     @property
     def description(self) -> str:
-        """Both captions, and what was detected beside them."""
+        """Both captions and the detected things."""
         text = prompts.DESCRIPTION.format(first=self.captions[0], second=self.captions[1])
         for number, labels in enumerate(self.detections, 1):
             text += prompts.DETECTED.format(number=number, things=", ".join(labels)) if labels else ""
@@ -66,7 +66,7 @@ class CuePair:
 
 
 PairStep: TypeAlias = Step[CuePair, CuePair | str]
-"""Its items are about one pair; the answers make more of the pair, or say why it is dropped."""
+"""A step whose items are about one pair; reading its answers extends the pair, or gives the reason to drop it."""
 
 
 def curate_gc(
@@ -74,7 +74,7 @@ def curate_gc(
 ) -> CuratedItems:
     """One step, or the final items of `gc-mat`, `gc-trk` or both.
 
-    Raises SnellenError where a source or an input is missing, answers do not belong to it, or no pair is left.
+    Raises SnellenError if a source or an input is missing, answers do not belong to it, or no pair is left.
     """
     sources = read_edit_pairs(source_folder(options, "gc", tasks[0], LAYOUT))
     screening, *others = steps(salience_below)
@@ -104,7 +104,7 @@ def _input_name(step: PairStep) -> str:
 
 
 def _sift(step: PairStep, pairs: Sequence[CuePair], result: StepResult, notes: list[str]) -> list[CuePair]:
-    """The pairs that a step keeps; a note says how many were dropped and why."""
+    """The pairs that a step keeps; a note counts the dropped ones with reasons."""
     ledger, outcomes = Ledger(), []
     for pair in pairs:
         if isinstance(outcome := step.read(pair, result), CuePair):
@@ -136,7 +136,7 @@ def _new_pair(edit_pair: EditPair, images: tuple[Media, Media]) -> CuePair:
 
 
 def screening_items(pair: CuePair) -> tuple[Item, ...]:
-    """Whether the instruction says what changed, fits only that, and is clear."""
+    """The item that asks whether the instruction is correct, unique and clear."""
     handle = pair.source.handle
     question = prompts.SCREEN_EDIT.format(instruction=pair.source.instruction)
     provenance = {"pair": pair.source.name, "kind": pair.source.kind, "instruction": pair.source.instruction}
@@ -148,9 +148,9 @@ def screening_items(pair: CuePair) -> tuple[Item, ...]:
 
 
 def read_screening(text: str) -> tuple[str, str] | str:
-    """The mended instruction and the kind of edit (either may be empty: as it was), or why the pair is dropped.
+    """The corrected instruction and the kind of edit (empty if unchanged), or the reason to drop the pair.
 
-    Read are the JSON object that is asked for, and the decisions of a review: `keep`, `keep:swap`, `drop`,
+    Accepts the requested JSON object, and the decisions of a review: `keep`, `keep:swap`, `drop`,
     `mend:NEW INSTRUCTION`, `mend:swap:NEW INSTRUCTION`.
     """
     if decided := re.fullmatch(rf"(keep|drop|mend)\s*(?::\s*({'|'.join(KINDS)})\s*)?(?::\s*(\S.*))?", text.strip()):
@@ -169,23 +169,24 @@ def read_screening(text: str) -> tuple[str, str] | str:
 
 
 def _read_screening_result(step: PairStep, options: BuildOptions, task: str) -> StepResult:
-    """The screening of a run; or of a review, a CSV or the run of people, with the items that were reviewed."""
+    """The screening from a run, or from a review (a CSV or the run of people) with the reviewed items."""
     path = step.result_path(options, f"{SUITE}/{task}")
     if REVIEWED not in options.inputs:
         result = None if path.suffix == ".csv" else read_step_result(path)
         if result is None or any(item.task == DECISION for item in result.items.items):
-            raise SnellenError(f"{path}: a review needs what was reviewed too: --input {REVIEWED}=STEP ({step.name})")
+            raise SnellenError(f"{path}: a review also needs the reviewed items: --input {REVIEWED}=STEP ({step.name})")
         return result
     result = read_step_result(path, read_itemset(options.inputs[REVIEWED]))
     for item_id, decision in result.decisions.items():
         if read_screening(decision) == UNREADABLE:
             forms = "keep, keep:KIND, drop, mend:NEW INSTRUCTION or mend:KIND:NEW INSTRUCTION"
-            raise SnellenError(f"{path}: {item_id}: no decision {decision!r}; write {forms} (KIND: {', '.join(KINDS)})")
+            kinds = ", ".join(KINDS)
+            raise SnellenError(f"{path}: {item_id}: unknown decision {decision!r}; write {forms} (KIND: {kinds})")
     return result
 
 
 def _screened_pairs(step: PairStep, sources: Sequence[EditPair], result: StepResult) -> list[CuePair]:
-    """Every pair with the images that were screened: those are what the next steps show."""
+    """All pairs with the screened images, which the next steps show."""
     by_id = {f"screening-{source.handle}": source for source in sources}
     queries = {item_id: item.query for item_id, item in result.items.by_id.items() if item_id in by_id}
     pairs = {item_id: _new_pair(by_id[item_id], _two(query)) for item_id, query in queries.items()}
@@ -206,7 +207,7 @@ def _screen(pair: CuePair, result: StepResult) -> CuePair | str:
     if isinstance(verdict, str):
         return verdict
     instruction, edit = verdict[0] or pair.instruction, verdict[1] or pair.edit
-    return replace(pair, instruction=instruction, edit=edit) if edit else "the kind of edit is not said"
+    return replace(pair, instruction=instruction, edit=edit) if edit else "the kind of edit is missing"
 
 
 # Captions, salience, cues
@@ -221,7 +222,7 @@ def _pair_item(pair: CuePair, task: str, mark: str, question: str, query: Sequen
 
 
 def caption_items(pair: CuePair) -> tuple[Item, ...]:
-    """Each image on its own."""
+    """One item per image, which asks for a caption."""
     return tuple(
         _pair_item(pair, "caption", f"-{n}", prompts.CAPTION, [image], kind="description")
         for n, image in enumerate(pair.images, 1)
@@ -234,7 +235,7 @@ def _read_captions(pair: CuePair, result: StepResult) -> CuePair | str:
 
 
 def salience_items(pair: CuePair) -> tuple[Item, ...]:
-    """How likely the instruction is behind both captions (equation 1, Table 2). No image is shown."""
+    """The item for the probability of the instruction after both captions (equation 1, Table 2), without images."""
     question = prompts.SALIENCE_CONTEXT.format(first=pair.captions[0], second=pair.captions[1])
     options = (Option("continuation", pair.instruction),)
     return (_pair_item(pair, "log-probability", "", question, (), kind="number", options=options),)
@@ -248,7 +249,7 @@ def _read_salience(pair: CuePair, result: StepResult, below: float) -> CuePair |
 
 
 def detection_items(pair: CuePair) -> tuple[Item, ...]:
-    """Everything that can be detected in each image."""
+    """One item per image, which asks for all detections."""
     return tuple(
         _pair_item(pair, "detection", f"-{n}", "", [image], kind="text") for n, image in enumerate(pair.images, 1)
     )
@@ -282,11 +283,11 @@ def _read_detections(pair: CuePair, result: StepResult) -> CuePair | str:
 # Answer pairs and items
 
 SECOND = {"gc-mat": "Distractor", "gc-trk": "Direct Reverse Answer"}
-"""What the wrong answer is called (Tables 3 and 4)."""
+"""The heading of the wrong answer (Tables 3 and 4)."""
 
 
 def answer_items(pair: CuePair) -> tuple[Item, ...]:
-    """A right and a wrong answer for Mat and for Trk (Tables 3 and 4)."""
+    """The items that ask for a right and a wrong answer for Mat and for Trk (Tables 3 and 4)."""
     fields = {"edit": pair.instruction, "description": pair.description}
     for_mat = prompts.PAIR_FOR_MAT.format(question=prompts.MATCH[pair.edit], **fields)
     for_trk = prompts.PAIR_FOR_TRK.format(**fields)
@@ -297,10 +298,10 @@ def answer_items(pair: CuePair) -> tuple[Item, ...]:
 
 
 def parse_pair(text: str, second_heading: str) -> tuple[str, str] | None:
-    """The right and the wrong answer of a reply, or None.
+    """The right and the wrong answer in a reply, or None.
 
-    A reply is `Choices:`, then `Correct Answer: …`, then `second_heading` and its answer, each on a line of its own;
-    list marks and stars round the names do not count. Two equal answers, more lines, or fewer, are none.
+    A reply is `Choices:`, then `Correct Answer: …`, then `second_heading` and its answer, each on a separate line; list
+    bullets and asterisks around the headings are ignored. None for two equal answers, and for more or fewer lines.
     """
     lines = [line.strip() for line in text.split("\n") if line.strip()]
     names = ("Choices", "Correct Answer", second_heading)
@@ -330,7 +331,7 @@ def _read_answer_pairs(pair: CuePair, result: StepResult) -> CuePair | str:
 
 
 def steps(salience_below: float = SALIENCE_BELOW) -> tuple[PairStep, ...]:
-    """The steps in order, each made from the results of all before it."""
+    """The steps in order, each built from the results of all earlier ones."""
     read_salience = partial(_read_salience, below=salience_below)
     declared: list[PairStep] = []
     for name, subject, make_items, read in (
@@ -374,7 +375,7 @@ def _final(
 
 
 def final_items(task: str, pair: CuePair, seed: int, subjects: Sequence[str] = ()) -> tuple[Item, ...]:
-    """The two items of one pair; none where there is no pair of answers for the task."""
+    """The two items of one pair; empty if the task has no pair of answers."""
     answers, question = (pair.mat, prompts.MATCH[pair.edit]) if task == "gc-mat" else (pair.trk, prompts.TRACK)
     if answers is None:
         return ()
@@ -401,6 +402,6 @@ def final_items(task: str, pair: CuePair, seed: int, subjects: Sequence[str] = (
 
 
 def plan_gc(tasks: Sequence[str], options: BuildOptions) -> dict[str, int]:
-    """The most items there can be: answers drop pairs."""
+    """An upper limit on the number of items per task, since answers drop pairs."""
     count = len(read_edit_pairs(source_folder(options, "gc", tasks[0], LAYOUT)))
     return {task: count if task in ("gc-screening", "gc-salience") else 2 * count for task in tasks}

@@ -1,4 +1,4 @@
-"""Sequences of images of objects of the user's own (section 2.2, appendix 4)."""
+"""Sequences of images of the user's objects (section 2.2, appendix 4)."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from snellen.suites.vlm2_bench.sequences import PATTERNS_GRP, PATTERNS_OC, draw
 
 TASKS = ("oc-cpr", "oc-cnt", "oc-grp")
 MIN_MAIN, MIN_DISTRACTORS = 4, 3
-"""The least images of a main object or person, and the least distractors, that the patterns take."""
+"""Minimum images of a main object or person, and minimum distractors, for all patterns."""
 LAYOUT = "give a folder TYPE/OBJECT/main/*.jpg (four images) and TYPE/OBJECT/distractors/OTHER/IMAGE.jpg"
 IDENTITY: Mapping[str, tuple[str, ...]] = {"same": ("identity",), "which": ("identity",)}
-"""What ideal observers must see: which one it is is all that is known of such images."""
+"""The factor that ideal observers must see: of such images only the identity is known."""
 
 
 def sequence_items(task: str, sequence: ImageSequence, seed: int) -> tuple[Item, ...]:
-    """What a task asks about a sequence."""
+    """The items of a task about a sequence."""
     family: Family = "oc" if task.startswith("oc") else "pc"
     if task.endswith("-cpr"):
         return compare_items(sequence, family)
@@ -49,7 +49,7 @@ def sequence_items(task: str, sequence: ImageSequence, seed: int) -> tuple[Item,
 
 @dataclass(frozen=True)
 class MainObject:
-    """A main object: its images, one image of each distractor, and the cues that distractors are said to share."""
+    """A main object: its images, one image of each distractor, and the cues that distractors share with it."""
 
     type: str
     name: str
@@ -58,17 +58,17 @@ class MainObject:
     shared: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def owners(self) -> dict[Path, str]:
-        """Which object is on each image."""
+        """The object on each image."""
         main = dict.fromkeys(self.main, f"{self.type}/{self.name}")
         return main | {path: f"{self.type}/{self.name}/{other}" for other, path in self.distractors.items()}
 
 
 def read_objects(root: Path) -> tuple[MainObject, ...]:
-    """Every main object of a folder TYPE/OBJECT/{main/*, distractors/OTHER/IMAGE}.
+    """All main objects of a folder TYPE/OBJECT/{main/*, distractors/OTHER/IMAGE}.
 
-    An optional `cues.yaml` beside `main` says what distractors share with the object (`OTHER: [colour, shape]`).
-    Raises SnellenError naming the folder for too few images, and for two images of one distractor object, which
-    would make a count wrong (appendix 4).
+    An optional `cues.yaml` next to `main` lists the cues that distractors share with the object (`OTHER: [colour,
+    shape]`). Raises SnellenError naming the folder for too few images, and for two images of one distractor object,
+    which would make a count wrong (appendix 4).
     """
     objects = tuple(_read_object(kind.name, folder) for kind in folders_in(root) for folder in folders_in(kind))
     if not objects:
@@ -99,21 +99,21 @@ def _read_cues(path: Path, distractors: Mapping[str, Path]) -> Mapping[str, Sequ
     try:
         cues = TypeAdapter(dict[str, list[str]]).validate_python(read_yaml(path))
     except (OSError, yaml.YAMLError, ValidationError, UnicodeDecodeError) as error:
-        raise SnellenError(f"{path}: write a list of shared cues a distractor, as in `OTHER: [colour]`") from error
+        raise SnellenError(f"{path}: write a list of shared cues per distractor, as in `OTHER: [colour]`") from error
     if unknown := next((name for name in cues if name not in distractors), None):
         raise SnellenError(f"{path}: no distractor {unknown!r}; there are {', '.join(distractors)}")
     return cues
 
 
 def curate_objects(tasks: Sequence[str], options: BuildOptions, media: MediaFolder) -> CuratedItems:
-    """The items of `oc-cpr`, `oc-cnt` and `oc-grp` that are wanted: nine sequences a main object (Table 5)."""
+    """The requested items of `oc-cpr`, `oc-cnt` and `oc-grp`: nine sequences per main object (Table 5)."""
     return object_items(read_objects(source_folder(options, "oc", tasks[0], LAYOUT)), tasks, options, media)
 
 
 def object_items(
     objects: Sequence[MainObject], tasks: Sequence[str], options: BuildOptions, media: MediaFolder
 ) -> CuratedItems:
-    """The items of the tasks about these objects; their images are kept."""
+    """The items of the tasks about these objects; their images are stored."""
     images = add_distinct(media, (path for main_object in objects for path in main_object.owners()))
     sequences = [
         _object_sequence(main_object, pattern, images, options.seed)
@@ -159,7 +159,7 @@ def _object_sequence(main_object: MainObject, pattern: str, images: Mapping[Path
 
 
 def plan_objects(tasks: Sequence[str], options: BuildOptions) -> dict[str, int]:
-    """Items a task."""
+    """The number of items per task."""
     count = len(read_objects(source_folder(options, "oc", tasks[0], LAYOUT)))
     per_object = {"oc-cpr": 2 * len(PATTERNS_OC), "oc-cnt": len(PATTERNS_OC), "oc-grp": len(PATTERNS_GRP)}
     return {task: count * per_object[task] for task in tasks}

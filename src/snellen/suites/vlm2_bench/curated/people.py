@@ -1,6 +1,6 @@
-"""Sequences of images of people of the user's own (section 2.3, appendix 5).
+"""Sequences of the user's images of people (section 2.3, appendix 5).
 
-People are known by numbers alone: their names stand in no id, factor or question.
+People are identified by numbers alone: no id, factor or question contains their names.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ from snellen.suites.vlm2_bench.sequences import PATTERNS_GRP, PC_COUNTS, draw, n
 
 TASKS = ("pc-cpr", "pc-cnt", "pc-grp")
 PEOPLE = 30
-"""People of the paper: three races, two genders, five each."""
+"""Number of people in the paper: three races, two genders, five each."""
 CNT_QUESTIONS: Mapping[int, int] = {2: 30, 3: 25, 4: 65}
-"""Questions of PC Cnt by the number of images (camera-ready, appendix D)."""
+"""Numbers of questions of PC Cnt by number of images (camera-ready, appendix D)."""
 GRP_QUESTIONS = 100
 CHOICE_RULE = "proportional: sequences of each pattern in proportion, largest remainder, the earlier pattern first"
 SCALE_RULE = "published counts x people / 30, halves up, at least 1; never more than published"
-LAYOUT = "give a folder GROUP/PERSON/*.jpg (four images a person)"
+LAYOUT = "give a folder GROUP/PERSON/*.jpg (four images per person)"
 
 
 @dataclass(frozen=True)
 class PersonNumber:
-    """Somebody, by number in the order of groups and folders."""
+    """A person, numbered in the order of groups and folders."""
 
     number: int
     group: str
@@ -52,13 +52,13 @@ class PersonNumber:
 
     @property
     def handle(self) -> str:
-        """What ids say in place of a name."""
+        """The identifier used instead of a name."""
         return f"person-{self.number:03d}"
 
 
 @dataclass(frozen=True)
 class Portrait:
-    """One image of a person. `key` names it where look-alikes are asked for."""
+    """One image of a person. `key` is its name in the step for look-alikes."""
 
     key: str
     person: PersonNumber
@@ -66,19 +66,19 @@ class Portrait:
 
 
 def read_people(root: Path) -> tuple[PersonNumber, ...]:
-    """Everybody in a folder GROUP/PERSON/*.jpg. Raises SnellenError for too few people or images."""
+    """All people in a folder GROUP/PERSON/*.jpg. Raises SnellenError for too few people or images."""
     folders = [(group.name, folder) for group in folders_in(root) for folder in folders_in(group)]
     people = tuple(PersonNumber(n, group, images_in(folder)) for n, (group, folder) in enumerate(folders, 1))
     for person, (_, folder) in zip(people, folders, strict=True):
         if len(person.images) < MIN_MAIN:
-            raise SnellenError(f"{folder}: {len(person.images)} images, {MIN_MAIN} are needed; {LAYOUT}")
+            raise SnellenError(f"{folder}: {len(person.images)} images, but {MIN_MAIN} are needed; {LAYOUT}")
     if len(people) <= MIN_DISTRACTORS:
-        raise SnellenError(f"{root}: {len(people)} people, {MIN_DISTRACTORS + 1} or more are needed; {LAYOUT}")
+        raise SnellenError(f"{root}: {len(people)} people, but at least {MIN_DISTRACTORS + 1} are needed; {LAYOUT}")
     return people
 
 
 def look_alike_items(portraits: Sequence[Portrait]) -> tuple[Item, ...]:
-    """For every image: which image of anybody else is most like it (appendix 5, by CLIP similarity)."""
+    """One item per image, which asks for the most similar image of another person (appendix 5, by CLIP similarity)."""
     demos = {portrait.key: Demo((portrait.media,), portrait.key, 0) for portrait in portraits}
     items = []
     for portrait in portraits:
@@ -92,7 +92,7 @@ def look_alike_items(portraits: Sequence[Portrait]) -> tuple[Item, ...]:
 
 
 def _read_look_alikes(portraits: Sequence[Portrait], result: StepResult) -> dict[str, Portrait]:
-    """The look-alike of every image that has one, by key."""
+    """The look-alikes of images, by key, as far as there are answers."""
     by_key = {portrait.key: portrait for portrait in portraits}
     items = zip(portraits, look_alike_items(portraits), strict=True)
     return {
@@ -112,7 +112,7 @@ LOOK_ALIKES: Step[Sequence[Portrait], dict[str, Portrait]] = Step(
 
 
 def curate_people(tasks: Sequence[str], options: BuildOptions, media: MediaFolder) -> CuratedItems:
-    """The step `pc-look-alikes`, or the items of `pc-cpr`, `pc-cnt` and `pc-grp` that are wanted."""
+    """The step `pc-look-alikes`, or the requested items of `pc-cpr`, `pc-cnt` and `pc-grp`."""
     people = read_people(source_folder(options, "pc", tasks[0], LAYOUT))
     images = add_distinct(media, (path for person in people for path in person.images))
     portraits = tuple(
@@ -128,8 +128,8 @@ def curate_people(tasks: Sequence[str], options: BuildOptions, media: MediaFolde
     near = LOOK_ALIKES.read(portraits, result)
     if missing := len(portraits) - len(near):
         raise SnellenError(
-            f"{options.inputs['look-alikes']}: {missing} of {len(portraits)} images have no look-alike; give the "
-            "same `snellen run` again (failed calls are asked again), or ask a subject that answers all"
+            f"{options.inputs['look-alikes']}: {missing} of {len(portraits)} images have no look-alike; repeat the "
+            "same `snellen run` (failed calls are asked again), or use a subject that answers all"
         )
     results = {"look-alikes": result}
     gallery = Gallery(people, portraits, near, options.seed, tuple(construction_subjects(results)))
@@ -138,7 +138,7 @@ def curate_people(tasks: Sequence[str], options: BuildOptions, media: MediaFolde
 
 @dataclass(frozen=True)
 class Gallery:
-    """Everybody, all images, and the look-alike of each, by key."""
+    """All people, all images, and the look-alike of each image, by key."""
 
     people: tuple[PersonNumber, ...]
     portraits: tuple[Portrait, ...]
@@ -152,10 +152,10 @@ class Gallery:
 
 
 def look_alikes(gallery: Gallery, portraits: Sequence[Portrait], count: int) -> list[Portrait]:
-    """Distractors for portraits of one person: `count` of them, of different people.
+    """Distractors for portraits of one person: at most `count`, of different people.
 
     First the look-alikes of these portraits, then of that person's other images, then of the distractors themselves,
-    and so on: who is in the sequence already is passed over. Where the chain closes before there are enough, fewer.
+    and so on, skipping people that are already in the sequence. Fewer than `count` if the chain ends early.
     """
     person, distractors = portraits[0].person, list[Portrait]()
     waiting = [*portraits, *(portrait for portrait in gallery.portraits_of(person) if portrait not in portraits)]
@@ -173,7 +173,7 @@ def look_alikes(gallery: Gallery, portraits: Sequence[Portrait], count: int) -> 
 
 
 def people_sequences(gallery: Gallery) -> tuple[dict[str, list[ImageSequence]], int]:
-    """Sequences by pattern, people in turn in a drawn order, and how many distractors had to be drawn at random."""
+    """Sequences by pattern, people taking turns in random order, and the number of distractors drawn at random."""
     sequences: dict[str, list[ImageSequence]] = {}
     at_random = 0
     for pattern, count in PC_COUNTS.items():
@@ -188,7 +188,7 @@ def people_sequences(gallery: Gallery) -> tuple[dict[str, list[ImageSequence]], 
 
 
 def _person_sequence(gallery: Gallery, person: PersonNumber, pattern: str, turn: int) -> tuple[ImageSequence, int]:
-    """The sequence of a person's `turn`-th turn, with other main images than before while there are others."""
+    """The sequence of a person's `turn`-th turn, with new main images as long as there are any."""
     seed, (main_count, distractor_count) = gallery.seed, needed(pattern)
     choices = list(combinations(gallery.portraits_of(person), main_count))
     turns = stream(SUITE, STREAMS, seed, "pc", "main", pattern, person.number).permutation(len(choices))
@@ -221,15 +221,15 @@ def _person_sequence(gallery: Gallery, person: PersonNumber, pattern: str, turn:
 
 
 def scaled(count: int, people: int) -> int:
-    """A published count for so many people: in proportion below 30, halves up, at least 1 (`SCALE_RULE`)."""
+    """A published count scaled to `people`: in proportion below 30, halves up, at least 1 (`SCALE_RULE`)."""
     return count if people >= PEOPLE else max(1, (2 * count * people + PEOPLE) // (2 * PEOPLE))
 
 
 def selected(task: str, available: Mapping[str, int], people: int) -> dict[str, int]:
-    """How many sequences of each pattern a task asks about.
+    """The number of sequences of each pattern in a task.
 
     Cpr: all that show one person, and as many of the others (100 and 100 of 160). Cnt: 30, 25 and 65 of two, three and
-    four images. Grp: 100 of the 110 with a distractor and three images or more.
+    four images. Grp: 100 of the 110 with a distractor and at least three images.
     """
     if task == "pc-cpr":
         same = {pattern: count for pattern, count in available.items() if set(pattern) == {"A"}}
@@ -250,7 +250,7 @@ def _people_items(tasks: Sequence[str], gallery: Gallery) -> tuple[tuple[Item, .
     people = len(gallery.people)
     notes = [f"pc: {people} people, {sum(available.values())} sequences (the paper: {PEOPLE}, 260); {SCALE_RULE}"]
     if at_random:
-        notes.append(f"pc: {at_random} distractors drawn at random, since the chain of look-alikes held too few people")
+        notes.append(f"pc: {at_random} distractors drawn at random, since the chain of look-alikes had too few people")
     items: list[Item] = []
     for task in tasks:
         counts = selected(task, available, people)
@@ -264,7 +264,7 @@ def _people_items(tasks: Sequence[str], gallery: Gallery) -> tuple[tuple[Item, .
 def _draw_sequences(
     task: str, sequences: Mapping[str, Sequence[ImageSequence]], counts: Mapping[str, int], seed: int
 ) -> list[ImageSequence]:
-    """So many of each pattern. Which ones is drawn, and so is the order of all."""
+    """`counts` sequences of each pattern, drawn at random and in random order."""
     chosen = [
         sequence
         for pattern, count in counts.items()
@@ -274,7 +274,7 @@ def _draw_sequences(
 
 
 def plan_people(tasks: Sequence[str], options: BuildOptions) -> dict[str, int]:
-    """Items a task."""
+    """The number of items per task."""
     people = read_people(source_folder(options, "pc", tasks[0], LAYOUT))
     if tasks[0] == LOOK_ALIKES.name:
         return {tasks[0]: sum(len(person.images) for person in people)}

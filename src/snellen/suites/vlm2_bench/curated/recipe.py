@@ -1,10 +1,10 @@
-"""The `curated` recipe: the paper's construction on images and videos of the user's own (sections 2.1 to 2.3).
+"""The `curated` recipe: the paper's construction on the user's images and videos (sections 2.1 to 2.3).
 
     snellen build vlm2-bench/oc --from curated --source oc=DIR --out SET
     snellen build vlm2-bench/gc-captions --from curated --source gc=DIR --input screening=RUN --out STEP
 
-Where a model or a person must say something, the recipe writes an item set of the suite `curation-steps`; its run comes
-back as an input. design/vlm2-bench.md lists the folders that are read, the steps and their order.
+If a model or a person must answer something, the recipe writes an item set of the suite `curation-steps`; its run is
+passed back as an input. design/vlm2-bench.md lists the required folders, the steps and their order.
 """
 
 from __future__ import annotations
@@ -35,23 +35,23 @@ FAMILIES: Mapping[str, tuple[str, ...]] = {
     "pc": people.TASKS,
     "vid": videos.TASKS,
 }
-"""Final tasks by the source they are made from. A family's name stands for all its tasks."""
+"""Final tasks by their source. A family's name denotes all its tasks."""
 _STAGES: tuple[Stage, ...] = (*general_cues.STEPS, people.LOOK_ALIKES)
 STEPS: Mapping[str, str] = {stage.name: stage.needs[0].name for stage in _STAGES}
-"""Steps and the source of each. `zoom` is one more, about a finished set."""
+"""Steps by name, with the source of each. `zoom` is another step, about a finished set."""
 INPUTS = (*(stage.result.name for stage in _STAGES if stage.result), general_cues.REVIEWED)
 
 
 @dataclass(frozen=True)
 class Curated:
-    """The recipe `curated`. `salience_below`: see `curate_gc.SALIENCE_BELOW`."""
+    """The recipe `curated`. `salience_below`: see `general_cues.SALIENCE_BELOW`."""
 
     salience_below: float = general_cues.SALIENCE_BELOW
 
     def parameters(self, options: BuildOptions) -> Mapping[str, Any]:
-        """Tasks, seed, bound on the number of items, and the named rules.
+        """Tasks, seed, limit on the number of items, and the named rules.
 
-        What was in the sources, and what was answered, stands beside them in the card.
+        The card also identifies the sources and the answers.
         """
         return {
             "tasks": [task for tasks in wanted_tasks(options).values() for task in tasks],
@@ -63,7 +63,7 @@ class Curated:
         }
 
     def plan(self, options: BuildOptions) -> Mapping[str, Any]:
-        """How many items there will be (of GC at most, since answers drop some), and the steps. No image is read."""
+        """The number of items (for GC an upper limit, since answers drop pairs), and the steps. No image is read."""
         if options.tasks == (ZOOM.name,):
             return {
                 "suite": SUITE,
@@ -83,7 +83,7 @@ class Curated:
         return {"suite": SUITE, "items": items, "steps": chain}
 
     def build(self, options: BuildOptions) -> ItemSet:
-        """One step, or final items. Raises SnellenError for whatever is missing or does not fit."""
+        """Write one step or final items. Raises SnellenError for missing or unsuitable inputs."""
         refuse_existing(options.out)
         if options.tasks == (ZOOM.name,):
             return write_step(ZOOM, read_about(ZOOM, options), options.out)
@@ -125,13 +125,13 @@ PLANS: Mapping[str, Callable[[Sequence[str], BuildOptions], dict[str, int]]] = {
 
 
 NO_SOURCE = (
-    f"nothing to build from; give --source NAME=DIR with NAME one of {', '.join(FAMILIES)} (design/vlm2-bench.md says "
-    "how the folders should look)"
+    f"nothing to build from; give --source NAME=DIR with NAME one of {', '.join(FAMILIES)} (design/vlm2-bench.md "
+    "describes the folders)"
 )
 
 
 def _stages(family: str, options: BuildOptions) -> list[Stage]:
-    """The chain that leads to the items of a family."""
+    """The chain of steps for the items of a family."""
     steps: Mapping[str, Sequence[Stage]] = {"gc": general_cues.STEPS, "pc": (people.LOOK_ALIKES,)}
     named = [task for task in options.tasks if task in (family, *FAMILIES[family])]
     results = [step.result for step in steps.get(family, ()) if step.result]
@@ -145,10 +145,10 @@ def _stages(family: str, options: BuildOptions) -> list[Stage]:
 
 
 def wanted_tasks(options: BuildOptions) -> dict[str, list[str]]:
-    """The tasks to build, by family; without any named, all whose source is given.
+    """The tasks to build, by family; by default all whose source is given.
 
-    A step is built alone, since its items are of another suite. Raises SnellenError for unknown tasks, sources and
-    inputs, and for no source.
+    A step is built alone, since its items belong to another suite. Raises SnellenError for unknown tasks, sources and
+    inputs, and if there is no source.
     """
     if families := chosen_tasks(options):
         return families
@@ -156,14 +156,14 @@ def wanted_tasks(options: BuildOptions) -> dict[str, list[str]]:
 
 
 def chosen_tasks(options: BuildOptions) -> dict[str, list[str]]:
-    """The same, but none where neither tasks nor sources are named."""
+    """`wanted_tasks`, but empty if neither tasks nor sources are given."""
     names = [*FAMILIES, *(task for tasks in FAMILIES.values() for task in tasks), *STEPS, ZOOM.name]
     refuse_unknown(options.tasks, names, f"{SUITE} --from curated: no task")
     refuse_unknown(options.sources, [*FAMILIES, "items"], f"{SUITE} --from curated: no --source")
     refuse_unknown(options.inputs, INPUTS, f"{SUITE} --from curated: no --input")
     if steps := [task for task in options.tasks if task in STEPS]:
         if len(options.tasks) > 1:
-            raise SnellenError(f"{SUITE}/{steps[0]}: a step of work is built alone; leave out the other tasks")
+            raise SnellenError(f"{SUITE}/{steps[0]}: a step is built alone; leave out the other tasks")
         return {STEPS[steps[0]]: steps}
     chosen = options.tasks or tuple(family for family in FAMILIES if family in options.sources)
     families = {f: [task for task in tasks if f in chosen or task in chosen] for f, tasks in FAMILIES.items()}
@@ -171,7 +171,7 @@ def chosen_tasks(options: BuildOptions) -> dict[str, list[str]]:
 
 
 def at_most(items: list[Item], options: BuildOptions) -> list[Item]:
-    """With --n, so many groups a task (pairs of Mat, Trk and Cpr count as one), drawn by the seed, in their order."""
+    """With --n, at most n groups per task (a pair of Mat, Trk or Cpr is one), drawn by the seed, in their order."""
     if options.n is None or not items or items[0].suite != SUITE:
         return items
     options.need_items(SUITE)

@@ -1,4 +1,4 @@
-"""Videos of two people of the user's own, one behind the other, and the first once more (section 2.3)."""
+"""Videos made from the user's clips of two people: one after the other, and then the first again (section 2.3)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TASKS = ("pc-vid",)
 LAYOUT = "give a folder ACTIVITY/PAIR/ with the videos p.mp4 and q.mp4 of two different people"
 FORMATS = (".mp4", ".mov", ".avi", ".webm", ".mkv")
 FRAMES_PER_SECOND = 24
-"""Of every video made: clips of different rates are joined, and rates like 23.976 are no whole number."""
+"""Frame rate of all videos made, since clips may have different rates, and rates like 23.976 are not whole numbers."""
 Pattern: TypeAlias = Literal["PQ", "PQP"]
 PATTERNS: tuple[Pattern, ...] = ("PQ", "PQP")
 DESCRIPTIONS: dict[Pattern, str] = {
@@ -32,12 +32,12 @@ DESCRIPTIONS: dict[Pattern, str] = {
         "again: the last individual is the same as the first."
     ),
 }
-"""What a full description says of who is who; what else is seen is not known."""
+"""Full descriptions of who is who; the other content of the videos is unknown."""
 
 
 @dataclass(frozen=True)
 class Clips:
-    """Two clips of different people in the same activity, by number in the order of the folders."""
+    """Two clips of different people in the same activity, numbered in the order of the folders."""
 
     number: int
     activity: str
@@ -47,9 +47,9 @@ class Clips:
 
 
 def read_clips(root: Path) -> tuple[Clips, ...]:
-    """Every pair of a folder ACTIVITY/PAIR/{p,q}.mp4 (or another of `FORMATS`).
+    """All pairs in a folder ACTIVITY/PAIR/{p,q}.mp4 (or another of `FORMATS`).
 
-    Raises SnellenError naming the folder where one of the clips is missing, or there are several of one name.
+    Raises SnellenError naming the folder if a clip is missing, or if several have the same name.
     """
     folders = [(activity.name, folder) for activity in folders_in(root) for folder in folders_in(activity)]
     if not folders:
@@ -63,12 +63,12 @@ def read_clips(root: Path) -> tuple[Clips, ...]:
 def _clip(folder: Path, name: str) -> Path:
     videos = [path for path in sorted(folder.iterdir()) if path.stem == name and path.suffix.lower() in FORMATS]
     if len(videos) != 1:
-        raise SnellenError(f"{folder}: {len(videos)} videos called {name}, one is needed; {LAYOUT}")
+        raise SnellenError(f"{folder}: {len(videos)} videos named {name}, but one is needed; {LAYOUT}")
     return videos[0]
 
 
 def curate_videos(tasks: Sequence[str], options: BuildOptions, media: MediaFolder) -> CuratedItems:
-    """The items of `pc-vid`: of each pair of clips one video P, Q and one P, Q, P, with parts of equal length."""
+    """The items of `pc-vid`: for each pair of clips one video P, Q and one P, Q, P, with parts of equal length."""
     pairs = read_clips(source_folder(options, "vid", tasks[0], LAYOUT))
     changed: list[str] = []
     items: list[Item] = []
@@ -104,7 +104,7 @@ def _items(clips: Clips, seed: int, media: MediaFolder, changes: list[str]) -> I
 
 
 def _join(parts: Sequence[Path], media: MediaFolder) -> tuple[Media, JoinedVideo]:
-    """One video of the size of its first part, made even, as its codec wants it."""
+    """One video with the size of its first part, rounded down to even numbers for the codec."""
     ((_, first),) = frames_at(parts[0], [0.0])
     size = first.width - first.width % 2, first.height - first.height % 2
     with TemporaryDirectory() as folder:
@@ -114,5 +114,5 @@ def _join(parts: Sequence[Path], media: MediaFolder) -> tuple[Media, JoinedVideo
 
 
 def plan_videos(tasks: Sequence[str], options: BuildOptions) -> dict[str, int]:
-    """Two videos a pair of clips."""
+    """The number of items per task: two videos per pair of clips."""
     return {task: 2 * len(read_clips(source_folder(options, "vid", task, LAYOUT))) for task in tasks}

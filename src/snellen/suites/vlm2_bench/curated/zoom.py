@@ -1,4 +1,4 @@
-"""Boxes to zoom into: what a detector is asked about the images of an item set (VP-zoom-o, VP-zoom-p)."""
+"""Boxes to zoom into: questions to a detector about the images of an item set (VP-zoom-o, VP-zoom-p)."""
 
 from __future__ import annotations
 
@@ -13,14 +13,13 @@ from snellen.curation.steps import ITEMS, Argument, Step, step_item, table_prove
 from snellen.suites.vlm2_bench.items import SUITE
 
 PHRASES = {"oc": "", "pc": "face"}
-"""What is looked for: in OC images what the item calls the object (its factor `type`), in PC images the face."""
+"""The phrase to detect: in OC images the noun of the object (the item's factor `type`), in PC images the face."""
 
 
 def detection_items(items: ItemSet) -> list[Item]:
-    """One detection item for every image of the OC and PC items.
+    """One detection item per image of the OC and PC items.
 
-    An image that two items name differently is asked about once a name. Raises SnellenError where there is nothing to
-    zoom into.
+    An image with different phrases in two items gets one item per phrase. Raises SnellenError if there are no images.
     """
     detections: dict[tuple[str, str], tuple[Media, list[Item]]] = {}
     for item in items.items:

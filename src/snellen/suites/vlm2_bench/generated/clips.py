@@ -1,18 +1,29 @@
-"""The video twin of identity description, generated.
+"""Generated videos for identity description of objects.
 
-An object crosses the floor and leaves, another one that shares all cues but one comes, and the first returns.
-
-Every clip is as long as every other. When the first object returns it comes back the way it went, turned the other way
-round in time, so that its second appearance is no copy of the first.
+An object crosses the floor and leaves, another one that differs in one cue appears, and the first may return. All clips
+have the same length. The returning object moves backwards in time, so that its second appearance is not a copy of the
+first.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TypeAlias
 
+import numpy as np
+from PIL import Image
+
+from snellen.core.hashing import canonical
+from snellen.core.item import Item, Media
 from snellen.core.seeds import seed_of, stream
+from snellen.core.storage.item_rows import recipe_name
+from snellen.core.storage.media import MediaFolder
+from snellen.core.suite import BuildOptions
+from snellen.stimuli.render import Render
 from snellen.stimuli.scenes import (
     Appearance,
     Camera,
@@ -26,16 +37,17 @@ from snellen.stimuli.scenes import (
     text_name,
     turn,
 )
-from snellen.suites.vlm2_bench.generated.objects import neighbours
-from snellen.suites.vlm2_bench.items import STREAMS, SUITE
+from snellen.stimuli.video import Pixels, add_video, join_clips
+from snellen.suites.vlm2_bench.generated.objects import appearance_of, neighbours
+from snellen.suites.vlm2_bench.items import STREAMS, SUITE, Pattern, video_item
 
 FRAMES, FRAMES_A_SECOND = 48, 12
 QUICK_FRAMES, QUICK_FRAMES_A_SECOND = 16, 4
-"""For trying things out: clips last as long, and move less smoothly."""
+"""For trials: clips of the same duration with fewer frames."""
 HALF_WAY_M = 3.3
-"""From the middle of the floor to where an object comes in or has left; just outside the image."""
+"""Distance from the middle of the floor to the start and end of the path, just outside the image."""
 VIDEOS_A_PAIR = 4
-"""Videos made of two clips: either one first, in two parts and in three."""
+"""Videos made from two clips: each object first, in two parts and in three."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +61,7 @@ class ClipPair:
 
 
 def draw_pair(seed: int, number: int) -> ClipPair:
-    """A composite and one of its neighbours; shape, material and colour of the primary matter most to an eye."""
+    """A random composite and a neighbour that differs in a clearly visible dimension."""
     rng = stream(SUITE, STREAMS, seed, "clips", number)
     while True:
         first = int(rng.integers(9504))
@@ -63,8 +75,8 @@ def draw_pair(seed: int, number: int) -> ClipPair:
 
 
 def clip_specs(index: int, pair: ClipPair, seed: int, frames: int, size_px: tuple[int, int]) -> list[RenderSpec]:
-    """The frames of one clip: the object comes in from the left of the path, turns a little as it goes, and leaves."""
-    rng = stream(SUITE, STREAMS, seed, "clip", pair.number)  # one studio, path and camera for both objects
+    """The frames of one clip: the object enters at the start of the path, rotates while it moves, and leaves."""
+    rng = stream(SUITE, STREAMS, seed, "clip", pair.number)  # both objects have the same studio, path and camera
     azimuth, turned = float(rng.uniform(0, 360)), float(rng.uniform(0, 360))
     speed_deg = float(rng.uniform(60, 120))
     scene, camera = composite_scene(composite(index)), _camera(azimuth, size_px)
@@ -90,8 +102,8 @@ def _camera(azimuth_deg: float, size_px: tuple[int, int]) -> Camera:
     return Camera(position, (0.0, 0.0, 0.9), width_px=size_px[0], height_px=size_px[1])
 
 
-def description(index: int, other: int, pattern: Literal["PQ", "PQP"]) -> str:
-    """What a full description says: who comes, that another one follows, and that the first returns."""
+def description(index: int, other: int, pattern: Pattern) -> str:
+    """A full description: the first object, a different second one, and (for PQP) the return of the first."""
     text = (
         f"First {spoken(composite(index))} crosses the floor from one side to the other and leaves. Then a different "
         f"object comes, {spoken(composite(other))}. The first and the second object are two different objects."
@@ -111,3 +123,64 @@ def spoken(block: Composite) -> str:
 def _spoken_part(appearance: Appearance) -> str:
     colour = f"{appearance.colour} " if appearance.colour else ""
     return f"a {colour}{appearance.material} {text_name('shape', appearance.shape)}"
+
+
+def timing(options: BuildOptions) -> tuple[int, int]:
+    """Frames per clip, and frames per second."""
+    return (QUICK_FRAMES, QUICK_FRAMES_A_SECOND) if options.quick else (FRAMES, FRAMES_A_SECOND)
+
+
+def video_items(
+    pairs: Sequence[ClipPair], count: int, options: BuildOptions, renders: Iterator[Render], media: MediaFolder
+) -> Iterator[Item]:
+    """`count` videos of pairs of clips: each object first, in two or three parts. Numbered in random order.
+
+    Pairs take turns, and each starts with a different kind, so that even few videos cover all four kinds.
+    """
+    numbers = stream(SUITE, STREAMS, options.seed, "videos").permutation(count)
+    frame_count, rate = timing(options)
+    patterns: tuple[Pattern, ...] = ("PQ", "PQP")
+    kinds = [(order, pattern) for order in (1, -1) for pattern in patterns]
+    video_number = 0
+    for turn_number, pair in enumerate(pairs):
+        frames = {index: [_frame(*next(renders)) for _ in range(frame_count)] for index in (pair.first, pair.second)}
+        for place in range(len(range(turn_number, count, len(pairs)))):
+            direction, pattern = kinds[(turn_number + place) % len(kinds)]
+            first, second = (pair.first, pair.second)[::direction]
+            parts = [frames[first], frames[second], *([frames[first][::-1]] if pattern == "PQP" else [])]
+            video = _join(parts, rate, media)
+            yield _video_item(f"{int(numbers[video_number]):04d}", video, pattern, (first, second), pair, options.seed)
+            video_number += 1
+
+
+def _video_item(handle: str, video: Media, pattern: Pattern, order: tuple[int, int], pair: ClipPair, seed: int) -> Item:
+    first, second = order
+    return video_item(
+        "oc",
+        handle,
+        video,
+        pattern,
+        answer=description(first, second, pattern),
+        cluster=f"clips-{pair.number:03d}",
+        latent={"parts": [appearance_of(first), appearance_of(second)]},
+        provenance={"seed": seed, "composites": list(order), "differs": pair.differs},
+    )
+
+
+Frame: TypeAlias = tuple[Pixels, str]
+"""A frame of a clip, and the name of its recipe."""
+
+
+def _join(clip_frames: Sequence[Sequence[Frame]], rate: int, media: MediaFolder) -> Media:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "video.mp4"
+        join_clips([[pixels for pixels, _ in frames] for frames in clip_frames], path, fps=rate)
+        video = add_video(media, path)
+    names = [name for frames in clip_frames for _, name in frames]
+    media.recipes[video.sha256] = canonical({"frames": names, "frames_per_second": rate})
+    return video
+
+
+def _frame(path: Path, recipe: str) -> Frame:
+    with Image.open(path) as image:
+        return np.asarray(image.convert("RGB")), recipe_name(recipe)

@@ -1,4 +1,4 @@
-"""Which images of which family stand in the sequences of generated sets: decided before anything is drawn. Pure."""
+"""The sequences of generated sets, as families and image numbers, chosen before anything is rendered."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from snellen.suites.vlm2_bench.sequences import BALANCED_GRP, BALANCED_OC, PATTE
 
 @dataclass(frozen=True)
 class FamilySequence:
-    """A sequence of a task: its family, among all with those to calibrate on, and which images of it in which order.
+    """A sequence of a task: its family (index into test and calibration families), and its images in order.
 
-    `order` says who is on each by first appearance (`ABA`).
+    `order` names the content of each image by first appearance (`ABA`).
     """
 
     task: str
@@ -29,7 +29,7 @@ class FamilySequence:
 
 
 def patterns_of(task: str, options: BuildOptions) -> Sequence[tuple[str, ...]]:
-    """The patterns of a task in turn; where several stand together, one of them at a time."""
+    """The patterns of a task, in groups that take turns; each turn of a group uses one of its patterns."""
     if options.balance == "answers" and task != "oc-cnt":
         return BALANCED_GRP if task == "oc-grp" else BALANCED_OC
     return [(pattern,) for pattern in (PATTERNS_GRP if task == "oc-grp" else PATTERNS_OC)]
@@ -38,7 +38,7 @@ def patterns_of(task: str, options: BuildOptions) -> Sequence[tuple[str, ...]]:
 def draw_sequences(
     counts: Mapping[str, int], tested: int, calibrated: int, options: BuildOptions
 ) -> Iterator[FamilySequence]:
-    """`counts` different sequences a task; the families to calibrate on give every pattern once."""
+    """`counts` different sequences per task; each calibration family gives every pattern once."""
     for task in ("oc-cpr", "oc-cnt", "oc-grp"):
         if counts[task]:
             patterns = patterns_of(task, options)
@@ -56,9 +56,9 @@ def _take_turns(
     patterns: Sequence[tuple[str, ...]],
     seed: int,
 ) -> Iterator[FamilySequence]:
-    """`count` different sequences of so many families from the `first` on, patterns and families in turn.
+    """`count` different sequences of `families` families from the `first` on, patterns and families in turn.
 
-    They are numbered in a random order: a number that told the pattern would tell the answer.
+    They are numbered in random order, since a number that reveals the pattern would reveal the answer.
     """
     numbers = stream(SUITE, STREAMS, seed, "numbers", split).permutation(families * len(PATTERNS_OC))
     main, others = range(objects.IMAGES), range(objects.IMAGES, objects.IMAGES + objects.DISTRACTORS)

@@ -1,4 +1,4 @@
-"""From an edited room to the items of Mat and Trk, and what an ideal observer may know of them."""
+"""The items of Mat and Trk about an edited room, with the worlds that ideal observers need."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def room_items(
     tasks: Sequence[str],
     measures: Mapping[str, float],
 ) -> list[Item]:
-    """The pairs of Mat and Trk about one edit, whichever are wanted; `measures` say how fine it is (`rooms.acuity`)."""
+    """The requested pairs of Mat and Trk about one edit; `measures` describe its size (`rooms.acuity`)."""
     fields: dict[str, Any] = {
         "factors": {"cue": CUE_BY_EDIT[change.edit], "edit": change.edit},
         "measures": measures,
@@ -46,7 +46,7 @@ def room_items(
 
 
 def match_statements(change: RoomChange, rng: np.random.Generator) -> tuple[CandidateAnswer, CandidateAnswer]:
-    """The cue that answers the question, and one that was there and stayed as it was (Table 3)."""
+    """The cue that answers the question, and one that did not change (Table 3)."""
     if change.changed is None:
         other = next(part for part in PARTS if part != change.part)
         appearances = {part: {"environment/part": part} for part in (change.part, other)}
@@ -66,7 +66,7 @@ def match_statements(change: RoomChange, rng: np.random.Generator) -> tuple[Cand
 
 
 def track_statements(change: RoomChange) -> tuple[CandidateAnswer, CandidateAnswer]:
-    """What happened, and its direct reverse (Table 4)."""
+    """The statement of the change, and its direct reverse (Table 4)."""
     forth, back = _courses(change)
     right, wrong = tracked(change)
     return _statement(right, [(forth, True), (back, False)]), _statement(wrong, [(back, False), (forth, True)])
@@ -80,7 +80,7 @@ def _statement(cue: str, worlds: Sequence[tuple[Mapping[str, str], bool]]) -> Ca
 
 
 def _courses(change: RoomChange) -> tuple[dict[str, str], dict[str, str]]:
-    """What is seen to happen, forth and back: nothing of it where before and after look the same to an observer."""
+    """The visible change, forwards and backwards; empty for an observer to whom before and after look the same."""
     if change.changed is None:
         old, new = getattr(change.before, change.part), getattr(change.after, change.part)
         return {"environment/course": f"{old} to {new}"}, {"environment/course": f"{new} to {old}"}
@@ -97,10 +97,10 @@ def _courses(change: RoomChange) -> tuple[dict[str, str], dict[str, str]]:
 def _cue_worlds(
     change: RoomChange, cue: SceneObject, changed_object: SceneObject
 ) -> list[tuple[Mapping[str, str], bool]]:
-    """Which object the cue may mean, and which one may have changed; the actual world first.
+    """The possible pairs of an object meant by the cue and an object that changed; the actual world first.
 
-    The cue means every object that looks like it to the observer. Which object changed is seen in the dimensions in
-    which it changed, and by whoever sees none of them, nowhere.
+    The cue means every object that looks like it to the observer. An observer sees which object changed only if it sees
+    one of the dimensions of the change.
     """
     objects = change.named()
     seen_in = _changes_seen_in(change)
@@ -109,7 +109,7 @@ def _cue_worlds(
         number = str(objects.index(other))
         return {**meant.dimensions(), **{f"{factor}/changed": number for factor in seen_in}}
 
-    # Of the objects that did not change, one stands for all: the answer depends only on whether it is the one meant.
+    # One unchanged object represents all others: the answer depends only on whether it is the one meant.
     candidates = list(
         dict.fromkeys(
             [changed_object, cue, next(scene_object for scene_object in objects if scene_object != changed_object)]
@@ -128,7 +128,7 @@ def _changes_seen_in(change: RoomChange) -> tuple[str, ...]:
 
 
 def needed(worlds: Iterable[World]) -> tuple[str, ...]:
-    """The factors without which some other world with the other answer looks like the actual one."""
+    """The factors without which a world with the other answer looks like the actual one."""
     first, *others = worlds
     factors = dict.fromkeys(dimension.split("/")[0] for dimension in first["look"])
 

@@ -1,7 +1,7 @@
-"""Object-centric cues, generated: composites shown again under a new view, light, floor and size.
+"""Generated object-centric cues: composites shown repeatedly with different view, light, floor and size.
 
-A main object is one of the 9,504 composite blocks; its distractors differ from it in exactly one dimension each. Which
-dimension that is, and every nuisance, is drawn from the seed.
+A main object is one of the 9,504 composite blocks; each distractor differs from it in exactly one dimension. This
+dimension and all nuisance factors are drawn from the seed.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ from snellen.stimuli.scenes.highlights import highlight_shares
 from snellen.suites.vlm2_bench.items import STREAMS, SUITE
 
 IMAGES, DISTRACTORS = 4, 4
-"""Images of a main object, and distractors of one image each (appendix 4)."""
+"""Images of a main object, and distractors, with one image each (appendix 4)."""
 FLOORS = ((0.42, 0.42, 0.42), (0.24, 0.32, 0.47), (0.47, 0.35, 0.23), (0.62, 0.62, 0.62), (0.18, 0.18, 0.18))
 """Linear RGB."""
 LIGHT = (0.55, 1.15)
 """Factor on all lights."""
 TINTS = ((1.0, 1.0, 1.0), (1.1, 1.0, 0.86), (0.9, 1.0, 1.12))
-"""Neutral, warm, cool: mild enough that every colour keeps its name."""
+"""Neutral, warm, cool: so mild that every colour keeps its name."""
 FILL = (0.5, 0.92)
-"""Share of the image's smaller side that the object spans: its scale."""
+"""Share of the image's smaller side that the object spans."""
 MIN_HIGHLIGHT, _TRIES = 0.03, 30
-"""Share of a metal solid that has to mirror a light, else it may be taken for paint; of so many views without, the best
-is taken. By eye on renders: below 0.02 nothing glints, from 0.03 on an edge or more does."""
+"""Minimum share of a metal solid that mirrors a light, so that it is not taken for paint; after this many views without
+it, the best one is used. Judged by eye on renders: below 0.02 nothing glints, from 0.03 on at least an edge does."""
 FACTORS: tuple[str, ...] = tuple(dict.fromkeys(dimension.split("/")[0] for dimension in DIMENSIONS))
 
 
@@ -70,7 +70,7 @@ def _by_all_but_one() -> Mapping[tuple[int, tuple[str, ...]], tuple[int, ...]]:
 
 
 def neighbours(index: int) -> dict[str, tuple[int, ...]]:
-    """By dimension, the composites that differ from this one in that dimension alone; at least one each."""
+    """By dimension, the composites that differ from this one in that dimension alone, if there are any."""
     values = tuple(composite(index).dimensions().values())
     neighbours_by_dimension = {}
     for column, dimension in enumerate(DIMENSIONS):
@@ -81,7 +81,7 @@ def neighbours(index: int) -> dict[str, tuple[int, ...]]:
 
 
 def draw_family(rng: np.random.Generator) -> ObjectFamily:
-    """A main object and four distractors, each different in one dimension, over as many factors as there are."""
+    """A main object and four distractors, each different in one dimension, covering as many factors as possible."""
     while True:
         main = int(rng.integers(len(all_composites())))
         near = neighbours(main)
@@ -115,23 +115,23 @@ def image_spec(index: int, seed: int, image_key: tuple[int, int], size_px: tuple
 
 
 def least_highlight(scene: Scene, camera: Camera) -> float:
-    """The share of glints on the metal solid that has the least, judged at a quarter of the resolution; 1 without."""
+    """The smallest share of highlights on a metal solid, at a quarter of the resolution; 1 without metal."""
     small = dataclasses.replace(camera, width_px=camera.width_px // 4, height_px=camera.height_px // 4)
     metal = [solid.name for solid in scene.solids if solid.material.kind == "metal"]
     return min(highlight_shares(scene, small, metal).values(), default=1.0)
 
 
 def _with_background(scene: Scene, rng: np.random.Generator) -> Scene:
-    """Another floor and light."""
+    """The scene with a random floor and light."""
     floor, tint = FLOORS[int(rng.integers(len(FLOORS)))], TINTS[int(rng.integers(len(TINTS)))]
     return relight(dataclasses.replace(scene, floor=Floor(floor)), float(rng.uniform(*LIGHT)), tint)
 
 
 def undecided_without(factor: str, appearances: Sequence[Mapping[str, str]], question: str) -> bool:
-    """Whether who misses a factor cannot answer about images of these appearances.
+    """True if an observer blind to a factor cannot answer a question about images with these appearances.
 
-    Two images that look the same to such an observer may be of the same object or not. `same` is answered by any two
-    that look different; counts and groups need every two to.
+    Two images that look the same to this observer may show the same object or not. `same` is answered by any two that
+    look different; counts and groups need all pairs to look different.
     """
 
     def seen_values(appearance: Mapping[str, str]) -> tuple[str, ...]:

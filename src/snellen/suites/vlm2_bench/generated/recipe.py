@@ -1,9 +1,9 @@
-"""The `generated` recipe: rooms before and after an edit, composites among look-alikes, and clips, all rendered here.
+"""The `generated` recipe: rooms before and after an edit, composites with distractors, and clips, all rendered here.
 
-For `n` test items a task there are n rooms and a fifth more (two images each, which Mat and Trk share but for
-surroundings), as many families of eight images as the sequences take, half as many again to calibrate on, and a pair
-of clips for each video up to twelve, more only where these give too few videos. Small images (the checkup's, and
-quick ones) come with a single pair. No people are rendered.
+For `n` test items per task there are n rooms and a fifth more (two images each, shared by Mat and Trk except for
+surroundings), the families of eight images that the sequences need, half as many again for calibration, and one pair of
+clips per video up to twelve, more only if these give too few videos. Small sets (the checkup's and quick ones) have a
+single pair. No people are rendered.
 """
 
 from __future__ import annotations
@@ -11,27 +11,19 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias
 
-import numpy as np
-from PIL import Image
-
 from snellen.core.errors import SnellenError
-from snellen.core.hashing import canonical
-from snellen.core.item import Item, Media
+from snellen.core.item import Item
 from snellen.core.least_px import least_px_notes, with_least_px
 from snellen.core.seeds import seed_of, stream
-from snellen.core.storage.item_rows import recipe_name
 from snellen.core.storage.itemset import ItemSet, refuse_existing, write_itemset
 from snellen.core.storage.media import MediaFolder
 from snellen.core.suite import BuildOptions
 from snellen.stimuli.render import Render, image_seconds, render_for_recipe, size_share
 from snellen.stimuli.scenes import Camera, RenderSpec, box_around, truth
-from snellen.stimuli.scenes.extents import least_extent_px
 from snellen.stimuli.scenes.floor_patterns import PATTERNS
-from snellen.stimuli.video import Pixels, add_video, join_clips
+from snellen.stimuli.scenes.truth import least_extent_px
 from snellen.suites.vlm2_bench.generated import clips, objects, rooms
 from snellen.suites.vlm2_bench.generated.family_sequences import FamilySequence, draw_sequences, patterns_of
 from snellen.suites.vlm2_bench.generated.general_cues import room_items
@@ -39,39 +31,37 @@ from snellen.suites.vlm2_bench.items import (
     STREAMS,
     SUITE,
     ImageSequence,
-    Pattern,
     compare_items,
     count_item,
     group_item,
     sorted_pattern,
-    video_item,
 )
 
 FULL_COUNTS = {"gc-mat": 260, "gc-trk": 220, "oc-cpr": 360, "oc-cnt": 360, "oc-grp": 200, "oc-vid": 200}
-"""Pairs or questions of the paper; `oc-vid` as many as `pc-vid` has."""
+"""Pairs or questions in the paper; `oc-vid` has as many as `pc-vid`."""
 TASKS = tuple(FULL_COUNTS)
-"""Those that can be rendered."""
+"""The tasks that can be rendered."""
 CHECKUP_N, QUICK_N = 12, 4
 MIN_FAMILIES = 12
-"""How many objects, which are clusters, sequences are about where there are as many sequences."""
+"""Minimum number of families (clusters), if there are as many sequences."""
 MIN_CLIP_PAIRS = 12
-"""Of which the videos are made, a video each at first: pairs are clusters."""
+"""Number of pairs of clips (clusters) up to which each video gets its own pair."""
 SECONDS_A_IMAGE = {"fast": 0.47, "good": 1.3, "reference": 2.2}
 SECONDS_A_FRAME, BYTES_A_IMAGE = {"fast": 0.07, "good": 0.1, "reference": 0.25}, 115_000
-"""CPU time by quality and disk, for plans (`docs/benchmarks.md`)."""
+"""CPU time by quality, and disk space, for plans (`docs/benchmarks.md`)."""
 NOUN = "object"
 MARGIN = 0.04
-"""What a crop leaves round the object, as a share of its larger side."""
+"""Margin of a crop around the object, as a share of its larger side."""
 
 CameraPair: TypeAlias = tuple[Camera, Camera]
-"""From where a room is seen before and after its edit."""
+"""The cameras of a room before and after its edit."""
 
 
 @dataclass(frozen=True)
 class EditedRoom:
-    """A room to be drawn before and after its edit, and the tasks that ask about it.
+    """A room to be rendered before and after its edit, and the tasks that use it.
 
-    `number` is its place among those whose random streams begin with `stream_name`.
+    `number` is its index among the rooms with the same `stream_name`, the prefix of their random streams.
     """
 
     stream_name: str
@@ -81,13 +71,13 @@ class EditedRoom:
 
     @property
     def handle(self) -> str:
-        """What no other room of the set is called."""
+        """A name that is unique in the set."""
         return f"{self.number:04d}" + ("" if self.stream_name == "room" else "-pattern")
 
 
 @dataclass(frozen=True)
 class Design:
-    """Which images and clips are needed, decided from the seed alone."""
+    """The images and clips needed, determined by the seed alone."""
 
     counts: Mapping[str, int]
     rooms: tuple[EditedRoom, ...]
@@ -97,31 +87,31 @@ class Design:
     sequences: tuple[FamilySequence, ...]
 
     def images(self) -> int:
-        """How many images are drawn, beside the frames of clips."""
+        """The number of images to render, without the frames of clips."""
         return 2 * len(self.rooms) + sum(map(len, self.image_numbers()))
 
     def image_numbers(self) -> list[list[int]]:
-        """Of each family, of those to calibrate on too, the numbers of its images that stand in a sequence."""
+        """For each test and calibration family, the numbers of its images that are in a sequence."""
         numbers: list[set[int]] = [set() for _ in (*self.families, *self.calibration)]
         for sequence in self.sequences:
             numbers[sequence.family].update(sequence.images)
         return list(map(sorted, numbers))
 
     def videos(self) -> int:
-        """How many videos are made of the clips."""
+        """The number of videos made from the clips."""
         return min(self.counts["oc-vid"], clips.VIDEOS_A_PAIR * len(self.clips))
 
     def frames(self, options: BuildOptions) -> int:
-        """How many frames are drawn."""
-        return 2 * _clip(options)[0] * len(self.clips)
+        """The number of frames to render."""
+        return 2 * clips.timing(options)[0] * len(self.clips)
 
 
 def counts_of(options: BuildOptions) -> dict[str, int]:
-    """Test items (pairs) a task. Raises SnellenError for tasks that need real images, or none at all."""
+    """Test items (or pairs) per task. Raises SnellenError for tasks that need real images, and for no items."""
     n = options.test_items(SUITE, CHECKUP_N, QUICK_N)
     if unknown := [task for task in options.tasks if task not in TASKS]:
         raise SnellenError(
-            f"{SUITE}: {unknown[0]!r} cannot be generated (no people are rendered); there are {', '.join(TASKS)}, and "
+            f"{SUITE}: {unknown[0]!r} cannot be generated (no people are rendered); there are {', '.join(TASKS)}; use "
             f"--from curated or released for real images"
         )
     return {
@@ -130,7 +120,7 @@ def counts_of(options: BuildOptions) -> dict[str, int]:
 
 
 def design(options: BuildOptions) -> Design:
-    """Decide everything that will be drawn."""
+    """Choose everything to be rendered."""
     counts, seed = counts_of(options), options.seed
     families_by_task = [-(-counts[task] // len(patterns_of(task, options))) for task in ("oc-cpr", "oc-cnt", "oc-grp")]
     sequences = min(counts[task] for task in ("oc-cpr", "oc-cnt", "oc-grp"))
@@ -146,10 +136,10 @@ def design(options: BuildOptions) -> Design:
 
 
 def _edited_rooms(counts: Mapping[str, int], seed: int) -> Iterator[EditedRoom]:
-    """Rooms that Mat and Trk share, but for surroundings.
+    """The rooms, which Mat and Trk share except for changes of surroundings.
 
-    Mat asks which part of them changed in colour. Trk asks how, and the mean colour of an image would tell: there the
-    floor's pattern changes.
+    Mat asks which part of the surroundings changed in colour. Trk asks how they changed, which the mean colour of an
+    image would reveal, so there the floor's pattern changes.
     """
     for n in range(max(counts["gc-mat"], counts["gc-trk"])):
         tasks = tuple(task for task in ("gc-mat", "gc-trk") if n < counts[task])
@@ -168,7 +158,7 @@ def _exposed(stream_name: str, n: int, change: rooms.RoomChange, seed: int, task
 
 
 def _families(count: int, seed: int) -> tuple[objects.ObjectFamily, ...]:
-    """Families that share no object."""
+    """Families without common objects."""
     families: list[objects.ObjectFamily] = []
     taken: set[int] = set()
     number = 0
@@ -215,7 +205,7 @@ class Generated:
         }
 
     def build(self, options: BuildOptions) -> ItemSet:
-        """Render what the home folder lacks, then write the items."""
+        """Render the images that the home folder lacks, then write the items."""
         refuse_existing(options.out)
         plan = design(options)
         media = MediaFolder(options.out / "media")
@@ -226,7 +216,7 @@ class Generated:
         items = [
             *_rooms(plan, options, cameras, renders, media),
             *_sequences(plan, options, renders, media),
-            *_videos(plan, options, renders, media),
+            *clips.video_items(plan.clips, plan.videos(), options, renders, media),
         ]
         return write_itemset(
             options.out,
@@ -235,7 +225,7 @@ class Generated:
             recipe=self.parameters(options),
             provenance=provenance,
             notes=[
-                "no people are rendered, so that the tasks about persons are absent",
+                "no people are rendered, so the tasks about people are absent",
                 *least_px_notes(items),
                 *options.size_notes(),
             ],
@@ -243,15 +233,8 @@ class Generated:
         )
 
 
-def _clip(options: BuildOptions) -> tuple[int, int]:
-    """Frames of a clip, and frames a second."""
-    if options.quick:
-        return clips.QUICK_FRAMES, clips.QUICK_FRAMES_A_SECOND
-    return clips.FRAMES, clips.FRAMES_A_SECOND
-
-
 def _clip_px(options: BuildOptions) -> tuple[int, int]:
-    """Width and height of a frame: half of an image's, since a clip has so many."""
+    """Width and height of a frame: half of an image's, since a clip has many frames."""
     width, height = options.size_px
     return width // 2, height // 2
 
@@ -278,7 +261,7 @@ def _object_specs(plan: Design, options: BuildOptions) -> Iterator[RenderSpec]:
 def _clip_specs(plan: Design, options: BuildOptions) -> Iterator[RenderSpec]:
     for pair in plan.clips:
         for index in (pair.first, pair.second):
-            yield from clips.clip_specs(index, pair, options.seed, _clip(options)[0], _clip_px(options))
+            yield from clips.clip_specs(index, pair, options.seed, clips.timing(options)[0], _clip_px(options))
 
 
 def _rooms(
@@ -315,7 +298,7 @@ def _sequence_items(task: str, sequence: ImageSequence, seed: int) -> tuple[Item
 
 
 class _Family:
-    """The images of a family that are shown, as stored, with their boxes."""
+    """The stored images of a family, with their boxes."""
 
     def __init__(
         self,
@@ -336,7 +319,7 @@ class _Family:
             self.extents[stored.sha256], self.boxes[stored.sha256] = least_extent_px(spec), _box(spec)
 
     def sequence(self, sequence: FamilySequence, seed: int) -> ImageSequence:
-        """The images of a sequence."""
+        """The image sequence with its truth."""
         images, order = tuple(self.images[number] for number in sequence.images), sequence.order
         appearances = [self.appearances[image.sha256] for image in images]
         return ImageSequence(
@@ -355,67 +338,10 @@ class _Family:
 
 
 def _box(spec: RenderSpec) -> list[float]:
-    """The box round all solids, with a margin, within the image: [x1, y1, x2, y2] in pixels.
+    """The box around all solids, with a margin, within the image: [x1, y1, x2, y2] in pixels.
 
-    Measured at half the resolution: one pixel of it is less than the margin.
+    Measured at half the resolution, since one of its pixels is less than the margin.
     """
     camera = dataclasses.replace(spec.camera, width_px=spec.camera.width_px // 2, height_px=spec.camera.height_px // 2)
     boxes = [solid.visible_box for solid in truth(spec.scene, camera, detail=1).solids if solid.visible_box]
     return box_around([(2 * x1, 2 * y1, 2 * x2, 2 * y2) for x1, y1, x2, y2 in boxes], MARGIN, spec.camera)
-
-
-def _videos(plan: Design, options: BuildOptions, renders: Iterator[Render], media: MediaFolder) -> Iterator[Item]:
-    """Of every pair of clips: either object first, in two parts or in three. Numbered in a random order.
-
-    Pairs take turns, and each begins at another of its videos, so that few videos are of all four kinds.
-    """
-    numbers = stream(SUITE, STREAMS, options.seed, "videos").permutation(plan.videos())
-    count, rate = _clip(options)
-    video_count = [len(range(turn, plan.videos(), len(plan.clips))) for turn in range(len(plan.clips))]
-    video_number = 0
-    for turn, pair in enumerate(plan.clips):
-        frames = {index: [_frame(*next(renders)) for _ in range(count)] for index in (pair.first, pair.second)}
-        patterns: tuple[Pattern, ...] = ("PQ", "PQP")
-        kinds = [(order, pattern) for order in (1, -1) for pattern in patterns]
-        for place in range(video_count[turn]):
-            direction, pattern = kinds[(turn + place) % len(kinds)]
-            first, second = (pair.first, pair.second)[::direction]
-            parts = [frames[first], frames[second], *([frames[first][::-1]] if pattern == "PQP" else [])]
-            video = _join(parts, rate, media)
-            yield _video(f"{int(numbers[video_number]):04d}", video, pattern, (first, second), pair, options.seed)
-            video_number += 1
-
-
-def _video(
-    handle: str, video: Media, pattern: Pattern, order: tuple[int, int], pair: clips.ClipPair, seed: int
-) -> Item:
-    first, second = order
-    return video_item(
-        "oc",
-        handle,
-        video,
-        pattern,
-        answer=clips.description(first, second, pattern),
-        cluster=f"clips-{pair.number:03d}",
-        latent={"parts": [objects.appearance_of(first), objects.appearance_of(second)]},
-        provenance={"seed": seed, "composites": list(order), "differs": pair.differs},
-    )
-
-
-Frame: TypeAlias = tuple[Pixels, str]
-"""A frame of a clip, and the name of its recipe."""
-
-
-def _join(clip_frames: Sequence[Sequence[Frame]], rate: int, media: MediaFolder) -> Media:
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "video.mp4"
-        join_clips([[pixels for pixels, _ in frames] for frames in clip_frames], path, fps=rate)
-        video = add_video(media, path)
-    names = [name for frames in clip_frames for _, name in frames]
-    media.recipes[video.sha256] = canonical({"frames": names, "frames_per_second": rate})
-    return video
-
-
-def _frame(path: Path, recipe: str) -> Frame:
-    with Image.open(path) as image:
-        return np.asarray(image.convert("RGB")), recipe_name(recipe)

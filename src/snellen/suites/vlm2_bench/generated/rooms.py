@@ -1,6 +1,6 @@
-"""General cues, generated: small scenes of three to seven solids, each shown before and after one edit of a known kind.
+"""Generated general cues: small scenes of three to seven solids, each before and after one edit of a known kind.
 
-Everything here is data; nothing is rendered. Sizes, places and edits are ours: the paper edits photographs.
+This module makes scenes and renders nothing. Sizes, positions and edits are ours; the paper edits photographs.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ EDITS: tuple[Edit, ...] = ("add", "swap", "attribute", "remove", "environment")
 MIN_OBJECTS, MAX_OBJECTS = 3, 7
 SCALE = (0.55, 0.7)
 SPACING_M = 1.3
-"""Least distance of two centres; the largest solid is 1.1 m wide."""
+"""Minimum distance of two centres; the largest solid is 1.1 m wide."""
 FLOORS: Mapping[str, tuple[float, float, float]] = {
     "grey": (0.42, 0.42, 0.42),
     "blue": (0.24, 0.32, 0.47),
     "brown": (0.47, 0.35, 0.23),
 }
-"""Linear RGB; pale, because metal takes on the colour of the floor it mirrors."""
+"""Linear RGB; pale, since metal takes on the colour of the floor it mirrors."""
 LIGHTS: Mapping[str, tuple[float, float, float]] = {
     "white": (1.0, 1.0, 1.0),
     "warm": (1.28, 0.97, 0.51),
@@ -56,11 +56,11 @@ LIGHTS: Mapping[str, tuple[float, float, float]] = {
 }
 """Factor on linear red, green and blue of every light and of the dome, of equal luminance (BT.709)."""
 STRIPES_M = (0.22, 0.4)
-"""Width of the stripes of a patterned floor, drawn for each image: how much edge there is says nothing."""
+"""Width of the stripes of a patterned floor, drawn for each image, so that the amount of edges reveals nothing."""
 EXPOSURES = (0.5, 1.0)
-"""Factor on all light of one image, drawn for each: how bright an image is says nothing of what changed."""
+"""Factor on all light of an image, drawn for each, so that brightness reveals nothing about the change."""
 FARTHER = 2.5
-"""Factor on distance and size of the panels: cameras stand farther off than before a single object."""
+"""Factor on distance and size of the panels, since cameras are farther away than for a single object."""
 MIN_VISIBLE = 0.4
 _TRIES = 60
 UP = (0.0, 0.0, 1.0)
@@ -77,12 +77,12 @@ class SceneObject:
 
     @property
     def name(self) -> str:
-        """`red rubber cube`, `glass sphere`: no two objects of a scene share it."""
+        """`red rubber cube`, `glass sphere`; unique in a scene."""
         colour = f"{self.appearance.colour} " if self.appearance.colour else ""
         return f"{colour}{self.appearance.material} {text_name('shape', self.appearance.shape)}"
 
     def dimensions(self) -> dict[str, str]:
-        """What can be seen of it."""
+        """The visible dimensions of the object."""
         return {
             "shape/object": self.appearance.shape,
             "material/object": self.appearance.material,
@@ -92,7 +92,7 @@ class SceneObject:
 
 @dataclass(frozen=True)
 class Room:
-    """Objects on a floor under a light, imaged with an exposure."""
+    """Objects on a floor with a light and an exposure."""
 
     objects: tuple[SceneObject, ...]
     floor: str = "grey"
@@ -102,7 +102,7 @@ class Room:
     stripe_m: float = STRIPE_M
 
     def caption(self) -> str:
-        """What is there, in one sentence."""
+        """A description of the room in one sentence."""
         names = [f"a {scene_object.name}" for scene_object in self.objects]
         listed = ", ".join(names[:-1]) + f" and {names[-1]}" if len(names) > 1 else names[0]
         pattern = "" if self.pattern == PLAIN else f"{self.pattern} "
@@ -139,8 +139,8 @@ class RoomChange:
     """A room before and after one edit.
 
     `changed` is the object that was added, removed, replaced or altered, as it looks in the image that the question
-    speaks of; None for an edit of the surroundings, whose part is `part`: `floor` or `light` (their colour), or
-    `pattern` (the floor's). `differs` are the factors in which before and after differ.
+    refers to; None for an edit of the surroundings, whose `part` is `floor` or `light` (their colour), or `pattern` (of
+    the floor). `differs` are the factors in which before and after differ.
     """
 
     edit: Edit
@@ -151,11 +151,11 @@ class RoomChange:
     part: str = ""
 
     def named(self) -> tuple[SceneObject, ...]:
-        """The objects a question about this edit may name: those of the image that shows the changed one."""
+        """The objects that a question about this edit may name: those in the image that shows the changed one."""
         return (self.after if self.edit == "add" else self.before).objects
 
     def instruction(self) -> str:
-        """The edit as an instruction, as editing data sets give it."""
+        """The edit as an instruction, as in data sets of image editing."""
         return _INSTRUCTIONS[self.edit](self)
 
 
@@ -183,7 +183,7 @@ def _a(scene_object: SceneObject | None) -> str:
 
 
 def successor(change: RoomChange) -> SceneObject:
-    """The object of the second image that stands where the changed one stood in the first."""
+    """The object in the second image at the position of the changed one."""
     assert change.changed is not None
     return next(
         scene_object for scene_object in change.after.objects if scene_object.position_m == change.changed.position_m
@@ -191,7 +191,7 @@ def successor(change: RoomChange) -> SceneObject:
 
 
 def tracked(change: RoomChange) -> tuple[str, str]:
-    """What happened, and its direct reverse: the two answers of Trk (Table 4)."""
+    """The statement of the change and its direct reverse: the two answers of Trk (Table 4)."""
     if change.edit in ("add", "remove"):
         subject_phrase = f"{_a(change.changed).capitalize()} was"
         right, wrong = f"{subject_phrase} added.", f"{subject_phrase} removed."
@@ -227,11 +227,11 @@ def random_change(edit: Edit, rng: np.random.Generator) -> RoomChange:
             new = replace(scene_object, appearance=appearances[int(rng.integers(len(appearances)))])
             after = replace(room, objects=(*room.objects[:index], new, *room.objects[index + 1 :]))
             return RoomChange(edit, room, after, scene_object, differing(scene_object, new))
-    return random_change(edit, rng)  # glass may only turn into wood, which stands there already
+    return random_change(edit, rng)  # glass can only become wood, which the room may already have
 
 
 def pattern_change(rng: np.random.Generator) -> RoomChange:
-    """A room whose floor gets another pattern: no number of an image tells which way it went, as of colours."""
+    """A room whose floor gets another pattern, whose direction (unlike that of colours) no image statistic reveals."""
     room = Room(
         _draw_objects(int(rng.integers(MIN_OBJECTS, MAX_OBJECTS + 1)), rng),
         str(rng.choice(list(FLOORS))),
@@ -268,12 +268,12 @@ def _random_appearance(rng: np.random.Generator) -> Appearance:
 
 
 def _draw_positions(count: int, rng: np.random.Generator) -> list[tuple[float, float]]:
-    """Centres in a disk, at least `SPACING_M` apart; the disk grows with the count, and where none fits."""
+    """Centres in a disk, at least `SPACING_M` apart; the disk grows with the count, and if no centre fits."""
     positions: list[tuple[float, float]] = []
     radius = 0.75 * SPACING_M * math.sqrt(count)
     while len(positions) < count:
         for _ in range(_TRIES):
-            # The root of the share spreads centres evenly over the disk's area.
+            # The square root makes centres uniform over the disk's area.
             angle, r = rng.uniform(0, 2 * math.pi), radius * math.sqrt(rng.uniform())
             position = float(r * math.cos(angle)), float(r * math.sin(angle))
             if all(math.dist(position, other) >= SPACING_M for other in positions):
@@ -285,24 +285,24 @@ def _draw_positions(count: int, rng: np.random.Generator) -> list[tuple[float, f
 
 
 def _new_appearances(room: Room, old: Appearance, fits: Callable[[Appearance, Appearance], bool]) -> list[Appearance]:
-    """The appearances that nothing in the room has yet and that may follow the old one."""
+    """The appearances that no object in the room has and that may replace the old one."""
     taken = {scene_object.appearance for scene_object in room.objects}
     candidates = [Appearance(shape, variant.kind, variant.colour) for shape in SHAPES for variant in MATERIAL_VARIANTS]
     return [appearance for appearance in candidates if appearance not in taken and fits(old, appearance)]
 
 
 def _swapped(old: Appearance, new: Appearance) -> bool:
-    """Another shape, and another material or colour too: another thing altogether."""
+    """True for another shape and also another material or colour."""
     return new.shape != old.shape and (new.material, new.colour) != (old.material, old.colour)
 
 
 def _altered(old: Appearance, new: Appearance) -> bool:
-    """The same shape in another colour, or in another material of the same colour: one dimension moves."""
+    """True for the same shape in another colour, or in another material of the same colour."""
     return new.shape == old.shape and (new.material != old.material) + (new.colour != old.colour) == 1
 
 
 SHIFT_DEG: tuple[float, float] = (25.0, 40.0)
-"""How far the camera goes round the room between the two images."""
+"""Angle by which the camera moves around the room between the two images."""
 
 
 def exposed(change: RoomChange, rng: np.random.Generator) -> RoomChange:
@@ -312,9 +312,9 @@ def exposed(change: RoomChange, rng: np.random.Generator) -> RoomChange:
 
 
 def views_of(change: RoomChange, rng: np.random.Generator, size_px: tuple[int, int]) -> tuple[Camera, Camera]:
-    """The cameras of both images, each seeing at least `MIN_VISIBLE` of every object there is.
+    """The cameras of both images, each seeing at least `MIN_VISIBLE` of every object.
 
-    The second has gone round the room by `SHIFT_DEG`, so that every pixel differs and what changed must be seen.
+    The second is moved around the room by `SHIFT_DEG`, so that all pixels differ and the change must be perceived.
     """
     scenes = change.before.scene(), change.after.scene()
     fuller = max(scenes, key=lambda scene: len(scene.solids))
@@ -332,15 +332,15 @@ def views_of(change: RoomChange, rng: np.random.Generator, size_px: tuple[int, i
         cameras = camera, _moved_round(camera, shift_deg)
         if all(map(_sees_all, scenes, cameras)):
             return cameras
-    raise SnellenError(f"no camera sees all things of the room: {change.before.caption()}")
+    raise SnellenError(f"no camera sees all objects of the room: {change.before.caption()}")
 
 
 def acuity(change: RoomChange, cameras: tuple[Camera, Camera]) -> dict[str, float]:
-    """How fine an edit is: measures of the items about it.
+    """Measures of the size of an edit, for the items about it.
 
-    `things` in the fuller image, `camera_shift_deg` between the two images, and `least_px`, the side in pixels of
-    a square as large as what is seen of the changed thing where it is seen least; of a pattern the width of a stripe
-    across the floor's middle as the camera sees it, and of another edit of the surroundings the whole image.
+    `things` in the fuller image, `camera_shift_deg` between the two images, and `least_px`: the side in pixels of a
+    square as large as the smaller visible area of the changed object; for a pattern, the width of a stripe at the
+    middle of the floor as seen by the camera; for other edits of the surroundings, of the whole image.
     """
     first, second = (np.subtract(camera.position_m, camera.target_m) for camera in cameras)
     cosine = float(dot(unit_vector(first), unit_vector(second)))
@@ -359,7 +359,7 @@ def acuity(change: RoomChange, cameras: tuple[Camera, Camera]) -> dict[str, floa
 
 
 def _stripe_px(stripe_m: float, camera: Camera) -> float:
-    """How wide a stripe of the floor is at the middle of the image, where it runs across and is seen slantwise."""
+    """The width in pixels of a horizontal stripe of the floor at the middle of the image, foreshortened."""
     away = np.subtract(camera.position_m, camera.target_m)
     distance = float(lengths(away))
     focal_px = camera.width_px / 2 / math.tan(math.radians(camera.horizontal_fov_deg) / 2)
@@ -367,7 +367,7 @@ def _stripe_px(stripe_m: float, camera: Camera) -> float:
 
 
 def _seen_px(room: Room, camera: Camera, position_m: tuple[float, float]) -> float:
-    """How many pixels are seen of the object that stands there, judged at a quarter of the resolution; 0 if none."""
+    """Visible pixels of the object at this position, measured at a quarter of the resolution; 0 if none."""
     small = replace(camera, width_px=camera.width_px // 4, height_px=camera.height_px // 4)
     visible = truth(room.scene(), small, detail=1)
     standing = [str(n) for n, scene_object in enumerate(room.objects) if scene_object.position_m == position_m]
@@ -375,12 +375,12 @@ def _seen_px(room: Room, camera: Camera, position_m: tuple[float, float]) -> flo
 
 
 def _moved_round(camera: Camera, degrees: float) -> Camera:
-    """The camera gone round the vertical through what it looks at."""
+    """The camera rotated about the vertical through its target."""
     away = np.subtract(camera.position_m, camera.target_m)
     return replace(camera, position_m=tuple_of(np.array(camera.target_m) + apply_matrix(turn(UP, degrees), away)))
 
 
 def _sees_all(scene: Scene, camera: Camera) -> bool:
-    """Whether enough of every solid is seen, judged at a quarter of the resolution."""
+    """True if enough of every solid is visible, measured at a quarter of the resolution."""
     small = replace(camera, width_px=camera.width_px // 4, height_px=camera.height_px // 4)
     return all(solid.visible_fraction >= MIN_VISIBLE for solid in truth(scene, small, detail=1).solids)

@@ -1,1 +1,1 @@
-"""VLM²-Bench on things of the user's own: a folder a thing."""
+"""VLM²-Bench on the user's things: one folder per thing."""

@@ -1,11 +1,11 @@
-"""The `own` recipe: object groups of things of the user's own, a folder a thing.
+"""The `own` recipe: object groups of the user's things, one folder per thing.
 
     snellen build vlm2-bench --from own --source objects=DIR --out SET
 
-DIR may be a Hugging Face dataset folder too (`snellen.datasets.hub_tables`), with a column that says which thing it is.
+DIR may also be a Hugging Face dataset folder (`snellen.datasets.hub_tables`) with a column that identifies the thing.
 
-Sequences are those of the curated recipe (Table 5). Its distractors look like the main object and were chosen by hand;
-here they are other things of the same folder, drawn by the seed, one image each.
+Sequences are those of the curated recipe (Table 5). There, distractors look like the main object and are chosen by
+hand; here they are other things of the same folder, drawn by the seed, one image each.
 """
 
 from __future__ import annotations
@@ -44,17 +44,17 @@ from snellen.suites.vlm2_bench.sequences import PATTERNS_GRP, PATTERNS_OC
 
 OBJECTS = "objects"
 MAX_DISTRACTORS, MAX_MAIN = 8, 12
-"""Of a thing, each another one; and images of it, drawn by the seed."""
+"""Maximum distractors per thing, and maximum images of it, drawn by the seed."""
 THING_COLUMNS = ("object", "object_id", "thing", "thing_id", "group", "group_id", "instance", "instance_id")
-"""Columns of a dataset that say which thing an image shows, before those of classes."""
+"""Columns of a dataset that identify the thing on an image, tried before those of classes."""
 UNIT = "images or things"
 
 
 class OwnThing(MainObject):
-    """A main object whose distractors are main objects too: an image shows the same one wherever it stands."""
+    """A main object whose distractors are main objects too, so that each image has one identity in all sequences."""
 
     def owners(self) -> dict[Path, str]:
-        """Which thing is on each image."""
+        """The thing on each image."""
         return dict.fromkeys(self.main, self.name) | {path: other for other, path in self.distractors.items()}
 
 
@@ -63,11 +63,11 @@ class Own:
     """The recipe `own`."""
 
     def parameters(self, options: BuildOptions) -> Mapping[str, Any]:
-        """Tasks, seed, bound on the number of items."""
+        """Tasks, seed and limit on the number of items."""
         return {"tasks": list(options.tasks or TASKS), "seed": options.seed, "n": options.n}
 
     def plan(self, options: BuildOptions) -> Mapping[str, Any]:
-        """Images of each thing, items, and what is left out. Images are read, and none is written."""
+        """Images per thing, number of items, and exclusions. Images are read, none is written."""
         ledger = Ledger()
         with tempfile.TemporaryDirectory() as folder:
             objects, look_notes = read_things(options, ledger, Path(folder))
@@ -81,7 +81,7 @@ class Own:
         }
 
     def build(self, options: BuildOptions) -> ItemSet:
-        """Nine sequences a thing. Raises SnellenError for too few things, and for an image that is there twice."""
+        """Write nine sequences per thing. Raises SnellenError for too few things, and for duplicate images."""
         refuse_existing(options.out)
         media, ledger = MediaFolder(options.out / "media"), Ledger()
         with tempfile.TemporaryDirectory() as folder:
@@ -99,7 +99,7 @@ class Own:
             },
             notes=[
                 *curated.notes,
-                "distractors are other things of your own, drawn by the seed: nobody saw to it that they look alike",
+                "distractors are other things of your own, drawn by the seed and not chosen for similarity",
                 *look_notes,
                 *ledger.notes(UNIT),
             ],
@@ -107,22 +107,22 @@ class Own:
 
 
 def read_things(options: BuildOptions, ledger: Ledger, folder: Path) -> tuple[list[MainObject], list[str]]:
-    """Things of four images or more, with distractors drawn of all things, and what is to be said of their looks.
+    """Things with at least four images, with distractors drawn from all things, and notes on near-copies.
 
-    Rows of tables are written into `folder`. Raises SnellenError where there are too few.
+    Rows of tables are written into `folder`. Raises SnellenError if there are too few things.
     """
-    where = f"{SUITE} --from own"
+    prefix = f"{SUITE} --from own"
     options.need_items(SUITE)
-    refuse_unknown(options.tasks, TASKS, f"{where}: no task")
-    refuse_unknown(options.sources, [OBJECTS], f"{where}: no source")
+    refuse_unknown(options.tasks, TASKS, f"{prefix}: no task")
+    refuse_unknown(options.sources, [OBJECTS], f"{prefix}: no source")
     if OBJECTS not in options.sources or options.inputs:
-        raise SnellenError(f"{where}: give --source {OBJECTS}=DIR with one folder a thing, and nothing else")
+        raise SnellenError(f"{prefix}: give --source {OBJECTS}=DIR with one folder per thing, and nothing else")
     things, notes = _unlike_images(_read_images(_draw(options, ledger), folder, ledger), ledger)
     objects: list[MainObject] = []
     for name, paths in things.items():
         others = shuffled([other for other in things if other != name], stream(SUITE, STREAMS, options.seed, OWN, name))
         if len(paths) < MIN_MAIN:
-            ledger.drop(UNIT, ANY_SOURCE, f"fewer than {MIN_MAIN} images; a distractor only", name)
+            ledger.drop(UNIT, ANY_SOURCE, f"fewer than {MIN_MAIN} images; used only as a distractor", name)
         elif len(others) >= MIN_DISTRACTORS:
             distractors = {
                 other: _any_image(things[other], options.seed, name, other) for other in others[:MAX_DISTRACTORS]
@@ -130,14 +130,14 @@ def read_things(options: BuildOptions, ledger: Ledger, folder: Path) -> tuple[li
             objects.append(OwnThing("object", name, tuple(paths), distractors))
     if not objects:
         raise SnellenError(
-            f"{options.sources[OBJECTS]}: needs a thing of {MIN_MAIN} images or more and {MIN_DISTRACTORS} other "
-            f"things, a folder each; there are {len(things)} ({'; '.join(ledger.notes(UNIT))[:1000]})"
+            f"{options.sources[OBJECTS]}: needs a thing with at least {MIN_MAIN} images and {MIN_DISTRACTORS} other "
+            f"things, one folder each; there are {len(things)} ({'; '.join(ledger.notes(UNIT))[:1000]})"
         )
     return objects, notes
 
 
 def _draw(options: BuildOptions, ledger: Ledger) -> dict[str, Reservoir[Sample]]:
-    """At most `MAX_MAIN` images of every thing, by its name: its folder, or what the table says."""
+    """At most `MAX_MAIN` images of every thing, by name: its folder, or the value in the table."""
     draws: dict[str, Reservoir[Sample]] = {}
     for sample in read_own_images(options.sources[OBJECTS], None, (*THING_COLUMNS, *CLASS_COLUMNS), ids=True):
         if isinstance(sample, Note):
@@ -150,7 +150,7 @@ def _draw(options: BuildOptions, ledger: Ledger) -> dict[str, Reservoir[Sample]]
         draws[name].offer(sample)
     for name, draw in draws.items():
         if rest := draw.offered - len(draw.samples):
-            rule = f"more than {MAX_MAIN} images of a thing; drawn by the seed"
+            rule = f"more than {MAX_MAIN} images of a thing; sampled by the seed"
             ledger.drop(UNIT, ANY_SOURCE, rule, name, rest)
     return draws
 
@@ -158,14 +158,14 @@ def _draw(options: BuildOptions, ledger: Ledger) -> dict[str, Reservoir[Sample]]
 def _read_images(
     reservoirs: Mapping[str, Reservoir[Sample]], folder: Path, ledger: Ledger
 ) -> dict[str, dict[Path, bytes]]:
-    """By thing the files of its images with small copies; those in tables are written into `folder`."""
+    """The image files of each thing with small copies; images in tables are written into `folder`."""
     images: dict[str, dict[Path, bytes]] = {name: {} for name in reservoirs}
     every = [(name, sample) for name, draw in reservoirs.items() for sample in draw.samples]
     for number, (name, sample) in enumerate(sorted(every, key=lambda pair: reading_order(pair[1].image))):
         try:
             raw, format = sample.read_image()
             grey = _grey(raw)
-        except Exception:  # noqa: BLE001  # a damaged image raises whatever its decoder meets
+        except Exception:  # noqa: BLE001  # decoders raise many types of errors for damaged images
             ledger.drop(UNIT, ANY_SOURCE, "the image cannot be read", sample.record_id)
             continue
         path = sample.image.path
@@ -189,12 +189,14 @@ def _grey(raw: bytes) -> bytes:
 def _unlike_images(
     greys: Mapping[str, Mapping[Path, bytes]], ledger: Ledger
 ) -> tuple[dict[str, list[Path]], list[str]]:
-    """By thing the images that do not look like an earlier one of it, and what is to be said of the others."""
+    """The images of each thing that do not look like an earlier one of it, and notes on the others."""
     every = [(name, path, grey) for name, of_thing in greys.items() for path, grey in of_thing.items()]
     near = find_near_copies([grey for _, _, grey in every], [name for name, _, _ in every])
     names = [f"{name}/{path.name}" for name, path, _ in every]
     for later, earlier in near.copies.items():
-        ledger.drop(UNIT, ANY_SOURCE, "it looks like another one of its thing", f"{names[later]} like {names[earlier]}")
+        ledger.drop(
+            UNIT, ANY_SOURCE, "it looks like another image of its thing", f"{names[later]} like {names[earlier]}"
+        )
     things: dict[str, list[Path]] = {name: [] for name in greys}
     for n, (name, path, _) in enumerate(every):
         if n not in near.copies:

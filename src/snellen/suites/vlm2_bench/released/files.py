@@ -1,8 +1,8 @@
 """The two released forms of VLM2-Bench: the authors' folder of JSONL and images, and VLMEvalKit's TSV.
 
-Layout of the folder (the unpacked vlm2-bench_dataset.zip of Sterzhang/vlm2-bench) as the released scripts name it:
+The layout of the folder (the unpacked vlm2-bench_dataset.zip of Sterzhang/vlm2-bench) follows the released scripts:
 `jsonl/{gc,oc,pc}/vanilla/*.jsonl` (the scripts spell one of them `vallina`) and `data/…` (`FOLDERS`). The TSV is
-VLM2Bench_img.tsv of the same place, columns `COLUMNS`; it holds no videos. Both unverified, see `records.py`.
+VLM2Bench_img.tsv from the same source, with columns `COLUMNS` and no videos. Both are unverified, see `records.py`.
 """
 
 from __future__ import annotations
@@ -48,15 +48,15 @@ JSONL: Mapping[str, tuple[str, str]] = {
 """Folder under `jsonl/` and file of each task."""
 SPELLINGS = ("vanilla", "vallina")
 FOLDERS = {"gc": "data/gc/processed", "oc": "data/oc/original_obj", "pc": "data/pc/image/picks_face"}
-"""What the paths of images depend on."""
+"""The base folders of image paths."""
 VIDEOS, EXTENSIONS = "data/pc/video/UNI", (".mp4", ".mov", ".avi")
 COLUMNS = ("index", "question", "answer", "category", "image")
 TSV_MD5 = "16f474bfc4e269c583468bf89139da8f"
-"""The file that VLMEvalKit names (since its pull request 843)."""
+"""The file specified by VLMEvalKit (since its pull request 843)."""
 
 
 def jsonl_path(root: Path, task: str) -> Path:
-    """The file of a task, under either spelling; where there is none, the one that should be there."""
+    """The file of a task, with either spelling; if there is none, the expected path."""
     family, name = JSONL[task]
     paths = [root / "jsonl" / family / spelling / name for spelling in SPELLINGS]
     return next((path for path in paths if path.is_file()), paths[0])
@@ -64,43 +64,43 @@ def jsonl_path(root: Path, task: str) -> Path:
 
 @dataclass
 class Slips:
-    """What a lenient reading changed, and how often, and the lines that it left out as the authors' scripts do."""
+    """The changes of a lenient reading, with counts, and the lines it skipped as the authors' scripts do."""
 
     changes: Counter[str] = field(default_factory=Counter)
     skipped: list[str] = field(default_factory=list)
 
     def notes(self) -> list[str]:
-        """Lines for the card: one a kind of change, one about what was left out."""
+        """Lines for the card: one per kind of change, and one about skipped records."""
         skipped = f"{len(self.skipped)} records of fewer than two images left out: {', '.join(self.skipped)}"
         lines = [f"{change}: {count} records" for change, count in sorted(self.changes.items())]
         return [f"read leniently: {line}" for line in (*lines, *([skipped] if self.skipped else []))]
 
     def mend(self, task: str, location: str, fields: Any) -> Any:
-        """The fields of a line, mended. Raises SkippedRecord where it is left out, which is noted."""
+        """The corrected fields of a line. Records and raises SkippedRecord for a line to be skipped."""
         try:
-            mended, change = without_slips(task, fields)
+            corrected, change = without_slips(task, fields)
         except SkippedRecord:
             self.skipped.append(location)
             raise
         if change:
             self.changes[f"{task}: {change}"] += 1
-        return mended
+        return corrected
 
 
 def read_folder(
     root: Path, tasks: Sequence[str], problems: list[str], slips: Slips | None = None
 ) -> list[QuestionRecord]:
-    """Every record of the tasks, in order. What is wrong or missing goes to `problems`, with file and line.
+    """All records of the tasks, in order. Errors and missing files go to `problems`, with file and line.
 
-    With `slips`, answers that are only written in another way are read, and counted there.
+    With `slips`, answers that are merely written differently are read, and counted there.
     """
     records = []
     for task in tasks:
         path = jsonl_path(root, task)
         for location, fields in read_json_lines(path, str(path.relative_to(root)), problems):
             try:
-                mended = slips.mend(task, location, fields) if slips else fields
-                record = record_of(task, location, mended)
+                corrected = slips.mend(task, location, fields) if slips else fields
+                record = record_of(task, location, corrected)
                 records.append(replace(record, files=_media_files(root, task, fields)))
             except SkippedRecord:
                 continue
@@ -116,7 +116,7 @@ def _media_files(root: Path, task: str, fields: Mapping[str, Any]) -> tuple[Path
 def _images(root: Path, task: str, names: Sequence[str]) -> tuple[Path, ...]:
     folder = FOLDERS[task[:2]]
     if outside := [name for name in names if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts]:
-        raise ValueError(f"images: {', '.join(outside)} leads out of {folder}")
+        raise ValueError(f"images: {', '.join(outside)} is outside {folder}")
     if missing := [name for name in names if not (root / folder / name).is_file()]:
         raise ValueError(f"images: {', '.join(missing)} is missing from {folder}")
     return tuple(root / folder / name for name in names)
@@ -130,9 +130,9 @@ def _video(root: Path, vid: str) -> Path:
 
 
 def read_tsv(path: Path, tasks: Sequence[str], problems: list[str], slips: Slips | None = None) -> list[QuestionRecord]:
-    """Every record of the tasks, in order, streamed; images stay in the file (`store_tsv`).
+    """All records of the tasks, in order, streamed; images stay in the file (`store_tsv`).
 
-    With `slips`, answers that are only written in another way are read, and counted there.
+    With `slips`, answers that are merely written differently are read, and counted there.
     """
     records: list[QuestionRecord] = []
     for line, row in tsv_rows(path, problems):
@@ -140,11 +140,11 @@ def read_tsv(path: Path, tasks: Sequence[str], problems: list[str], slips: Slips
         location = f"{path.name} line {line}"
         try:
             if task not in MODELS or task == "pc-vid":
-                raise ValueError(f"category: {task!r} is no task of the TSV")
+                raise ValueError(f"category: {task!r} is not a task of the TSV")
             if task in tasks:
                 fields = _fields(task, row)
-                mended = slips.mend(task, location, fields) if slips else fields
-                records.append(record_of(task, location, mended, line=line))
+                corrected = slips.mend(task, location, fields) if slips else fields
+                records.append(record_of(task, location, corrected, line=line))
         except SkippedRecord:
             continue
         except ValueError as error:
@@ -155,37 +155,37 @@ def read_tsv(path: Path, tasks: Sequence[str], problems: list[str], slips: Slips
 
 
 def _fields(task: str, row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row as the line of the JSONL file that it was made from."""
+    """A row in the form of the JSONL line that it was made from."""
     if None in row or any(row[column] is None for column in COLUMNS):
-        raise ValueError(f"it has not {len(row)} cells, like the header")
+        raise ValueError("the number of cells differs from the header")
     name = str(row["index"]).removeprefix(f"{task}_")
     if task in TRUE_FALSE and task.startswith("gc"):
-        name, separator, _ = name.rpartition("_")  # two records of a pair are the same index but for its last part
+        name, separator, _ = name.rpartition("_")  # the two records of a pair differ in the last part of the index
         if not separator:
             raise ValueError(f"index: {row['index']!r} is not {task}_ID_p or {task}_ID_n")
     answer: Any = row["answer"].strip()
     if task in COUNTS:
-        with contextlib.suppress(ValueError):  # what is no whole number is refused with the other fields
+        with contextlib.suppress(ValueError):  # other values are refused with the other fields
             answer = int(answer)
     return {"q_id": name, "question": row["question"], "gt_answer": answer, "images": _encoded(row["image"])}
 
 
 def _encoded(cell: str) -> list[str]:
-    """The base64 texts of a cell: a list as JSON or as Python writes it."""
+    """The base64 texts of a cell: a list in JSON or in Python's notation."""
     try:
         texts = json.loads(cell)
     except (ValueError, RecursionError):
         try:
             texts = ast.literal_eval(cell)
         except (ValueError, SyntaxError, MemoryError, RecursionError):
-            raise ValueError("image: no list of base64 texts") from None
+            raise ValueError("image: not a list of base64 texts") from None
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-        raise ValueError("image: no list of base64 texts")
+        raise ValueError("image: not a list of base64 texts")
     return texts
 
 
 def tsv_rows(path: Path, problems: list[str]) -> Iterator[tuple[int, dict[str, Any]]]:
-    """(line, row) of a TSV, one at a time; cells hold whole images, so that the limit on their length is lifted."""
+    """(line, row) of a TSV, one at a time; cells contain whole images, so the limit on their length is lifted."""
     try:
         with files.long_cells(), path.open(newline="", encoding="utf-8-sig") as file:
             reader = csv.DictReader(file, delimiter="\t")
@@ -195,11 +195,11 @@ def tsv_rows(path: Path, problems: list[str]) -> Iterator[tuple[int, dict[str, A
             for row in reader:
                 yield reader.line_num, row
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        problems.append(f"{path.name}: cannot be read on ({error})")
+        problems.append(f"{path.name}: reading stopped ({error})")
 
 
 def store_tsv(path: Path, lines: set[int], media: MediaFolder, problems: list[str]) -> dict[int, tuple[Media, ...]]:
-    """Keep the images of some lines, byte for byte. Returns them by line."""
+    """Store the images of some lines with unchanged bytes, and return them by line."""
     stored = {}
     for line, row in tsv_rows(path, problems):
         if line in lines:
@@ -223,7 +223,7 @@ def _store(media: MediaFolder, text: str) -> Media:
 
 
 def store_files(records: Sequence[QuestionRecord], media: MediaFolder, problems: list[str]) -> dict[Path, Media]:
-    """Keep images and videos, byte for byte, each once."""
+    """Store images and videos with unchanged bytes, each once."""
     stored: dict[Path, Media] = {}
     for record in records:
         for path in record.files:

@@ -1,8 +1,8 @@
 """The `released` recipe: the nine tasks of the paper, from the authors' folder or from VLMEvalKit's TSV.
 
-`files` and `records` read them. The TSV has no videos, so that `pc-vid` is left out there unless it is asked for. With
-`n`, so many pairs or questions of each task are drawn by the seed. Missing files and lines that are wrong refuse the
-build, all at once; numbers of questions other than the paper's are a warning, and stand in the card.
+`files` and `records` read them. The TSV has no videos and so no `pc-vid`. With `n`, that many pairs or questions of
+each task are drawn by the seed. Missing files and invalid lines make the build fail, with all errors in one message;
+numbers of questions other than the paper's give a warning and a note on the card.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from snellen.suites.vlm2_bench.tasks import TASKS, TRUE_FALSE
 
 LICENCE = "CC BY-NC 4.0"
 SETTINGS: Settings = {"reading": ("strict", "lenient")}
-"""Whether a record whose answer is only written in another way refuses the build, or is read and counted."""
+"""`strict` refuses records whose answer is merely written differently; `lenient` reads and counts them."""
 
 
 def _find_root(path: Path) -> Path | None:
@@ -52,14 +52,14 @@ def _choose_tasks(options: BuildOptions, root: Path | None) -> tuple[str, ...]:
 
 
 def _count_items(options: BuildOptions, root: Path | None) -> dict[str, int]:
-    """Questions a task as the paper counts them; of pairs two are drawn at a time."""
+    """Questions per task by the paper's count; with `n`, pairs count twice."""
     tasks, n = _choose_tasks(options, root), options.n
     pair_sizes = {task: 2 if task in TRUE_FALSE else 1 for task in tasks}
     return {task: QUERIES[task] if n is None else min(QUERIES[task], n * pair_sizes[task]) for task in tasks}
 
 
 def _extra_parameters(options: BuildOptions) -> dict[str, int]:
-    """The seed decides nothing but which items are drawn."""
+    """The seed, which matters only if items are drawn."""
     return {} if options.n is None else {"seed": options.seed}
 
 
@@ -72,7 +72,7 @@ def _digest(options: BuildOptions, root: Path) -> dict[str, str]:
 
 
 def _read(options: BuildOptions, root: Path) -> ReleasedItems:
-    """Read everything, then keep the images."""
+    """Read all records, then store the images."""
     tasks, problems = _choose_tasks(options, root), list[str]()
     slips = Slips() if options.setting("reading", SETTINGS) == "lenient" else None
     records = (read_tsv if root.is_file() else read_folder)(root, tasks, problems, slips)
@@ -94,8 +94,8 @@ RELEASED = ReleasedRecipe(
     layout="neither a TSV nor a folder with jsonl/ and data/",
     problem="the released files or lines are missing or wrong",
     remedy=(
-        "get them again, build the other tasks alone (vlm2-bench/TASK), or give --lenient, which reads answers "
-        "that are only written in another way ('2', 2.0, 'True'), skips what the authors' scripts skip, and counts both"
+        "download them again, build only the other tasks (vlm2-bench/TASK), or give --lenient, which reads answers "
+        "that are merely written differently ('2', 2.0, 'True'), skips what the authors' scripts skip, and counts both"
     ),
     settings=SETTINGS,
     find_root=_find_root,
@@ -108,7 +108,7 @@ RELEASED = ReleasedRecipe(
 
 
 def _unusual_counts(records: Sequence[QuestionRecord], tasks: Sequence[str]) -> list[str]:
-    """Numbers of questions and pairs other than the paper's."""
+    """Notes on numbers of questions and pairs that differ from the paper's."""
     questions = Counter(record.task for record in records)
     pairs = Counter(task for task, _ in {(record.task, record.group) for record in records})
     unusual = [
@@ -124,23 +124,24 @@ def _unusual_counts(records: Sequence[QuestionRecord], tasks: Sequence[str]) -> 
 
 
 def _notes(records: Sequence[QuestionRecord], tsv: str | None) -> list[str]:
-    """What else the card should say; `tsv` is the digest of the TSV, if there is one."""
+    """Other notes for the card; `tsv` is the digest of the TSV, if there is one."""
     notes = [f"{record.location}: {record.note}" for record in records if record.note]
     if edits := [record for record in records if record.task.startswith("gc")]:
-        cues = Counter(record.factors.get("cue", "not told") for record in edits)
+        cues = Counter(record.factors.get("cue", "unknown") for record in edits)
         counts = ", ".join(f"{count} {cue}" for cue, count in sorted(cues.items()))
-        notes.append(f"statements by type of cue, as the wording of the edit tells it: {counts}")
+        notes.append(f"statements by type of cue, inferred from the wording of the edit: {counts}")
     if inline := Counter(record.task for record in records if record.inline):
         counts = ", ".join(f"{count} of {task}" for task, count in inline.items())
         notes.append(f"questions that keep their choices inline, as released: {counts}")
     if tsv is not None:
-        notes.append("the TSV holds no videos: no pc-vid")
-        notes += [] if tsv == f"md5 {TSV_MD5}" else [f"the TSV ({tsv}) is not the one VLMEvalKit names (md5 {TSV_MD5})"]
+        notes.append("the TSV has no videos: no pc-vid")
+        if tsv != f"md5 {TSV_MD5}":
+            notes.append(f"the TSV ({tsv}) is not the one specified by VLMEvalKit (md5 {TSV_MD5})")
     return notes
 
 
 def _draw(records: Sequence[QuestionRecord], options: BuildOptions) -> list[QuestionRecord]:
-    """With `n`, the records of so many groups a task (VID, Cnt and Grp: so many records), drawn by the seed."""
+    """With `n`, the records of n groups per task (for VID, Cnt and Grp: n records), drawn by the seed."""
     if options.n is None:
         return list(records)
     chosen: set[str] = set()
@@ -155,7 +156,7 @@ def _unit(record: QuestionRecord) -> str:
 
 
 def _store(root: Path, records: Sequence[QuestionRecord], media: MediaFolder) -> list[tuple[Media, ...]]:
-    """The images, or the video, of each record, kept byte for byte."""
+    """Store the images or the video of each record with unchanged bytes."""
     problems: list[str] = []
     if root.is_file():
         by_line = store_tsv(root, {record.line for record in records}, media, problems)
@@ -170,11 +171,11 @@ def _items(records: Sequence[QuestionRecord], queries: Sequence[tuple[Media, ...
     items: list[Item] = []
     for task in TASKS:
         pairs = [(record, query) for record, query in zip(records, queries, strict=True) if record.task == task]
-        # In the files a statement that is true stands beside one that is not, and counts stand in order: numbers that
-        # run on with the lines would tell the answer to whoever sees an id.
+        # In the files true and false statements alternate, and counts are sorted, so ids in the order of lines would
+        # reveal the answer.
         numbers = stream(SUITE, STREAMS, "ids", task).permutation(len(pairs))
         handles = [f"{task}-{int(number):04d}" for number in numbers]
-        stimuli: dict[tuple[str, ...], str] = {}  # the first handle of every set of images
+        stimuli: dict[tuple[str, ...], str] = {}  # set of images -> its first handle
         for handle, (record, query) in zip(handles, pairs, strict=True):
             stimulus = stimuli.setdefault(tuple(media.sha256 for media in query), handle)
             items.append(_item(record, handle, stimulus, query))
@@ -185,7 +186,7 @@ def _item(record: QuestionRecord, handle: str, stimulus: str, query: tuple[Media
     item_id = f"{handle}-{record.mark}" if record.mark else handle
     group = record.group if record.task in TRUE_FALSE else item_id
     if record.task == "pc-vid":
-        group = f"{item_id}-{record.factors['pattern']}"  # scoring weighs the two patterns alike
+        group = f"{item_id}-{record.factors['pattern']}"  # scoring weights both patterns equally
     inline: Mapping[str, str] = {"choices": "inline"} if record.inline else {}
     return Item(
         item_id=item_id,

@@ -1,7 +1,7 @@
-"""What one released question says, checked: the same for the authors' JSONL lines and VLMEvalKit's TSV rows.
+"""Validated records of released questions, the same for the authors' JSONL lines and VLMEvalKit's TSV rows.
 
-Fields as the released code reads them (vlm2-bench/VLM2-Bench, `code/*/test` and `code/*/eval`; VLMEvalKit,
-`VLM2Bench`). Unverified: no released data file was at hand when this was written.
+Fields follow the released code (vlm2-bench/VLM2-Bench, `code/*/test` and `code/*/eval`; VLMEvalKit, `VLM2Bench`).
+Unverified: no released data file was available when this was written.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ class QuestionRecord:
     """One released question. `location` is its file and line.
 
     Records of one `group` are scored together. `mark` is the wording of a statement of Cpr, `p` or `n`. `files` are the
-    images or the video of a folder; of a TSV row the images stay in the file, at line `line`. `inline` says that
-    the question still holds its choices, because writing them anew would change it. `note` is for the card.
+    images or the video of a folder; images of a TSV row stay in the file, at line `line`. `inline` means that the
+    question still contains its choices, since rewriting them would change it. `note` is for the card.
     """
 
     location: str
@@ -88,7 +88,7 @@ _MODEL_BY_KIND: Mapping[str, type[_Line]] = {
 MODELS: Mapping[str, type[_Line]] = {
     name: _MODEL_BY_KIND[task.kind] for name, task in TASKS.items() if name != "oc-vid"
 }
-"""Of the tasks that are released: there are no videos of objects."""
+"""The models of the released tasks, which include no videos of objects."""
 
 
 class SkippedRecord(Exception):
@@ -96,10 +96,10 @@ class SkippedRecord(Exception):
 
 
 def without_slips(task: str, fields: Any) -> tuple[Any, str]:
-    """The fields with an answer that is written in another way as its record wants it, and what was changed.
+    """The fields with a differently written answer normalised, and a text about the change.
 
-    Nothing is lost and nothing guessed: "2" and 2.0 are counts, true and "True" are T. What is not one of these stays,
-    and is refused. Raises SkippedRecord for what the authors' scripts skip.
+    Only lossless changes are made: "2" and 2.0 become counts, true and "True" become T. Other values stay, and are
+    refused later. Raises SkippedRecord for records that the authors' scripts skip.
     """
     if not isinstance(fields, dict):
         return fields, ""
@@ -124,9 +124,9 @@ _TRUTHS = {"t": "T", "true": "T", "f": "F", "false": "F"}
 
 
 def record_of(task: str, location: str, fields: Any, *, line: int = 0) -> QuestionRecord:
-    """The record that the fields of a line make; `line` is its number in a TSV.
+    """The record of a line's fields; `line` is its number in a TSV.
 
-    Raises ValueError, whose text says all that is wrong with the line.
+    Raises ValueError with a text that lists all errors in the line.
     """
     question = validate_line(MODELS[task], fields)
     cells = _of_video(task, question) if isinstance(question, _Video) else _of_images(task, question)
@@ -155,7 +155,7 @@ def _of_images(task: str, line: _Line) -> dict[str, Any]:
 
 
 def _id_parts(task: str, q_id: str) -> tuple[str, str]:
-    """(what the pair is called, its wording). Cpr ids are cut at the first `_`, as the released scorer does."""
+    """(name of the pair, wording). Cpr ids are cut at the first `_`, as in the released scorer."""
     if not task.endswith("-cpr"):
         return q_id, ""
     main, _, mark = q_id.removeprefix("tf_").partition("_")
@@ -187,7 +187,7 @@ _POLITE = re.compile(r"^(please|can you|could you|let'?s)\s+")
 
 
 def cue_of(instruction: str) -> str:
-    """The paper's type of cue that an edit changes, by the instruction's own verb; empty where that does not tell."""
+    """The paper's type of cue for an edit, inferred from the instruction's verb; empty if that is not possible."""
     text = _POLITE.sub("", " ".join(instruction.lower().split()))
     if _ADDED_OR_REMOVED.match(text):
         return CUE_BY_EDIT["add"]
@@ -200,18 +200,18 @@ def cue_of(instruction: str) -> str:
 def _count(counting: _Count) -> dict[str, Any]:
     length = len(counting.images)
     if not 1 <= counting.gt_answer <= length:
-        raise ValueError(f"gt_answer: {counting.gt_answer} is no count of {length} images")
+        raise ValueError(f"gt_answer: {counting.gt_answer} is not a possible count of {length} images")
     note = f"image_seq_len is {counting.image_seq_len}" if counting.image_seq_len not in (None, length) else ""
     return {
         "answer": counting.gt_answer,
         "options": tuple(Option(str(n)) for n in range(1, length + 1)),
         "factors": {"pattern": _pattern(length, length - counting.gt_answer + 1)},
-        "note": note and f"{note}, with {length} images; the images count",
+        "note": note and f"{note}, with {length} images; the number of images is used",
     }
 
 
 def _pattern(length: int, largest_group: int) -> str:
-    """The only pattern of Table 5 in which so many images show the same one (`AAB`)."""
+    """The only pattern of Table 5 in which `largest_group` images show the same one (`AAB`)."""
     return "A" * largest_group + ascii_uppercase[1 : 1 + length - largest_group]
 
 
@@ -220,17 +220,17 @@ def _group(group: _Group) -> dict[str, Any]:
     answer = re.fullmatch(r"\s*\(?([A-Z])(?:\)\s*(.*?))?[\s.;]*", group.gt_answer, re.DOTALL)
     index = ascii_uppercase.find(answer[1]) if answer else -1
     if answer is None or index >= len(choices.options) or answer[2] not in (None, "", choices.options[index].text):
-        raise ValueError(f"gt_answer: {group.gt_answer!r} is none of the choices of the question")
+        raise ValueError(f"gt_answer: {group.gt_answer!r} is not one of the choices of the question")
     key = choices.options[index].key
     cells = {"question": choices.question, "answer": key, "options": choices.options, "inline": choices.inline}
     if key != "none" and "+" not in key:
-        return cells  # a text of another form, which tells no pattern
+        return cells  # a text in another form, without a known pattern
     largest_group = 1 if key == "none" else key.count("+") + 1
     return {**cells, "factors": {"pattern": _pattern(len(group.images), largest_group)}}
 
 
 class ReleasedChoices(NamedTuple):
-    """A question, the options that stood in it, and whether they still do."""
+    """A question, the options parsed from it, and whether it still contains them."""
 
     question: str
     options: tuple[Option, ...]
@@ -243,15 +243,15 @@ _NUMBERS = re.compile(r"(?:images?\s+)?\d+(?:\s*(?:,\s*and|,|and|&)\s*(?:images?
 
 
 def parse_choices(question: str) -> ReleasedChoices:
-    """The options behind `Choices:` (Table 8), cut from the question if `with_choices` writes the same text again.
+    """The options after `Choices:` (Table 8), cut from the question if `with_choices` recreates the same text.
 
-    Raises ValueError where there are none, or two are the same.
+    Raises ValueError if there are none, or two are the same.
     """
     headers = list(_HEADER.finditer(question))
     marks = list(_LETTER.finditer(question, headers[-1].end())) if headers else []
     letters = "".join(mark[1] for mark in marks)
     if len(marks) < 2 or not ascii_uppercase.startswith(letters) or marks[0].start() != headers[-1].end():
-        raise ValueError("question: no options A) …; B) … behind 'Choices:'")
+        raise ValueError("question: no options A) …; B) … after 'Choices:'")
     ends = [*(mark.start() for mark in marks[1:]), len(question)]
     texts = [question[mark.end() : end].strip(" ;,.\n\r\t") for mark, end in zip(marks, ends, strict=True)]
     options = tuple(Option(option_key(text), text) for text in texts)
@@ -263,13 +263,13 @@ def parse_choices(question: str) -> ReleasedChoices:
 
 
 def with_choices(question: str, options: tuple[Option, ...]) -> str:
-    """The question with its options behind it, lettered in order, as presenters write them."""
+    """The question followed by its options, lettered in order, in the form used by presenters."""
     lettered = (f"{letter}) {option.text}" for letter, option in zip(ascii_uppercase, options, strict=False))
     return f"{question} {prompts.CHOICES.format(choices='; '.join(lettered))}"
 
 
 def option_key(text: str) -> str:
-    """`1+3` for `1 and 3`, `none` for `None`; other texts are their own keys."""
+    """The key of an option: `1+3` for `1 and 3`, `none` for `None`; other texts are their own keys."""
     if _NUMBERS.fullmatch(text):
         return "+".join(re.findall(r"\d+", text))
     return "none" if text.lower() == "none" else text

@@ -1,1 +1,1 @@
-"""VLM²-Bench: what the report shows of its paper."""
+"""VLM²-Bench: the report's sections."""

@@ -1,6 +1,6 @@
-"""The figures among the suite's sections. Nothing here knows of runs: names and numbers come in, a figure goes out.
+"""The figures of the suite's sections, drawn from names and numbers, without access to runs.
 
-Fonts and the like are the report's, which sets them while it draws.
+The report sets fonts and similar settings when it draws them.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ FAMILIES = {"gc": "general cues", "oc": "objects", "pc": "people"}
 MAX_SUBJECTS = 6
 PAIR_CHANCE = 0.25
 Bar: TypeAlias = tuple[ReportArm, str, str, Paired]
-"""Plain arm, method, task, and the difference the method makes."""
+"""Plain arm, method, task, and the effect of the method."""
 CueSeries: TypeAlias = tuple[str, ReportArm, Sequence[Any]]
-"""Task, arm, and a row of results (or None) a cue."""
+"""Task, arm, and a row of results (or None) per cue."""
 
 
 def _label(arm: ReportArm, width: int = 34) -> str:
@@ -46,9 +46,9 @@ def _label(arm: ReportArm, width: int = 34) -> str:
 
 
 def by_cue(series: Sequence[CueSeries], cues: Sequence[str]) -> Figure:
-    """Pair accuracy with interval by cue, one panel a task, one mark an arm, chance as a line across.
+    """Pair accuracy with interval by cue, one panel per task, one marker per arm, with a line for chance.
 
-    Arms under vanilla alone, where there are some: with every method besides nothing could be told apart.
+    Only arms under vanilla are drawn, if there are any, since more would not be distinguishable.
     """
     from matplotlib.figure import Figure
 
@@ -73,7 +73,7 @@ def by_cue(series: Sequence[CueSeries], cues: Sequence[str]) -> Figure:
 
 
 def gains(bars: Sequence[Bar]) -> Figure:
-    """Points won or lost by each method with 95 % interval: a row a subject, a column a family of tasks (Figure 5)."""
+    """Effect of each method in points with 95 % interval: one row per subject, one column per family (Figure 5)."""
     from matplotlib.figure import Figure
 
     arms = list(dict.fromkeys(arm for arm, *_ in bars))[:MAX_SUBJECTS]

@@ -1,4 +1,4 @@
-"""What judges made of descriptions: verdicts nobody could read, and means by the pattern of the video (section 3.1)."""
+"""Verdicts of judges on descriptions: unreadable ones, and means by the pattern of the video (section 3.1)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from snellen.suites.vlm2_bench.tasks import VIDEOS
 
 
 def sections(run: Run) -> Iterator[ReportSection]:
-    """One table for all judges, where somebody judged."""
+    """One table for all judges, if there are verdicts."""
     with_text = {response_key(r) for r in run.responses if r.task in VIDEOS and r.text}
     lines = []
     for task in VIDEOS:
@@ -37,15 +37,15 @@ def sections(run: Run) -> Iterator[ReportSection]:
     if not lines:
         return
     note = (
-        "Verdicts by judge and subject: how many descriptions there were, how many replies held none, how many "
-        "verdicts held no readable score (0 in `strict`, left out in `published`), how many calls failed; then percent "
-        "of the best score (1 for PQ, 2 for PQP) with 95 % interval. The task is scored by the mean of these two. A "
-        "judge may be wrong: draw a sample for people by `snellen judge RUN --sample FILE`, and compare what they "
-        "wrote by `snellen judge RUN --agreement FILE` (in the paper 178 of 180 verdicts were confirmed)."
+        "Verdicts by judge and subject: the numbers of descriptions, of replies without one, of verdicts without a "
+        "readable score (0 in `strict`, left out in `published`), and of failed calls; then percent of the best score "
+        "(1 for PQ, 2 for PQP) with 95 % interval. The task's score is the mean of these two. A judge may be wrong: "
+        "draw a sample for people with `snellen judge RUN --sample FILE`, and compare their decisions with `snellen "
+        "judge RUN --agreement FILE` (in the paper 178 of 180 verdicts were confirmed)."
     )
     count_names = ["descriptions", "without a text", "verdicts not readable", "failed"]
     frame = pd.DataFrame(
         lines,
         columns=["task", "judge", "subject", "condition", *count_names, *(f"mean {name}" for name in TOP), "both"],
     )
-    yield ReportSection("What the judge said of videos", note, rows_simulated_last(frame), None, "judge")
+    yield ReportSection("Verdicts on descriptions of videos", note, rows_simulated_last(frame), None, "judge")

@@ -1,4 +1,4 @@
-"""What a method or a visual prompt changes against asking plainly (section 4, Figure 5), and which units it turns."""
+"""Effects of methods and visual prompts compared with plain questions (section 4, Figure 5), and changed answers."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from snellen.suites.vlm2_bench.report import figures
 from snellen.suites.vlm2_bench.tasks import TRUE_FALSE
 
 PLAIN = {"method": "vanilla", "visual_prompt": "none"}
-"""The axes that Figure 5 moves, at what it compares with."""
+"""The axes varied in Figure 5, at their baseline values."""
 Units: TypeAlias = Mapping[str, Mapping[ReportArm, pd.DataFrame]]
 """Task -> arm -> its scored units (`run_view.scored_units`)."""
 Turn: TypeAlias = Literal["wrong to right", "right to wrong"]
 MAX_CASES = 3
-"""Units listed a direction, subject and method."""
+"""Maximum units listed per direction, subject and method."""
 MAX_LINES = 20
-"""More lines than these are a detail."""
+"""A table with more lines is a detail."""
 
 
 @dataclass(frozen=True)
 class MethodChange:
-    """One task of one subject, plainly and with a method, over the units that both arms have.
+    """One task of one subject, plain and with a method, over the units that both arms have.
 
-    `before` and `after` are means 0..1, `gap` is after minus before. `turned` holds the units that were wholly right in
-    one arm alone, by direction; `p` is the exact two-sided McNemar test of their numbers (None where none turned).
+    `before` and `after` are means 0..1, `gap` is after minus before. `turned` has the units that were entirely right in
+    only one arm, by direction; `p` is the exact two-sided McNemar test of their numbers (None without such units).
     """
 
     task: str
@@ -51,7 +51,7 @@ class MethodChange:
 
 
 def sections(run: Run, units: Units) -> Iterator[ReportSection]:
-    """Differences, units that turned, and some of them with both replies."""
+    """Sections with differences, units whose answer changed, and some of these with both replies."""
     method_changes = changes(run, units)
     if not method_changes:
         return
@@ -61,9 +61,9 @@ def sections(run: Run, units: Units) -> Iterator[ReportSection]:
 
 
 def changes(run: Run, units: Units) -> list[MethodChange]:
-    """Every arm that moves a method or a visual prompt against the arm that moves neither, task by task.
+    """The comparison, by task, of every arm with a method or visual prompt with the plain arm.
 
-    Simulated observers are left out where others were examined: a method means nothing to them.
+    Simulated observers are left out if other subjects were examined, since methods do not affect them.
     """
     pairs = list(_arms_beside_plain(run))
     subjects = examined([plain for plain, _, _ in pairs])
@@ -77,7 +77,7 @@ def changes(run: Run, units: Units) -> list[MethodChange]:
 
 
 def _arms_beside_plain(run: Run) -> Iterator[tuple[ReportArm, ReportArm, str]]:
-    """(plain arm, arm that differs in method or visual prompt alone, what differs); simulated observers last."""
+    """(plain arm, arm that differs only in method or visual prompt, the differing values); simulated observers last."""
     cards = arm_cards(run)
 
     def other_axes(arm: ReportArm) -> tuple[Any, ...]:
@@ -96,7 +96,7 @@ def _arms_beside_plain(run: Run) -> Iterator[tuple[ReportArm, ReportArm, str]]:
 def compare(
     task: str, method: str, plain: ReportArm, changed: ReportArm, before: pd.DataFrame, after: pd.DataFrame
 ) -> MethodChange:
-    """Two arms on the units that both have. A unit counts as right if more than half of its repeats are."""
+    """The comparison of two arms on their common units. A unit is right if more than half of its repeats are."""
     from scipy.stats import binomtest
 
     both = before.join(after[["value", "right"]].add_suffix("_after"), how="inner")
@@ -111,12 +111,12 @@ def compare(
 
 
 def _change_cells(change: MethodChange) -> list[str]:
-    """Who, by which method, at which task."""
+    """Subject, method and task."""
     return [arm_name(*change.plain), change.method, change.task]
 
 
 def differences(method_changes: Sequence[MethodChange]) -> ReportSection:
-    """The table and figure that stand for Figure 5."""
+    """The table and figure that correspond to Figure 5."""
     lines = []
     for change in method_changes:
         gap = change.gap
@@ -125,18 +125,18 @@ def differences(method_changes: Sequence[MethodChange]) -> ReportSection:
         difference = points(gap.difference, gap.low, gap.high)
         lines.append([*_change_cells(change), gap.n, *means, difference, *turned, _p_cell(change.p)])
     note = (
-        "Percent of the task's main metric when asked plainly and with a method or visual prompt, on the units (pairs "
-        "of statements, or questions) that both have, and the difference in points with its 95 % interval (paired by "
-        "unit, whole clusters drawn again; none where all units are of one cluster). Then how many units turned from "
-        "wrong to right and back (of cnt: the exact count), and the exact two-sided McNemar test of these two numbers, "
-        "which takes units for independent. With many comparisons some are clear by chance alone. Simulated observers "
-        "are left out where others were examined."
+        "Percent of the task's main metric with the plain question and with a method or visual prompt, on the units "
+        "(pairs of statements, or questions) that both have, and the difference in points with its 95 % interval "
+        "(paired by unit, clusters resampled; none if all units are in one cluster). Then the numbers of units that "
+        "changed from wrong to right and from right to wrong (for cnt: the exact count), and the exact two-sided "
+        "McNemar test of these two numbers, which treats units as independent. With many comparisons some differences "
+        "are clear by chance alone. Simulated observers are left out if other subjects were examined."
     )
     names = ["subject", "method", "task", "units", "plain", "with it", "difference", "wrong to right", "right to wrong"]
     frame = pd.DataFrame(lines, columns=[*names, "McNemar p"])
     bars = [(change.plain, change.method, change.task, change.gap) for change in method_changes]
     figure = partial(figures.gains, bars)
-    return ReportSection("What a method changes (Figure 5)", note, frame, figure, "methods")
+    return ReportSection("Effects of methods (Figure 5)", note, frame, figure, "methods")
 
 
 def _p_cell(p: float | None) -> str:
@@ -146,7 +146,7 @@ def _p_cell(p: float | None) -> str:
 
 
 def turned_units(method_changes: Sequence[MethodChange]) -> Iterator[ReportSection]:
-    """Which units turned, a line a direction."""
+    """The units whose answer changed, one line per direction."""
     lines = [
         [*_change_cells(change), turn, len(units), ", ".join(units)]
         for change in method_changes
@@ -156,19 +156,19 @@ def turned_units(method_changes: Sequence[MethodChange]) -> Iterator[ReportSecti
     if not lines:
         return
     note = (
-        "Pairs and questions that were right in one of the two arms alone, by id; long lists are cut on this page and "
-        "whole in the CSV. `snellen show ITEMSET ITEM` shows one."
+        "Pairs and questions that were right in only one of the two arms, by id; long lists are cut on this page and "
+        "complete in the CSV. `snellen show ITEMSET ITEM` shows one."
     )
     frame = pd.DataFrame(lines, columns=["subject", "method", "task", "turned", "units", "ids"])
     long = len(lines) > MAX_LINES or max(len(str(line[-1])) for line in lines) > 400
-    yield ReportSection("Which answers a method turns", note, frame, None, "turned", detail=long)
+    yield ReportSection("Answers changed by a method", note, frame, None, "turned", detail=long)
 
 
 # Cases
 
 
 def cases(run: Run, method_changes: Sequence[MethodChange]) -> Iterator[ReportSection]:
-    """Both replies to some units that turned, at most three a direction, subject and method, drawn by a fixed seed."""
+    """Both replies for some changed units, at most three per direction, subject and method, drawn by a fixed seed."""
     members: dict[str, list[Item]] = {}
     for item in run.items.items:
         members.setdefault(_unit_of(item), []).append(item)
@@ -188,11 +188,11 @@ def cases(run: Run, method_changes: Sequence[MethodChange]) -> Iterator[ReportSe
     if not lines:
         return
     note = (
-        f"At most {MAX_CASES} units a direction, subject and method, drawn at random: the question without its rules, "
-        "the right answer, and what was replied plainly and with the method (the first repeat; the middle of long "
-        "replies is left out). Both statements of a pair are shown, for they count only together. Images are named "
-        "by the beginning of their files' names in the item set. Three cases show how errors look, not how frequent "
-        "they are."
+        f"At most {MAX_CASES} units per direction, subject and method, drawn at random: the question without its "
+        "rules, the right answer, and the replies without and with the method (the first repeat; the middle of long "
+        "replies is left out). Both statements of a pair are shown, since they count only together. Images are "
+        "identified by the beginning of their file names in the item set. Three cases show what errors look like, not "
+        "how frequent they are."
     )
     names = ["subject, method", "turned", "item (images)", "question", "right", "plainly", "with it"]
     yield ReportSection(
@@ -201,7 +201,7 @@ def cases(run: Run, method_changes: Sequence[MethodChange]) -> Iterator[ReportSe
 
 
 def shorten(text: str, max_length: int = 300) -> str:
-    """A reply on one line with its middle left out where it is long, for answers stand at the end."""
+    """A reply on one line; the middle of a long one is left out, since answers are at the end."""
     line = " ".join(text.split())
     if len(line) <= max_length:
         return line
@@ -209,7 +209,7 @@ def shorten(text: str, max_length: int = 300) -> str:
 
 
 def _right_answer(item: Item, response: Response) -> str:
-    """The right answer as it was offered: `T`, `2`, `C) 1 and 3`."""
+    """The right answer in the form offered: `T`, `2`, `C) 1 and 3`."""
     words = {option.key: f") {option.text}" for option in item.options if option.text}
     return response.reply_spec.write(item.answer) + words.get(str(item.answer), "")
 
@@ -219,7 +219,7 @@ def _unit_of(item: Item) -> str:
 
 
 def _draw_cases(method_changes: Sequence[MethodChange]) -> Iterator[tuple[MethodChange, Turn, str]]:
-    """Up to `MAX_CASES` turned units of each subject, method and direction, over all tasks."""
+    """Up to `MAX_CASES` changed units of each subject, method and direction, over all tasks."""
     pools: dict[tuple[str, ...], list[tuple[MethodChange, Turn, str]]] = {}
     for change in method_changes:
         for turn, units in change.turned.items():

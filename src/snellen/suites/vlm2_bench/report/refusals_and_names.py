@@ -1,7 +1,7 @@
-"""Replies about people that decline to answer, or that name somebody (Finding IX), told by patterns alone.
+"""Replies about people that decline to answer, or that name a person (Finding IX), detected by patterns alone.
 
-The paper finds that models asked to reason about two images of a person first say who it is, and then do worse on
-people they do not know. Nothing but the reply is looked at: no list of names, no model.
+The paper finds that models asked to reason about two images of a person first name the person, and then do worse on
+people they do not know. Only the reply is used: no list of names, and no model.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _NOT = (
     r"(?:must|should) not|declin\w+ to|refus\w+ to)\b"
 )
 _WORDS = r"(?:\s+(?!same\b|if\b|whether\b)[\w'’-]+){0,5}?\s+"
-"""Up to five words on the way: `cannot identify the same person` and `cannot tell whether` are no refusals."""
+"""Up to five words in between: `cannot identify the same person` and `cannot tell whether` are not refusals."""
 REFUSALS = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
@@ -42,12 +42,12 @@ REFUSALS = tuple(
         r"\b(?:for|due to) (?:reasons of )?privacy\b",
     )
 )
-"""What counts as declining. Missed: refusals in other words or languages. Wrongly taken: a reply that first says it
-cannot name anybody and then answers all the same (it is both a refusal and an answer)."""
+"""Patterns of refusals. Missed: refusals in other words or languages. False positives: replies that first decline to
+name anyone and then answer nevertheless (both a refusal and an answer)."""
 
 
 def declines(text: str) -> bool:
-    """Whether the reply declines to tell people apart or to say who they are."""
+    """True if the reply declines to distinguish or identify people."""
     return any(pattern.search(text) for pattern in REFUSALS)
 
 
@@ -56,7 +56,7 @@ def declines(text: str) -> bool:
 _PART = r"[A-Z][a-zà-öø-ÿ]+(?:[-'’]?[A-Z][a-zà-öø-ÿ]+)?"
 _BETWEEN = r"[ \t]+(?:[A-Z]\.[ \t]+|(?:de|da|van|von|der|bin|al|la|le)[ \t]+){0,2}"
 _NAME = re.compile(rf"\b(?=(?P<first>{_PART}){_BETWEEN}(?P<last>{_PART})\b)")
-"""A lookahead, for names may overlap what is none: `Actor Tom Hanks`."""
+"""A lookahead, since names may overlap other words: `Actor Tom Hanks`."""
 _OPENERS = """A About Actor Actress After All Also Although American An And Another Any African As Asian At Based Before
 Black Blue Both Brown But By Caucasian Comparing Considering Correct Dark Despite Different Each European Final Finally
 First Following For Four Fourth From General Given Her Here His However If In Indian Is It Let Light Looking My No None
@@ -69,16 +69,16 @@ Hairstyle Image Images Individual Individuals Jaw Jawline Look Male Man Men Mout
 Options People Person Persons Photo Photos Image Images Question Reasoning Shape Skin Smile Statement Step
 Structure Summary Tone True Woman Women"""
 OPENERS, HEADING_WORDS = frozenset(_OPENERS.split()), frozenset(_HEADING_WORDS.split())
-"""Words written large where a sentence or heading begins (no first name), and words of headings (no name at all)."""
+"""Words capitalised at the beginning of a sentence or heading (not a first name), and heading words (never a name)."""
 
 
 def names_somebody(text: str, question: str) -> bool:
-    """Whether the reply holds what looks like a name: two capitalised words side by side that the question lacks.
+    """True if the reply contains an apparent name: two adjacent capitalised words that the question lacks.
 
-    Initials and small words between them may stand (`John F. Kennedy`, `Ludwig van Beethoven`). Headings (lines that
-    begin with #, words followed by a colon), `OPENERS` and `HEADING_WORDS` do not count. Missed: single names, names
-    in small or in capital letters, other scripts. Wrongly taken: places, brands and events (`Eiffel Tower`), and words
-    written large that the lists lack.
+    Initials and particles may be in between (`John F. Kennedy`, `Ludwig van Beethoven`). Headings (lines that begin
+    with #, words followed by a colon), `OPENERS` and `HEADING_WORDS` are excluded. Missed: single names, names in
+    lower case or all capitals, other scripts. False positives: places, brands and events (`Eiffel Tower`), and
+    capitalised words that the lists lack.
     """
     question_text = question.lower()
     for line in text.splitlines():
@@ -92,7 +92,7 @@ def names_somebody(text: str, question: str) -> bool:
 
 
 def sections(run: Run) -> Iterator[ReportSection]:
-    """How often replies decline, and name somebody, in the tasks about people: a line an arm and task."""
+    """The rates of replies that decline and that name a person in the tasks about people, one line per arm and task."""
     rows = []
     for response in run.responses:
         if response.task.startswith("pc-") and response.status == "ok" and response.text:
@@ -113,11 +113,11 @@ def sections(run: Run) -> Iterator[ReportSection]:
             score = result_cell(results.get(ReportArm(str(subject), str(condition))))
             lines.append([subject, task, condition, len(part), *rates, score])
     note = (
-        "Percent of the replies that decline to identify or compare people, and of those that name somebody, with 95 % "
-        "interval, beside the task's score. Both are told by patterns, not by a reader: a name is two capitalised "
-        "words side by side that the question does not hold, so that single names are missed and a place may pass for "
-        "a name; a refusal in unforeseen words is missed. A reply can be both. The paper says that asking for steps "
-        "makes models name people first, and lowers Cpr."
+        "Percent of replies that decline to identify or compare people, and of those that name a person, with 95 % "
+        "interval, and the task's score. Both are detected by patterns, not by a reader: a name is two adjacent "
+        "capitalised words that the question lacks, so single names are missed and a place may be taken for a name; "
+        "refusals in unforeseen words are missed. A reply can be both. The paper states that asking for steps makes "
+        "models name people first, and lowers Cpr."
     )
     names = ["subject", "task", "condition", "replies", "declines", "names somebody", "score"]
     frame = pd.DataFrame(lines, columns=names)
@@ -126,5 +126,5 @@ def sections(run: Run) -> Iterator[ReportSection]:
 
 
 def _first_appearance(column: pd.Series) -> pd.Series:
-    """Places of first appearance, so that sorting keeps the order of the run."""
+    """The ranks of first appearance, so that sorting keeps the order of the run."""
     return pd.Series(pd.factorize(column)[0], index=column.index)

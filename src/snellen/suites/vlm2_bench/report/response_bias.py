@@ -1,4 +1,4 @@
-"""What is answered whatever is right: a liking for yes or no, for a letter, for a number."""
+"""Biases of answers: a preference for yes or no, for a letter, for a number."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from snellen.suites.vlm2_bench.tasks import COUNTS, GROUPS, TRUE_FALSE
 
 Flag: TypeAlias = Literal["yes-bias", "no-bias", ""]
 FLAG_LEVEL, FLAG_GAP = 0.99, 0.2
-"""A bias is flagged only where this interval leaves out the share of true statements, and the two lie so far apart."""
+"""A bias is flagged if an interval of this level excludes the share of true statements, with at least this gap."""
 PAIR_PATTERNS = ("T-T", "F-F", "T-F", "F-T")
 LETTERS = "ABCDEFGH"
 
 
 def sections(run: Run) -> Iterator[ReportSection]:
-    """Whatever of the three the run has answers for."""
+    """The sections for which the run has answers."""
     yield from statements(run)
     yield from letters(run)
     yield from counts(run)
 
 
 def _answers_by_arm(run: Run, task: str) -> Iterator[tuple[ReportArm, pd.DataFrame]]:
-    """The readable answers of every arm, `prediction` and `truth` as plain values. Every item counts once a repeat."""
+    """The readable answers of every arm, one row per item and repeat; `prediction` and `truth` are decoded."""
     rows = score_rows(run, task, "accuracy")
     rows = rows[rows["outcome"] == "answered"]
     rows = rows.assign(prediction=rows["prediction"].map(json.loads), truth=rows["truth"].map(json.loads))
@@ -46,7 +46,7 @@ def _answers_by_arm(run: Run, task: str) -> Iterator[tuple[ReportArm, pd.DataFra
 
 
 def statements(run: Run) -> Iterator[ReportSection]:
-    """How often statements are called true, and how the two of a pair are answered."""
+    """The rate of "true" answers, and the combinations of answers to the two statements of a pair."""
     lines = []
     for task in (task for task in TASK_ORDER if task in TRUE_FALSE):
         results = row_by_arm(result_rows(run, task))
@@ -62,24 +62,24 @@ def statements(run: Run) -> Iterator[ReportSection]:
     if not lines:
         return
     note = (
-        "Percent of the readable answers that call a statement true, with 95 % interval (pairs drawn again), beside "
-        "the percent of these statements that are. Then percent of the pairs that were answered so; the positive "
-        "statement (of Mat and Trk the right one) comes first. In Mat and Trk only T-F is right; in Cpr T-F where all "
-        "images show the same, else F-T; T-T and F-F contradict themselves. A bias is flagged where three things "
-        f"hold: the {100 * FLAG_LEVEL:.0f} % interval leaves out the percent that is true, the two lie at least "
-        f"{100 * FLAG_GAP:.0f} points apart, and the pair accuracy is not above its chance by its 95 % interval. Who "
-        "guesses or knows is so hardly ever flagged; who leans to one side and yet solves pairs is not flagged either."
+        "Percent of readable answers that call a statement true, with 95 % interval (pairs resampled), and the percent "
+        "of these statements that are true. Then percent of pairs by combination of answers; the positive statement "
+        "(for Mat and Trk the right one) comes first. In Mat and Trk only T-F is right; in Cpr T-F if all images show "
+        "the same, else F-T; T-T and F-F are contradictory. A bias is flagged under three conditions: "
+        f"the {100 * FLAG_LEVEL:.0f} % interval excludes the percent that is true, the two differ by at least "
+        f"{100 * FLAG_GAP:.0f} points, and the 95 % interval of the pair accuracy is not above chance. So a subject "
+        "that guesses or knows is hardly ever flagged, nor is one that leans to one side but solves pairs."
     )
     names = ["subject", "condition", "task", "answers", "said true", "true", "flag", "pairs right", *PAIR_PATTERNS]
     frame = pd.DataFrame(lines, columns=names)
-    yield ReportSection("Yes-bias, and statements that contradict each other", note, frame, None, "yes-bias")
+    yield ReportSection("Yes-bias and contradictory answers", note, frame, None, "yes-bias")
 
 
 def leaning(yes: Sequence[float] | Any, pairs: Sequence[str] | Any, true: float, row: Any) -> Flag:
-    """Whether somebody says yes or no whatever is right.
+    """The flag for a subject that says yes or no regardless of the truth, or empty.
 
-    `yes` holds 1 for every statement called true and 0 for others, `pairs` the pair of each, `true` is the share that
-    is true, and `row` the row of results with the pair accuracy. The rule stands in the note of the section.
+    `yes` is 1 for every statement called true and 0 for others, `pairs` the pair of each, `true` the share that is
+    true, and `row` the row of results with the pair accuracy. The note of the section states the rule.
     """
     yes_share = float(np.mean(yes))
     low, high = cluster_wilson(yes, pairs, FLAG_LEVEL)
@@ -90,9 +90,9 @@ def leaning(yes: Sequence[float] | Any, pairs: Sequence[str] | Any, true: float,
 
 
 def paired_answers(run: Run, part: pd.DataFrame) -> Counter[str]:
-    """How pairs were answered (`PAIR_PATTERNS`), positive statement first.
+    """Counts of pairs by combination of answers (`PAIR_PATTERNS`), positive statement first.
 
-    Pairs answered in part, and groups of four, are left out.
+    Partly answered pairs and groups of four are left out.
     """
     patterns: Counter[str] = Counter()
     for _, rows in part.groupby(["repeat", "group_id"], sort=False):
@@ -109,7 +109,7 @@ def paired_answers(run: Run, part: pd.DataFrame) -> Counter[str]:
 
 
 def letters(run: Run) -> Iterator[ReportSection]:
-    """Which letter is chosen in Grp, and how often `None` is, against how often they are right."""
+    """The frequency of each letter and of `None` among the answers in Grp, compared with how often they are right."""
     offered = {response_key(r): r.reply_spec.offered for r in run.responses if r.task in GROUPS}
     lines = []
     for task in GROUPS:
@@ -127,16 +127,16 @@ def letters(run: Run) -> Iterator[ReportSection]:
     if not lines:
         return
     note = (
-        "How often each letter was chosen among readable answers, in percent with 95 % interval, and in parentheses "
-        "how often it was right; the same for the choice None, wherever it stood."
+        "Percent of readable answers that chose each letter, with 95 % interval, and in parentheses the percentage for "
+        "which it was right; the same for the choice None, in any position."
     )
     frame = pd.DataFrame(lines, columns=["subject", "condition", "task", "answers", *LETTERS, "None"])
     frame = frame.drop(columns=[letter for letter in LETTERS if (frame[letter] == "").all()])
-    yield ReportSection("Which letters are chosen in Grp", note, frame, None, "letters")
+    yield ReportSection("Letters chosen in Grp", note, frame, None, "letters")
 
 
 def _chosen_cell(chosen: Sequence[Any], right: Sequence[Any], option: Any, clusters: Sequence[str]) -> str:
-    """Percent that chose the option, with interval, and percent where it was right."""
+    """The percentage that chose the option, with interval, and the percentage for which it was right."""
     true = float(np.mean([answer == option for answer in right]))
     return f"{share_cell([float(answer == option) for answer in chosen], clusters)} ({percent(true, len(right))})"
 
@@ -145,7 +145,7 @@ def _chosen_cell(chosen: Sequence[Any], right: Sequence[Any], option: Any, clust
 
 
 def counts(run: Run) -> Iterator[ReportSection]:
-    """Which numbers are said in Cnt, by how many images there are, and how far they lie from the truth."""
+    """The counts answered in Cnt, by number of images, and their error."""
     lines = []
     for task in COUNTS:
         for arm, part in _answers_by_arm(run, task):
@@ -157,18 +157,18 @@ def counts(run: Run) -> Iterator[ReportSection]:
     max_count = max(line[3] for line in lines)
     lines = [[*line[:-1], *[""] * (max_count - line[3]), line[-1]] for line in lines]
     note = (
-        "Readable answers by the number of images: the mean of count said minus true count, with 95 % interval (no "
-        "interval where all errors are alike), then how often each count was said in percent, and in parentheses how "
-        "often it was right. `other` are counts that the images do not allow."
+        "Readable answers by number of images: the mean of answered minus true count, with 95 % interval (none if all "
+        "errors are equal), then the percentage of each count among the answers, and in parentheses the percentage for "
+        "which it was right. `other` are counts that the images do not allow."
     )
     counts_said = [f"said {n}" for n in range(1, max_count + 1)]
     names = ["subject", "condition", "task", "images", "answers", "mean error", *counts_said, "other"]
     frame = pd.DataFrame(lines, columns=names)
-    yield ReportSection("Which counts are said in Cnt", note, frame, None, "counts")
+    yield ReportSection("Counts answered in Cnt", note, frame, None, "counts")
 
 
 def _count_cells(part: pd.DataFrame, arm: ReportArm, image_count: int) -> list[Any]:
-    """Answers, mean error, a cell a possible count, and the share of impossible ones."""
+    """Number of answers, mean error, one cell per possible count, and the share of impossible counts."""
     answers, true = part["prediction"].astype(int), part["truth"].astype(int)
     total = len(part)
 
@@ -181,7 +181,7 @@ def _count_cells(part: pd.DataFrame, arm: ReportArm, image_count: int) -> list[A
 
 
 def mean_error(errors: Any, clusters: Any, arm: ReportArm, image_count: int) -> str:
-    """The mean of said minus true, signed, with its confidence interval where that is estimable."""
+    """The mean of answered minus true counts, signed, with its confidence interval if estimable."""
     text = f"{np.mean(errors):+.2f}"
     low, high, _ = mean_interval(errors, clusters, None, stream("vlm2-bench", "counts", *arm, image_count))
     return text if math.isnan(low) else with_interval(text, f"{low:+.2f}", f"{high:+.2f}")

@@ -1,7 +1,7 @@
-"""What a report shows of VLM2-Bench beyond what every suite gets: the paper's tables and findings, made of our runs.
+"""The report's sections for VLM2-Bench: the paper's tables and findings, made from our runs.
 
-Printed numbers stand beside ours where a report is asked to compare (`published.py`); here only in a piece of their
-own, and as the chance that the paper prints.
+Printed numbers (`published.py`) are shown by `--compare published`; here only in a separate section, and as the printed
+chance levels.
 """
 
 from __future__ import annotations
@@ -39,7 +39,6 @@ from snellen.suites.vlm2_bench.published import (
     mean_of,
 )
 from snellen.suites.vlm2_bench.report import (
-    below_people,
     figures,
     judge_report,
     methods_compared,
@@ -47,20 +46,20 @@ from snellen.suites.vlm2_bench.report import (
     response_bias,
 )
 from snellen.suites.vlm2_bench.report.methods_compared import Units
-from snellen.suites.vlm2_bench.report.task_means import mean_of_tasks
+from snellen.suites.vlm2_bench.report.task_means import below_people, mean_of_tasks
 
 IMAGE_TASKS = 8
-"""Of `COLUMNS`, those before the column of open questions (VID)."""
+"""Number of `COLUMNS` before the column of open questions (VID)."""
 MIN_PAIRS = 5
-"""With fewer pairs of a cue than these, no cue is called the hardest."""
+"""Minimum pairs of every cue for one to be called the hardest."""
 CUES = tuple(dict.fromkeys(CUE_BY_EDIT.values()))
 
 
 def sections(run: Run) -> Iterator[ReportSection]:
-    """Whatever the run has the numbers for, in the order of the paper: Table 1, findings, Figure 5, and our own."""
+    """The sections for which the run has numbers: Table 1, Figure 5, findings, then our own."""
     units = units_by_task(run, TASK_ORDER)
     yield from table_1(run, units)
-    yield from below_people.sections(units)
+    yield from below_people(units)
     yield from methods_compared.sections(run, units)
     yield from cues(run)
     yield from families(run)
@@ -81,7 +80,7 @@ def table_1(run: Run, units: Units) -> Iterator[ReportSection]:
         return
     by_arm = {task: row_by_arm(rows[task]) for task in tasks}
     lines = []
-    # Each task alone puts simulated subjects last; a subject that answered later tasks only would come behind them.
+    # Each task puts simulated subjects last, but a subject that answered only later tasks would follow them.
     for arm in simulated_last(dict.fromkeys(arm for task in tasks for arm, row in by_arm[task].items() if row.n > 0)):
         means = [mean_of_tasks(units, arm, COLUMNS[:count]) for count in (IMAGE_TASKS, len(COLUMNS))]
         lines.append([*arm, *means, *(result_cell(by_arm[task].get(arm)) for task in tasks)])
@@ -99,7 +98,7 @@ def _computed_chance(rows: Mapping[str, pd.DataFrame], tasks: Sequence[str]) -> 
 
 
 def _blind_lines(rows: Mapping[str, pd.DataFrame], tasks: Sequence[str]) -> list[list[str]]:
-    """The blind baseline of each task; no line where it was not measured."""
+    """The blind baseline of each task; no line if it was not measured."""
     scores = {task: scored(rows[task])["blind"] for task in tasks}
     if all(column.isna().all() for column in scores.values()):
         return []
@@ -118,15 +117,15 @@ def _two_decimals(number: float | None) -> str:
 
 def _table_note(rows: Mapping[str, pd.DataFrame], tasks: Sequence[str]) -> str:
     sentences = [
-        "Percent with 95 % interval: pairs of statements both right (mat, trk, cpr), nearness of the count (cnt), "
-        "right answers (grp), and the judge's score over the best one (vid). The paper's footnote leaves VID out of "
-        "the average, its preprint counts it, so both means are given: of the eight tasks with images, and of all "
-        "nine, each only where all of its tasks were answered under that condition."
+        "Percent with 95 % interval: pairs of statements both right (mat, trk, cpr), closeness of the count (cnt), "
+        "right answers (grp), and the judge's score divided by the best one (vid). The paper's footnote excludes VID "
+        "from the average, but its preprint includes it, so both means are given: of the eight tasks with images, and "
+        "of all nine, each only if all of its tasks were answered under that condition."
     ]
     if missing := [task for task in COLUMNS if task not in tasks]:
-        sentences.append(f"Nobody answered {listing(missing)} here, so that what these belong to has no mean.")
+        sentences.append(f"No subject answered {listing(missing)} here, so means that include these are missing.")
     if "oc-vid" in tasks:
-        sentences.append("oc-vid is our twin of pc-vid with objects, and enters neither mean.")
+        sentences.append("oc-vid is our twin of pc-vid with objects, and is in neither mean.")
     judges = {task: sorted(set(rows[task]["judge"]) - {""}) for task in tasks if task.endswith("vid")}
     for task, names in judges.items():
         if names:
@@ -141,7 +140,7 @@ def _table_note(rows: Mapping[str, pd.DataFrame], tasks: Sequence[str]) -> str:
 
 
 def as_printed() -> ReportSection:
-    """Table 1 as printed, and what its averages are means of."""
+    """Table 1 as printed, with the means of eight and of nine columns."""
     camera = {f"{name} (camera-ready)": row for name, row in CAMERA_READY.items()}
     lines = []
     for name, row in {"Chance": CHANCE, "Human": HUMAN, **TABLE_1, **camera}.items():
@@ -149,10 +148,10 @@ def as_printed() -> ReportSection:
         later = CAMERA_READY_AVERAGES.get(name)
         lines.append([name, *map(_two_decimals, row.scores), _two_decimals(row.average), *means, _two_decimals(later)])
     note = (
-        "Percent as printed. The footnote of Table 1 says that VID is left out of its averages, but in the preprint "
-        "those of models and people are means of nine columns; only that of chance, which has no ninth, is a mean of "
-        "eight. The camera-ready prints means of eight. For people it has 91.00 in oc-grp and so 94.44. These numbers "
-        "come from other images and subjects than those examined here."
+        "Percent as printed. The footnote of Table 1 excludes VID from its averages, but in the preprint those of "
+        "models and people are means of nine columns; only that of chance, which has no ninth, is a mean of eight. The "
+        "camera-ready prints means of eight. For people it has 91.00 in oc-grp and so 94.44. These numbers are from "
+        "other images and subjects than those examined here."
     )
     means = ["mean of eight", "mean of nine"]
     names = ["", *COLUMNS, "printed average", *means, "average in the camera-ready"]
@@ -165,7 +164,7 @@ def as_printed() -> ReportSection:
 def _printed_mean(row: Row, columns: int) -> str:
     if None in row.scores[:columns]:
         return DASH
-    # Means of two-place numbers may end in a 5, which a float holds a little too small: 48.575 is printed as 48.58.
+    # Means of numbers with two decimals may end in 5, which a float may round down: 48.575 is printed as 48.58.
     return f"{mean_of(row.scores, columns) + 1e-9:.2f}"
 
 
@@ -183,14 +182,14 @@ def cues(run: Run) -> Iterator[ReportSection]:
     if not lines:
         return
     note = (
-        "Percent of pairs right by the kind of edit, with 95 % interval and the number of pairs; chance is 25. A cue "
-        "is called the hardest only where it lies below every other one by a difference whose 95 % interval leaves out "
-        f"0, and every cue has at least {MIN_PAIRS} pairs. The paper finds swap hardest in Mat and add/remove in "
-        "Trk. Questions whose kind of edit is not known (most of the released ones) are left out."
+        "Percent of pairs right by kind of edit, with 95 % interval and the number of pairs; chance is 25. A cue is "
+        "called the hardest only if it is below every other one by a difference whose 95 % interval excludes 0, and "
+        f"every cue has at least {MIN_PAIRS} pairs. The paper finds swap hardest in Mat and add/remove in Trk. "
+        "Questions with an unknown kind of edit (most of the released ones) are left out."
     )
     frame = pd.DataFrame(lines, columns=["task", "subject", "condition", *CUES, "hardest"])
     figure = partial(figures.by_cue, series, CUES)
-    yield ReportSection("Which cues are missed (Finding II)", note, frame, figure, "cues")
+    yield ReportSection("Accuracy by cue (Finding II)", note, frame, figure, "cues")
 
 
 def _cell_with_size(row: Any) -> str:
@@ -198,9 +197,9 @@ def _cell_with_size(row: Any) -> str:
 
 
 def hardest(levels: Mapping[str, Any]) -> str:
-    """The cue that lies clearly below all others, else a dash: also with one cue, or with a cue of too few pairs.
+    """The cue that is clearly below all others, else a dash: also with one cue, or if a cue has too few pairs.
 
-    Two of two right against none of two would else count as clear.
+    Otherwise two of two right against none of two would count as clear.
     """
     if len(levels) < 2 or min(row.n for row in levels.values()) < MIN_PAIRS:
         return DASH
@@ -212,8 +211,8 @@ def hardest(levels: Mapping[str, Any]) -> str:
 def difference_of_shares(first: Any, second: Any) -> tuple[float, float, float]:
     """(difference, low, high) of two independent shares, first minus second, from their own intervals.
 
-    Zou and Donner 2008, Statistics in Medicine 27; with Wilson's intervals it is Newcombe's (1998). Each interval knows
-    its own clusters, and none is ever without width.
+    Zou and Donner 2008, Statistics in Medicine 27; with Wilson's intervals it is Newcombe's (1998). Each interval
+    accounts for its clusters, and none has zero width.
     """
     gap = first.value - second.value
     low = gap - np.hypot(first.value - first.low, second.high - second.value)
@@ -221,7 +220,7 @@ def difference_of_shares(first: Any, second: Any) -> tuple[float, float, float]:
     return float(gap), float(low), float(high)
 
 
-# Finding III: people against objects
+# Finding III: people and objects
 
 
 def families(run: Run) -> Iterator[ReportSection]:
@@ -240,10 +239,10 @@ def families(run: Run) -> Iterator[ReportSection]:
         return
     printed = listing([f"{gap} ({task})" for task, gap in PEOPLE_ABOVE_OBJECTS.items()])
     note = (
-        "Percent with 95 % interval, and people minus objects in points. The two samples have nothing in common, so "
-        "that the interval of the difference is put together from theirs (Zou and Donner 2008). Questions about people "
-        "and objects differ in more than what is shown: cnt has another mix of lengths, and with it another chance. "
+        "Percent with 95 % interval, and people minus objects in points. The two samples are independent, so the "
+        "interval of the difference is computed from theirs (Zou and Donner 2008). Questions about people and objects "
+        "differ in more than their content: cnt has another mix of lengths, and so another chance level. "
         f"The paper prints {printed} as the mean of {listing(FINDING_III_MODELS)}."
     )
     frame = pd.DataFrame(lines, columns=["task", "subject", "condition", "people (pc)", "objects (oc)", "difference"])
-    yield ReportSection("People against objects (Finding III)", note, frame, None, "people-objects")
+    yield ReportSection("People and objects (Finding III)", note, frame, None, "people-objects")

@@ -1,22 +1,25 @@
-"""Means over tasks, each task counting alike, with an interval that knows that tasks share images."""
+"""Means over tasks with equal weights, and differences from people, with intervals that account for shared images."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from snellen.analysis.cells import DASH, percent_interval
-from snellen.analysis.run_view import ReportArm
+from snellen.analysis.cells import DASH, percent_interval, points
+from snellen.analysis.people import is_study
+from snellen.analysis.run_view import ReportArm, simulated_last
+from snellen.analysis.section import ReportSection
 from snellen.core.seeds import stream
 from snellen.scoring.uncertainty import mean_interval, wilson
+from snellen.suites.vlm2_bench.published import COLUMNS
 from snellen.suites.vlm2_bench.report.methods_compared import Units
 
 
 class TaskMean(NamedTuple):
-    """The mean of the tasks' means with its 95 % interval, and the units of all tasks."""
+    """The mean of the tasks' means with its 95 % interval, and the number of units in all tasks."""
 
     value: float
     low: float
@@ -27,9 +30,9 @@ class TaskMean(NamedTuple):
 def task_mean(parts: Sequence[pd.DataFrame], *key: str) -> TaskMean:
     """The plain mean of the means of several tasks, whose units are `parts` (columns value and cluster).
 
-    Tasks of a family share images, so that whole clusters are drawn again over all tasks at once (bootstrap-t). What
-    is drawn are linearised values, average + N / (tasks n_t) (value - mean_t), whose mean over all N units is the
-    average. NaN where there is no interval. `key` names the draws.
+    Tasks of a family share images, so clusters are resampled over all tasks jointly (bootstrap-t), using linearised
+    values, average + N / (tasks n_t) (value - mean_t), whose mean over all N units is the average. NaN if there is no
+    interval. `key` names the random stream.
     """
     total = sum(map(len, parts))
     average = float(np.mean([part["value"].mean() for part in parts]))
@@ -41,9 +44,9 @@ def task_mean(parts: Sequence[pd.DataFrame], *key: str) -> TaskMean:
 
 
 def mean_of_tasks(units: Units, arm: ReportArm, tasks: Sequence[str]) -> str:
-    """`task_mean` in percent with its interval; a dash where the arm lacks one of the tasks.
+    """`task_mean` in percent with its interval; a dash if the arm lacks one of the tasks.
 
-    Where all units of every task are alike nothing can be drawn: then it is Wilson's interval over the clusters.
+    If all units of every task are equal, resampling is impossible, and Wilson's interval over the clusters is used.
     """
     parts = [units[task][arm] for task in tasks if arm in units.get(task, {})]
     if len(parts) < len(tasks):
@@ -55,3 +58,40 @@ def mean_of_tasks(units: Units, arm: ReportArm, tasks: Sequence[str]) -> str:
         low, high = wilson(average * count, count)
     low, high = np.clip((low, high), 0.0, 1.0)
     return percent_interval(average, low, high, total)
+
+
+def below_people(units: Units) -> Iterator[ReportSection]:
+    """The difference of every subject from every study of people, over the tasks of Table 1 that both answered."""
+    arms = list(dict.fromkeys(arm for by_arm in units.values() for arm in by_arm))
+    studies = [arm for arm in arms if is_study(arm.subject)]
+    others = simulated_last(arm for arm in arms if not is_study(arm.subject))
+    lines = [line for study in studies for arm in others for line in _lines(units, study, arm)]
+    if not lines:
+        return
+    note = (
+        "A subject's mean over tasks minus that of people, in points with 95 % interval: the column that Table 1 calls "
+        "delta human. Both means are over the tasks of Table 1 that both answered, with equal weight per task, on the "
+        "same pairs and questions, averaged over people. Clusters are resampled over all tasks jointly, people are "
+        "not. There is no interval if the difference is the same for every question. The paper has all nine tasks and "
+        "other people; rows with different tasks cannot be compared."
+    )
+    heads = ["subject", "condition", "people", "tasks", "percent right", "people's", "difference"]
+    frame = pd.DataFrame(lines, columns=heads)
+    yield ReportSection("Difference from people (Table 1)", note, frame, None, "below-people")
+
+
+def _lines(units: Units, study: ReportArm, arm: ReportArm) -> Iterator[list[str]]:
+    tasks, gaps, ours, theirs = list[str](), list[pd.DataFrame](), list[float](), list[float]()
+    for task in COLUMNS:
+        if study not in units.get(task, {}) or arm not in units[task]:
+            continue
+        both = units[task][arm].join(units[task][study]["value"].rename("people"), how="inner")
+        if len(both):
+            tasks.append(task)
+            gaps.append(both.assign(value=both["value"] - both["people"]))
+            ours.append(float(both["value"].mean()))
+            theirs.append(float(both["people"].mean()))
+    if study.condition == arm.condition and tasks:
+        gap = task_mean(gaps, "below people", *study, *arm)
+        means = (f"{100 * sum(means) / len(means):.1f}" for means in (ours, theirs))
+        yield [*arm, study.subject, ", ".join(tasks), *means, points(gap.value, gap.low, gap.high)]

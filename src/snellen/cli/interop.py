@@ -1,9 +1,10 @@
-"""`snellen import-inspect`: logs of Inspect AI as a run."""
+"""`snellen export` and `snellen import`: item sets for other tools, and logs of Inspect AI as runs."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 import typer
@@ -11,11 +12,24 @@ import typer
 from snellen.cli.asking import explain
 from snellen.cli.finished import summary
 from snellen.cli.output import console, print_json
+from snellen.interop.exporting import export as write
 from snellen.interop.inspect_import import LogImport, import_logs
 
 
+def export(itemset: Path, format_name: str, out: Path, condition: str, as_json: bool) -> None:
+    """Write the export, and print what it holds and leaves out."""
+    account = write(itemset, format_name, out, condition)
+    if as_json:
+        print_json({"out": str(out), **asdict(account)})
+        return
+    exported = sum(account.exported.values())
+    print(f"{out}: {exported} questions of {len(account.exported)} tasks as {format_name}, {account.condition}")
+    for reason, count in account.left_out.items():
+        print(f"  left out: {count} {reason}")
+
+
 def import_inspect(logs: Sequence[Path], itemset: Path, out: Path, as_json: bool) -> None:
-    """Write the run and say what it holds. Exit 1 where samples failed or are missing."""
+    """Write the run, and print what it holds. Exit code 1 if samples failed or are missing."""
     imported = import_logs(logs, itemset, out)
     run = summary(imported.examination, with_table=not as_json)
     unasked = sum(run.unasked.values())
@@ -25,7 +39,7 @@ def import_inspect(logs: Sequence[Path], itemset: Path, out: Path, as_json: bool
         if run.table is not None:
             console().print(run.table)
         explain(run)
-        print(f"{out}: {run.responses} answers of {imported.logs} logs; {_agreement(imported)}")
+        print(f"{out}: {run.responses} answers from {imported.logs} logs; {_agreement(imported)}")
     if run.failed or unasked:
         print(f"snellen: {run.failed} samples failed and are not scored, {unasked} are in no log", file=sys.stderr)
         raise typer.Exit(1)
@@ -47,7 +61,5 @@ def _agreement(imported: LogImport) -> str:
     if not imported.agreeing + imported.differing:
         return "no scores of Inspect to compare with"
     if not imported.differing:
-        return f"all {imported.agreeing} scores of Inspect are those of the run"
-    return (
-        f"{imported.differing} of {imported.agreeing + imported.differing} scores of Inspect are not those of the run"
-    )
+        return f"all {imported.agreeing} scores of Inspect equal those of the run"
+    return f"{imported.differing} of {imported.agreeing + imported.differing} scores of Inspect differ from the run's"

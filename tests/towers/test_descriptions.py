@@ -11,7 +11,7 @@ from snellen.core.seeds import stream
 from snellen.stimuli.scenes import all_composites, index_of
 from snellen.stimuli.scenes.composites import Appearance, Composite
 from snellen.suites.combo.prompts import DESCRIPTIONS
-from snellen.towers.combo_training.descriptions import description
+from snellen.towers.conversations import description
 
 
 class Choice:
