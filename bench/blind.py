@@ -1,6 +1,6 @@
 """The table of blind scores in docs/measurements/validity.md, from the packaged files.
 
-`python bench/blind.py --write` renews it. The scores themselves are measured by `snellen blind-baseline SUITE --out DIR`.
+`python bench/blind.py --write` renews it; `snellen blind-baseline SUITE --out DIR` measures the scores.
 """
 
 from __future__ import annotations

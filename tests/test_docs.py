@@ -1,4 +1,4 @@
-"""The pages say what the code does: every field has its line, every link its file."""
+"""The pages match the code: every field has its line, every link its file."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ def test_schema_page_names_every_field(title: str) -> None:
     assert FIELDS[title] <= names
 
 
-def test_schema_page_names_no_item_field_that_is_not_there() -> None:
+def test_schema_page_names_only_existing_item_fields() -> None:
     lines = section((ROOT / "docs" / "data-schema.md").read_text("utf-8"), "items.parquet").splitlines()
     first = {name for line in lines if line.startswith("| `") for name in re.findall(r"`(\w+)`", line.split("|")[1])}
     assert first == set(SCHEMA.names)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_links_lead_somewhere(page: Path) -> None:
+def test_links_have_targets(page: Path) -> None:
     text = re.sub(r"<!--.*?-->", "", page.read_text("utf-8"), flags=re.DOTALL)
     links = [link.split("#")[0] for link in re.findall(r"\]\(([^)\s]+)\)", text) if "://" not in link]
     assert [link for link in links if link and not (page.parent / link).exists()] == []
@@ -65,13 +65,13 @@ TASK_NAME = re.compile(r"`([\w-]+/[\w-]+)`")
 
 
 def table_cells(page: str) -> list[list[str]]:
-    """Every line of a table as its cells, without those that rule it off."""
+    """The cells of every line of a table, without rules."""
     lines = [line for line in page.splitlines() if line.startswith("| ")]
     return [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines]
 
 
-def test_coverage_page_names_the_tasks_there_are() -> None:
-    """Each task of the benchmarks is in a row, or among those in none, not both; and no cell names another."""
+def test_coverage_page_names_exactly_the_existing_tasks() -> None:
+    """Each task of the benchmarks is in a row or among those without one, not both; and no cell names other tasks."""
     tasks_by_suite = {name: {f"{name}/{task}" for task in SUITES.get(name).tasks} for name in SUITES}
     named = {name for cells in table_cells(COVERAGE) for cell in cells for name in TASK_NAME.findall(cell)}
     tools = tasks_by_suite.pop("curation-steps")
@@ -91,8 +91,8 @@ def test_coverage_page_gives_every_row_a_mapping_and_a_source() -> None:
         assert [name for name in references if f"\n[{name}]: https://" not in COVERAGE] == []
 
 
-def test_every_page_has_its_place_on_the_site() -> None:
-    """`make docs` would end there, minutes later."""
+def test_every_page_is_on_the_site() -> None:
+    """Otherwise `make docs` would fail minutes later."""
     chapters = runpy.run_path(str(ROOT / "docs" / "site" / "conf.py"))["CHAPTERS"].values()
     placed = [name for names in chapters for name in names]
     docs = ROOT / "docs"

@@ -1,4 +1,4 @@
-"""Commands in the pages: all name commands and options that there are, and those of tutorials run as written."""
+"""Commands in the pages: all name existing commands and options, and those of tutorials run as written."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def commands(page: Path) -> list[list[str]]:
 
 
 def unknown_words(words: list[str]) -> list[str]:
-    """The commands and options of a call that there are not."""
+    """The commands and options of a call that do not exist."""
     command: Any = typer.main.get_command(app)
     while (commands_by_name := getattr(command, "commands", None)) and words and not words[0].startswith("-"):
         if words[0] not in commands_by_name:
@@ -51,11 +51,11 @@ def unknown_words(words: list[str]) -> list[str]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_pages_name_commands_and_options_that_there_are(page: Path) -> None:
+def test_pages_name_existing_commands_and_options(page: Path) -> None:
     assert [(words, unknown) for words in commands(page) if (unknown := unknown_words(words))] == []
 
 
-def test_a_command_or_option_that_there_is_not_is_noticed() -> None:
+def test_an_unknown_command_or_option_is_noticed() -> None:
     assert unknown_words(["run", "items", "--subjects", "x"]) == ["--subjects"]
     assert unknown_words(["study", "make"]) == ["make"]
     assert sum(len(commands(page)) for page in PAGES) > 100
@@ -64,7 +64,7 @@ def test_a_command_or_option_that_there_is_not_is_noticed() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", TUTORIALS)
 def test_a_tutorial_runs_as_written(name: str, tmp_path: Path) -> None:
-    """Block by block in an empty folder, `snellen` being the one under test."""
+    """Block by block in an empty folder, with the `snellen` under test."""
     shim = tmp_path / "bin" / "snellen"
     shim.parent.mkdir()
     shim.write_text(f'#!/bin/sh\nexec {sys.executable} -m snellen "$@"\n')

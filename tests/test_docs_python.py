@@ -1,4 +1,4 @@
-"""Python in the pages: every dotted name can be imported, and every block runs or says why no test runs it."""
+"""Python in the pages: every dotted name can be imported, and every block runs or states why no test runs it."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ def resolve(name: str) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_dotted_names_can_be_imported(page: Path) -> None:
-    # The wordings of papers and file names such as snellen.toml are no names of ours.
+    # The wordings of papers and file names such as snellen.toml are not Python names.
     for name in sorted(set(NAME.findall(page.read_text("utf-8")))):
         resolve(name.removesuffix(".py"))
 
 
-def test_a_name_that_there_is_not_is_noticed() -> None:
+def test_an_unknown_name_is_noticed() -> None:
     resolve("snellen.exam.items.find_items")
     for name in ("snellen.exam.judge_all", "snellen.exams", "snellen.core.item.Item.nothing"):
         with pytest.raises((ImportError, AttributeError)):
@@ -62,14 +62,14 @@ def test_a_name_that_there_is_not_is_noticed() -> None:
 
 
 @pytest.mark.parametrize(("page", "text"), BLOCKS, ids=lambda value: value.name if isinstance(value, Path) else "")
-def test_a_block_imports_what_there_is(page: Path, text: str) -> None:
+def test_blocks_import_existing_names(page: Path, text: str) -> None:
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in ("snellen", "examples"):
             for alias in node.names:
                 resolve(f"{node.module}.{alias.name}")
 
 
-def test_no_page_has_a_block_that_nothing_runs() -> None:
+def test_no_page_has_a_block_that_is_never_run() -> None:
     assert [page.name for page, text in BLOCKS if text.startswith(NOT_RUN) and len(text.splitlines()[0]) < 40] == []
     assert len(BLOCKS) > 10
 

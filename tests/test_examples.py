@@ -1,4 +1,4 @@
-"""Notebooks of `examples/` run as they are written, and show what they show in the repository."""
+"""Notebooks of `examples/` run as written, with the outputs stored in the repository."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NOTEBOOKS = sorted(EXAMPLES.glob("*.ipynb"))
 MOST_BYTES = 20_000
 
 
-def test_there_are_examples() -> None:
+def test_examples_exist() -> None:
     assert NOTEBOOKS
 
 
@@ -20,6 +20,6 @@ def test_there_are_examples() -> None:
 def test_a_notebook_runs_as_written(path: Path, tmp_path: Path) -> None:
     notebook = read(path)
     outputs = [cell["outputs"] for cell in code_cells(notebook)]
-    assert outputs_of(notebook, tmp_path) == outputs, "write them anew: python -m tests.helpers.notebook --write"
+    assert outputs_of(notebook, tmp_path) == outputs, "rewrite them: python -m tests.helpers.notebook --write"
     assert any(outputs)
     assert path.stat().st_size < MOST_BYTES

@@ -1,4 +1,4 @@
-"""`import snellen` and `snellen --help` stay light: what is heavy is imported where it is used."""
+"""`import snellen` and `snellen --help` stay light: heavy packages are imported only when used."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ STARTS = {
 
 
 def start(code: str) -> tuple[str, float]:
-    """What a fresh interpreter prints, and its seconds of processor time."""
+    """The output of a fresh interpreter, and its seconds of CPU time."""
     before = os.times()
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     after = os.times()
@@ -43,7 +43,7 @@ def start(code: str) -> tuple[str, float]:
 
 
 def need(name: str) -> str:
-    """The code of a way to start; skips where there is no command line yet."""
+    """The code of a start, by its name; skips without a command line."""
     if name == "help" and importlib.util.find_spec("snellen.cli") is None:
         pytest.skip("no command line yet")
     return STARTS[name]

@@ -1,4 +1,4 @@
-"""Everything that an installation brings may be used beside our licence, or it is written down why it may after all."""
+"""Every installed package has a licence compatible with ours, or a documented exception."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_a_licence_is_allowed_as_a_whole(licences: ModuleType, licence: str, is_
         ([("Classifier", "Topic :: Games")], ""),
     ],
 )
-def test_what_metadata_say_is_read(licences: ModuleType, fields: Any, licence: str) -> None:
+def test_licences_are_read_from_metadata(licences: ModuleType, fields: Any, licence: str) -> None:
     facts = Message()
     for name, text in fields:
         facts[name] = text

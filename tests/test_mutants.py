@@ -1,4 +1,4 @@
-"""The tests notice small changes of what scores, analyses and asks."""
+"""The tests detect small changes of the code that scores, analyses and asks."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ PAGE = ROOT / "design" / "mutants.md"
 
 
 def listed() -> set[str]:
-    """The survivors that the page gives a reason for."""
+    """The survivors that the page explains."""
     return set(re.findall(r"^- `(src/snellen/.+?)`:\s", PAGE.read_text("utf-8"), re.MULTILINE))
 
 
-def test_a_module_is_changed_in_one_place_each(tmp_path: Path) -> None:
+def test_each_mutant_changes_one_place(tmp_path: Path) -> None:
     """Of `a < b and not c`: the comparison, the `and`, the `not`; 1 once; the return once. Annotations stay."""
     path = tmp_path / "module.py"
     path.write_text("def f(a: int, b: int, c: bool) -> bool:\n    return a < b + 1 and not c\n")
@@ -31,11 +31,11 @@ def test_a_module_is_changed_in_one_place_each(tmp_path: Path) -> None:
         "return a < b + 1 and (not c) -> return None",
     }
     sources = {source_of(mutant, tmp_path) for mutant in mutants_of(path, tmp_path)}
-    assert len(sources) == len(changes), "each changes something"
+    assert len(sources) == len(changes), "every mutant differs"
     assert "def f(a: int, b: int, c: bool) -> bool:\n    return a < b + 2 and (not c)" in sources
 
 
-def test_equal_expressions_are_told_apart(tmp_path: Path) -> None:
+def test_equal_expressions_are_distinguished(tmp_path: Path) -> None:
     path = tmp_path / "module.py"
     path.write_text("x = 1\ny = 1\n")
     first, second = mutants_of(path, tmp_path)
@@ -52,4 +52,4 @@ def test_the_page_names_mutants_of_the_areas() -> None:
 def test_survivors_are_those_of_the_page(tmp_path: Path) -> None:
     tree = copy_of_the_tree(tmp_path)
     survivors = {mutant.name for mutant in sample(ROOT, SAMPLE) if survives(mutant, tree)}
-    assert survivors <= listed(), "kill each by a test that says something, or give its reason in design/mutants.md"
+    assert survivors <= listed(), "kill each by a meaningful test, or explain it in design/mutants.md"

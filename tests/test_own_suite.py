@@ -1,4 +1,4 @@
-"""The suite of `examples/landolt` does what docs/own-suite.md says of it, and no file of the package knows it."""
+"""The suite of `examples/landolt` works as docs/own-suite.md states, without any file of the package knowing it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FOLDER = Path(__file__).parent.parent / "examples" / "landolt"
 
 
 def test_a_suite_in_one_folder_is_built_asked_and_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Who sees is perfect; who is blind to the gap, or is shown nothing, is near chance."""
+    """A seeing subject is perfect; one that is blind to the gap, or is shown no image, is near chance."""
     monkeypatch.syspath_prepend(FOLDER)
     monkeypatch.setitem(SUITES.__dict__, "_entry_points", {"landolt": EntryPoint("landolt", "landolt:SUITE", "")})
     items = build(SUITES.get("landolt"), "generated", BuildOptions(tmp_path / "items", n=48, show_progress=False))

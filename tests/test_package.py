@@ -1,4 +1,4 @@
-"""The wheel has all that the source tree has, and installs no test."""
+"""The wheel has all files of the source tree, and installs no tests."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PACKAGE = ROOT / "src" / "snellen"
 
 @pytest.mark.slow
 def test_the_wheel_has_every_file_of_the_package(tmp_path: Path) -> None:
-    """Built as people build it (hatchling comes from the index): YAML, CSS, templates, arrays and web parts too."""
+    """Built as by users (hatchling comes from the index): YAML, CSS, templates, arrays and web parts too."""
     command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(tmp_path), str(ROOT)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

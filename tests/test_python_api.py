@@ -45,7 +45,7 @@ def test_a_running_loop_changes_nothing(combo: ItemSet, tmp_path: Path) -> None:
     pd.testing.assert_frame_equal(asyncio.run(cell()).results(), script.results())
 
 
-def test_an_error_comes_out_of_the_thread_of_a_notebook(combo: ItemSet, tmp_path: Path) -> None:
+def test_an_error_is_raised_from_the_thread_of_a_notebook(combo: ItemSet, tmp_path: Path) -> None:
     def stop() -> None:
         raise ZeroDivisionError
 
@@ -56,8 +56,8 @@ def test_an_error_comes_out_of_the_thread_of_a_notebook(combo: ItemSet, tmp_path
         asyncio.run(cell())
 
 
-def test_awaited_it_leaves_the_loop_to_others_and_calls_coroutines_there(combo: ItemSet, tmp_path: Path) -> None:
-    """The answer waits for an event that only other work of the same loop sets: whoever blocks the loop never ends."""
+def test_awaiting_leaves_the_loop_free_and_calls_coroutines_in_it(combo: ItemSet, tmp_path: Path) -> None:
+    """The answer waits for an event that only other work of the same loop sets: a blocked loop would never end."""
 
     async def cell() -> tuple[snellen.Examination, set[asyncio.AbstractEventLoop], asyncio.AbstractEventLoop]:
         signs, loops = asyncio.Event(), set[asyncio.AbstractEventLoop]()
@@ -83,7 +83,7 @@ def test_awaited_it_leaves_the_loop_to_others_and_calls_coroutines_there(combo: 
     assert {response.text for response in examination.responses} == {"A"}
 
 
-def test_cancelled_it_asks_no_more_and_keeps_what_was_answered(combo: ItemSet, tmp_path: Path) -> None:
+def test_after_a_cancel_no_more_calls_are_made_and_answers_are_kept(combo: ItemSet, tmp_path: Path) -> None:
     calls = 0
 
     async def answer(parts: list[Any]) -> str:
@@ -106,10 +106,10 @@ def test_cancelled_it_asks_no_more_and_keeps_what_was_answered(combo: ItemSet, t
     cut, calls = calls, 0
     assert len(list(read_exchanges(tmp_path / "cut"))) == cut
     asyncio.run(cell(tmp_path / "whole", False))
-    assert 1 <= cut <= 8 < calls, "at most those under way, of a callable four, and as many that were let in before"
+    assert 1 <= cut <= 8 < calls, "at most those in flight (four for a callable), and as many admitted before"
 
 
-def test_what_is_printed_is_short(combo: ItemSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_representations_are_short(combo: ItemSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     leave_out_figures(monkeypatch)
     root = tmp_path / "run"
     examination = snellen.examine("fake:chance", combo.root, out=root, **QUIET)

@@ -1,4 +1,4 @@
-"""The README's image shows the front page that reports have now."""
+"""The README's image shows the current front page of reports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The plan of the house: which files a suite has where, and what stands in one place."""
+"""The structure of the package: the files of a suite, and names that are defined in one place."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "snellen"
 SUITES = [folder for folder in sorted((SOURCE / "suites").iterdir()) if (folder / "tasks.py").is_file()]
 MAX_MODULES, MAX_FILES, MAX_FILES_OF_MANY = 15, 15, 20
 MANY = ("abilities", "curated", "choices")
-"""Folders with a file an ability, and with the data of choices."""
+"""Folders with one file per ability, and with the data of choices."""
 
 
 def _files(folder: Path) -> list[Path]:
@@ -18,7 +18,7 @@ def _files(folder: Path) -> list[Path]:
 
 
 @pytest.mark.parametrize("suite", SUITES, ids=lambda folder: folder.name)
-def test_a_suite_has_the_plan(suite: Path) -> None:
+def test_a_suite_has_the_standard_files(suite: Path) -> None:
     assert {"suite.yaml", "README.md", "paper.yaml"} <= {path.name for path in _files(suite)}
     assert {"tasks.py", "prompts.py", "scoring.py", "published.py"} <= {path.name for path in _files(suite)}
     modules = [path for path in _files(suite) if path.suffix == ".py" and path.stem != "__init__"]
@@ -35,6 +35,6 @@ def test_folders_of_a_suite_are_small(suite: Path) -> None:
         assert len(_files(folder)) <= limit, folder
 
 
-def test_simulated_subjects_are_known_in_one_place() -> None:
+def test_simulated_subjects_are_named_in_one_place() -> None:
     places = [path for path in SOURCE.rglob("*.py") if 'startswith("fake:")' in path.read_text("utf-8")]
     assert len(places) == 1, places

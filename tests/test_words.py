@@ -1,6 +1,6 @@
-"""One word for every thing: names of parameters, attributes, functions and modules, over the syntax tree.
+"""One word per thing: names of parameters, attributes, functions and modules, over the syntax tree.
 
-The words and their reasons: design/core.md. Local names are not held to it here, and follow in review.
+The words and their reasons: design/core.md. Local names of the tests are checked too, those of the source in review.
 """
 
 from __future__ import annotations
@@ -30,6 +30,10 @@ EXCEPTIONS: Mapping[str, str] = {
     "value": "What a key, an axis or a metric has.",
 }
 """Names that may stay, each with its reason: banned words, and parameters of more than three unrelated types."""
+TEST_EXCEPTIONS: Mapping[str, str] = {
+    "data": "The name that HTMLParser and Hypothesis give to a parameter.",
+}
+"""Banned words that may stay in the tests, each with its reason."""
 MAX_EXCEPTIONS = 15
 MAX_TYPES = 3
 
@@ -115,6 +119,17 @@ def _defined_by(node: ast.AST, location: str) -> Iterator[Name]:
         yield Name(node.attr, "attribute", location)
 
 
+@cache
+def local_names(root: Path) -> tuple[Name, ...]:
+    """Local variables under a folder, also those of comprehensions."""
+    return tuple(
+        Name(node.id, "local", f"{path.relative_to(ROOT).as_posix()}:{node.lineno}")
+        for path, nodes in syntax(root)
+        for node in nodes
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    )
+
+
 def types_in(annotation: ast.expr | None, aliases: Mapping[str, ast.expr]) -> frozenset[str]:
     """The families of types that an annotation speaks of: of containers those inside, of mappings their values."""
     if isinstance(annotation, ast.Constant):
@@ -163,8 +178,12 @@ def unrelated(name: str, types: Iterable[str]) -> set[str]:
 def test_names_are_nouns_of_what_they_hold() -> None:
     banned = sorted(
         f"{name.location} {name.kind} {name.name}"
-        for name in definitions(ROOT / "src")
-        if name.name.strip("_").casefold() in BANNED and name.name not in EXCEPTIONS
+        for names, exceptions in (
+            (definitions(ROOT / "src"), EXCEPTIONS),
+            (definitions(ROOT / "tests") + local_names(ROOT / "tests"), TEST_EXCEPTIONS),
+        )
+        for name in names
+        if name.name.strip("_").casefold() in BANNED and name.name not in exceptions
     )
     assert not banned, "\n".join(banned)
 
@@ -199,7 +218,8 @@ def test_exceptions_are_few_and_needed() -> None:
     names = {name.name for name in definitions(ROOT / "src")}
     assert len(EXCEPTIONS) <= MAX_EXCEPTIONS
     assert set(EXCEPTIONS) <= names
-    assert all(reason.endswith(".") for reason in EXCEPTIONS.values())
+    assert set(TEST_EXCEPTIONS) <= {name.name for name in definitions(ROOT / "tests")}
+    assert all(reason.endswith(".") for reason in (*EXCEPTIONS.values(), *TEST_EXCEPTIONS.values()))
 
 
 PHRASES: Mapping[str, str] = {
@@ -220,6 +240,9 @@ PHRASE_FILES: Mapping[str, str] = {
     "docs/coverage.md": "names and questions of other benchmarks",
     "src/snellen/datasets/hub_tables.py": "names that columns of other people have",
     "design/core.md": "the table of former words",
+    "tests/scoring/answer_cases.yaml": "replies as models write them",
+    "tests/scoring/test_answers.py": "replies as models write them",
+    "tests/test_words.py": "the phrases themselves",
 }
 """Files that may hold them, and why."""
 STREAM_NAMES = re.compile(r"\b(stream|seed_of)\(|picture-\{")
@@ -228,7 +251,7 @@ STREAM_NAMES = re.compile(r"\b(stream|seed_of)\(|picture-\{")
 
 def test_phrases_of_the_old_dialect_are_gone() -> None:
     tracked = [ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
-    for folder in ("src", "docs", "design"):
+    for folder in ("src", "tests", "docs", "design"):
         tracked += [p for p in (ROOT / folder).rglob("*") if p.suffix in {".py", ".md", ".j2", ".yaml", ".js", ".css"}]
     phrases = [(re.compile(phrase, re.IGNORECASE), better) for phrase, better in PHRASES.items()]
     odd = [

@@ -53,8 +53,8 @@ def test_ranks_and_averages_of_table_5() -> None:
 
 def test_subjects_are_compared_on_the_items_that_both_have() -> None:
     # First and second share items 0 and 1: 2 against 1. First and third share 1 and 2: 1 against 2. Second and third
-    # share item 1, on which both have 1. So one win and one loss for the first (2), a loss and a tie for the second (2.5),
-    # a win and a tie for the third (1.5); by their means (2/3, 1/2, 1) it would be the same order without the tie.
+    # share item 1, both with 1. So one win and one loss for the first (2), a loss and a tie for the second (2.5), a win
+    # and a tie for the third (1.5); by their means (2/3, 1/2, 1) it would be the same order without the tie.
     scores = ability([[1, 1, 0], [0, 1, NAN], [NAN, 1, 1]])
     assert ranks_of(observed_signs(scores)).tolist() == [2, 2.5, 1.5]
 

@@ -36,21 +36,21 @@ def build(root: Path, items: Sequence[Item]) -> ItemSet:
 def replied(built: ItemSet, texts: Sequence[str | None], **fields: Any) -> list[Response]:
     """One response per item: its text, FAIL, DECLINE, or None if the call returned no answer for it."""
     responses = []
-    for item, text in zip(built.items, texts, strict=True):
+    for test_item, text in zip(built.items, texts, strict=True):
         status: Status = "failed" if text == FAIL else "declined" if text == DECLINE else "ok"
         reply = text if status == "ok" else None
         fields = {"subject": "own:x", "condition": "vanilla", "repeat": 0, **fields}
-        response_id = f"{fields['subject']}/{fields['condition']}/{fields['repeat']}/{item.item_id}"
+        response_id = f"{fields['subject']}/{fields['condition']}/{fields['repeat']}/{test_item.item_id}"
         responses.append(
             Response(
                 response_id=response_id,
                 fingerprint="f" * 12,
-                item_id=item.item_id,
-                task=item.task,
+                item_id=test_item.item_id,
+                task=test_item.task,
                 status=status,
                 text=reply,
                 reason="",
-                reply_spec=item.view().reply,
+                reply_spec=test_item.view().reply,
                 calls=(response_id,),
                 **fields,
             )

@@ -82,7 +82,7 @@ def test_images_are_rendered_again_and_compared(snellen: Command, built: Path, t
     assert "rows_hash cannot be checked" in out
     code, _, err = snellen("verify", tmp_path / "other", "--rebuild", 3)
     assert code == 2
-    assert "holds none" in err
+    assert "the set contains none" in err
 
 
 def test_folders_of_an_earlier_version_are_refused_in_one_line(snellen: Command, built: Path, tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ def test_folders_of_an_earlier_version_are_refused_in_one_line(snellen: Command,
     ):
         code, out, message = snellen(*words)
         assert (code, out, message.count("\n")) == (2, "", 1), words
-        assert "written by an earlier Snellen" in message
+        assert "written by an earlier version of Snellen" in message
 
 
 def test_the_shell_completes_commands() -> None:
@@ -163,7 +163,7 @@ def test_a_build_prints_the_notes_of_the_card(snellen: Command, tmp_path: Path) 
     ("words", "message"),
     [
         (("build", "comboo", "--from", "generated", "--plan"), "did you mean 'combo'"),
-        (("build", "combo", "--from", "relesed", "--plan"), "there are: generated"),
+        (("build", "combo", "--from", "relesed", "--plan"), "available: generated"),
         (("build", "combo/img2txt", "--from", "generated", "--plan"), "img2text"),
         (("build", "combo", "--from", "generated"), "--out FOLDER is required"),
         (("build", "combo", "--from", "generated", "--source", "x", "--plan"), "NAME=PATH"),

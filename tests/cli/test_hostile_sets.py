@@ -144,7 +144,7 @@ HOSTILE: dict[str, tuple[Change, str]] = {
         "not among the options",
     ),
     "an unknown task": (cells(task="world-domination"), "no task"),
-    "another suite": (cells(suite="vfm-bench"), "another suite"),
+    "another suite": (cells(suite="vfm-bench"), "a different suite"),
     "the same id twice": (lambda row, root: row.update(item_id=first_id(root)), "used twice"),
 }
 

@@ -47,4 +47,4 @@ def test_queues_are_listed(snellen: Command, tmp_path: Path) -> None:
     assert set(json.loads(snellen("study", "queue", "--json")[1])) == set(queues())
     code, _, message = snellen("study", "queue", "tag-check")
     assert code == 2
-    assert "give the item set of the step, and --out FOLDER" in message
+    assert "give the item set of the step and --out FOLDER" in message

@@ -114,7 +114,7 @@ def test_answers_are_written_as_they_are_read(items: ItemSet, tmp_path: Path) ->
 
 
 def test_questions_with_several_images_are_refused(items: ItemSet, tmp_path: Path) -> None:
-    with pytest.raises(SnellenError, match="shows 3 images in a call"):
+    with pytest.raises(SnellenError, match="shows 3 images per call"):
         question_records(
             items.task("category-building"), SUITES.get("combo"), "sheet=separate", MediaFolder(tmp_path, items.media)
         )

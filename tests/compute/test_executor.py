@@ -92,11 +92,11 @@ def test_a_worker_refuses_unshared_folders_and_other_code(tmp_path: Path, monkey
     with pytest.raises(SnellenError, match=rf"{tmp_path} is not the same folder on .*shared disk"):
         enter(site)
     probe.touch()
-    with pytest.raises(SnellenError, match="another Snellen"):
+    with pytest.raises(SnellenError, match="a different version of Snellen"):
         enter(replace(site, environment="other"))
     with monkeypatch.context() as patch:
         patch.setattr("snellen.compute.ray_executor.versions", lambda: {"torch": "other"})
-        with pytest.raises(SnellenError, match="other libraries"):
+        with pytest.raises(SnellenError, match="or of a library"):
             enter(site)
     before = Path.cwd()
     try:

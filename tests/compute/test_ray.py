@@ -182,7 +182,7 @@ def test_shards_of_dead_workers_are_retried_and_failures_named(
         with pytest.raises(ShardFailed, match="worker process died while shard bad was"):
             map_shards(die, [Shard("bad", tmp_path / "lives")])
         assert (tmp_path / "lives").read_text() == "xxxx"
-        with pytest.raises(SnellenError, match="a shard needs a GPU, and the cluster has none"):
+        with pytest.raises(SnellenError, match="a shard needs a GPU, but the cluster has none"):
             map_shards(die_once, shards, gpus=1)
     assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == handlers
     written = capsys.readouterr()

@@ -91,7 +91,7 @@ def test_callables_pass(items: list[Item], media: MediaFolder) -> None:
 def test_encoders_pass(name: str, items: list[Item], media: MediaFolder) -> None:
     shots = [item.view() for item in items if item.item_id == "shots"]
     examples = [
-        TrainingExample(replace(shots[0], item_id=f"lesson {n}", support=()), colour) for n, colour in enumerate(RGB)
+        TrainingExample(replace(shots[0], item_id=f"example {n}", support=()), colour) for n, colour in enumerate(RGB)
     ]
 
     def make(settings: str = "") -> Subject:

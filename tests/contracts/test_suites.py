@@ -61,7 +61,7 @@ def test_a_quiz_filled_with_the_keys_agrees_and_one_of_other_keys_does_not(
         if keys_offered:  # the farthest bin: for distances the next bin is still right
             places = [option.key for option in question.item.options]
             far = max(
-                keys_offered, key=lambda key: abs(_place(places, key) - _place(places, str(question.item.answer)))
+                keys_offered, key=lambda key: abs(_index(places, key) - _index(places, str(question.item.answer)))
             )
             others[question.number] = question.view.reply.write(far)
     wrong = [answer.outcome for answer in compare(questions, others, suite) if answer.text]
@@ -69,7 +69,7 @@ def test_a_quiz_filled_with_the_keys_agrees_and_one_of_other_keys_does_not(
     assert set(wrong) == {"disagrees"}
 
 
-def _place(keys: list[str], key: str) -> int:
+def _index(keys: list[str], key: str) -> int:
     return keys.index(key) if key in keys else 0
 
 

@@ -284,8 +284,8 @@ def test_5_a_description_judged_in_a_second_run(tmp_path: Path, media: MediaFold
 def _moved(items: Sequence[Item], media: MediaFolder, root: Path) -> list[Item]:
     """The same items in another folder."""
     folder = MediaFolder(root / "media")
-    for item in items:
-        for part in item.media():
+    for moved_item in items:
+        for part in moved_item.media():
             folder.add(media.read(part), part.kind, part.format, (part.width, part.height))
     return list(items)
 

@@ -34,7 +34,7 @@ def test_a_table_is_read_back_as_written(tmp_path: Path, built: ItemSet, caption
 def test_a_table_about_other_items_is_refused(tmp_path: Path, built: ItemSet, captions: Annotations) -> None:
     path = tmp_path / "a.parquet"
     write_annotations(path, replace(captions, about="0" * 64))
-    with pytest.raises(SnellenError, match="annotates another item set"):
+    with pytest.raises(SnellenError, match="annotates a different item set"):
         read_annotations(path, built)
     write_annotations(path, replace(captions, rows={"007": {}}))
     with pytest.raises(SnellenError, match="'007' is not in"):

@@ -43,7 +43,7 @@ def test_a_condition_states_every_axis() -> None:
         ("shots=1,shots=2", "'shots' is given twice"),
         ("shots", "'shots' needs a value"),
         ("shots=1,", "no axis ''"),
-        ("quality=high", "there are: shots, labels"),
+        ("quality=high", "available: shots, labels"),
     ],
 )
 def test_errors_name_the_fault_and_the_choices(text: str, message: str) -> None:

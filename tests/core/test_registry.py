@@ -23,7 +23,7 @@ def test_an_unknown_name_is_refused_with_the_nearest() -> None:
     registry: Registry[object] = Registry("suite", {"combo": "a:b", "vfm-bench": "a:b"})
     with pytest.raises(SnellenError, match=r"^no suite 'comba'; did you mean 'combo'\?$"):
         registry.get("comba")
-    with pytest.raises(SnellenError, match=r"there are: combo, vfm-bench$"):
+    with pytest.raises(SnellenError, match=r"available: combo, vfm-bench$"):
         registry.get("zzz")
 
 

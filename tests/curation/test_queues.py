@@ -63,7 +63,7 @@ def test_sets_of_other_steps_are_refused(step: ItemSet, tmp_path: Path) -> None:
         write_queue("gc-screening", step, tmp_path / "a")
     with pytest.raises(SnellenError, match="no queue 'gc-screen'; did you mean 'gc-screening'"):
         write_queue("gc-screen", step, tmp_path / "b")
-    with pytest.raises(SnellenError, match="its items are decisions already"):
+    with pytest.raises(SnellenError, match="its items are already decisions"):
         write_queue("pair-comparisons", step, tmp_path / "c")
-    with pytest.raises(SnellenError, match="make the set of the queue with snellen build ava-bench/tag-check"):
+    with pytest.raises(SnellenError, match="make the set for this queue with snellen build ava-bench/tag-check"):
         write_queue("tag-check", colour_set(tmp_path / "colours"), tmp_path / "d")

@@ -67,7 +67,7 @@ def test_a_missing_file_is_refused(tmp_path: Path) -> None:
 
 
 def kept_objects(rules: Rules, shares: tuple[float, ...], bins: tuple[int, ...]) -> int:
-    """Number of objects with shares in the range, if at least `least`; plus bins with enough images, if `counts` allows."""
+    """Count of objects with shares in the range, if at least `least`, plus bins of enough images if `counts` allows."""
     objects = sum(rules.area[0] <= share <= rules.area[1] for share in shares)
     full = [number for number in bins if number >= rules.counts.minimum]
     return (objects if objects >= rules.least else 0) * (sum(full) if len(full) >= rules.counts.min_bins else 0)

@@ -17,7 +17,7 @@ from snellen.curation.steps import Argument, Stage, Step, chain_lines, plan_chai
 from snellen.suites import SUITES
 from tests.helpers.sets import small_set
 
-DATA = Argument("source", "data", "ROOT")
+SOURCE = Argument("source", "data", "ROOT")
 CAPTIONS = Argument("input", "captions", "RUN")
 CHOICES = Argument("source", "choices", "REVIEW/choices", optional=True)
 
@@ -29,7 +29,7 @@ def make_items(words: list[str]) -> list[Item]:
 STEP: Step[list[str], int] = Step(
     suite="s",
     name="captions",
-    needs=(DATA,),
+    needs=(SOURCE,),
     result=CAPTIONS,
     subjects=("A", "B"),
     condition="shots=0",
@@ -37,7 +37,7 @@ STEP: Step[list[str], int] = Step(
     read=lambda words, result: len(result.answers),
 )
 MERGES = Stage(suite="s", name="merges", needs=(CAPTIONS,), result=CHOICES, folder="REVIEW", note="then look at them")
-FINAL = Stage(suite="s", name="", needs=(DATA, CAPTIONS, CHOICES), bounded=True)
+FINAL = Stage(suite="s", name="", needs=(SOURCE, CAPTIONS, CHOICES), bounded=True)
 
 
 def test_errors_print_commands_with_placeholders(tmp_path: Path) -> None:

@@ -75,7 +75,7 @@ def test_text_columns_are_classes_and_integer_columns_on_request(tmp_path: Path)
     assert [record.label for record in samples(text)] == ["x", "y"]
     assert sum(isinstance(record, Note) for record in read_own_images(text)) == 1
     ids = write_shard(tmp_path / "i.parquet", {**images, "label": [7, 7, 8]}, {"img": IMAGE})
-    with pytest.raises(SnellenError, match="'label' is int64 without names of classes; cast it to ClassLabel"):
+    with pytest.raises(SnellenError, match="'label' is int64 without class names; cast it to ClassLabel"):
         samples(ids)
     assert [record.label for record in samples(ids, ids=True)] == ["7", "7", "8"]
     named = {"img": IMAGE, "breed": class_label("x", "y")}

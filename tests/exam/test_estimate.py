@@ -19,7 +19,7 @@ from snellen.stimuli.scenes.model import RenderSpec
 from tests.helpers.sets import small_set
 
 OPTIONS = BuildOptions(Path(), n=3, size=(120, 90), renderer="toy", show_progress=False)
-ONE = Machines(1, 2, 1)
+ONE_MACHINE = Machines(1, 2, 1)
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def command_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_calls_tokens_and_money_of_a_service(combo: ItemSet) -> None:
     subjects = ["chat:openai/gpt-4o?max_concurrency=4", "vllm/none?price_in=1&price_out=2"]
     service = RemoteService(3.0, 2.5, 10.0)
-    plan = estimate_study([str(combo.root)], subjects, ["vanilla", "images=none"], OPTIONS, ONE, service)
+    plan = estimate_study([str(combo.root)], subjects, ["vanilla", "images=none"], OPTIONS, ONE_MACHINE, service)
     first, second = plan.steps
     calls = first.count
     tests = [item for item in combo.items if item.split == "test"]
@@ -49,10 +49,10 @@ def test_calls_tokens_and_money_of_a_service(combo: ItemSet) -> None:
     assert first.wall_s == pytest.approx(calls * 3.0 / 4)
     assert first.cpu_s == pytest.approx(calls * CALL_CPU_S)
     twice = estimate_study(
-        [str(combo.root)], subjects, ["vanilla", "images=none"], OPTIONS, replace(ONE, count=2), service
+        [str(combo.root)], subjects, ["vanilla", "images=none"], OPTIONS, replace(ONE_MACHINE, count=2), service
     )
     assert twice.steps[0].wall_s == pytest.approx(first.wall_s / 2)
-    unpriced = estimate_study([str(combo.root)], subjects[:1], ["vanilla"], OPTIONS, ONE, RemoteService())
+    unpriced = estimate_study([str(combo.root)], subjects[:1], ["vanilla"], OPTIONS, ONE_MACHINE, RemoteService())
     assert unpriced.total()["money"] is None
     assert plan.bottleneck is first
 
@@ -67,7 +67,7 @@ def test_waiting_time_counts_as_clock_time(combo: ItemSet, tmp_path: Path, monke
         return 0.01, 3.0 * counted
 
     monkeypatch.setattr("snellen.exam.estimate._Asking._ask", ask)
-    plan = estimate_study([str(combo.root)], ["fake:constant=A"], ["vanilla"], OPTIONS, ONE, RemoteService())
+    plan = estimate_study([str(combo.root)], ["fake:constant=A"], ["vanilla"], OPTIONS, ONE_MACHINE, RemoteService())
     tests = sum(item.split == "test" for item in combo.items)
     assert counted > 0
     assert plan.steps[0].wall_s == pytest.approx(3.0 * tests)
@@ -88,7 +88,7 @@ def test_mistakes_are_reported_in_one_line(combo: ItemSet) -> None:
     }
     for words, (sets, subjects, conditions) in mistakes.items():
         with pytest.raises(SnellenError, match=words):
-            estimate_study(sets, subjects, conditions, OPTIONS, ONE, RemoteService())
+            estimate_study(sets, subjects, conditions, OPTIONS, ONE_MACHINE, RemoteService())
 
 
 def test_drawing_time_is_estimated_by_scenes_and_views(monkeypatch: pytest.MonkeyPatch) -> None:

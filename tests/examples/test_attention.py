@@ -1,4 +1,4 @@
-"""Attention rollout: compared with the plain product of attention matrices, its memory, and the spans of prompt parts."""
+"""Attention rollout: compared with the plain product of matrices, its memory, and the spans of prompt parts."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from snellen.core.seeds import stream
 from tests.helpers.damage import DAMAGES, damage
 
 Rng = np.random.Generator
-PIECES = (
+FRAGMENTS = (
     "The answer is ",
     "Answer: ",
     "**Answer:** ",
@@ -78,17 +78,17 @@ PIECES = (
     "|",
     "\t",
 )
-"""The pieces of replies."""
+"""Fragments of replies."""
 
 
 def hostile_reply(seed: int, number: int) -> str:
-    """One reply: pieces, one piece over and over, brackets without end, any characters, or a megabyte of one."""
+    """One reply: fragments, a repeated fragment, many brackets, any characters, or a megabyte of one."""
     rng = stream("hostile replies", seed, number)
     form = int(rng.integers(12))
     if form < 6:
-        return "".join(str(rng.choice(PIECES)) for _ in range(int(rng.integers(0, 25))))
+        return "".join(str(rng.choice(FRAGMENTS)) for _ in range(int(rng.integers(0, 25))))
     if form < 8:
-        return str(rng.choice(PIECES)) * int(rng.integers(1, 3000))
+        return str(rng.choice(FRAGMENTS)) * int(rng.integers(1, 3000))
     if form < 9:
         return str(rng.choice(["[", "{", '{"a":', "(", "<", "[1,", '"', "\\"])) * int(rng.integers(1, 30_000))
     if form < 11:

@@ -126,7 +126,7 @@ def good_sets(folder: Path, sets_folder: Path) -> list[Path]:
 
 
 def hostile_sets(work: Path, goods: Sequence[Path], count: int, seed: int) -> tuple[Tally, Counter[str]]:
-    """Each set is refused in one line, or two fakes answer all of it and are scored. Also the number of each outcome."""
+    """Each set is refused in one line, or two fakes answer it and are scored. Also the number of each outcome."""
     tally, outcomes = Tally(), Counter[str]()
     for number in range(count):
         root = work / str(number)

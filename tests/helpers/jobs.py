@@ -174,7 +174,12 @@ def digests(root: Path) -> dict[str, str]:
 JOBS = {
     job.name: job
     for job in (
-        Job("build", prepare_nothing, words_of("build", "vlm2-bench/gc-mat", *SMALL, "--n", 4, "--out", "OUT"), set_product),
+        Job(
+            "build",
+            prepare_nothing,
+            words_of("build", "vlm2-bench/gc-mat", *SMALL, "--n", 4, "--out", "OUT"),
+            set_product,
+        ),
         Job(
             "run",
             prepare_items,

@@ -67,7 +67,7 @@ OPERATORS: Mapping[type, type] = {
 
 @dataclass(frozen=True)
 class Mutant:
-    """A change of one expression: its module, the function around it, the text before and after, its index among equals."""
+    """A change of one expression: module, surrounding function, text before and after, index among equals."""
 
     path: str
     function: str

@@ -10,7 +10,7 @@ from snellen.core.errors import SnellenError
 
 
 def assert_refused(call: Callable[[], object], message: str) -> None:
-    """Assert that `act` raises one line that contains `message`."""
+    """Assert that `call` raises one line that contains `message`."""
     with pytest.raises(SnellenError) as caught:
         call()
     assert message in str(caught.value)

@@ -14,7 +14,10 @@ EDGE_PX = 1 / 384
 
 
 def assert_same_replies(imported: Iterable[Response], own: Iterable[Response]) -> None:
-    """Assert equal texts, and equal boxes within `DRAWN`. Imported subjects are `…/p01` and so on; person n is repeat n - 1 of the subject."""
+    """Assert equal texts, and boxes equal within `EDGE_PX`.
+
+    Imported subjects are `…/p01` and so on; person n is repeat n - 1 of the subject.
+    """
     texts = {(response.condition, response.repeat, response.item_id): response.text or "" for response in own}
     imported = list(imported)
     assert imported

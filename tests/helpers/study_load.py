@@ -93,7 +93,7 @@ async def walk_all(
 
 
 def outlive(root: Path, plan: StudyPlan, people: int, ends: Sequence[tuple[int, int]]) -> tuple[int, int]:
-    """People answer a server that is repeatedly ended, by (signal, after this number of acknowledged rows), and restarted.
+    """People answer a server that is ended by (signal, after this number of acknowledged rows) and restarted.
 
     Returns how often it was ended, and how many acknowledged rows were lost, duplicated or given to another
     participant. Those cut off between registration and its reply come back as a new participant without rows.

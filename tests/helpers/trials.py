@@ -72,7 +72,7 @@ class Bench:
     def trouble(self, trial: Path) -> str:
         """The fault that is left after the same command was run again undisturbed; empty if none."""
         life = self.live(trial, Fault())
-        if life.code != 0 and "holds an item set already" not in life.messages:
+        if life.code != 0 and "already contains an item set" not in life.messages:
             return f"{trial.name}: the same command ended with {life.code}: {life.messages[-400:]}"
         try:
             product = self.job.product(trial)
@@ -95,7 +95,7 @@ def kills(bench: Bench, trials: int, seed: int) -> Tally:
             life = bench.live(trial, Fault(signal_number, int(rng.integers(bench.whole.events)), delay))
             if life.code in (-signal_number, 128 + signal_number):
                 killed[signal_number.name] += 1
-            elif life.code != 0 and "holds an item set already" not in life.messages:
+            elif life.code != 0 and "already contains an item set" not in life.messages:
                 trouble = f"{trial.name}: {signal_number.name} ended with {life.code}: {life.messages[-400:]}"
             if not life.in_good_order and life.code != -signal.SIGKILL:
                 trouble = f"{trial.name}: {signal_number.name}: {life.messages[-400:]}"

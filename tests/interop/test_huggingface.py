@@ -115,7 +115,7 @@ def test_damage_is_refused_in_one_line(item_set: ItemSet, tmp_path: Path) -> Non
         ("altered", altered, r"test.parquet position 1: .*missing or changed"),
         ("fields", whole.drop_columns(["query"]), "fields or the card"),
         ("card", whole.replace_schema_metadata(), "fields or the card"),
-        ("rows", whole.slice(0, 1), "not the 4 items"),
+        ("rows", whole.slice(0, 1), "does not contain the 4 items"),
     ):
         pq.write_table(table, hub / "test.parquet")
         with pytest.raises(SnellenError, match=message):

@@ -150,19 +150,19 @@ def test_a_json_log_is_read(selection: Selection, tmp_path: Path) -> None:
 
 Change = Callable[[dict[str, Any], dict[str, Any]], object]
 HOSTILE: dict[str, tuple[Change, str]] = {
-    "wrong id": (lambda h, s: s.update(id="oc-cpr-none"), "no question of this item set"),
+    "wrong id": (lambda h, s: s.update(id="oc-cpr-none"), "not a question of this item set"),
     "escape in id": (lambda h, s: s.update(id="\x1b[31m/../x"), r"\x1b[31m"),
-    "id of another task": (lambda h, s: s.update(id="oc-cnt-test-0001"), "no question of this item set"),
-    "number as id": (lambda h, s: s.update(id=7), "not written by a task of Snellen (id"),
+    "id of another task": (lambda h, s: s.update(id="oc-cnt-test-0001"), "not a question of this item set"),
+    "number as id": (lambda h, s: s.update(id=7), "not written by a Snellen task (id"),
     "other set": (lambda h, s: s["metadata"]["snellen"].update(content_hash="0" * 64), "another item set"),
-    "other image": (lambda h, s: s["metadata"]["snellen"].update(media=["0" * 64]), "showed other images"),
+    "other image": (lambda h, s: s["metadata"]["snellen"].update(media=["0" * 64]), "showed images that differ"),
     "altered image": (
         lambda h, s: s["input"][0]["content"][0].update(image="data:image/png;base64,AAAA"),
-        "showed other images",
+        "showed images that differ",
     ),
     "no image": (
         lambda h, s: s["input"][0]["content"][0].update(image="data:image/png;base64,?"),
-        "only logs of our own tasks",
+        "only logs of Snellen tasks",
     ),
     "no task": (lambda h, s: s["metadata"]["snellen"].update(task="oc-cprr"), "has no task"),
     "no condition": (lambda h, s: s["metadata"]["snellen"].update(condition="shots=many"), "shots"),
@@ -171,9 +171,12 @@ HOSTILE: dict[str, tuple[Change, str]] = {
         "prompt",
     ),
     "foreign sample": (lambda h, s: s.update(metadata={}), "metadata.snellen"),
-    "other words": (lambda h, s: s["input"][0]["content"][-1].update(text="Say T."), "in other words"),
-    "images moved": (lambda h, s: s["input"][0]["content"].reverse(), "in other words"),
-    "two turns": (lambda h, s: s.update(input=[*s["input"], *s["input"]]), "not one message of a user"),
+    "other words": (
+        lambda h, s: s["input"][0]["content"][-1].update(text="Say T."),
+        "different wording or image positions",
+    ),
+    "images moved": (lambda h, s: s["input"][0]["content"].reverse(), "different wording or image positions"),
+    "two turns": (lambda h, s: s.update(input=[*s["input"], *s["input"]]), "not a single user message"),
     "a video": (
         lambda h, s: s["input"][0]["content"][0].update(type="video", video="v", format="mp4"),
         "holds 'video'",
@@ -181,7 +184,7 @@ HOSTILE: dict[str, tuple[Change, str]] = {
     "no kind of content": (lambda h, s: s["input"][0]["content"][0].update(type="film"), "input"),
     "epoch 0": (lambda h, s: s.update(epoch=0), "epoch"),
     "epoch of a million": (lambda h, s: s.update(epoch=10**6), "epoch"),
-    "huge id": (lambda h, s: s.update(id="x" * 150), "no question of this item set"),
+    "huge id": (lambda h, s: s.update(id="x" * 150), "not a question of this item set"),
     "huge reply": (
         lambda h, s: s["output"]["choices"][0]["message"].update(content="x" * 4_000_001),
         "4000001 characters",
@@ -223,7 +226,9 @@ def test_two_answers_to_one_sample_are_refused(selection: Selection, tmp_path: P
         write_eval(tmp_path / f"{name}.eval", log_header(), log_samples(selection, TASK, reply))
         for name, reply in always.items()
     ]
-    assert_refused(lambda: import_logs(logs, selection.items.root, tmp_path / "run"), "answered otherwise")
+    assert_refused(
+        lambda: import_logs(logs, selection.items.root, tmp_path / "run"), "a different answer in an earlier log"
+    )
     assert not is_run(tmp_path / "run")
 
 
@@ -252,7 +257,7 @@ def test_damaged_archives_are_refused_in_one_line(
         "altered.eval": "damaged",
         "empty.eval": "no JSON",
         "deep.json": "no JSON",
-        "list.json": "no object",
+        "list.json": "not a JSON object",
         "bomb.eval": "more than 1048576 bytes",
         "lie.eval": "damaged",
         "other.eval": "neither header.json",

@@ -221,7 +221,7 @@ def _replies(questions: tuple[ModelQuestion, ...]) -> dict[str, str]:
     }
 
 
-def _asked(replies: Mapping[str, str], items: Path, folder: Path, condition: str) -> Examination:
+def _examined(replies: Mapping[str, str], items: Path, folder: Path, condition: str) -> Examination:
     script = folder / "script.json"
     script.write_text(json.dumps({**replies, "*": ""}))
     return examine(f"fake:scripted={script}", items, condition=condition, out=folder / "asked", show_progress=False)
@@ -308,7 +308,7 @@ def test_lmms_eval_gives_our_scores(suite: str, sets_folder: Path, tmp_path: Pat
         assert sample[question.metric]["score"] == pytest.approx(question.score(replies[item_id])[1], abs=1e-9)
         parts = [part if isinstance(part, str) else [part.width, part.height] for part in question.parts]
         assert theirs["sent"][item_id] == parts
-    for task, value in _task_scores(_asked(replies, items.root, tmp_path, CONDITIONS[suite]), questions).items():
+    for task, value in _task_scores(_examined(replies, items.root, tmp_path, CONDITIONS[suite]), questions).items():
         row = theirs["results"][f"{group}_{task.replace('-', '_')}"]
         (metric,) = {question.metric for question in questions if question.item.task == task}
         assert row[f"{metric},none"] == pytest.approx(value, abs=1e-9)
@@ -350,7 +350,7 @@ def test_inspect_gives_our_scores_without_us_and_its_logs_become_a_run(sets_fold
         for q in questions
     }
     assert theirs["scores"] == {q.item.item_id: q.score(replies[q.item.item_id])[1] for q in questions}
-    expected = _task_scores(_asked(replies, items.root, tmp_path, "vanilla"), questions)
+    expected = _task_scores(_examined(replies, items.root, tmp_path, "vanilla"), questions)
     assert theirs["metrics"] == {f"vlm2_bench_{task.replace('-', '_')}": value for task, value in expected.items()}
     imported = import_logs(sorted((tmp_path / "logs").glob("*.eval")), items.root, tmp_path / "run")
     assert (imported.agreeing, imported.differing) == (len(questions), 0)

@@ -89,25 +89,25 @@ def test_grey_keeps_size_and_frame_but_no_origin(items: list[Item], media: Media
 
 
 def test_shuffled_never_shows_a_stimulus_its_own_images(items: list[Item], media: MediaFolder) -> None:
-    for item in items:
-        own = {m.sha256 for other in items if other.stimulus_id == item.stimulus_id for m in other.media()}
-        after = swaps(item.view(), transform_view(items, item, "shuffled", media))
+    for test_item in items:
+        own = {m.sha256 for other in items if other.stimulus_id == test_item.stimulus_id for m in other.media()}
+        after = swaps(test_item.view(), transform_view(items, test_item, "shuffled", media))
         assert not own & set(after.values())
         assert len(set(after.values())) == len(after), "different images stay different"
 
 
 def test_shuffled_is_equal_for_all_questions_arms_and_transforms(items: list[Item], media: MediaFolder) -> None:
-    for item, twin in zip(items[::2], items[1::2], strict=True):
-        first, second = (swaps(x.view(), transform_view(items, x, "shuffled", media)) for x in (item, twin))
+    for test_item, twin in zip(items[::2], items[1::2], strict=True):
+        first, second = (swaps(x.view(), transform_view(items, x, "shuffled", media)) for x in (test_item, twin))
         common = first.keys() & second.keys()
         assert len(common) == 4
         assert {old: first[old] for old in common} == {old: second[old] for old in common}
-        fewer = replace(item.view(), support=item.view().support[:1])
-        assert swaps(fewer, transform_view(items, item, "shuffled", media, view=fewer)).items() <= first.items()
-        (query,) = item.query
+        fewer = replace(test_item.view(), support=test_item.view().support[:1])
+        assert swaps(fewer, transform_view(items, test_item, "shuffled", media, view=fewer)).items() <= first.items()
+        (query,) = test_item.query
         crop = media.derive(["crop", query.sha256], lambda q=query: media.open(q).crop((0, 0, 4, 4)), query)  # type: ignore[misc]
-        cropped = replace(item.view(), query=(crop,))
-        assert swaps(cropped, transform_view(items, item, "shuffled", media, view=cropped)) == first
+        cropped = replace(test_item.view(), query=(crop,))
+        assert swaps(cropped, transform_view(items, test_item, "shuffled", media, view=cropped)) == first
 
 
 def test_shuffled_depends_on_the_seed_and_spreads(items: list[Item], media: MediaFolder) -> None:
@@ -191,7 +191,7 @@ def test_a_letter_takes_precedence_over_an_equal_text() -> None:
     assert [read_answer(text, view.reply) for text in ("A", "B", "C", "Z")] == ["key0", "key1", "key2", "key2"]
 
 
-def test_there_are_as_many_letters_as_options_at_most() -> None:
+def test_more_options_than_letters_are_refused() -> None:
     assert len(lettered(*(f"option {n}" for n in range(26))).reply.offered) == 26
     with pytest.raises(SnellenError, match=r"more options \(27\) than letters"):
         lettered(*(f"option {n}" for n in range(27)))

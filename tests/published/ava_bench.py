@@ -62,13 +62,13 @@ TEST_PERCENT = 20
 """Section 3.3: "every AVA follows an 80/20 split"."""
 TRAINING_SIZES = (6_000, 10_000)
 """Appendix F: questions each ability is trained on ("typically around" in section 4)."""
-SCENE_CLASSES, APPENDIX_SCENE_CLASSES, IMAGES_A_SCENE = 464, 463, 30
+SCENE_CLASSES, APPENDIX_SCENE_CLASSES, IMAGES_PER_SCENE = 464, 463, 30
 """Section 3.2.6 and appendix A.2; exactly 30 images per class."""
-FINE_GRAINED_CLASSES, FINE_GRAINED_PARTS, IMAGES_A_SPECIES = 300, (100, 50, 50, 50, 50), 30
-"""Appendix A.2: classes of birds, animals, fungi, plants and aircraft; 30 images a class."""
-THINGS, THINGS_OF_SOURCES, MAX_IMAGES_A_THING = 70, (20, 20, 10, 10, 10), 700
+FINE_GRAINED_CLASSES, FINE_GRAINED_PARTS, IMAGES_PER_SPECIES = 300, (100, 50, 50, 50, 50), 30
+"""Appendix A.2: classes of birds, animals, fungi, plants and aircraft; 30 images per class."""
+OBJECT_CATEGORIES, CATEGORIES_OF_SOURCES, MAX_IMAGES_PER_CATEGORY = 70, (20, 20, 10, 10, 10), 700
 """Localization and object (appendix A.2): categories of Objects365, LVIS, birds, mammals and DIOR."""
-SPATIAL_SAMPLES, SPATIAL_REFERENCES, ROWS_A_REFERENCE = 40, 8, 5
+SPATIAL_SAMPLES, SPATIAL_REFERENCES, ROWS_PER_REFERENCE = 40, 8, 5
 """Spatial (appendix A.2): samples per class and position, and the number of reference classes."""
 DEPTH_PAIRS, MAX_PAIRINGS = 131, 30
 """Relative depth indoors (appendix A.2): pairs of classes kept, and the most pairings of each label."""
@@ -267,7 +267,7 @@ def _splits() -> Iterator[PrintedNumber]:
 def _constructions() -> Iterator[PrintedNumber]:
     section = SECTION_COUNTS
     yield DerivedNumber(
-        "section 3.2", "Scene: classes x 30", section["scene"], APPENDIX_SCENE_CLASSES * IMAGES_A_SCENE, THOUSANDS
+        "section 3.2", "Scene: classes x 30", section["scene"], APPENDIX_SCENE_CLASSES * IMAGES_PER_SCENE, THOUSANDS
     )
     yield DerivedNumber(
         "section 3.2", "Scene: classes, as in the appendix", SCENE_CLASSES, APPENDIX_SCENE_CLASSES,
@@ -276,10 +276,12 @@ def _constructions() -> Iterator[PrintedNumber]:
     species = sum(FINE_GRAINED_PARTS)
     yield DerivedNumber("appendix A.2", "Fine-grained: classes of its parts", FINE_GRAINED_CLASSES, species)
     yield DerivedNumber(
-        "section 3.2", "Fine-grained: classes x 30", section["fine-grained"], species * IMAGES_A_SPECIES, THOUSANDS
+        "section 3.2", "Fine-grained: classes x 30", section["fine-grained"], species * IMAGES_PER_SPECIES, THOUSANDS
     )
-    yield DerivedNumber("section 3.2", "Object: categories of its sources", THINGS, sum(THINGS_OF_SOURCES))
-    most = THINGS * MAX_IMAGES_A_THING
+    yield DerivedNumber(
+        "section 3.2", "Object: categories of its sources", OBJECT_CATEGORIES, sum(CATEGORIES_OF_SOURCES)
+    )
+    most = OBJECT_CATEGORIES * MAX_IMAGES_PER_CATEGORY
     for task in ("localization", "object"):
         yield _at_most("section 3.2", f"Questions in {task}: at most 70 x 700", section[task], most)
     yield _at_most("section 3.2", "Questions in action: at most 302 x 600", section["action"], ACTIONS * MAX_CLIPS)
@@ -289,7 +291,7 @@ def _constructions() -> Iterator[PrintedNumber]:
     )  # fmt: skip
     yield DerivedNumber(
         "appendix A.2", "Spatial: samples of a position, references x rows", SPATIAL_SAMPLES,
-        SPATIAL_REFERENCES * ROWS_A_REFERENCE,
+        SPATIAL_REFERENCES * ROWS_PER_REFERENCE,
     )  # fmt: skip
 
 

@@ -16,7 +16,7 @@ MATERIALS, COLOURED_MATERIALS, COLOURS = 4, 2, 5
 """Materials of a primitive (section 3.1), the coloured ones, and the number of colours."""
 SHAPES, SECOND_PIVOTS = 5, 1
 """Shapes of a primitive, and those that can be attached in a second way: only the cone (appendix B.1)."""
-QUESTION_TYPES, QUESTIONS_A_TYPE = 2, 120
+QUESTION_TYPES, QUESTIONS_PER_TYPE = 2, 120
 """Abstraction Alignment (section 3.2): Img2Text and Text2Img."""
 CATEGORIES, OTHER_CATEGORIES = 24, 23
 """Natural categories, and those of them that an image's distractors come from (appendix B.3)."""
@@ -53,13 +53,13 @@ def _counts() -> Iterator[PrintedNumber]:
         "Table 1",
         "Abstraction Alignment: types x questions",
         COUNTS["abstraction-alignment"],
-        QUESTION_TYPES * QUESTIONS_A_TYPE,
+        QUESTION_TYPES * QUESTIONS_PER_TYPE,
     )
     yield DerivedNumber(
         "Table 1",
         "Category Building: questions that the steps of Table 4 fit",
         COUNTS["category-building"],
-        len(TABLE_4_LEVELS) * _questions_a_level(),
+        len(TABLE_4_LEVELS) * _questions_per_level(),
         known_reason="all 28 values are even hundredths, as of 50 questions per level; of 100 some would be odd",
     )
     yield DerivedNumber("appendix B.3", "Remaining categories", OTHER_CATEGORIES, CATEGORIES - 1)
@@ -78,7 +78,7 @@ def _counts() -> Iterator[PrintedNumber]:
     )
 
 
-def _questions_a_level() -> int:
+def _questions_per_level() -> int:
     """The fewest questions per level of which every value of Table 4 is a share."""
     shares = [round(100 * value) for row in TABLE_4.values() for value in row]
     return next(

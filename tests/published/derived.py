@@ -56,7 +56,7 @@ class DerivedNumber:
 
 @dataclass(frozen=True)
 class Underivable:
-    """Printed numbers of one kind that follow from nothing printed: their count (0 if they are only drawn), and the reason."""
+    """Printed numbers of one kind that follow from nothing printed: count (0 if they are only drawn), and reason."""
 
     source: str
     statement: str

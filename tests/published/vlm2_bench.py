@@ -43,7 +43,7 @@ TABLE_5_COUNTS = {"AA": 2, "AB": 1, "AAA": 3, "AAB": 2, "ABC": 3, "AAAA": 4, "AA
 """The column `cnt` of Table 5, which counts neither objects nor letters; the chance levels need the letters."""
 
 JUDGE_AGREED, JUDGE_CHECKED, JUDGE_RATE = 178, 180, 98.89
-JUDGE_CHECKED_A_MODEL, JUDGE_DISCREPANCIES = 20, 2
+JUDGE_CHECKED_PER_MODEL, JUDGE_DISCREPANCIES = 20, 2
 """Section 3.1: verdicts of the judge that people shared, and their percentage."""
 HUMAN_GAP = dict.fromkeys(("abstract", "introduction", "finding I", "conclusion"), 34.80)
 """The distance of GPT-4o behind people: printed as percent, but in points."""
@@ -70,7 +70,7 @@ TRUE_AND_FALSE = {"oc-cpr": (120, 240), "pc-cpr": (100, 100)}
 """Pairs whose images are of the same one, and of different ones (appendix 1)."""
 SEQUENCES = {"oc": 360, "pc": 260}
 """Sequences of images (appendix 1, 4 and 5)."""
-OBJECT_TYPES, OBJECTS_A_TYPE, FIGURE_8_OBJECTS_A_TYPE = 8, 5, 4
+OBJECT_TYPES, OBJECTS_PER_TYPE, FIGURE_8_OBJECTS_PER_TYPE = 8, 5, 4
 IMAGES_OF_AN_OBJECT, DISTRACTORS_OF_AN_OBJECT, OBJECT_IMAGES = 4, 4, 320
 """Appendix 4 and section 2.2; Figure 8 has four objects per type."""
 RACES, GENDERS, PEOPLE_OF_EACH, IMAGES_OF_A_PERSON, PEOPLE_IMAGES = 3, 2, 5, 4, 120
@@ -250,7 +250,7 @@ def _judge_and_models() -> Iterator[PrintedNumber]:
     agreed, checked = JUDGE_AGREED, JUDGE_CHECKED
     yield DerivedNumber("section 3.1", "Verdicts that people share (%)", JUDGE_RATE, 100 * agreed / checked, 2)
     models = len(TABLE_1)
-    yield DerivedNumber("section 3.1", "Verdicts checked", checked, JUDGE_CHECKED_A_MODEL * models)
+    yield DerivedNumber("section 3.1", "Verdicts checked", checked, JUDGE_CHECKED_PER_MODEL * models)
     yield DerivedNumber("section 3.1", "Discrepancies", JUDGE_DISCREPANCIES, checked - agreed)
     places = OPEN_MODELS
     open_source = sum(not name.startswith("GPT") for name in TABLE_1)
@@ -320,14 +320,14 @@ def _one_subject(patterns: Sequence[str]) -> list[str]:
 
 
 def _sequences() -> Iterator[PrintedNumber]:
-    objects = OBJECT_TYPES * OBJECTS_A_TYPE
+    objects = OBJECT_TYPES * OBJECTS_PER_TYPE
     of_object = IMAGES_OF_AN_OBJECT + DISTRACTORS_OF_AN_OBJECT
     yield DerivedNumber("appendix 4", "Images of objects: types x objects x 8", OBJECT_IMAGES, objects * of_object)
     yield DerivedNumber(
         "Figure 8",
         "Images of objects, with its four objects a type",
         OBJECT_IMAGES,
-        OBJECT_TYPES * FIGURE_8_OBJECTS_A_TYPE * of_object,
+        OBJECT_TYPES * FIGURE_8_OBJECTS_PER_TYPE * of_object,
         known_reason="the figure is wrong: 360 sequences of nine patterns need five objects a type, as the text has",
     )
     people = RACES * GENDERS * PEOPLE_OF_EACH

@@ -52,8 +52,8 @@ def test_a_run_on_urls_equals_one_on_folders(
     root, local = fetched(RUN), tmp_path / "run"
     assert read_run_card(root).itemset == SET
     for table in ("responses", "exchanges", "scores.strict"):
-        expected, table = (pd.read_parquet(folder / f"{table}.parquet") for folder in (local, root))
-        pd.testing.assert_frame_equal(table, expected)
+        expected, rows = (pd.read_parquet(folder / f"{table}.parquet") for folder in (local, root))
+        pd.testing.assert_frame_equal(rows, expected)
     assert {path.name for path in root.iterdir()} == {path.name for path in local.iterdir()} - {"lock"}
     code, out, _ = snellen("verify", RUN)
     assert code == 0
@@ -65,7 +65,8 @@ def test_two_sets_of_one_suite_are_not_asked_in_one_run(uploaded: Path, snellen:
     code, out, errors = snellen("run", SET, uploaded, "--subject", "fake:chance", "--out", RUN)
     assert (code, out) == (2, "")
     assert (
-        errors == f"snellen: --out {RUN}: two of the sets are of one suite; use a separate command and --out for each\n"
+        errors
+        == f"snellen: --out {RUN}: two of the sets are of the same suite; use a separate command and --out for each\n"
     )
     assert ObjectStore(RUN).list() == {}
 
@@ -86,7 +87,7 @@ def test_score_and_diff_of_urls(
         assert (code, errors.count("\n")) == (2, 1)
         assert errors.startswith(f"snellen: {RUN}: holds no subject {name!r}")
     code, _, errors = snellen("diff", "memory://bucket/none?signature=abcdef", RUN, "--out", page)
-    assert (code, errors) == (2, "snellen: memory://bucket/none: holds no run; give a run folder, or RUN:SUBJECT\n")
+    assert (code, errors) == (2, "snellen: memory://bucket/none: contains no run; give a run folder, or RUN:SUBJECT\n")
 
 
 @pytest.mark.slow
@@ -134,7 +135,7 @@ def test_build_makes_a_set_once_and_uploads_it_when_complete(
         patch.setattr(ObjectStore, "upload", gone)
         code, out, errors = snellen(*build)
     assert (code, out, errors.count("\n")) == (2, "", 1)
-    assert "everything made is kept in" in errors
+    assert "all finished work is kept in" in errors
     assert ITEMSET not in ObjectStore(url).list()
     assert snellen("verify", url)[0] == 2
     code, out, _ = snellen(*build)
@@ -142,7 +143,7 @@ def test_build_makes_a_set_once_and_uploads_it_when_complete(
     assert snellen("verify", url)[1].startswith(f"{url}: whole")
     code, _, errors = snellen(*build)
     assert code == 2
-    assert errors.startswith(f"snellen: {url}: holds an item set already")
+    assert errors.startswith(f"snellen: {url}: already contains an item set")
 
 
 @pytest.fixture
@@ -207,7 +208,7 @@ def test_a_network_that_stays_away_leaves_everything_in_the_local_copy(
             (folder.root / "run.json").write_text("{}")
             monkeypatch.setattr(ObjectStore, "list", _gone)
 
-    with pytest.raises(SnellenError, match="everything made is kept in") as refused:
+    with pytest.raises(SnellenError, match="all finished work is kept in") as refused:
         write()
     assert "\n" not in str(refused.value)
     assert (roots[0] / "run.json").is_file()
@@ -289,7 +290,7 @@ def test_after_an_error_a_run_is_uploaded_and_a_report_is_not(url: str) -> None:
 @pytest.mark.parametrize(
     ("address", "reason"),
     [
-        ("memory://bucket/nothing", "holds no item set and no run"),
+        ("memory://bucket/nothing", "contains neither an item set nor a run"),
         ("nosuch://bucket/set", "Protocol not known"),
         ("s3://user:secret99@bucket/set", "may hold no user, key or query"),
     ],

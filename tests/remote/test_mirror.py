@@ -234,7 +234,7 @@ def test_names_outside_the_folder_are_refused(
     mirror = Mirror(url)
     listed = {f"/bucket/folder/{name}": {"size": 1}, "/bucket/folder/run.json": {"size": 2}}
     monkeypatch.setattr(mirror.store, "_files", _Listing(listed))
-    with pytest.raises(SnellenError, match="leads outside"):
+    with pytest.raises(SnellenError, match="points outside"):
         mirror.pull(CARDS)
     assert read(mirror.root) == {}
 

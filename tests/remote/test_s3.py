@@ -34,7 +34,7 @@ SET, RUN = "s3://bucket/sets/pattern", "s3://bucket/runs/first"
 
 @pytest.fixture
 def s3(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """A server with an empty bucket, which commands find by the environment; `server.stop()` simulates a lost network."""
+    """A server with an empty bucket, found by commands in the environment; `server.stop()` simulates a lost network."""
     pytest.importorskip("s3fs", reason="the extra 'remote' is not installed")
     server_module = pytest.importorskip("moto.server", reason="moto is not installed")
     for name, text in {
@@ -214,7 +214,7 @@ def test_a_network_failure_during_a_run_costs_no_reply(
         assert process.returncode == 2
         assert "Traceback" not in errors
         assert SECRET not in errors
-        assert "everything made is kept in" in errors.splitlines()[-1]
+        assert "all finished work is kept in" in errors.splitlines()[-1]
         count = server.count
         s3.start()  # with the same buckets, which are in this process
         host, port = s3.get_host_and_port()

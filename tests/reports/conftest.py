@@ -12,7 +12,7 @@ from tests.reports.exam import SUITE, leave_out_figures, subjects, suite_of, wri
 
 @pytest.fixture
 def without_figures(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Reports with an empty file in the place of each figure, for tests of everything else: drawing takes longest."""
+    """Reports with an empty file in place of each figure, for tests of everything else: drawing takes longest."""
     leave_out_figures(monkeypatch)
 
 
@@ -35,7 +35,7 @@ def small_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def naming_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A scored run of the same two about one task, for tests of what does not depend on the task."""
+    """A scored run of the same two about one task, for tests that do not depend on the task."""
     root = tmp_path_factory.mktemp("naming")
     items = write_items(root / "items", 6, tasks=("naming",))
     examined = subjects(items)
@@ -55,5 +55,5 @@ def loaded(run_root: Path) -> Run:
 
 @pytest.fixture(scope="session")
 def report(run_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Report:
-    """The report on that run, printed numbers beside it."""
+    """The report on that run, with printed numbers."""
     return write_report([run_root], tmp_path_factory.mktemp("report"), compare_published=True, suite_of=suite_of)

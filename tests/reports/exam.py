@@ -1,4 +1,4 @@
-"""A small suite of drawn shapes, and runs about it: what the report layer is tried on."""
+"""A small suite of drawn shapes, and runs about it, for tests of the report layer."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def image(shape: str, colour: str, size: tuple[int, int] = (320, 240)) -> Image.
 
 
 class Album:
-    """Images by what they show; a little noise, the same along a row, makes every one its own."""
+    """Images by their content; a little noise, the same along a row, makes each unique."""
 
     def __init__(self, media: MediaFolder, seed: int) -> None:
         self.media, self.rng, self.shows = media, stream("album", seed), dict[str, dict[str, str]]()
@@ -83,7 +83,7 @@ def _common(task: str, number: int, **cells: Any) -> dict[str, Any]:
 
 
 def naming(album: Album, n: int) -> list[Item]:
-    """Name the shape or the colour of one image; two questions an image."""
+    """Name the shape or the colour of one image; two questions per image."""
     items = []
     for number, (shape, colour) in enumerate(itertools.islice(itertools.cycle(itertools.product(SHAPES, COLOURS)), n)):
         shot = album.shot(shape, colour)
@@ -126,7 +126,7 @@ def finding(album: Album, n: int) -> list[Item]:
 
 
 def building(album: Album, n: int) -> list[Item]:
-    """Two categories by four examples each, and one more object to put into one of them."""
+    """Two categories of four examples each, and one more object to put into one of them."""
     items = []
     for number in range(n):
         level = ("easy", "hard")[number % 2]
@@ -150,7 +150,7 @@ def building(album: Album, n: int) -> list[Item]:
 
 
 def sizing(album: Album, n: int) -> list[Item]:
-    """How large, as a number: a metric that is no share, and lower is better."""
+    """The size as a number: a metric that is not a share, and lower is better."""
     items = []
     for number in range(n):
         shot = album.shot("disc", "red")
@@ -163,7 +163,7 @@ def _error(item: Item, answer: Any) -> float:
     return abs(float(answer) - float(item.answer)) / float(item.answer)
 
 
-def _shown(item: Item, context: ViewContext) -> tuple[Transform, ...]:
+def _controls(item: Item, context: ViewContext) -> tuple[Transform, ...]:
     return control(context.condition["images"], context)
 
 
@@ -173,7 +173,7 @@ def _task(
     rough = Metric("accuracy_rough", metric.score, chance=metric.chance)
     protocols = {"strict": strict(metric, *([rough] if metric is ACCURACY else [])), "published": strict(metric)}
     names = tuple(axis.name for axis in (IMAGES, *axes))
-    return Task(name, kind, names, _shown, lambda condition: OneByOne(), protocols, split_by=split_by)
+    return Task(name, kind, names, _controls, lambda condition: OneByOne(), protocols, split_by=split_by)
 
 
 def published() -> list[dict[str, Any]]:
@@ -183,7 +183,7 @@ def published() -> list[dict[str, Any]]:
 
 
 def make_suite(version: str = "1", card: Mapping[str, str] = MappingProxyType({}), axes: Sequence[str] = ()) -> Suite:
-    """The suite, as of a version, with another name, or with some of its axes."""
+    """The suite in a version, with changes of its card, or with some of its axes."""
     suite_card = SuiteCard(
         name="shapes",
         title="Shapes",
@@ -224,7 +224,7 @@ SUITE = make_suite()
 
 
 def suite_of(name: str) -> Suite:
-    """The one suite there is, whatever its version."""
+    """The only suite, whatever its version."""
     assert name == SUITE.name
     return SUITE
 
@@ -238,7 +238,7 @@ def write_items(
     group: bool = False,
     tasks: Sequence[str] = ("naming", "finding", "building", "sizing"),
 ) -> ItemSet:
-    """An item set with n items a task; two questions of `naming` may be scored together."""
+    """An item set with n items per task; two questions of `naming` may be scored together."""
     album = Album(MediaFolder(root / "media"), seed)
     recipes = {"naming": naming, "finding": finding, "building": building, "sizing": sizing}
     items = [item for task in tasks for item in recipes[task](album, n)]
@@ -251,7 +251,7 @@ def write_items(
 
 @dataclass(frozen=True)
 class Able(Base):
-    """Right with some probability, otherwise the draw of a guesser; declines a task; says it in its own words."""
+    """Right with some probability, otherwise guessing; may decline a task and wrap its answer in words."""
 
     items: Mapping[str, Item] = field(default_factory=dict, repr=False)
     skill: Mapping[str, float] = field(default_factory=dict)
@@ -282,7 +282,7 @@ def able(
 
 
 def subjects(items: ItemSet) -> list[Subject]:
-    """Five who can something and three fakes."""
+    """Five subjects with skills and three fakes."""
     high = {"naming": 0.9, "finding": 0.8, "building": 0.7, "sizing": 0.8}
     middle = {"naming": 0.55, "finding": 0.5, "building": 0.3, "sizing": 0.4}
     low = {"naming": 0.2, "finding": 0.1, "building": 0.05, "sizing": 0.0}
@@ -323,7 +323,7 @@ def write_run(
 
 
 def leave_out_figures(patch: pytest.MonkeyPatch) -> None:
-    """From now on the figures of reports are not laid out, and their files are stand-ins."""
+    """From now on figures of reports are not laid out, and their files are placeholders."""
 
     def save(figure: Figure, folder: Path, name: str, *, png: bool) -> None:
         folder.mkdir(parents=True, exist_ok=True)

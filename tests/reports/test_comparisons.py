@@ -34,7 +34,7 @@ def described(items: ItemSet, name: str, skill: float, refuses: str = "", **attr
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two closed models, one of them with a counterpart, two open ones, of which one finds nothing."""
+    """Two closed models, one with a counterpart, and two open ones, one of which declines `finding`."""
     folder = tmp_path_factory.mktemp("groups")
     items = write_items(folder / "items", 32, tasks=TASKS)
     examined: list[Subject] = [
@@ -68,7 +68,7 @@ def table(report: Report, name: str) -> pd.DataFrame:
 
 
 def lines(frame: pd.DataFrame, *names: str) -> dict[tuple[str, ...], Any]:
-    """The rows of a table by what they hold under these names."""
+    """The rows of a table by their values in these columns."""
     return {tuple(getattr(row, name) for name in names): row for row in frame.itertuples()}
 
 
@@ -76,9 +76,9 @@ def words(report: Report) -> str:
     return " ".join(html.unescape(re.sub("<[^>]*>", " ", report.pages[1].read_text("utf-8"))).split())
 
 
-def test_families_hold_all_tasks_and_no_simulated_observer(run: Run, report: Report) -> None:
+def test_families_have_all_tasks_and_no_simulated_observer(run: Run, report: Report) -> None:
     pairs = paired(run)
-    # Four subjects have 6 pairs in naming, the three that find 3 in finding; each of them has one with the oracle.
+    # Four subjects have 6 pairs in naming, three have 3 in finding; each subject also has one with the oracle.
     assert pairs["family"].value_counts().to_dict() == {"subjects": 9, "simulated": 7}
     assert [(family.tests, family.clusters) for family in families(pairs)] == [(9, 9), (7, 9)]
     ours = pairs[pairs["family"] == "subjects"]
@@ -88,7 +88,7 @@ def test_families_hold_all_tasks_and_no_simulated_observer(run: Run, report: Rep
     assert re.search(rf"{THINKER} is better than {PLAIN} by \d+ points \[\d+, \d+\], p (< )?0\.\d+", words(report))
 
 
-def test_conditions_are_a_family_of_their_own(tmp_path: Path) -> None:
+def test_conditions_are_a_separate_family(tmp_path: Path) -> None:
     items = write_items(tmp_path / "items", 8, tasks=("naming",))
     conditions = parse_conditions(SUITE.axes, "samples=1")
     examined = [able("chat:a", items, {"naming": 1.0}), able("chat:b", items, {"naming": 0.1})]
@@ -96,7 +96,7 @@ def test_conditions_are_a_family_of_their_own(tmp_path: Path) -> None:
     run = load_run(root, suite_of)
     pairs = paired(run)
     assert pairs["family"].value_counts().to_dict() == {"subjects": 2, "conditions": 2}
-    # Eight items are four clusters, of which no answers could make p less than 2 / 16.
+    # Eight items are four clusters: no answers could make p less than 2 / 16.
     assert pairs["too_few_clusters"].all()
     assert not pairs["clear"].any()
     assert [
@@ -104,7 +104,7 @@ def test_conditions_are_a_family_of_their_own(tmp_path: Path) -> None:
     ] == [(0, 4, 4)]
 
 
-def test_ranks_are_among_those_who_answered(run: Run, report: Report) -> None:
+def test_ranks_are_among_subjects_that_answered(run: Run, report: Report) -> None:
     frame = rank_table(run)
     assert (frame["low"] <= frame["rank"]).all()
     assert (frame["rank"] <= frame["high"]).all()
@@ -117,7 +117,7 @@ def test_ranks_are_among_those_who_answered(run: Run, report: Report) -> None:
         assert [(ranks[task, name].rank, ranks[task, name].subjects) for name in order] == [
             (rank, count) for rank in range(1, count + 1)
         ]
-    # Who does not find is in no average, and the other three are ranked among themselves.
+    # The subject without finding is in no average, and the other three are ranked among themselves.
     assert {name: ranks[task, name].subjects for task, name in ranks if task == AVERAGE} == dict.fromkeys(
         (PLAIN, THINKER, WEAK), 3
     )
@@ -134,14 +134,14 @@ def test_groups_are_means_of_their_subjects_on_the_same_items(run: Run, report: 
     frame = group_contrasts(run)
     rows = lines(frame, "family", "task")
     scores = values(run, "naming")
-    # Equal weight a subject: half of each of two closed ones against half of each of two open ones.
+    # Equal weight per subject: half of each of two closed ones against half of each of two open ones.
     expected = (scores[PLAIN] + scores[THINKER]) / 2 - (scores[OTHER] + scores[WEAK]) / 2
     row = rows["weights", "naming"]
     assert row.difference == pytest.approx(expected.mean())
     assert (row.first, row.second, row.n, row.clusters) == ("closed", "open", 32, 16)
     assert (row.subjects_first, row.subjects_second) == (2, 2)
     assert row.low < row.difference < row.high
-    # One of the open ones does not find, and is left out there.
+    # One of the open ones declines finding, and is left out there.
     finding = values(run, "finding")
     row = rows["weights", "finding"]
     assert row.difference == pytest.approx(((finding[PLAIN] + finding[THINKER]) / 2 - finding[WEAK]).mean())
@@ -152,13 +152,13 @@ def test_groups_are_means_of_their_subjects_on_the_same_items(run: Run, report: 
     assert "not to other subjects" in words(report)
 
 
-def test_who_reasons_is_compared_with_its_counterpart(run: Run) -> None:
+def test_a_reasoning_model_is_compared_with_its_counterpart(run: Run) -> None:
     rows = lines(group_contrasts(run), "family", "task")
     scores = values(run, "naming")
     row = rows["counterpart", "naming"]
     assert row.difference == pytest.approx((scores[THINKER] - scores[PLAIN]).mean())
     assert (row.subjects_first, row.subjects_second, row.clear) == (1, 1, True)
-    # The same items, differences and clusters as the pair of subjects has, drawn by other random numbers.
+    # The same items, differences and clusters as the pair of subjects, with other random draws.
     pair = lines(paired(run), "task", "first", "second")["naming", PLAIN, THINKER]
     assert (row.difference, row.n, row.clusters) == (-pair.difference, pair.n, pair.clusters)
     # Two tasks are a family of two.
@@ -166,21 +166,21 @@ def test_who_reasons_is_compared_with_its_counterpart(run: Run) -> None:
     assert min(test.p_holm for test in tests) == pytest.approx(2 * min(test.p for test in tests))
 
 
-def test_who_says_nothing_of_itself_is_in_no_group(run: Run) -> None:
+def test_a_subject_without_attributes_is_in_no_group(run: Run) -> None:
     arms = main_arms(run)
     assert [(group.family, group.first, group.second) for group in groupings(arms)] == [
         ("counterpart", "reasoning", "counterpart"),
         ("weights", "closed", "open"),
     ]
     assert groupings([arm.model_copy(update={"attributes": {}}) for arm in arms]) == []
-    # Examined twice is one subject.
+    # A subject examined twice counts once.
     twice = arms[0].model_copy(update={"subject": f"{arms[0].subject} (run 2)"})
     assert groupings([*arms, twice]) == groupings(arms)
     simulated = [arm.model_copy(update={"subject": f"fake:{arm.subject}"}) for arm in arms]
     assert groupings(simulated) == []
 
 
-def test_equal_groups_are_not_told_apart_and_unlike_ones_are(run: Run) -> None:
+def test_unlike_groups_differ_clearly_and_equal_ones_do_not(run: Run) -> None:
     """The thinker against the weak one, and against a twin with the same answers: then 0 with p 1."""
     cards, scores = {arm.subject: arm for arm in run.card.arms}, run.scores["strict"]
     twin = scores[scores["subject"] == THINKER].assign(subject="chat:twin")

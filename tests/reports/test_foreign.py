@@ -1,4 +1,4 @@
-"""Whatever a subject says, page and tables stand."""
+"""Page and tables stay intact whatever a subject replies."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ HOSTILE = (
 
 @dataclass(frozen=True)
 class Hostile(Base):
-    """Says one evil thing after the other; every ninth call fails with one of them."""
+    """Gives one hostile reply after the other; every ninth call fails with one of them."""
 
     async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
         number = int(prompt.views[0].item_id[-4:])
@@ -46,7 +46,7 @@ class Hostile(Base):
 
 
 SHARE, NATURAL = Metric("near", lambda item, reply: 0.5), Metric("accuracy", lambda item, reply: 0.5, share=False)
-"""What is written in percent depends on what the metric says of itself, not on its name."""
+"""Percent formatting depends on the metric's own declaration, not on its name."""
 NAMES = ("py:<img src=x>:$\\frac{", "py:[bold]m|k_%&#", "chat:a/" + "long-" * 40)
 
 
@@ -61,10 +61,10 @@ def evil(tmp_path_factory: pytest.TempPathFactory) -> Report:
 def test_page_and_tables_survive(evil: Report) -> None:
     raw = "".join(path.read_text("utf-8") for path in evil.pages)
     tags = Tags(raw)
-    kinds = {tag for tag, _ in tags.seen}
+    kinds = {tag for tag, _ in tags.elements}
     assert not kinds & {"script", "u", "i"}
-    assert all(not name.startswith("on") for _, attrs in tags.seen for name in attrs)
-    assert "https://example.com" not in "".join(attrs.get("src") or "" for _, attrs in tags.seen)
+    assert all(not name.startswith("on") for _, attrs in tags.elements for name in attrs)
+    assert "https://example.com" not in "".join(attrs.get("src") or "" for _, attrs in tags.elements)
     assert "<script>alert" in tags.text
     assert "{{ 7 * 7 }}" in tags.text
     assert not set(raw) & {"\x00", "\x07", "\x1b", "\u202e"}

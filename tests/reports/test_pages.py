@@ -1,4 +1,4 @@
-"""What pages promise: a policy that is kept, structure for screen readers, room on a phone, whole tables on paper."""
+"""Requirements of pages: their policy, structure for screen readers, room on a phone, whole tables on paper."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ SHEET = 688
 def test_pages_have_a_policy_landmarks_scopes_and_words_for_images(report: Report) -> None:
     for path in report.pages:
         text = path.read_text("utf-8")
-        tags = Tags(text).seen
+        tags = Tags(text).elements
         styles = re.findall(r"<style>(.*?)</style>", text, re.DOTALL)
         policies = [attrs["content"] for tag, attrs in tags if attrs.get("http-equiv") == "Content-Security-Policy"]
         assert policies == [content_policy(styles[0])]
         assert len(styles) == 1
-        assert "script" not in str(policies[0]), "nothing allows one"
+        assert "script" not in str(policies[0]), "no policy allows one"
         assert not any("style" in attrs for _, attrs in tags), "the policy would drop it"
         assert ("a", {"class": "skip", "href": "#main"}) in tags
         assert [attrs["id"] for tag, attrs in tags if tag == "main"] == ["main"]
@@ -40,9 +40,9 @@ def test_pages_have_a_policy_landmarks_scopes_and_words_for_images(report: Repor
         assert not headless, path
 
 
-def test_the_front_page_leads_to_every_suite_and_names_every_subject(report: Report) -> None:
+def test_the_front_page_links_every_suite_and_names_every_subject(report: Report) -> None:
     front = Tags(report.page.read_text("utf-8"))
-    links = {attrs.get("href") for tag, attrs in front.seen if tag == "a"}
+    links = {attrs.get("href") for tag, attrs in front.elements if tag == "a"}
     assert {path.name for path in report.pages[1:]} == {"shapes.html"} <= links
     answers = report.answers()
     assert set(answers["subject"]) == set(report.results["subject"])
@@ -50,7 +50,7 @@ def test_the_front_page_leads_to_every_suite_and_names_every_subject(report: Rep
     assert "explore.html" not in links
 
 
-def test_wide_tables_turn_and_what_has_no_room_stands_below() -> None:
+def test_wide_tables_are_transposed_and_overflow_is_moved_below() -> None:
     assert even_parts(13, 6) == [range(4), range(4, 9), range(9, 13)]
     assert even_parts(6, 6) == [range(6)]
     assert even_parts(0, 6) == [range(0)]
@@ -71,7 +71,7 @@ def _keep(texts: list[str], message: ConsoleMessage) -> None:
     texts.append(message.text)
 
 
-def test_a_browser_finds_room_keeps_the_policy_and_prints_everything(report: Report, tmp_path: Path) -> None:
+def test_a_browser_shows_and_prints_everything_within_the_policy(report: Report, tmp_path: Path) -> None:
     with chromium() as browser:
         for path in report.pages:
             complaints: list[str] = []

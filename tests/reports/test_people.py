@@ -1,4 +1,4 @@
-"""What a report makes of people: one subject in the main tables, a section with everybody, ceilings of the others."""
+"""People in a report: one subject in the main tables, a section with every participant, ceilings of other subjects."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def people_of(study: str, items: ItemSet, skills: Sequence[float] = SKILLS) -> l
 
 @pytest.fixture(scope="module")
 def report(items: ItemSet) -> Report:
-    """Four people and, in a run of its own about the same items, a model and the oracle."""
+    """Four people and, in another run about the same items, a model and the oracle."""
     root = items.root.parent
     people = ask_people(root / "people", items, SUITE, people_of("eyes", items))
     others = [able("chat:m", items, dict.fromkeys(SUITE.tasks, 0.5)), make_fake("oracle", {}, items.items)]
@@ -69,7 +69,7 @@ def column(rows: Iterable[Mapping[str, Any]], head: str) -> list[Any]:
 
 
 def results(report: Report, **cells: str) -> list[dict[str, Any]]:
-    """The rows of the main protocol in which columns hold these cells; whole tasks unless a factor is named."""
+    """The rows of the main protocol with these cells; whole tasks unless a factor is given."""
     rows = report.results
     for head, cell in {"protocol": "strict", "metric": "accuracy", "factor": "", **cells}.items():
         rows = rows[rows[head] == cell]
@@ -84,7 +84,7 @@ def test_the_main_table_has_one_row_for_all_people(report: Report) -> None:
     assert "4 people of eyes" in page_text(report.pages[1])
 
 
-def test_the_section_names_everybody_and_compares_people_on_the_same_items(report: Report) -> None:
+def test_the_section_names_everyone_and_compares_people_on_the_same_items(report: Report) -> None:
     assert column(table(report, "shapes-people-persons"), "person") == ["p01", "p02", "p03", "p04"]
     assert set(column(table(report, "shapes-people-studies"), "people")) == {4}
     against = table(report, "shapes-people-against")
@@ -95,7 +95,7 @@ def test_the_section_names_everybody_and_compares_people_on_the_same_items(repor
     assert "paired permutation test" in text
 
 
-def test_the_results_hold_the_study_and_each_person_and_people_as_ceilings(report: Report) -> None:
+def test_the_results_have_the_study_each_person_and_people_as_ceilings(report: Report) -> None:
     study, model, oracle, *people = results(report, task="finding")
     assert (study["subject"], model["subject"], oracle["subject"]) == ("human:eyes", "chat:m", "fake:oracle")
     assert column(people, "subject") == [f"human:eyes/p{n:02d}" for n in range(1, 5)]
@@ -113,7 +113,7 @@ def test_the_terminal_has_one_row_for_all_people(report: Report) -> None:
     assert "p01" not in text
 
 
-def test_a_study_one_of_whose_people_built_an_item_says_so() -> None:
+def test_a_study_with_a_participant_who_built_an_item_is_flagged() -> None:
     built = SimpleNamespace(item_id="a", provenance={"construction_subjects": ["human:eyes/p01"]})
     other = SimpleNamespace(item_id="b", provenance={})
     responses = [
@@ -125,7 +125,7 @@ def test_a_study_one_of_whose_people_built_an_item_says_so() -> None:
     assert built_by(run) == {("finding", "human:eyes"): 1}
 
 
-def test_people_on_other_items_are_no_ceiling(items: ItemSet, tmp_path: Path) -> None:
+def test_people_on_other_items_are_not_a_ceiling(items: ItemSet, tmp_path: Path) -> None:
     other = write_items(tmp_path / "other", 12, seed=1)
     finding = with_task(SUITE, "finding")
     people = ask_people(tmp_path / "people", other, finding, people_of("eyes", other))
@@ -137,7 +137,7 @@ def test_people_on_other_items_are_no_ceiling(items: ItemSet, tmp_path: Path) ->
     assert rows["ceiling"].isna().all()
 
 
-def test_people_asked_under_some_conditions_and_a_person_who_comes_twice(
+def test_people_under_some_conditions_and_a_repeated_participant(
     items: ItemSet, tmp_path: Path, without_figures: None
 ) -> None:
     naming, conditions = with_task(SUITE, "naming"), ["vanilla", "samples=1"]
@@ -149,10 +149,10 @@ def test_people_asked_under_some_conditions_and_a_person_who_comes_twice(
     assert set(column(table(report, "shapes-people-studies"), "people")) == {4, 2}
 
 
-def test_eight_colour_blind_people_are_at_chance_in_colour_alone(
+def test_eight_colour_blind_people_are_at_chance_in_colour_only(
     sets_folder: Path, tmp_path: Path, without_figures: None
 ) -> None:
-    """A planted deficit, end to end: the interval is that of eight people, and narrower than that of one."""
+    """A planted deficit, end to end: the interval is over eight people, and narrower than that of one."""
     items, suite = small_set("combo", sets_folder), with_task(SUITES.get("combo"), "pattern-perception")
     root = ask_people(tmp_path / "run", items, suite, fakes("X", ["blind-to=colour"] * 8, items))
     report = write_report([root], tmp_path / "report")
@@ -170,7 +170,7 @@ def test_eight_colour_blind_people_are_at_chance_in_colour_alone(
     assert list(table(report, "combo-pattern-perception-question")[0])[:2] == ["question", "human:X"]
 
 
-def test_a_run_of_people_can_be_printed_before_there_is_a_report(sets_folder: Path, tmp_path: Path) -> None:
+def test_a_run_of_people_can_be_printed_before_its_report_exists(sets_folder: Path, tmp_path: Path) -> None:
     from snellen.exam.run import Examination
 
     items, suite = small_set("combo", sets_folder), with_task(SUITES.get("combo"), "pattern-perception")

@@ -1,4 +1,4 @@
-"""A report's numbers are the results' numbers, its page stands alone, and its parts are all there."""
+"""A report has the numbers of the results, a self-contained page, and all its parts."""
 
 from __future__ import annotations
 
@@ -28,25 +28,25 @@ from tests.reports.exam import SUITE, able, make_suite, subjects, suite_of, writ
 
 
 class Tags(HTMLParser):
-    """Checks that a page is well formed; keeps its tags and its text."""
+    """Checks that a page is well formed; stores its tags and its text."""
 
     VOID = frozenset({"meta", "img", "br", "link"})
 
     def __init__(self, page: str) -> None:
         super().__init__()
         self.open: list[str] = []
-        self.seen: list[tuple[str, dict[str, str | None]]] = []
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
         self.text = ""
         self.feed(page)
         assert self.open == []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.seen.append((tag, dict(attrs)))
+        self.elements.append((tag, dict(attrs)))
         if tag not in self.VOID:
             self.open.append(tag)
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.seen.append((tag, dict(attrs)))
+        self.elements.append((tag, dict(attrs)))
 
     def handle_endtag(self, tag: str) -> None:
         assert self.open.pop() == tag, (tag, self.getpos())
@@ -84,7 +84,7 @@ def test_results_are_those_of_the_analysis(report: Report, loaded: Run) -> None:
         assert list(table[name]) == [str(value) for value in expected[name]]
 
 
-def test_parquet_holds_the_same(report: Report) -> None:
+def test_parquet_has_the_same_results(report: Report) -> None:
     table = pd.read_parquet(report.root / "results.parquet")
     assert list(table.columns) == list(report.results.columns)
     assert len(table) == len(report.results)
@@ -93,8 +93,8 @@ def test_parquet_holds_the_same(report: Report) -> None:
 
 def test_page_is_well_formed_and_refers_to_nothing_outside(report: Report) -> None:
     tags = page(report)
-    assert not any(tag in ("script", "link", "iframe", "object") for tag, _ in tags.seen)
-    for tag, attrs in tags.seen:
+    assert not any(tag in ("script", "link", "iframe", "object") for tag, _ in tags.elements)
+    for tag, attrs in tags.elements:
         for name in ("src", "href"):
             if target := attrs.get(name):
                 if target.startswith("#"):
@@ -106,7 +106,7 @@ def test_page_is_well_formed_and_refers_to_nothing_outside(report: Report) -> No
         assert str(report.root) not in path.read_text("utf-8")
 
 
-def test_figures_and_thumbnails_are_there(report: Report) -> None:
+def test_figures_and_thumbnails_exist(report: Report) -> None:
     names = {path.name for path in (report.root / "figures").iterdir()}
     stems = ("shapes-overview", "shapes-naming-question", "shapes-building-difficulty")
     assert names == {f"{stem}.svg" for stem in stems}
@@ -117,7 +117,7 @@ def test_figures_and_thumbnails_are_there(report: Report) -> None:
             assert small.width <= 240
 
 
-def test_what_was_declined_is_a_dash_with_its_reason(report: Report) -> None:
+def test_a_declined_task_is_a_dash_with_the_reason(report: Report) -> None:
     rows = report.results
     row = rows[(rows["subject"] == "encoder:dull") & (rows["task"] == "finding") & (rows["protocol"] == "strict")].iloc[
         0
@@ -132,11 +132,11 @@ def test_what_was_declined_is_a_dash_with_its_reason(report: Report) -> None:
     assert main.loc["(people)", "naming"] == "97 %"
 
 
-def test_who_helped_to_build_the_set_is_flagged(report: Report) -> None:
+def test_a_subject_that_helped_to_build_the_set_is_flagged(report: Report) -> None:
     assert "encoder:sharp helped to build 4 of the naming items it is examined on" in page(report).text
 
 
-def test_printed_numbers_are_labelled_and_apart(report: Report, small_report: Report) -> None:
+def test_printed_numbers_are_labelled_and_in_a_separate_table(report: Report, small_report: Report) -> None:
     table = pd.read_csv(report.root / "tables" / "shapes-published-1.csv")
     assert list(table.columns) == ["subject", "whole task", "shape", "colour", "origin"]
     assert list(table.loc[table["subject"] == "GPT-4V", "origin"]) == ["printed: Table 2, row 1"]
@@ -145,12 +145,12 @@ def test_printed_numbers_are_labelled_and_apart(report: Report, small_report: Re
     assert "GPT-4V" not in page(small_report).text
 
 
-def test_oracle_and_guesser_are_told_as_checks(report: Report) -> None:
+def test_oracle_and_guesser_are_described_as_checks(report: Report) -> None:
     assert "An observer that knows what is depicted solves every item: 3 of 3" in " ".join(page(report).text.split())
 
 
-def test_only_what_withstands_correction_is_called_clear(report: Report) -> None:
-    """16 items cannot tell forty pairs of subjects apart; `test_comparisons.py` has a set that can."""
+def test_only_differences_clear_after_correction_are_called_clear(report: Report) -> None:
+    """16 items cannot distinguish forty pairs of subjects; `test_comparisons.py` has a set that can."""
     pairs = pd.read_csv(report.root / "tables" / "shapes-contrasts.csv")
     ours = pairs[pairs["family"] == "subjects"]
     assert ((ours["low"] > 0) & (ours["p"] < 0.05)).any()
@@ -178,7 +178,7 @@ def test_figures_drawn_in_another_process_are_the_same(
     assert names_drawn
     names_drawn.clear()
     remote = write_report(runs, tmp_path / "there", suite_of=suite_of, workers=2)
-    assert not names_drawn, "this process has drawn them"
+    assert not names_drawn, "this process draws no figure"
     names = sorted(path.name for path in (local.root / "figures").iterdir())
     assert len(names) > 1
     for name in names:
@@ -218,7 +218,7 @@ def test_two_suites_have_a_section_each(naming_root: Path, tmp_path: Path) -> No
     both = write_report([naming_root, other], tmp_path / "report", suite_of={"shapes": SUITE, "flat": flat}.__getitem__)
     assert list(both.results.columns) == result_columns(SUITE)
     assert both.results.loc[both.results["suite"] == "flat", "sheet"].isna().all()
-    assert {attrs.get("id") for tag, attrs in page(both).seen if tag == "section"} >= {"shapes", "flat"}
+    assert {attrs.get("id") for tag, attrs in page(both).elements if tag == "section"} >= {"shapes", "flat"}
 
 
 def test_two_versions_are_refused(small_root: Path, tmp_path: Path) -> None:
@@ -230,7 +230,7 @@ def test_two_versions_are_refused(small_root: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "report").exists()
 
 
-def test_conditions_have_rows_of_their_own(tmp_path: Path) -> None:
+def test_conditions_have_separate_rows(tmp_path: Path) -> None:
     items = write_items(tmp_path / "items", 6)
     blind = parse_conditions(SUITE.axes, "images=none,sheet=4")
     root = write_run(tmp_path / "run", items, subjects(items)[:1], conditions=blind)
@@ -243,7 +243,7 @@ def test_conditions_have_rows_of_their_own(tmp_path: Path) -> None:
     assert set(pd.read_parquet(report.root / "results.parquet")["sheet"]) == {"none", "4"}
 
 
-def test_pieces_of_a_suite_are_shown(small_root: Path, tmp_path: Path) -> None:
+def test_sections_of_a_suite_are_shown(small_root: Path, tmp_path: Path) -> None:
     from matplotlib.figure import Figure
 
     items = load_run(small_root, suite_of).items
@@ -276,7 +276,7 @@ def test_pieces_of_a_suite_are_shown(small_root: Path, tmp_path: Path) -> None:
     assert not list((report.root / "figures").glob("*.png"))
     with Image.open(full.root / "figures" / "shapes-overview.png") as overview:
         assert overview.width > 500
-        assert len(set(overview.convert("L").getextrema())) == 2, "something is on it"
+        assert len(set(overview.convert("L").getextrema())) == 2, "the figure has content"
     assert 'href="figures/shapes-both.png"' in full.pages[1].read_text("utf-8")
     assert 'href="figures/shapes-both.png"' not in report.pages[1].read_text("utf-8")
     assert (
@@ -309,13 +309,13 @@ def test_inputs_go_to_the_suites_that_take_them(naming_root: Path, tmp_path: Pat
 def test_full_shows_more(small_root: Path, small_report: Report, tmp_path: Path) -> None:
     full = write_report([small_root], tmp_path / "full", full=True, suite_of=suite_of)
     assert (full.root / "figures" / "shapes-naming-requires.svg").is_file()
-    cards = [sum(attrs.get("class") == "card" for _, attrs in page(each).seen) for each in (small_report, full)]
+    cards = [sum(attrs.get("class") == "card" for _, attrs in page(each).elements) for each in (small_report, full)]
     assert cards[0] < cards[1]
 
 
 @pytest.mark.usefixtures("without_figures")
-def test_unscored_unfinished_and_moved_runs_are_told_so(small_root: Path, tmp_path: Path) -> None:
-    for missing, message in (("scores.*", "snellen score"), ("responses.parquet", "cut off")):
+def test_unscored_unfinished_and_moved_runs_are_reported(small_root: Path, tmp_path: Path) -> None:
+    for missing, message in (("scores.*", "snellen score"), ("responses.parquet", "was interrupted")):
         copy = tmp_path / missing.strip("*.")
         shutil.copytree(small_root, copy)
         for path in copy.glob(missing):
@@ -353,11 +353,11 @@ def test_the_printed_table_fits_a_terminal(report: Report) -> None:
     assert max(map(len, lines)) <= 120
     assert any(re.search(r"fake:oracle\s+100 % \[\d+, 100\]\s+100 %", line) for line in lines)
     assert any("chance 25 %" in line for line in lines)
-    assert any("chance 0.55" in line for line in lines), "sizing is no share"
+    assert any("chance 0.55" in line for line in lines), "sizing is not a share"
     assert sum("declined" in line for line in lines) == 3
 
 
-def test_levels_come_in_the_order_of_the_items(report: Report) -> None:
+def test_levels_are_in_the_order_of_the_items(report: Report) -> None:
     table = pd.read_csv(report.root / "tables" / "shapes-building-difficulty.csv")
     assert list(table.columns) == ["subject", "easy", "hard"]
     table = pd.read_csv(report.root / "tables" / "shapes-naming-question.csv")
@@ -382,7 +382,7 @@ def test_pairs_are_compared_as_pairs(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("without_figures")
-def test_of_many_arms_the_first_are_compared(tmp_path: Path) -> None:
+def test_only_the_first_of_many_arms_are_compared(tmp_path: Path) -> None:
     items = write_items(tmp_path / "items", 4, tasks=("naming",))
     crowd = [able(f"chat:crowd/m{number:02d}", items, {"naming": 0.5}) for number in range(18)]
     root = write_run(tmp_path / "run", items, crowd, tasks=("naming",), protocols=("strict",))
@@ -391,7 +391,7 @@ def test_of_many_arms_the_first_are_compared(tmp_path: Path) -> None:
     assert len(pairs) == 16 * 15 // 2
     text = " ".join(page(report).text.split())
     assert "only the first 16 were compared" in text
-    # Four items are two to four clusters.
+    # Four items have two to four clusters.
     assert "0 of 120 pairs of subjects are clear; 120 have too few clusters to detect any difference." in text
 
 
@@ -410,7 +410,7 @@ def test_rates_of_unread_replies_are_compared(tmp_path: Path) -> None:
     root = write_run(tmp_path / "run", items, scripts, tasks=("naming",), protocols=("strict",))
     report = write_report([root], tmp_path / "report", suite_of=suite_of)
     text = " ".join(page(report).text.split())
-    # Of 20 replies 4, 1 and none: "nearly" lies 5 points from "clear", which is not more than 5.
+    # 4, 1 and 0 of 20 replies: "nearly" is 5 points from "clear", which is not more than 5.
     sentence = (
         "naming: replies of chat:own/vague could not be read in 20 %, of chat:own/clear in 0 %: their strict scores"
     )
@@ -421,7 +421,7 @@ def test_rates_of_unread_replies_are_compared(tmp_path: Path) -> None:
     assert "read" not in table["chat:own/clear"]
 
 
-def test_nobody_who_answers_is_no_reason_to_break(tmp_path: Path) -> None:
+def test_a_report_without_any_answer_is_written(tmp_path: Path) -> None:
     items = write_items(tmp_path / "items", 4, tasks=("naming",))
     refusers = [able("encoder:mute", items, {}, refuses=task) for task in ("naming",)]
     root = write_run(tmp_path / "run", items, refusers, tasks=("naming",))
@@ -429,5 +429,5 @@ def test_nobody_who_answers_is_no_reason_to_break(tmp_path: Path) -> None:
     assert report.results["value"].isna().all()
     assert "declined" in page(report).text
     nothing = write_run(tmp_path / "nothing", items, refusers, conditions=(), tasks=())
-    with pytest.raises(SnellenError, match="no subject was asked"):
+    with pytest.raises(SnellenError, match="no item was asked"):
         write_report([nothing], tmp_path / "none", suite_of=suite_of)

@@ -1,4 +1,4 @@
-"""A report is written again where something it is made of changed, and only there."""
+"""A report is rewritten if one of its inputs changed, and only then."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.reports.exam import subjects, suite_of, write_items, write_run
 
 @pytest.fixture
 def writings(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
-    """The folders that reports were written into, since the suite of these runs passes for a registered one."""
+    """The folders of written reports, with the suite of these runs registered."""
     folders: list[Path] = []
 
     def note(out: Path) -> None:
@@ -35,7 +35,7 @@ def writings(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
 
 @pytest.fixture(scope="module")
 def naming_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A scored run over a few items of one task, for it is reported on many times."""
+    """A scored run over a few items of one task, because many reports are made on it."""
     root = tmp_path_factory.mktemp("naming")
     items = write_items(root / "items", 4, tasks=("naming",))
     return write_run(root / "run", items, subjects(items)[1:2], tasks=("naming",), protocols=("strict",))
@@ -43,7 +43,7 @@ def naming_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def run_copy(naming_root: Path, tmp_path: Path) -> Path:
-    """A run of its own beside its item set."""
+    """A copy of the run next to its item set."""
     shutil.copytree(naming_root, tmp_path / "run")
     return tmp_path / "run"
 
@@ -89,7 +89,7 @@ def damage_stamp(run: Path) -> None:
 
 @pytest.mark.usefixtures("without_figures")
 @pytest.mark.parametrize("change", [alter_scores, alter_page, lose_table, damage_stamp])
-def test_a_change_is_seen(change: Callable[[Path], None], run_copy: Path, writings: list[Path]) -> None:
+def test_a_change_is_detected(change: Callable[[Path], None], run_copy: Path, writings: list[Path]) -> None:
     page = write(run_copy).page.read_text("utf-8")
     change(run_copy)
     assert write(run_copy).page.read_text("utf-8").startswith(page[:200])
@@ -110,7 +110,7 @@ def test_options_and_code_count(run_copy: Path, writings: list[Path], monkeypatc
 
 
 @pytest.mark.usefixtures("without_figures")
-def test_a_report_cut_off_is_not_taken_for_whole(
+def test_a_report_cut_off_is_not_taken_for_complete(
     run_copy: Path, writings: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(run_copy)
@@ -123,8 +123,8 @@ def test_a_report_cut_off_is_not_taken_for_whole(
 
 
 @pytest.mark.usefixtures("without_figures")
-def test_a_suite_of_one_s_own_is_always_written(run_copy: Path, tmp_path: Path) -> None:
-    """Its code is not in this package: nobody would see it change."""
+def test_a_report_on_a_foreign_suite_is_always_written(run_copy: Path, tmp_path: Path) -> None:
+    """Its code is not in this package, so that changes would go unnoticed."""
     write_report([run_copy], tmp_path / "report", suite_of=suite_of)
     assert not (tmp_path / "report" / stamp.STAMP).exists()
     with pytest.raises(SnellenError, match="no run"):

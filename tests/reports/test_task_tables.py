@@ -1,4 +1,4 @@
-"""Tables of the terminal and of notebooks: what stands where, and what fits."""
+"""Tables of the terminal and of notebooks: layout and width."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def lines_at(width: int, table: TaskTables) -> list[str]:
 
 
 def wide(tasks: list[str]) -> TaskTables:
-    """Cells as wide as they come, and one with a note; the first task has a blind score too."""
+    """Cells of the largest width, and one with a note; the first task has a blind score too."""
     cells = ("40 % [dim]\\[23, 93][/]\n[dim]no answer 3 %[/]", *["100 % [dim]\\[77, 100][/]"] * 5)
     heads = [
         f"{task}\n[dim]chance {n} %[/]" + ("\n[dim]blind 31 %[/]" if n == 0 else "") for n, task in enumerate(tasks)
@@ -46,11 +46,13 @@ def test_many_tasks_are_rows_and_fit_80_columns() -> None:
     assert not any("…" in line for line in lines)
     rows = [line.split() for line in lines if line.split()[0] in TASKS]
     assert [row[0] for row in rows] == TASKS * (len(rows) // len(TASKS))
-    assert len(rows) == 3 * len(TASKS), "two of the six subjects side by side"
+    assert len(rows) == 3 * len(TASKS), "two of the six subjects per block"
     assert rows[0][:7] == [TASKS[0], "0", "%", "31", "%", "40", "%"]
     assert rows[13][:5] == [TASKS[13], "13", "%", "40", "%"], "no blind score"
     heads = " ".join(" ".join(line.split()) for line in lines)
-    assert all(part in heads for name in SUBJECTS for part in re.split("[-:/]", name)), "names break where they may"
+    assert all(part in heads for name in SUBJECTS for part in re.split("[-:/]", name)), (
+        "names are broken at allowed places"
+    )
     assert "chance" in heads
 
 
@@ -60,7 +62,7 @@ def test_more_subjects_than_tasks_are_rows() -> None:
     assert sum("chance 0 %" in line for line in lines) == 1
 
 
-def test_a_narrow_terminal_gets_a_table_a_column() -> None:
+def test_a_narrow_terminal_gets_one_table_per_column() -> None:
     lines = lines_at(40, wide(TASKS))
     assert max(map(len, lines)) <= 40
     assert sum("100 %" in line for line in lines) == 5 * len(TASKS)
@@ -74,7 +76,7 @@ def test_the_table_of_a_notebook_is_small_and_escaped() -> None:
     )
 
 
-def test_an_examination_shows_its_table_and_why_calls_failed(sets_folder: Path, tmp_path: Path) -> None:
+def test_an_examination_shows_its_table_and_the_reasons_of_failed_calls(sets_folder: Path, tmp_path: Path) -> None:
     items = small_set("combo", sets_folder)
 
     def answer(parts: list[Any]) -> str:
@@ -89,7 +91,7 @@ def test_an_examination_shows_its_table_and_why_calls_failed(sets_folder: Path, 
 
 
 def test_work_steps_have_no_chance(sets_folder: Path, tmp_path: Path) -> None:
-    """Whoever answers a step at random answers it: chance 100 % tells nobody anything."""
+    """A random answer completes a step: a chance level of 100 % would be meaningless."""
     items = small_set("combo", sets_folder)
     table = snellen.examine("fake:chance", items.root, out=tmp_path / "run", show_progress=False).results()
     assert "<th>chance</th>" in print_table(table).html()

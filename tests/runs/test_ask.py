@@ -1,4 +1,4 @@
-"""The ask loop on bad days: what fails, stops, is refused or comes back odd."""
+"""The ask loop with failures, stops, refusals and odd replies."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def built(tmp_path: Path) -> ItemSet:
 
 
 def calls_of(root: Path, built: ItemSet, suite: Suite, arms: Sequence[Arm], **changes: object) -> list[str]:
-    """Run, and tell which items were asked about in the order asked."""
+    """Run, and return the ids of the items asked, in their order."""
     calls: list[str] = []
     ask(root, replace(Plan(built, suite, watched(arms, lambda p: calls.append(p.views[0].item_id))), **changes))  # type: ignore[arg-type]
     return calls
@@ -62,7 +62,7 @@ def test_a_failed_call_is_no_answer_and_is_asked_again(tmp_path: Path, built: It
     assert calls_of(tmp_path / "run", built, suite, arms) == []
 
 
-def test_of_a_chain_only_what_failed_is_asked_again(tmp_path: Path, built: ItemSet) -> None:
+def test_only_the_failed_calls_of_a_chain_are_asked_again(tmp_path: Path, built: ItemSet) -> None:
     calls: list[tuple[str, str]] = []
     down = [True]
 
@@ -87,7 +87,7 @@ def test_of_a_chain_only_what_failed_is_asked_again(tmp_path: Path, built: ItemS
     assert all(len(r.calls) == 2 and r.text == "red" for r in responses)
 
 
-def test_a_reply_to_another_prompt_is_no_reply_to_this_one(tmp_path: Path, built: ItemSet) -> None:
+def test_a_reply_to_another_prompt_is_not_reused(tmp_path: Path, built: ItemSet) -> None:
     def reworded(view: View) -> tuple[Part, ...]:
         return ("Name it." if view.item_id < "002" else view.question, *view.query)
 
@@ -99,7 +99,7 @@ def test_a_reply_to_another_prompt_is_no_reply_to_this_one(tmp_path: Path, built
     assert item_ids == [["000", "001", "002", "003"], ["000", "001"]]
 
 
-def test_one_more_subject_joins_and_the_earlier_rows_stay(tmp_path: Path, built: ItemSet) -> None:
+def test_a_subject_can_be_added_and_the_earlier_rows_stay(tmp_path: Path, built: ItemSet) -> None:
     suite, root = suite_of(Axis("shots", (0, 1))), tmp_path / "run"
     first, second = looker(built, "own:one"), says("own:two", "red")
     ask(root, Plan(built, suite, [arm(first, suite)]))
@@ -122,20 +122,20 @@ def test_one_more_subject_joins_and_the_earlier_rows_stay(tmp_path: Path, built:
     assert set(pd.read_parquet(root / "sent.parquet")["digest"]) == {e.digest for e in read_exchanges(root)}
 
 
-def test_the_same_name_with_other_settings_takes_the_place_of_the_old(tmp_path: Path, built: ItemSet) -> None:
+def test_the_same_name_with_other_settings_replaces_the_old_arm(tmp_path: Path, built: ItemSet) -> None:
     suite, root = suite_of(), tmp_path / "run"
     cold, warm = (looker(built, settings={"temperature": t}) for t in (0, 1))
     ask(root, Plan(built, suite, [arm(cold, suite)]))
     assert len(calls_of(root, built, suite, [arm(warm, suite)])) == 4
     assert {r.fingerprint for r in read_responses(root)} == {warm.card.fingerprint()}
-    assert calls_of(root, built, suite, [arm(cold, suite)]) == [], "what the old one said is still on record"
+    assert calls_of(root, built, suite, [arm(cold, suite)]) == [], "the replies of the old one are still recorded"
 
 
 def test_limit_is_the_first_test_items_of_each_task(tmp_path: Path, built: ItemSet) -> None:
     suite = suite_of()
     arms = [arm(looker(built), suite)]
     assert calls_of(tmp_path / "run", built, suite, arms, limit=2) == ["000", "001"]
-    with pytest.raises(SnellenError, match="begun with --limit 2; with no --limit other items share a sheet"):
+    with pytest.raises(SnellenError, match="started with --limit 2; with no --limit the sheets contain different"):
         ask(tmp_path / "run", Plan(built, suite, arms))
 
 
@@ -143,9 +143,9 @@ def test_a_run_belongs_to_one_set_seed_and_suite(tmp_path: Path, built: ItemSet)
     suite = suite_of()
     arms = [arm(looker(built), suite)]
     ask(tmp_path / "run", Plan(built, suite, arms))
-    with pytest.raises(SnellenError, match="begun with seed 0, not 1"):
+    with pytest.raises(SnellenError, match="started with seed 0, not 1"):
         ask(tmp_path / "run", Plan(built, suite, arms, seed=1))
-    with pytest.raises(SnellenError, match="begun with content_hash"):
+    with pytest.raises(SnellenError, match="started with content_hash"):
         ask(tmp_path / "run", Plan(colour_set(tmp_path / "other", 5), suite, arms))
     newer = replace(suite, card=suite.card.model_copy(update={"version": "2"}))
     with pytest.raises(SnellenError, match="built by version 1 of hard, this is 2; build it again"):
@@ -158,7 +158,7 @@ def test_a_run_belongs_to_one_set_seed_and_suite(tmp_path: Path, built: ItemSet)
 
 @dataclass(frozen=True)
 class Dear(Base):
-    """Every call costs 0.5 for what goes in and 0.25 for what comes out."""
+    """Every call costs 0.5 for input and 0.25 for output."""
 
     calls: list[str] = field(default_factory=list)
 
@@ -173,19 +173,21 @@ def dear(max_concurrency: int) -> Dear:
     return Dear(SubjectCard("chat:dear", attributes=prices, max_concurrency=max_concurrency))
 
 
-def test_the_budget_stops_a_run_and_more_money_goes_on(tmp_path: Path, built: ItemSet) -> None:
+def test_the_budget_stops_a_run_and_a_larger_one_resumes_it(tmp_path: Path, built: ItemSet) -> None:
     suite, subject = suite_of(), dear(1)
     arms = [arm(subject, suite)]
     for budget, so_far in ((1.0, 2), (1.0, 2), (1.6, 3)):
         with pytest.raises(BudgetSpent, match=f"is spent of a budget of {budget}"):
             ask(tmp_path / "run", Plan(built, suite, arms, budget=budget))
         assert len(subject.calls) == so_far
-        assert [r.item_id for r in read_responses(tmp_path / "run")] == subject.calls, "what was asked can be reported"
+        assert [r.item_id for r in read_responses(tmp_path / "run")] == subject.calls, (
+            "the recorded part can be reported"
+        )
     assert len(ask(tmp_path / "run", Plan(built, suite, arms, budget=3.0))) == 4
     assert subject.calls == ["000", "001", "002", "003"], "nothing is paid twice"
 
 
-def test_replies_under_way_when_the_money_ends_are_kept(tmp_path: Path, built: ItemSet) -> None:
+def test_replies_in_flight_when_the_budget_ends_are_recorded(tmp_path: Path, built: ItemSet) -> None:
     suite, subject = suite_of(), dear(3)
     with pytest.raises(BudgetSpent):
         ask(tmp_path / "run", Plan(built, suite, [arm(subject, suite)], budget=0.7))
@@ -206,10 +208,10 @@ def test_a_bug_in_a_subject_stops_the_run_but_loses_nothing(tmp_path: Path) -> N
     assert len(list(read_exchanges(tmp_path / "run"))) == len(started) - 1
 
 
-def test_responses_come_in_order_whatever_the_order_of_arrival(tmp_path: Path, built: ItemSet) -> None:
+def test_responses_are_in_order_whatever_the_order_of_arrival(tmp_path: Path, built: ItemSet) -> None:
     @dataclass(frozen=True)
     class Backwards(Base):
-        """Answers the last call first, where calls may overlap."""
+        """Answers the last call first if calls may overlap."""
 
         waiting: list[str] = field(default_factory=lambda: ["000", "001", "002", "003"])
 
@@ -227,7 +229,9 @@ def test_responses_come_in_order_whatever_the_order_of_arrival(tmp_path: Path, b
         r.calls[0].split("/")[3] for r in first[::-1]
     ]
     assert [r.item_id for r in first] == ["000", "001", "002", "003"]
-    assert first == ask(tmp_path / "b", Plan(built, suite, [arm(quick, suite)])), "chance depends on the place alone"
+    assert first == ask(tmp_path / "b", Plan(built, suite, [arm(quick, suite)])), (
+        "random draws depend on the item and arm only"
+    )
     assert len({r.text for r in first}) == 4
     other = ask(tmp_path / "c", Plan(built, suite, [arm(quick, suite, repeat=1)], seed=0))
     assert not {r.text for r in first} & {r.text for r in other}
@@ -235,14 +239,14 @@ def test_responses_come_in_order_whatever_the_order_of_arrival(tmp_path: Path, b
     assert not {r.text for r in first} & {r.text for r in other}
 
 
-def test_a_condition_that_moves_an_axis_a_task_lacks_is_not_asked_there(tmp_path: Path, built: ItemSet) -> None:
+def test_a_condition_on_an_axis_that_a_task_lacks_is_not_asked(tmp_path: Path, built: ItemSet) -> None:
     plain, suite = suite_of().tasks["task"], suite_of(Axis("shots", (0, 1)))
     arms = [arm(looker(built), suite, "shots=1")]
     assert len(calls_of(tmp_path / "a", built, suite, arms)) == 4
     assert calls_of(tmp_path / "b", built, replace(suite, tasks={"task": plain}), arms) == []
 
 
-def test_auto_is_settled_by_the_subject_and_written_apart(tmp_path: Path, built: ItemSet) -> None:
+def test_auto_is_resolved_by_the_subject_and_recorded_separately(tmp_path: Path, built: ItemSet) -> None:
     sizes: list[int | str] = []
 
     def resolve(condition: object, card: SubjectCard) -> dict[str, str]:
@@ -274,7 +278,9 @@ def test_odd_replies_survive_parts_tables_and_scoring(tmp_path: Path, built: Ite
     suite, root = suite_of(), tmp_path / "run"
     arms = [arm(says("own:odd", lambda prompt: ODD[prompt.views[0].item_id]), suite)]
     collected = ask(root, Plan(built, suite, arms))
-    assert [e.reply.text for e in read_exchanges(root) if e.reply] == list(ODD.values()), "the parts keep what came"
+    assert [e.reply.text for e in read_exchanges(root) if e.reply] == list(ODD.values()), (
+        "the parts record the replies unchanged"
+    )
     assert calls_of(root, built, suite, arms) == []
     stored = read_responses(root)
     clean = {name: text.encode("utf-8", "backslashreplace").decode() for name, text in ODD.items()}
@@ -291,7 +297,7 @@ def test_odd_replies_survive_parts_tables_and_scoring(tmp_path: Path, built: Ite
 
 
 def test_odd_replies_may_be_sent_on(tmp_path: Path, built: ItemSet) -> None:
-    """What was heard becomes part of the next prompt, and of what `sent.parquet` keeps."""
+    """A reply becomes part of the next prompt, and of `sent.parquet`."""
 
     def parts(view: View, description: str = "") -> tuple[Part, ...]:
         return (*view.query, description)
@@ -304,7 +310,7 @@ def test_odd_replies_may_be_sent_on(tmp_path: Path, built: ItemSet) -> None:
     assert len(pd.read_parquet(tmp_path / "run" / "sent.parquet")) == 8
 
 
-def test_an_error_without_words_has_a_name(tmp_path: Path, built: ItemSet) -> None:
+def test_an_error_without_a_message_has_a_name(tmp_path: Path, built: ItemSet) -> None:
     def speechless(prompt: Prompt) -> str:
         raise CallFailed
 
@@ -315,16 +321,16 @@ def test_an_error_without_words_has_a_name(tmp_path: Path, built: ItemSet) -> No
     assert (row["outcome"], math.isnan(row["value"]), row["prediction"]) == ("failed", True, "null")
 
 
-def test_an_unknown_protocol_is_answered_with_the_nearest(tmp_path: Path, built: ItemSet) -> None:
+def test_an_unknown_protocol_is_refused_with_the_nearest(tmp_path: Path, built: ItemSet) -> None:
     suite = suite_of()
     responses = ask(tmp_path / "run", Plan(built, suite, [arm(looker(built), suite)]))
     with pytest.raises(SnellenError, match="no protocol 'publish' for task; did you mean 'published'"):
         score(responses, built, suite, "publish")
-    with pytest.raises(SnellenError, match="has no scores; give `snellen score"):
+    with pytest.raises(SnellenError, match="has no scores; run `snellen score"):
         read_scores(tmp_path / "run")
 
 
-def test_an_altered_image_stops_whoever_opens_it(tmp_path: Path, built: ItemSet) -> None:
+def test_an_altered_image_stops_the_run_when_opened(tmp_path: Path, built: ItemSet) -> None:
     @dataclass(frozen=True)
     class Opens(Base):
         async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
@@ -340,7 +346,7 @@ def test_an_altered_image_stops_whoever_opens_it(tmp_path: Path, built: ItemSet)
         ask(tmp_path / "run", Plan(unread, suite, [arm(fresh, suite)]))
 
 
-def test_a_resumed_life_keeps_what_was_sent_as_it_was_sent(tmp_path: Path, built: ItemSet) -> None:
+def test_a_resumed_run_keeps_the_prompts_as_sent(tmp_path: Path, built: ItemSet) -> None:
     def paired(view: View) -> tuple[Part, ...]:
         return (Montage((*view.query, *view.query), 2), view.question)
 
@@ -357,7 +363,7 @@ def test_a_resumed_life_keeps_what_was_sent_as_it_was_sent(tmp_path: Path, built
 
 
 def test_progress_ends_at_its_total(tmp_path: Path) -> None:
-    """Two arms of four items each, asked in any way: what the card promises is what is counted."""
+    """Two arms of four items each: the count ends at the number of items on the card, for every method."""
     built, suite = colour_set(tmp_path / "set"), suite_of()
     arms = [arm(looker(built, name), suite) for name in ("own:one", "own:two")]
     counts: list[int] = []

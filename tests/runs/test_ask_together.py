@@ -1,4 +1,4 @@
-"""Arms and tasks are asked together: who waits for whom, what is made once, and that nothing else changes."""
+"""Arms and tasks are asked together: limits, shared preparation, and unchanged responses."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from tests.helpers.journey import arm, item, patch, suite_of, task
 
 COUNT, TASKS = 4, ("first", "second", "third")
 PATIENCE = 10_000
-"""Turns of the event loop: with more than this, nobody else comes."""
+"""Turns of the event loop after which no other call is expected."""
 
 
 @dataclass
 class Log:
-    """Who is answering now, the most that were at once, and the order in which calls and lessons began."""
+    """The names of current calls, their largest number, and the order in which calls and fits began."""
 
     active: list[str] = field(default_factory=list)
     most: int = 0
@@ -42,7 +42,7 @@ class Log:
 
 @dataclass(frozen=True)
 class Patient(Base):
-    """Answers with chance; each call waits until `company` calls are under way, or for some turns of the loop."""
+    """Guesses; each call waits until `company` calls are in flight, or for some turns of the loop."""
 
     log: Log
     company: int = 1
@@ -93,7 +93,7 @@ def run(root: Path, built: ItemSet, arms: Sequence[Arm]) -> list[tuple[object, .
 
 
 def test_tasks_and_subjects_overlap(tmp_path: Path, built: ItemSet) -> None:
-    """Two subjects, three tasks of four items: all 24 calls are under way before the first one ends."""
+    """Two subjects, three tasks of four items: all 24 calls are in flight before the first one ends."""
     log = Log()
     subjects = [patient(name, log, company=24) for name in ("own:a", "own:b")]
     assert len(run(tmp_path / "run", built, [arm(subject, suite()) for subject in subjects])) == 24
@@ -117,7 +117,7 @@ def test_local_models_are_asked_one_task_at_a_time(tmp_path: Path, built: ItemSe
     assert log.begun.count("own:a learns") == len(TASKS)
 
 
-def test_responses_are_those_of_arms_asked_alone(tmp_path: Path, built: ItemSet) -> None:
+def test_responses_are_those_of_arms_asked_separately(tmp_path: Path, built: ItemSet) -> None:
     arms = [arm(patient(f"own:{name}", Log(), max_concurrency=n), suite()) for n, name in enumerate("abc", 1)]
     together = run(tmp_path / "together", built, arms)
     alone = [row for n, each in enumerate(arms) for row in run(tmp_path / f"alone {n}", built, [each])]
@@ -127,13 +127,13 @@ def test_responses_are_those_of_arms_asked_alone(tmp_path: Path, built: ItemSet)
     ]
 
 
-def test_items_are_shown_once_a_condition(tmp_path: Path, built: ItemSet) -> None:
-    """Three subjects under two conditions: each item is shown twice, and nothing is kept when all have been asked."""
+def test_items_are_shown_once_per_condition(tmp_path: Path, built: ItemSet) -> None:
+    """Three subjects under two conditions: each item is shown twice, and no view is kept after all were asked."""
     item_ids: list[str] = []
 
     @dataclass(frozen=True)
     class Marking:
-        """Notes whom it shows."""
+        """Records the items that it shows."""
 
         def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
             item_ids.append(view.item_id)
@@ -149,13 +149,13 @@ def test_items_are_shown_once_a_condition(tmp_path: Path, built: ItemSet) -> Non
     assert sorted(item_ids) == sorted(2 * [item.item_id for item in built.items])
 
 
-def test_an_error_stops_all_subjects_and_calls_under_way_are_kept(tmp_path: Path, built: ItemSet) -> None:
-    """One subject breaks at its first call while another has five under way: those five are recorded, no sixth."""
+def test_an_error_stops_all_subjects_and_calls_in_flight_are_recorded(tmp_path: Path, built: ItemSet) -> None:
+    """One subject breaks at its first call while another has five in flight: those five are recorded, no sixth."""
     log = Log()
 
     @dataclass(frozen=True)
     class Broken(Patient):
-        """Breaks once five others are under way."""
+        """Breaks once five others are in flight."""
 
         async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
             for _ in range(PATIENCE):

@@ -1,4 +1,4 @@
-"""Blind scores beside sets: those in the packages, those measured on a set, and what commands make of them."""
+"""Blind scores of sets: those in the package, those measured on a set, and their use by commands."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def combo(sets_folder: Path) -> ItemSet:
 
 
 @pytest.mark.parametrize("name", MEASURED)
-def test_packages_hold_scores_of_the_suite_as_it_is(name: str) -> None:
+def test_packages_have_scores_of_the_current_suite(name: str) -> None:
     """A new version of a suite must be measured again: `snellen blind-baseline SUITE --out DIR`."""
     suite = SUITES.get(name)
     card = recipe_card(suite, {})
@@ -43,7 +43,7 @@ def test_packages_hold_scores_of_the_suite_as_it_is(name: str) -> None:
 
 
 def test_known_leaks_are_named() -> None:
-    """Metal is right five times of twelve: rubber and metal have five colours, glass and wood none."""
+    """Metal is right in five of twelve cases: rubber and metal have five colours, glass and wood none."""
     suite = SUITES.get("combo")
     card = recipe_card(suite, {})
     assert card is not None
@@ -57,7 +57,7 @@ def test_known_leaks_are_named() -> None:
 
 
 def test_labels_by_the_papers_rule_are_measured_on_the_set_and_named(tmp_path: Path) -> None:
-    """Who picks labels that are no COCO names is right in half of all."""
+    """Picking labels that are not COCO names is right in half of the items."""
     suite = SUITES.get("combo")
     options = {
         "settings": {"distractors": "paper"},
@@ -72,7 +72,7 @@ def test_labels_by_the_papers_rule_are_measured_on_the_set_and_named(tmp_path: P
     assert 0.38 < score.value < 0.62
 
 
-def test_a_built_set_has_its_scores_beside_it(combo: ItemSet, tmp_path: Path) -> None:
+def test_a_built_set_has_its_blind_scores(combo: ItemSet, tmp_path: Path) -> None:
     assert combo.blind == recipe_card(SUITES.get("combo"), {})
     copy = tmp_path / "copy"
     shutil.copytree(combo.root, copy)
@@ -84,8 +84,8 @@ def test_a_built_set_has_its_scores_beside_it(combo: ItemSet, tmp_path: Path) ->
         read_itemset(copy)
 
 
-def test_whoever_gets_what_blind_answers_get_is_not_above(combo: ItemSet, tmp_path: Path) -> None:
-    """Half right of a hundred is better than a chance of 25, and no better than who gets as much without looking."""
+def test_a_score_equal_to_the_blind_baseline_is_not_above_it(combo: ItemSet, tmp_path: Path) -> None:
+    """Half of a hundred is better than a chance level of 25, and no better than an equal blind baseline."""
     rows = run(combo, ["fake:oracle"], tmp_path / "run", show_progress=False).results()
     row = next(row for row in lines_of(whole_tasks(rows)) if row.task == "img2text")
     metric, half = metric_in(SUITES.get("combo"), row), {"value": 0.5, "low": 0.40, "high": 0.60}
@@ -94,8 +94,8 @@ def test_whoever_gets_what_blind_answers_get_is_not_above(combo: ItemSet, tmp_pa
     assert standing(row._replace(value=0.1, low=0.05, high=0.2), metric) == "below"
 
 
-def test_a_subject_without_images_joins(combo: ItemSet, tmp_path: Path) -> None:
-    """Where it is better than all attackers its score stands in the place of theirs."""
+def test_a_subject_without_images_can_replace_the_attackers(combo: ItemSet, tmp_path: Path) -> None:
+    """If it is better than all attackers, its score replaces theirs."""
     assert combo.blind is not None
     bare = BlindCard(method="none", scores=tuple(s.model_copy(update={"value": 0.0}) for s in combo.blind.scores))
     card = blind_subject(combo, bare, "fake:first-option", tmp_path / "run", show_progress=False)
@@ -106,7 +106,7 @@ def test_a_subject_without_images_joins(combo: ItemSet, tmp_path: Path) -> None:
     assert "fake:first-option without images" in card.method
 
 
-def test_a_recipe_is_measured_on_sets_that_nobody_draws(tmp_path: Path) -> None:
+def test_a_recipe_is_measured_on_undrawn_sets(tmp_path: Path) -> None:
     suite = SUITES.get("vfm-bench")
     card = measure_recipe(suite, tmp_path, BuildOptions(tmp_path, n=12, show_progress=False))
     (score,) = (s for s in card.scores if (s.protocol, s.factor) == ("strict", ""))
@@ -122,6 +122,6 @@ def test_a_set_of_another_source_is_measured_by_itself(combo: ItemSet) -> None:
 
 
 def test_the_page_shows_the_scores_of_the_packages() -> None:
-    """`python bench/blind.py --write` mends it."""
+    """`python bench/blind.py --write` fixes it."""
     script = runpy.run_path(str(Path(__file__).parents[2] / "bench" / "blind.py"))
     assert "\n".join(script["table"]()) in script["PAGE"].read_text("utf-8")

@@ -18,10 +18,10 @@ def test_blind_scores_that_a_kill_left_out_are_measured(tmp_path: Path, monkeypa
     suite, options = SUITES.get("vlm2-bench"), small_options(tmp_path / "set", test_items=1)
     whole = build(suite, "generated", options)
     card, blind = (tmp_path / "set" / "itemset.json").read_bytes(), read_blind(whole.root)
-    assert_refused(lambda: build(suite, "generated", options), "holds an item set already")
+    assert_refused(lambda: build(suite, "generated", options), "already contains an item set")
     (whole.root / "blind.json").unlink()
     other = small_options(tmp_path / "set", seed=4, test_items=1)
-    assert_refused(lambda: build(suite, "generated", other), "holds an item set already")
+    assert_refused(lambda: build(suite, "generated", other), "already contains an item set")
     with monkeypatch.context() as patch:
         patch.setattr(type(suite.recipes["generated"]), "build", lambda *_: pytest.fail("nothing is made again"))
         assert build(suite, "generated", options).blind == blind

@@ -1,4 +1,4 @@
-"""Verdicts in a second run: asked once, kept, scored by judge, sampled for people."""
+"""Verdicts in a second run: asked once, recorded, scored per judge, sampled for people."""
 
 from __future__ import annotations
 
@@ -56,16 +56,16 @@ def values(root: Path) -> pd.DataFrame:
 
 
 def judge_questions(root: Path) -> dict[str, str]:
-    """What a judge would be asked, by response."""
+    """The questions to a judge, by response."""
     _, items, suite = open_run_items(root)
     return {item.item_id: item.question for item in judgement_items(read_responses(root), items, suite)}
 
 
-def test_unjudged_until_somebody_does(run_root: Path, tmp_path: Path) -> None:
+def test_replies_are_unjudged_until_a_judge_decides(run_root: Path, tmp_path: Path) -> None:
     assert values(run_root)["value"].isna().all()
     assert set(values(run_root)["judge"]) == {""}
     full = {key: "Score: 2" if "PQP" in text else "Score: 1" for key, text in judge_questions(run_root).items()}
-    # only the oracle's words
+    # only the oracle's replies
     crossing = {key for key, text in judge_questions(run_root).items() if "crosses the floor" in text}
     lines = {key: score if key in crossing else "Score: 0" for key, score in full.items()}
     done = judge(run_root, script(tmp_path / "judge.json", lines), show_progress=False)
@@ -75,16 +75,18 @@ def test_unjudged_until_somebody_does(run_root: Path, tmp_path: Path) -> None:
     assert set(values(run_root)["judge"]) == {"fake:scripted=judge.json"}
     others = read_scores(run_root)["strict"]
     assert set(others[others["task"] == "gc-mat"]["judge"]) == {""}
-    assert not others.duplicated(["subject", "item_id", "metric", "judge"]).any(), "what needs no judge is scored once"
+    assert not others.duplicated(["subject", "item_id", "metric", "judge"]).any(), (
+        "tasks without a judge are scored once"
+    )
 
 
-def test_nothing_is_judged_twice_and_what_failed_is_asked_again(run_root: Path, tmp_path: Path) -> None:
+def test_nothing_is_judged_twice_and_failed_calls_are_asked_again(run_root: Path, tmp_path: Path) -> None:
     first, *rest = judge_questions(run_root)
     lines = dict.fromkeys(rest, "Score: 1")
     done = judge(run_root, script(tmp_path / "judge.json", lines), show_progress=False)
     assert (done.texts, done.failed) == (8, 1)
     before = sum(1 for folder in run_root.glob(f"{FOLDER}/*/run") for _ in read_exchanges(folder))
-    # The judge is the same by name; its script now holds the line that failed before.
+    # The judge has the same name; its script now has the line that failed before.
     done = judge(run_root, script(tmp_path / "judge.json", {**lines, first: "Score: 0"}), show_progress=False)
     assert (done.texts, done.failed) == (8, 0)
     after = sum(1 for folder in run_root.glob(f"{FOLDER}/*/run") for _ in read_exchanges(folder))
@@ -142,7 +144,7 @@ def test_people_check_a_sample(run_root: Path, tmp_path: Path) -> None:
 def test_people_are_a_judge_and_agree_with_another(run_root: Path, tmp_path: Path) -> None:
     _, items, suite = open_run_items(run_root)
     texts = judgement_items(read_responses(run_root), items, suite)
-    assert write_sample_items(tmp_path / "queue", texts, {}, 100, 0, items.media) == 8, "nobody has judged yet"
+    assert write_sample_items(tmp_path / "queue", texts, {}, 100, 0, items.media) == 8, "no judge has decided yet"
     queue = read_itemset(tmp_path / "queue")
     assert {(item.task, item.answer_kind) for item in queue.items} == {("decision", "choice")}
     scores = {item.item_id: item.options[-1].key for item in queue.items}  # 1 of two parts, 2 of three
@@ -161,7 +163,7 @@ def test_people_are_a_judge_and_agree_with_another(run_root: Path, tmp_path: Pat
         list(read_agreement(people, texts, {}, suite))
 
 
-def test_what_people_did_not_decide_is_not_judged(run_root: Path, tmp_path: Path) -> None:
+def test_replies_without_a_decision_of_people_are_not_judged(run_root: Path, tmp_path: Path) -> None:
     _, items, suite = open_run_items(run_root)
     texts = judgement_items(read_responses(run_root), items, suite)
     assert write_sample_items(tmp_path / "queue", texts, {}, 1, 0, items.media) == 2, "one of each subject"
@@ -172,7 +174,7 @@ def test_what_people_did_not_decide_is_not_judged(run_root: Path, tmp_path: Path
     assert values(run_root)["value"].notna().sum() == 2
 
 
-def test_nothing_to_judge_is_said(items: ItemSet, tmp_path: Path) -> None:
+def test_a_run_without_anything_to_judge_is_reported(items: ItemSet, tmp_path: Path) -> None:
     run(items, ["encoder:colour-histogram"], tmp_path / "run", show_progress=False)
     with pytest.raises(SnellenError, match="no response is scored by a judge"):
         judge(tmp_path / "run", "fake:chance", show_progress=False)

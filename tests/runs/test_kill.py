@@ -1,4 +1,4 @@
-"""A run that is killed again and again ends like one that never was."""
+"""A run that is killed repeatedly ends like an undisturbed one."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ITEMS, MAX_CONCURRENCY, KILLS = 500, 8, 10
 
 @dataclass(frozen=True)
 class Slow(Base):
-    """Takes 1 to 3 ms, and writes down every item it was asked about, in one write that no kill can tear."""
+    """Takes 1 to 3 ms, and logs every item that it was asked about, in one write that no kill can tear."""
 
     diary: str = ""
 
@@ -55,7 +55,7 @@ def test_kill_9_at_ten_random_moments(tmp_path: Path) -> None:
                 ask(tmp_path / "run", Plan(built, suite, arms))
             finally:
                 os._exit(3)
-        # Moments spread over the whole run: so many items later, and a little more.
+        # Kills spread over the whole run: a number of items later, and a little more.
         enough = (life + 1) * ITEMS // (KILLS + 2) + int(rng.integers(10))
         while len(_read_diary(diary)) < enough:
             time.sleep(0.001)
@@ -86,7 +86,7 @@ def _check(tmp_path: Path, built: ItemSet, finished: object) -> None:
     assert len(pd.read_parquet(tmp_path / "run" / "sent.parquet")) == ITEMS
 
 
-def test_a_kill_while_the_tables_are_written_costs_no_call(tmp_path: Path) -> None:
+def test_a_kill_during_the_writing_of_tables_costs_no_call(tmp_path: Path) -> None:
     built, suite = colour_set(tmp_path / "set", 5), suite_of()
     arms = [arm(says("own:red", "red"), suite)]
     for fatal in range(1, 4):
@@ -111,7 +111,7 @@ def test_a_kill_while_the_tables_are_written_costs_no_call(tmp_path: Path) -> No
 
 
 def _die_at_table(fatal: int) -> None:
-    """The kernel kills this process in the middle of its table number `fatal`."""
+    """The kernel kills this process in the middle of writing table number `fatal`."""
     real, written = Path.write_bytes, [0]
 
     def half(path: Path, raw: bytes) -> int:

@@ -1,6 +1,6 @@
-"""A server that lies in many ways: each is a failure with its reason, or a reply that can be kept, and no run is lost.
+"""A server with many kinds of invalid responses: each is a failure with its reason or a valid reply; no run is lost.
 
-A lie that still has the form of a reply may be recorded as one; it then has no answer, and scores as such.
+A lie that has the form of a reply may be recorded as one; it then has no answer, and is scored as such.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ HONEST = wire({**GOOD, "choices": [{**GOOD["choices"][0], "message": {"role": "a
 
 
 def choice(**fields: Any) -> Wire:
-    """A completion whose only choice has other fields."""
+    """A completion whose only choice has these fields."""
     return wire({**GOOD, "choices": [{**GOOD["choices"][0], **fields}]})
 
 
@@ -129,7 +129,7 @@ LIES: dict[str, Wire] = {
     "round in circles": wire(b"", "302 Found", {"Location": "/v1/chat/completions"}),
     "to a file": wire(b"", "302 Found", {"Location": "file:///etc/passwd"}),
     "an error inside 200": wire({"error": {"message": "overloaded", "code": 529}}),
-    # Refusals and words in the place of an answer
+    # Refusals and text in place of an answer
     "a refusal": message(content=None, refusal="I cannot help with that."),
     "stopped by a filter": choice(finish_reason="content_filter", message={"role": "assistant", "content": ""}),
     "a call of a tool": message(
@@ -140,24 +140,24 @@ LIES: dict[str, Wire] = {
     "half a character": message(content="\ud800"),
     "nothing but thoughts": message(content="<think>" * 1000),
 }
-"""What goes over the wire, by the lie's name."""
+"""The bytes on the wire, by the lie's name."""
 REPLIES = ("a model without end", "a refusal", "stopped by a filter", "a call of a tool", "content of nothing",
            "control characters", "half a character", "nothing but thoughts", "a role of nobody's",
            "half a token", "not a number", "fewer than no bytes", "UTF-16", "a stop of another type",
            "content of a list of numbers", "a stop without end")  # fmt: skip
-"""Lies that may be recorded as replies; they say nothing that is an answer."""
+"""Lies that may be recorded as replies; they have no answer."""
 
 
 @dataclass(frozen=True)
 class Outcomes:
-    """What came of lies: responses with outcome and score by the lie's name, and all bytes that lay in the run."""
+    """The outcomes of lies: responses with outcome and score by the lie's name, and all bytes of the run folder."""
 
     by_lie: Mapping[str, Sequence[tuple[Response, str, float]]]
     contents: bytes
 
 
 def lie(names: Iterable[str], root: Path, *, timeout: int = 60, most_bytes: int = 100_000) -> Outcomes:
-    """One run with two questions for each of these lies, which is all that comes back; then the server is honest."""
+    """One run with two questions per lie, all answered by lies; then a second run with an honest server."""
     lies = list(names)
     wires = [LIES[name] for name in lies]
 
@@ -185,7 +185,7 @@ def lie(names: Iterable[str], root: Path, *, timeout: int = 60, most_bytes: int 
 
 
 def numbered_set(root: Path, count: int) -> ItemSet:
-    """Of each number up to the count two items that name it in their question."""
+    """Two items for each number below `count`, which is in their question."""
     media = MediaFolder(root / "media")
     red = patch(media, RGB["red"])
     items = [
@@ -204,12 +204,12 @@ def ask_and_score(root: Path, plan: Plan) -> tuple[list[Response], pd.DataFrame]
 
 
 def _goes_on(root: Path, plan: Plan) -> None:
-    """With an honest server what failed is asked again, and all tables are whole."""
+    """With an honest server failed items are asked again, and all tables are complete."""
     responses, scores = ask_and_score(root, plan)
     assert len(responses) == len(scores) == len(plan.items.items)
     assert {response.status for response in responses} == {"ok"}
     tables = [replace(r, text=(r.text or "").encode("utf-8", "backslashreplace").decode()) for r in responses]
-    assert read_responses(root) == tables, "half a character is written out"
+    assert read_responses(root) == tables, "a single surrogate is escaped"
     for table in ("exchanges", "responses", "sent", "scores.strict"):
         assert len(pd.read_parquet(root / f"{table}.parquet")) >= 1
     assert scores["outcome"].isin(["answered", "no_answer"]).all()
@@ -217,7 +217,7 @@ def _goes_on(root: Path, plan: Plan) -> None:
 
 @pytest.fixture(scope="module")
 def outcomes(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Outcomes]:
-    """Of all lies in one run, but for those that need other bounds."""
+    """Outcomes of all lies in one run, except those that need other bounds."""
     bounds: dict[str, dict[str, int]] = {"content without end": {"most_bytes": 10**7}, "a slow trickle": {"timeout": 1}}
     together = lie([name for name in LIES if name not in bounds], tmp_path_factory.mktemp("together"))
     alone = {name: lie([name], tmp_path_factory.mktemp("alone"), **bound) for name, bound in bounds.items()}
@@ -244,7 +244,7 @@ def test_a_lie_is_recorded_with_its_reason(outcomes: Mapping[str, Outcomes], nam
         assert not [c for c in response.reason if ord(c) < 32 or 127 <= ord(c) < 160]
 
 
-def test_no_run_keeps_a_key_or_grows_by_lies(outcomes: Mapping[str, Outcomes]) -> None:
+def test_no_run_stores_a_key_or_grows_by_lies(outcomes: Mapping[str, Outcomes]) -> None:
     for run in outcomes.values():
         assert KEY.encode() not in run.contents
         assert len(run.contents) < 2_000_000

@@ -1,4 +1,4 @@
-"""What can be refused is refused before anything is rendered, and a first question costs what it costs."""
+"""Bad input is refused before anything is rendered, and a first question is paid and counted."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.helpers.sets import small_options, small_set
 
 
 class Remote(Base):
-    """Answers red, or fails as it is told; each call costs 0.5."""
+    """Answers red, or fails with the given error; each call costs 0.5."""
 
     def __init__(self, failure: CallFailed | None = None, name: str = "own:remote") -> None:
         card = SubjectCard(name, attributes={"price_in": "500", "price_out": "0"}, max_concurrency=1, is_remote=True)
@@ -48,7 +48,7 @@ def built(tmp_path: Path) -> ItemSet:
     return colour_set(tmp_path / "set")
 
 
-def test_who_refuses_every_call_is_named_and_who_is_busy_is_not() -> None:
+def test_subjects_that_refuse_every_call_are_named_and_busy_ones_are_not() -> None:
     refused = [
         Remote(CallFailed(f"{status} No: key (attempt 1)", is_lasting=True), f"own:{status}") for status in (401, 404)
     ]
@@ -59,18 +59,18 @@ def test_who_refuses_every_call_is_named_and_who_is_busy_is_not() -> None:
     going = Preflight(keep_going=True)
     going.check([*refused, busy])
     going.check([*refused, busy])
-    assert [len(subject.prompts) for subject in (*refused, busy)] == [2, 2, 2], "once a command"
+    assert [len(subject.prompts) for subject in (*refused, busy)] == [2, 2, 2], "once per command"
     assert going.take(subject.card.fingerprint() for subject in refused) == ()
 
 
-def test_a_first_question_is_paid_recorded_once_and_no_response(tmp_path: Path, built: ItemSet) -> None:
+def test_a_first_question_is_paid_recorded_once_and_not_a_response(tmp_path: Path, built: ItemSet) -> None:
     suite, subject, preflight = suite_of(), Remote(), Preflight()
     preflight.check([subject])
     assert subject.prompts == [FIRST_PROMPT]
     exchanges = preflight.take([subject.card.fingerprint()])
     assert [exchange.key for exchange in exchanges] == [f"{subject.card.fingerprint()}/{STEP}"]
     assert preflight.take([subject.card.fingerprint()]) == ()
-    # 0.5 for the first question and 0.5 an item: at 1.5 the third call has been paid
+    # 0.5 for the first question and 0.5 per item: at 1.5 the third call has been paid
     plan = Plan(built, suite, [arm(subject, suite)], budget=1.5, preflight=exchanges)
     with pytest.raises(BudgetSpent, match=r"1\.5000 is spent"):
         ask(tmp_path / "run", plan)
@@ -79,7 +79,7 @@ def test_a_first_question_is_paid_recorded_once_and_no_response(tmp_path: Path, 
     assert [r.item_id for r in read_responses(tmp_path / "run")] == ["000", "001"]
 
 
-def test_an_estimate_says_what_remains(tmp_path: Path, built: ItemSet) -> None:
+def test_an_estimate_covers_the_remaining_calls(tmp_path: Path, built: ItemSet) -> None:
     suite, subject = suite_of(), Remote()
     plan = Plan(built, suite, [arm(subject, suite, repeat=repeat) for repeat in range(2)])
     (whole,) = estimates(plan, tmp_path / "run")
@@ -96,7 +96,7 @@ def test_an_estimate_says_what_remains(tmp_path: Path, built: ItemSet) -> None:
     assert not asks_remote(plan, tmp_path / "run")
 
 
-def test_subjects_are_made_before_items_are() -> None:
+def test_subjects_are_made_before_items() -> None:
     spec, subject = make_subjects(["fake:oracle", "encoder:colour-histogram"])
     assert spec == "fake:oracle"
     assert not isinstance(subject, str)
@@ -105,7 +105,7 @@ def test_subjects_are_made_before_items_are() -> None:
             make_subjects([name])
 
 
-def test_a_limit_has_a_set_of_its_own_and_a_large_one_the_whole(
+def test_a_limit_has_its_own_set_and_a_large_limit_the_whole_set(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SNELLEN_HOME", str(tmp_path))
@@ -115,7 +115,7 @@ def test_a_limit_has_a_set_of_its_own_and_a_large_one_the_whole(
         assert len(set(folders)) == 3
 
 
-def test_the_folder_of_a_set_is_called_after_its_whole_recipe(
+def test_the_folder_of_a_set_is_named_after_its_whole_recipe(
     tmp_path: Path, sets_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As the card of a set built by that recipe says."""

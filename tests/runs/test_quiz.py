@@ -1,4 +1,4 @@
-"""A blind check by people: which items it draws, how answers are compared, and what the command writes and refuses."""
+"""A blind check by people: the drawn items, the comparison of answers, and files and refusals of the command."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_tasks_take_turns_and_clusters_before_a_second_of_any(
         assert len(clusters) == min(count, len(available))
 
 
-def test_answers_are_counted_blanks_and_unreadable_ones_are_not(questions: tuple[QuizQuestion, ...]) -> None:
+def test_answers_are_counted_but_blank_and_unreadable_ones_are_not(questions: tuple[QuizQuestion, ...]) -> None:
     choices = [question for question in questions if question.item.answer_kind == "choice"][:5]
     first, second, third, fourth, _ = choices
     texts = {
@@ -60,13 +60,13 @@ def test_answers_are_counted_blanks_and_unreadable_ones_are_not(questions: tuple
     assert [answer.outcome for answer in answers] == ["agrees", "agrees", "undecidable", "unreadable", "blank"]
     total = agreements(answers)[-1]
     assert (total.agreed, total.counted, total.unreadable, total.blank) == (2, 3, 1, 1)
-    # Three clusters of one item each, two agree; wider than Wilson's 0.21 to 0.94, since three clusters tell little.
+    # Three clusters of one item each, two agree; wider than Wilson's 0.21 to 0.94, because clusters are few.
     assert (total.low, total.high) == cluster_wilson([1, 1, 0], ["a", "b", "c"])
     low, high = wilson(2, 3)
     assert 0 < total.low < low < 2 / 3 < high < total.high < 1
 
 
-def test_what_nobody_can_give_exactly_has_a_tolerance(questions: tuple[QuizQuestion, ...]) -> None:
+def test_answers_that_cannot_be_exact_have_a_tolerance(questions: tuple[QuizQuestion, ...]) -> None:
     by_task = {question.item.task: question for question in questions}
     depth, box = by_task["absolute-depth"], by_task["localization"]
     bins = [option.key for option in depth.item.options]
@@ -111,12 +111,12 @@ def test_the_command_writes_a_sheet_without_keys_and_compares_it(
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ("number,task,answer\n1,a,b\n1,a,c\n", "line 3: needs columns number, task, answer, each number once"),
+        ("number,task,answer\n1,a,b\n1,a,c\n", "line 3: needs columns number, task, answer, with each number once"),
         ("number;task;answer\n1;a;b\n", "line 2: needs columns number"),
         (b"\xff\xfe1", "save it as CSV in UTF-8"),
     ],
 )
-def test_damaged_answers_end_in_one_line(
+def test_damaged_answers_are_refused_in_one_line(
     snellen: Command, built: ItemSet, tmp_path: Path, rows: str | bytes, message: str
 ) -> None:
     snellen("quiz", built.root, "--out", tmp_path, "--n", 4)
@@ -127,7 +127,7 @@ def test_damaged_answers_end_in_one_line(
     assert errors.count("\n") == 1
 
 
-def test_as_many_are_offered_as_there_are_and_fewer_are_said(
+def test_fewer_items_than_requested_are_offered_and_reported(
     snellen: Command, sets_folder: Path, tmp_path: Path
 ) -> None:
     vfm = small_set("vfm-bench", sets_folder)
@@ -142,5 +142,5 @@ def test_a_sheet_of_other_questions_is_not_overwritten(snellen: Command, built: 
     snellen("quiz", built.root, "--out", tmp_path, "--n", 4)
     code, _, errors = snellen("quiz", built.root, "--out", tmp_path, "--n", 5)
     assert code == 2
-    assert "holds a sheet with n 4" in errors
+    assert "contains a sheet with n 4" in errors
     assert snellen("quiz", built.root, "--out", tmp_path / "b", "--condition", "prompt=short")[0] == 0

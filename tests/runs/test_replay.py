@@ -1,4 +1,4 @@
-"""A run that was killed can be reported: its tables are made from its record, and everything says what is missing."""
+"""A killed run can be reported: its tables are made from its record, and missing items are stated everywhere."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tests.reports.exam import leave_out_figures
 
 @dataclass(frozen=True)
 class Mortal(Base):
-    """Learns; fails at item 001; at item `last` the kernel ends its process."""
+    """Fits; fails at item 001; at item `last` the kernel ends its process."""
 
     last: str = ""
 
@@ -67,7 +67,7 @@ def test_tables_of_a_killed_run_are_those_of_its_record(tmp_path: Path) -> None:
         ("002", "ok", ""),
         ("003", "ok", ""),
     ]
-    assert [path.read_bytes() for path in (root / "parts").iterdir()] == parts, "nothing is asked or recorded"
+    assert [path.read_bytes() for path in (root / "parts").iterdir()] == parts, "no call is made or recorded"
     shortfalls = gaps(read_run_card(root).arms, responses)
     assert shortfalls == [Gap("own:mortal", "vanilla", "task", 2, 6)]
     assert "own:mortal: task 4 of 6" in partial_note(shortfalls)
@@ -80,7 +80,7 @@ def test_tables_of_a_killed_run_are_those_of_its_record(tmp_path: Path) -> None:
 
 @pytest.fixture
 def cut_off(tmp_path: Path, sets_folder: Path) -> Path:
-    """A run about two subjects, as a kill leaves it after two thirds of its calls."""
+    """A run with two subjects, killed after two thirds of its calls."""
     root = tmp_path / "run"
     items = small_set("combo", sets_folder)
     run(items, ["fake:oracle", "fake:chance"], root, show_progress=False)
@@ -92,7 +92,7 @@ def cut_off(tmp_path: Path, sets_folder: Path) -> Path:
     return root
 
 
-def test_a_report_on_a_killed_run_says_on_every_table_what_is_missing(tmp_path: Path, cut_off: Path) -> None:
+def test_every_table_on_a_killed_run_states_the_missing_items(tmp_path: Path, cut_off: Path) -> None:
     recorded = {exchange.key for exchange in read_exchanges(cut_off)}
     recover(cut_off)
     examination = open_examination(cut_off)
@@ -113,7 +113,7 @@ def test_a_report_on_a_killed_run_says_on_every_table_what_is_missing(tmp_path: 
     assert all("Partial: not all items were asked" in text for text in tables)
 
 
-def test_a_whole_run_says_nothing_of_it(
+def test_a_complete_run_states_no_missing_items(
     tmp_path: Path, cut_off: Path, sets_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     leave_out_figures(monkeypatch)

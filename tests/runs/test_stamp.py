@@ -1,4 +1,4 @@
-"""A finished run is believed as long as everything it was made of, and everything it holds, is what it was."""
+"""The stamp of a finished run is valid as long as its inputs and its files are unchanged."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SUBJECTS = ("fake:oracle", "fake:chance")
 
 @pytest.fixture(scope="module")
 def finished(sets_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Four items with a finished run beside them, to be copied."""
+    """Four items with a finished run next to them, to be copied."""
     folder, whole = tmp_path_factory.mktemp("finished"), small_set("combo", sets_folder)
     items = whole.task("img2text")[:4]
     copy_media(items, whole.media, MediaFolder(folder / "items" / "media"))
@@ -42,7 +42,7 @@ def finished(sets_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
 
 @pytest.fixture
 def work(finished: Path, tmp_path: Path) -> Path:
-    """A copy under another name, run there once more so that its stamp speaks of it."""
+    """A copy under another name, run once more there so that its stamp is about the copy."""
     shutil.copytree(finished, tmp_path, dirs_exist_ok=True)
     again(tmp_path)
     return tmp_path
@@ -102,22 +102,24 @@ ALTERATIONS: dict[str, Callable[[Path], Any]] = {
 
 
 @pytest.mark.parametrize("alteration", ALTERATIONS)
-def test_what_was_altered_is_not_believed(work: Path, askings: list[Path], alteration: str) -> None:
+def test_altered_files_invalidate_the_stamp(work: Path, askings: list[Path], alteration: str) -> None:
     responses = again(work).responses
     ALTERATIONS[alteration](work)
     assert again(work).responses == responses
     assert len(askings) == 1
     again(work)
-    assert len(askings) == 1, "what was asked again is stamped again"
+    assert len(askings) == 1, "a repeated run is stamped again"
 
 
 @pytest.mark.parametrize("options", [{"conditions": ["vanilla", "images=none"]}, {"repeats": 2}], ids=str)
-def test_what_is_wanted_counts(work: Path, askings: list[Path], options: dict[str, Any]) -> None:
+def test_other_options_invalidate_the_stamp(work: Path, askings: list[Path], options: dict[str, Any]) -> None:
     again(work, **options)
     assert len(askings) == 1
 
 
-def test_code_and_versions_count(work: Path, askings: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_code_and_versions_invalidate_the_stamp(
+    work: Path, askings: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
     with monkeypatch.context() as patched:
         patched.setattr(stamp, "code_digest", lambda: "of tomorrow")
         again(work)
@@ -126,7 +128,7 @@ def test_code_and_versions_count(work: Path, askings: list[Path], monkeypatch: p
     assert len(askings) == 2
 
 
-def test_a_table_is_believed_of_its_scores_alone(work: Path) -> None:
+def test_a_table_is_valid_for_its_scores_only(work: Path) -> None:
     root = work / "run"
     key = json.loads((root / "stamp.json").read_text())["key"]
 
@@ -135,15 +137,15 @@ def test_a_table_is_believed_of_its_scores_alone(work: Path) -> None:
         assert run_stamp is not None
         return stamp.has_table(root, run_stamp)
 
-    assert not known(), "nobody has looked at a table yet"
+    assert not known(), "no table is known yet"
     stamp.add_table(root, ["fake:oracle"], [("img2text", ["100 %"])])
     assert known()
     _, items, suite = open_run_items(root)
     rescore(root, items, suite, "published")
-    assert not known(), "a protocol more is a row more"
+    assert not known(), "one more protocol is one more row"
 
 
-def test_who_failed_is_asked_again(work: Path, askings: list[Path]) -> None:
+def test_failed_items_are_asked_again(work: Path, askings: list[Path]) -> None:
     (work / "script.json").write_text("{}")
     spec = f"fake:scripted={work / 'script.json'}"
     assert again(work, spec).failed
@@ -155,13 +157,13 @@ class Foreign(Base):
     """A subject whose code is not in this package."""
 
 
-def test_code_of_others_is_not_trusted(work: Path) -> None:
+def test_foreign_code_is_not_trusted(work: Path) -> None:
     assert stamp.run_key(work / "items", [Foreign(SubjectCard("own:x"))], {}) == ""  # type: ignore[list-item]
 
 
-def test_some_items_of_a_set_are_no_whole_set(work: Path) -> None:
+def test_a_part_of_a_set_is_not_the_whole_set(work: Path) -> None:
     items = read_itemset(work / "items")
-    for count in (2, 3):  # in memory alone: on disk the set stays what it is
+    for count in (2, 3):  # in memory only: on disk the set is unchanged
         some = replace(items, items=items.items[:count])
         examination = snellen.exam.run.run(some, SUBJECTS, work / "some", show_progress=False)
         assert len(examination.responses) == count * len(SUBJECTS)

@@ -1,4 +1,4 @@
-"""Runs that end before all is asked: a subject that only fails, money, signals. What was asked is kept, and no more."""
+"""Runs that end early, by failures, budget or signals: recorded calls are kept, and no more are made."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from tests.helpers.journey import arm, colour_set, says, suite_of
 REFUSED = CallFailed("401 AuthenticationError: no such key (attempt 1)", is_lasting=True)
 
 
-# How failures are counted, by hand
+# Counting of failures, by hand
 
 
-def test_three_lasting_failures_alike_end_a_subject() -> None:
+def test_three_equal_lasting_failures_end_a_subject() -> None:
     failures = LastingFailures()
     unknown = CallFailed("404 NotFoundError: no such model (attempt 1)", is_lasting=True)
     again = CallFailed("401 AuthenticationError: no such key, request 7 (attempt 1)", is_lasting=True)
-    # two, then another kind, then two of the first with a passing one between, then a reply: never three in a row
+    # two, then another kind, then two of the first around a passing failure, then a reply: never three in a row
     for failure in (REFUSED, REFUSED, unknown, REFUSED, CallFailed("503"), REFUSED, None, REFUSED, REFUSED):
         failures.observe(failure)
     assert failures.end == ""
@@ -50,7 +50,7 @@ def test_more_than_half_of_a_full_window_ends_an_arm() -> None:
     rate = FailureRate()
     for n in range(WINDOW - 1):
         rate.observe(CallFailed("500 InternalServerError: no"))
-        assert rate.end == "", f"{n + 1} calls are no full window"
+        assert rate.end == "", f"{n + 1} calls are not a full window"
     alternating = FailureRate()
     for n in range(4 * WINDOW):
         alternating.observe(CallFailed("500") if n % 2 else None)
@@ -89,20 +89,20 @@ def test_a_refused_key_ends_all_arms_of_its_subject_and_no_other(tmp_path: Path)
     subjects = [says("own:refused", refused, max_concurrency=2), says("own:red", "red")]
     arms = [arm(subject, suite, repeat=repeat) for subject in subjects for repeat in range(2)]
     responses = ask(tmp_path / "run", Plan(built, suite, arms, notify=lines.append))
-    # One more was under way when the third came back, with two at once.
+    # With two at once, one more call was in flight when the third came back.
     assert MAX_ALIKE <= len(calls) <= MAX_ALIKE + 1
     assert lines == [f"own:refused is no longer asked: 3 calls failed alike: {REFUSED}"]
     assert sum(r.subject == "own:red" and r.status == "ok" for r in responses) == 80
     failed = [r for r in responses if r.subject == "own:refused"]
-    assert len(failed) == len(calls), "what was never asked has no row"
+    assert len(failed) == len(calls), "items that were never asked have no row"
     assert {(r.status, r.reason) for r in failed} == {("failed", str(REFUSED))}
     mended = [arm(says("own:refused", "red"), suite, repeat=repeat) for repeat in range(2)]
     assert {r.status for r in ask(tmp_path / "run", Plan(built, suite, mended))} == {"ok"}
     assert len(read_responses(tmp_path / "run")) == 160
 
 
-def test_an_arm_that_mostly_fails_ends_unless_it_is_to_go_on(tmp_path: Path) -> None:
-    """Three of four calls fail, each for a reason that may pass: the 50th call fills the window and is the last."""
+def test_an_arm_that_mostly_fails_ends_unless_told_to_continue(tmp_path: Path) -> None:
+    """Three of four calls fail for passing reasons: the 50th call fills the window and is the last."""
     built, suite, lines = colour_set(tmp_path / "set", 120), suite_of(), list[str]()
 
     def shaky(prompt: Prompt) -> str:
@@ -121,7 +121,7 @@ def test_an_arm_that_mostly_fails_ends_unless_it_is_to_go_on(tmp_path: Path) -> 
     assert len(ask(tmp_path / "on", replace(plan, keep_going=True))) == 240
 
 
-def test_a_lasting_failure_in_a_chat_subject_is_told_apart() -> None:
+def test_a_lasting_failure_of_a_chat_subject_is_distinguished() -> None:
     from snellen.subjects.chat.retry import trouble
 
     class Status(Exception):
@@ -142,7 +142,7 @@ def test_a_lasting_failure_in_a_chat_subject_is_told_apart() -> None:
 
 @dataclass(frozen=True)
 class Stopped(Base):
-    """Its fourth call gives this process a signal; calls come back after `turns` more turns of the loop, or never."""
+    """Its fourth call sends this process a signal; calls return after `turns` more turns of the loop, or never."""
 
     signal_number: int = signal.SIGTERM
     turns: int | None = 3
@@ -169,7 +169,9 @@ def built(tmp_path: Path) -> ItemSet:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_keeps_calls_under_way_and_makes_no_more(tmp_path: Path, built: ItemSet, number: int) -> None:
+def test_after_a_signal_calls_in_flight_are_recorded_and_no_more_made(
+    tmp_path: Path, built: ItemSet, number: int
+) -> None:
     handlers = [signal.getsignal(each) for each in stopping.SIGNALS]
     subject, suite = stopped(signal_number=number), suite_of()
     with pytest.raises(Interrupted, match=r"every reply so far is kept, the same command continues from here") as stop:
@@ -183,8 +185,8 @@ def test_a_signal_keeps_calls_under_way_and_makes_no_more(tmp_path: Path, built:
     assert [r.item_id for r in responses] == subject.calls == [item.item_id for item in built.items], "none twice"
 
 
-def test_a_signal_that_is_ignored_stays_so(tmp_path: Path, built: ItemSet) -> None:
-    """A shell has told so a command in the background."""
+def test_an_ignored_signal_stays_ignored(tmp_path: Path, built: ItemSet) -> None:
+    """As set by a shell for background commands."""
     former, suite = signal.signal(signal.SIGINT, signal.SIG_IGN), suite_of()
     try:
         subject = stopped(signal_number=signal.SIGINT)
@@ -194,9 +196,7 @@ def test_a_signal_that_is_ignored_stays_so(tmp_path: Path, built: ItemSet) -> No
         signal.signal(signal.SIGINT, former)
 
 
-def test_calls_that_do_not_come_back_are_cut_off(
-    tmp_path: Path, built: ItemSet, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_calls_that_do_not_return_are_cut_off(tmp_path: Path, built: ItemSet, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stopping, "GRACE_SECONDS", 0.05)
     subject, suite = stopped(turns=None), suite_of()
     with pytest.raises(Interrupted):
@@ -205,7 +205,7 @@ def test_calls_that_do_not_come_back_are_cut_off(
     assert [r.item_id for r in read_responses(tmp_path / "run")] == ["000", "001"]
 
 
-def test_a_second_signal_ends_at_once(tmp_path: Path, built: ItemSet) -> None:
+def test_a_second_signal_ends_the_run_at_once(tmp_path: Path, built: ItemSet) -> None:
     @dataclass(frozen=True)
     class Twice(Base):
         async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
@@ -220,9 +220,7 @@ def test_a_second_signal_ends_at_once(tmp_path: Path, built: ItemSet) -> None:
     assert not list(read_exchanges(tmp_path / "run"))
 
 
-def test_a_loop_that_is_stuck_ends_all_the_same(
-    tmp_path: Path, built: ItemSet, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_stuck_loop_is_ended_by_a_signal(tmp_path: Path, built: ItemSet, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stopping, "GRACE_SECONDS", 0.05)
     monkeypatch.setattr(stopping, "STUCK_SECONDS", 0.05)
 
@@ -238,7 +236,7 @@ def test_a_loop_that_is_stuck_ends_all_the_same(
         ask(tmp_path / "run", Plan(built, suite, [arm(Stuck(SubjectCard("own:stuck")), suite)]))
 
 
-def test_a_thread_that_does_not_end_costs_no_table(
+def test_a_thread_that_does_not_end_does_not_prevent_the_tables(
     tmp_path: Path, built: ItemSet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(stopping, "GRACE_SECONDS", 0.05)
@@ -262,10 +260,10 @@ def test_a_thread_that_does_not_end_costs_no_table(
     assert [r.item_id for r in read_responses(tmp_path / "run")] == ["000", "001"]
 
 
-def test_what_is_learned_when_a_signal_comes_is_left(
+def test_a_fit_in_progress_is_abandoned_at_a_signal(
     tmp_path: Path, built: ItemSet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nobody is asked then; what former lives were answered stays in the tables."""
+    """No calls are made then; responses of earlier processes stay in the tables."""
     monkeypatch.setattr(stopping, "GRACE_SECONDS", 0.0)
 
     @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What a subject that learns is handed: the call as it would be asked, and the reply that is right."""
+"""Training examples of a subject: the call as it would be asked, and the right reply."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.helpers.journey import RGB, arm, colour_set, patch, suite_of
 
 @dataclass(frozen=True)
 class Pupil(Base):
-    """Keeps what it is handed to learn from, and the calls it gets."""
+    """Stores its training examples and its calls."""
 
     examples: list[TrainingExample] = field(default_factory=list)
     prompts: list[Prompt] = field(default_factory=list)
@@ -40,7 +40,7 @@ class Pupil(Base):
 
 
 def asked_twice(root: Path, suite: Suite, reads: Literal["parts", "views"], condition: str = "vanilla") -> Pupil:
-    """Each item once to learn from and once to be asked."""
+    """Each item once for training and once for testing."""
     built = colour_set(root / "first")
     both = [replace(item, split=split, item_id=f"{split}-{item.item_id}", stimulus_id=item.item_id)
             for split in ("train", "test") for item in built.items]  # fmt: skip
@@ -69,7 +69,7 @@ NAMES = Axis("names", ("plain", "numbered"), "options as they are, or with numbe
 SUITE = suite_of(NAMES, train_split="train", transforms=numbered, method=on_a_sheet)
 
 
-def test_the_prompt_to_learn_from_is_the_one_that_would_be_sent(tmp_path: Path) -> None:
+def test_the_prompt_of_a_training_example_is_the_one_that_would_be_sent(tmp_path: Path) -> None:
     pupil = asked_twice(tmp_path, SUITE, "parts", "names=numbered")
     assert len(pupil.examples) == len(pupil.prompts) == 4
     for example, prompt in zip(pupil.examples, pupil.prompts, strict=True):
@@ -77,20 +77,20 @@ def test_the_prompt_to_learn_from_is_the_one_that_would_be_sent(tmp_path: Path) 
         assert example.prompt.parts == prompt.parts
         assert example.prompt.views == (example.view,)
         sheet, words = example.prompt.parts
-        assert isinstance(sheet, Media), "montages are laid out, as in what is sent"
+        assert isinstance(sheet, Media), "montages are laid out, as in a sent prompt"
         assert words == "numbered: which colour?"
     # RGB is red, green, blue, and the fourth item is red again.
     assert [example.target for example in pupil.examples] == ["1. red", "2. green", "3. blue", "1. red"]
     assert [example.answer for example in pupil.examples] == ["red", "green", "blue", "red"]
 
 
-def test_who_reads_views_is_sent_no_images_to_learn_from_either(tmp_path: Path) -> None:
+def test_training_examples_for_readers_of_views_have_no_montage(tmp_path: Path) -> None:
     pupil = asked_twice(tmp_path, SUITE, "views")
     assert all(example.prompt and isinstance(example.prompt.parts[0], Montage) for example in pupil.examples)
     assert [example.target for example in pupil.examples] == ["red", "green", "blue", "red"]
 
 
-def test_what_takes_several_calls_has_a_target_and_no_prompt(tmp_path: Path) -> None:
+def test_questions_of_several_calls_have_a_target_and_no_prompt(tmp_path: Path) -> None:
     def parts(view: View, description: str = "") -> tuple[Part, ...]:
         return (*view.query, description)
 
@@ -99,7 +99,7 @@ def test_what_takes_several_calls_has_a_target_and_no_prompt(tmp_path: Path) -> 
     assert [(example.prompt, example.target) for example in pupil.examples] == [(None, name) for name in [*RGB, "red"]]
 
 
-def test_a_target_is_in_the_terms_of_its_reply(tmp_path: Path) -> None:
+def test_a_target_uses_the_terms_of_the_reply(tmp_path: Path) -> None:
     image = patch(MediaFolder(tmp_path), RGB["red"], size=(40, 20))
     # An image of 40 x 20: x in shares is x / 40, y is y / 20.
     shares = ReplySpec("box", frame=Affine(1 / 40, 0, 0, 0, 1 / 20, 0))

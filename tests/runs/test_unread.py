@@ -1,4 +1,4 @@
-"""Replies that the parser cannot read, read by a subject: a protocol of its own, beside untouched strict scores."""
+"""Replies that the parser cannot read, read by a subject: a separate protocol, with unchanged strict scores."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def script(path: Path, lines: dict[str, str]) -> str:
 
 @pytest.fixture
 def run_root(items: ItemSet, tmp_path: Path) -> Path:
-    """The first reply of each task vague, the others right; and an oracle."""
+    """A subject whose first reply to each task is vague and whose others are right; and an oracle."""
     lines = {item.item_id: item.view().reply.write(item.answer) for item in items.items}
     first = {item.task: item.item_id for item in reversed(items.items)}
     lines |= dict.fromkeys(first.values(), VAGUE)
@@ -53,13 +53,13 @@ def run_root(items: ItemSet, tmp_path: Path) -> Path:
 
 
 def questions(root: Path) -> dict[str, str]:
-    """What a reader would be asked, by response."""
+    """The questions to a reader, by response."""
     _, items, suite = open_run_items(root)
     return {item.item_id: item.question for item in judgement_items(read_responses(root), items, suite, JUDGED_READING)}
 
 
 def right_answers(root: Path, items: ItemSet) -> dict[str, str]:
-    """By response: what a reader would say of a reply that decides for the right answer."""
+    """By response: the reply of a reader that decides for the right answer."""
     return {
         response.response_id: response.reply_spec.write(items.by_id[response.item_id].answer)
         for response in read_responses(root)
@@ -90,7 +90,7 @@ def test_only_unread_replies_are_asked_about_in_fixed_words(run_root: Path, item
     assert "Options, one per line:\nT (true)\nF (false)\n" in truth
 
 
-def test_unread_replies_count_as_the_reader_says(run_root: Path, items: ItemSet, tmp_path: Path) -> None:
+def test_unread_replies_count_as_decided_by_the_reader(run_root: Path, items: ItemSet, tmp_path: Path) -> None:
     strict = read_scores(run_root)["strict"]
     done = judge(
         run_root, script(tmp_path / "reader.json", right_answers(run_root, items)), unread=True, show_progress=False
@@ -103,7 +103,7 @@ def test_unread_replies_count_as_the_reader_says(run_root: Path, items: ItemSet,
     assert set(means(read).values()) == {1.0}, "one unread reply of each task was right after all"
     assert all(value < 1 for value in means(strict).values())
     oracle = read[read["subject"] == "fake:oracle"]
-    assert set(oracle["judge"]) == {""}, "nothing of it had to be read"
+    assert set(oracle["judge"]) == {""}, "none of its replies had to be read"
     reported = load_run(run_root).results
     rows = reported[reported["factor"] == ""]
     rows = rows[rows["subject"].str.contains("vague") & (rows["metric"] == "accuracy")].set_index(["protocol", "task"])
@@ -112,13 +112,13 @@ def test_unread_replies_count_as_the_reader_says(run_root: Path, items: ItemSet,
     assert values["strict", "oc-cnt"] < 1.0
 
 
-def test_nothing_is_read_twice_and_a_new_reader_is_another_result(run_root: Path, tmp_path: Path) -> None:
+def test_nothing_is_read_twice_and_a_new_reader_gives_another_result(run_root: Path, tmp_path: Path) -> None:
     first, *rest = questions(run_root)
     lines = dict.fromkeys(rest, "NONE")
     done = judge(run_root, script(tmp_path / "reader.json", lines), unread=True, show_progress=False)
     assert (done.texts, done.failed, done.unreadable) == (3, 1, 0)
     unread = read_scores(run_root)[JUDGED_READING]
-    assert (unread["outcome"] == "failed").any(), "what nobody has read yet is missing, not wrong"
+    assert (unread["outcome"] == "failed").any(), "replies not read yet are missing, not wrong"
     before = reader_calls(run_root)
     done = judge(run_root, script(tmp_path / "reader.json", {**lines, first: "hm"}), unread=True, show_progress=False)
     assert (done.failed, done.unreadable, reader_calls(run_root)) == (0, 1, before + 1)
@@ -142,7 +142,7 @@ def test_a_reader_writes_the_shown_name() -> None:
     assert [read_reading(text, ReplySpec("integer")) for text in ("3", "NONE", "3 or 4")] == [3, None, None]
 
 
-def test_nothing_unread_is_said(items: ItemSet, tmp_path: Path) -> None:
+def test_a_run_without_unread_replies_is_reported(items: ItemSet, tmp_path: Path) -> None:
     run(items, ["fake:oracle"], tmp_path / "run", show_progress=False)
     with pytest.raises(SnellenError, match="no reply with options or a whole number is unread"):
         judge(tmp_path / "run", "fake:chance", unread=True, show_progress=False)

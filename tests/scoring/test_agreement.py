@@ -44,12 +44,12 @@ def test_fleiss_kappa_by_hand() -> None:
 
 
 def test_percent_agreement_counts_pairs_of_raters_and_leaves_out_units_of_one() -> None:
-    # Three of one mind: 3 of 3 pairs; two against one: 1 of 3; a unit of one rater has no pair. (1 + 1/3) / 2
+    # Three agree: 3 of 3 pairs; two against one: 1 of 3; a unit of one rater has no pair. (1 + 1/3) / 2
     assert percent_agreement([[3, 0], [2, 1], [1, 0]]) == pytest.approx(2 / 3)
     assert math.isnan(percent_agreement([[1, 0], [0, 1]]))
 
 
-def test_ratings_are_counted_by_category_and_missing_ones_not() -> None:
+def test_ratings_are_counted_by_category_without_missing_ones() -> None:
     assert rating_counts([[5.0, 2.0, NO], [2.0, 2.0, 9.0]]).tolist() == [[1, 1, 0], [2, 0, 1]]
     assert rating_counts([[NO, NO]]).shape == (1, 0)
     with pytest.raises(ValueError, match="units x raters"):
@@ -69,22 +69,22 @@ def test_alpha_by_hand() -> None:
     levels: tuple[Level, ...] = ("nominal", "ordinal", "interval")
     for level in levels:
         assert krippendorff_alpha([[0, 0], [1, 1], [0, 1]], level) == pytest.approx(4 / 9)
-    # With 3 in place of 1 and one unit (0, 3), (3, 3): no level but interval could see the distance, and it cancels.
+    # With 3 in place of 1 and one unit (0, 3), (3, 3): only the interval level depends on the distance, which cancels.
     assert krippendorff_alpha([[0, 0], [3, 3], [0, 3]], "interval") == pytest.approx(4 / 9)
 
 
-def test_alpha_is_not_told_of_ratings_without_a_pair_or_a_difference() -> None:
+def test_alpha_is_undefined_without_a_pair_or_a_difference() -> None:
     assert math.isnan(krippendorff_alpha([[1.0, NO], [NO, 2.0]]))
     assert math.isnan(krippendorff_alpha([[1, 1], [1, 1]]))
-    # The 2 stands alone in its unit and does not count.
+    # The 2 is alone in its unit and does not count.
     assert math.isnan(krippendorff_alpha([[1.0, 1.0], [2.0, NO]]))
     with pytest.raises(ValueError, match="no level"):
         krippendorff_alpha([[1, 2], [2, 2]], "ratio")  # type: ignore[arg-type]
 
 
 @given(st.lists(st.lists(st.integers(0, 2), min_size=3, max_size=3), min_size=2, max_size=12), st.randoms())
-def test_alpha_knows_no_raters_and_comes_near_kappa(votes: list[list[int]], shuffle: object) -> None:
-    """Ratings of a unit may change places; with n ratings 1 - alpha = (1 - kappa) (n - 1) / n."""
+def test_alpha_ignores_raters_and_is_near_kappa(votes: list[list[int]], shuffle: object) -> None:
+    """Ratings of a unit may be swapped; with n ratings 1 - alpha = (1 - kappa) (n - 1) / n."""
     table = np.array(votes, dtype=float)
     if len(np.unique(table)) < 2:
         return

@@ -1,4 +1,4 @@
-"""The one answer parser: a labelled table, and what must hold for any reply."""
+"""The answer parser: a labelled table, and properties of all replies."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_case(case: dict[str, Any]) -> None:
         assert type(answer) is type(expected)
 
 
-# What must hold for any reply
+# Properties of all replies
 
 LETTERS = "ABCDEFGH"
 WORDS = [
@@ -150,7 +150,7 @@ def test_integer_is_read_as_written(answer: int) -> None:
     [("2", 2), ("The answer is 3.", 3), ("7", 7), ("two", 2), ("There are 0 cups.", 0), ("-1", -1), ("2.0", 2),
      ("1 or 2", None), ("none", None), ("1.5", None)],
 )  # fmt: skip
-def test_counts_on_offer_change_nothing_of_how_a_number_is_read(text: str, expected: int | None) -> None:
+def test_offered_counts_do_not_change_how_a_number_is_read(text: str, expected: int | None) -> None:
     offered = tuple((str(n), str(n)) for n in range(1, 4))
     for kind in ("integer", "number"):
         read = read_answer(text, ReplySpec(kind, offered))
@@ -260,7 +260,7 @@ def test_any_reply_is_read_without_error(text: str, name: str) -> None:
         ("integer", "many", "none"),
     ],
 )
-def test_forms_are_named(spec: str, text: str, form: str) -> None:
+def test_answer_forms_are_named(spec: str, text: str, form: str) -> None:
     assert answer_form(text, SPECS[spec]) == form
 
 
@@ -278,7 +278,7 @@ def test_a_letter_must_not_contradict_its_text(labels: list[str], letter: int, t
     assert answer == (f"key {labels[letter]}" if letter == text else None)
 
 
-def test_many_names_of_one_thing_are_no_answer() -> None:
+def test_ambiguous_names_are_no_answer() -> None:
     spec = ReplySpec("choice", (("red", "one"), ("Red", "two")))
     assert read_answer("red", spec) == "one"
     assert read_answer("RED", spec) is None
@@ -286,7 +286,7 @@ def test_many_names_of_one_thing_are_no_answer() -> None:
 
 
 @given(st.text("aZ0 .,:'\"(\n\r\t-_*\\<>$`|é", max_size=12) | st.text(max_size=6))
-def test_plain_text_is_told_from_what_must_be_made_plain(text: str) -> None:
+def test_the_shortcut_for_plain_text_changes_nothing(text: str) -> None:
     assert flat(text) == flattened(text)
 
 
@@ -373,7 +373,7 @@ HOSTILE = [pytest.param(unit, marks=() if unit in FEW else pytest.mark.slow, id=
 
 
 def seconds(read: Callable[[], object]) -> float:
-    """The thread's own processor time; the least of three, for a busy neighbour on the same core makes it longer."""
+    """The thread's own CPU time; the least of three, because a busy neighbour on the same core makes it longer."""
     taken = []
     for _ in range(3):
         start = time.thread_time()
@@ -387,7 +387,7 @@ def seconds(read: Callable[[], object]) -> float:
 @pytest.mark.parametrize("length", [1_000_000, LONGEST])
 @pytest.mark.parametrize("unit", HOSTILE)
 def test_a_megabyte_is_read_in_half_a_second(unit: str, length: int) -> None:
-    # The second length is that of the longest reply which is read as a whole.
+    # The second length is that of the longest reply that is read as a whole.
     text = unit * (length // len(unit))
     for spec in (SPECS["colours"], SPECS["tf"], SPECS["integer"], SPECS["box"], SPECS["colour"]):
         assert seconds(partial(read_answer, text, spec)) < 0.5
@@ -404,8 +404,8 @@ def test_a_number_in_a_circle_is_that_number() -> None:
     assert [read_answer(text, SPECS["integer"]) for text in "①②⑨"] == [1, 2, 9]
 
 
-def test_after_too_many_declarations_nothing_weaker_counts() -> None:
-    """Ninety that declare nothing leave the last sentence its say; of more than a hundred not all are looked at."""
+def test_after_too_many_declarations_weaker_statements_do_not_count() -> None:
+    """After ninety empty declarations the last sentence counts; of more than a hundred not all are read."""
     empty, last = "The answer is shown below. ", "\n\nThe cube is blue."
     assert read_answer(f"{empty * 90}{last}", SPECS["colours"]) == "k2"
     assert read_answer(f"{empty * 101}{last}", SPECS["colours"]) is None
@@ -422,7 +422,7 @@ def test_the_end_of_a_long_reply_counts_if_it_declares() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "expected"),
     [
         ('{"a": 1}', {"a": 1}),
         ('Here it is:\n```json\n[{"id": 1, "answer": "A"}]\n```\nDone.', [{"id": 1, "answer": "A"}]),
@@ -442,8 +442,8 @@ def test_the_end_of_a_long_reply_counts_if_it_declares() -> None:
         ("[]", []),
     ],
 )
-def test_json_is_found_between_prose(text: str, words: Any) -> None:
-    assert read_json_objects(text) == words
+def test_json_is_found_between_prose(text: str, expected: Any) -> None:
+    assert read_json_objects(text) == expected
 
 
 @given(st.recursive(st.none() | st.booleans() | st.integers(-999, 999) | st.text(), st.lists), replies, replies)

@@ -24,7 +24,7 @@ def answers(values: list[float], people: list[int], clusters: list[int]) -> Cros
 
 
 def test_the_variance_by_hand() -> None:
-    """Two people, two items: 1 1 / 0 1, mean 3/4, rests 1/4 1/4 / -3/4 1/4; n^2 = 16.
+    """Two people, two items: 1 1 / 0 1, mean 3/4, residuals 1/4 1/4 / -3/4 1/4; n^2 = 16.
 
     By person (1/2)^2 + (1/2)^2 = 1/2, times 2/1, over 16: 1/16. By item the same. By answer (1 + 1 + 9 + 1)/16 / 16
     = 3/64. 1/16 + 1/16 - 3/64 = 5/64. Two people and two items: freedom (2/16)^2 / (2 / 16^2) = 2.
@@ -49,24 +49,24 @@ def test_the_variance_is_that_of_two_way_clusters_in_statsmodels() -> None:
     assert crossed.mean_variance(answers)[0] == pytest.approx(expected)
 
 
-def test_redrawn_means_count_an_answer_as_often_as_its_person_and_its_item_were_drawn() -> None:
-    """Answers 1 and 0 of two people, each to an item of their own: a draw holds both, one, or neither of them."""
+def test_redrawn_means_weight_an_answer_by_the_draws_of_its_person_and_item() -> None:
+    """Answers 1 and 0 of two people to different items: a draw has both, one, or neither of them."""
     means = crossed.redrawn_means(answers([1, 0], [0, 1], [0, 1]), rng(), 4000)
     # Each of person and item: (2, 0), (1, 1), (0, 2) with 1/4, 1/2, 1/4. No answer: (2, 0) against (0, 2), 1/8 of all.
     assert len(means) == pytest.approx(3500, abs=100)
     assert set(means) == {0.0, 0.5, 1.0}
-    # Of 7/8, both are there in 1/4.
+    # Of 7/8, both are drawn in 1/4.
     assert (means == 0.5).mean() == pytest.approx(2 / 7, abs=0.03)
 
 
-def test_everybody_right_is_no_more_sure_than_one_answer_a_cluster() -> None:
+def test_all_right_is_no_more_certain_than_one_answer_per_cluster() -> None:
     people, clusters = np.repeat(np.arange(5), 40), np.tile(np.arange(40) // 2, 5)
     low, high, kind = crossed_interval(np.ones(200), people, clusters, "mean", (0, 1), rng())
     assert (high, kind) == (1.0, WILSON)
     assert low == pytest.approx(wilson(20, 20)[0], abs=0.03)
 
 
-def test_people_who_differ_make_an_interval_wider_than_items_alone_do() -> None:
+def test_people_who_differ_widen_the_interval() -> None:
     people, clusters = np.repeat(np.arange(8), 30), np.tile(np.arange(30), 8)
     alike = np.where(np.arange(30) < 15, 1.0, 0.0)
     split = np.where(people < 4, 1.0, 0.0)
@@ -100,7 +100,7 @@ def test_a_root_mean_square_has_the_root_of_the_interval_of_the_mean_square() ->
     assert (low, high) == pytest.approx((math.sqrt(squares.low), math.sqrt(squares.high)))
 
 
-def test_what_cannot_be_told_says_why() -> None:
+def test_undefined_intervals_state_the_reason() -> None:
     for people, clusters, reason in (
         ([0, 0], [0, 1], "one person"),
         ([0, 1], [0, 0], "one cluster"),
@@ -114,13 +114,13 @@ def test_what_cannot_be_told_says_why() -> None:
     assert crossed_interval([0.5, -0.7], [0, 1], [0, 1], "mean", (-1, 1), rng()).kind == ON_RANGE
     with pytest.raises(ValueError, match="fix the bounds"):
         crossed_interval([2.0, 0.0], [0, 1], [0, 1], "mean", (0, 1), rng())
-    with pytest.raises(ValueError, match="one length"):
+    with pytest.raises(ValueError, match="the same length"):
         crossed_interval([2.0, 0.0], [0, 1], [0], "mean", (0, 1), rng())
 
 
 @pytest.mark.parametrize("panel", [Panel(8, 40, "all", "good"), Panel(8, 40, "a third", "middle")])
 def test_intervals_hold_the_truth(panel: Panel) -> None:
-    """300 samples: .95 lies within .91 to .99 (three standard errors and a half)."""
+    """300 samples: .95 is within .91 to .99 (three and a half standard errors)."""
     covered, _, share = coverage(panel, 300, rng(1))
     assert share == 1
     assert 0.91 <= covered <= 0.99
@@ -130,7 +130,7 @@ def test_intervals_hold_the_truth(panel: Panel) -> None:
 @pytest.mark.parametrize("people", [5, 8, 20])
 @pytest.mark.parametrize("form", FORMS)
 def test_intervals_hold_the_truth_over_a_grid(people: int, form: str) -> None:
-    """A part of the grid of bench/crossed.py; 1,000 samples a cell tell .91 from .885 (three standard errors)."""
+    """From the grid of bench/crossed.py; 1,000 samples per cell separate .91 from .885 (three standard errors)."""
     for ability in (*ABILITIES, ""):
         covered, _, _ = coverage(Panel(people, 40, form, ability), 1000, rng(people))  # type: ignore[arg-type]
         assert covered >= 0.885, ability

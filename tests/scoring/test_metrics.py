@@ -75,7 +75,7 @@ def test_boxes_by_hand(answer: list[float], prediction: list[float], overlap: fl
 
 
 @given(real_boxes, real_boxes)
-def test_boxes_as_shapely_has_them(box: Box, other_box: Box) -> None:
+def test_box_overlaps_equal_those_of_shapely(box: Box, other_box: Box) -> None:
     first, second = shapely.box(*box), shapely.box(*other_box)
     union = first.union(second)
     assume(union.area > 0)
@@ -117,7 +117,7 @@ def test_ciede2000_is_that_of_scikit_image(rgb: tuple[int, int, int], other_rgb:
 
     lab = [rgb2lab(np.array([each]) / 255)[0] for each in (rgb, other_rgb)]
     expected = float(deltaE_ciede2000(*lab))
-    # Where hues lie opposite the formula jumps, and the last digit of a double decides.
+    # If hues are opposite, the formula jumps, and the last digit of a double decides.
     apart = abs(np.degrees(np.subtract(*(np.arctan2(each[2], each[1]) for each in lab))))
     assume(abs(apart - 180) > 1e-6)
     assert ciede2000(rgb, other_rgb) == pytest.approx(expected, abs=1e-9)
@@ -131,8 +131,8 @@ def test_ciede2000_is_that_of_colour_science(rgb: tuple[int, int, int], other_rg
         import colour
     white = colour.CCS_ILLUMINANTS["CIE 1931 2 Degree Standard Observer"]["D65"]
     lab = [colour.XYZ_to_Lab(colour.sRGB_to_XYZ(np.array(each) / 255), white) for each in (rgb, other_rgb)]
-    # The two round the sRGB matrix and the white point in different places. The formula jumps where hues lie opposite,
-    # and greys have no hue: there rounding decides, so that such pairs are left out (greys stand below).
+    # The two round the sRGB matrix and the white point in different places. The formula jumps if hues are opposite,
+    # and greys have no hue: there rounding decides, so that such pairs are left out (for greys see below).
     first, second = lab
     assume(min(np.hypot(*each[1:]) for each in lab) > 1)
     apart = abs(np.degrees(np.subtract(*(np.arctan2(each[2], each[1]) for each in lab))))
@@ -195,12 +195,12 @@ SHARMA = """
 """
 """L, a and b of two colours and their difference (Sharma, Wu and Dalal 2005, Table 1), to four digits.
 
-Left out are pairs 10 and 14, whose hues lie exactly opposite: there the last digit of a double decides.
+Pairs 10 and 14 are left out, because their hues are exactly opposite: there the last digit of a double decides.
 """
 
 
 def srgb_of(lab: Sequence[float]) -> list[float]:
-    """sRGB, 0 to 255 and beyond, of a colour in Lab under D65: some of the pairs lie outside of what screens show."""
+    """sRGB, 0 to 255 and beyond, of a colour in Lab under D65: some of the pairs are outside the sRGB gamut."""
     from skimage.color.colorconv import xyz_from_rgb
 
     light, a, b = lab
@@ -212,7 +212,7 @@ def srgb_of(lab: Sequence[float]) -> list[float]:
 
 
 @pytest.mark.parametrize("line", SHARMA.split("\n")[1:-1])
-def test_ciede2000_of_the_pairs_that_were_made_to_test_it(line: str) -> None:
+def test_ciede2000_of_its_published_test_pairs(line: str) -> None:
     *colours_, value = map(float, line.split())
     first, second = srgb_of(colours_[:3]), srgb_of(colours_[3:])
     assert ciede2000(first, second) == pytest.approx(value, abs=6e-5)
@@ -242,10 +242,10 @@ def textbook_distance(text: str, other_text: str) -> int:
     """Levenshtein's distance by the table of all prefixes."""
     above = list(range(len(other_text) + 1))
     for row, char in enumerate(text, 1):
-        row = [row]
+        distances = [row]
         for column, other in enumerate(other_text, 1):
-            row.append(min(above[column] + 1, row[-1] + 1, above[column - 1] + (char != other)))
-        above = row
+            distances.append(min(above[column] + 1, distances[-1] + 1, above[column - 1] + (char != other)))
+        above = distances
     return above[-1]
 
 
@@ -258,8 +258,8 @@ def test_anls_is_the_formula(text: str, other_text: str) -> None:
 
 
 @given(st.text("ab\u0301\U0001f441", max_size=90), st.text("ab\u0301\U0001f441", max_size=90))
-def test_levenshtein_is_that_of_the_textbook(text: str, other_text: str) -> None:
-    # Longer than the 64 bits of a machine word; outside of the first plane a character still counts once.
+def test_levenshtein_equals_the_textbook_table(text: str, other_text: str) -> None:
+    # Longer than 64 characters, a machine word; characters outside the first plane count once.
     assert levenshtein(text, other_text) == textbook_distance(text, other_text)
 
 
@@ -280,7 +280,7 @@ def test_levenshtein_by_hand(text: str, other_text: str, distance: int) -> None:
         (4, 4, 4, 1), (4, 3, 4, 0.104042), (4, 2, 4, 0.039735), (4, 1, 4, 0),
         (2, 1, 4, 0.066967), (2, 3, 4, 0.066967), (2, 4, 4, 0), (3, 2, 4, 0.066967), (3, 1, 4, 0),
         (1, 2, 2, 0), (2, 1, 3, 0), (1, 3, 3, 0), (3, 3, 3, 1),
-        # Out of 1..length: no partial credit
+        # Outside 1..length: no partial credit
         (1, 0, 4, 0), (4, 5, 4, 0), (1, -1, 4, 0), (1, 1, 1, 1), (1, 7, 1, 0),
     ],
 )  # fmt: skip
@@ -299,7 +299,7 @@ def test_expected_acc_num(length: int, value: float) -> None:
     assert expected_acc_num(length) == pytest.approx(value, abs=5e-7)
 
 
-def test_chance_of_the_printed_sets() -> None:
+def test_chance_level_of_the_printed_sets() -> None:
     """The paper prints 34.88 for objects and 34.87 for people."""
     objects = (80 * expected_acc_num(2) + 120 * expected_acc_num(3) + 160 * expected_acc_num(4)) / 360
     people = (30 * expected_acc_num(2) + 25 * expected_acc_num(3) + 65 * expected_acc_num(4)) / 120

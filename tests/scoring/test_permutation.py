@@ -1,4 +1,4 @@
-"""Sign flips and Holm's correction, held against scipy, statsmodels and values worked out by hand."""
+"""Sign flips and Holm's correction, compared with scipy, statsmodels and values worked out by hand."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def test_by_hand() -> None:
     # and the mirrors of both: 4 of 8. As six single units the signs of 1, 2, 2, 0, 2, -3 would flip apart.
     gaps, clusters = [1, 2, 2, 0, 2, -3], ["a", "a", "b", "b", "c", "c"]
     assert sign_flip(gaps, clusters, rng()) == 4 / 8
-    assert sign_flip([*gaps, NAN], [*clusters, "d"], rng()) == 4 / 8, "a unit that an arm lacks tells nothing"
-    # Five clusters that all agree: 2 of 32 flips; a sixth brings p under 0.05.
+    assert sign_flip([*gaps, NAN], [*clusters, "d"], rng()) == 4 / 8, "a unit that an arm lacks does not count"
+    # Five clusters that all agree: 2 of 32 flips; a sixth makes p less than 0.05.
     assert sign_flip([1.0] * 5, list("abcde"), rng()) == 2 / 32 == least_p(5)
     assert sign_flip([1.0] * 6, list("abcdef"), rng()) == 2 / 64
     # One cluster flips as a whole, however many units it has.
@@ -48,17 +48,17 @@ def test_by_hand() -> None:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_all_flips_are_those_of_scipy(seed: int) -> None:
+def test_p_over_all_flips_equals_scipy_s(seed: int) -> None:
     draw = rng(seed)
     size = int(draw.integers(2, 12))
     for sums in (draw.normal(0.4, 1, size), draw.integers(-2, 4, size).astype(float)):
         assert sign_flip(sums, np.arange(size), rng()) == pytest.approx(exact(sums), abs=1e-12)
-        # The same sums from three units a cluster.
+        # The same sums from three units per cluster.
         apart, names = np.repeat(sums / 3, 3), np.repeat(np.arange(size), 3)
         assert sign_flip(apart, names, rng()) == pytest.approx(exact(sums), abs=1e-12)
 
 
-def test_right_or_wrong_is_the_binomial_test_of_those_that_differ() -> None:
+def test_for_binary_scores_p_is_mcnemar_s() -> None:
     # McNemar's exact test: 30 clusters differ by 1, 21 for the first arm, 9 for the second.
     gaps = [1.0] * 21 + [-1.0] * 9 + [0.0] * 40
     expected = stats.binomtest(21, 30).pvalue
@@ -79,15 +79,15 @@ def test_the_observed_flip_is_among_the_drawn_ones() -> None:
         assert sign_flip(gaps, np.arange(60), rng(), draws=999) == 1 / 1000
 
 
-def test_the_same_stream_gives_the_same_p_and_sides_are_alike() -> None:
+def test_p_is_repeatable_and_symmetric() -> None:
     gaps, names = rng(1).normal(0.2, 1, 100), np.arange(100) // 3
     assert sign_flip(gaps, names, rng(5)) == sign_flip(gaps, names, rng(5)) == sign_flip(-gaps, names, rng(5))
 
 
-def test_false_alarms_are_as_rare_as_they_should_be() -> None:
-    """Equal arms on 25 uneven clusters whose units resemble each other: p under 0.05 in 5 % of 600 samples or less.
+def test_false_alarms_stay_at_the_level() -> None:
+    """Equal arms on 25 uneven clusters of similar units: p under 0.05 in at most 5 % of 600 samples.
 
-    Signs of single units would be flipped apart: 45 % of false alarms here.
+    Flipping the signs of single units separately would give 45 % of false alarms here.
     """
     draw, alarms = rng(7), 0
     clusters = np.repeat(np.arange(25), draw.integers(1, 12, 25))
@@ -111,7 +111,7 @@ def test_holm_is_that_of_statsmodels(seed: int) -> None:
 
 
 def test_holm_by_hand() -> None:
-    # 0.01 x 4; 0.02 x 3; 0.03 x 2 = 0.06 as well; 0.04 x 1 would fall and is kept at 0.06.
+    # 0.01 x 4; 0.02 x 3; 0.03 x 2 = 0.06 as well; 0.04 x 1 would decrease and stays at 0.06.
     np.testing.assert_allclose(holm([0.04, 0.01, NAN, 0.03, 0.02]), [0.06, 0.04, NAN, 0.06, 0.06])
     assert holm([]).tolist() == []
     assert holm([0.6, 0.7]).tolist() == [1, 1]
@@ -124,5 +124,5 @@ def test_clusters_needed() -> None:
 
 
 def test_lists_must_fit() -> None:
-    with pytest.raises(ValueError, match="one length"):
+    with pytest.raises(ValueError, match="the same length"):
         sign_flip([1, 2], ["a"], rng())

@@ -1,4 +1,4 @@
-"""Power by hand, and against statsmodels where units are independent."""
+"""Power by hand, and against statsmodels for independent units."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ def around(value: float, error: float) -> tuple[float, float]:
     return value - Z * error, value + Z * error
 
 
-def test_what_can_be_told_by_hand() -> None:
+def test_detectable_differences_by_hand() -> None:
     # A standard error of 5 points: (1.960 + 0.842) x 5 = 14.0 points.
     low, high = around(0.6, 0.05)
     assert detectable(low, high) == pytest.approx(0.14008, abs=1e-5)
-    # 100 units tell 14 points; 10 points take (14.008 / 10)^2 = 1.962 times as many, 28 a quarter.
+    # 100 units detect 14 points; 10 points take (14.008 / 10)^2 = 1.962 times as many, 28 a quarter.
     assert units_needed(0.6, 0.5, low, high, 100) == 197
     assert units_needed(0.6, 0.6 - 0.28016, low, high, 100) == pytest.approx(25, abs=1)
-    assert units_needed(0.5, 0.6, *around(0.5, 0.05), 100) == 197  # below as above
+    assert units_needed(0.5, 0.6, *around(0.5, 0.05), 100) == 197  # below chance as above
 
 
-def test_nothing_to_tell() -> None:
+def test_without_a_difference_or_values_nothing_is_estimated() -> None:
     low, high = around(0.6, 0.05)
     assert math.isnan(units_needed(0.6, 0.6, low, high, 100))
     assert math.isnan(units_needed(0.6, math.nan, low, high, 100))
@@ -44,13 +44,13 @@ def test_units_are_those_of_statsmodels_for_independent_values(spread: float, ef
     difference = effect * spread
     low, high = around(difference, spread / math.sqrt(n))
     expected = NormalIndPower().solve_power(effect, alpha=0.05, power=0.8, ratio=0)
-    # statsmodels counts the power of the wrong side too, which tells in large effects only.
+    # statsmodels also counts the power of the wrong side, which matters for large effects only.
     assert units_needed(difference, 0.0, low, high, n) == pytest.approx(expected, rel=0.01, abs=1.01)
 
 
 @pytest.mark.parametrize(("share", "chance"), [(0.6, 0.5), (0.4, 0.25), (0.55, 0.5), (0.35, 0.3)])
 def test_units_are_near_those_by_cohen_s_h_for_shares(share: float, chance: float) -> None:
-    # Cohen's h evens out the variances of both shares, which differ by a few percent this near to each other.
+    # Cohen's h equalises the variances of both shares, which differ by a few percent here.
     effect = proportion_effectsize(share, chance)
     expected = NormalIndPower().solve_power(effect, alpha=0.05, power=0.8, ratio=0)
     low, high = wilson(share * 1000, 1000)
@@ -65,7 +65,7 @@ def test_clusters_take_more_units() -> None:
     assert needs[0] > 5 * needs[1]
 
 
-def test_an_interval_that_says_nothing_by_hand() -> None:
+def test_units_for_an_uninformative_interval_by_hand() -> None:
     # .03 to .93: half is .45, (.45 / .25)^2 = 3.24 times the units.
     assert units_for_interval(0.03, 0.93, 4, (0, 1)) == 13
     assert math.isnan(units_for_interval(0.25, 0.75, 4, (0, 1)))

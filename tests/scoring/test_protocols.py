@@ -1,4 +1,4 @@
-"""Protocols by their metrics."""
+"""Protocols and their metrics."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from snellen.scoring.metrics import giou
 from snellen.scoring.protocols import ACCURACY, correct, strict
 
 
-def test_strict_has_the_metrics_it_is_given_and_accuracy_without_any() -> None:
+def test_strict_has_the_given_metrics_and_accuracy_by_default() -> None:
     overlap = Metric("giou", lambda item, box: giou(item.answer, box), worst=-1.0)
     assert strict().metrics == (ACCURACY,)
     assert strict(overlap).metrics == (overlap,)

@@ -1,9 +1,9 @@
-"""Rates of misread and unread replies on replies that models wrote, which are no part of the repository.
+"""Rates of misread and unread replies on real replies of models, which are not part of the repository.
 
 `make slow REPLIES=FILE` names a JSON file: a list of {"id", "set", "kind", "keys", "reply", "label"}; with a `label`
-of null no answer is given, with the `set` "hard" the reply was once misread. Rules may be written by looking at the
-half of the cases whose id has an odd last hexadecimal digit of its SHA-256; the other half, which is measured here, is
-never looked at.
+of null the reply has no answer, with the `set` "hard" it was once misread. Rules may be written from the half of the
+cases whose id has an odd last hexadecimal digit of its SHA-256; the other half, which is measured here, is never read
+by authors of rules.
 """
 
 from __future__ import annotations

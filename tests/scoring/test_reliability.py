@@ -1,4 +1,4 @@
-"""Split halves by hand, against Cronbach's formula, and on people who differ or do not."""
+"""Split halves by hand, against Cronbach's formula, and for people with and without differences."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def rng(seed: int = 0) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
-def test_people_who_differ_by_the_same_on_every_item_are_told_apart_fully() -> None:
+def test_constant_differences_between_people_give_reliability_1() -> None:
     """Whatever the halves, the means on both are 0, .5 and 1: r = 1, and 2 * 1 / (1 + 1) = 1."""
     table = np.repeat([[0.0], [0.5], [1.0]], 6, axis=1)
     assert split_half(table, rng()) == pytest.approx(1)
@@ -31,39 +31,39 @@ def test_spearman_brown_by_hand() -> None:
     assert split_half(table, rng(), 20_000) == pytest.approx(10 / 11, abs=0.004)
 
 
-def test_long_tests_come_near_cronbachs_alpha() -> None:
-    """The mean over all halves is alpha where halves vary alike (Cronbach 1951): k/(k-1) (1 - sum var / var sum)."""
+def test_long_tests_approach_cronbachs_alpha() -> None:
+    """The mean over all halves of equal variance is alpha (Cronbach 1951): k/(k-1) (1 - sum var / var sum)."""
     draw = rng(2)
     table = draw.normal(0, 1, (30, 1)) + draw.normal(0, 2, (30, 40))
     alpha = 40 / 39 * (1 - table.var(axis=0, ddof=1).sum() / table.sum(axis=1).var(ddof=1))
     assert split_half(table, rng()) == pytest.approx(alpha, abs=0.03)
 
 
-def test_people_without_differences_are_not_told_apart() -> None:
+def test_people_without_differences_give_no_reliability() -> None:
     noise = rng(4).normal(0, 1, (200, 20))
     assert split_half(noise, rng()) == pytest.approx(0, abs=0.25)
     assert math.isnan(split_half(np.ones((5, 10)), rng()))
 
 
-def test_items_that_somebody_was_not_asked_do_not_count_for_them() -> None:
-    """Every person misses another third of the items, and their order shows all the same."""
+def test_items_that_a_person_was_not_asked_do_not_count() -> None:
+    """Every person lacks another third of the items, and their order is still found."""
     table = np.repeat([[0.0], [0.4], [0.7], [1.0]], 12, axis=1)
     for person in range(4):
         table[person, person::3] = np.nan
     assert split_half(table, rng()) == pytest.approx(1)
 
 
-def test_what_cannot_be_told() -> None:
+def test_undefined_reliability() -> None:
     assert math.isnan(split_half(np.eye(2, 8), rng()))
     assert math.isnan(split_half(np.eye(8, 3), rng()))
     with pytest.raises(ValueError, match="people x items"):
         split_half([1.0, 0.0], rng())
 
 
-def test_a_negative_correlation_stands_as_it_is() -> None:
-    """Whoever is good at one of two kinds of items is bad at the other, so that halves of unequal mixture disagree.
+def test_a_negative_correlation_is_reported_unchanged() -> None:
+    """People good at one of two kinds of items are bad at the other, so that halves of unequal mixture disagree.
 
-    Spearman-Brown would make 2 (-.48) / (1 - .48) = -1.85 of -.48, which is no reliability.
+    Spearman-Brown would turn -.48 into 2 (-.48) / (1 - .48) = -1.85, which is not a reliability.
     """
     strong, weak = [1.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 1.0]
     reliability = split_half([strong, weak, strong, weak], rng())

@@ -1,4 +1,4 @@
-"""Intervals against statsmodels, against values by hand, and by how often they cover the truth (`helpers.coverage`)."""
+"""Intervals against statsmodels, against values by hand, and by their coverage of the truth (`helpers.coverage`)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def rng(seed: int = 0) -> np.random.Generator:
 def clustered(
     seed: int, count: int, size: int, correlation: float, share: float = 0.7
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Yes/no values of `count` clusters; `correlation` 0: independent, 1: all alike in a cluster."""
+    """Yes/no values of `count` clusters; `correlation` 0: independent, 1: all equal in a cluster."""
     draw = rng(seed)
     own = (
         draw.beta(share * (1 / correlation - 1), (1 - share) * (1 / correlation - 1), count)
@@ -59,7 +59,7 @@ def test_wilson_is_that_of_statsmodels(n: int, data: st.DataObject, level: float
     assert wilson(k, n, level) == pytest.approx(expected, abs=1e-9)
     values = np.arange(n) < k
     if n > 1:
-        # Wilson's, or the exact one-sided end of twice the tail where that lies farther out.
+        # Wilson's, or the exact one-sided end of twice the tail if that is farther out.
         exact = proportion_confint(k, n, 2 * (1 - level), "beta")
         low, high = (min(expected[0], exact[0]), max(expected[1], exact[1]))
         assert cluster_wilson(values, np.arange(n), level) == pytest.approx((low, high), abs=1e-7)
@@ -74,12 +74,12 @@ def test_wilson_by_hand() -> None:
         wilson(3, 2)
 
 
-def test_cluster_wilson_of_clusters_that_are_all_alike() -> None:
-    """Ten clusters of ten equal values are worth somewhat less than ten values, by the t quantiles."""
+def test_cluster_wilson_of_uniform_clusters() -> None:
+    """Ten clusters of ten equal values count somewhat less than ten values, by the t quantiles."""
     values, clusters = np.repeat([1, 1, 1, 1, 1, 1, 0, 0, 0, 0], 10), np.repeat(np.arange(10), 10)
     low, high = cluster_wilson(values, clusters)
-    # Sums are off by 6 x 4 and 4 x -6: robust variance 10/9 (6 x 16 + 4 x 36) / 100^2 = 4/150; units vary by 24/99, of
-    # independent ones the mean would by 24/9900: an effect of 11 (the correlation of 1 gives 10).
+    # Residual sums are 6 x 4 and 4 x -6: robust variance 10/9 (6 x 16 + 4 x 36) / 100^2 = 4/150; units have variance
+    # 24/99, and the mean of independent ones 24/9900: a design effect of 11 (the correlation of 1 gives 10).
     effective = 100 / 11 * (stats.t.ppf(0.975, 99) / stats.t.ppf(0.975, 9)) ** 2
     plain_low, plain_high = wilson(0.6 * effective, effective)
     exact = proportion_confint(0.6 * effective, effective, 0.1, "beta")
@@ -87,7 +87,7 @@ def test_cluster_wilson_of_clusters_that_are_all_alike() -> None:
 
 
 @pytest.mark.parametrize("value", [0, 1])
-def test_cluster_wilson_has_width_where_all_is_wrong_or_right(value: int) -> None:
+def test_cluster_wilson_has_width_if_all_is_wrong_or_right(value: int) -> None:
     low, high = cluster_wilson(np.full(100, value), np.repeat(np.arange(10), 10))
     assert (low, high) == pytest.approx(wilson(10 * value, 10))
     assert high - low > 0.2
@@ -100,12 +100,12 @@ def test_cluster_wilson_at_the_borders() -> None:
     assert cluster_wilson([0.5, 0.5, 0.5], [1, 2, 3])[0] < wilson(1.5, 3)[0]  # by the exact end
     with pytest.raises(ValueError, match="from 0 to 2, outside of 0 to 1"):
         cluster_wilson([2, 0], [1, 2])
-    with pytest.raises(ValueError, match="one length"):
+    with pytest.raises(ValueError, match="the same length"):
         cluster_wilson([1, 0], [1])
 
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 6)), min_size=2, max_size=60))
-def test_cluster_wilson_holds_the_mean_and_is_no_narrower_than_wilson(units: list[tuple[bool, int]]) -> None:
+def test_cluster_wilson_contains_the_mean_and_is_no_narrower_than_wilson(units: list[tuple[bool, int]]) -> None:
     values, clusters = [value for value, _ in units], [cluster for _, cluster in units]
     if len(set(clusters)) < 2:
         return
@@ -115,8 +115,8 @@ def test_cluster_wilson_holds_the_mean_and_is_no_narrower_than_wilson(units: lis
     assert high - low >= plain[1] - plain[0] - 1e-9
 
 
-def test_partial_credit_is_no_surer_than_right_and_wrong() -> None:
-    # Eleven right and one of .104: once a bootstrap of [.776, 1], for nothing far from 1 had been drawn often.
+def test_partial_credit_is_no_more_certain_than_right_and_wrong() -> None:
+    # Eleven right and one of .104: a bootstrap once gave [.776, 1], because values far from 1 were rarely drawn.
     low, high = cluster_wilson([1.0] * 11 + [0.104], np.arange(12))
     assert low < 0.66
     assert high > 0.99
@@ -126,8 +126,8 @@ def test_partial_credit_is_no_surer_than_right_and_wrong() -> None:
 
 
 def test_design_effects_by_hand() -> None:
-    # Two clusters (1, 1) and (0, 0): mean 1/2, sums off by +1 and -1. Robust variance 2/1 (1 + 1) / 16 = 1/4; units
-    # vary by (4 x 1/4) / 3 = 1/3, so independent ones gave 1/12: an effect of 3. Correlation: between
+    # Two clusters (1, 1) and (0, 0): mean 1/2, residual sums +1 and -1. Robust variance 2/1 (1 + 1) / 16 = 1/4; units
+    # vary by (4 x 1/4) / 3 = 1/3, so independent ones give 1/12: an effect of 3. Correlation: between
     # 2 (2 x 1/4) / 1 = 1, within 0, so 1, and an effect of 1 + 1 (8/4 - 1) = 2. The greater is 3, times
     # (t(1) / t(3))^2.
     samples = formulas.grouped(np.array([[1.0, 1.0, 0.0, 0.0]]), np.array([0, 0, 1, 1]))
@@ -142,7 +142,7 @@ def test_uneven_clusters_are_worth_fewer() -> None:
     assert formulas.effective_clusters(np.array([10.0, 5.0, 5.0])) == pytest.approx(400 / 150)
 
 
-def test_weights_count_units_as_often() -> None:
+def test_integer_weights_equal_repeated_units() -> None:
     values, codes = np.array([[1.0, 0.0, 1.0]]), np.array([0, 1, 2])
     twice = formulas.grouped(values, codes, np.array([2.0, 1.0, 1.0]))
     assert twice.means == pytest.approx([3 / 4])
@@ -153,7 +153,7 @@ def test_weights_count_units_as_often() -> None:
 # Means of any values
 
 
-def test_the_range_of_the_metric_decides_and_not_the_values() -> None:
+def test_the_range_of_the_metric_selects_the_method() -> None:
     same = [0.0, 1.0] * 10
     assert mean_interval(same, np.arange(20), (0, 1), rng()).kind == WILSON
     assert mean_interval(same, np.arange(20), (0, 100), rng()).kind == BOOTSTRAP_T
@@ -161,7 +161,7 @@ def test_the_range_of_the_metric_decides_and_not_the_values() -> None:
     assert summary_interval(same, np.arange(20), "median", None, rng()).kind == WOODRUFF
 
 
-def test_what_no_method_covers_cannot_be_told() -> None:
+def test_samples_that_no_method_covers_have_no_interval() -> None:
     def kind(values: list[float], clusters: list[int], bounds: Bounds | None = None) -> str:
         return mean_interval(values, clusters, bounds, rng()).kind
 
@@ -179,7 +179,7 @@ def test_what_no_method_covers_cannot_be_told() -> None:
     assert summary_interval([1.0, 2.0, 3.0], [1, 2, 3], "median", None, rng()).kind.startswith(UNTOLD)
 
 
-def test_an_interval_on_the_range_is_wilson_s_stretched() -> None:
+def test_an_interval_on_a_range_is_a_scaled_wilson_interval() -> None:
     low, high, _ = mean_interval([0.0] * 12, np.arange(12), (-1, 1), rng())
     shares = cluster_wilson([0.5] * 12, np.arange(12))
     assert (low, high) == pytest.approx([2 * share - 1 for share in shares])
@@ -187,7 +187,7 @@ def test_an_interval_on_the_range_is_wilson_s_stretched() -> None:
         mean_interval([2.0, 3.0], [1, 2], (0, 1), rng())
 
 
-def test_bootstrap_t_is_the_textbook_interval_of_many_values() -> None:
+def test_bootstrap_t_equals_the_textbook_interval_for_many_values() -> None:
     values = rng(1).normal(5, 2, 2000)
     low, high, _ = mean_interval(values, np.arange(2000), None, rng())
     usual = stats.t.interval(0.95, 1999, values.mean(), stats.sem(values))
@@ -198,7 +198,7 @@ def test_bootstrap_t_is_the_textbook_interval_of_many_values() -> None:
 
 
 def test_bootstrap_t_draws_whole_clusters() -> None:
-    """The oracle puts the drawn clusters together one by one."""
+    """The oracle joins the drawn clusters one by one."""
     draw = rng(2)
     codes = np.sort(draw.integers(0, 12, 70))
     values = draw.gamma(2, 3, 70)
@@ -223,13 +223,13 @@ def test_bootstrap_t_draws_whole_clusters() -> None:
     assert (ends[0][0], ends[1][0]) == pytest.approx((values.mean() - high * error, values.mean() - low * error))
 
 
-def test_a_median_s_interval_is_that_of_order_statistics() -> None:
-    # Of 20 independent units Wilson gives .299 to .701 below the median: the fifth to the fifteenth.
+def test_the_interval_of_a_median_has_order_statistics_as_ends() -> None:
+    # For 20 independent units Wilson gives .299 to .701 below the median: the fifth to the fifteenth.
     values = rng(0).permutation(np.arange(20.0))
     assert summary_interval(values, np.arange(20), "median", None, rng())[:2] == (4.0, 15.0)
 
 
-def test_randomness_is_fixed_by_the_seed_and_not_by_names_of_clusters() -> None:
+def test_random_draws_depend_on_the_seed_and_not_on_names_of_clusters() -> None:
     values, clusters = clustered(0, 20, 5, 0.3)
     first = mean_interval(values, clusters, None, rng(7))
     assert first == mean_interval(values, clusters, None, rng(7))
@@ -259,12 +259,12 @@ def test_ten_thousand_clusters_take_little_memory() -> None:
 # Differences
 
 
-def test_paired_difference_uses_what_both_arms_have() -> None:
+def test_paired_difference_uses_units_of_both_arms() -> None:
     a, b = [1.0, math.nan, 0.0, 1.0, 1.0], [0.0, 1.0, 0.0, math.nan, 1.0]
     gap = paired_difference(a, b, [1, 2, 3, 4, 5], rng(), bounds=(0, 1))
     assert gap.difference == pytest.approx(1 / 3)
     assert gap.n == 3
-    # Gaps 1, 0, 0 of single units: s^2 = 1/3, effective 3, two units of variance 1 beside them: (1 + 2) / 5.
+    # Gaps 1, 0, 0 of single units: s^2 = 1/3, effective 3, plus two units of variance 1: (1 + 2) / 5.
     half = 1.959964 * math.sqrt(3 / 5 / 3)
     assert gap[1:3] == pytest.approx((1 / 3 - half, min(1.0, 1 / 3 + half)), abs=1e-6)
 
@@ -299,18 +299,18 @@ def test_paired_difference_without_any_spread() -> None:
         paired_difference([1.0], [1.0, 2.0], [1, 2], rng())
 
 
-def test_clusters_that_all_differ_alike_leave_the_difference_unsure() -> None:
-    # gaps (1, 0) and (0, 1): both clusters have the mean 0.5, so that drawing them again always gives 0.5
+def test_equal_gaps_of_all_clusters_leave_the_difference_uncertain() -> None:
+    # gaps (1, 0) and (0, 1): both clusters have the mean 0.5, so that resampling them always gives 0.5
     gap = paired_difference([1, 0, 0, 1], [0, 0, 0, 0], ["p", "p", "q", "q"], rng(), bounds=(0, 1))
     assert gap.difference == 0.5
     assert gap.low < 0.5 < gap.high
 
 
-# How often the truth is covered
+# Coverage of the truth
 
 
-def test_what_is_simulated_is_what_is_shown() -> None:
-    """A sample of the batch has the interval that the functions of `uncertainty` give it alone."""
+def test_simulated_intervals_are_those_of_reports() -> None:
+    """A sample of the batch has the same interval as from the functions of `uncertainty`."""
     design = Design(12, "geometric", 0.2, 3)
     values = (rng(1).random((3, len(design.codes))) < 0.7).astype(float)
     samples = formulas.grouped(values, design.codes)
@@ -340,7 +340,7 @@ SLOW_GRID = [
 @pytest.mark.slow
 @pytest.mark.parametrize("family", list(FAMILIES))
 def test_intervals_cover(family: str) -> None:
-    """A part of the grid of bench/coverage.py; 1,000 draws a cell tell .92 from .895 (three standard errors)."""
+    """Part of the grid of bench/coverage.py; 1,000 draws per cell distinguish .92 from .895 (three standard errors)."""
     cells = [row for row in SLOW_GRID if row[0] == family]
     covered = []
     for _, name, count, shape, correlation in cells:

@@ -32,7 +32,7 @@ def media(tmp_path: Path) -> MediaFolder:
 
 
 def video(media: MediaFolder, clip: int, seconds: float = 3.0) -> Media:
-    """Frames of one grey each, lighter with time: frame n of clip c is 40 c + n."""
+    """Uniform grey frames, lighter with time: frame n of clip c is 40 c + n."""
     levels = [40 * clip + n for n in range(round(seconds * FPS))]
     path = media.root.parent / f"{clip}.mp4"
     write_video([np.full((16, 16, 3), level, np.uint8) for level in levels], path, fps=FPS)
@@ -41,7 +41,7 @@ def video(media: MediaFolder, clip: int, seconds: float = 3.0) -> Media:
 
 @pytest.fixture
 def items(media: MediaFolder) -> list[Item]:
-    """Five clips of different lengths, two questions to each."""
+    """Five clips of different lengths, two questions per clip."""
     clips = [video(media, n, seconds) for n, seconds in enumerate((3.0, 2.4, 3.7, 3.0, 2.0))]
     return [
         item(f"{n}{name}", [clip], "", "description", stimulus_id=str(n))
@@ -68,7 +68,7 @@ def near(got: list[int], expected: list[int]) -> bool:
 
 @pytest.fixture
 def decodings(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many frames each decoding was asked for."""
+    """The number of requested frames per decoding."""
     counts: list[int] = []
 
     def watched(path: Path, times: tuple[float, ...]) -> object:
@@ -100,7 +100,7 @@ def test_a_short_video_shows_a_frame_again(media: MediaFolder) -> None:
     assert near(got, [40, 40, 40, 41, 41, 42, 42, 42])
 
 
-def test_images_stay_and_every_video_is_taken(items: list[Item], media: MediaFolder) -> None:
+def test_images_stay_and_every_video_is_replaced_by_frames(items: list[Item], media: MediaFolder) -> None:
     still = patch(media, (250, 250, 250))
     view = replace(items[0].view(), query=(*items[0].query, still, *items[2].query))
     after = transform_view(view, media, Frames("2"))
@@ -113,7 +113,7 @@ def test_a_video_is_decoded_once_and_then_never(items: list[Item], media: MediaF
     first = Frames("8").extract(clip, media)
     assert decodings == [8]
     assert Frames("8").extract(clip, media) == first
-    assert Frames("8").extract(clip, MediaFolder(media.root)) == first, "another life, the same folder"
+    assert Frames("8").extract(clip, MediaFolder(media.root)) == first, "another process, the same folder"
     assert decodings == [8]
     lines = (media.root / "derived.jsonl").read_text().splitlines()
     (media.root / "derived.jsonl").write_text("\n".join(lines[:4]))
@@ -123,14 +123,14 @@ def test_a_video_is_decoded_once_and_then_never(items: list[Item], media: MediaF
     assert decodings == [8, 8, 16]
 
 
-def test_frames_land_in_the_run_not_behind_it(items: list[Item], media: MediaFolder, tmp_path: Path) -> None:
+def test_frames_are_stored_in_the_run_not_in_the_set(items: list[Item], media: MediaFolder, tmp_path: Path) -> None:
     run = MediaFolder(tmp_path / "run", behind=media)
     (still, *_) = transform_view(items[0].view(), run, Frames("8")).query
     assert (run.root / still.path).is_file()
     assert not (media.root / still.path).exists()
 
 
-def test_an_altered_video_is_not_looked_at(items: list[Item], media: MediaFolder) -> None:
+def test_an_altered_video_is_not_decoded(items: list[Item], media: MediaFolder) -> None:
     (clip,) = items[0].query
     (other,) = items[2].query
     (media.root / clip.path).write_bytes((media.root / other.path).read_bytes())
@@ -139,7 +139,7 @@ def test_an_altered_video_is_not_looked_at(items: list[Item], media: MediaFolder
 
 
 @pytest.mark.parametrize("how", ["native", "0", "-8", "8.5", "0fps", "fps", "1 fps", "", "1٣"])
-def test_other_ways_are_refused(how: str) -> None:
+def test_invalid_frame_settings_are_refused(how: str) -> None:
     with pytest.raises(SnellenError, match="give a number"):
         Frames(how)
 
@@ -164,24 +164,24 @@ def shuffled(items: list[Item], item: Item, media: MediaFolder, *pixels: Transfo
     return swap(transform_view(item.view(), media, *pixels), media, transform_stream(seed, item, swap))
 
 
-def test_a_video_gives_way_to_another_video(items: list[Item], media: MediaFolder) -> None:
+def test_a_video_is_replaced_by_another_video(items: list[Item], media: MediaFolder) -> None:
     queries = {shuffled(items, items[0], media, seed=seed).query for seed in range(40)}
     assert queries == {it.query for it in items[2::2]}
     assert all(m.kind == "video" for query in queries for m in query)
 
 
 @pytest.mark.parametrize("how", ["8", "16", "1fps"])
-def test_frames_give_way_to_as_many_of_another_video(how: str, items: list[Item], media: MediaFolder) -> None:
-    for item in items[::2]:
-        after = shuffled(items, item, media, Frames(how))
-        (native,) = shuffled(items, item, media).query
+def test_frames_are_replaced_by_as_many_of_another_video(how: str, items: list[Item], media: MediaFolder) -> None:
+    for test_item in items[::2]:
+        after = shuffled(items, test_item, media, Frames(how))
+        (native,) = shuffled(items, test_item, media).query
         assert {still.stored_sha256 for still in after.query} == {native.sha256}, (
-            "the video drawn is the same either way"
+            "the drawn video is the same in both cases"
         )
-        count = len(Frames(how).times(item.query[0].seconds))
+        count = len(Frames(how).times(test_item.query[0].seconds))
         assert after.query == Frames(str(count)).extract(native, media)
         got = levels(after.query, media)
-        assert got == sorted(got), "in the order of time"
+        assert got == sorted(got), "in temporal order"
 
 
 def test_both_questions_of_a_stimulus_get_the_same_frames(items: list[Item], media: MediaFolder) -> None:
@@ -190,7 +190,7 @@ def test_both_questions_of_a_stimulus_get_the_same_frames(items: list[Item], med
 
 
 def test_two_videos_of_one_item_get_their_own_frames(items: list[Item], media: MediaFolder) -> None:
-    """Where only one other video is there, both give way to all of its frames."""
+    """If there is only one other video, both are replaced by all of its frames."""
     both = item("both", [*items[0].query, *items[2].query], "", "description", stimulus_id="both")
     after = shuffled([both, items[4]], both, media, Frames("4"))
     other = Frames("4").extract(items[4].query[0], media)
@@ -198,7 +198,7 @@ def test_two_videos_of_one_item_get_their_own_frames(items: list[Item], media: M
 
 
 def test_kinds_are_not_mixed(items: list[Item], media: MediaFolder) -> None:
-    """An image gives way to an image only, a video to a video; without one of its kind nothing is shown."""
+    """An image is replaced by an image only, a video by a video; without another of its kind nothing is shown."""
     still = patch(media, (250, 250, 250))
     mixed = item("mixed", [*items[0].query, still], "", "description", stimulus_id="mixed")
     for seed in range(10):

@@ -1,4 +1,4 @@
-"""Videos: frames against decoding everything, files kept and refused, clips written and joined."""
+"""Videos: frames compared with full decoding, accepted and refused files, clips written and joined."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ from snellen.stimuli.video import (
     write_video,
 )
 
-av: Any = importlib.import_module("av")  # taken as it comes: its types are many-headed
+av: Any = importlib.import_module("av")  # untyped: its types are complicated
 
 SIZE = (64, 48)
 
 
 def still(number: int, size: tuple[int, int] = SIZE) -> Pixels:
-    """A frame that carries its number in ten black and white bars, above a colour that changes with it."""
+    """A frame with its number in ten black and white bars, above a colour that changes with it."""
     width, height = size
     frame = np.empty((height, width, 3), np.uint8)
     frame[:] = (number * 7 % 256, 255 - number * 3 % 256, number * 11 % 256)
@@ -64,7 +64,7 @@ def stills(count: int, size: tuple[int, int] = SIZE, first: int = 0) -> list[Pix
 
 @dataclass(frozen=True)
 class Clip:
-    """How a file of numbered frames is made, by PyAV alone. `ticks` are frames' times in units of 1 / `clock` s."""
+    """Settings of a file of numbered frames, made by PyAV only. `ticks` are frame times in units of 1 / `clock` s."""
 
     count: int = 60
     gop: int = 12
@@ -80,7 +80,7 @@ class Clip:
     def make(self) -> bytes:
         buffer = io.BytesIO()
         with av.open(buffer, "w", format=self.format, options=dict(self.muxing)) as file:
-            same = {"x264-params": "mbtree=0"} if self.codec == "libx264" else {}  # else not the same from call to call
+            same = {"x264-params": "mbtree=0"} if self.codec == "libx264" else {}  # otherwise not repeatable
             options = {"crf": "10", "sc_threshold": "0", "threads": "1", **same, **self.options}
             track = file.add_stream(self.codec, rate=self.fps, options=options)
             track.width, track.height, track.pix_fmt = *SIZE, "yuv420p"
@@ -124,7 +124,7 @@ CLIPS = {
     "fragments": Clip(60, 12, muxing={"movflags": "frag_keyframe+empty_moov"}),
 }
 IN_ORDER = {"avi", "old avi", "intra refresh"}
-"""Files that are decoded from their beginning: no times in them, or key frames that are not whole."""
+"""Files that are decoded from their beginning: without times, or with incomplete key frames."""
 
 
 @pytest.fixture(scope="session")
@@ -141,7 +141,7 @@ def clip(request: pytest.FixtureRequest, clip_bytes: dict[str, bytes]) -> bytes:
 
 
 def everything(raw: bytes) -> list[tuple[float, bytes]]:
-    """The oracle: every frame in the decoder's order, its time and its pixels. Files' times in order are its times."""
+    """The oracle: time and pixels of every frame in the decoder's order. Its times are the sorted times of the file."""
     how = av.video.reformatter.Interpolation
     exactly = how.BILINEAR | how.ACCURATE_RND | how.BITEXACT | how.FULL_CHR_H_INT
     with av.open(io.BytesIO(raw)) as file:
@@ -186,7 +186,7 @@ def test_frames_are_those_of_decoding_everything(name: str, clip: bytes, monkeyp
 
 
 @pytest.mark.parametrize("clip", ["gop 250", "uneven", "starts late", "old avi", "webm"], indirect=True)
-def test_a_frame_is_the_one_that_was_put_there(clip: bytes) -> None:
+def test_a_frame_has_the_number_that_was_encoded(clip: bytes) -> None:
     """The oracle above and the code share a decoder; the numbers in the images do not depend on it."""
     starts = [start for start, _ in everything(clip)]
     for number in (0, 1, 17, 39):
@@ -194,7 +194,7 @@ def test_a_frame_is_the_one_that_was_put_there(clip: bytes) -> None:
 
 
 @pytest.mark.parametrize("clip", ["gop 12", "mov", "mkv", "webm", "fragments"], indirect=True)
-def test_only_what_leads_to_the_frame_is_decoded(clip: bytes) -> None:
+def test_only_packets_needed_for_the_frame_are_decoded(clip: bytes) -> None:
     """All other packets are made unreadable; the frame is still right."""
     oracle = everything(clip)
     number = 29
@@ -203,15 +203,15 @@ def test_only_what_leads_to_the_frame_is_decoded(clip: bytes) -> None:
     keys = [index for index, packet in enumerate(packets) if packet.is_keyframe]
     first, after = max(k for k in keys if k <= number), min(k for k in keys if k > number + 6)
     broken = bytearray(clip)
-    for packet in (*packets[2:first], *packets[after:]):  # the first two packets are looked at when a file is opened
+    for packet in (*packets[2:first], *packets[after:]):  # the first two packets are read when a file is opened
         offset = clip.index(bytes(packet), packet.pos)
         broken[offset + 8 : offset + packet.size] = bytes(packet.size - 8)
     ((time, image),) = frames_at(bytes(broken), [oracle[number][0]])
     assert (time, image.tobytes()) == oracle[number]
 
 
-def test_a_file_that_calls_frames_key_frames_is_not_believed() -> None:
-    """One packet in the middle claims to be a key frame; nothing can be decoded from it on."""
+def test_wrong_key_frame_flags_are_detected() -> None:
+    """One packet in the middle is flagged as a key frame; nothing can be decoded from it on."""
     buffer = io.BytesIO()
     with av.open(io.BytesIO(CLIPS["gop 30"].make())) as file, av.open(buffer, "w", format="matroska") as out:
         (track,) = file.streams.video
@@ -227,13 +227,13 @@ def test_a_file_that_calls_frames_key_frames_is_not_believed() -> None:
         assert (time, image.tobytes()) == oracle[number]
 
 
-def test_nothing_wanted_nothing_decoded() -> None:
+def test_without_requested_times_nothing_is_decoded() -> None:
     assert frames_at(b"no video", []) == []
 
 
 @pytest.mark.parametrize("count", [8, 16])
 @pytest.mark.parametrize("parts", [2, 3])
-def test_every_part_of_a_sequence_is_seen_twice_or_more(count: int, parts: int) -> None:
+def test_every_part_of_a_sequence_has_two_frames_or_more(count: int, parts: int) -> None:
     for seconds in (0.9, 6.0, 100.0):
         times = uniform_times(seconds, count)
         frames_per_part = [
@@ -246,7 +246,7 @@ def test_every_part_of_a_sequence_is_seen_twice_or_more(count: int, parts: int) 
 def test_times() -> None:
     assert uniform_times(8.0, 4) == (1.0, 3.0, 5.0, 7.0)
     assert uniform_times(3.0, 1) == (1.5,)
-    assert rate_times(3.0, 1) == (0.0, 1.0, 2.0), "not at the end: nothing is on screen there any more"
+    assert rate_times(3.0, 1) == (0.0, 1.0, 2.0), "not at the end: no frame is on screen there"
     assert rate_times(3.01, 1) == (0.0, 1.0, 2.0, 3.0)
     assert rate_times(0.2, 1) == (0.0,)
     assert rate_times(1.0, 2.5) == (0.0, 0.4, 0.8)
@@ -271,7 +271,7 @@ def test_times() -> None:
     ],
 )
 def test_a_video_is_kept_byte_for_byte(name: str, format: str, seconds: float, tmp_path: Path) -> None:
-    path = tmp_path / "clip.any"  # the name says nothing
+    path = tmp_path / "clip.any"  # the name does not matter
     path.write_bytes(CLIPS[name].make())
     folder = MediaFolder(tmp_path / "media")
     media = add_video(folder, path)
@@ -301,7 +301,7 @@ def sound(tmp_path: Path) -> bytes:
 
 
 def faststart(tmp_path: Path) -> bytes:
-    """A file whose index comes first, so that it opens when its end is missing."""
+    """A file with its index first, so that it opens even if its end is missing."""
     path = tmp_path / "whole.mp4"
     with av.open(str(path), "w", options={"movflags": "faststart"}) as file:
         track = file.add_stream("libx264", rate=10)
@@ -329,7 +329,7 @@ def image(tmp_path: Path) -> bytes:
 
 
 @pytest.mark.parametrize("clip", CLIPS, indirect=True)
-def test_a_video_is_what_its_card_says(clip: bytes, tmp_path: Path) -> None:
+def test_a_video_has_the_properties_on_its_card(clip: bytes, tmp_path: Path) -> None:
     path = tmp_path / "clip.mp4"
     path.write_bytes(clip)
     media = add_video(MediaFolder(tmp_path), path)
@@ -343,8 +343,8 @@ def test_a_video_is_what_its_card_says(clip: bytes, tmp_path: Path) -> None:
     assert video_fault(clip[: len(clip) // 2], media) is not None
 
 
-def test_a_video_is_decoded_once_and_by_the_gate_alone(tmp_path: Path) -> None:
-    """Another reader, who only holds it against its name, does not make the gate forget, nor believe."""
+def test_a_video_is_decoded_once_and_by_the_gate_only(tmp_path: Path) -> None:
+    """Another reader that only checks the hash neither clears nor sets what the gate remembers."""
     path, openings = tmp_path / "clip.mp4", list[Media]()
     path.write_bytes(CLIPS["mov"].make())
     media = add_video(MediaFolder(tmp_path / "media"), path)
@@ -373,7 +373,7 @@ def test_a_video_is_decoded_once_and_by_the_gate_alone(tmp_path: Path) -> None:
         (image, "format gif"),
     ],
 )
-def test_what_is_no_video_is_refused(make: Any, message: str, tmp_path: Path) -> None:
+def test_files_that_are_not_videos_are_refused(make: Any, message: str, tmp_path: Path) -> None:
     path = tmp_path / "odd.mp4"
     path.write_bytes(make(tmp_path))
     with pytest.raises(SnellenError) as caught:
@@ -384,9 +384,7 @@ def test_what_is_no_video_is_refused(make: Any, message: str, tmp_path: Path) ->
     assert not (tmp_path / "media").exists()
 
 
-def test_a_missing_file_and_a_missing_package_are_one_clear_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_file_or_package_is_reported_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(SnellenError, match=r"none\.mp4: cannot be read"):
         add_video(MediaFolder(tmp_path), tmp_path / "none.mp4")
     with pytest.raises(SnellenError, match=r"none\.mp4: not a readable video \(No such file"):
@@ -415,7 +413,9 @@ def test_a_missing_file_and_a_missing_package_are_one_clear_line(
         ((90, False, True), Image.Transpose.TRANSPOSE),
     ],
 )
-def test_frames_are_turned_as_the_file_says(turn: tuple[Any, ...], transpose: Image.Transpose, tmp_path: Path) -> None:
+def test_frames_are_rotated_as_stated_in_the_file(
+    turn: tuple[Any, ...], transpose: Image.Transpose, tmp_path: Path
+) -> None:
     ((_, plain),), ((_, turned),) = (frames_at(Clip(3, turn=t).make(), [0.1]) for t in ((), turn))
     assert turned.tobytes() == plain.transpose(transpose).tobytes()
     (tmp_path / "turned.mov").write_bytes(Clip(3, turn=turn).make())
@@ -428,8 +428,8 @@ def test_an_odd_angle_is_refused() -> None:
         frames_at(Clip(3, turn=(30,)).make(), [0])
 
 
-def test_flips_are_the_players_way() -> None:
-    """`TRANSVERSE` and `TRANSPOSE` above, once more by hand: turned by 90 degrees, then mirrored left to right."""
+def test_flips_match_video_players() -> None:
+    """`TRANSVERSE` and `TRANSPOSE` above, also by hand: rotated by 90 degrees, then mirrored left to right."""
     ((_, plain),), ((_, turned),) = (frames_at(Clip(1, turn=t).make(), [0]) for t in ((), (90, True, False)))
     by_hand = plain.transpose(Image.Transpose.ROTATE_90).transpose(Image.Transpose.FLIP_LEFT_RIGHT)
     assert turned.tobytes() == by_hand.tobytes()
@@ -488,7 +488,7 @@ def test_same_frames_same_bytes(tmp_path: Path) -> None:
         (stills(2), {"gop": 0}, "at least 1"),
     ],
 )
-def test_what_cannot_be_written_leaves_no_file(frames: Any, options: Any, message: str, tmp_path: Path) -> None:
+def test_failed_writing_leaves_no_file(frames: Any, options: Any, message: str, tmp_path: Path) -> None:
     with pytest.raises(SnellenError, match=message) as caught:
         write_video(frames, tmp_path / "clip.mp4", **{"fps": 10, **options})
     assert "clip.mp4" in str(caught.value)
@@ -559,7 +559,7 @@ def test_other_sizes_are_fitted_on_black_when_told(walks: tuple[Path, Path], tmp
     assert light[:, :36].max() < 15 > light[:, 92:].max()
 
 
-def test_what_cannot_be_joined(walks: tuple[Path, Path], tmp_path: Path) -> None:
+def test_clips_that_cannot_be_joined_are_refused(walks: tuple[Path, Path], tmp_path: Path) -> None:
     for parts, message in (
         ([], "no clips"),
         ([stills(3)], "give fps="),
@@ -576,5 +576,5 @@ def test_what_cannot_be_joined(walks: tuple[Path, Path], tmp_path: Path) -> None
 
 def test_the_middle_frame_is_on_screen_at_half_the_length(tmp_path: Path) -> None:
     path = tmp_path / "clip.mp4"
-    write_video(stills(20), path, fps=10)  # two seconds: at 1 s frame 10 comes on, at 0.5 s frame 5
+    write_video(stills(20), path, fps=10)  # two seconds: frame 10 starts at 1 s, frame 5 at 0.5 s
     assert [number_of(frame_at_share(path, share)) for share in (0.0, 0.25, 0.5, 1.0)] == [0, 5, 10, 19]

@@ -1,4 +1,4 @@
-"""Detectors as subjects: what they write, where their boxes lie, what they decline."""
+"""Detectors as subjects: replies, positions of boxes, and declined questions."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ data: Any = photographs
 transform: Any = transforms
 
 ASTRONAUT_FACE: Box = (178.0, 75.0, 273.0, 178.0)
-"""Brows to chin, ear to ear, by eye."""
+"""From brows to chin and from ear to ear, measured by eye."""
 WITHOUT_FACES = ("chelsea", "coffee", "rocket", "page", "coins", "gravel")
 
 
@@ -44,33 +44,33 @@ def media(tmp_path: Path) -> MediaFolder:
     return MediaFolder(tmp_path / "media")
 
 
-def asks(image: Media, question: str = "cat", item_id: str = "one", **more: Any) -> View:
-    return View(item_id, item_id, "boxes", question, (image,), ReplySpec("text"), **more)
+def view_of(image: Media, question: str = "cat", item_id: str = "one", **fields: Any) -> View:
+    return View(item_id, item_id, "boxes", question, (image,), ReplySpec("text"), **fields)
 
 
-def ask(who: Subject, media: MediaFolder, *views: View) -> Reply:
+def ask(subject: Subject, media: MediaFolder, *views: View) -> Reply:
     prompt = Prompt((), views)
-    assert who.declines(prompt) is None
-    return asyncio.run(who.answer(prompt, media, stream("detectors")))
+    assert subject.declines(prompt) is None
+    return asyncio.run(subject.answer(prompt, media, stream("detectors")))
 
 
 def rows(reply: Reply) -> list[dict[str, Any]]:
-    told = json.loads(reply.text)
-    assert list(told) == ["boxes"]
-    return list(told["boxes"])
+    content = json.loads(reply.text)
+    assert list(content) == ["boxes"]
+    return list(content["boxes"])
 
 
 def overlap(box: Sequence[float], other_box: Sequence[float]) -> float:
     """Intersection over union, by counting pixels."""
     field = np.zeros((2, 600, 700), bool)
-    for place, (x1, y1, x2, y2) in zip(field, (box, other_box), strict=True):
-        place[round(y1) : round(y2), round(x1) : round(x2)] = True
+    for mask, (x1, y1, x2, y2) in zip(field, (box, other_box), strict=True):
+        mask[round(y1) : round(y2), round(x1) : round(x2)] = True
     return float((field[0] & field[1]).sum() / (field[0] | field[1]).sum())
 
 
 @dataclass(frozen=True)
 class FixedDetector:
-    """Finds always the same; remembers what it was shown."""
+    """Always finds the same; records the images that it was shown."""
 
     detections: tuple[Detection, ...]
     modes_and_sizes: list[tuple[str, tuple[int, int]]] = field(default_factory=list)
@@ -90,49 +90,49 @@ def fixed(*detections: Detection) -> DetectorSubject:
     return DetectorSubject(CARD, FixedDetector(detections))
 
 
-def test_boxes_are_written_best_first_and_cut_at_the_edges(media: MediaFolder) -> None:
-    who = fixed(
+def test_boxes_are_written_best_first_and_clipped_at_the_edges(media: MediaFolder) -> None:
+    subject = fixed(
         Detection((1.0, 2.0, 3.0, 4.0), "low", 0.2),
         Detection((-5.0, 1.23456, 99.0, 6.5), "hîgh", 0.93456789),
         Detection((8.0, 0.0, 12.0, 3.0), "outside", 0.99),
         Detection((2.0, 2.0, 3.0, 3.0), "small", 0.2),
     )
-    reply = ask(who, media, asks(patch(media, (1, 2, 3))))
+    reply = ask(subject, media, view_of(patch(media, (1, 2, 3))))
     assert reply.text == (
         '{"boxes": [{"box": [0.0, 1.235, 8.0, 6.0], "label": "hîgh", "score": 0.934568}, '
         '{"box": [1.0, 2.0, 3.0, 4.0], "label": "low", "score": 0.2}, '
         '{"box": [2.0, 2.0, 3.0, 3.0], "label": "small", "score": 0.2}]}'
     )
     assert reply.numbers == (0.934568, 0.2, 0.2)
-    assert who.detector.modes_and_sizes == [("RGB", (8, 6))]  # type: ignore[attr-defined]
+    assert subject.detector.modes_and_sizes == [("RGB", (8, 6))]  # type: ignore[attr-defined]
 
 
-def test_nothing_found_is_an_answer(media: MediaFolder) -> None:
-    reply = ask(fixed(), media, asks(patch(media, (1, 2, 3))))
+def test_an_empty_detection_is_an_answer(media: MediaFolder) -> None:
+    reply = ask(fixed(), media, view_of(patch(media, (1, 2, 3))))
     assert (reply.text, reply.numbers) == ('{"boxes": []}', ())
     assert read_answer(reply.text, ReplySpec("text")) == reply.text
 
 
-def test_boxes_are_led_back_to_the_stored_image(media: MediaFolder) -> None:
+def test_boxes_are_mapped_back_to_the_stored_image(media: MediaFolder) -> None:
     stored = patch(media, (1, 2, 3))
-    # Turned by a quarter to the right, twice as large, then moved by (30, 40): (x, y) -> (30 + 2 (6 - y), 40 + 2 x).
+    # Rotated clockwise by 90 degrees, doubled, then moved by (30, 40): (x, y) -> (30 + 2 (6 - y), 40 + 2 x).
     turned = Affine(0, -2, 42, 2, 0, 40)
-    shown = media.derive(["turned"], lambda: Image.new("L", (60, 70)), stored, turned)
-    reply = ask(fixed(Detection((34.0, 42.0, 40.0, 50.0), "cat", 0.5)), media, asks(shown))
+    derived = media.derive(["turned"], lambda: Image.new("L", (60, 70)), stored, turned)
+    reply = ask(fixed(Detection((34.0, 42.0, 40.0, 50.0), "cat", 0.5)), media, view_of(derived))
     assert rows(reply)[0]["box"] == [1.0, 1.0, 5.0, 4.0]
 
 
 def test_several_views_are_one_sheet(media: MediaFolder) -> None:
-    views = [asks(patch(media, (n, 2, 3)), item_id=f"v{n}") for n in range(2)]
+    views = [view_of(patch(media, (n, 2, 3)), item_id=f"v{n}") for n in range(2)]
     reply = ask(fixed(Detection((1.0, 2.0, 3.0, 4.0), "cat", 0.5)), media, *views)
     cells = json.loads(reply.text)
     assert [json.loads(cell["q1"])["boxes"][0]["label"] for cell in cells] == ["cat", "cat"]
     assert reply.numbers == (0.5, 0.5)
 
 
-def test_what_asks_for_no_boxes_is_declined(media: MediaFolder) -> None:
+def test_questions_that_do_not_ask_for_boxes_are_declined(media: MediaFolder) -> None:
     image = patch(media, (1, 2, 3))
-    view = asks(image)
+    view = view_of(image)
     film = replace(image, kind="video", format="mp4")
     wrong = {
         "writes boxes as text": replace(view, reply=ReplySpec("box")),
@@ -141,8 +141,8 @@ def test_what_asks_for_no_boxes_is_declined(media: MediaFolder) -> None:
         "cannot be shown a video": replace(view, query=(film,)),
         "everything is too much": replace(view, question=""),
     }
-    for told, one in wrong.items():
-        assert told in str(fixed().declines(Prompt((), (view, one))))
+    for reason, wrong_view in wrong.items():
+        assert reason in str(fixed().declines(Prompt((), (view, wrong_view))))
     assert fixed().declines(Prompt(("what is there?",), ())) == "nothing to look at"
 
 
@@ -156,58 +156,58 @@ def photograph(media: MediaFolder, name: str) -> Media:
 def test_the_cascade_finds_the_one_face(media: MediaFolder) -> None:
     (reply,) = check_subject(
         lambda: make_subject("detector:face"),
-        [asks(photograph(media, "astronaut"), "face")],
+        [view_of(photograph(media, "astronaut"), "face")],
         media,
         change=lambda: make_subject("detector:face?min_neighbors=3"),
     )
-    (found,) = rows(reply)
-    assert overlap(found["box"], ASTRONAUT_FACE) > 0.7
-    assert (found["label"], found["score"], reply.numbers) == ("face", 1.0, (1.0,))
+    (face,) = rows(reply)
+    assert overlap(face["box"], ASTRONAUT_FACE) > 0.7
+    assert (face["label"], face["score"], reply.numbers) == ("face", 1.0, (1.0,))
 
 
 @pytest.mark.parametrize("name", WITHOUT_FACES)
-def test_the_cascade_finds_no_face_where_there_is_none(name: str, media: MediaFolder) -> None:
-    assert ask(make_subject("detector:face"), media, asks(photograph(media, name), "Faces.")).text == '{"boxes": []}'
+def test_the_cascade_finds_no_face_in_images_without_faces(name: str, media: MediaFolder) -> None:
+    assert ask(make_subject("detector:face"), media, view_of(photograph(media, name), "Faces.")).text == '{"boxes": []}'
 
 
-def test_the_cascade_on_labelled_crops(media: MediaFolder) -> None:
-    """Ten faces and ten others of LFW, enlarged: the images that come with the labels."""
+def test_the_cascade_separates_labelled_crops(media: MediaFolder) -> None:
+    """Ten faces and ten other crops of LFW, enlarged; LFW comes with labels."""
     crops = data.lfw_subset()[[*range(0, 100, 10), *range(100, 200, 10)]]
-    large = [Image.fromarray(np.pad((transform.resize(one, (96, 96)) * 255).astype("uint8"), 16)) for one in crops]
-    who = make_subject("detector:face?smallest=0.3")
-    found = [len(rows(ask(who, media, asks(media.add_image(one), "face")))) for one in large]
-    assert sum(count == 1 for count in found[:10]) >= 8
-    assert sum(found[10:]) <= 1
+    large = [Image.fromarray(np.pad((transform.resize(crop, (96, 96)) * 255).astype("uint8"), 16)) for crop in crops]
+    subject = make_subject("detector:face?smallest=0.3")
+    face_counts = [len(rows(ask(subject, media, view_of(media.add_image(image), "face")))) for image in large]
+    assert sum(count == 1 for count in face_counts[:10]) >= 8
+    assert sum(face_counts[10:]) <= 1
 
 
-def test_the_cascade_settings_do_what_they_say(media: MediaFolder) -> None:
-    view = asks(photograph(media, "astronaut"), "face")
+def test_the_settings_of_the_cascade_have_an_effect(media: MediaFolder) -> None:
+    view = view_of(photograph(media, "astronaut"), "face")
 
     def count(settings: str) -> int:
         return len(rows(ask(make_subject(f"detector:face?{settings}"), media, view)))
 
     assert count("smallest=0.5") == 0, "the face is a fifth of the side"
     assert count("min_neighbors=1&smallest=0.05") > 3, "fewer windows must agree"
-    assert ask(make_subject("detector:face"), media, asks(patch(media, (1, 2, 3)), "face")).text == '{"boxes": []}'
+    assert ask(make_subject("detector:face"), media, view_of(patch(media, (1, 2, 3)), "face")).text == '{"boxes": []}'
 
 
-def test_face_detectors_look_for_nothing_else(media: MediaFolder) -> None:
-    who, image = make_subject("detector:face"), patch(media, (1, 2, 3))
-    assert who.declines(Prompt((), (asks(image, "A face"),))) is None
-    assert who.declines(Prompt((), (asks(image, "pet"),))) == "finds only faces, not 'pet'"
-    assert who.declines(Prompt((), (asks(image, ""),))) == "finds only faces, not everything"
+def test_face_detectors_decline_other_things(media: MediaFolder) -> None:
+    subject, image = make_subject("detector:face"), patch(media, (1, 2, 3))
+    assert subject.declines(Prompt((), (view_of(image, "A face"),))) is None
+    assert subject.declines(Prompt((), (view_of(image, "pet"),))) == "finds only faces, not 'pet'"
+    assert subject.declines(Prompt((), (view_of(image, ""),))) == "finds only faces, not everything"
 
 
-def test_mediapipe_is_asked_for_only_where_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mediapipe_is_required_only_if_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mediapipe", None)
     with pytest.raises(SnellenError, match=r"detector:mediapipe-face needs mediapipe .*pip install .*\[faces\]'"):
         make_subject("detector:mediapipe-face")
 
 
-def test_blazeface(media: MediaFolder) -> None:
+def test_blazeface_finds_the_face_and_nothing_else(media: MediaFolder) -> None:
     pytest.importorskip("mediapipe", reason="needs the extra 'faces'")
-    view = asks(photograph(media, "astronaut"), "face")
-    empty = [asks(photograph(media, name), "face", name) for name in WITHOUT_FACES]
+    view = view_of(photograph(media, "astronaut"), "face")
+    empty = [view_of(photograph(media, name), "face", name) for name in WITHOUT_FACES]
     for model in ("short", "full"):
         replies = check_subject(
             lambda model=model: make_subject(f"detector:mediapipe-face?model={model}"),  # type: ignore[misc]
@@ -215,10 +215,10 @@ def test_blazeface(media: MediaFolder) -> None:
             media,
             change=lambda: make_subject("detector:mediapipe-face?threshold=0.9"),
         )
-        (found,) = rows(replies[0])
-        assert overlap(found["box"], ASTRONAUT_FACE) > 0.7
-        assert 0.5 < found["score"] <= 1
-        assert replies[0].numbers == (found["score"],)
+        (face,) = rows(replies[0])
+        assert overlap(face["box"], ASTRONAUT_FACE) > 0.7
+        assert 0.5 < face["score"] <= 1
+        assert replies[0].numbers == (face["score"],)
         assert [reply.text for reply in replies[1:]] == ['{"boxes": []}'] * len(empty)
 
 
@@ -298,63 +298,67 @@ def test_zero_shot_detectors_pass_the_battery(family: str, tmp_path: Path, media
     def make(threshold: str = "0") -> Subject:
         return make_subject(f"detector:hf/{folder}?threshold={threshold}")
 
-    replies = check_subject(make, [asks(image, "a cat")], media, change=lambda: make("0.5"))
-    found = rows(replies[0])
-    assert found
-    for one in found:
-        x1, y1, x2, y2 = one["box"]
+    replies = check_subject(make, [view_of(image, "a cat")], media, change=lambda: make("0.5"))
+    detected = rows(replies[0])
+    assert detected
+    for row in detected:
+        x1, y1, x2, y2 = row["box"]
         assert 0 <= x1 < x2 <= 300
         assert 0 <= y1 < y2 <= 150
-    assert list(replies[0].numbers) == sorted(replies[0].numbers, reverse=True) == [one["score"] for one in found]
+    assert list(replies[0].numbers) == sorted(replies[0].numbers, reverse=True) == [row["score"] for row in detected]
     assert "torchvision" not in set(sys.modules) - before
 
 
 @pytest.mark.parametrize("family", MAKERS)
-def test_boxes_and_scores_are_those_of_transformers(family: str, tmp_path: Path, media: MediaFolder) -> None:
-    """Against the library's own post-processing, which we do not use, on an image twice as wide as high."""
+def test_boxes_and_scores_equal_those_of_transformers(family: str, tmp_path: Path, media: MediaFolder) -> None:
+    """Compared with the library's own post-processing, which we do not use, on an image twice as wide as high."""
     folder, image = MAKERS[family](tmp_path / family), wide(media)
     import torch
     import transformers
 
-    ours = rows(ask(make_subject(f"detector:hf/{folder}?threshold=0.3"), media, asks(image, "a cat")))
+    ours = rows(ask(make_subject(f"detector:hf/{folder}?threshold=0.3"), media, view_of(image, "a cat")))
     words: Any = transformers.AutoTokenizer.from_pretrained(folder)
     library: Any = transformers
-    looks: Any = library.AutoImageProcessor.from_pretrained(folder, backend="pil")
+    image_processor: Any = library.AutoImageProcessor.from_pretrained(folder, backend="pil")
     model: Any = transformers.AutoModelForZeroShotObjectDetection.from_pretrained(folder).eval()
     grounded = family == "grounding-dino"
-    told = (
+    inputs = (
         words(["a cat."], return_tensors="pt")
         if grounded
         else words(["a cat"], padding="max_length", max_length=16, return_tensors="pt")
     )
     names = ("input_ids", "attention_mask", *(("token_type_ids",) if grounded else ()))
     with torch.inference_mode():
-        out = model(**looks([media.open(image)], return_tensors="pt"), **{name: told[name] for name in names})
+        out = model(
+            **image_processor([media.open(image)], return_tensors="pt"), **{name: inputs[name] for name in names}
+        )
     if grounded:
-        both = library.GroundingDinoProcessor(looks, words)
-        (known,) = both.post_process_grounded_object_detection(out, told["input_ids"], 0.3, 0.25, [(150, 300)])
+        processor = library.GroundingDinoProcessor(image_processor, words)
+        (expected,) = processor.post_process_grounded_object_detection(
+            out, inputs["input_ids"], 0.3, 0.25, [(150, 300)]
+        )
     else:
-        (known,) = looks.post_process_object_detection(out, 0.3, [(150, 300)])
-    boxes = known["boxes"].numpy().clip(0, [300, 150, 300, 150]).round(3)
-    whole = (boxes[:, 0] < boxes[:, 2]) & (boxes[:, 1] < boxes[:, 3])
-    order = np.argsort(-known["scores"].numpy()[whole], kind="stable")
+        (expected,) = image_processor.post_process_object_detection(out, 0.3, [(150, 300)])
+    boxes = expected["boxes"].numpy().clip(0, [300, 150, 300, 150]).round(3)
+    valid = (boxes[:, 0] < boxes[:, 2]) & (boxes[:, 1] < boxes[:, 3])
+    order = np.argsort(-expected["scores"].numpy()[valid], kind="stable")
     assert len(ours) > 0
-    assert np.allclose([one["score"] for one in ours], known["scores"].numpy()[whole][order], atol=1e-5)
-    assert np.allclose([one["box"] for one in ours], boxes[whole][order], atol=2e-3)
+    assert np.allclose([row["score"] for row in ours], expected["scores"].numpy()[valid][order], atol=1e-5)
+    assert np.allclose([row["box"] for row in ours], boxes[valid][order], atol=2e-3)
 
 
 @dataclass(frozen=True)
 class FindsTheRed:
-    """In place of a model: looks for the red patch in the pixels it is given, and says where it is in fractions."""
+    """A model that finds the red patch in its pixels and returns its box in fractions."""
 
     tokens: int
 
-    def __call__(self, pixel_values: Any, input_ids: Any, pixel_mask: Any = None, **more: Any) -> Any:
+    def __call__(self, pixel_values: Any, input_ids: Any, pixel_mask: Any = None, **unused: Any) -> Any:
         import torch
 
         channels = pixel_values[0].numpy()
         mask = np.ones(channels.shape[1:]) if pixel_mask is None else pixel_mask[0].numpy()
-        height, width = mask.any(1).sum(), mask.any(0).sum()  # of what is no padding
+        height, width = mask.any(1).sum(), mask.any(0).sum()  # without padding
         ys, xs = np.nonzero((channels[0] > 1.0) & (channels[1] < 0.0))
         (x1, x2), (y1, y2) = (xs.min(), xs.max() + 1), (ys.min(), ys.max() + 1)
         box = [(x1 + x2) / 2 / width, (y1 + y2) / 2 / height, (x2 - x1) / width, (y2 - y1) / height]
@@ -371,30 +375,30 @@ class FindsTheRed:
 
 @pytest.mark.parametrize("size", [(320, 160), (96, 288)])
 @pytest.mark.parametrize("family", MAKERS)
-def test_a_patch_in_the_processed_image_is_led_back_to_where_it_lies(
+def test_a_patch_in_the_processed_image_is_mapped_back_to_its_position(
     family: str, size: tuple[int, int], tmp_path: Path, media: MediaFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The real processors resize and pad; the box that comes back must be where the patch was painted."""
+    """The real processors resize and pad; the returned box must be where the patch was painted."""
     folder = MAKERS[family](tmp_path / family)
     side = {"shortest_edge": 256, "longest_edge": 512} if family == "grounding-dino" else {"height": 256, "width": 256}
-    told = json.loads((folder / "preprocessor_config.json").read_text())
-    (folder / "preprocessor_config.json").write_text(json.dumps({**told, "size": side}))
+    settings = json.loads((folder / "preprocessor_config.json").read_text())
+    (folder / "preprocessor_config.json").write_text(json.dumps({**settings, "size": side}))
     width, height = size
     painted = (width // 4, height // 2, width // 2, height * 3 // 4)
     canvas = Image.new("RGB", size, (20, 60, 160))
     canvas.paste((255, 0, 0), painted)
     stored = media.add_image(canvas)
     monkeypatch.setattr(zero_shot, "load_model", lambda *args: FindsTheRed(12 if family == "grounding-dino" else 1))
-    who = make_subject(f"detector:hf/{folder}")
-    (found,) = rows(ask(who, media, asks(stored, "cat")))
-    assert np.allclose(found["box"], painted, atol=2.5), "two processed pixels at most"
-    assert (found["label"], found["score"]) == ("cat", pytest.approx(1 / (1 + np.exp(-3)), abs=1e-6))
-    # The same image on a larger sheet of paper: the boxes stay those of the stored image.
+    subject = make_subject(f"detector:hf/{folder}")
+    (row,) = rows(ask(subject, media, view_of(stored, "cat")))
+    assert np.allclose(row["box"], painted, atol=2.5), "two processed pixels at most"
+    assert (row["label"], row["score"]) == ("cat", pytest.approx(1 / (1 + np.exp(-3)), abs=1e-6))
+    # With the same image on a larger canvas, the boxes are still those of the stored image.
     paper = Image.new("RGB", (width + 70, height + 30), (20, 60, 160))
     paper.paste(canvas, (50, 10))
-    shown = media.derive(["paper"], lambda: paper, stored, Affine(c=50, f=10))
-    (found,) = rows(ask(who, media, asks(shown, "cat")))
-    assert np.allclose(found["box"], painted, atol=3.0)
+    derived = media.derive(["paper"], lambda: paper, stored, Affine(c=50, f=10))
+    (row,) = rows(ask(subject, media, view_of(derived, "cat")))
+    assert np.allclose(row["box"], painted, atol=3.0)
 
 
 def test_labels_of_grounding_dino_are_words_of_the_best_phrase(
@@ -411,12 +415,12 @@ def test_labels_of_grounding_dino_are_words_of_the_best_phrase(
     table = np.pad(np.array(list(scores.values())), ((0, 0), (0, 2)))
     boxes = np.tile([0.5, 0.5, 0.2, 0.2], (4, 1))
     monkeypatch.setattr(zero_shot.ZeroShotDetector, "_infer", lambda self, image, tokens: (table, boxes))
-    found = make_subject(f"detector:hf/{folder}").detector.find(media.open(image), "Red  cups.a coffee cup")  # type: ignore[attr-defined]
-    assert [one.label for one in found] == list(scores)
-    assert [one.score for one in found] == [0.7, 0.69, 0.9, 0.9]
+    detections = make_subject(f"detector:hf/{folder}").detector.find(media.open(image), "Red  cups.a coffee cup")  # type: ignore[attr-defined]
+    assert [detection.label for detection in detections] == list(scores)
+    assert [detection.score for detection in detections] == [0.7, 0.69, 0.9, 0.9]
 
 
-def test_a_vocabulary_stands_in_for_everything(tmp_path: Path, media: MediaFolder) -> None:
+def test_a_vocabulary_replaces_an_empty_question(tmp_path: Path, media: MediaFolder) -> None:
     folder, image = grounding_dino(tmp_path / "dino"), wide(media)
     names = ["Coffee cup", "cat", "", "dog", "cat", "pet", "red face"]
     (tmp_path / "names.txt").write_text("\n".join(names))
@@ -425,44 +429,48 @@ def test_a_vocabulary_stands_in_for_everything(tmp_path: Path, media: MediaFolde
         return make_subject(f"detector:hf/{folder}?threshold={threshold}{settings}")
 
     everything = make(f"&vocabulary={tmp_path / 'names.txt'}")
-    view = asks(image, "")
+    view = view_of(image, "")
     assert "vocabulary=FILE" in str(make().declines(Prompt((), (view,))))
-    found = rows(ask(everything, media, view))
-    # Twelve tokens at once: the first chunk holds four names, the second one.
-    chunks = [ask(make(), media, asks(image, text)) for text in ("coffee cup. cat. dog. pet.", "red face")]
-    assert sorted(one["score"] for one in found) == sorted(score for reply in chunks for score in reply.numbers)
-    assert {one["label"] for one in found} <= {"coffee cup", "cat", "dog", "pet", "red face"}
+    detected = rows(ask(everything, media, view))
+    # Twelve tokens at once: the first chunk has four names, the second one.
+    chunks = [ask(make(), media, view_of(image, text)) for text in ("coffee cup. cat. dog. pet.", "red face")]
+    assert sorted(row["score"] for row in detected) == sorted(score for reply in chunks for score in reply.numbers)
+    assert {row["label"] for row in detected} <= {"coffee cup", "cat", "dog", "pet", "red face"}
     (tmp_path / "names.txt").write_text("cat\ndog")
     assert make(f"&vocabulary={tmp_path / 'names.txt'}").card.fingerprint() != everything.card.fingerprint()
-    assert rows(ask(everything, media, asks(image, "red face"))) == rows(ask(make(), media, asks(image, "red face")))
+    assert rows(ask(everything, media, view_of(image, "red face"))) == rows(
+        ask(make(), media, view_of(image, "red face"))
+    )
 
 
-def test_what_a_model_cannot_read_at_once_is_declined(tmp_path: Path, media: MediaFolder) -> None:
+def test_phrases_that_are_too_long_for_a_model_are_declined(tmp_path: Path, media: MediaFolder) -> None:
     image, long = wide(media), " ".join(["cat"] * 12)
     dino = make_subject(f"detector:hf/{grounding_dino(tmp_path / 'dino')}")
-    assert "at most 12 tokens" in str(dino.declines(Prompt((), (asks(image, f"dog. {long}"),))))
-    assert dino.declines(Prompt((), (asks(image, "dog. " * 20),))) is None, "short phrases go in several prompts"
+    assert "at most 12 tokens" in str(dino.declines(Prompt((), (view_of(image, f"dog. {long}"),))))
+    assert dino.declines(Prompt((), (view_of(image, "dog. " * 20),))) is None, "short phrases go in several prompts"
     reader = make_subject(f"detector:hf/{owl(tmp_path / 'owl')}")
-    assert reader.declines(Prompt((), (asks(image, "f" * 14),))) is None
-    assert "at most 16 tokens" in str(reader.declines(Prompt((), (asks(image, "f" * 15),))))
+    assert reader.declines(Prompt((), (view_of(image, "f" * 14),))) is None
+    assert "at most 16 tokens" in str(reader.declines(Prompt((), (view_of(image, "f" * 15),))))
 
 
 def test_the_fingerprint_follows_weights_and_settings(tmp_path: Path) -> None:
-    one, other = (grounding_dino(tmp_path / str(seed), seed) for seed in (0, 1))
-    settings = [make_subject(f"detector:hf/{folder}").card.settings for folder in (one, one, other)]
+    first, other = (grounding_dino(tmp_path / str(seed), seed) for seed in (0, 1))
+    settings = [make_subject(f"detector:hf/{folder}").card.settings for folder in (first, first, other)]
     assert settings[0] == settings[1] != settings[2]
     (tmp_path / "names.txt").write_text("cat")
-    for told in ("threshold=0.4", "text_threshold=0.4", f"vocabulary={tmp_path / 'names.txt'}", "device=cuda"):
-        assert make_subject(f"detector:hf/{one}?{told}").card.settings != settings[0], told
-    assert make_subject(f"detector:hf/{one}?text_threshold=0.4").card.name == f"detector:hf/{one}?text_threshold=0.4"
+    for setting in ("threshold=0.4", "text_threshold=0.4", f"vocabulary={tmp_path / 'names.txt'}", "device=cuda"):
+        assert make_subject(f"detector:hf/{first}?{setting}").card.settings != settings[0], setting
+    assert (
+        make_subject(f"detector:hf/{first}?text_threshold=0.4").card.name == f"detector:hf/{first}?text_threshold=0.4"
+    )
 
 
 @pytest.mark.parametrize("settings", ["min_neighbors=3", "smallest=0.2", "scale_factor=1.2", "step_ratio=1.5"])
-def test_the_cascade_s_fingerprint_follows_its_settings(settings: str) -> None:
+def test_the_fingerprint_of_the_cascade_follows_its_settings(settings: str) -> None:
     assert make_subject(f"detector:face?{settings}").card.settings != make_subject("detector:face").card.settings
 
 
-def test_what_is_wrong_is_said_in_one_line(tmp_path: Path) -> None:
+def test_mistakes_are_reported_in_one_line(tmp_path: Path) -> None:
     dino, reader = grounding_dino(tmp_path / "dino"), owl(tmp_path / "owl")
     import transformers
 
@@ -474,7 +482,7 @@ def test_what_is_wrong_is_said_in_one_line(tmp_path: Path) -> None:
     model: Any = transformers.GroundingDinoForObjectDetection.from_pretrained(lacking)
     state = {key: value for key, value in model.state_dict().items() if "level_embed" not in key}
     model.save_pretrained(lacking, state_dict=state)
-    wanted = {
+    messages = {
         "faec": "no detector 'faec'; did you mean 'face'?",
         "face?min_neighbors=0": "min_neighbors must be a whole number from 1 to 1000, not '0'",
         "face?min_neighbors=1.5": "min_neighbors must be a whole number",
@@ -487,22 +495,22 @@ def test_what_is_wrong_is_said_in_one_line(tmp_path: Path) -> None:
         f"hf/{dino}?vocabulary={tmp_path / 'dots.txt'}": "names must not contain a full stop; write 'dr who'",
         f"hf/{dino}?vocabulary={tmp_path / 'empty.txt'}": "contains no names",
     }
-    for name, told in wanted.items():
-        assert_refused(partial(make_subject, f"detector:{name}"), told)
-    for name, told in {
+    for name, message in messages.items():
+        assert_refused(partial(make_subject, f"detector:{name}"), message)
+    for name, message in {
         f"hf/{lacking}": "would be random",
         f"hf/{dino}?device=nowhere:0": "no device 'nowhere:0'",
     }.items():
-        who = make_subject(f"detector:{name}")
-        with pytest.raises(SnellenError, match=told):
-            who.detector.find(Image.new("RGB", (80, 60)), "cat")  # type: ignore[attr-defined]
+        subject = make_subject(f"detector:{name}")
+        with pytest.raises(SnellenError, match=message):
+            subject.detector.find(Image.new("RGB", (80, 60)), "cat")  # type: ignore[attr-defined]
 
 
-def test_processors_for_torchvision_alone_are_refused(tmp_path: Path) -> None:
+def test_processors_only_for_torchvision_are_refused(tmp_path: Path) -> None:
     folder = grounding_dino(tmp_path / "dino")
-    told = json.loads((folder / "preprocessor_config.json").read_text())
+    settings = json.loads((folder / "preprocessor_config.json").read_text())
     (folder / "preprocessor_config.json").write_text(
-        json.dumps({**told, "image_processor_type": "DINOv3ViTImageProcessor"})
+        json.dumps({**settings, "image_processor_type": "DINOv3ViTImageProcessor"})
     )
     with pytest.raises(SnellenError, match="no image processor that works with Pillow"):
         make_subject(f"detector:hf/{folder}")
@@ -512,18 +520,18 @@ def test_processors_for_torchvision_alone_are_refused(tmp_path: Path) -> None:
 
 
 def boxed(media: MediaFolder, item_id: str, rgb: Sequence[int], boxes: list[Any], question: str = "cat") -> Item:
-    made = item(item_id, [patch(media, rgb)], "", "text", regions={"boxes": boxes})
-    return replace(made, question=question)
+    boxed_item = item(item_id, [patch(media, rgb)], "", "text", regions={"boxes": boxes})
+    return replace(boxed_item, question=question)
 
 
-def test_the_ideal_detector_knows_the_image_it_is_shown(media: MediaFolder) -> None:
+def test_the_ideal_detector_knows_the_image_that_it_is_shown(media: MediaFolder) -> None:
     cat = boxed(media, "cat", (255, 0, 0), [{"box": [1, 2, 3, 4], "label": "cat"}, {"box": [0, 0, 5, 5]}])
     none = boxed(media, "none", (0, 255, 0), [])
     face = boxed(media, "face", (255, 0, 0), [{"box": [2, 2, 4, 3], "label": "face"}], "face")
     blue = patch(media, (0, 0, 255))
-    named = item("named", [blue, blue], "", "text", regions={"boxes": {blue.sha256: [0, 0, 1, 1]}})
-    items = [cat, none, face, named, item("bare", [blue], "", "text")]
-    views = {one.item_id: one.view() for one in items}
+    by_image = item("named", [blue, blue], "", "text", regions={"boxes": {blue.sha256: [0, 0, 1, 1]}})
+    items = [cat, none, face, by_image, item("bare", [blue], "", "text")]
+    views = {view_item.item_id: view_item.view() for view_item in items}
 
     def make() -> Subject:
         return make_subject("fake:exact-boxes", items)
@@ -536,20 +544,20 @@ def test_the_ideal_detector_knows_the_image_it_is_shown(media: MediaFolder) -> N
     assert replies[0].numbers == (1.0, 1.0)
     assert replies[1].text == '{"boxes": []}'
     assert rows(replies[2])[0]["box"] == [2.0, 2.0, 4.0, 3.0]
-    moved = replace(cat.query[0], sha256="f" * 64, origin=cat.query[0].sha256, from_stored=Affine(a=2, e=2))
-    for shown, told in (
-        (moved, replies[0].text),  # the same image, enlarged: boxes are those of the stored one
+    enlarged = replace(cat.query[0], sha256="f" * 64, origin=cat.query[0].sha256, from_stored=Affine(a=2, e=2))
+    for image, text in (
+        (enlarged, replies[0].text),  # the same image, enlarged: boxes are those of the stored one
         (none.query[0], '{"boxes": []}'),  # another image: what is in that one
         (patch(media, (9, 9, 9)), '{"boxes": []}'),  # grey: nothing is known
     ):
-        assert ask(make(), media, replace(views["cat"], query=(shown,))).text == told
+        assert ask(make(), media, replace(views["cat"], query=(image,))).text == text
     assert make().declines(Prompt((), (views["bare"],))) == "this item has no regions with boxes"
     assert make().declines(Prompt((), (replace(views["cat"], query=()),))) is not None
 
 
-def test_the_ideal_detector_refuses_what_contradicts_itself(media: MediaFolder) -> None:
-    one, other = (boxed(media, name, (1, 2, 3), [{"box": [n, 0, 5, 5]}]) for n, name in enumerate(("one", "other")))
-    with pytest.raises(SnellenError, match="item other: another item has other boxes"):
-        make_subject("fake:exact-boxes", [one, other])
+def test_the_ideal_detector_refuses_contradicting_items(media: MediaFolder) -> None:
+    first, other = (boxed(media, name, (1, 2, 3), [{"box": [n, 0, 5, 5]}]) for n, name in enumerate(("one", "other")))
+    with pytest.raises(SnellenError, match="item other: another item has different boxes"):
+        make_subject("fake:exact-boxes", [first, other])
     with pytest.raises(SnellenError, match="item two: boxes of 2 images"):
-        make_subject("fake:exact-boxes", [replace(one, item_id="two", query=one.query * 2)])
+        make_subject("fake:exact-boxes", [replace(first, item_id="two", query=first.query * 2)])

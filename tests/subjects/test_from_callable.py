@@ -41,20 +41,26 @@ def reply_text(function: Callable[[Any], Any], prompt: Prompt, media: MediaFolde
 def test_a_function_gets_texts_and_opened_images_in_order(tmp_path: Path) -> None:
     media = MediaFolder(tmp_path)
     red, blue = patch(media, (255, 0, 0)), patch(media, (0, 0, 255))
-    seen: list[Any] = []
+    received: list[Any] = []
 
     def describe(parts: list[Any]) -> str:
         for part in parts:
             is_text = isinstance(part, str)
-            seen.append(part if is_text else (part.convert("RGB").getpixel((3, 3)), Path(part.filename).name))
+            received.append(part if is_text else (part.convert("RGB").getpixel((3, 3)), Path(part.filename).name))
         return "fine"
 
     prompt = Prompt(("which?", blue), (), (Turn((red, "look"), "I did"),))
     assert reply_text(describe, prompt, media) == "fine"
-    assert seen == [((255, 0, 0), f"{red.sha256}.png"), "look", "I did", "which?", ((0, 0, 255), f"{blue.sha256}.png")]
+    assert received == [
+        ((255, 0, 0), f"{red.sha256}.png"),
+        "look",
+        "I did",
+        "which?",
+        ((0, 0, 255), f"{blue.sha256}.png"),
+    ]
 
 
-def test_a_function_may_wait(tmp_path: Path) -> None:
+def test_a_function_may_be_asynchronous(tmp_path: Path) -> None:
     async def slow(parts: list[Any]) -> str:
         await asyncio.sleep(0)
         return str(len(parts))
@@ -62,13 +68,13 @@ def test_a_function_may_wait(tmp_path: Path) -> None:
     assert reply_text(slow, Prompt(("a", "b"), ()), MediaFolder(tmp_path)) == "2"
 
 
-def test_plain_functions_overlap(tmp_path: Path) -> None:
+def test_synchronous_functions_run_concurrently(tmp_path: Path) -> None:
     import threading
 
-    both = threading.Barrier(2, timeout=10)
+    barrier = threading.Barrier(2, timeout=10)
 
     def meet(parts: list[Any]) -> str:
-        both.wait()
+        barrier.wait()
         return "met"
 
     subject, prompt = wrap(meet), Prompt(("a",), ())
@@ -88,35 +94,37 @@ def test_plain_functions_overlap(tmp_path: Path) -> None:
         (lambda parts: Image.new("L", (1, 1)), "returned Image instead of a text"),
     ],
 )
-def test_what_is_no_text_is_a_failed_call(tmp_path: Path, function: Callable[[Any], Any], message: str) -> None:
+def test_an_exception_or_a_result_that_is_not_a_text_is_a_failed_call(
+    tmp_path: Path, function: Callable[[Any], Any], message: str
+) -> None:
     with pytest.raises(CallFailed) as caught:
         reply_text(function, Prompt(("a",), ()), MediaFolder(tmp_path))
     assert message in str(caught.value)
 
 
-def test_an_altered_image_is_no_failed_call(tmp_path: Path) -> None:
-    made = patch(MediaFolder(tmp_path), (1, 2, 3))
-    (tmp_path / made.path).write_bytes(b"?")
+def test_an_altered_image_stops_the_run(tmp_path: Path) -> None:
+    image = patch(MediaFolder(tmp_path), (1, 2, 3))
+    (tmp_path / image.path).write_bytes(b"?")
     with pytest.raises(SnellenError, match="altered"):
-        reply_text(lambda parts: "fine", Prompt((made,), ()), MediaFolder(tmp_path))
+        reply_text(lambda parts: "fine", Prompt((image,), ()), MediaFolder(tmp_path))
 
 
 def test_a_module_in_the_working_folder_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "some_model_of_mine.py").write_text(MODULE)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sys.path", list(__import__("sys").path))
-    mine = make_subject("py:some_model_of_mine:echo?prefix=heard")
-    assert mine.card.name == "py:some_model_of_mine:echo?prefix=heard"
-    assert asyncio.run(mine.answer(Prompt(("a",), ()), MediaFolder(tmp_path), stream("own"))).text == "heard 1"
-    assert make_subject("py:some_model_of_mine:echo").card.fingerprint() != mine.card.fingerprint()
+    subject = make_subject("py:some_model_of_mine:echo?prefix=heard")
+    assert subject.card.name == "py:some_model_of_mine:echo?prefix=heard"
+    assert asyncio.run(subject.answer(Prompt(("a",), ()), MediaFolder(tmp_path), stream("own"))).text == "heard 1"
+    assert make_subject("py:some_model_of_mine:echo").card.fingerprint() != subject.card.fingerprint()
     assert make_subject("py:some_model_of_mine:whole").card.name == "own:whole"
-    for spec, told in {
+    for spec, message in {
         "py:no_such_module_of_mine:echo": "ModuleNotFoundError",
         "py:some_model_of_mine:eko": "AttributeError",
         "py:some_model_of_mine:echo?size=3": "TypeError",
         "py:some_model_of_mine:broken": "ModuleNotFoundError",
         "py:some_model_of_mine:number": "the factory returned int",
     }.items():
-        with pytest.raises(SnellenError, match=told) as caught:
+        with pytest.raises(SnellenError, match=message) as caught:
             make_subject(spec)
         assert str(caught.value).startswith("py:")

@@ -1,4 +1,4 @@
-"""Asking a model that is being trained leaves no trace in it; Trainer goes on as if nobody had asked."""
+"""Asking a model during its training does not change it; Trainer continues as if it had not been asked."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ pytestmark = pytest.mark.slow
 torch = pytest.importorskip("torch", reason="needs the extra 'models'")
 
 
-def test_modes_gradients_and_random_numbers_stay() -> None:
+def test_modes_gradients_and_random_numbers_are_unchanged() -> None:
     from snellen.subjects.live_models import model_behind, undisturbed, without_gradients
 
     model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Dropout(), torch.nn.BatchNorm1d(2))
-    model[2].eval()  # frozen by whoever trains it
+    model[2].eval()  # frozen by the training code
     torch.manual_seed(3)
     expected = torch.rand(2)
     torch.manual_seed(3)
@@ -40,13 +40,13 @@ def test_modes_gradients_and_random_numbers_stay() -> None:
     assert [part.training for part in model] == [True, True, False]
     assert torch.equal(torch.rand(2), expected)
     assert model_behind(model) is model_behind(model.forward) is model
-    model[0].weight.ds_id = 1  # as DeepSpeed marks what it keeps in pieces
+    model[0].weight.ds_id = 1  # DeepSpeed marks partitioned weights in this way
     with pytest.raises(SnellenError, match="several processes"), undisturbed(model, 0):
         pass
 
 
 def _train(folder: Path, model_folder: Path, callbacks: list[Any]) -> list[float]:
-    """Four steps on one text, dropout and all: the losses."""
+    """The losses of four training steps on one text, with dropout."""
     import transformers
 
     from snellen.subjects.chat.checkpoint import Checkpoint
@@ -69,7 +69,7 @@ def _train(folder: Path, model_folder: Path, callbacks: list[Any]) -> list[float
     return [entry["loss"] for entry in trainer.state.log_history if "loss" in entry]
 
 
-def test_trainer_trains_as_without_exams(tmp_path: Path) -> None:
+def test_exams_do_not_change_the_training_of_trainer(tmp_path: Path) -> None:
     from tests.subjects.chat.tiny_models import llava
 
     model_folder = llava(tmp_path / "model")
@@ -79,10 +79,10 @@ def test_trainer_trains_as_without_exams(tmp_path: Path) -> None:
     items = SUITES.get("combo").recipes["generated"].build(options)
     settings: dict[str, Any] = {"sets": [str(items.root)], "n": 6}
     verdicts: list[CheckpointVerdict] = []
-    asked: list[str] = []
+    questions: list[str] = []
 
     def answer(model: Any, parts: list[Any]) -> str:
-        asked.append(parts[-1])
+        questions.append(parts[-1])
         assert not model.training
         torch.rand(3)
         return "A"
@@ -100,5 +100,5 @@ def test_trainer_trains_as_without_exams(tmp_path: Path) -> None:
     assert len(set(alone)) > 1
     states = {name: [v.step for v in verdicts if v.state == name] for name in ("whole", "partial", "failed")}
     assert states == {"whole": [1, 2, 2, 3, 4, 4], "partial": [], "failed": [4]}
-    assert asked
+    assert questions
     assert [path.name for path in sorted((tmp_path / "template").glob("step-*"))] == ["step-00000002", "step-00000004"]

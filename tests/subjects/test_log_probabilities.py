@@ -1,4 +1,4 @@
-"""Log-probabilities of a continuation, from a tiny random model and from a server that plays one."""
+"""Log-probabilities of a continuation, from a tiny random model and from a simulated server."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ CONTEXT, EDIT = "a red cup stands left of a green cup. edit:", " make the red cu
 WORDS = ["a", "red", "cup", "stands", "left", "of", "green", "edit", "make", "the", "blue", ".", ":"]
 
 
-def asks(context: str = CONTEXT, continuation: str = EDIT, item_id: str = "one") -> View:
+def view_of(context: str = CONTEXT, continuation: str = EDIT, item_id: str = "one") -> View:
     spec = ReplySpec("number", ((continuation, "continuation"),))
     return View(item_id, item_id, "salient", context, (), spec, (Option("continuation", continuation),))
 
@@ -41,19 +41,19 @@ def media(tmp_path: Path) -> MediaFolder:
     return MediaFolder(tmp_path / "media")
 
 
-def ask(who: Subject, *views: View) -> Reply:
+def ask(subject: Subject, *views: View) -> Reply:
     prompt = Prompt((), views)
-    assert who.declines(prompt) is None
-    return asyncio.run(who.answer(prompt, MediaFolder(Path("nowhere")), stream("logprob")))
+    assert subject.declines(prompt) is None
+    return asyncio.run(subject.answer(prompt, MediaFolder(Path("nowhere")), stream("logprob")))
 
 
 def llama(folder: Path, begins: bool, seed: int = 0) -> Path:
-    """A tiny random Llama. Its tokenizer knows some words, and `begins` every text with a mark, or does not."""
+    """A tiny random Llama. Its tokenizer knows some words; with `begins` every text starts with a special token."""
     transformers, torch = (pytest.importorskip(name, reason=NEED) for name in ("transformers", "torch"))
     import tokenizers
 
-    held = {word: n for n, word in enumerate(["<s>", "<unk>", *WORDS])}
-    raw: Any = tokenizers.Tokenizer(tokenizers.models.WordLevel(held, unk_token="<unk>"))
+    vocabulary = {word: n for n, word in enumerate(["<s>", "<unk>", *WORDS])}
+    raw: Any = tokenizers.Tokenizer(tokenizers.models.WordLevel(vocabulary, unk_token="<unk>"))
     raw.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
     if begins:
         raw.post_processor = tokenizers.processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", 0)])
@@ -61,7 +61,7 @@ def llama(folder: Path, begins: bool, seed: int = 0) -> Path:
     fast.save_pretrained(folder)
     torch.manual_seed(seed)
     config = transformers.LlamaConfig(
-        vocab_size=len(held),
+        vocab_size=len(vocabulary),
         hidden_size=16,
         intermediate_size=32,
         num_hidden_layers=2,
@@ -83,7 +83,7 @@ def loaded(folder: Path) -> tuple[Any, Any]:
 
 
 def equation_1(folder: Path, context: str, continuation: str) -> list[float]:
-    """Token by token, each after a pass over everything ahead of it."""
+    """The terms token by token, each from a pass over everything before it."""
     import torch
 
     model, tokenizer = loaded(folder)
@@ -97,7 +97,7 @@ def equation_1(folder: Path, context: str, continuation: str) -> list[float]:
 
 
 def algorithm_1(folder: Path, context: str, continuation: str) -> float:
-    """The paper's pseudocode, line by line."""
+    """The score by the paper's pseudocode, line by line."""
     import torch
 
     model, tokenizer = loaded(folder)
@@ -115,28 +115,28 @@ def algorithm_1(folder: Path, context: str, continuation: str) -> float:
 
 @pytest.mark.parametrize("begins", [True, False])
 @pytest.mark.parametrize("context", [CONTEXT, "left"])
-def test_equation_1_token_by_token(tmp_path: Path, begins: bool, context: str) -> None:
+def test_scores_follow_equation_1_token_by_token(tmp_path: Path, begins: bool, context: str) -> None:
     folder = llama(tmp_path, begins)
-    reply = ask(make_subject(f"logprob:hf/{folder}"), asks(context))
+    reply = ask(make_subject(f"logprob:hf/{folder}"), view_of(context))
     terms = equation_1(folder, context, EDIT)
     assert len(reply.numbers) == len(terms) == 5
     assert reply.numbers == pytest.approx(terms, abs=1e-5)
     assert float(reply.text) == pytest.approx(sum(terms) / 5, abs=1e-5)
     assert len(reply.text.partition(".")[2]) == 6
-    assert read_answer(reply.text, asks(context).reply) == float(reply.text)
+    assert read_answer(reply.text, view_of(context).reply) == float(reply.text)
     assert reply.tokens_in == begins + 5 + (12 if context == CONTEXT else 1)
-    assert max(terms) - min(terms) > 0.5, "a model to which all tokens are alike would show nothing"
+    assert max(terms) - min(terms) > 0.5, "a model with equal probabilities would show nothing"
 
 
 @pytest.mark.parametrize("begins", [True, False])
-def test_algorithm_1_line_by_line(tmp_path: Path, begins: bool) -> None:
+def test_paper_off_by_one_follows_algorithm_1_line_by_line(tmp_path: Path, begins: bool) -> None:
     folder = llama(tmp_path, begins)
-    usual = ask(make_subject(f"logprob:hf/{folder}"), asks())
-    paper = ask(make_subject(f"logprob:hf/{folder}?paper_off_by_one=1"), asks())
+    usual = ask(make_subject(f"logprob:hf/{folder}"), view_of())
+    paper = ask(make_subject(f"logprob:hf/{folder}?paper_off_by_one=1"), view_of())
     assert float(paper.text) == pytest.approx(algorithm_1(folder, CONTEXT, EDIT), abs=1e-5)
     assert float(paper.text) == pytest.approx(sum(paper.numbers) / (6 if begins else 5), abs=1e-6)
     assert abs(float(paper.text) - float(usual.text)) > 0.05
-    if begins:  # the mark is what is left out: the same terms, divided by one more
+    if begins:  # the special token is left out: the same terms, divided by one more
         assert paper.numbers == pytest.approx(usual.numbers, abs=1e-5)
         assert float(paper.text) == pytest.approx(float(usual.text) * 5 / 6, abs=1e-5)
     else:  # the first word is neither scored nor read
@@ -144,14 +144,14 @@ def test_algorithm_1_line_by_line(tmp_path: Path, begins: bool) -> None:
         assert paper.numbers == pytest.approx(equation_1(folder, CONTEXT, EDIT.removeprefix(" make")), abs=1e-5)
 
 
-def test_a_single_token_in_the_paper_s_way_has_no_term(tmp_path: Path) -> None:
-    reply = ask(make_subject(f"logprob:hf/{llama(tmp_path, False)}?paper_off_by_one=1"), asks(continuation="blue"))
+def test_a_single_token_has_no_term_with_paper_off_by_one(tmp_path: Path) -> None:
+    reply = ask(make_subject(f"logprob:hf/{llama(tmp_path, False)}?paper_off_by_one=1"), view_of(continuation="blue"))
     assert (reply.text, reply.numbers) == ("0.000000", ())
 
 
 def test_local_models_pass_the_battery(tmp_path: Path, media: MediaFolder) -> None:
     folder, other = llama(tmp_path / "one", True), llama(tmp_path / "other", True, seed=1)
-    views = [asks(), asks("the red cup", " left of the blue cup", "two")]
+    views = [view_of(), view_of("the red cup", " left of the blue cup", "two")]
     for change in (f"{folder}?paper_off_by_one=1", f"{folder}?dtype=bfloat16", str(other)):
         replies = check_subject(
             lambda: make_subject(f"logprob:hf/{folder}"),
@@ -170,16 +170,16 @@ def test_local_models_pass_the_battery(tmp_path: Path, media: MediaFolder) -> No
     assert (card.name, card.reads) == (f"logprob:hf/{folder}?dtype=bfloat16", "views")
 
 
-def test_half_precision_is_near_and_another_number(tmp_path: Path) -> None:
+def test_half_precision_gives_a_near_but_different_number(tmp_path: Path) -> None:
     folder = llama(tmp_path, True)
     exact, rough = (
-        ask(make_subject(f"logprob:hf/{folder}?dtype={dtype}"), asks()) for dtype in ("float32", "bfloat16")
+        ask(make_subject(f"logprob:hf/{folder}?dtype={dtype}"), view_of()) for dtype in ("float32", "bfloat16")
     )
     assert 1e-6 < abs(float(exact.text) - float(rough.text)) < 0.2
 
 
 def wrong_views(image: Media) -> Mapping[str, View]:
-    view = asks()
+    view = view_of()
     return {
         "answers with a log-probability, a number": replace(view, reply=ReplySpec("text")),
         "reads only text": replace(view, query=(image,)),
@@ -190,21 +190,21 @@ def wrong_views(image: Media) -> Mapping[str, View]:
     }
 
 
-def test_what_is_no_continuation_is_declined(tmp_path: Path, media: MediaFolder) -> None:
-    who = make_subject(f"logprob:hf/{llama(tmp_path / 'model', True)}")
-    for told, view in wrong_views(patch(media, (1, 2, 3))).items():
-        assert told in str(who.declines(Prompt((), (asks(), view))))
-    assert who.declines(Prompt((), (asks("red " * 26),))) is None
-    assert who.declines(Prompt((), (asks("red " * 27),))) == "reads at most 32 tokens, and this has 33"
-    assert "no token" in str(who.declines(Prompt((), (asks(continuation=" "),))))
-    assert who.declines(Prompt(("how likely?",), ())) == "nothing to read"
+def test_questions_without_a_continuation_are_declined(tmp_path: Path, media: MediaFolder) -> None:
+    subject = make_subject(f"logprob:hf/{llama(tmp_path / 'model', True)}")
+    for reason, view in wrong_views(patch(media, (1, 2, 3))).items():
+        assert reason in str(subject.declines(Prompt((), (view_of(), view))))
+    assert subject.declines(Prompt((), (view_of("red " * 26),))) is None
+    assert subject.declines(Prompt((), (view_of("red " * 27),))) == "reads at most 32 tokens, and this has 33"
+    assert "no token" in str(subject.declines(Prompt((), (view_of(continuation=" "),))))
+    assert subject.declines(Prompt(("how likely?",), ())) == "nothing to read"
 
 
-def test_what_is_wrong_is_said_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mistakes_are_reported_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = llama(tmp_path / "model", True)
     monkeypatch.setenv("NEARBY_BASE_URL", "http://127.0.0.1:9/v1")
     monkeypatch.delenv("NEARBY_API_KEY", raising=False)
-    wanted = {
+    messages = {
         "gpt2": "write logprob: and one of hf/PATH_OR_ID, openai-api/SERVICE/MODEL",
         "openai-api/nearby": "write logprob: and one of",
         "openai-api/nearby/model": "NEARBY_API_KEY is not set",
@@ -215,15 +215,15 @@ def test_what_is_wrong_is_said_in_one_line(tmp_path: Path, monkeypatch: pytest.M
         f"hf/{folder}?paper_off_by_one=yes": "must be one of 0, 1, not 'yes'",
         f"hf/{folder}?temperature=0": "no setting 'temperature'",
     }
-    for name, told in wanted.items():
-        assert_refused(partial(make_subject, f"logprob:{name}"), told)
+    for name, message in messages.items():
+        assert_refused(partial(make_subject, f"logprob:{name}"), message)
 
 
 # From a server
 
 
 def echo(prompt: str, token_texts: list[str], **logprob_fields: Any) -> Body:
-    """A completion as vLLM gives it: the prompt's tokens, their places, their log-probabilities (the n-th is -n)."""
+    """A completion in the form of vLLM: the prompt's tokens, their offsets and log-probabilities (the n-th is -n)."""
     offsets = [sum(map(len, token_texts[:n])) for n in range(len(token_texts))]
     numbers: list[float | None] = [None, *(-float(n) for n in range(1, len(token_texts)))]
     logprobs = {
@@ -235,12 +235,12 @@ def echo(prompt: str, token_texts: list[str], **logprob_fields: Any) -> Body:
     }
     choice = {"index": 0, "text": prompt, "finish_reason": "length", "logprobs": logprobs}
     usage = {"prompt_tokens": len(token_texts), "completion_tokens": 0, "total_tokens": len(token_texts)}
-    made = {"id": "c", "object": "text_completion", "created": 0, "model": "as served", "choices": [choice]}
-    return Body(json.dumps({**made, "usage": usage}))
+    completion = {"id": "c", "object": "text_completion", "created": 0, "model": "as served", "choices": [choice]}
+    return Body(json.dumps({**completion, "usage": usage}))
 
 
-PIECES = ["a red", " cup", ".", " make", " it", " blue"]
-VIEW = asks("a red cup.", " make it blue")
+TOKEN_TEXTS = ["a red", " cup", ".", " make", " it", " blue"]
+VIEW = view_of("a red cup.", " make it blue")
 
 
 def served(monkeypatch: pytest.MonkeyPatch, server: StubServer, settings: str = "") -> Subject:
@@ -249,21 +249,23 @@ def served(monkeypatch: pytest.MonkeyPatch, server: StubServer, settings: str = 
     return replace(make_subject(f"logprob:openai-api/near-by/org/model{settings}"), first_wait=0.01)  # type: ignore[type-var]
 
 
-def test_a_server_s_tokens_are_those_behind_the_border(monkeypatch: pytest.MonkeyPatch, media: MediaFolder) -> None:
+def test_the_scored_tokens_of_a_server_are_those_after_the_context(
+    monkeypatch: pytest.MonkeyPatch, media: MediaFolder
+) -> None:
     pytest.importorskip("openai", reason="needs the extra 'chat'")
-    with StubServer(lambda request: echo(request.body["prompt"], PIECES)) as server:
+    with StubServer(lambda request: echo(request.body["prompt"], TOKEN_TEXTS)) as server:
         (reply,) = check_subject(lambda: served(monkeypatch, server), [VIEW], media)
         card = served(monkeypatch, server, "?max_concurrency=7").card
     assert (reply.text, reply.numbers) == ("-4.000000", (-3.0, -4.0, -5.0))
     assert (reply.model, reply.tokens_in) == ("as served", 6)
-    wanted = {"model": "org/model", "prompt": "a red cup. make it blue", "echo": True, "logprobs": 1, "max_tokens": 0}
-    assert wanted.items() <= server.requests[0].body.items()
+    fields = {"model": "org/model", "prompt": "a red cup. make it blue", "echo": True, "logprobs": 1, "max_tokens": 0}
+    assert fields.items() <= server.requests[0].body.items()
     assert (card.name, card.max_concurrency, card.reads) == ("logprob:openai-api/near-by/org/model", 7, "views")
 
 
-def test_a_server_may_count_the_mark_that_begins_a_text(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_may_count_the_special_token_at_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("openai", reason="needs the extra 'chat'")
-    with StubServer(lambda request: echo(request.body["prompt"], ["<|begin|>", *PIECES])) as server:
+    with StubServer(lambda request: echo(request.body["prompt"], ["<|begin|>", *TOKEN_TEXTS])) as server:
         reply = ask(served(monkeypatch, server), VIEW)
     assert reply.numbers == (-4.0, -5.0, -6.0)
 
@@ -278,29 +280,29 @@ FAULTS: dict[str, tuple[Callable[[ServedRequest], Answer], str]] = {
         lambda request: echo("", ["a red", " cup", ".", " make", " it", "▁blue"]),
         "do not spell the continuation ' make it blue'",
     ),
-    "words of its own": (lambda request: echo("", [*PIECES, " sky"]), "crosses the border|do not spell"),
+    "additional words": (lambda request: echo("", [*TOKEN_TEXTS, " sky"]), "crosses the border|do not spell"),
     "no log-probabilities": (lambda request: Body(json.dumps({"choices": [{"text": "x"}]})), "must support echo"),
     "no choice": (lambda request: Body(json.dumps({"choices": []})), "must support echo"),
-    "holes": (lambda request: echo("", PIECES, token_logprobs=[None] * 6), "without its log-probability"),
+    "holes": (lambda request: echo("", TOKEN_TEXTS, token_logprobs=[None] * 6), "without its log-probability"),
     "a refusal": (lambda request: REFUSED, r"400 .*Only no echo is supported.*attempt 1"),
     "an outage": (lambda request: Status(503), r"503 .*attempt 2"),
 }
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_what_a_server_cannot_say_is_a_failed_call(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unusable_reply_of_a_server_is_a_failed_call(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("openai", reason="needs the extra 'chat'")
-    answer, told = FAULTS[fault]
-    with StubServer(answer) as server, pytest.raises(CallFailed, match=told):
+    answer, message = FAULTS[fault]
+    with StubServer(answer) as server, pytest.raises(CallFailed, match=message):
         ask(served(monkeypatch, server, "?attempts=2"), VIEW)
 
 
-def test_an_outage_that_passes_is_no_failure(monkeypatch: pytest.MonkeyPatch, media: MediaFolder) -> None:
+def test_a_temporary_outage_is_not_a_failure(monkeypatch: pytest.MonkeyPatch, media: MediaFolder) -> None:
     pytest.importorskip("openai", reason="needs the extra 'chat'")
-    with StubServer(lambda request: echo("", PIECES) if request.number > 2 else Status(429)) as server:
-        who = served(monkeypatch, server)
-        reply = ask(who, VIEW)
-        for told, view in wrong_views(patch(media, (1, 2, 3))).items():
-            assert told in str(who.declines(Prompt((), (view,))))
+    with StubServer(lambda request: echo("", TOKEN_TEXTS) if request.number > 2 else Status(429)) as server:
+        subject = served(monkeypatch, server)
+        reply = ask(subject, VIEW)
+        for reason, view in wrong_views(patch(media, (1, 2, 3))).items():
+            assert reason in str(subject.declines(Prompt((), (view,))))
     assert (server.count, reply.text) == (3, "-4.000000")
     assert not math.isnan(float(reply.text))

@@ -13,18 +13,18 @@ from tests.helpers.journey import says
 
 @pytest.fixture
 def chat(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Mapping[str, str]]]:
-    """What a chat subject would have been made of."""
-    asked: list[tuple[str, Mapping[str, str]]] = []
+    """The names and settings from which chat subjects are made."""
+    requests: list[tuple[str, Mapping[str, str]]] = []
 
     def make(name: str, settings: Mapping[str, str], items: Sequence[Item]) -> Subject:
-        asked.append((name, settings))
+        requests.append((name, settings))
         return says(f"chat:{name}", "yes")
 
     monkeypatch.setitem(SUBJECTS._loaded, "chat", make)
-    return asked
+    return requests
 
 
-def test_kind_name_and_settings(chat: list[tuple[str, Mapping[str, str]]]) -> None:
+def test_a_spec_has_kind_name_and_settings(chat: list[tuple[str, Mapping[str, str]]]) -> None:
     make_subject("chat:openai/gpt-4o?temperature=0.5&seed=&stop=a%26b")
     make_subject("openai/gpt-4o")
     make_subject("openai-api/my/model:7b?seed=3")
@@ -45,13 +45,13 @@ def test_kind_name_and_settings(chat: list[tuple[str, Mapping[str, str]]]) -> No
         ("py:module", "write py:MODULE:FACTORY"),
     ],
 )
-def test_errors_name_the_nearest(spec: str, message: str) -> None:
+def test_errors_name_the_nearest_kind(spec: str, message: str) -> None:
     with pytest.raises(SnellenError) as caught:
         make_subject(spec)
     assert message in str(caught.value)
 
 
-def test_every_example_is_of_a_kind_there_is() -> None:
+def test_every_example_has_an_existing_kind() -> None:
     assert {example.split(":")[0] for example in EXAMPLES} <= set(SUBJECTS)
 
 

@@ -1,4 +1,4 @@
-"""Code that comes with a checkpoint is never run, nor is anybody asked whether it may be."""
+"""Code that comes with a checkpoint is never run, and the user is not asked for permission."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_every_call_that_loads_a_checkpoint_refuses_its_code() -> None:
 
 
 def on_a_terminal(command: list[str], answer: str) -> tuple[int, str]:
-    """Exit code and output of a command on a terminal, on which `answer` is typed again and again."""
+    """The exit code and output of a command on a terminal on which `answer` is typed repeatedly."""
     own_end, its_end = pty.openpty()
     with subprocess.Popen(command, stdin=its_end, stdout=its_end, stderr=its_end) as child:
         os.close(its_end)
@@ -73,16 +73,20 @@ QUICK = "configuration of an encoder"
 @pytest.mark.parametrize(
     "case", [QUICK, *(pytest.param(case, marks=pytest.mark.slow) for case in CASES if case != QUICK)]
 )
-def test_nothing_runs_on_a_terminal_where_y_is_typed(case: str, sets_folder: Path, tmp_path: Path) -> None:
+def test_no_code_runs_on_a_terminal_on_which_y_is_typed(case: str, sets_folder: Path, tmp_path: Path) -> None:
     kind, files = CASES[case]
     folder = tmp_path / "model"
     folder.mkdir()
-    (folder / "strange_code.py").write_text(CODE)
+    code_file, trace = folder / "strange_code.py", tmp_path / "ran"
+    code_file.write_text(CODE.format(ran=str(trace)))
+    subprocess.run([sys.executable, str(code_file)], check=True)
+    assert trace.exists(), "the code leaves a trace if it runs"
+    trace.unlink()
     for name, content in files.items():
         (folder / name).write_text(json.dumps(content))
     items, out = small_set("combo", sets_folder).root, tmp_path / "run"
     words = ["run", str(items), "--subject", f"{kind}:hf/{folder}", "--out", str(out)]
     code, output = on_a_terminal([sys.executable, "-m", "snellen", *words], "y")
-    assert not (tmp_path / "ran").exists(), output
+    assert not trace.exists(), output
     assert code == 2, output
-    assert "[y/N]" not in output, "nobody is asked"
+    assert "[y/N]" not in output, "the user must not be asked"

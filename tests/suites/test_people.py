@@ -87,7 +87,7 @@ def test_vfm_bench_leaves_cells_empty_if_only_models_were_asked(sets_folder: Pat
 
 
 def test_vlm2_bench_reports_the_difference_between_subjects_and_people(sets_folder: Path, tmp_path: Path) -> None:
-    """All tasks count equally: the mean over tasks of the model's mean minus people's, here over unjudged tasks."""
+    """All tasks count equally: the mean over tasks of the model's mean minus people's, here without judged tasks."""
     run, suite = studied("vlm2-bench", sets_folder, tmp_path / "run")
     sections = sections_of(run, suite)
     assert row_of(sections["table-1"], subject="human:X")

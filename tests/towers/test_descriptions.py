@@ -1,4 +1,4 @@
-"""Descriptions say all that is true of an object, and different objects are described differently."""
+"""Descriptions are complete, and different objects are described differently."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def test_an_ice_cream() -> None:
 
 
 @pytest.mark.parametrize("number", range(len(DESCRIPTIONS)))
-def test_no_two_objects_are_described_alike(number: int) -> None:
-    """So that every dimension is in every wording: any two objects differ in one at least."""
+def test_no_two_objects_have_the_same_description(number: int) -> None:
+    """This requires every dimension in every wording, because any two objects differ in at least one."""
     texts = Counter(in_wording(index, number) for index in range(9504))
     assert len(texts) == 9504
     assert not [text for text in texts if "{" in text or "none" in text or "  " in text]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """A running Chromium; tests open contexts of their own in it.
+    """A running Chromium, in which tests open their own contexts.
 
     Closed after each module: while its driver runs, nothing else can run an event loop in this process.
     """

@@ -1,4 +1,4 @@
-"""Requests made from the application's own description: none breaks it, and each answer is one it describes."""
+"""Requests made from the application's own description: none breaks it, and each response is as described."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _call(examples: int) -> None:
                     case.path_parameters["token"] = token
                 if known and case.headers is not None:
                     case.headers["X-Snellen-Secret"] = secret
-                # What a schema cannot say (pages of a form, kinds of answers) is refused with 422 as well.
+                # Rules beyond the schema (pages of a form, kinds of answers) are also refused with 422.
                 case.call_and_validate(excluded_checks=[positive_data_acceptance])
 
             call()

@@ -1,4 +1,4 @@
-"""Forms: what a participant is shown depends on seed and form alone, and is spread as the design says."""
+"""Forms: their pages depend on seed and form only, and are distributed as in the design."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_spread_shows_every_unit_equally_often() -> None:
     assert set(counts.values()) == {2}  # 6 forms of 4 over 12 units
 
 
-def test_the_same_questions_for_everybody_in_orders_of_their_own() -> None:
+def test_the_same_questions_for_all_in_different_orders() -> None:
     block = BlockDesign(name="b", questions=5, assignment="same")
     forms = deal_forms(design(block), [[pages(block)]], seed=0)
     shown_ids = [form[0].page_ids for form in forms]
@@ -46,7 +46,7 @@ def test_conditions_of_a_block_show_the_same_items() -> None:
         assert (first.name, second.name) == ("b [shots=0]", "b [shots=1]")
 
 
-def test_balanced_blocks_stand_equally_often_in_every_place() -> None:
+def test_balanced_blocks_are_equally_often_at_every_position() -> None:
     blocks = [BlockDesign(name=name, questions=2) for name in "abc"]
     forms = deal_forms(design(*blocks, block_order="balanced"), [[pages(block)] for block in blocks], seed=0)
     for position in range(3):
@@ -71,13 +71,13 @@ def test_equal_seeds_give_equal_forms_and_others_do_not() -> None:
     assert forms[0] == forms[1] != forms[2]
 
 
-def test_more_questions_than_there_are_is_an_error_that_says_so() -> None:
+def test_more_questions_than_exist_are_refused() -> None:
     block = BlockDesign(name="b", questions=13)
-    with pytest.raises(SnellenError, match="13 questions of task are needed, but there are 12"):
+    with pytest.raises(SnellenError, match="13 questions of task are needed, but there are only 12"):
         deal_forms(design(block), [[pages(block)]], seed=0)
 
 
-def test_an_attention_page_says_itself_what_to_choose() -> None:
+def test_an_attention_page_states_the_required_choice() -> None:
     page, name = attention_page("b", 0, seed=0)
     (part,) = page.parts
     assert f"choose {name}." in part.model_dump()["text"]
@@ -89,8 +89,8 @@ def test_presets_are_designs_with_a_source(name: str) -> None:
     assert read_design(name).source
 
 
-def test_presets_hold_the_papers_numbers() -> None:
-    """ComBo, C.3: 20 questions a type; 8 people, 40 comparisons. VFM Bench, E: five people, shots 0, 1, 3, 5."""
+def test_presets_have_the_papers_numbers() -> None:
+    """ComBo, C.3: 20 questions per type; 8 people, 40 comparisons. VFM Bench, E: five people, shots 0, 1, 3, 5."""
     combo, comparisons, vfm = map(read_design, ("combo", "combo-comparisons", "vfm"))
     assert (combo.forms, combo.blocks[0].questions, combo.blocks[0].tasks) == (20, 20, ("img2text", "text2img"))
     assert (comparisons.forms, comparisons.blocks[0].questions) == (8, 40)
@@ -98,6 +98,6 @@ def test_presets_hold_the_papers_numbers() -> None:
     assert read_design("vlm2").forms == 3
 
 
-def test_designs_say_what_is_wrong_with_them() -> None:
+def test_invalid_designs_are_refused_with_the_reason() -> None:
     with pytest.raises(SnellenError, match="no preset; did you mean 'combo'"):
         read_design("comb")

@@ -1,4 +1,4 @@
-"""The explorer of a report in a real browser: from a file, without a network, and whatever its texts say."""
+"""The explorer of a report in a real browser: from a file, without a network, and with hostile texts."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 HOSTILE = """</script><script>window.hostile=1</script><img src=x onerror="window.hostile=1">=1+1\u202e"""
 EIGHTH = 8
-"""Items a task; colour is required by every second of `naming` and all of `building`."""
+"""Items per task; colour is required by every second of `naming` and all of `building`."""
 MAX_BYTES = 1_200_000
 
 
@@ -51,7 +51,7 @@ def hostile_items(root: Path) -> ItemSet:
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
-    """A report with its explorer: one who answers in markup and is right in one task, and one who is right in both."""
+    """A report with its explorer: a subject that replies in markup and is right in one task, and one right in both."""
     parts = lock.present_parts()
     if parts is None:
         pytest.skip(f"the parts of the explorer are not here: `{FETCH}` fetches them")
@@ -72,7 +72,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
 
 @contextmanager
 def offline_tab(browser: Browser, **options: object) -> Iterator[Tab]:
-    """A tab; the test fails for a request that leaves the folder, and for anything on the console."""
+    """A tab; the test fails for requests outside the folder and for messages on the console."""
     context = browser.new_context(offline=True, reduced_motion="reduce", **options)  # type: ignore[arg-type]
     context.set_default_timeout(60_000)
     opened, troubles = context.new_page(), list[str]()
@@ -138,7 +138,7 @@ def test_a_cell_of_the_grid_leads_to_its_items_and_filters_narrow_them(browser: 
         assert "\u202e" not in opened.content()
 
 
-def test_keys_alone_reach_an_item_and_come_back(browser: Browser, report: Report) -> None:
+def test_keys_only_reach_an_item_and_return(browser: Browser, report: Report) -> None:
     with offline_tab(browser, viewport={"width": 390, "height": 844}, color_scheme="dark") as opened:
         opened.goto((report.root / "explore.html").as_uri())
         opened.keyboard.press("Tab")
@@ -170,7 +170,7 @@ def test_a_measure_is_drawn_without_eval(browser: Browser, report: Report) -> No
         assert opened.evaluate(inked)
 
 
-def test_the_page_is_small_and_allows_its_own_scripts_alone(report: Report) -> None:
+def test_the_page_is_small_and_allows_only_its_own_scripts(report: Report) -> None:
     text = (report.root / "explore.html").read_text("utf-8")
     content = content_of(report)
     assert len(text) - len(as_block(content)) < MAX_BYTES
@@ -185,8 +185,8 @@ def test_the_page_is_small_and_allows_its_own_scripts_alone(report: Report) -> N
 
 
 @pytest.mark.slow
-def test_twenty_thousand_items_can_be_looked_through(browser: Browser, report: Report) -> None:
-    """The items of the report many times over; no time is held, only that every view comes up."""
+def test_twenty_thousand_items_can_be_browsed(browser: Browser, report: Report) -> None:
+    """The items of the report many times over; checks that every view appears, without a time limit."""
     parts = lock.present_parts()
     assert parts is not None
     content = content_of(report)
@@ -210,7 +210,7 @@ def test_twenty_thousand_items_can_be_looked_through(browser: Browser, report: R
     page.unlink()
 
 
-def test_without_its_parts_there_is_a_line_and_no_page(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_its_web_parts_there_is_a_message_and_no_page(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(lock, "PACKAGE_FOLDER", tmp_path / "none")
     writer, reason = explorer_writer()
     assert writer is None
@@ -218,7 +218,7 @@ def test_without_its_parts_there_is_a_line_and_no_page(monkeypatch: pytest.Monke
     assert "\n" not in reason
 
 
-def test_an_explorer_of_former_runs_does_not_stay(report: Report, tmp_path: Path) -> None:
+def test_an_explorer_of_earlier_runs_is_removed(report: Report, tmp_path: Path) -> None:
     (tmp_path / "explore.html").write_text("former")
     run = report.root.parent / "run"
     with pytest.MonkeyPatch.context() as patch:
@@ -228,7 +228,7 @@ def test_an_explorer_of_former_runs_does_not_stay(report: Report, tmp_path: Path
     assert "explore.html" not in page.read_text("utf-8")
 
 
-def test_many_images_are_shown_where_they_lie(report: Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_images_are_linked_in_place(report: Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(explorer_content, "MAX_THUMBS", 3)
     exams: list[Exam] = gather([load_run(report.root.parent / "run", suite_of)])
     (tmp_path / "out" / "report").mkdir(parents=True)
@@ -244,7 +244,7 @@ def test_a_module_with_other_ends_is_refused() -> None:
         as_classic("import { other } from 'vega-util';")
 
 
-def test_no_text_ends_the_block_it_stands_in() -> None:
+def test_no_text_ends_its_data_block() -> None:
     block = as_block({"text": HOSTILE + "\u2028<!--"})
     assert not set("<>&\u2028") & set(block)
     assert json.loads(block) == {"text": HOSTILE + "\u2028<!--"}

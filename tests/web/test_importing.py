@@ -1,4 +1,4 @@
-"""Results come back as ordinary runs: what people entered is what is scored, and who stopped early is partial."""
+"""Results are imported as ordinary runs: entered answers are scored, and unfinished participants are partial."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ BLOCKS = {
 
 @pytest.fixture(autouse=True)
 def no_web_parts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """These tests open no page, and fetch nothing."""
+    """Skips fetching web parts: these tests open no page."""
     (tmp_path / "vendor").mkdir()
     monkeypatch.setattr("snellen.web.lock.web_parts", lambda: tmp_path / "vendor")
 
@@ -44,7 +44,7 @@ def small_study(suite: str, folder: Path, root: Path) -> StudyCard:
 
 
 @pytest.mark.parametrize("suite", list(BLOCKS))
-def test_the_exported_table_equals_the_subjects_own_answers(suite: str, sets_folder: Path, tmp_path: Path) -> None:
+def test_the_imported_table_equals_the_subject_s_own_answers(suite: str, sets_folder: Path, tmp_path: Path) -> None:
     card = small_study(suite, sets_folder, tmp_path / "study")
     plan = read_plan(tmp_path / "study")
     stand_in = make_stand_in(card, "fake:chance", 2, tmp_path / "own")
@@ -85,14 +85,14 @@ def test_unfinished_people_are_partial_not_missing(sets_folder: Path, tmp_path: 
     assert table["ended"].isna().to_dict() == {"p01": False, "p02": True}
     remarks = person_table(load_run(examination.root))["remark"].tolist()
     assert remarks == ["", f"partial: {questions_before} of {_questions(plan, 1)} items in all"]
-    # Who goes on later is imported again: what was there stays, the rest is added.
+    # A participant who continues later is imported again: earlier answers stay, the rest is added.
     finished = [rows[0], ("p02", entered(plan, stand_in, 1))]
     (examination,) = import_study(tmp_path / "study", finished, tmp_path / "people")
     assert len(examination.responses) == questions + _questions(plan, 1)
 
 
 def _questions(plan: StudyPlan, form: int, pages: int | None = None) -> int:
-    """How many questions stand on the first pages of a form."""
+    """The number of questions on the first pages of a form."""
     ids = [page_id for block in plan.forms[form] for page_id in block.page_ids][:pages]
     return sum(plan.pages[page_id].kind == "question" for page_id in ids)
 
@@ -100,11 +100,11 @@ def _questions(plan: StudyPlan, form: int, pages: int | None = None) -> int:
 def test_results_of_another_plan_are_refused(sets_folder: Path, tmp_path: Path) -> None:
     card = small_study("combo", sets_folder, tmp_path / "study")
     start = Start(type="start", participant="p01", form=0, plan_hash="0" * 16, time=NOON)
-    with pytest.raises(SnellenError, match="answered another plan"):
+    with pytest.raises(SnellenError, match="belongs to another plan"):
         as_participants([("p01", [RecordRow(sequence=0, record=start)])], card)
 
 
-def test_names_that_are_no_plain_words_get_an_alias(sets_folder: Path, tmp_path: Path) -> None:
+def test_names_that_are_not_plain_words_get_an_alias(sets_folder: Path, tmp_path: Path) -> None:
     card = small_study("combo", sets_folder, tmp_path / "study")
     start = Start(type="start", participant="x", form=0, plan_hash=card.plan_hash, time=NOON)
     rows = [RecordRow(sequence=0, record=start)]
@@ -116,8 +116,8 @@ def test_names_that_are_no_plain_words_get_an_alias(sets_folder: Path, tmp_path:
     ]
 
 
-def test_no_file_of_a_bundle_holds_an_answer_key(sets_folder: Path, tmp_path: Path) -> None:
-    """Only practice pages have feedback, and nothing else in the plan but views is about an item."""
+def test_no_file_of_a_bundle_has_an_answer_key(sets_folder: Path, tmp_path: Path) -> None:
+    """Only practice pages have feedback, and only views in the plan are about an item."""
     card = small_study("ava-bench", sets_folder, tmp_path / "study")
     plan, items = read_plan(tmp_path / "study"), small_set("ava-bench", sets_folder)
     with_feedback = [page for page in plan.pages.values() if page.feedback is not None]
@@ -130,8 +130,8 @@ def test_no_file_of_a_bundle_holds_an_answer_key(sets_folder: Path, tmp_path: Pa
     assert read_study(tmp_path / "study") == card
 
 
-def test_the_verdict_on_who_looked_is_a_column_and_leaves_nobody_out(sets_folder: Path, tmp_path: Path) -> None:
-    """One person knows everything, the other always takes the first answer; the checked block is no part of the run."""
+def test_the_authenticity_verdict_is_a_column_and_excludes_no_one(sets_folder: Path, tmp_path: Path) -> None:
+    """One person is always right, the other always takes the first answer; the checked block is not part of the run."""
     rule = {"min_accuracy": 0.9, "min_items": 4, "possible_seconds": 0.6}
     checked = BlockDesign.model_validate({"name": "looking", "tasks": ["gc-mat"], "authenticity": rule})
     design = StudyDesign(texts=Texts(title="t"), blocks=(BlockDesign(name="b", tasks=("oc-cnt",)), checked), forms=2)
@@ -147,14 +147,14 @@ def test_the_verdict_on_who_looked_is_a_column_and_leaves_nobody_out(sets_folder
     table = pd.read_csv(tmp_path / "people" / PEOPLE)
     assert list(table["authentic"]) == ["passed", "failed"]
     assert table["authentic_reasons"][1].endswith("under 0.9")
-    # Before anybody came to that block there is no verdict, and everything else is imported all the same.
+    # Before anyone reached that block there is no verdict, and everything else is imported.
     begun = [(name, rows[:3]) for name, rows in results]
     import_study(tmp_path / "study", begun, tmp_path / "early")
     assert "authentic" not in pd.read_csv(tmp_path / "early" / PEOPLE)
 
 
 def test_a_study_from_the_command_line_to_a_report(sets_folder: Path, tmp_path: Path) -> None:
-    """Files that participants saved lead to a run and a report; what is wrong is said in one line."""
+    """Files saved by participants lead to a run and a report; faults are reported in one line."""
     design = tmp_path / "design.yaml"
     design.write_text("texts: {title: Seeing}\nforms: 2\nblocks: [{name: b, tasks: [img2text], questions: 4}]\n")
     items, study, people = small_set("combo", sets_folder).root, tmp_path / "study", tmp_path / "people"
@@ -181,7 +181,7 @@ def snellen(*words: str) -> Result:
     return CliRunner().invoke(app, list(words))
 
 
-def test_views_alone_make_a_stand_ins_answers(sets_folder: Path, tmp_path: Path) -> None:
+def test_a_stand_in_s_answers_depend_on_views_only(sets_folder: Path, tmp_path: Path) -> None:
     card = small_study("combo", sets_folder, tmp_path / "study")
     stand_in = make_stand_in(card, "fake:constant=I cannot tell", 1, tmp_path / "own")
     page = next(page for page in read_plan(tmp_path / "study").pages.values() if page.kind == "question")

@@ -1,4 +1,4 @@
-"""Studies go to JATOS and results come back, the same rows as by the other transports.
+"""Studies are exported to JATOS and results imported, with the same rows as by other transports.
 
 Layout of archives: https://www.jatos.org/JATOS-Study-Archive-JZIP.html and JATOS-Results-Archive.html (3.9).
 """
@@ -100,7 +100,7 @@ def test_a_study_archive_has_the_documented_layout(tmp_path: Path) -> None:
     assert len({jas["data"]["uuid"], component["uuid"], batch["uuid"]}) == 3
 
 
-def test_titles_are_those_that_jatos_takes() -> None:
+def test_titles_are_accepted_by_jatos() -> None:
     plan = make_plan()
     texts = plan.texts.model_copy(update={"title": "Big <b>&</b> small" + 300 * "!"})
     study: Any = jatos.study_properties(plan.model_copy(update={"texts": texts}), "small")["data"]
@@ -113,14 +113,14 @@ def test_the_same_study_gives_the_same_bytes(tmp_path: Path) -> None:
     for name in ("one.jzip", "two.jzip"):
         write_jzip(tmp_path / "study", tmp_path / name)
     assert (tmp_path / "one.jzip").read_bytes() == (tmp_path / "two.jzip").read_bytes()
-    with pytest.raises(SnellenError, match="exists already"):
+    with pytest.raises(SnellenError, match="already exists"):
         write_jzip(tmp_path / "study", tmp_path / "one.jzip")
 
 
 # Results
 
 
-def test_a_reload_goes_on_in_another_component_result(tmp_path: Path, plan: StudyPlan) -> None:
+def test_a_reload_continues_in_another_component_result(tmp_path: Path, plan: StudyPlan) -> None:
     rows = rows_of_form(plan, "jatos-9", 0)
     again = RecordRow(sequence=5, record=rows[0].record)
     later = [RecordRow(sequence=row.sequence + 1, record=row.record) for row in rows[5:]]
@@ -142,7 +142,7 @@ def test_names_of_the_documentation_and_of_the_source_are_read(tmp_path: Path, p
     assert list(read_archive(path)) == [("jatos-9", rows["jatos-9"]), ("jatos-10", rows["jatos-10"])]
 
 
-def test_what_was_sent_twice_counts_once(tmp_path: Path, plan: StudyPlan, caplog: pytest.LogCaptureFixture) -> None:
+def test_rows_sent_twice_count_once(tmp_path: Path, plan: StudyPlan, caplog: pytest.LogCaptureFixture) -> None:
     rows = rows_of_form(plan, "p", 0)
     texts = {(1, 1): as_text([*rows[:3], rows[2], *rows[1:4]]), (1, 2): as_text(rows)}
     assert dict(read_archive(write_results(tmp_path / "a.zip", texts))) == {"p": rows}
@@ -177,7 +177,7 @@ def test_a_torn_last_line_is_left_out_and_counted(
         list(read_folder([path]))
 
 
-def test_a_file_ends_anywhere_and_only_the_torn_row_is_lost(tmp_path: Path, plan: StudyPlan) -> None:
+def test_a_file_cut_anywhere_loses_only_the_torn_row(tmp_path: Path, plan: StudyPlan) -> None:
     rows = rows_of_form(plan, "p", 0)
     text = as_text(rows).encode()
     path = tmp_path / "p.jsonl"
@@ -193,12 +193,12 @@ def test_results_of_another_plan_are_refused_by_name(tmp_path: Path, plan: Study
     other = rows_of_form(make_plan(plan_hash="fedcba"), "p02", 0)
     texts = {(1, 1): as_text(rows_of_form(plan, "p01", 0)), (2, 2): as_text(other)}
     archive = write_results(tmp_path / "a.zip", texts)
-    with pytest.raises(SnellenError, match=r"study_result_2: p02 answered another plan \(fedcba\)"):
+    with pytest.raises(SnellenError, match=r"study_result_2: p02 belongs to plan fedcba"):
         list(read_archive(archive, PLAN_HASH))
     assert len(list(read_archive(archive))) == 2
 
 
-def test_two_people_under_one_name_stay_two(tmp_path: Path, plan: StudyPlan) -> None:
+def test_two_people_under_one_name_stay_separate(tmp_path: Path, plan: StudyPlan) -> None:
     first, second = rows_of_form(plan, "p", 0), rows_of_form(plan, "p", 1)
     export = tmp_path / "a.txt"
     export.write_text(as_text(first) + as_text(second), "utf-8")
@@ -230,7 +230,7 @@ def test_archives_have_limits(tmp_path: Path, plan: StudyPlan, limit: str, monke
         list(read_archive(archive))
 
 
-def test_what_is_no_archive_is_refused(tmp_path: Path, plan: StudyPlan) -> None:
+def test_files_that_are_not_archives_are_refused(tmp_path: Path, plan: StudyPlan) -> None:
     path = tmp_path / "a.zip"
     path.write_bytes(b"PK\x03\x04 and nothing more \xff")
     with pytest.raises(SnellenError, match="not readable"):
@@ -249,7 +249,7 @@ def test_what_is_no_archive_is_refused(tmp_path: Path, plan: StudyPlan) -> None:
         list(read_folder([tmp_path / "empty"]))
 
 
-def test_answers_may_hold_any_line_separator(tmp_path: Path, plan: StudyPlan) -> None:
+def test_answers_may_contain_any_line_separator(tmp_path: Path, plan: StudyPlan) -> None:
     rows = rows_of_form(plan, "p", 0)
     record = rows[2].plain()["record"] | {"reasons": {"item-choice": "one\u2028two\u0085three\x0bfour\r\nfive"}}
     rows[2] = RecordRow.model_validate({"sequence": 2, "record": record})

@@ -1,4 +1,4 @@
-"""A server that is killed while fifty people answer: what it acknowledged is there, and nothing twice."""
+"""A server that is killed while fifty people answer: acknowledged rows are stored exactly once."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def test_every_acknowledged_answer_outlives_a_kill(tmp_path: Path) -> None:
     assert all(len(rows) == 11 for rows in recorded.values())
 
 
-def test_a_server_ends_soon_after_it_is_told_to(tmp_path: Path) -> None:
-    """With a request whose head never ends, one whose body never comes, and one that was answered."""
+def test_a_server_ends_soon_after_a_signal(tmp_path: Path) -> None:
+    """With a request whose head never ends, one without its body, and one that was answered."""
     write_study(tmp_path)
     with server_process(tmp_path) as (process, link):
         address = urlsplit(link)
@@ -40,7 +40,7 @@ def test_a_server_ends_soon_after_it_is_told_to(tmp_path: Path) -> None:
             head.sendall(b"POST / HTTP/1.1\r\nHost: x\r\n")
             lines = f"POST {address.path}api/open HTTP/1.1", f"Host: {address.netloc}", "Content-Type: application/json"
             body.sendall("\r\n".join([*lines, "Content-Length: 100", "", '{"par']).encode())
-            time.sleep(0.5)  # until both requests are under way
+            time.sleep(0.5)  # until both requests are in progress
             process.send_signal(signal.SIGTERM)
             start = time.monotonic()
             process.wait(timeout=30)

@@ -1,4 +1,4 @@
-"""Web parts are what the lock names, byte for byte, or there is an error: `npm` is played by a function."""
+"""Web parts equal those of the lock, byte for byte, or there is an error; `npm` is faked by a function."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def tarball(members: Mapping[str, str], links: Mapping[str, str] | None = None) 
 
 @dataclass
 class Registry:
-    """Plays npm: gives a package's bytes, and keeps the names that were asked for."""
+    """A fake npm: returns a package's bytes, and records the requested names."""
 
     packages: dict[str, bytes]
     requests: list[str] = field(default_factory=list)
@@ -81,7 +81,7 @@ def test_only_the_named_files_are_kept_with_their_licence(tmp_path: Path) -> Non
     assert {entry.name for entry in tmp_path.iterdir()} == {"vendor", "web.lock"}
 
 
-def test_a_licence_may_stand_in_the_lock(tmp_path: Path) -> None:
+def test_a_licence_may_be_in_the_lock(tmp_path: Path) -> None:
     content = tarball({"package/dist/a.js": "let a"})
     path = write_lock(tmp_path / "web.lock", content, licence_file="", licence_text='"free"')
     fetch_web_parts(tmp_path / "vendor", path, Registry({"@org/part@1.2.3": content}).pack)
@@ -188,7 +188,7 @@ def test_without_npm_the_error_names_the_package(monkeypatch: pytest.MonkeyPatch
         npm_pack("jspsych@8.3.0", tmp_path)
 
 
-def test_our_lock_names_what_study_pages_need() -> None:
+def test_our_lock_names_the_parts_of_study_pages() -> None:
     paths = {path for package in read_lock() for path in package.paths}
     assert {
         "jspsych/dist/index.browser.min.js",

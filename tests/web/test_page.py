@@ -1,4 +1,4 @@
-"""The page of a study in a real browser: every kind of reply, by mouse, finger and keys, and the clock."""
+"""The page of a study in a real browser: every kind of reply, by mouse, touch and keys, and the clock."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def walk(opened: Tab, *, touch: bool) -> None:
-    """Answers a page of every kind by mouse or by finger."""
+    """Answers a page of every kind by mouse or by touch."""
     press = opened.tap if touch else opened.click
 
     def choose(page_id: str, name: str) -> None:
@@ -99,7 +99,7 @@ STYLES = """image => {
   for (let one = image; one; one = one.parentElement) styles.push(getComputedStyle(one));
   return styles.map((style) => `${style.filter} ${style.opacity}`);
 }"""
-"""Filter and opacity of an image and of all that it lies in."""
+"""Filter and opacity of an image and of its ancestors."""
 
 
 def test_every_kind_by_mouse_from_a_file(browser: Browser, tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ def test_every_kind_by_touch_on_a_phone(browser: Browser, tmp_path: Path) -> Non
 KEYS = "all => all.map((one) => one.getAttribute('aria-keyshortcuts'))"
 
 
-def test_keys_alone_are_enough(browser: Browser, tmp_path: Path) -> None:
+def test_keys_only_are_enough(browser: Browser, tmp_path: Path) -> None:
     names = ("(A) one", "2. two", "10. ten", "maple", "birch", "beech")
     labels = page("labels", question("choice", "labels", choices=[Choice(name=name) for name in names]))
     index = write_bundle(
@@ -221,7 +221,7 @@ def test_a_box_is_adjusted_and_stays_in_the_image(browser: Browser, tmp_path: Pa
 
 
 @pytest.mark.slow
-def test_a_video_begins_with_the_clock(browser: Browser, tmp_path: Path) -> None:
+def test_a_video_starts_with_the_clock(browser: Browser, tmp_path: Path) -> None:
     av = pytest.importorskip("av")
     part = MediaPart(path="media/bar.mp4", kind="video", width=160, height=120, seconds=1)
     index = write_bundle(tmp_path, plan("choice", changes=(PAGES[1].model_copy(update={"parts": (part, TILES[0])}),)))
@@ -249,7 +249,7 @@ def test_a_video_begins_with_the_clock(browser: Browser, tmp_path: Path) -> None
 
 
 @pytest.mark.slow
-def test_labels_stand_with_their_media_in_the_order_of_the_parts(browser: Browser, tmp_path: Path) -> None:
+def test_labels_are_next_to_their_media_in_the_order_of_parts(browser: Browser, tmp_path: Path) -> None:
     pages = tuple(
         PAGES[1].model_copy(update={"page_id": name, "parts": parts})
         for name, parts in (
@@ -317,7 +317,7 @@ def test_practice_shows_the_right_answer_after_answering(browser: Browser, tmp_p
         assert answers_of(stored(opened))["colour"] == [16, 32, 48]
 
 
-def test_when_the_time_is_up_what_stands_there_counts(browser: Browser, tmp_path: Path) -> None:
+def test_when_the_time_is_up_the_current_answer_counts(browser: Browser, tmp_path: Path) -> None:
     several = next(entry for entry in PAGES if entry.page_id == "several").model_copy(update={"seconds": 300.0})
     index = write_bundle(tmp_path, plan("several", changes=(several,)))
     with tab(browser) as opened:
@@ -366,7 +366,7 @@ def test_the_clock_starts_when_all_images_are_painted(browser: Browser, tmp_path
         opened.route(f"{SITE}media/**", lambda route: waiting.append(route))
         opened.clock.install()
         begin(opened, SITE)
-        opened.clock.fast_forward(11_000)  # loading ahead gives up
+        opened.clock.fast_forward(11_000)  # preloading gives up
         opened.wait_for_selector("[data-page-id=choice]", state="attached")
         opened.clock.fast_forward(1000_000)
         assert not opened.locator(".part").is_visible()

@@ -1,4 +1,4 @@
-"""Nothing that a participant answered is lost: coming back, failures, and the three transports."""
+"""No answer of a participant is lost: returns, failures, and the three transports."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Route
 
 
-def test_who_comes_back_goes_on_where_the_answers_stopped(browser: Browser, tmp_path: Path) -> None:
+def test_a_returning_participant_continues_after_the_last_answer(browser: Browser, tmp_path: Path) -> None:
     texts = Texts(
         title="A study", consent="May we?\n\nReally?", completion_code="C1AB", completion_url="https://example.org/"
     )
@@ -25,7 +25,7 @@ def test_who_comes_back_goes_on_where_the_answers_stopped(browser: Browser, tmp_
     with tab(browser) as opened:
         opened.goto(index.as_uri())
         opened.wait_for_selector("#consent")
-        assert opened.locator("#start").count() == 0  # nobody goes on without consent
+        assert opened.locator("#start").count() == 0  # no one continues without consent
         assert opened.locator("main p").all_text_contents()[:2] == ["May we?", "Really?"]
         opened.click("#consent")
         opened.click("#start")
@@ -101,7 +101,7 @@ def test_an_image_that_fails_is_tried_again(browser: Browser, tmp_path: Path) ->
 
 
 class Server:
-    """A stand-in for the server of `snellen study serve`: keeps rows, fails as it is bidden."""
+    """A stand-in for the server of `snellen study serve`: stores rows and fails as requested."""
 
     def __init__(self) -> None:
         self.rows = list[dict[str, Any]]()
@@ -119,7 +119,7 @@ class Server:
         failure = self.failures.pop(0) if self.failures else ""
         if failure != "refuse" and body["sequence"] == len(self.rows):
             self.rows.append(body)
-        if failure == "lose":  # kept, but the reply is lost
+        if failure == "lose":  # stored, but the reply is lost
             route.abort()
         elif failure:
             route.fulfill(status=413, json={"detail": "The disc is full."})
@@ -127,7 +127,7 @@ class Server:
             route.fulfill(status=204)
 
 
-def test_answers_reach_a_server_once_although_it_fails(browser: Browser, tmp_path: Path) -> None:
+def test_answers_reach_a_failing_server_once(browser: Browser, tmp_path: Path) -> None:
     write_bundle(tmp_path, plan("choice", "integer"), "local")
     server = Server()
     with tab(browser) as opened:
@@ -170,10 +170,10 @@ window.jatos = {
   endStudyAjax: async () => { kept.ended += 1; keep(); },
 };
 """
-"""What we use of jatos.js, as https://www.jatos.org/jatos.js-Reference.html describes it."""
+"""The part of jatos.js that the page uses, from https://www.jatos.org/jatos.js-Reference.html."""
 
 
-def test_jatos_keeps_rows_and_hands_them_back(browser: Browser, tmp_path: Path) -> None:
+def test_jatos_stores_rows_and_returns_them(browser: Browser, tmp_path: Path) -> None:
     write_bundle(tmp_path, plan("choice", "integer"), "jatos")
     (tmp_path / "jatos.js").write_text(JATOS, encoding="utf-8")
     with tab(browser) as opened:

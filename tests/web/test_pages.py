@@ -1,4 +1,4 @@
-"""Pages show what a call to a model shows, hold no answer, and their answers come back as replies."""
+"""Pages show the same as a call to a model, contain no answer, and their answers are read as replies."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from snellen.core.subject import SubjectCard
 from snellen.runs.preview import first_calls
 from snellen.scoring.answers import read_answer
 from snellen.suites import SUITES
-from snellen.web.pages import PERSON, as_page, as_recorded, media_path, page_trials, without_sets, written
-from snellen.web.plan import MediaPart, Page, TextPart
+from snellen.web.pages import as_page, as_recorded, media_path, page_trials, without_sets, written
+from snellen.web.plan import Page, TextPart
 from tests.helpers.sets import small_set
 
 IMAGE = Media("a" * 64, "image", "png", 40, 30)
@@ -58,8 +58,8 @@ def test_a_page_shows_the_parts_that_a_model_is_sent(suite: str, sets_folder: Pa
 
 
 @pytest.mark.parametrize("suite", ["combo", "vlm2-bench", "vfm-bench", "ava-bench"])
-def test_a_page_depends_on_nothing_of_an_item_but_its_view(suite: str, sets_folder: Path, tmp_path: Path) -> None:
-    """The same page comes of items whose answers, factors, measures, regions and provenance are others."""
+def test_a_page_depends_only_on_the_view_of_an_item(suite: str, sets_folder: Path, tmp_path: Path) -> None:
+    """Items with other answers, factors, measures, regions and provenance give the same page."""
     definition, items = SUITES.get(suite), small_set(suite, sets_folder)
     (point,) = parse_conditions(definition.axes, "vanilla")
     hidden: dict[str, Any] = {
@@ -80,7 +80,7 @@ def test_a_page_depends_on_nothing_of_an_item_but_its_view(suite: str, sets_fold
             assert page.feedback is None
 
 
-def test_right_answers_stand_on_practice_pages_of_train_items_alone(sets_folder: Path, tmp_path: Path) -> None:
+def test_right_answers_are_on_practice_pages_of_train_items_only(sets_folder: Path, tmp_path: Path) -> None:
     suite, items = SUITES.get("ava-bench"), small_set("ava-bench", sets_folder)
     (point,) = parse_conditions(suite.axes, "vanilla")
     media = MediaFolder(tmp_path / "media", items.media)
@@ -104,7 +104,7 @@ def test_methods_of_several_calls_are_refused(sets_folder: Path, tmp_path: Path)
         page_trials(items, suite, task, point, media)
 
 
-def test_sets_of_images_stand_on_the_choices() -> None:
+def test_sets_of_images_are_on_the_choices() -> None:
     """Options of several images are compared side by side; the names above them leave the text."""
     others = [Media(letter * 64, "image", "png", 40, 30) for letter in "bcde"]
     options = (Option("one", "", tuple(others[:2])), Option("two", "", tuple(others[2:])))
@@ -128,7 +128,7 @@ def test_sets_of_images_stand_on_the_choices() -> None:
         (ReplySpec("box"), (4.0, 5.0, 20.0, 25.0), [4.0, 5.0, 20.0, 25.0]),
     ],
 )
-def test_what_is_recorded_is_read_back_as_the_answer(spec: ReplySpec, answer: Any, recorded: Any) -> None:
+def test_recorded_answers_are_read_back(spec: ReplySpec, answer: Any, recorded: Any) -> None:
     view = view_of(spec)
     assert as_recorded(view, answer) == recorded
     read = read_answer(written(view, recorded), spec)
@@ -175,16 +175,11 @@ def test_boxes_come_back_through_any_scale_shift_and_frame(box: Box, scale: floa
     ],
 )
 def test_answers_that_no_page_offers_are_refused(spec: ReplySpec, answer: Any) -> None:
-    with pytest.raises(SnellenError, match="no answer that its page offers"):
+    with pytest.raises(SnellenError, match="is not an answer offered by its page"):
         written(view_of(spec), answer)
 
 
-def test_who_ran_out_of_time_gave_no_answer() -> None:
+def test_a_timeout_is_no_answer() -> None:
     spec = ReplySpec("choice", (("A", "k1"), ("B", "k2")))
     assert written(view_of(spec), None) == ""
     assert read_answer("", spec) is None
-
-
-def test_people_are_shown_images_apart() -> None:
-    assert PERSON.max_images is None
-    assert MediaPart(path="x", kind="image", width=1, height=1).seconds == 0

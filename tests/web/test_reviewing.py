@@ -49,13 +49,13 @@ def test_a_third_reviewer_does_not_move_the_agreement(items: ItemSet, run: Path,
     assert (card.decided, card.disputed, card.third) == (4, 0, ["human:review/cem"])
 
 
-def test_what_stands_is_a_review_with_authors_reasons_and_times(items: ItemSet, run: Path, tmp_path: Path) -> None:
+def test_decisions_are_a_review_with_authors_reasons_and_times(items: ItemSet, run: Path, tmp_path: Path) -> None:
     _record(tmp_path / "people" / "records" / "ann.jsonl", "i2", "2026-11-22T10:00:31Z")
     _record(tmp_path / "people" / "records" / "bob.jsonl", "i2", "2026-11-22T11:00:00Z")
     out = tmp_path / "out" / "decisions.csv"
     _, card = decide_review([run], out)
     lines = {line["item_id"]: line for line in csv.DictReader(out.open(newline=""))}
-    assert list(lines) == ["i0", "i1", "i2"], "nobody decided about i3"
+    assert list(lines) == ["i0", "i1", "i2"], "no one decided about i3"
     both = "human:review/ann, human:review/bob"
     assert lines["i1"] == {"item_id": "i1", "decision": "keep", "author": both, "reason": "sharp / bright", "time": ""}
     assert (lines["i2"]["reason"], lines["i2"]["time"]) == ("blurred", "2026-11-22T11:00:00+00:00")
@@ -75,18 +75,18 @@ def _record(path: Path, item_id: str, time: str) -> None:
     path.write_text(json.dumps(RecordRow(sequence=0, record=answers).plain()) + "\n")
 
 
-def test_a_csv_knows_its_items_by_the_card_beside_it(run: Path, tmp_path: Path) -> None:
+def test_a_csv_finds_its_items_by_the_card_next_to_it(run: Path, tmp_path: Path) -> None:
     out = tmp_path / "decisions.csv"
     decide_review([run], out)
     result = read_step_result(out)
     assert result.answers == {"i0": "keep", "i1": "keep", "i2": "drop"}
     assert len(result.items.items) == 4
     card_path(out).unlink()
-    with pytest.raises(SnellenError, match=r"unknown which items were decided about \(no readable decisions.json"):
+    with pytest.raises(SnellenError, match=r"the items that were decided on are unknown \(no readable decisions.json"):
         read_step_result(out)
 
 
-def test_one_reviewer_agrees_with_nobody(items: ItemSet, tmp_path: Path) -> None:
+def test_one_reviewer_has_no_agreement(items: ItemSet, tmp_path: Path) -> None:
     alone = reviewed_by(items, {"ann": ANN}, tmp_path / "alone")
     _, card = decide_review([alone], tmp_path / "d.csv")
     assert (card.decided, card.percent, card.fleiss_kappa, card.krippendorff_alpha) == (4, None, None, None)

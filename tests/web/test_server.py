@@ -1,4 +1,4 @@
-"""What the server of a study gives to whom, and what it keeps."""
+"""The server of a study: access, and stored rows."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.helpers.studies import ANSWERS, IMAGE, IMAGE_PATH, TIME, rows_of_form
 
 @dataclass(frozen=True)
 class Visitor:
-    """Somebody at one link of a served study."""
+    """A visitor of one link of a served study."""
 
     client: TestClient
     root: Path
@@ -80,7 +80,7 @@ def test_participants_are_numbered_and_take_forms_in_turn(visitor: Visitor) -> N
     assert all(entry["records"] == [] for entry in opened)
 
 
-def test_a_whole_form_is_kept_and_comes_back(visitor: Visitor) -> None:
+def test_a_complete_form_is_stored_and_returned(visitor: Visitor) -> None:
     opened = visitor.open().json()
     rows = rows_of_form(visitor.plan, "p01", 0)
     for row in rows:
@@ -91,7 +91,7 @@ def test_a_whole_form_is_kept_and_comes_back(visitor: Visitor) -> None:
     assert visitor.stored_rows() == {"p01": rows}
 
 
-def test_a_prolific_name_comes_back_without_a_secret(visitor: Visitor) -> None:
+def test_a_prolific_participant_returns_without_a_secret(visitor: Visitor) -> None:
     first = visitor.open(parameters={"PROLIFIC_PID": "abc"}).json()
     visitor.send(rows_of_form(visitor.plan, "p01", 0)[0], first["secret"])
     again = visitor.open(parameters={"PROLIFIC_PID": "abc"}).json()
@@ -126,7 +126,7 @@ def test_a_name_without_its_secret_gives_nothing(visitor: Visitor) -> None:
     refused(visitor.open(participant="p01", secret=other["secret"]), 403)
 
 
-def test_nobody_writes_for_another(visitor: Visitor) -> None:
+def test_no_participant_writes_for_another(visitor: Visitor) -> None:
     own, other = visitor.open().json(), visitor.open().json()
     rows = rows_of_form(visitor.plan, "p01", 0)
     assert visitor.send(rows[0], own["secret"]).status_code == 200
@@ -138,7 +138,7 @@ def test_nobody_writes_for_another(visitor: Visitor) -> None:
     assert visitor.stored_rows() == {"p01": rows[:1]}
 
 
-def test_everything_is_there_after_the_server_starts_again(tmp_path: Path) -> None:
+def test_everything_is_stored_across_a_restart(tmp_path: Path) -> None:
     with served(tmp_path) as (visitor,):
         opened = visitor.open().json()
         rows = rows_of_form(visitor.plan, "p01", 0)[:3]
@@ -204,7 +204,7 @@ def test_an_answer_of_another_kind_is_refused(visitor: Visitor, kind: str, answe
 
 
 @pytest.mark.parametrize(("kind", "answer"), GOOD_ANSWERS)
-def test_an_answer_of_its_kind_is_kept(visitor: Visitor, kind: str, answer: Any) -> None:
+def test_an_answer_of_its_kind_is_stored(visitor: Visitor, kind: str, answer: Any) -> None:
     secret = visitor.open().json()["secret"]
     row = RecordRow.model_validate(answers_row(visitor.plan, kind, answers={f"item-{kind}": answer}))
     assert visitor.send(row, secret).status_code == 200
@@ -232,7 +232,7 @@ BAD_FIELDS: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("fields", BAD_FIELDS, ids=lambda fields: str(fields)[:40].encode("ascii", "replace").decode())
-def test_a_row_that_the_form_cannot_have_led_to_is_refused(visitor: Visitor, fields: dict[str, Any]) -> None:
+def test_a_row_that_the_form_cannot_produce_is_refused(visitor: Visitor, fields: dict[str, Any]) -> None:
     secret = visitor.open().json()["secret"]
     row = answers_row(visitor.plan, "choice", **fields)
     headers = {"X-Snellen-Secret": secret, "Content-Type": "application/json"}
@@ -242,7 +242,7 @@ def test_a_row_that_the_form_cannot_have_led_to_is_refused(visitor: Visitor, fie
 
 
 HALF = "smile \ud83d"
-"""What a page sends of an emoji that was cut in two."""
+"""The text sent by a page for half of an emoji."""
 HALVES: list[tuple[int, dict[str, Any]]] = [
     (0, {"agent": HALF}),
     (0, {"parameters": {"lab": HALF}}),
@@ -255,7 +255,7 @@ HALVES: list[tuple[int, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("number", "fields"), HALVES, ids=range(len(HALVES)))
-def test_half_a_character_is_refused_and_the_study_goes_on(
+def test_half_a_character_is_refused_and_the_study_continues(
     visitor: Visitor, number: int, fields: dict[str, Any]
 ) -> None:
     secret = visitor.open().json()["secret"]
@@ -285,13 +285,13 @@ def test_a_request_that_fails_ends_nothing(
         patch.setattr("snellen.web.store.keep_row", keep_half)
         refused(visitor.send(first, secret), 500)
     assert [record.getMessage() for record in caplog.records] == ["a request failed and was not kept: KeyError('form')"]
-    assert visitor.stored_rows() == {}, "what the failed request wrote is taken back"
+    assert visitor.stored_rows() == {}, "the rows of the failed request are rolled back"
     assert visitor.send(first, secret).status_code == visitor.send(second, secret).status_code == 200
     assert visitor.stored_rows() == {"p01": [first, second]}
 
 
-def test_jobs_committed_together_fail_alone(tmp_path: Path) -> None:
-    """A batch waits behind a job that is held up: one of its jobs fails, the others are kept."""
+def test_jobs_committed_together_fail_separately(tmp_path: Path) -> None:
+    """A batch waits behind a blocked job: one of its jobs fails, the others are stored."""
     database = Store(tmp_path / "results.sqlite", "hash")
     go_on = threading.Event()
     waiting = database.submit(lambda connection: go_on.wait(10))
@@ -327,14 +327,14 @@ def test_sequence_numbers_have_bounds(visitor: Visitor, sequence: Any) -> None:
 
 
 @pytest.mark.parametrize("field", ["participant", "form", "plan_hash"])
-def test_a_start_of_something_else_is_refused(visitor: Visitor, field: str) -> None:
+def test_a_start_row_of_another_study_is_refused(visitor: Visitor, field: str) -> None:
     secret = visitor.open().json()["secret"]
     start = rows_of_form(visitor.plan, "p01", 0)[0].plain()
     start["record"][field] = 1 if field == "form" else "other"
     refused(visitor.send(RecordRow.model_validate(start), secret), 422)
 
 
-def test_time_being_up_is_an_answer_only_where_time_is_limited(tmp_path: Path) -> None:
+def test_a_timeout_is_an_answer_only_if_time_is_limited(tmp_path: Path) -> None:
     plan = write_study(tmp_path)
     page = plan.pages["q-choice"].model_copy(update={"seconds": 3.0})
     limited = plan.model_copy(update={"pages": plan.pages | {"q-choice": page}})
@@ -349,7 +349,7 @@ def test_time_being_up_is_an_answer_only_where_time_is_limited(tmp_path: Path) -
 
 @settings(max_examples=15)
 @given(order=st.lists(st.integers(0, 10), min_size=1, max_size=40), altered=st.sets(st.integers(0, 39)))
-def test_whatever_is_sent_again_each_row_is_kept_once(
+def test_each_row_is_stored_once_whatever_is_resent(
     order: list[int], altered: set[int], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     """Retries, duplicates and rows out of order: the first content of a number stays, and it stays once."""
@@ -445,7 +445,7 @@ def test_nothing_else_is_served(tmp_path: Path, path: str) -> None:
         assert response.headers["content-type"] == "application/json"
 
 
-def test_outside_the_link_there_is_nothing(visitor: Visitor) -> None:
+def test_outside_the_link_nothing_is_served(visitor: Visitor) -> None:
     token = visitor.link.split("/")[2]
     for path in ("/", "/s/", "/s/guess/", "/r/", f"/r/{token}/", f"/{token}/", "/docs", "/redoc", "/openapi.json"):
         refused(visitor.client.get(path), 404)
@@ -482,7 +482,7 @@ def test_every_answer_has_the_headers(visitor: Visitor) -> None:
         assert "set-cookie" not in response.headers
 
 
-def test_a_failure_says_one_sentence_and_no_more(tmp_path: Path) -> None:
+def test_a_failure_is_reported_in_one_sentence(tmp_path: Path) -> None:
     write_study(tmp_path)
     service = open_service(tmp_path)
     app = app_of(service)
@@ -540,7 +540,7 @@ def test_a_body_has_bounds(visitor: Visitor) -> None:
 
 
 @pytest.mark.parametrize("content", ["", "{", "[" * 20_000, "null", "[]", '{"parameters": 1}', "\xff", "1" * 9000])
-def test_what_is_no_request_is_refused(visitor: Visitor, content: str) -> None:
+def test_malformed_requests_are_refused(visitor: Visitor, content: str) -> None:
     headers = {"Content-Type": "application/json"}
     response = visitor.client.post(f"{visitor.link}api/open", content=content.encode("latin-1"), headers=headers)
     refused(response, response.status_code)
@@ -551,7 +551,7 @@ def test_what_is_no_request_is_refused(visitor: Visitor, content: str) -> None:
 # Reviews
 
 
-def test_reviewers_have_links_and_forms_of_their_own(tmp_path: Path) -> None:
+def test_reviewers_have_their_own_links_and_forms(tmp_path: Path) -> None:
     with served(tmp_path, "anna", "ben") as (anna, ben):
         assert anna.link.startswith("/r/")
         assert anna.link != ben.link
@@ -582,8 +582,8 @@ def test_answers_to_another_plan_are_not_mixed(tmp_path: Path) -> None:
         make_app(tmp_path)
 
 
-def test_a_folder_that_is_no_study_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(SnellenError, match="no study here"):
+def test_a_folder_that_is_not_a_study_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SnellenError, match="not a study folder"):
         make_app(tmp_path)
     write_study(tmp_path)
     (tmp_path / "bundle/plan.json").unlink()
@@ -597,7 +597,7 @@ def test_the_database_is_private(visitor: Visitor) -> None:
     assert (visitor.root / "results.sqlite").stat().st_mode & 0o077 == 0
 
 
-def test_a_full_disk_is_told_and_nothing_is_acknowledged(tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_and_nothing_is_acknowledged(tmp_path: Path) -> None:
     write_study(tmp_path)
     service = open_service(tmp_path)
     with TestClient(app_of(service)) as client:

@@ -1,4 +1,4 @@
-"""Subjects take studies through the real pages, served from a database: what is exported is what they answered."""
+"""Subjects take studies through the real pages, served from a database: the export equals their answers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.skipif(find_chromium() is None, reason=MISSING)
 
 @pytest.fixture(scope="module", autouse=True)
 def parts() -> Path:
-    """jsPsych as the lock names it."""
+    """jsPsych in the version of the lock."""
     return web_parts()
 
 
@@ -35,11 +35,11 @@ def study(suite: str, folder: Path, root: Path, *blocks: BlockDesign) -> None:
 
 
 def assert_equal_to_own(out: Path, examination: Examination) -> None:
-    """What was imported is what the subject said in its own run."""
+    """Assert that the import equals the replies of the subject's own run."""
     assert_same_replies(examination.responses, read_responses(out / SUBJECT_RUNS / examination.suite.name))
 
 
-def test_a_subject_goes_through_the_pages_and_its_answers_come_back(sets_folder: Path, tmp_path: Path) -> None:
+def test_a_subject_s_answers_through_the_pages_are_imported(sets_folder: Path, tmp_path: Path) -> None:
     study(
         "combo",
         sets_folder,
@@ -65,8 +65,8 @@ def test_every_kind_of_reply_of_every_suite(suite: str, phone: bool, sets_folder
 
 
 @pytest.mark.slow
-def test_eight_colour_blind_people_are_at_chance_with_colours_alone(sets_folder: Path, tmp_path: Path) -> None:
-    """Each answers all questions about every object; of those that depend on colour a fifth is guessed."""
+def test_eight_colour_blind_people_are_at_chance_with_colours_only(sets_folder: Path, tmp_path: Path) -> None:
+    """Each answers all questions about every object; those that depend on colour are guessed, a fifth of them right."""
     block = BlockDesign(name="b", tasks=("pattern-perception",), conditions=("samples=1",))
     study("combo", sets_folder, tmp_path / "study", block)
     (examination,) = simulate(tmp_path / "study", "fake:blind-to=colour", 8, tmp_path / "out")

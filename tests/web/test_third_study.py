@@ -1,4 +1,4 @@
-"""A third reviewer is shown the same pages of what the others disagree on, and of nothing else."""
+"""A third reviewer is shown the same pages of the disputed items, and no others."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ANN = words(i0="keep", i1="keep", i2="drop", i3="drop")
 BOB = words(i0="keep", i1="keep", i2="drop", i3="keep")
 
 
-def test_a_third_reviewer_gets_the_same_pages_of_what_is_disputed(tmp_path: Path) -> None:
+def test_a_third_reviewer_gets_the_same_pages_of_disputed_items(tmp_path: Path) -> None:
     items, design = decision_set(tmp_path / "items", 4), read_design("review")
     build_study([items], design, tmp_path / "review")
     run = reviewed_by(items, {"a": ANN, "b": BOB}, tmp_path / "people")
@@ -27,12 +27,14 @@ def test_a_third_reviewer_gets_the_same_pages_of_what_is_disputed(tmp_path: Path
     plans = [read_plan(tmp_path / name) for name in ("review", "third")]
     pages = [{page_id: page.model_dump() for page_id, page in plan.pages.items()} for plan in plans]
     assert [page["questions"][0]["item_id"] for page in pages[1].values()] == ["i3"]
-    assert [page["parts"] for page in pages[1].values()] == [({"text": "Is 3 right?"},)], "choices list the words"
+    assert [page["parts"] for page in pages[1].values()] == [({"text": "Is 3 right?"},)], (
+        "the choices list the decisions"
+    )
     assert pages[1].items() <= pages[0].items()
     assert len(plans[1].forms) == 1
 
 
-def test_where_all_is_decided_there_is_nothing_to_do(tmp_path: Path) -> None:
+def test_without_disputed_items_there_is_nothing_to_do(tmp_path: Path) -> None:
     items = decision_set(tmp_path / "items", 4)
     everything = reviewed_by(items, {"a": ANN, "b": ANN}, tmp_path / "alike")
     with pytest.raises(SnellenError, match="every item has a decision"):

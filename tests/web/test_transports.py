@@ -1,4 +1,4 @@
-"""A whole study with every kind of reply, and a whole review, on all three transports: the same answers come back."""
+"""A study with every kind of reply, and a review, on all three transports: the same answers are imported."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ window.jatos = {
   endStudyAjax: async () => {},
 };
 """
-"""What the page uses of jatos.js (https://www.jatos.org/jatos.js-Reference.html)."""
+"""The part of jatos.js that the page uses (https://www.jatos.org/jatos.js-Reference.html)."""
 
 
 def study_of_all_kinds(folder: Path, root: Path) -> StudyCard:
@@ -54,7 +54,7 @@ def study_of_all_kinds(folder: Path, root: Path) -> StudyCard:
 
 
 def review_of_captions(folder: Path, root: Path) -> StudyCard:
-    """A queue of four decisions, each with an image and a reason that may be given."""
+    """A queue of four decisions, each with an image and an optional reason."""
     images = [item.query[0] for item in small_set("combo", folder).items if item.task == "img2text"][:4]
     items = [step_item("screening", f"s{n}", "keep or drop?", [image], "text") for n, image in enumerate(images)]
     source = small_set("combo", folder)
@@ -71,7 +71,7 @@ def review_of_captions(folder: Path, root: Path) -> StudyCard:
 
 @contextmanager
 def served_files(folder: Path) -> Iterator[str]:
-    """A folder on a plain server, as JATOS serves a study's assets."""
+    """A folder on a plain server, like JATOS for a study's assets."""
 
     class Quiet(SimpleHTTPRequestHandler):
         def log_message(self, format: str, *arguments: Any) -> None:
@@ -102,7 +102,7 @@ def by_files(root: Path, browser: Browser, stand_in: StandIn, scratch: Path) -> 
 
 
 def by_jatos(root: Path, browser: Browser, stand_in: StandIn, scratch: Path) -> Sequence[Path]:
-    """The study as JATOS would serve it from the archive, and its answers in an archive of results."""
+    """The study as served by JATOS from the archive, and its answers in an archive of results."""
     write_jzip(root, scratch / "study.jzip")
     with zipfile.ZipFile(scratch / "study.jzip") as archive:
         archive.extractall(scratch / "assets")

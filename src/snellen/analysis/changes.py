@@ -137,14 +137,15 @@ def changes(former: Run, current: Run) -> Changes:
     if not same_items(former.card, current.card):
         raise SnellenError(
             f"{former.root} and {current.root} have different items ({former.card.suite} "
-            f"{former.card.content_hash[:8]}, {current.card.suite} {current.card.content_hash[:8]}); run both on one "
-            f"item set"
+            f"{former.card.content_hash[:8]}, {current.card.suite} {current.card.content_hash[:8]}); run both on the "
+            f"same item set"
         )
     items = {(task, condition): pair for task, condition, pair in _item_pairs(former, current)}
     pairs = sum(len(pair.dropna()) for pair in items.values())
     if not pairs:
         raise SnellenError(
-            f"{former.root} and {current.root}: no item has a score in both under one condition; there are "
+            f"{former.root} and {current.root}: no item has a score in both runs under the same condition; the "
+            f"conditions are "
             f"{_conditions(former)} and {_conditions(current)}"
         )
     rows = [*_task_rows(former, current), *_ability_rows(former, items)]

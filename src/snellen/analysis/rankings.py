@@ -294,7 +294,9 @@ def agreement(first: ScoreMatrix, second: ScoreMatrix, rng: np.random.Generator,
     (clusters of one name are redrawn together), not the choice of encoders.
     """
     if len(first.values) != len(second.values):
-        raise ValueError(f"{len(first.values)} and {len(second.values)} encoders; both evaluators need the same ones")
+        raise ValueError(
+            f"{len(first.values)} and {len(second.values)} encoders; both evaluators must have the same encoders"
+        )
     observed = observed_signs(first), observed_signs(second)
     draws_of_signs = redrawn_signs([first, second], rng, draws)
     return _agreement(

@@ -144,7 +144,7 @@ def common(tables: Sequence[pd.DataFrame]) -> list[pd.DataFrame]:
     both = pd.concat(responded)[["item_id", "cluster_id"]].drop_duplicates()
     if both["item_id"].duplicated().any():
         odd = both.loc[both["item_id"].duplicated(), "item_id"].iloc[0]
-        raise ValueError(f"item {odd!r} belongs to several clusters; the arms are of different item sets")
+        raise ValueError(f"item {odd!r} belongs to several clusters; the arms are from different item sets")
     common_items: set[str] | None = None
     for arm in responded:
         counts = arm.groupby("item_id")["shots"].nunique()

@@ -108,7 +108,8 @@ def checkup(
 @app.command("list")
 def list_(
     what: Annotated[
-        str, typer.Argument(help="suites, tasks, axes, subjects or fakes. Default: the suites and counts of the rest.")
+        str,
+        typer.Argument(help="suites, tasks, axes, subjects or fakes. Default: the suites, and counts of the others."),
     ] = "",
     as_json: Json = False,
 ) -> None:
@@ -169,7 +170,7 @@ def build(
     balance: Annotated[
         str, typer.Option(help="Answer frequencies: paper (as in the paper) or answers (uniform).")
     ] = "paper",
-    settings: Annotated[list[str], typer.Option("--set", help="NAME=VALUE of a recipe setting.")] = [],  # noqa: B006
+    settings: Annotated[list[str], typer.Option("--set", help="Recipe setting as NAME=VALUE.")] = [],  # noqa: B006
     lenient: Lenient = False,
     executor: Executor = "local",
     as_json: Json = False,
@@ -239,14 +240,16 @@ def estimate(
     n: Annotated[int | None, typer.Option("--n", min=1, help="Test items per task.")] = None,
     full: Full = False,
     workers: Workers = None,
-    cores: Annotated[int | None, typer.Option(min=1, help="Cores per machine. Default: as this machine.")] = None,
+    cores: Annotated[int | None, typer.Option(min=1, help="Cores per machine. Default: those of this machine.")] = None,
     machines: Annotated[int, typer.Option(min=1, help="Number of machines.")] = 1,
     latency: Annotated[float, typer.Option(min=0, help="Seconds per reply of a remote subject.")] = 2.0,
     price: Annotated[str | None, typer.Option(help="IN,OUT: price per million input and output tokens.")] = None,
     renderer: Renderer = "mitsuba",
     quality: Quality = "good",
     size: Annotated[str | None, typer.Option(help="WIDTHxHEIGHT of generated images in pixels.")] = None,
-    stated: Annotated[bool, typer.Option("--stated", help="Use the recipes' stated rates; time no pilot.")] = False,
+    stated: Annotated[
+        bool, typer.Option("--stated", help="Use the recipes' stated rates instead of timing a pilot.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Estimate time, cost and disk space of a study, and its bottleneck, without running it."""
@@ -263,13 +266,16 @@ def run(
     itemset: Annotated[list[str], typer.Argument(help="Item sets (folders or URLs) or suites.")],
     subject: Subjects,
     condition: Annotated[
-        list[str], typer.Option(help="Condition, e.g. images=none; shots=0..5 expands. Repeatable.")
+        list[str], typer.Option(help="Condition, e.g. images=none; shots=0..5 is expanded. Repeatable.")
     ] = VANILLA,
     limit: Annotated[int | None, typer.Option(min=1, help="Use only the first N test items per task.")] = None,
     repeats: Annotated[int, typer.Option(min=1)] = 1,
     inputs: Inputs = [],  # noqa: B006  # typer copies it
     budget: Annotated[
-        float | None, typer.Option(help="Stop before this run folder costs more (needs ?price_in=…&price_out=…).")
+        float | None,
+        typer.Option(
+            help="Maximum cost of this run folder; stop before it is exceeded (needs ?price_in=…&price_out=…)."
+        ),
     ] = None,
     keep_going: Annotated[
         bool, typer.Option("--keep-going", help="Continue even if more than half of a subject's calls fail.")
@@ -358,7 +364,7 @@ def report(
     from snellen.web.explorer import explorer_writer
 
     if compare not in (None, "published"):
-        raise SnellenError(f"--compare {compare!r}: only 'published' is possible")
+        raise SnellenError(f"--compare {compare!r}: only 'published' is supported")
     roots = [fetched(run) for run in runs]
     for root in roots:
         recover(root)

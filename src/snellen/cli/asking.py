@@ -49,7 +49,7 @@ def run(itemsets: Sequence[str], subjects: Sequence[str], out: str | None, optio
             addresses = {name: joined(out, suite_of_items(name).name) if several else out for name in itemsets}
             if len(set(addresses.values())) < len(addresses):
                 raise SnellenError(
-                    f"--out {out}: two of the sets are of one suite; use a separate command and --out for each"
+                    f"--out {out}: two of the sets are of the same suite; use a separate command and --out for each"
                 )
             folders = {name: stack.enter_context(record_folder(address)) for name, address in addresses.items()}
         summaries, stop = _ask(itemsets, subjects, folders, options)

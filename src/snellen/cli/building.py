@@ -32,7 +32,7 @@ def build(
     if given.get("rules") and not hasattr(recipe, "rules"):
         raise SnellenError(f"--rules: {name} --from {how} has no thresholds to change")
     if given.get("encoder") and not hasattr(getattr(recipe, "rules", None), "encoder"):
-        raise SnellenError(f"--encoder: {name} --from {how} selects nothing by the features of an encoder")
+        raise SnellenError(f"--encoder: {name} --from {how} does not use encoder features to select images")
     if out is None and not plan:
         raise SnellenError("--out FOLDER is required, except with --plan")
     known = getattr(recipe, "settings", {})

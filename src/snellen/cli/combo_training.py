@@ -24,7 +24,7 @@ def train_classifier(
     epochs: Annotated[int, typer.Option(min=0, help="Epochs (paper: 1); 0 leaves the model unchanged.")] = 1,
     batch_size: Annotated[int, typer.Option("--batch", min=1, help="Images per step.")] = 64,
     rate: Annotated[float, typer.Option(min=0.0, help="Maximum learning rate.")] = 3e-4,
-    seed: Annotated[int, typer.Option(help="Random seed of objects, views, order and weights.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed for objects, views, order and weights.")] = 0,
     leak: Leak = False,
     workers: Workers = None,
     device: Device = "cpu",
@@ -48,7 +48,7 @@ def write_conversations(
     out: Annotated[Path, typer.Option(help="Folder for captions.json, questions.json and their images.")],
     captions: Annotated[int, typer.Option(min=0, help="Number of captions, one per image.")] = 33_656,
     questions: Annotated[int, typer.Option(min=0, help="Number of questions, half of each kind.")] = 40_000,
-    seed: Annotated[int, typer.Option(help="Random seed of objects, views, questions and wordings.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed for objects, views, questions and wordings.")] = 0,
     workers: Workers = None,
 ) -> None:
     """Write descriptions of ComBo objects and questions about them in LLaVA's format (ComBo, appendix E)."""

@@ -28,7 +28,7 @@ UNPAIRED_CODE = 1
 def diff(former: str, current: str, fail_on: str | None, out: Path, as_json: bool) -> None:
     """Compare, write the page, print, and exit by `fail_on`."""
     if fail_on not in (None, "drop"):
-        raise SnellenError(f"--fail-on {fail_on!r}: only 'drop' is possible")
+        raise SnellenError(f"--fail-on {fail_on!r}: only 'drop' is supported")
     compared = changes(side(former), side(current))
     write_changes_page(compared, out)
     if as_json:
@@ -55,7 +55,9 @@ def side(text: str) -> Run:
     if name and name not in subjects:
         raise SnellenError(f"{root}: holds no subject {name!r}; {near(name, subjects)}")
     if not name and len(subjects) > 1 and len(examined) != 1:
-        raise SnellenError(f"{root}: holds several subjects ({', '.join(subjects)}); write {address_of(root)}:SUBJECT")
+        raise SnellenError(
+            f"{root}: contains several subjects ({', '.join(subjects)}); write {address_of(root)}:SUBJECT"
+        )
     return _of_subject(run, name or (subjects if len(subjects) == 1 else examined)[0])
 
 
@@ -68,7 +70,7 @@ def _root_and_subject(text: str) -> tuple[Path, str]:
         if lies_there(text[:end], RUN):
             return fetched(text[:end]), text[end + 1 :]
     address = text.partition("?")[0] if is_url(text) else text  # the query may hold a signature
-    raise SnellenError(f"{address}: holds no run; give a run folder, or RUN:SUBJECT")
+    raise SnellenError(f"{address}: contains no run; give a run folder, or RUN:SUBJECT")
 
 
 def _of_subject(run: Run, name: str) -> Run:
@@ -114,5 +116,5 @@ def _print(compared: Changes, out: Path) -> None:
     if few := compared.table[compared.table["verdict"] == TOO_FEW]["name"].tolist():
         screen.print(f"Too few items to tell: {escape(', '.join(few))}.")
     if not compared.names(DROPPED):
-        screen.print("No drop that these items can show.")
+        screen.print("No drop that these items can detect.")
     screen.print(f"Page: {out}", soft_wrap=True)

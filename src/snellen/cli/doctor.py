@@ -127,7 +127,7 @@ def wanted_libraries() -> dict[str, list[Requirement]]:
         package = distribution("snellen")
     except PackageNotFoundError:
         raise SnellenError(
-            "snellen is imported from a folder and was never installed, so its requirements are unknown; "
+            "snellen is imported from a folder and is not installed, so its requirements are unknown; "
             "in its checkout: pip install -e ."
         ) from None
     wanted = [Requirement(line) for line in package.requires or ()]

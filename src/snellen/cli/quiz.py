@@ -71,7 +71,7 @@ def quiz(itemset: str, out: Path, n: int, condition: str, seed: int, as_json: bo
     suite = SUITES.get(items.card.suite)
     (point, *others) = parse_conditions(suite.axes, condition)
     if others:
-        raise SnellenError(f"--condition {condition!r} is {1 + len(others)} conditions; a sheet has one")
+        raise SnellenError(f"--condition {condition!r} is {1 + len(others)} conditions; a sheet has only one")
     card = QuizCard(suite=suite.name, content_hash=items.card.content_hash, condition=str(point), n=n, seed=seed)
     texts = _read_answers(out, card) if (out / CARD).exists() else {}
     with tempfile.TemporaryDirectory(prefix="snellen-quiz-") as folder:
@@ -113,10 +113,10 @@ def _read_answers(out: Path, card: QuizCard) -> dict[int, str]:
     try:
         written = parse_card(QuizCard, out / CARD, (out / CARD).read_text("utf-8"))
     except (ValidationError, OSError, UnicodeDecodeError):
-        raise SnellenError(f"{out / CARD} is damaged; give another --out, or remove the folder") from None
+        raise SnellenError(f"{out / CARD} is damaged; choose another --out, or remove the folder") from None
     if changed := [name for name in QuizCard.model_fields if getattr(written, name) != getattr(card, name)]:
         difference = ", ".join(f"{name} {getattr(written, name)}" for name in changed)
-        raise SnellenError(f"{out} holds a sheet with {difference}; ask for the same, or give another --out")
+        raise SnellenError(f"{out} contains a sheet with {difference}; use the same settings, or choose another --out")
     path = out / ANSWERS
     try:
         rows = list(csv.DictReader(io.StringIO(read_text(path, "utf-8-sig"), newline="")))
@@ -126,7 +126,7 @@ def _read_answers(out: Path, card: QuizCard) -> dict[int, str]:
     for line, row in enumerate(rows, 2):
         number, answer = (row.get("number") or "").strip(), row.get("answer")
         if not number.isdecimal() or answer is None or int(number) in texts:
-            raise SnellenError(f"{path} line {line}: needs columns number, task, answer, each number once")
+            raise SnellenError(f"{path} line {line}: needs columns number, task, answer, with each number once")
         texts[int(number)] = answer
     return {number: text for number, text in texts.items() if text.strip()}
 

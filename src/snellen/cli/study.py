@@ -95,7 +95,7 @@ def export(
             raise SnellenError(f"{out}: exists already; choose another --out")
         shutil.copytree(study / BUNDLE, out)
     else:
-        raise SnellenError(f"--to {to}: unknown transport; there are jatos and folder (serve needs no export)")
+        raise SnellenError(f"--to {to}: unknown transport; choose jatos or folder (serve needs no export)")
     print(out)
 
 
@@ -143,7 +143,7 @@ def simulate(
 def queue(
     name: Annotated[str | None, typer.Argument(help="Queue. Default: list all queues.")] = None,
     itemset: Annotated[Path | None, typer.Argument(help="Item set of the queue's step.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Folder for the decisions that people will make.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for the set of decisions that people will make.")] = None,
     as_json: Json = False,
 ) -> None:
     """List the steps that people may do by hand, or turn the items of one into decisions."""
@@ -162,7 +162,7 @@ def queue(
             print(f"    read by: {entry.reader}")
         return
     if itemset is None or out is None:
-        raise SnellenError(f"snellen study queue {name}: give the item set of the step, and --out FOLDER")
+        raise SnellenError(f"snellen study queue {name}: give the item set of the step and --out FOLDER")
     items = write_queue(name, read_itemset(itemset), out)
     print(
         json.dumps({"decisions": items.card.items, "out": str(out)}) if as_json else f"{items.card.items} items: {out}"

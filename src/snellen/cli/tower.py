@@ -27,8 +27,8 @@ Out = Annotated[Path, typer.Option(help="Folder of the head. Repeating the comma
 BaseFolder = Annotated[Path | None, typer.Option("--base", help="Folder of the previous stage.")]
 Rate = Annotated[float | None, typer.Option(help="Learning rate. Default: the published one.")]
 Epochs = Annotated[int | None, typer.Option(min=1, help="Epochs. Default: as published.")]
-Scope = Annotated[str, typer.Option(help="What to train: lora, or language-model (all its weights, for random ones).")]
-MicroBatch = Annotated[int, typer.Option(min=1, help="Conversations per step of computation; affects rounding only.")]
+Scope = Annotated[str, typer.Option(help="Part to train: lora, or language-model (all weights; for random-qwen2).")]
+MicroBatch = Annotated[int, typer.Option(min=1, help="Conversations per computation step; affects only rounding.")]
 
 Compile = Annotated[bool, typer.Option("--compile", help="Compile for a GPU: a slower start, then faster steps.")]
 Json = Annotated[Path, typer.Option("--data", help="JSON file in LLaVA's layout.")]
@@ -148,7 +148,8 @@ def sweep(
     items: TrainingItems,
     out: Annotated[Path, typer.Option(help="Folder for heads, run and ranks. Repeating the command resumes there.")],
     base_folder: Annotated[
-        Path | None, typer.Option("--base", help="Folder with each tower's previous stage in a folder of its name.")
+        Path | None,
+        typer.Option("--base", help="Folder with each tower's previous stage in a folder named after the tower."),
     ] = None,
     language_model: Language = QWEN,
     scope: Scope = "lora",

@@ -45,7 +45,7 @@ def _rebuild(items: ItemSet, recipes: dict[str, str], count: int) -> None:
     media_by_hash = {media.sha256: media for item in items.items for media in item.media()}
     images = sorted(sha256 for sha256, recipe in recipes.items() if "spec" in json.loads(recipe))
     if not images:
-        raise SnellenError(f"{items.root}: --rebuild needs images rendered by Snellen, and the set holds none")
+        raise SnellenError(f"{items.root}: --rebuild needs images rendered by Snellen, but the set contains none")
     chosen = [images[int(n)] for n in stream("verify", items.card.rows_hash).permutation(len(images))[:count]]
     largest = rebuild.rebuild({items.media.find(media_by_hash[sha256]): recipes[sha256] for sha256 in chosen})
     print(

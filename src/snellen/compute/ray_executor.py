@@ -151,9 +151,9 @@ class RayCluster:
         resources = self.ray.cluster_resources()
         cores, devices = int(resources.get("CPU", 0)), int(resources.get("GPU", 0))
         if gpus and devices < gpus:
-            raise SnellenError("--executor ray: a shard needs a GPU, and the cluster has none; leave out cuda")
+            raise SnellenError("--executor ray: a shard needs a GPU, but the cluster has none; leave out cuda")
         if not cores:
-            raise SnellenError("--executor ray: no machine of the cluster offers a core; see `ray status`")
+            raise SnellenError("--executor ray: no machine in the cluster offers a core; see `ray status`")
         return self.workers or (min(cores, devices // gpus) if gpus else cores)
 
     def _is_lost(self, future: Future[Any]) -> bool:
@@ -172,8 +172,8 @@ class RayCluster:
             cause = error.cause or error
             if isinstance(cause, self.ray.exceptions.RaySystemError):  # the function could not be unpickled there
                 raise SnellenError(
-                    f"--executor ray: a worker cannot start ({short_reason(str(cause), 80)}); on every machine, start "
-                    f"Ray from an environment with this Snellen"
+                    f"--executor ray: a worker cannot start ({short_reason(str(cause), 80)}); start Ray on every "
+                    f"machine from an environment with this version of Snellen"
                 ) from error
             raise cause from error
 
@@ -244,9 +244,12 @@ def enter(site: Site) -> None:
     for probe in site.probes:
         if not probe.exists():
             raise SnellenError(
-                f"--executor ray: {probe.parent} is not the same folder on {host}; machines of a cluster share "
-                f"SNELLEN_HOME, --out and the folder of the command: put them on a shared disk"
+                f"--executor ray: {probe.parent} is not the same folder on {host}; the machines of a cluster must "
+                f"share SNELLEN_HOME, --out and the working directory: put them on a shared disk"
             )
     if environment_digest() != site.environment:
-        raise SnellenError(f"--executor ray: {host} has another Snellen or other libraries; install the same there")
+        raise SnellenError(
+            f"--executor ray: {host} has a different version of Snellen or of a library; install the "
+            f"same versions there"
+        )
     os.chdir(site.current_folder)

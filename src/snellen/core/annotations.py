@@ -66,6 +66,6 @@ def read_annotations(path: Path, items: ItemSet) -> Annotations:
 
 def _check(path: Path, annotations: Annotations, items: ItemSet) -> None:
     if annotations.about != items.card.content_hash:
-        raise SnellenError(f"{path}: annotates another item set than {items.root}; make it again for this one")
+        raise SnellenError(f"{path}: annotates a different item set from {items.root}; make it again for this one")
     if unknown := next((key for key in annotations.rows if key not in items.by_id), None):
         raise SnellenError(f"{path}: item {unknown!r} is not in {items.root}")

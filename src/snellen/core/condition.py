@@ -18,7 +18,7 @@ def near(word: str, words: Iterable[str]) -> str:
     """The end of an error message: the nearest known word, or all known words."""
     words = list(words)
     close = difflib.get_close_matches(word, words, 1)
-    return f"did you mean {close[0]!r}?" if close else f"there are: {', '.join(words)}"
+    return f"did you mean {close[0]!r}?" if close else f"available: {', '.join(words)}"
 
 
 def refuse_unknown(words: Iterable[str], known_words: Iterable[str], label: str) -> None:

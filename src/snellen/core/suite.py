@@ -248,7 +248,7 @@ class BuildOptions:
         refuse_unknown(self.tasks, tasks, f"{location}: no task")
         refuse_unknown(self.sources, sources, f"{location}: no source")
         if self.inputs:
-            raise SnellenError(f"{location}: no use for --input {next(iter(self.inputs))!r}; it takes none")
+            raise SnellenError(f"{location}: does not use --input {next(iter(self.inputs))!r}; it takes none")
 
     def need_items(self, suite: str) -> None:
         """Raise SnellenError if `n` is less than one."""

@@ -56,7 +56,7 @@ def find_queue(name: str) -> Queue:
     if name not in queues():
         raise SnellenError(f"no queue {name!r}; {near(name, queues())}")
     if not (queue := queues()[name]).words:
-        raise SnellenError(f"queue {name!r}: its items are decisions already; give them to `snellen study build`")
+        raise SnellenError(f"queue {name!r}: its items are already decisions; give them to `snellen study build`")
     return queue
 
 
@@ -79,7 +79,7 @@ def write_queue(name: str, items: ItemSet, out: Path) -> ItemSet:
     refuse_existing(out)
     if items.card.suite != STEP_SUITE:
         raise SnellenError(
-            f"{items.root}: a set of {items.card.suite}; make the set of the queue with {queue.commands[0]}"
+            f"{items.root}: an item set of {items.card.suite}; make the set for this queue with {queue.commands[0]}"
         )
     try:
         decisions = [decision_item(item, queue) for item in items.items]

@@ -114,7 +114,7 @@ def reviewed_items(path: Path) -> ItemSet:
         card = parse_card(DecisionCard, card_path(path), card_path(path).read_text("utf-8"))
     except (OSError, ValidationError) as error:
         raise SnellenError(
-            f"{path}: unknown which items were decided about (no readable {card_path(path).name} next to it); "
+            f"{path}: the items that were decided on are unknown (no readable {card_path(path).name} next to it); "
             "write both with `snellen study decide RUN --out FILE`"
         ) from error
     return read_same_itemset(fetched(card.itemset), card.content_hash, f"{path} decides about")

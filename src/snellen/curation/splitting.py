@@ -211,6 +211,6 @@ def check_splits(items: Sequence[Item]) -> None:
             side, first = sides.setdefault(media.sha256, (item.split, item.item_id))
             if side != item.split:
                 raise SnellenError(
-                    f"{item.suite}: image {media.sha256[:12]} is for both training and testing ({first}, "
-                    f"{item.item_id}); the build must keep it on one side"
+                    f"{item.suite}: image {media.sha256[:12]} is used for both training and testing ({first}, "
+                    f"{item.item_id}); the build must keep it in one split"
                 )

@@ -176,11 +176,12 @@ def read_about(stage: Stage, options: BuildOptions) -> ItemSet:
     """The item set that a stage is about. Raises SnellenError if it is missing or of another suite."""
     if ITEMS not in options.sources:
         raise SnellenError(
-            f"{stage.target}: --source {ITEMS}=ITEMSET is missing; give the set it is about, any set of {stage.suite}"
+            f"{stage.target}: --source {ITEMS}=ITEMSET is missing; give the set that the step is about: any set of "
+            f"{stage.suite}"
         )
     items = read_itemset(options.sources[ITEMS])
     if items.card.suite != stage.suite:
-        raise SnellenError(f"{items.root}: a set of {items.card.suite}, not of {stage.suite}")
+        raise SnellenError(f"{items.root}: an item set of {items.card.suite}, not of {stage.suite}")
     return items
 
 

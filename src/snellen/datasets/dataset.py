@@ -73,7 +73,7 @@ class Dataset:
     def samples_and_notes(self, root: Path) -> Iterator[Sample | Note]:
         """As `samples`, with notes on what is left out."""
         if not root.is_dir():
-            raise SnellenError(f"{self.card.name}: {root} is not a folder; put there: {self.card.layout}")
+            raise SnellenError(f"{self.card.name}: {root} is not a folder; it should contain: {self.card.layout}")
         for raw in self.reader.scan(root):
             if isinstance(raw, Note):
                 yield raw

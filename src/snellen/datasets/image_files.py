@@ -50,7 +50,7 @@ class MaskFiles:
                 raise SnellenError(f"{path}: not a readable mask; copy the file again, or leave it out") from error
             mask = _non_zero(mask)
             if union is not None and union.size != mask.size:
-                raise SnellenError(f"{path}: is {mask.size}, other masks of the same image are {union.size}")
+                raise SnellenError(f"{path}: is {mask.size}, but other masks of the same image are {union.size}")
             union = mask if union is None else ImageChops.lighter(union, mask)
         assert union is not None, "without files there is no mask"
         return union

@@ -265,7 +265,7 @@ def _yolo_names(folder: Path) -> Mapping[str, str]:
         for name in ("classes.txt", "names.txt", "obj.names"):
             if (near / name).is_file():
                 return {str(number): label.strip() for number, label in enumerate(_lines(near / name))}
-    raise SnellenError(f"{folder}: no names of classes; put classes.txt there, one name per line, or YOLO's data.yaml")
+    raise SnellenError(f"{folder}: no class names; put classes.txt there, with one name per line, or YOLO's data.yaml")
 
 
 def _yaml(path: Path) -> object:

@@ -99,7 +99,7 @@ def _refuse_numbers(shard: TableShard, column: str) -> None:
     column_type = shard.schema.field(column).type
     text = column_type.value_type if pa.types.is_dictionary(column_type) else column_type
     if not (pa.types.is_string(text) or pa.types.is_large_string(text)):
-        problem = f"column {shown_name(column)!r} is {shown_name(str(column_type))[:60]} without names of classes"
+        problem = f"column {shown_name(column)!r} is {shown_name(str(column_type))[:60]} without class names"
         raise SnellenError(f"{shard.path}: {problem}; cast it to ClassLabel, or write the names as text")
 
 

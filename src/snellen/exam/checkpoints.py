@@ -228,7 +228,7 @@ def prepare_exam(**settings: Any) -> list[ItemSet]:
     ]
     sets += [open_items(Path(name)) for name in whole]
     if repeated := [suite for suite, count in Counter(items.card.suite for items in sets).items() if count > 1]:
-        raise SnellenError(f"sets: two are of {repeated[0]}; an exam asks one set per suite")
+        raise SnellenError(f"sets: two belong to {repeated[0]}; an exam takes one set per suite")
     return sets
 
 

@@ -18,7 +18,7 @@ def find_recipe(suite: Suite, how: str) -> Recipe:
     recipe: Recipe | None = suite.recipes.get(how)
     if recipe is None:
         recipe_names = ", ".join(suite.recipes) or "none, since its item sets are made by other suites"
-        raise SnellenError(f"{suite.name} has no recipe {how!r}; there are: {recipe_names}")
+        raise SnellenError(f"{suite.name} has no recipe {how!r}; available: {recipe_names}")
     return recipe
 
 

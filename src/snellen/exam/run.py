@@ -227,7 +227,8 @@ def recover(root: Path) -> None:
     card, items, suite = open_run_items(root)
     if tables := sorted(card.annotations):
         raise SnellenError(
-            f"{root}: the run was cut off, and uses {', '.join(tables)}; run the same `snellen run` command again to "
+            f"{root}: the run was interrupted, and it uses {', '.join(tables)}; run the same `snellen run` command "
+            f"again to "
             f"finish it"
         )
     replay(root, items, suite, {})

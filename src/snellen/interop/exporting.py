@@ -61,7 +61,7 @@ def export(root: Path, format_name: str, out: Path, condition: str = "vanilla") 
     suite = SUITES.get(items.card.suite)
     point, *others = parse_conditions(suite.axes, condition)
     if others:
-        raise SnellenError(f"--condition {condition!r} is {1 + len(others)} conditions; an export has one")
+        raise SnellenError(f"--condition {condition!r} is {1 + len(others)} conditions; an export has only one")
     with tempfile.TemporaryDirectory(prefix="snellen-export-") as folder:
         selection = select_questions(items, suite, point, Path(folder)).without(export_format.fault)
         account = _account(selection, export_format)

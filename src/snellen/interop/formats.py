@@ -62,7 +62,9 @@ def task_names(selection: Selection) -> dict[str, str]:
     """The plain name of each task. Raises SnellenError if two are equal, since files would replace each other."""
     names = {task: plain_name(task) for task in selection.counts()}
     if duplicates := [name for name, count in Counter(names.values()).items() if count > 1]:
-        raise SnellenError(f"two tasks of {selection.suite.name} are both {duplicates[0]!r} in the export; rename one")
+        raise SnellenError(
+            f"two tasks of {selection.suite.name} are both named {duplicates[0]!r} in the export; rename one"
+        )
     return names
 
 

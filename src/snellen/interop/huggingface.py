@@ -66,12 +66,14 @@ def from_datasets(in_dir: Path, root: Path) -> ItemSet:
             cards.setdefault(_card_of(path, opened), path)
             tables.append(_unpack(path, opened, MediaFolder(root / "media")))
     if len(cards) > 1:
-        raise SnellenError(f"{in_dir}: {' and '.join(p.name for p in cards.values())} are of different item sets")
+        raise SnellenError(f"{in_dir}: {' and '.join(p.name for p in cards.values())} are from different item sets")
     (card,) = cards
     rows = pa.concat_tables(tables).sort_by("position")
     expected = parse_card(ItemSetCard, cards[card], card).items
     if rows["position"].to_pylist() != list(range(expected)):
-        raise SnellenError(f"{in_dir}: not the {expected} items of the card; is the file of a split missing?")
+        raise SnellenError(
+            f"{in_dir}: does not contain the {expected} items of the card; is the file of a split missing?"
+        )
     files.write_table(root / "items.parquet", rows.select(SCHEMA.names).cast(SCHEMA))
     files.write_text(root / "itemset.json", card + "\n")
     return read_itemset(root)

@@ -111,8 +111,8 @@ class _LoggedArms:
             answers[sample.id] = logged_answer
         elif logged_answer.reply is not None and logged_answer.reply != former.reply:
             raise SnellenError(
-                f"{log.path}: sample {short_reason(sample.id, 100)} of epoch {sample.epoch} was answered otherwise "
-                f"before; import logs of one evaluation into a run"
+                f"{log.path}: sample {short_reason(sample.id, 100)} of epoch {sample.epoch} has a different answer in "
+                f"an earlier log; import only the logs of one evaluation into a run"
             )
 
 
@@ -129,7 +129,7 @@ class _ItemQuestions:
         """The condition of a sample. Raises SnellenError where it names several."""
         point, *others = parse_conditions(self.suite.axes, sample.identity.condition)
         if others:
-            raise SnellenError(f"{log.path}: several conditions in one sample; no task of Snellen writes that")
+            raise SnellenError(f"{log.path}: several conditions in one sample; Snellen tasks never write this")
         return point
 
     def question(self, sample: LogSample, condition: Condition, log: InspectLog) -> ModelQuestion:
@@ -143,7 +143,9 @@ class _ItemQuestions:
             selected = select_questions(self.items, suite, condition, self.folder)
             self._questions[key] = {question.item.item_id: question for question in selected.questions}
         if (question := self._questions[key].get(sample.id)) is None:
-            raise SnellenError(f"{_location(sample, log)} is no question of this item set; give the set that was asked")
+            raise SnellenError(
+                f"{_location(sample, log)} is not a question of this item set; give the set that was asked"
+            )
         return question
 
 
@@ -178,7 +180,7 @@ def _read_logs(logs: Sequence[InspectLog], item_questions: _ItemQuestions) -> di
             content_hash = sample.identity.content_hash
             if content_hash != item_questions.items.card.content_hash:
                 raise SnellenError(
-                    f"{log.path}: asked of another item set ({short_reason(content_hash, 16)}, not "
+                    f"{log.path}: the log is of another item set ({short_reason(content_hash, 16)}, not "
                     f"{item_questions.items.card.content_hash[:16]}); give the set that was asked as --items"
                 )
             condition = item_questions.condition(sample, log)
@@ -203,7 +205,7 @@ def subject_name(log: InspectLog) -> str:
     name = f"{PREFIX}{spec.model}" + (f"?{'&'.join(words)}" if words else "")
     length_fits = 0 < len(spec.model) <= MAX_MODEL and len(name) <= 1000
     if control_character(name) or "\n" in name or "\t" in name or not length_fits:
-        raise SnellenError(f"{log.path}: the name of the model or of a solver is none: {short_reason(name, 100)}")
+        raise SnellenError(f"{log.path}: the name of the model or of a solver is not valid: {short_reason(name, 100)}")
     return name
 
 
@@ -213,16 +215,17 @@ def _check_sample(sample: LogSample, question: ModelQuestion, log: InspectLog) -
     try:
         parts, logged_digests = sample.question()
     except ValueError as error:
-        raise SnellenError(f"{_location(sample, log)}: {error}; only logs of our own tasks can be imported") from error
+        raise SnellenError(f"{_location(sample, log)}: {error}; only logs of Snellen tasks can be imported") from error
     if parts != [part if isinstance(part, str) else None for part in question.parts]:
         raise SnellenError(
-            f"{_location(sample, log)} was asked in other words, or with images elsewhere; import it with the "
-            f"version of Snellen that asked"
+            f"{_location(sample, log)} was asked with a different wording or image positions; import it with the "
+            f"version of Snellen that asked it"
         )
     alike = all(logged in (None, digest) for logged, digest in zip(logged_digests, digests, strict=True))
     if sample.identity.media != digests or not alike:
         raise SnellenError(
-            f"{_location(sample, log)} showed other images than the item set has; give the set that was asked"
+            f"{_location(sample, log)} showed images that differ from those of the item set; give the set that was "
+            f"asked"
         )
 
 
@@ -278,7 +281,7 @@ def _settings(headers: Sequence[EvalLog], name: str) -> dict[str, Any]:
         kept = {key: setting for key, setting in sorted(_generation(header).items()) if key not in OPERATION}
         settings.append({"generation": kept, "solvers": [step.solver for step in header.plan.steps]})
     if any(other != settings[0] for other in settings):
-        raise SnellenError(f"{name}: the logs differ in the settings of generation; import each into a run of its own")
+        raise SnellenError(f"{name}: the logs differ in their generation settings; import each into a separate run")
     if len(str(settings[0])) + sum(len(header.eval.task_id) for header in headers) > MAX_SETTINGS:
         raise SnellenError(f"{name}: the settings in the log have more than {MAX_SETTINGS} characters")
     return settings[0]

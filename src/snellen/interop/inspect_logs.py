@@ -81,7 +81,7 @@ class LogSample:
         """
         messages = self.record.input
         if isinstance(messages, str) or len(messages) != 1 or messages[0].role != "user":
-            raise ValueError("the input is not one message of a user")
+            raise ValueError("the input is not a single user message")
         content = messages[0].content
         if isinstance(content, str):
             return [content], []
@@ -111,7 +111,7 @@ class InspectLog:
             names = [name for name in archive.NameToInfo if name.startswith("samples/") and name.endswith(".json")]
             members = [archive.getinfo(name) for name in names]  # the last of each name: a log may be written on
             if sum(member.file_size for member in members) > MAX_TOTAL_BYTES:
-                raise SnellenError(f"{self.path}: over {MAX_TOTAL_BYTES} bytes of samples; give smaller logs")
+                raise SnellenError(f"{self.path}: more than {MAX_TOTAL_BYTES} bytes of samples; give smaller logs")
             for member in members:
                 location = f"{self.path}: {member.filename}"
                 yield _sample(_parsed(_member(archive, member, self.path), location), location)
@@ -120,12 +120,12 @@ class InspectLog:
 def read_log(path: Path) -> InspectLog:
     """A log with its header. Raises SnellenError in one line for anything that is none."""
     if not path.is_file():
-        raise SnellenError(f"{path}: no such file; give a log of Inspect (logs/*.eval)")
+        raise SnellenError(f"{path}: no such file; give an Inspect log (logs/*.eval)")
     if zipfile.is_zipfile(path):
         with _opened(path) as archive:
             member = archive.NameToInfo.get(_HEADER) or archive.NameToInfo.get(_START)
             if member is None:
-                raise SnellenError(f"{path}: no log of Inspect: it has neither {_HEADER} nor {_START}")
+                raise SnellenError(f"{path}: not an Inspect log: it has neither {_HEADER} nor {_START}")
             return InspectLog(path, _header(_parsed(_member(archive, member, path), str(path)), str(path)))
     try:
         raw = read_bytes(path, MAX_JSON_LOG_BYTES)
@@ -134,7 +134,7 @@ def read_log(path: Path) -> InspectLog:
     document = _parsed(raw, str(path))
     samples = document.get("samples") or []
     if not isinstance(samples, list):
-        raise SnellenError(f"{path}: no log of Inspect: its samples are no list")
+        raise SnellenError(f"{path}: not an Inspect log: its samples are not a list")
     return InspectLog(path, _header(document, str(path)), samples)
 
 
@@ -170,7 +170,7 @@ def _ours(location: str) -> Iterator[None]:
             first = error.errors(include_input=False, include_url=False)[0]
             what = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
         raise SnellenError(
-            f"{short_reason(location, 300)}: not written by a task of Snellen ({short_reason(what, 150)}); "
+            f"{short_reason(location, 300)}: not written by a Snellen task ({short_reason(what, 150)}); "
             f"`inspect eval snellen/SUITE_TASK` writes such logs"
         ) from error
 
@@ -210,5 +210,5 @@ def _parsed(raw: bytes, location: str) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise SnellenError(f"{short_reason(location, 300)}: no JSON ({short_reason(str(error), 100)})") from error
     if not isinstance(document, dict):
-        raise SnellenError(f"{short_reason(location, 300)}: no log of Inspect: no object of JSON")
+        raise SnellenError(f"{short_reason(location, 300)}: not an Inspect log: not a JSON object")
     return document

@@ -39,7 +39,10 @@ def inspect_task(suite_task: str, itemset: str = "", condition: str = "vanilla")
     questions = [question for question in selection.questions if question.item.task == task_id]
     if others or not questions:
         reasons = "; ".join(f"{n} {reason}" for (name, reason), n in selection.left_out.items() if name == task_id)
-        raise SnellenError(f"{suite_task}: no separate questions under {condition}: {reasons or 'several conditions'}")
+        raise SnellenError(
+            f"{suite_task}: the questions cannot be asked separately under {condition}: "
+            f"{reasons or 'several conditions'}"
+        )
     unit_of = units(questions)
     samples = [_sample(question, selection, unit_of) for question in questions]
     by_id = {question.item.item_id: question for question in questions}

@@ -48,7 +48,8 @@ def fetched(address: str | Path) -> Path:
     mirror = Mirror(str(address))
     if not mirror.is_current(ITEMSET) and not mirror.pull([ITEMSET, RUN]):
         raise SnellenError(
-            f"{mirror.url}: holds no item set and no run (no {ITEMSET}, no {RUN}); correct the URL, or write one with "
+            f"{mirror.url}: contains neither an item set nor a run (no {ITEMSET}, no {RUN}); correct the URL, or "
+            f"write one with "
             "--out"
         )
     return mirror.root
@@ -67,7 +68,7 @@ def published(address: str | Path, *, card: str = "") -> Iterator[Path]:
     with _writing(mirror) as writer:
         if card and mirror.store.stat(card) is not None:
             raise SnellenError(
-                f"{mirror.url}: holds an item set already, and sets are never edited; choose another --out"
+                f"{mirror.url}: already contains an item set, and sets are never edited; choose another --out"
             )
         mirror.reconcile()
         if card:
@@ -166,7 +167,7 @@ def _push(mirror: Mirror, writer: Writer) -> None:
         mirror.push(check=writer.beat)
     except SnellenError as error:
         raise SnellenError(
-            f"{error}; everything made is kept in {mirror.folder}, and the same command uploads the rest"
+            f"{error}; all finished work is kept in {mirror.folder}; run the same command again to upload the rest"
         ) from error
 
 

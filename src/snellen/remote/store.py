@@ -64,7 +64,9 @@ class ObjectStore:
         names = {name: row for name, row in names.items() if name and not name.endswith("/")}  # else a folder
         for name in names:
             if not _stays_inside(name):
-                raise SnellenError(f"{self.url}: holds a file named {name!r:.100}, which leads outside; remove it")
+                raise SnellenError(
+                    f"{self.url}: contains a file named {name!r:.100}, which points outside the folder; remove it"
+                )
         return {name: _remote_file(row) for name, row in names.items()}
 
     def stat(self, name: str) -> RemoteFile | None:

@@ -64,7 +64,8 @@ class Writer:
             if self.is_lost:
                 raise SnellenError(
                     f"{self._store.url}: another process took over, since this one sent no heartbeat for "
-                    f"{STALE_SECONDS:.0f} seconds; what it recorded is kept, and the same command uploads it"
+                    f"{STALE_SECONDS:.0f} seconds; what this one recorded is kept; run the same command again to "
+                    f"upload it"
                 )
             self._card["beat"] += 1
             self._store.write(_name(self._number), self._raw())

@@ -81,12 +81,13 @@ def gather(runs: Sequence[Run]) -> list[Exam]:
         if before.card.version != run.card.version:
             raise SnellenError(
                 f"{run.root}: version {run.card.version} of {run.card.suite}, but {before.root} is version "
-                f"{before.card.version}; scores of two versions must not share a table: report them separately"
+                f"{before.card.version}; scores of different versions must not share a table: report them separately"
             )
         group = together.setdefault((run.card.suite, run.card.recipe_hash), [])
         if group and not same_items(group[0].card, run.card):
             raise SnellenError(
-                f"{run.root} and {group[0].root}: item sets of one recipe with different items (rows_hash); build one "
+                f"{run.root} and {group[0].root}: item sets of the same recipe, but with different items (rows_hash); "
+                f"build one "
                 "of them again, or report them separately"
             )
         group.append(run)

@@ -169,7 +169,7 @@ def _section(people_exam: Exam, exam: Exam, name: str, output: _Output, compare_
     """The page content of an exam; `people_exam` is the same exam with people as separate subjects."""
     run, tables, pairs, full = exam.joined, output.root / "tables", paired(exam.joined), output.full
     if run.results.empty:
-        raise SnellenError(f"{run.root}: no subject was asked anything; run it with a condition that its tasks know")
+        raise SnellenError(f"{run.root}: no item was asked; choose a condition that the run's tasks support")
     grid, factors = main_grid(run), factor_grids(run)
     write_frame(tables, f"{name}-main", grid.frame())
     for task, factor, table in factors:

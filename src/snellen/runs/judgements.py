@@ -119,7 +119,7 @@ def write_sample(path: Path, judged_items: Sequence[Item], verdicts: Verdicts, e
     VLM2-Bench checked 20 per model, 180 in all. Raises SnellenError if nothing has been judged.
     """
     if not verdicts:
-        raise SnellenError(f"{path}: nothing has been judged yet; give `snellen judge RUN --by SUBJECT` first")
+        raise SnellenError(f"{path}: nothing has been judged yet; run `snellen judge RUN --by SUBJECT` first")
     rows = [
         (item.item_id, judge, no_formula(item.question), no_formula(verdicts[judge][item.item_id].text))
         for judge, item in _sampled(judged_items, verdicts, each, seed)
@@ -145,7 +145,7 @@ def write_sample_items(
         raise SnellenError(f"{root}: {odd.task} has no options; people fill in --sample FILE.csv")
     decisions = [replace(item, task=DECISION, answer_kind="choice") for item in sample.values()]
     if not decisions:
-        raise SnellenError(f"{root}: no response is left to a judge")
+        raise SnellenError(f"{root}: no response needs a judge")
     copy_media(decisions, media, MediaFolder(root / "media"))
     write_itemset(root, decisions, source="judgement sample", recipe={"each": each, "seed": seed})
     return len(decisions)

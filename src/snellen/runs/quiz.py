@@ -85,7 +85,7 @@ def draw_questions(
     }
     turns = [item for turn in zip_longest(*by_task.values()) for item in turn if item is not None]
     if not turns:
-        raise SnellenError(f"{items.root}: no item under {condition} has a key that people can be compared with")
+        raise SnellenError(f"{items.root}: no item under {condition} has a key to compare people's answers with")
     chosen = sorted(turns[:n], key=lambda item: list(by_task).index(item.task))
     questions: list[QuizQuestion] = []
     for task in suite.tasks.values():

@@ -172,7 +172,7 @@ def read_scores(root: Path) -> dict[str, pd.DataFrame]:
     """The score tables of a run by protocol. Raises SnellenError if there are none, or one is damaged."""
     paths = score_paths(root)
     if not paths:
-        raise SnellenError(f"{root}: has no scores; give `snellen score {root}`")
+        raise SnellenError(f"{root}: has no scores; run `snellen score {root}`")
     remedy = f"give `snellen score {root} --protocol"
     tables = {name: files.read_table(path, remedy=f"{remedy} {name}`") for name, path in paths.items()}
     return {name: table.to_pandas() for name, table in tables.items()}

@@ -87,6 +87,6 @@ def _squared_distances(categories: Floats, totals: Floats, level: Level) -> Floa
     if level == "interval":
         return np.asarray((categories[:, None] - categories[None, :]) ** 2)
     if level != "ordinal":
-        raise ValueError(f"no level {level!r}; there are nominal, ordinal and interval")
+        raise ValueError(f"no level {level!r}; available: nominal, ordinal, interval")
     middles = np.cumsum(totals) - totals / 2  # the distance of two middles is the number of ratings between them
     return np.asarray((middles[:, None] - middles[None, :]) ** 2)

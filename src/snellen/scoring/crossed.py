@@ -76,7 +76,7 @@ def _answers(
     if numbers.ndim != 1 or not numbers.shape == persons.shape == names.shape == mass.shape:
         raise ValueError(
             f"values {numbers.shape}, people {persons.shape}, clusters {names.shape}, weights {mass.shape} must be "
-            "lists of one length"
+            f"lists of the same length"
         )
     known = ~np.isnan(numbers)
     codes = [np.unique(labels[known], return_inverse=True)[1].astype(np.int64) for labels in (persons, names)]

@@ -40,7 +40,7 @@ def sign_flip(
     """
     numbers, names = np.asarray(gaps, dtype=np.float64), np.asarray(clusters)
     if numbers.ndim != 1 or numbers.shape != names.shape:
-        raise ValueError(f"differences {numbers.shape} and clusters {names.shape} must be two lists of one length")
+        raise ValueError(f"differences {numbers.shape} and clusters {names.shape} must have the same length")
     is_number = ~np.isnan(numbers)
     if not is_number.any():
         return math.nan

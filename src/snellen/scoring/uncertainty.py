@@ -76,7 +76,7 @@ def _clean(values: npt.ArrayLike, clusters: Sequence[Any] | npt.NDArray[Any]) ->
     """The values that are numbers, the cluster number of each, and the number of clusters."""
     numbers, names = np.asarray(values, dtype=np.float64), np.asarray(clusters)
     if numbers.ndim != 1 or numbers.shape != names.shape:
-        raise ValueError(f"values {numbers.shape} and clusters {names.shape} must be two lists of one length")
+        raise ValueError(f"values {numbers.shape} and clusters {names.shape} must have the same length")
     is_number = ~np.isnan(numbers)
     distinct, codes = np.unique(names[is_number], return_inverse=True)
     return numbers[is_number], codes.astype(np.int64), len(distinct)
@@ -208,7 +208,7 @@ def summary_interval(
         low, high, kind = mean_interval(np.asarray(values, np.float64) ** 2, clusters, most, rng, weights, level)
         return Interval(float(np.sqrt(np.maximum(low, 0.0))), float(np.sqrt(high)), kind)
     if summary != "median":
-        raise ValueError(f"no summary {summary!r}; there are mean, median and root mean square")
+        raise ValueError(f"no summary {summary!r}; available: mean, median, root mean square")
     numbers, codes, count = _clean(values, clusters)
     if count < 2:
         return untold("all units belong to one cluster" if len(numbers) else "no units")

@@ -59,7 +59,7 @@ def question_records(items: Sequence[Item], suite: Suite, condition: str, media:
         parts = example.prompt.parts if example.prompt is not None else ()
         images = [part for part in parts if isinstance(part, Media)]
         if len(images) != 1 or images[0].kind != "image":
-            raise SnellenError(f"{item.item_id}: shows {len(images)} images in a call; LLaVA's files allow only one")
+            raise SnellenError(f"{item.item_id}: shows {len(images)} images per call; LLaVA's files allow only one")
         words = "\n".join(part for part in parts if isinstance(part, str))
         records.append(question_record(item.item_id, images[0].path, words, example.target))
     return records

@@ -299,7 +299,7 @@ def probe_connector(items: ItemSet, head: Path, device: str = "cpu") -> pd.DataF
 
     ability = read_head_card(head).task
     if not ability:
-        raise SnellenError(f"{head}: not fitted to an ability; probe a head of `snellen tower fit`")
+        raise SnellenError(f"{head}: not trained on an ability; probe a head made by `snellen tower fit`")
     task, condition, media = ability_task(items, ability), _condition(items), MediaFolder(head / "media", items.media)
     tested = [item for item in items.task(ability) if item.split == "test" and task.asks(item, condition)]
     if not tested:

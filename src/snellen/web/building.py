@@ -57,7 +57,7 @@ def build_study(
     if len(by_suite) < len(itemsets):
         raise SnellenError("a study takes one item set per suite; build separate studies, or one larger set")
     if (root / RESULTS).exists():
-        raise SnellenError(f"{root}: has results of people; give another --out")
+        raise SnellenError(f"{root}: holds people's results; choose another --out")
     collected = _Pages()
     with tempfile.TemporaryDirectory() as folder:
         blocks = [list(_block(block, by_suite, collected, Path(folder), seed)) for block in design.blocks]

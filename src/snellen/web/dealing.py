@@ -72,7 +72,8 @@ def _sample(design: BlockDesign, task: str, page_groups: Sequence[Sequence[str]]
     count = len(page_groups) if design.questions is None else design.questions
     if count > len(page_groups):
         raise SnellenError(
-            f"block {design.name!r}: {count} questions of {task} are needed, but there are {len(page_groups)}; build a "
+            f"block {design.name!r}: {count} questions of {task} are needed, but there are only {len(page_groups)}; "
+            f"build a "
             "larger item set, or ask for fewer"
         )
     if design.assignment == "sample":

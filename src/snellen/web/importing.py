@@ -56,7 +56,7 @@ class Participant:
         for row in self.rows:
             if isinstance(row.record, Start):
                 return row.record
-        raise SnellenError(f"{self.name}: no record of a start; these are not all rows of a participant")
+        raise SnellenError(f"{self.name}: no record of a start; rows of this participant are missing")
 
     @cached_property
     def pages(self) -> Mapping[str, PageAnswers]:
@@ -105,7 +105,7 @@ def as_participants(people_rows: Iterable[tuple[str, Sequence[RecordRow]]], card
         participant = Participant(alias, name, tuple(rows))
         if participant.start.plan_hash != card.plan_hash:
             raise SnellenError(
-                f"{name}: answered another plan ({participant.start.plan_hash}) than that of {card.name} "
+                f"{name}: belongs to another plan ({participant.start.plan_hash}) than that of {card.name} "
                 f"({card.plan_hash}); import it into the study it was made with"
             )
         participants.append(participant)

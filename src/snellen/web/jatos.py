@@ -55,7 +55,7 @@ def write_jzip(root: Path, path: Path) -> None:
     """
     card, plan = read_study(root), read_plan(root)
     if path.exists():
-        raise SnellenError(f"{path}: exists already; give another --out")
+        raise SnellenError(f"{path}: already exists; choose another --out")
     name = re.sub(r"[^a-z0-9]+", "_", card.name.lower()).strip("_")[:80] or "study"
     folder = f"{name}_{plan.plan_hash[:8]}"
     properties = json.dumps(study_properties(plan, folder), indent=1, ensure_ascii=False)
@@ -260,7 +260,7 @@ def _begin(participants: list[_ParticipantRows], start: RecordRow, participant: 
 def _check_plan(start: Start, source: str, plan_hash: str) -> None:
     if plan_hash and start.plan_hash != plan_hash:
         raise SnellenError(
-            f"{source}: {start.participant} answered another plan ({start.plan_hash}) than this study's ({plan_hash}); "
+            f"{source}: {start.participant} belongs to plan {start.plan_hash}, not to this study's ({plan_hash}); "
             "import it into the study it was made with"
         )
 

@@ -73,7 +73,7 @@ def read_lock(lock: Path = LOCK) -> tuple[WebPackage, ...]:
         tables: list[Mapping[str, Any]] = tomllib.loads(lock.read_text("utf-8"))["package"]
         packages = tuple(WebPackage(**{**table, "files": tuple(table["files"])}) for table in tables)
     except (OSError, tomllib.TOMLDecodeError, KeyError, TypeError) as error:
-        raise SnellenError(f"{lock}: no lock of web parts ({error}); src/snellen/web/web.lock shows the form") from None
+        raise SnellenError(f"{lock}: not a readable lock file ({error}); src/snellen/web/web.lock shows the format") from None
     for package in packages:
         _check_package(package, lock)
     return packages
@@ -107,11 +107,11 @@ def npm_pack(package: str, folder: Path) -> Path:
     try:
         finished = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=NPM_SECONDS, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise SnellenError(f"npm pack {package} failed ({error}); try again with a network") from None
+        raise SnellenError(f"npm pack {package} failed ({error}); try again with network access") from None
     tarballs = list(folder.glob("*.tgz"))
     if finished.returncode or len(tarballs) != 1:
         reason = next((line for line in finished.stderr.splitlines() if "error" in line), "no file came")
-        raise SnellenError(f"npm pack {package} failed ({reason.strip()}); try again with a network")
+        raise SnellenError(f"npm pack {package} failed ({reason.strip()}); try again with network access")
     return tarballs[0]
 
 

@@ -188,7 +188,7 @@ def written(view: View, entry: Entry) -> str:
         if view.reply.kind == "colour":
             return view.reply.write(entry)
     except (KeyError, TypeError, ValueError) as error:
-        raise SnellenError(f"{view.item_id}: {entry!r} is no answer that its page offers") from error
+        raise SnellenError(f"{view.item_id}: {entry!r} is not an answer offered by its page") from error
     if isinstance(entry, list) or view.reply.kind == "box":
-        raise SnellenError(f"{view.item_id}: {entry!r} is no answer that its page offers")
+        raise SnellenError(f"{view.item_id}: {entry!r} is not an answer offered by its page")
     return str(entry)

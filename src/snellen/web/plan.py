@@ -120,7 +120,7 @@ def refuse_broken_text(cells: Any) -> Any:
     try:
         json.dumps(cells, ensure_ascii=False, default=repr).encode()
     except UnicodeEncodeError:
-        raise ValueError("a text holds half a character; type it again") from None
+        raise ValueError("a text contains half a character; type it again") from None
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
     return cells

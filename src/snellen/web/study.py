@@ -62,7 +62,9 @@ def read_study(root: Path) -> StudyCard:
     try:
         return parse_card(StudyCard, path, path.read_text("utf-8"))
     except OSError as error:
-        raise SnellenError(f"{path}: no study here ({error.strerror}); build one by `snellen study build`") from error
+        raise SnellenError(
+            f"{path}: not a study folder ({error.strerror}); create one with `snellen study build`"
+        ) from error
     except ValidationError as error:
         raise SnellenError(
             f"{path}: not a study of this version ({error.errors()[0]['msg']}); build it again"

@@ -75,7 +75,7 @@ def test_the_content_hash_covers_items_and_the_recipe_hash_the_recipe(tmp_path: 
 def test_invalid_sets_are_not_written(tmp_path: Path) -> None:
     red = item("1", [], "red", "choice", options=NAMED)
     other = Item("2", "soft", "task", "?", (), "red", "choice", "2", "2", "2")
-    for items, message in [([], "no items"), ([red, red], "'1' is used twice"), ([red, other], "another suite")]:
+    for items, message in [([], "no items"), ([red, red], "'1' is used twice"), ([red, other], "a different suite")]:
         with pytest.raises(SnellenError, match=message):
             write_itemset(tmp_path / "set", items, source="generated", recipe={})
     assert not (tmp_path / "set").exists()
@@ -98,7 +98,7 @@ def rewrite(root: Path, change: Callable[[list[dict[str, Any]]], None]) -> None:
         ("answer", "{", "a field of JSON is invalid"),
         ("latent", None, "a field of JSON is invalid"),
         ("factors", "[]", "factors is not a JSON object"),
-        ("split", "tset", "unknown split 'tset'; there are calibration, test, train"),
+        ("split", "tset", "unknown split 'tset'; available: calibration, test, train"),
         ("answer_kind", "guess", "unknown answer_kind 'guess'"),
         ("question", None, "question is empty"),
         ("query", None, "query is empty"),

@@ -154,7 +154,7 @@ def test_a_missing_run_is_distinguished_from_a_partial_run(tmp_path: Path, built
         read_run_card(tmp_path / "none")
     run(tmp_path / "run", built)
     (tmp_path / "run" / "responses.parquet").unlink()
-    with pytest.raises(SnellenError, match="cut off before its end; run the same `snellen run` command again"):
+    with pytest.raises(SnellenError, match="the run was interrupted; run the same `snellen run` command again"):
         read_responses(tmp_path / "run")
     run(tmp_path / "run", built)
     assert len(read_responses(tmp_path / "run")) == 4
@@ -449,7 +449,7 @@ def test_tables_record_their_parts_without_a_clock(tmp_path: Path, built: ItemSe
     part.unlink()
     whole = only_part(root).read_bytes()
     only_part(root).write_bytes(whole[:-30])
-    assert_refused(lambda: tables_are_behind(root), "cut short or gone since the tables were made from it")
+    assert_refused(lambda: tables_are_behind(root), "truncated or missing since the tables were made from it")
     only_part(root).write_bytes(whole)
     os.utime(only_part(root), (0, 0))
     pq.write_table(pq.read_table(root / "exchanges.parquet").replace_schema_metadata(), root / "exchanges.parquet")

@@ -59,13 +59,13 @@ def test_only_llvm_with_denoiser_samples_by_region() -> None:
     assert engine.region_samples(RenderSettings(), llvm) is None
 
 
-def test_a_missing_renderer_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_renderer_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(SnellenError, match=r"pip install .*\[render\]'"):
         engine.find_engine(RenderSettings())
 
 
-def test_candidates_put_the_stated_file_first_then_the_one_beside_python(
+def test_candidates_are_the_stated_file_then_the_one_next_to_python(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     beside = tmp_path / "lib" / "llvm" / "deep" / "libLLVM.so.19.1"
@@ -79,12 +79,12 @@ def test_candidates_put_the_stated_file_first_then_the_one_beside_python(
     assert candidates.count(str(beside)) == 1
 
 
-def test_system_files_come_newest_first() -> None:
+def test_system_files_are_newest_first() -> None:
     names = ["/usr/lib/libLLVM-15.so", "/usr/lib/llvm-19/lib/libLLVM.so.19.1", "/usr/lib/libLLVM.so"]
     assert sorted(map(Path, names), key=engine._age) == [Path(names[1]), Path(names[0]), Path(names[2])]
 
 
-def test_an_llvm_that_kills_the_process_is_survived_and_said(
+def test_an_llvm_that_kills_the_process_is_survived_and_reported(
     monkeypatch: pytest.MonkeyPatch, fresh_probe: None, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(engine, "_candidates", lambda: iter(["/nowhere/libLLVM-15.so"]))
@@ -98,7 +98,7 @@ def test_an_llvm_that_kills_the_process_is_survived_and_said(
     assert capsys.readouterr().err == ""
 
 
-def test_asked_for_llvm_without_one_is_an_error(monkeypatch: pytest.MonkeyPatch, fresh_probe: None) -> None:
+def test_requesting_a_missing_llvm_is_an_error(monkeypatch: pytest.MonkeyPatch, fresh_probe: None) -> None:
     if importlib.util.find_spec("mitsuba") is None or importlib.util.find_spec("mitsuba_oidn") is None:
         pytest.skip("mitsuba and mitsuba-oidn are not installed (pip install 'snellen[render]')")
     monkeypatch.setattr(engine, "_candidates", lambda: iter([]))

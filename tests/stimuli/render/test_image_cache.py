@@ -29,7 +29,7 @@ def specs(count: int = 3, views: int = 2) -> list[RenderSpec]:
     return shots
 
 
-def test_images_are_what_was_asked_in_order(tmp_path: Path) -> None:
+def test_images_are_returned_in_the_requested_order(tmp_path: Path) -> None:
     shots = specs()
     paths = render_images(shots, TOY, tmp_path)
     assert len(set(paths)) == len(shots)
@@ -63,7 +63,7 @@ def test_only_missing_images_are_drawn(tmp_path: Path, monkeypatch: pytest.Monke
     assert (progress.done, progress.total) == (1, 1)
 
 
-def test_a_shot_asked_twice_is_drawn_once(tmp_path: Path) -> None:
+def test_a_repeated_spec_is_drawn_once(tmp_path: Path) -> None:
     shot = specs(1, 1)[0]
     with Progress("x", visible=False) as progress:
         first, second = render_images([shot, shot], TOY, tmp_path, progress=progress)
@@ -71,7 +71,7 @@ def test_a_shot_asked_twice_is_drawn_once(tmp_path: Path) -> None:
     assert progress.total == 1
 
 
-def test_the_name_moves_with_everything_that_moves_a_pixel(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_name_depends_on_everything_that_changes_a_pixel(monkeypatch: pytest.MonkeyPatch) -> None:
     spec = specs(1, 1)[0]
     settings = RenderSettings()
     engine = Engine("mitsuba", "scalar_rgb", None, (("mitsuba", "1"),))
@@ -93,7 +93,7 @@ def test_the_name_moves_with_everything_that_moves_a_pixel(monkeypatch: pytest.M
     ]
     assert len({name(), *others}) == 1 + len(others)
     assert name() == name(engine=dataclasses.replace(engine, libllvm="/elsewhere/libLLVM.so"))
-    assert name() == name(settings=dataclasses.replace(settings, glass_samples_per_pixel=99))  # no glass in it
+    assert name() == name(settings=dataclasses.replace(settings, glass_samples_per_pixel=99))  # no glass in the scene
     assert name() == name(settings=dataclasses.replace(settings, quality="fast"))  # without LLVM there is one quality
     names = name(), name(engine=llvm), name(settings=dataclasses.replace(settings, quality="reference"), engine=llvm)
     monkeypatch.setattr(image_cache, "SURFACES_VERSION", "another")
@@ -108,7 +108,7 @@ def test_the_name_moves_with_everything_that_moves_a_pixel(monkeypatch: pytest.M
 
 
 def test_scenes_that_share_kernels_follow_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One and three lights by turns would have kernels compiled at every turn; files come back in the order asked."""
+    """Alternating one and three lights would compile kernels each time; files are returned in the requested order."""
     light_counts, draw = list[int](), image_cache._draw
 
     def listed(job: Any) -> None:
@@ -125,7 +125,9 @@ def test_scenes_that_share_kernels_follow_each_other(tmp_path: Path, monkeypatch
     assert paths == [path for spec in shots for path in render_images([spec], TOY, tmp_path)]
 
 
-def test_a_full_disk_is_one_clear_line_and_leaves_no_half_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_reported_in_one_line_and_leaves_no_partial_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def full(self: Image.Image, file: BinaryIO, *_: object, **__: object) -> None:
         file.write(b"half")
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -137,7 +139,7 @@ def test_a_full_disk_is_one_clear_line_and_leaves_no_half_file(tmp_path: Path, m
     assert [p for p in tmp_path.rglob("*") if p.is_file()] == []
 
 
-def test_a_folder_that_cannot_be_made_is_one_clear_line(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_made_is_reported_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(SnellenError, match=r"images cannot be written to .*file"):
         render_images(specs(1, 1), TOY, tmp_path / "file" / "cache")

@@ -1,4 +1,4 @@
-"""Real images: one tiny smoke test for every run, the rest slow."""
+"""Ray-traced images: one tiny smoke test in every run, the rest slow."""
 
 import importlib.util
 import sys
@@ -34,7 +34,7 @@ from snellen.stimuli.scenes import (
 from snellen.stimuli.scenes.floor_patterns import PATTERNS
 from snellen.stimuli.scenes.shapes import unit_mesh
 
-# Not by importing it: mitsuba takes its LLVM on import, and only the renderer knows which one works.
+# Not by importing it: mitsuba selects its LLVM on import, and only the renderer knows a working one.
 pytestmark = pytest.mark.skipif(
     any(importlib.util.find_spec(name) is None for name in ("mitsuba", "mitsuba_oidn")),
     reason="mitsuba and mitsuba-oidn are not installed (pip install 'snellen[render]')",
@@ -54,8 +54,8 @@ def pixels(path: Path) -> NDArray[np.int64]:
 
 
 @pytest.mark.slow
-def test_scenes_alike_share_their_kernels(tmp_path: Path) -> None:
-    """Compiling takes 1 s. Where a lamp stands, its light, the floor's colour and pattern are read by kernels."""
+def test_similar_scenes_share_their_kernels(tmp_path: Path) -> None:
+    """Compiling takes 1 s. The place and light of a lamp, and the floor's colour and pattern are inputs of kernels."""
     from snellen.stimuli.render.mitsuba_images import Studio
 
     settings = RenderSettings(quality="fast")
@@ -74,7 +74,7 @@ def test_scenes_alike_share_their_kernels(tmp_path: Path) -> None:
 
     for name in ("plain", "dotted"):
         Studio(scene(Floor(pattern=name), 1, 0), settings, engine, 1).image(camera, 0)
-        import drjit  # not before the renderer chose its LLVM
+        import drjit  # only after the renderer chose its LLVM
 
         with drjit.scoped_set_flag(drjit.JitFlag.KernelHistory, True):
             drjit.kernel_history_clear()
@@ -88,7 +88,7 @@ def test_scenes_alike_share_their_kernels(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("pattern", PATTERNS)
-def test_patterns_lie_where_the_flat_renderer_paints_them(pattern: str, tmp_path: Path) -> None:
+def test_patterns_are_where_the_flat_renderer_paints_them(pattern: str, tmp_path: Path) -> None:
     scene, camera = (
         Scene((), Floor(pattern=pattern)),
         Camera((0.3, -4.0, 4.0), (0.3, 0.0, 0.0), width_px=96, height_px=72),
@@ -132,7 +132,7 @@ def test_two_runs_differ_by_at_most_one_level(tmp_path: Path, quality: Quality) 
 
 
 @pytest.mark.slow
-def test_another_seed_moves_only_noise(tmp_path: Path) -> None:
+def test_another_seed_changes_only_noise(tmp_path: Path) -> None:
     spec = spec_of(WOOD_AND_METAL, 240, 180)
     image, reseeded = render_images([spec, RenderSpec(spec.scene, spec.camera, 1)], RenderSettings(), tmp_path)
     difference = np.abs(pixels(image) - pixels(reseeded))
@@ -141,7 +141,7 @@ def test_another_seed_moves_only_noise(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_mitsuba_sees_what_truth_says() -> None:
+def test_mitsuba_and_truth_agree() -> None:
     from snellen.stimuli.render import mitsuba_images as images
 
     for composite in (RED_ON_GLASS, WOOD_AND_METAL):
@@ -161,7 +161,7 @@ def test_mitsuba_sees_what_truth_says() -> None:
 
 
 @pytest.mark.slow
-def test_softboxes_stand_where_the_scene_says(tmp_path: Path) -> None:
+def test_softboxes_are_where_the_scene_places_them(tmp_path: Path) -> None:
     dome = Dome((0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (Softbox(25.0, 40.0, 8.0, 8.0, 1.0),))
     scene = Scene((), dome=dome)
     brightness = {}
@@ -200,7 +200,7 @@ def test_scalar_and_llvm_variants_agree(tmp_path: Path) -> None:
     assert np.abs(pixels(scalar) - pixels(llvm)).mean() < 3
 
 
-def test_an_llvm_chosen_by_somebody_else_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_an_llvm_chosen_elsewhere_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     engine = find_engine(RenderSettings())
     if engine.libllvm is None:
         pytest.skip("no LLVM here")
@@ -212,14 +212,14 @@ def test_an_llvm_chosen_by_somebody_else_is_refused(monkeypatch: pytest.MonkeyPa
         images._mitsuba(engine, 1)
 
 
-def test_one_mesh_a_material_holds_the_triangles_of_all_solids() -> None:
+def test_one_mesh_per_material_has_the_triangles_of_all_solids() -> None:
     from snellen.stimuli.render import mitsuba_images as images
 
     ball = Solid("ball", "sphere", Material("glass"))
     blocks = [Solid(str(n), "cube", Material("rubber", "red"), Pose((float(n), 0.0, 0.0))) for n in range(3)]
     wood = [Solid("disc", "cylinder", Material("wood")), Solid("box", "cube", Material("wood"))]
     several, empty = images._meshes(Scene((ball, *blocks, *wood))), images._meshes(Scene(()))
-    assert several.keys() == empty.keys()  # else Mitsuba compiles its kernels anew for the scene
+    assert several.keys() == empty.keys()  # otherwise Mitsuba recompiles its kernels for the scene
     faces = {kind: len(mesh.faces) for kind, mesh in several.items() if mesh is not images._HIDDEN}
     assert faces == {
         "rubber": 3 * len(unit_mesh("cube").faces),

@@ -1,4 +1,4 @@
-"""Images that are rendered again are compared: what noise does is let pass, another scene is not."""
+"""Images that are rendered again are compared: noise is accepted, another scene is not."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_one_changed_level_of_the_flat_renderer_is_found(tmp_path: Path) -> None
 
 
 @pytest.mark.skipif(find_spec("mitsuba") is None, reason="needs the extra 'render'")
-def test_another_object_is_found_among_ray_traced_images(tmp_path: Path) -> None:
+def test_another_object_is_found_in_ray_traced_images(tmp_path: Path) -> None:
     (path,) = render_images([spec(11)], MITSUBA, tmp_path)
     assert rebuild({path: image_recipe(spec(11), MITSUBA)}) <= MAX_DIFFERENCE
     with pytest.raises(SnellenError, match="differs from what its recipe renders"):

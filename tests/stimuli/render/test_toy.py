@@ -46,7 +46,7 @@ def test_images_are_repeatable_and_quick() -> None:
     assert min(seconds) < 0.05
 
 
-def test_what_truth_says_is_where_the_image_changes() -> None:
+def test_the_image_changes_where_truth_places_the_solid() -> None:
     scene, camera = spec(0)
     image = toy_image(scene, camera).astype(int)
     empty = toy_image(studio(()), camera).astype(int)
@@ -79,8 +79,8 @@ def test_glass_shows_what_is_behind_it() -> None:
         assert (image[behind][:, 0].astype(int) - image[behind][:, 2]).mean() > 20
 
 
-def test_levels_are_those_of_the_tone_curve() -> None:
-    """The curve as IEC 61966-2-1 states it, with the shoulder from 0.6 on, evaluated in the middle of each level."""
+def test_pixel_levels_are_those_of_the_tone_curve() -> None:
+    """The curve of IEC 61966-2-1, with the shoulder from 0.6 on, evaluated in the middle of each level."""
     linear = np.array([-1.0, 0.0, np.nan, 1e-4, 0.0031308, 0.18, 0.5, 0.6, 0.9, 2.0, 1e6])
     x = np.maximum(np.nan_to_num(linear), 0)
     x = np.where(x > 0.6, 0.6 + 0.4 * (1 - np.exp(-(x - 0.6) / 0.4)), x)
@@ -95,9 +95,7 @@ def test_levels_are_those_of_the_tone_curve() -> None:
 
 
 @pytest.mark.parametrize("suite", BLIND_OBSERVERS)
-def test_no_radiance_lies_where_processors_could_disagree(
-    suite: str, sets_folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_radiance_is_near_a_threshold(suite: str, sets_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Radiances differ by some 1e-15 between processors. One within 1e-11 of a threshold might change its level."""
     thresholds, margins = level_thresholds(), []
 

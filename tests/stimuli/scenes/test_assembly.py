@@ -23,7 +23,7 @@ def points(scene: Scene) -> list[Array]:
 
 
 def outside_m(hull_of: Array, these: Array) -> Array:
-    """How far each point lies outside the hull (below 0: how deep inside)."""
+    """Distance of each point outside the hull (negative: depth inside)."""
     planes = ConvexHull(hull_of).equations
     return np.asarray((planes[:, :3] @ these.T + planes[:, 3:]).max(axis=0))
 
@@ -50,7 +50,7 @@ def test_no_flat_faces_coincide() -> None:
     assert secondary[:, 2].min() - primary[:, 2].max() == pytest.approx(0.004)
 
 
-def test_the_secondary_is_smaller_and_points_where_its_pivot_says() -> None:
+def test_the_secondary_is_smaller_and_points_along_its_pivot() -> None:
     for primary, anchor, secondary, pivot in JOINTS:
         first, second = scene_of((primary, anchor, secondary, pivot)).solids
         assert second.pose.scale == 0.58
@@ -59,7 +59,7 @@ def test_the_secondary_is_smaller_and_points_where_its_pivot_says() -> None:
         assert inward == pytest.approx(-outward)
 
 
-def test_a_turned_object_stands_on_its_lowest_point() -> None:
+def test_a_rotated_object_stands_on_its_lowest_point() -> None:
     ball_on_cone = Composite(Appearance("sphere", "wood"), "surface", Appearance("cone", "wood"), "base")
     scene = composite_scene(ball_on_cone, rotation=turn((1, 0, 0), 180))
     primary, secondary = points(scene)

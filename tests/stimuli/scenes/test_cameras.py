@@ -22,7 +22,7 @@ from snellen.stimuli.scenes.shapes import place_mesh, unit_mesh
 from snellen.stimuli.scenes.vectors import Array
 
 
-def test_two_thousand_cameras_see_the_object_and_the_floor_and_nothing_else() -> None:
+def test_two_thousand_cameras_see_only_the_object_and_the_floor() -> None:
     rng = stream("test cameras")
     scenes = [composite_scene(each) for each in all_composites()[::144]]  # every joint once
     vertices = [
@@ -45,7 +45,9 @@ def test_two_thousand_cameras_see_the_object_and_the_floor_and_nothing_else() ->
         assert not ((depth > 0) & (pixels >= 0).all(axis=1) & (pixels <= size).all(axis=1)).any()
         for light in scene.lights:
             facing = np.subtract(light.target_m, light.position_m)
-            assert np.subtract(camera.position_m, light.position_m) @ facing > 0  # on the lit side: nothing in between
+            assert (
+                np.subtract(camera.position_m, light.position_m) @ facing > 0
+            )  # on the lit side, without anything in between
 
 
 def corner_rays(camera: Camera) -> Array:
@@ -64,13 +66,13 @@ def panel_points(light: AreaLight) -> Array:
     return light.position_m + across * right + along * np.cross(right, facing)
 
 
-def test_one_seed_one_camera() -> None:
+def test_equal_seeds_give_equal_cameras() -> None:
     scene = composite_scene(composite(77))
     assert random_camera(scene, stream("a", 0)) == random_camera(scene, stream("a", 0))
     assert random_camera(scene, stream("a", 0)) != random_camera(scene, stream("a", 1))
 
 
-def test_ranges_are_kept() -> None:
+def test_camera_parameters_are_within_their_ranges() -> None:
     scene = composite_scene(composite(77))
     for seed in range(20):
         camera = random_camera(

@@ -18,7 +18,7 @@ from snellen.stimuli.scenes import (
 )
 
 
-def test_there_are_9504_objects_and_every_two_differ_in_a_dimension() -> None:
+def test_there_are_9504_objects_that_all_differ_in_a_dimension() -> None:
     objects = all_composites()
     assert len(objects) == 9504
     assert len({tuple(each.dimensions().values()) for each in objects}) == 9504
@@ -65,7 +65,7 @@ def test_dimensions_have_the_agreed_names_and_values_with_words() -> None:
         assert (each.dimensions()["colour/primary"] == "none") == (each.primary.material in ("glass", "wood"))
 
 
-def test_what_does_not_exist_is_refused() -> None:
+def test_impossible_composites_are_refused() -> None:
     cube = Appearance("cube", "glass")
     with pytest.raises(SnellenError, match="a cube has no anchor 'apex'; choose one of face, edge, vertex"):
         Composite(cube, "apex", cube, "face")

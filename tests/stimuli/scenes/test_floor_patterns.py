@@ -1,4 +1,4 @@
-"""Patterns that no number of an image tells apart: as light, as varied and as full of edges, yet not alike."""
+"""Floor patterns with equal lightness, variance and edge length, yet different."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SIDE = 1200
 
 
 def period(pattern: str) -> NDArray[np.float64]:
-    """One period of a pattern, from a corner that lies between two of its squares."""
+    """One period of a pattern, from a corner between two of its squares."""
     along = (np.arange(SIDE) + 0.5) / SIDE * period_m(pattern, STRIPE_M)
     return pattern_factor(pattern, STRIPE_M, *np.meshgrid(along, along))
 
@@ -30,8 +30,8 @@ def test_half_is_light_and_half_is_dark(pattern: str) -> None:
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)
-def test_a_square_metre_has_as_much_edge_of_every_pattern(pattern: str) -> None:
-    """By Crofton: edges cross a line of any direction 2 / pi times their length a square metre, over all directions."""
+def test_every_pattern_has_the_same_edge_length_per_square_metre(pattern: str) -> None:
+    """By Crofton: averaged over directions, edges cross a line 2 / pi times their length per square metre."""
     rng = np.random.default_rng(0)
     crossings, length_m = 0, 40.0
     steps = np.linspace(0, length_m, 40_001)
@@ -43,7 +43,7 @@ def test_a_square_metre_has_as_much_edge_of_every_pattern(pattern: str) -> None:
     assert edge_m == pytest.approx(1 / STRIPE_M, rel=0.02)
 
 
-def test_patterns_are_not_one_another() -> None:
+def test_patterns_differ() -> None:
     x, y = np.meshgrid(np.linspace(0, 7, 700), np.linspace(0, 7, 700))
     for first, second in (PATTERNS[:2], PATTERNS[1:], PATTERNS[::2]):
         assert (pattern_factor(first, STRIPE_M, x, y) != pattern_factor(second, STRIPE_M, x, y)).mean() > 0.3

@@ -1,4 +1,4 @@
-"""Where a metal thing mirrors a light, by geometry worked out by hand."""
+"""Reflections of a light in a metal object, by geometry worked out by hand."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ def share_on_ball(scene: Scene) -> float:
     return highlight_shares(scene, CAMERA, ["ball"])["ball"]
 
 
-def test_a_light_behind_the_camera_makes_a_spot_of_the_size_that_geometry_says() -> None:
-    # A light of angular radius r seen along the line of sight: a normal n degrees off mirrors it 2 n degrees off, so
+def test_a_light_behind_the_camera_makes_a_spot_of_the_computed_size() -> None:
+    # A light of angular radius r along the line of sight: a normal n degrees off reflects it 2 n degrees off, so
     # that n <= (r + SPREAD_DEG) / 2 glints. Normals within n of the line of sight fill sin(n)^2 of the disk seen.
     far, side_m = 1000.0, 2 * 1000.0 * math.tan(math.radians(30))
     share = share_on_ball(ball_under(panel(far, 0.0, 1.0, side_m)))
     assert share == pytest.approx(math.sin(math.radians((30 + SPREAD_DEG) / 2)) ** 2, rel=0.15)
 
 
-def test_a_light_behind_a_ball_is_not_mirrored_and_none_is_none() -> None:
-    # The mirrored ray leaves in the direction of sight only at grazing angles: 2 n = 180 degrees at the rim.
+def test_a_light_behind_a_ball_is_not_reflected() -> None:
+    # The reflected ray leaves in the viewing direction only at grazing angles: 2 n = 180 degrees at the rim.
     assert share_on_ball(ball_under(panel(-1000.0, 0.0, 1.0, 1.0))) < 0.02
     assert share_on_ball(ball_under()) == 0.0
 
 
-def test_a_thing_before_the_glint_hides_it() -> None:
+def test_an_object_in_front_of_the_glint_hides_it() -> None:
     scene = ball_under(panel(1000.0, 0.0, 1.0, 200.0))
     screen = Solid("screen", "cube", Material("wood", None), Pose((5.0, 0.0, 1.0), scale=0.4))
     hidden = Scene((*scene.solids, screen), lights=scene.lights, dome=scene.dome)

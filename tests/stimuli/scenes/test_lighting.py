@@ -1,4 +1,4 @@
-"""Other light changes lights and dome, and nothing else."""
+"""Changed light affects lights and dome only."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def test_light_of_the_same_strength_changes_nothing() -> None:
     assert relight(SCENE, 1.0) == SCENE
 
 
-def test_lights_and_dome_are_scaled_apart() -> None:
+def test_lights_and_dome_are_scaled_separately() -> None:
     darker = relight(SCENE, 0.5, (1.0, 0.5, 2.0), dome_factor=0.1)
     assert replace(darker, lights=SCENE.lights, dome=SCENE.dome) == SCENE
     for old, new in zip(SCENE.lights, darker.lights, strict=True):

@@ -28,7 +28,7 @@ def test_every_kind_of_value_survives_json() -> None:
         assert to_json(from_json(to_json(value))) == to_json(value)
 
 
-def test_integers_in_json_become_the_floats_they_stand_for() -> None:
+def test_integers_in_json_are_read_as_floats() -> None:
     camera = Camera((0.0, -5.0, 1.0), (0.0, 0.0, 1.0))
     rounded = json.dumps(json.loads(to_json(camera)) | {"horizontal_fov_deg": 34})
     assert from_json(rounded) == camera

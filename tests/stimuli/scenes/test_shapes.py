@@ -10,7 +10,7 @@ from snellen.stimuli.scenes.shapes import bounds, lowest_m, place_mesh, reach, s
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("detail", [1, 2])
-def test_meshes_are_closed_and_turned_outwards(shape: Shape, detail: int) -> None:
+def test_meshes_are_closed_and_oriented_outwards(shape: Shape, detail: int) -> None:
     mesh = unit_mesh(shape, detail)
     corners = mesh.vertices[mesh.faces]
     flat = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
@@ -45,14 +45,14 @@ def test_support_is_the_furthest_point_of_the_mesh(shape: Shape) -> None:
         assert 0 <= support(shape, direction) @ direction - (vertices @ direction).max() + 1e-12 < 0.003
 
 
-def test_support_of_a_whole_face_is_its_middle() -> None:
+def test_support_of_a_face_is_its_middle() -> None:
     assert support("cube", np.array([0, 0, 2.0])) == pytest.approx([0, 0, 0.65])
     assert support("cube", np.array([1.0, 0, 1.0]))[1] == 0
     assert support("cylinder", np.array([1.0, 0, 0])) == pytest.approx([0.64, 0, 0])
     assert support("frustum", np.array([0, 0, -1.0])) == pytest.approx([0, 0, -0.65])
 
 
-def test_bounds_of_turned_and_stretched_solids() -> None:
+def test_bounds_of_rotated_and_stretched_solids() -> None:
     pose = Pose((1.0, 2.0, 3.0), turn((1, 1, 0), 50), 0.7, (2.0, 1.0, 0.3))
     for shape in SHAPES:
         solid = Solid("s", shape, Material("wood"), pose)
@@ -64,7 +64,7 @@ def test_bounds_of_turned_and_stretched_solids() -> None:
         assert lowest_m([solid]) == low[2]
 
 
-def test_placed_normals_stay_square_to_a_stretched_surface() -> None:
+def test_placed_normals_stay_perpendicular_to_a_stretched_surface() -> None:
     mesh = place_mesh(unit_mesh("sphere"), Pose(stretch=(3.0, 1.0, 1.0)))
     expected = mesh.vertices / np.array([9.0, 1.0, 1.0])
     expected /= np.linalg.norm(expected, axis=1, keepdims=True)

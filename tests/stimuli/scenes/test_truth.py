@@ -76,7 +76,7 @@ def test_a_cube_half_hidden_by_a_plate() -> None:
     assert measured["cube"].nearest_m == pytest.approx(20 - 0.65, abs=0.01)
 
 
-def test_masks_partition_what_is_seen() -> None:
+def test_masks_partition_the_visible_solids() -> None:
     scene = Scene((ball("a", (0.0, 0.0, 0.0)), ball("b", (0.5, 1.0, 0.0)), ball("c", (0.0, 3.0, 0.0), 0.3)))
     measured = truth(scene, looking_north())
     together = np.sum([solid.mask for solid in measured.solids], axis=0)
@@ -88,7 +88,7 @@ def test_masks_partition_what_is_seen() -> None:
     assert measured["c"].amodal_box is not None
 
 
-def test_outside_and_behind() -> None:
+def test_solids_outside_and_behind_the_image() -> None:
     scene = Scene(
         (ball("left", (-50.0, 0.0, 0.0)), ball("behind", (0.0, -30.0, 0.0))),
         points=(NamedPoint("p", (0.0, -30.0, 0.0)),),

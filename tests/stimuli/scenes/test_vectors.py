@@ -19,7 +19,7 @@ vectors = arrays(float, (4, 3), elements=numbers)
 
 
 @given(vectors, vectors, arrays(float, (3, 3), elements=numbers))
-def test_as_numpy_says(first: np.ndarray, second: np.ndarray, matrix: np.ndarray) -> None:
+def test_results_equal_numpy_s(first: np.ndarray, second: np.ndarray, matrix: np.ndarray) -> None:
     assert dot(first, second) == pytest.approx((first * second).sum(axis=1), abs=1e-8)
     assert lengths(first) == pytest.approx(np.linalg.norm(first, axis=1))
     assert apply_matrix(matrix, first) == pytest.approx(first @ matrix.T, abs=1e-8)
@@ -33,7 +33,7 @@ def test_by_hand() -> None:
     assert apply_matrix([[0, -1, 0], [1, 0, 0], [0, 0, 1]], (1, 0, 5)).tolist() == [0, 1, 5]
 
 
-def test_scenes_call_no_blas() -> None:
+def test_scenes_do_not_call_blas() -> None:
     """`@`, `dot` and LAPACK differ between processors; norms along an axis are sums of squares, and do not."""
     calls = []
     for path in Path(snellen.stimuli.scenes.__path__[0]).glob("*.py"):

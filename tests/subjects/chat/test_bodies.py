@@ -1,4 +1,4 @@
-"""The body of a reply is read up to a limit, packed or not."""
+"""The body of a reply is read up to a limit, compressed or not."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PADDED = GOOD_BYTES + b" " * (5000 - len(GOOD_BYTES))
 
 
 def ask(response: Wire, monkeypatch: pytest.MonkeyPatch) -> tuple[str, int]:
-    """The reply's text, or why there is none, and how many requests it took."""
+    """The reply's text or the reason for its absence, and the number of requests."""
     with LyingServer(lambda request: response) as server:
         monkeypatch.setenv("LYING_API_KEY", "k")
         monkeypatch.setenv("LYING_BASE_URL", server.url)
@@ -51,20 +51,20 @@ def ask(response: Wire, monkeypatch: pytest.MonkeyPatch) -> tuple[str, int]:
         wire(PADDED, headers={"Content-Length": "-"}),
         wire(gzip.compress(PADDED), headers={"Content-Encoding": "gzip"}),
         wire(zlib.compress(PADDED), headers={"Content-Encoding": "deflate"}),
-        Wire([*wire(PADDED).chunks[:1], *(PADDED[at : at + 999] for at in range(0, 5000, 999))]),
+        Wire([*wire(PADDED).chunks[:1], *(PADDED[start : start + 999] for start in range(0, 5000, 999))]),
     ],
-    ids=["told", "untold", "gzip", "deflate", "in pieces"],
+    ids=["stated", "unstated", "gzip", "deflate", "in chunks"],
 )
 def test_a_body_may_be_as_large_as_the_limit(response: Wire, limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bodies, "MAX_BODY_BYTES", limit)
     outcome, count = ask(response, monkeypatch)
-    assert count == 1, "the same again would be as large"
+    assert count == 1, "a second reply would be as large"
     assert (outcome == "T") == (limit == 5000)
     assert outcome == "T" or ("4999" in outcome and outcome.startswith("the reply has "))
 
 
-def test_a_bomb_is_unpacked_a_little_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """200 MB of blanks in 200 kB: what is unpacked at once is 1 MB at most, and 2 MB in all."""
+def test_a_compression_bomb_is_decompressed_in_small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """200 MB of blanks in 200 kB: at most 1 MB is decompressed at once, and 2 MB in total."""
     monkeypatch.setattr(bodies, "MAX_BODY_BYTES", 2**20)
     packer, sizes = zlib.compressobj(9, zlib.DEFLATED, 31), list[int]()
     bomb = b"".join(packer.compress(b" " * 2**20) for _ in range(200)) + packer.flush()
@@ -96,14 +96,14 @@ def test_a_bomb_is_unpacked_a_little_at_a_time(monkeypatch: pytest.MonkeyPatch) 
         ("gzip", b"no", "cannot be decompressed"),
     ],
 )
-def test_what_cannot_be_unpacked_is_said(
+def test_a_body_that_cannot_be_decompressed_is_reported(
     packing: str, raw: bytes, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     outcome, _ = ask(wire(raw, headers={"Content-Encoding": packing}), monkeypatch)
     assert message in outcome
 
 
-def test_only_packings_that_can_be_bounded_are_asked_for_and_hooks_are_set_once() -> None:
+def test_only_encodings_that_can_be_bounded_are_requested_and_hooks_are_set_once() -> None:
     import httpx
 
     client = httpx.AsyncClient()

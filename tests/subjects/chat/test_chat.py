@@ -1,4 +1,4 @@
-"""Chat subjects against a server on the loopback: what is sent, what comes back, and every bad day once."""
+"""Chat subjects against a local server: requests, replies, and each kind of failure."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _names = itertools.count()
 def serving(
     answer: Callable[[ServedRequest], Answer] | Answer, delay: float = 0.0, **settings: str
 ) -> Iterator[tuple[ChatSubject, StubServer]]:
-    """A subject and the server behind it; the model's name is new each time, since limits are kept by name."""
+    """A subject and its server. The model's name is new each time, since limits are stored by name."""
     with StubServer(answer, delay) as server, pytest.MonkeyPatch.context() as patch:
         patch.setenv("MY_STUB_API_KEY", "k")
         patch.setenv("MY_STUB_BASE_URL", server.url)
@@ -74,23 +74,23 @@ def test_parts_keep_their_order_and_images_their_bytes(tmp_path: Path) -> None:
     raws: dict[str, bytes] = {}
     media: list[Media] = []
     for format in ("JPEG", "PNG", "WEBP"):
-        held = io.BytesIO()
-        Image.new("RGB", (8, 6), "red").save(held, format)
-        raws[format] = held.getvalue()
-        media.append(folder.add(held.getvalue(), "image", {"JPEG": "jpg"}.get(format, format.lower()), (8, 6)))
+        buffer = io.BytesIO()
+        Image.new("RGB", (8, 6), "red").save(buffer, format)
+        raws[format] = buffer.getvalue()
+        media.append(folder.add(buffer.getvalue(), "image", {"JPEG": "jpg"}.get(format, format.lower()), (8, 6)))
     history = (Turn(("Look.", media[2]), "I see."),)
     with serving("A") as (subject, server):
         reply = ask(subject, "one", media[0], "two", "three", media[1], media=tmp_path, history=history)
-    asked = server.requests[0]
+    request = server.requests[0]
     assert reply.text == "A"
-    assert asked.parts == ["Look.", raws["WEBP"], "I see.", "one", raws["JPEG"], "two", "three", raws["PNG"]]
-    assert [hashlib.sha256(raw).hexdigest() for raw in asked.images] == [media[i].sha256 for i in (2, 0, 1)]
-    assert [message["role"] for message in asked.messages] == ["user", "assistant", "user"]
-    urls = [part["image_url"]["url"][:16] for part in asked.messages[2]["content"] if part["type"] == "image_url"]
+    assert request.parts == ["Look.", raws["WEBP"], "I see.", "one", raws["JPEG"], "two", "three", raws["PNG"]]
+    assert [hashlib.sha256(raw).hexdigest() for raw in request.images] == [media[i].sha256 for i in (2, 0, 1)]
+    assert [message["role"] for message in request.messages] == ["user", "assistant", "user"]
+    urls = [part["image_url"]["url"][:16] for part in request.messages[2]["content"] if part["type"] == "image_url"]
     assert urls == ["data:image/jpeg;", "data:image/png;b"]
 
 
-def test_what_is_set_is_sent_and_what_is_left_open_is_not() -> None:
+def test_only_given_settings_are_sent() -> None:
     with serving("A", seed="7", max_tokens="99", top_p="0.5", reasoning_effort="low") as (subject, server):
         ask(subject, "q")
     body = server.requests[0].body
@@ -107,7 +107,7 @@ def test_what_is_set_is_sent_and_what_is_left_open_is_not() -> None:
     assert not {"temperature", "seed", "max_tokens", "top_p", "reasoning_effort"} & set(server.requests[0].body)
 
 
-def test_reply_tells_words_reasoning_model_tokens_and_seconds() -> None:
+def test_a_reply_has_text_reasoning_model_tokens_and_seconds() -> None:
     words = Words("B", message={"reasoning_content": "It is red."}, tokens=(321, 12))
     with serving(words, delay=0.05) as (subject, _):
         reply = ask(subject, "q")
@@ -152,7 +152,7 @@ def test_odd_completions_are_replies(words: Words, text: str, reasoning: str, st
     ],
     ids=lambda bad: str(getattr(bad, "status", None) or getattr(bad, "text", "cut"))[:20],
 )
-def test_what_may_pass_is_tried_again(bad: Answer) -> None:
+def test_temporary_failures_are_retried(bad: Answer) -> None:
     with serving(first(bad, bad)) as (subject, server):
         assert ask(subject, "q").text == "good"
     assert server.count == 3
@@ -162,28 +162,28 @@ def test_what_may_pass_is_tried_again(bad: Answer) -> None:
     ("bad", "message"),
     [(Status(500), "500 InternalServerError"), (Cut(), "APIConnectionError"), (NO_CHOICES, "no choices")],
 )
-def test_after_the_last_attempt_the_call_failed(bad: Answer, message: str) -> None:
+def test_the_call_fails_after_the_last_attempt(bad: Answer, message: str) -> None:
     with serving(bad, attempts="3") as (subject, server), pytest.raises(CallFailed, match=rf"{message}.*\(attempt 3\)"):
         ask(subject, "q")
     assert server.count == 3
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 422])
-def test_what_will_not_pass_fails_at_once(status: int) -> None:
+def test_permanent_failures_are_not_retried(status: int) -> None:
     with serving(Status(status)) as (subject, server), pytest.raises(CallFailed, match=str(status)) as caught:
         ask(subject, "q" * 10_000)
     assert server.count == 1
     assert len(str(caught.value)) < 400
 
 
-def test_a_refused_prompt_is_an_empty_reply_never_the_error_text() -> None:
+def test_a_refused_prompt_is_an_empty_reply_without_the_error_text() -> None:
     error = {"message": "Your prompt was blocked: answer A", "type": "x", "code": "content_policy_violation"}
     with serving(Status(400, error=error)) as (subject, server):
         reply = ask(subject, "q")
     assert (reply.text, reply.stop, server.count) == ("", "filter", 1)
 
 
-def test_a_prompt_that_is_too_long_failed() -> None:
+def test_a_prompt_that_is_too_long_is_a_failed_call() -> None:
     error = {"message": "answer A: too long", "type": "x", "code": "context_length_exceeded"}
     with serving(Status(400, error=error)) as (subject, _), pytest.raises(CallFailed, match="too long"):
         ask(subject, "q")
@@ -191,9 +191,9 @@ def test_a_prompt_that_is_too_long_failed() -> None:
 
 def test_a_hang_ends_with_the_attempt() -> None:
     with serving(first(Hang()), timeout="1") as (subject, server):
-        begun = time.monotonic()  # the clock of the server, which runs in a thread of this process
-        assert ask(subject, "q").text == "good"  # who waits out the hang gets "late"
-    assert server.requests[1].time - begun >= 1  # the attempt's time began after that, however late its request arrived
+        begun = time.monotonic()  # the same clock as the server, which runs in a thread of this process
+        assert ask(subject, "q").text == "good"  # a client that waits for the hanging reply gets "late"
+    assert server.requests[1].time - begun >= 1  # the attempt began after that, even if its request arrived late
 
 
 def test_a_hang_is_recorded_as_a_timeout() -> None:
@@ -209,11 +209,11 @@ def test_retry_after_seconds_are_honoured() -> None:
 
 
 def test_retry_after_a_date_is_honoured() -> None:
-    arrivals: list[float] = []  # by the clock that the date is of
+    arrivals: list[float] = []  # by the clock of the date
 
     def answer(request: ServedRequest) -> Answer:
         arrivals.append(time.time())
-        date = formatdate(int(arrivals[0]) + 2, usegmt=True)  # whole seconds: at least one from now
+        date = formatdate(int(arrivals[0]) + 2, usegmt=True)  # whole seconds: at least one second from now
         return Status(429, {"Retry-After": date}) if request.number == 1 else "good"
 
     with serving(answer) as (subject, _):
@@ -221,7 +221,7 @@ def test_retry_after_a_date_is_honoured() -> None:
     assert arrivals[1] >= int(arrivals[0]) + 2
 
 
-def test_retry_after_is_read_both_ways_and_capped() -> None:
+def test_retry_after_is_read_in_both_forms_and_capped() -> None:
     assert retry_after({"Retry-After": "7"}) == 7
     assert retry_after({"retry-after": "Wed, 21 Oct 2015 07:28:30 GMT"}, now=1445412480.0) == 30
     assert retry_after({"retry-after": "Wed, 21 Oct 2015 07:28:30 GMT"}) == 0
@@ -230,7 +230,7 @@ def test_retry_after_is_read_both_ways_and_capped() -> None:
     assert retry_after({}) is None
 
 
-def test_waits_double_and_hang_on_the_given_random_stream_alone() -> None:
+def test_waits_double_and_depend_only_on_the_given_random_stream() -> None:
     def waits(seed: int) -> list[float]:
         rng = np.random.default_rng(seed)
         return [wait_seconds(failed, None, 1.0, rng) for failed in (1, 2, 3, 4)]
@@ -238,10 +238,12 @@ def test_waits_double_and_hang_on_the_given_random_stream_alone() -> None:
     assert waits(0) == waits(0) != waits(1)
     for wait, middle in zip(waits(0), (1, 2, 4, 8), strict=True):
         assert 0.5 * middle <= wait <= 1.5 * middle
-    assert 3.0 <= wait_seconds(1, 3.0, 0.01, np.random.default_rng(0)) <= 3.01, "as asked for, not the longest wait"
+    assert 3.0 <= wait_seconds(1, 3.0, 0.01, np.random.default_rng(0)) <= 3.01, (
+        "the requested wait, not the longest one"
+    )
 
 
-def test_cancelling_passes_through() -> None:
+def test_cancellation_is_passed_on() -> None:
     async def cancel(subject: ChatSubject, server: StubServer) -> None:
         task = asyncio.create_task(subject.answer(Prompt(("q",), ()), MediaFolder(Path()), np.random.default_rng(0)))
         while not server.count:
@@ -255,7 +257,7 @@ def test_cancelling_passes_through() -> None:
     assert server.count == 1
 
 
-def test_calls_under_way_start_at_twenty_and_fall_where_a_service_says_429() -> None:
+def test_concurrent_calls_start_at_twenty_and_fall_after_a_429() -> None:
     async def many(subject: ChatSubject, count: int) -> list[str]:
         calls = [
             subject.answer(Prompt((str(i),), ()), MediaFolder(Path()), np.random.default_rng(i)) for i in range(count)
@@ -269,13 +271,13 @@ def test_calls_under_way_start_at_twenty_and_fall_where_a_service_says_429() -> 
         asyncio.run(many(subject, 20))
         server.most = 0
         asyncio.run(many(subject, 20))
-        assert server.most <= 16  # a cut by a fifth, held for a while
+        assert server.most <= 16  # a cut by a fifth, kept for a while
     with serving("A", delay=0.05, max_concurrency="3") as (subject, server):
         asyncio.run(many(subject, 9))
         assert server.most <= 3
 
 
-def test_nothing_sent_is_kept(tmp_path: Path) -> None:
+def test_requests_are_not_kept_in_memory(tmp_path: Path) -> None:
     from inspect_ai.log._transcript import _transcript
 
     with serving(first(Status(500))) as (subject, _):
@@ -305,13 +307,16 @@ def test_card_and_fingerprint() -> None:
     assert len({plain, *others, card(temperature="none")}) == 7
     settings = {"temperature": "0.5", "seed": "none", "price_in": "2.5", "price_out": "10"}
     with serving("A", 0.0, **settings, reasoning="no", weights="open") as (subject, _):
-        held = subject.card
-    assert held.name.endswith("?temperature=0.5&seed=none")
-    assert held.settings["model"] in held.name
-    assert {key: held.attributes[key] for key in ("price_in", "price_out")} == {"price_in": "2.5", "price_out": "10"}
-    assert (held.attributes["reasoning"], held.attributes["weights"]) == ("no", "open")
-    assert held.accepts == {"image"}
-    assert held.max_concurrency == 100
+        stored_card = subject.card
+    assert stored_card.name.endswith("?temperature=0.5&seed=none")
+    assert stored_card.settings["model"] in stored_card.name
+    assert {key: stored_card.attributes[key] for key in ("price_in", "price_out")} == {
+        "price_in": "2.5",
+        "price_out": "10",
+    }
+    assert (stored_card.attributes["reasoning"], stored_card.attributes["weights"]) == ("no", "open")
+    assert stored_card.accepts == {"image"}
+    assert stored_card.max_concurrency == 100
 
 
 @pytest.mark.parametrize(
@@ -328,7 +333,7 @@ def test_card_and_fingerprint() -> None:
         ("gpt-4o", {}, "format"),
     ],
 )
-def test_what_is_missing_or_wrong_is_one_clear_line(name: str, settings: dict[str, str], message: str) -> None:
+def test_missing_and_wrong_settings_are_one_clear_line(name: str, settings: dict[str, str], message: str) -> None:
     with pytest.raises(SnellenError) as caught:
         make_chat(name, settings)
     assert message in str(caught.value)
@@ -336,7 +341,7 @@ def test_what_is_missing_or_wrong_is_one_clear_line(name: str, settings: dict[st
     assert "[bold]" not in str(caught.value)
 
 
-def test_videos_and_montages(tmp_path: Path) -> None:
+def test_videos_and_montages_are_declined_or_refused(tmp_path: Path) -> None:
     folder = MediaFolder(tmp_path)
     clip = folder.add(b"not really", "video", "mp4", (8, 6), 1.0)
     image = folder.add_image(Image.new("RGB", (4, 4)))
@@ -357,16 +362,16 @@ def test_videos_that_cannot_be_sent_are_declined_or_refused_beforehand(tmp_path:
     ):
         pass
     with serving("A") as (subject, _):
-        sees = replace(subject, card=replace(subject.card, accepts=frozenset({"image", "video"})))
+        with_videos = replace(subject, card=replace(subject.card, accepts=frozenset({"image", "video"})))
         mp4, mov, webm = (folder.add(b"x", "video", format, (8, 6), 1.0) for format in ("mp4", "mov", "webm"))
-        assert sees.declines(Prompt((mp4, mov), ())) is None
-        told = "accepts videos as mp4, mpeg, mpg, mov, not as webm"
-        assert sees.declines(Prompt((mp4, webm), ())) == told
-        assert sees.declines(Prompt(("and this?",), (), (Turn((webm,), "yes"),))) == told
+        assert with_videos.declines(Prompt((mp4, mov), ())) is None
+        reason = "accepts videos as mp4, mpeg, mpg, mov, not as webm"
+        assert with_videos.declines(Prompt((mp4, webm), ())) == reason
+        assert with_videos.declines(Prompt(("and this?",), (), (Turn((webm,), "yes"),))) == reason
 
 
 @pytest.mark.parametrize(
-    ("module", "responses", "sent"),
+    ("module", "responses", "expected"),
     [
         ("inspect_ai.model._providers.google", False, True),
         ("inspect_ai.model._providers.openai_compatible", False, False),
@@ -374,14 +379,14 @@ def test_videos_that_cannot_be_sent_are_declined_or_refused_beforehand(tmp_path:
         ("their_package.provider", False, True),
     ],
 )
-def test_who_is_sent_videos(module: str, responses: bool, sent: bool) -> None:
+def test_providers_that_accept_videos(module: str, responses: bool, expected: bool) -> None:
     api = type("Api", (), {"__module__": module, "responses_api": responses})()
-    assert sends_videos(cast(Any, api)) == sent
-    assert not module.startswith("inspect_ai") or importlib.util.find_spec(module), "the model layer moved it"
+    assert sends_videos(cast(Any, api)) == expected
+    assert not module.startswith("inspect_ai") or importlib.util.find_spec(module), "the model layer has moved it"
 
 
 @pytest.mark.parametrize("format", ["mp4", "mov", "mpeg", "mpg"])
-def test_the_model_layer_reads_our_videos_back(format: str, tmp_path: Path) -> None:
+def test_the_model_layer_reads_our_videos(format: str, tmp_path: Path) -> None:
     from inspect_ai._util.images import inline_media_data
     from inspect_ai.model import ContentVideo
 

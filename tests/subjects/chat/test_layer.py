@@ -1,4 +1,4 @@
-"""The door to the model layer: providers are called as the layer itself calls them, whichever they are."""
+"""The interface to the model layer: providers are called in the same way as by the layer itself."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ REFUSED = {"message": "blocked: answer A", "type": "x", "code": "content_policy_
 
 
 def outcome_of(subject: ChatSubject) -> Reply | str:
-    """The reply without its seconds, or why there is none."""
+    """The reply without its seconds, or the reason for its absence."""
     try:
         reply = asyncio.run(subject.answer(PROMPT, MediaFolder(Path()), np.random.default_rng(0)))
     except CallFailed as failure:
@@ -47,7 +47,7 @@ def outcome_of(subject: ChatSubject) -> Reply | str:
 
 
 def layer_outcome(model: Model) -> Reply | str:
-    """The same from the layer's own `Model.generate`."""
+    """The same outcome from the layer's own `Model.generate`."""
     try:
         output = asyncio.run(model.generate(to_messages(PROMPT, MediaFolder(Path()))))
     except Exception as raised:  # noqa: BLE001
@@ -56,18 +56,18 @@ def layer_outcome(model: Model) -> Reply | str:
     return replace(to_reply(output), seconds=0.0)
 
 
-def test_who_opens_a_model_says_so_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By it our tasks for Inspect stay away, which bring every suite along."""
-    told = list[bool]()
+def test_opening_a_model_sets_a_flag_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The flag keeps our tasks for Inspect from being loaded, which would import every suite."""
+    flags = list[bool]()
 
     def get_model(*arguments: object, **options: object) -> Model:
-        told.append(is_opening())
+        flags.append(is_opening())
         raise ValueError("no model")
 
     monkeypatch.setattr("inspect_ai.model.get_model", get_model)
     with pytest.raises(SnellenError, match="no model"):
         make_chat("mockllm/model", {})
-    assert (told, is_opening()) == ([True], False)
+    assert (flags, is_opening()) == ([True], False)
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_who_opens_a_model_says_so_meanwhile(monkeypatch: pytest.MonkeyPatch) ->
     ],
     ids=lambda answer: str(getattr(answer, "status", None) or getattr(answer, "text", "cut"))[:20],
 )
-def test_replies_and_reasons_are_those_of_the_layer_itself(answer: Answer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_replies_and_reasons_equal_those_of_the_layer(answer: Answer, monkeypatch: pytest.MonkeyPatch) -> None:
     with StubServer(answer) as server:
         monkeypatch.setenv("MY_STUB_API_KEY", "k")
         monkeypatch.setenv("MY_STUB_BASE_URL", server.url)
@@ -101,7 +101,7 @@ def test_replies_and_reasons_are_those_of_the_layer_itself(answer: Answer, monke
     assert sent[0] == sent[1]
 
 
-def test_a_busy_service_is_asked_through_several_clients(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_busy_service_is_called_through_several_clients(monkeypatch: pytest.MonkeyPatch) -> None:
     async def ask_together(subject: ChatSubject, count: int) -> list[str]:
         calls = [subject.answer(PROMPT, MediaFolder(Path()), np.random.default_rng(i)) for i in range(count)]
         return [reply.text for reply in await asyncio.gather(*calls)]
@@ -119,11 +119,11 @@ def test_a_busy_service_is_asked_through_several_clients(monkeypatch: pytest.Mon
 
 
 class TooMany(Exception):
-    """How a provider of somebody else's may say that there are too many calls."""
+    """An error by which an external provider may signal too many calls."""
 
 
 def in_house(answer: Callable[[GenerateConfig], Any], decision: Any = False) -> Any:
-    """Make `in-house/MODEL` known: a provider as a plugin package brings one."""
+    """Register `in-house/MODEL`, a provider like that of a plugin package."""
 
     class InHouse(ModelAPI):
         opened = 0
@@ -149,25 +149,25 @@ def in_house(answer: Callable[[GenerateConfig], Any], decision: Any = False) -> 
     return InHouse
 
 
-def test_a_provider_that_returns_an_output_alone() -> None:
+def test_a_provider_may_return_only_an_output() -> None:
     limits: list[int | None] = []
 
     def answer(config: GenerateConfig) -> ModelOutput:
         limits.append(config.max_tokens)
-        config.max_tokens = 1  # into a copy: the next call is sent what the first was
+        config.max_tokens = 1  # in a copy: the next call gets the original settings
         return ModelOutput.from_content("m", "A")
 
     provider = in_house(answer)
-    for settings, sent in (({}, 2048), ({"max_tokens": "none"}, 77), ({"max_tokens": "5"}, 5)):
+    for settings, expected in (({}, 2048), ({"max_tokens": "none"}, 77), ({"max_tokens": "5"}, 5)):
         subject = make_chat("in-house/m", settings)
         assert isinstance(subject, ChatSubject)
         assert outcome_of(subject) == outcome_of(subject) == Reply("A", model="m")
-        assert limits == [sent, sent]
+        assert limits == [expected, expected]
         limits.clear()
     assert provider.opened == 3
 
 
-def test_a_provider_that_returns_its_error_failed_with_its_status() -> None:
+def test_a_provider_that_returns_its_error_fails_with_its_status() -> None:
     class Denied(Exception):
         code = 403
 
@@ -178,11 +178,11 @@ def test_a_provider_that_returns_its_error_failed_with_its_status() -> None:
 
 
 @pytest.mark.parametrize(
-    ("decision", "asked", "limit"),
+    ("decision", "attempts", "limit"),
     [(False, 1, 20), (True, 3, 20), (RetryDecision.transient(), 3, 20), (RetryDecision.rate_limit(), 3, 16)],
     ids=["no", "yes", "transient", "rate limit"],
 )
-def test_a_provider_says_what_may_be_tried_again_and_what_is_too_many(decision: Any, asked: int, limit: int) -> None:
+def test_a_provider_decides_on_retries_and_rate_limits(decision: Any, attempts: int, limit: int) -> None:
     calls: list[GenerateConfig] = []
 
     def answer(config: GenerateConfig) -> Any:
@@ -194,23 +194,23 @@ def test_a_provider_says_what_may_be_tried_again_and_what_is_too_many(decision: 
     assert isinstance(subject, ChatSubject)
     subject = replace(subject, first_wait=0.001)
     assert str(outcome_of(subject)).removesuffix(" (attempt 3)") == "TooMany: slower"
-    assert len(calls) == asked
+    assert len(calls) == attempts
     assert subject.service.limiter.limit == limit
 
 
 def test_two_subjects_of_one_model_share_a_limiter_and_only_hosts_are_opened_twice() -> None:
     in_house(lambda config: ModelOutput.from_content("m", "A"))
-    one, same, other = (make_chat(f"in-house/{name}", {"max_concurrency": "9"}) for name in ("x", "x", "y"))
-    assert isinstance(one, ChatSubject)
+    first, same, other = (make_chat(f"in-house/{name}", {"max_concurrency": "9"}) for name in ("x", "x", "y"))
+    assert isinstance(first, ChatSubject)
     assert isinstance(same, ChatSubject)
     assert isinstance(other, ChatSubject)
-    assert one.service.limiter is same.service.limiter is not other.service.limiter
-    assert one.service.limiter.most == 9
-    assert one.service.client_calls == 9  # all through one client: another one might start a server
+    assert first.service.limiter is same.service.limiter is not other.service.limiter
+    assert first.service.limiter.most == 9
+    assert first.service.client_calls == 9  # all through one client, since another one might start a server
 
 
-def test_tables_of_models_are_the_same_by_libyaml() -> None:
-    """What `_read_model_tables` leaves in inspect_ai is what inspect_ai reads itself, and its reader is as it was."""
+def test_tables_of_models_are_the_same_with_libyaml() -> None:
+    """`_read_model_tables` leaves in inspect_ai what inspect_ai itself reads, and does not change its reader."""
     import yaml
     from inspect_ai.model import _model_info
     from inspect_ai.model._model_data import model_data

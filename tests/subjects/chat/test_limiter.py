@@ -1,4 +1,4 @@
-"""How many calls are let through at once, by a clock of our own."""
+"""The number of concurrent calls, with a simulated clock."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Clock:
 
 
 def after_rounds(limiter: Limiter, at_once: Sequence[int]) -> list[int]:
-    """The limit after each round: as many calls at once as said, and as many replies as the limit was."""
+    """The limit after each round of so many concurrent calls, with as many replies as the limit."""
 
     async def play() -> list[int]:
         limits: list[int] = []
@@ -35,7 +35,7 @@ def after_rounds(limiter: Limiter, at_once: Sequence[int]) -> list[int]:
     return asyncio.run(play())
 
 
-def test_full_rounds_double_the_limit_up_to_the_most() -> None:
+def test_full_rounds_double_the_limit_up_to_the_maximum() -> None:
     assert Limiter(7).limit == 7
     assert after_rounds(Limiter(100), [20, 40, 80, 100]) == [40, 80, 100, 100]
 
@@ -44,13 +44,13 @@ def test_a_round_that_was_not_full_adds_nothing() -> None:
     assert after_rounds(Limiter(100), [15, 16, 31, 32]) == [20, 40, 40, 80]  # four fifths of 20 are 16, of 40 32
 
 
-def test_a_429_cuts_a_fifth_and_growth_is_slow_from_then_on() -> None:
+def test_a_429_cuts_the_limit_by_a_fifth_and_slows_its_growth() -> None:
     clock = Clock()
     limiter = Limiter(100, clock)
     assert after_rounds(limiter, [20, 40]) == [40, 80]
     limiter.cut()
     assert limiter.limit == 64
-    limiter.cut()  # of the same burst
+    limiter.cut()  # from the same burst
     assert (limiter.limit, after_rounds(limiter, [64])) == (64, [64])  # those calls began before the cut
     clock.now = COOLDOWN_S
     assert after_rounds(limiter, [64, 67]) == [67, 70]  # a twentieth: 3.2 and 3.35
@@ -58,17 +58,17 @@ def test_a_429_cuts_a_fifth_and_growth_is_slow_from_then_on() -> None:
     assert limiter.limit == 56
 
 
-def test_the_limit_never_falls_under_one() -> None:
+def test_the_limit_never_falls_below_one() -> None:
     clock = Clock()
     limiter = Limiter(2, clock)
     for _ in range(3):
         limiter.cut()
         clock.now += COOLDOWN_S
     assert limiter.limit == 1
-    assert after_rounds(limiter, [1, 2]) == [2, 2]  # one more a round, at least
+    assert after_rounds(limiter, [1, 2]) == [2, 2]  # at least one more per round
 
 
-def test_calls_go_through_in_their_order_and_a_cancelled_one_leaves_its_place() -> None:
+def test_calls_start_in_order_and_cancelled_calls_free_their_slot() -> None:
     through: list[int] = []
 
     async def call(limiter: Limiter, number: int, end: asyncio.Event) -> None:
@@ -82,7 +82,7 @@ def test_calls_go_through_in_their_order_and_a_cancelled_one_leaves_its_place() 
         await asyncio.sleep(0)
         assert through == [0, 1]
         calls[2].cancel()
-        calls[0].cancel()  # frees a place for the fourth, which is then cancelled before it has run
+        calls[0].cancel()  # frees a slot for the fourth, which is then cancelled before it runs
         await asyncio.sleep(0)
         calls[3].cancel()
         end.set()
@@ -96,7 +96,7 @@ def test_calls_go_through_in_their_order_and_a_cancelled_one_leaves_its_place() 
             False,
         ]
         assert through == [0, 1, 4, 5]
-        async with limiter, limiter:  # no place was lost, and none was won
+        async with limiter, limiter:  # no slot was lost or gained
             with pytest.raises(TimeoutError):
                 async with asyncio.timeout(0):
                     await limiter.__aenter__()
@@ -104,7 +104,7 @@ def test_calls_go_through_in_their_order_and_a_cancelled_one_leaves_its_place() 
     asyncio.run(play())
 
 
-def test_the_limit_outlives_an_event_loop_that_was_left_in_the_middle() -> None:
+def test_the_limiter_survives_an_event_loop_that_was_stopped_midway() -> None:
     limiter = Limiter(1)
 
     async def hang() -> None:
@@ -116,5 +116,5 @@ def test_the_limit_outlives_an_event_loop_that_was_left_in_the_middle() -> None:
         await asyncio.sleep(0)
         del begun
 
-    asyncio.run(leave())  # cancels what is left
+    asyncio.run(leave())  # cancels the remaining tasks
     assert after_rounds(limiter, [1]) == [1]

@@ -1,4 +1,4 @@
-"""Chat models of transformers in this process: tiny random ones, real templates, processors and generation."""
+"""Chat models of transformers in this process: tiny random models with real templates, processors and generation."""
 
 from __future__ import annotations
 
@@ -49,97 +49,97 @@ def noise(media: MediaFolder, mark: int, width: int = 30, height: int = 20) -> M
 
 
 def chat(folder: Path, **settings: str) -> TransformersChat:
-    made = make_chat(f"hf/{folder}", SHORT | settings)
-    assert isinstance(made, TransformersChat)
-    return made
+    subject = make_chat(f"hf/{folder}", SHORT | settings)
+    assert isinstance(subject, TransformersChat)
+    return subject
 
 
-def ask(who: TransformersChat, media: MediaFolder, *prompts: Prompt, start: int = 0) -> list[Reply]:
-    """All at the same time; the n-th call has the random stream n."""
+def ask(subject: TransformersChat, media: MediaFolder, *prompts: Prompt, start: int = 0) -> list[Reply]:
+    """The replies to concurrent calls; call n has the random stream n."""
 
     async def together() -> list[Reply]:
-        calls = (who.answer(prompt, media, stream("ask", start + n)) for n, prompt in enumerate(prompts))
+        calls = (subject.answer(prompt, media, stream("ask", start + n)) for n, prompt in enumerate(prompts))
         return await asyncio.gather(*calls)
 
     return asyncio.run(together())
 
 
-def batches_seen(who: TransformersChat) -> list[int]:
-    """The sizes of the batches from now on."""
+def batches_seen(subject: TransformersChat) -> list[int]:
+    """A list that collects the sizes of all later batches."""
     sizes: list[int] = []
-    work = who.batches.work
+    work = subject.batches.work
 
     def watched(jobs: Sequence[Any]) -> Any:
         sizes.append(len(jobs))
         return work(jobs)
 
-    who.batches.work = watched
+    subject.batches.work = watched
     return sizes
 
 
 def prompts(media: MediaFolder) -> list[Prompt]:
-    """Of different lengths, with none to three images of different shapes, one with an earlier turn."""
-    one, two, three = noise(media, 1), noise(media, 2, 50, 50), noise(media, 3, 17, 40)
+    """Prompts of different lengths, with zero to three images of different shapes, one with an earlier turn."""
+    first, second, third = noise(media, 1), noise(media, 2, 50, 50), noise(media, 3, 17, 40)
     return [
-        Prompt(("What is it?", one), ()),
-        Prompt((two, "Which is the odd one out of these? Say A or B.", three, "And here?", one), ()),
+        Prompt(("What is it?", first), ()),
+        Prompt((second, "Which is the odd one out of these? Say A or B.", third, "And here?", first), ()),
         Prompt(("Is it red?",), ()),
-        Prompt((three,), (), (Turn((one, "Look."), "I see."),)),
+        Prompt((third,), (), (Turn((first, "Look."), "I see."),)),
         Prompt(("A much longer question without any image in it, is it?",), ()),
     ]
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("temperature", ["0", "0.8"])
-def test_a_batch_says_what_each_prompt_alone_does(
+def test_batched_replies_equal_single_ones(
     models: dict[str, Path], media: MediaFolder, family: str, temperature: str
 ) -> None:
-    who = chat(models[family], temperature=temperature)
-    asked = prompts(media)
-    sizes = batches_seen(who)
-    together = ask(who, media, *asked)
-    assert sorted(sizes) == [2, 3]  # those with images, and those without
-    alone = [ask(who, media, prompt, start=n)[0] for n, prompt in enumerate(asked)]
+    subject = chat(models[family], temperature=temperature)
+    all_prompts = prompts(media)
+    sizes = batches_seen(subject)
+    together = ask(subject, media, *all_prompts)
+    assert sorted(sizes) == [2, 3]  # the prompts with images, and those without
+    alone = [ask(subject, media, prompt, start=n)[0] for n, prompt in enumerate(all_prompts)]
     assert [replace(reply, seconds=0) for reply in together] == [replace(reply, seconds=0) for reply in alone]
-    assert len({reply.text for reply in together}) == len(asked)
+    assert len({reply.text for reply in together}) == len(all_prompts)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_a_reply_is_what_transformers_generates(models: dict[str, Path], media: MediaFolder, family: str) -> None:
-    """Against the model's own chat template, processor and greedy generation, taken straight from transformers."""
+def test_a_reply_equals_the_output_of_transformers(models: dict[str, Path], media: MediaFolder, family: str) -> None:
+    """Compared with the model's own chat template, processor and greedy generation in transformers."""
     image = noise(media, 4)
-    who = chat(models[family])
-    reply = ask(who, media, Prompt(("See ", image, "?"), ()))[0]
-    processor = who.checkpoint.processor
+    subject = chat(models[family])
+    reply = ask(subject, media, Prompt(("See ", image, "?"), ()))[0]
+    processor = subject.checkpoint.processor
     blocks = [{"type": "text", "text": "See "}, {"type": "image", "image": media.open(image)}]
-    talk = [{"role": "user", "content": [*blocks, {"type": "text", "text": "?"}]}]
+    messages = [{"role": "user", "content": [*blocks, {"type": "text", "text": "?"}]}]
     inputs = processor.apply_chat_template(
-        talk, add_generation_prompt=True, tokenize=True, return_dict=True, return_tensors="pt"
+        messages, add_generation_prompt=True, tokenize=True, return_dict=True, return_tensors="pt"
     )
     model = transformers.AutoModelForImageTextToText.from_pretrained(models[family], dtype=torch.float32).eval()
-    made = model.generate(**inputs, do_sample=False, max_new_tokens=12)[0, inputs["input_ids"].shape[1] :]
-    assert reply.text == processor.tokenizer.decode(made, skip_special_tokens=True)
-    assert (reply.tokens_in, reply.tokens_out) == (inputs["input_ids"].shape[1], len(made))
+    generated = model.generate(**inputs, do_sample=False, max_new_tokens=12)[0, inputs["input_ids"].shape[1] :]
+    assert reply.text == processor.tokenizer.decode(generated, skip_special_tokens=True)
+    assert (reply.tokens_in, reply.tokens_out) == (inputs["input_ids"].shape[1], len(generated))
     assert reply.model == str(models[family])
     assert reply.seconds > 0
 
 
 def test_parts_and_turns_keep_their_order(models: dict[str, Path], media: MediaFolder) -> None:
-    one, two, three = noise(media, 1), noise(media, 2, 9, 7), noise(media, 3)
-    prompt = Prompt(("Now ", three, "?"), (), (Turn((one, "then", two), "Yes."),))
-    asked = apply_template(chat(models["llava"]).checkpoint.processor, prompt, media)
-    assert asked.text == "<s>[user]<image>then<image><end>[assistant]Yes.<end>[user]Now <image>?<end>[assistant]"
-    assert [image.size for image in asked.images] == [(30, 20), (9, 7), (30, 20)]
-    stored = [media.open(one), media.open(two), media.open(three)]
-    assert [image.tobytes() for image in asked.images] == [image.tobytes() for image in stored]
+    first, second, third = noise(media, 1), noise(media, 2, 9, 7), noise(media, 3)
+    prompt = Prompt(("Now ", third, "?"), (), (Turn((first, "then", second), "Yes."),))
+    rendered = apply_template(chat(models["llava"]).checkpoint.processor, prompt, media)
+    assert rendered.text == "<s>[user]<image>then<image><end>[assistant]Yes.<end>[user]Now <image>?<end>[assistant]"
+    assert [image.size for image in rendered.images] == [(30, 20), (9, 7), (30, 20)]
+    stored = [media.open(first), media.open(second), media.open(third)]
+    assert [image.tobytes() for image in rendered.images] == [image.tobytes() for image in stored]
 
 
-def test_how_the_checkpoint_likes_to_sample_is_not_asked(
+def test_the_sampling_settings_of_the_checkpoint_are_ignored(
     models: dict[str, Path], media: MediaFolder, tmp_path: Path
 ) -> None:
-    told = {"do_sample": True, "temperature": 3.0, "repetition_penalty": 5.0, "max_new_tokens": 2}
+    sampling = {"do_sample": True, "temperature": 3.0, "repetition_penalty": 5.0, "max_new_tokens": 2}
     folder = tiny_models.llava(tmp_path)
-    (folder / "generation_config.json").write_text(json.dumps(told | {"eos_token_id": [258, 7]}))
+    (folder / "generation_config.json").write_text(json.dumps(sampling | {"eos_token_id": [258, 7]}))
     prompt = Prompt((noise(media, 5), "What?"), ())
     usual = ask(chat(models["llava"]), media, prompt)[0]
     wild = chat(folder)
@@ -147,14 +147,14 @@ def test_how_the_checkpoint_likes_to_sample_is_not_asked(
     assert wild.checkpoint.model.generation_config.eos_token_id == [258, 7]
 
 
-def says(who: TransformersChat, monkeypatch: pytest.MonkeyPatch, words: str) -> None:
-    """Make the model say these words, as far as the token limit lets it."""
+def says(subject: TransformersChat, monkeypatch: pytest.MonkeyPatch, words: str) -> None:
+    """Make the model generate these words, up to the token limit."""
 
     def generate(input_ids: Any, max_new_tokens: int, **_: Any) -> Any:
-        said = who.checkpoint.processor.tokenizer(words, add_special_tokens=False).input_ids[:max_new_tokens]
-        return torch.cat([input_ids, torch.tensor([said] * len(input_ids))], 1)
+        tokens = subject.checkpoint.processor.tokenizer(words, add_special_tokens=False).input_ids[:max_new_tokens]
+        return torch.cat([input_ids, torch.tensor([tokens] * len(input_ids))], 1)
 
-    monkeypatch.setattr(who.checkpoint.model, "generate", generate)
+    monkeypatch.setattr(subject.checkpoint.model, "generate", generate)
 
 
 @pytest.mark.parametrize(
@@ -178,20 +178,20 @@ def test_only_what_was_generated_is_the_reply(
     folder = tiny_models.llava(tmp_path / "model")
     with (folder / "chat_template.jinja").open("a") as file:
         file.write(opened)
-    who = chat(folder)
-    says(who, monkeypatch, words)
-    reply = ask(who, media, Prompt(("Q",), ()))[0]
+    subject = chat(folder)
+    says(subject, monkeypatch, words)
+    reply = ask(subject, media, Prompt(("Q",), ()))[0]
     text, thought, stop, count = expected
     assert (reply.text, reply.reasoning, reply.stop, reply.tokens_out) == (text, thought, stop, count)
 
 
 def test_one_prompt_that_breaks_does_not_fail_the_others(models: dict[str, Path], media: MediaFolder) -> None:
-    who = chat(models["llava"])
-    sizes = batches_seen(who)
+    subject = chat(models["llava"])
+    sizes = batches_seen(subject)
 
     async def together() -> list[Reply | BaseException]:
         words = ("short?", "long " * 600, "short too?")
-        calls = (who.answer(Prompt((text,), ()), media, stream("ask", 0)) for text in words)
+        calls = (subject.answer(Prompt((text,), ()), media, stream("ask", 0)) for text in words)
         return await asyncio.gather(*calls, return_exceptions=True)
 
     first, broken, last = asyncio.run(together())
@@ -199,7 +199,7 @@ def test_one_prompt_that_breaks_does_not_fail_the_others(models: dict[str, Path]
     assert isinstance(broken, CallFailed)
     assert str(broken) == f"the prompt has {len('<[user]<[assistant]') + 3000} tokens, and the model reads at most 2048"
     assert isinstance(first, Reply)
-    assert first.text == ask(who, media, Prompt(("short?",), ()))[0].text
+    assert first.text == ask(subject, media, Prompt(("short?",), ()))[0].text
     assert isinstance(last, Reply)
 
 
@@ -211,17 +211,17 @@ def test_one_prompt_that_breaks_does_not_fail_the_others(models: dict[str, Path]
         (IndexError("index out of range\nin self"), "IndexError: index out of range"),
     ],
 )
-def test_what_a_model_raises_is_a_failed_call(
+def test_an_exception_of_the_model_is_a_failed_call(
     models: dict[str, Path], media: MediaFolder, monkeypatch: pytest.MonkeyPatch, raised: Exception, message: str
 ) -> None:
-    who = chat(models["llava"])
+    subject = chat(models["llava"])
 
     def generate(**_: Any) -> Any:
         raise raised
 
-    monkeypatch.setattr(who.checkpoint.model, "generate", generate)
+    monkeypatch.setattr(subject.checkpoint.model, "generate", generate)
     with pytest.raises(CallFailed) as caught:
-        ask(who, media, Prompt(("Q",), ()))
+        ask(subject, media, Prompt(("Q",), ()))
     assert str(caught.value).startswith(message)
     assert "\n" not in str(caught.value)
 
@@ -247,20 +247,20 @@ def test_subject_battery(models: dict[str, Path], media: MediaFolder, family: st
     )
 
 
-def test_what_is_declined(models: dict[str, Path], media: MediaFolder) -> None:
+def test_videos_and_image_marks_are_declined(models: dict[str, Path], media: MediaFolder) -> None:
     clip = media.add(b"not really", "video", "mp4", (8, 6), 1.0)
     image = noise(media, 1)
-    who = chat(models["llava"], max_images="1")
-    assert who.declines(Prompt((image, "?"), ())) is None
-    assert who.declines(Prompt((image, image), ())) == "takes 1 images at once, not 2"
-    assert who.declines(Prompt((clip,), ())) == "cannot be shown a video"
-    told = "the words contain '<image>', which stands for an image in this model"
-    assert who.declines(Prompt(("What is <image>?",), ())) == told
-    assert who.declines(Prompt(("And?",), (), (Turn(("Q",), "an <image>"),))) == told
+    subject = chat(models["llava"], max_images="1")
+    assert subject.declines(Prompt((image, "?"), ())) is None
+    assert subject.declines(Prompt((image, image), ())) == "takes 1 images at once, not 2"
+    assert subject.declines(Prompt((clip,), ())) == "cannot be shown a video"
+    reason = "the words contain '<image>', which stands for an image in this model"
+    assert subject.declines(Prompt(("What is <image>?",), ())) == reason
+    assert subject.declines(Prompt(("And?",), (), (Turn(("Q",), "an <image>"),))) == reason
     with pytest.raises(SnellenError, match="laid out"):
-        ask(who, media, Prompt((Montage((image,), 1),), ()))
+        ask(subject, media, Prompt((Montage((image,), 1),), ()))
     with pytest.raises(SnellenError, match="frames of a video"):
-        ask(who, media, Prompt(("Q",), (), (Turn((clip,), "A"),)))
+        ask(subject, media, Prompt(("Q",), (), (Turn((clip,), "A"),)))
 
 
 def test_card(models: dict[str, Path], tmp_path: Path) -> None:
@@ -276,8 +276,8 @@ def test_card(models: dict[str, Path], tmp_path: Path) -> None:
     marks = {chat(folder, **change).card.fingerprint() for change in [{}, *changes]}
     assert len(marks) == 6
     assert chat(folder, max_images="3").card.fingerprint() in marks  # changes no answer
-    same = chat(tiny_models.llava(tmp_path)).card  # not the place counts, but what is there
-    assert same.settings == usual.settings
+    other_card = chat(tiny_models.llava(tmp_path)).card  # the content counts, not the path
+    assert other_card.settings == usual.settings
 
 
 def test_another_template_is_another_subject(models: dict[str, Path], tmp_path: Path) -> None:
@@ -292,14 +292,14 @@ def _without(folder: Path, name: str) -> Path:
     return folder
 
 
-def test_what_cannot_be_used_is_one_clear_line(tmp_path: Path, models: dict[str, Path]) -> None:
+def test_unusable_models_are_one_clear_line(tmp_path: Path, models: dict[str, Path]) -> None:
     lfm = tiny_models.llava(tmp_path / "lfm")
     transformers.Lfm2VlConfig().save_pretrained(lfm)
     for name in ("preprocessor_config.json", "processor_config.json"):
         (lfm / name).write_text(json.dumps({"image_processor_type": "Lfm2VlImageProcessor"}))
     vit = tmp_path / "vit"
     transformers.ViTConfig().save_pretrained(vit)
-    wanted: list[tuple[Path, dict[str, str], str]] = [
+    cases: list[tuple[Path, dict[str, str], str]] = [
         (lfm, {}, "the processor of lfm2_vl models cannot be used here"),
         (vit, {}, f"vit does not answer texts with images; a vision encoder is encoder:hf/{vit}"),
         (tmp_path / "nothing", {}, "no such model"),
@@ -310,18 +310,18 @@ def test_what_cannot_be_used_is_one_clear_line(tmp_path: Path, models: dict[str,
         (models["llava"], {"device": "gpu"}, "must be auto, cpu, cuda"),
         (models["llava"], {"accepts": "image+video"}, "shown as frames"),
     ]
-    for folder, settings, told in wanted:
-        assert_refused(partial(make_chat, f"hf/{folder}", settings), told)
+    for folder, settings, message in cases:
+        assert_refused(partial(make_chat, f"hf/{folder}", settings), message)
 
 
-def test_weights_that_are_missing_stop_the_run(tmp_path: Path, media: MediaFolder) -> None:
-    who = chat(_without(tiny_models.llava(tmp_path), "model.safetensors"))
+def test_missing_weights_stop_the_run(tmp_path: Path, media: MediaFolder) -> None:
+    subject = chat(_without(tiny_models.llava(tmp_path), "model.safetensors"))
     with pytest.raises(SnellenError, match="cannot be loaded"):
-        ask(who, media, Prompt(("Q",), ()))
+        ask(subject, media, Prompt(("Q",), ()))
 
 
-def test_batches_fill_while_one_is_worked_on() -> None:
-    """Two at a time, like with like; a cancelled job is not done, an error is raised where it belongs."""
+def test_batches_fill_while_one_is_processed() -> None:
+    """Batches have two similar jobs; a cancelled job is not done, and an error is raised for its own job."""
     done: list[list[int]] = []
 
     def work(jobs: Sequence[int]) -> list[int | Exception]:
@@ -336,7 +336,7 @@ def test_batches_fill_while_one_is_worked_on() -> None:
         tasks[3].cancel()
         return await asyncio.gather(*tasks, return_exceptions=True)
 
-    for _ in range(2):  # a second event loop finds nothing of the first
+    for _ in range(2):  # a second event loop finds no state of the first
         done.clear()
         results = asyncio.run(together())
         assert done == [[1, 3], [2, 4], [7]]

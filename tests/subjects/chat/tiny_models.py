@@ -1,4 +1,4 @@
-"""Talking models of transformers, tiny and random, saved whole to a folder: no hub is asked."""
+"""Tiny random chat models of transformers, saved with all files to a folder, so no hub is needed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch", reason=WHY)
 transformers = pytest.importorskip("transformers", reason=WHY)
 tokenizers = pytest.importorskip("tokenizers", reason=WHY)
 
-TALK = (
+CHAT_TEMPLATE = (
     "{{ bos_token }}{% for message in messages %}[{{ message['role'] }}]{% for block in message['content'] %}"
     "{% if block['type'] == 'image' %}IMAGE{% else %}{{ block['text'] }}{% endif %}{% endfor %}<end>"
     "{% endfor %}{% if add_generation_prompt %}[assistant]{% endif %}"
@@ -25,9 +25,9 @@ TEXT: dict[str, Any] = {
     "num_attention_heads": 4,
     "num_key_value_heads": 2,
     "max_position_embeddings": 2048,
-    "initializer_range": 0.3,  # so that what is seen and asked moves what is said
+    "initializer_range": 0.3,  # so that images and questions change the replies
 }
-SEES: dict[str, Any] = {
+VISION: dict[str, Any] = {
     "hidden_size": 16,
     "intermediate_size": 32,
     "num_hidden_layers": 2,
@@ -37,17 +37,24 @@ SEES: dict[str, Any] = {
 }
 
 
-def tokenizer(folder: Path, *special: str, **more: str) -> Any:
-    """Every byte is a token; after them `<pad>`, `<s>`, `<end>` and the special ones given."""
+def tokenizer(folder: Path, *special: str, **extra: str) -> Any:
+    """A tokenizer with one token per byte, then `<pad>`, `<s>`, `<end>` and the given special tokens."""
     bytewise = tokenizers.pre_tokenizers.ByteLevel
-    vocabulary = {letter: place for place, letter in enumerate(sorted(bytewise.alphabet()))}
-    made = tokenizers.Tokenizer(tokenizers.models.BPE(vocabulary, []))
-    made.pre_tokenizer, made.decoder = bytewise(add_prefix_space=False), tokenizers.decoders.ByteLevel()
+    vocabulary = {letter: index for index, letter in enumerate(sorted(bytewise.alphabet()))}
+    raw_tokenizer = tokenizers.Tokenizer(tokenizers.models.BPE(vocabulary, []))
+    raw_tokenizer.pre_tokenizer, raw_tokenizer.decoder = (
+        bytewise(add_prefix_space=False),
+        tokenizers.decoders.ByteLevel(),
+    )
     fast = transformers.PreTrainedTokenizerFast(
-        tokenizer_object=made, pad_token="<pad>", bos_token="<s>", eos_token="<end>", extra_special_tokens=more
+        tokenizer_object=raw_tokenizer,
+        pad_token="<pad>",
+        bos_token="<s>",
+        eos_token="<end>",
+        extra_special_tokens=extra,
     )
     fast.add_special_tokens({"additional_special_tokens": list(special)}, replace_extra_special_tokens=False)
-    begin = ("<s>", fast.bos_token_id)  # as Llama's does, where nothing else begins a text
+    begin = ("<s>", fast.bos_token_id)  # like Llama's, if nothing else begins a text
     fast.backend_tokenizer.post_processor = tokenizers.processors.TemplateProcessing("<s> $A", special_tokens=[begin])
     fast.save_pretrained(folder)
     return fast
@@ -56,12 +63,12 @@ def tokenizer(folder: Path, *special: str, **more: str) -> Any:
 def finish(
     folder: Path, kind: str, config: Any, processor: str, token_names: dict[str, Any], image: str, **more: Any
 ) -> Path:
-    """Weights (the same for the same configuration), image processor, processor and chat template."""
+    """Save weights (the same for the same configuration), image processor, processor and chat template."""
     torch.manual_seed(0)
     getattr(transformers, kind)(config).save_pretrained(folder)
     (folder / "preprocessor_config.json").write_text(json.dumps({"image_processor_type": processor} | token_names))
     (folder / "processor_config.json").write_text(json.dumps(more))
-    (folder / "chat_template.jinja").write_text(TALK.replace("IMAGE", image))
+    (folder / "chat_template.jinja").write_text(CHAT_TEMPLATE.replace("IMAGE", image))
     return folder
 
 
@@ -70,9 +77,9 @@ def _ends(words: Any) -> dict[str, int]:
 
 
 def llava(folder: Path, **text: Any) -> Path:
-    """CLIP and Llama: 16 tokens an image of 16 by 16 pixels, cut from its middle."""
+    """CLIP and Llama: 16 tokens per image of 16 by 16 pixels, cropped from its centre."""
     words = tokenizer(folder, "<image>")
-    sees = transformers.CLIPVisionConfig(**SEES)
+    sees = transformers.CLIPVisionConfig(**VISION)
     speaks = transformers.LlamaConfig(
         **TEXT
         | {"vocab_size": len(words), "bos_token_id": words.bos_token_id, "eos_token_id": words.eos_token_id}
@@ -81,15 +88,15 @@ def llava(folder: Path, **text: Any) -> Path:
     config = transformers.LlavaConfig(
         vision_config=sees, text_config=speaks, image_token_index=words.convert_tokens_to_ids("<image>")
     )
-    told = {"size": {"shortest_edge": 16}, "crop_size": {"height": 16, "width": 16}}
+    image_settings = {"size": {"shortest_edge": 16}, "crop_size": {"height": 16, "width": 16}}
     more = {"patch_size": 4, "vision_feature_select_strategy": "default", "num_additional_image_tokens": 1}
     processor = {"processor_class": "LlavaProcessor"} | more
     kind = "LlavaForConditionalGeneration"
-    return finish(folder, kind, config, "CLIPImageProcessor", told, "<image>", **processor)
+    return finish(folder, kind, config, "CLIPImageProcessor", image_settings, "<image>", **processor)
 
 
 def idefics3(folder: Path, **text: Any) -> Path:
-    """SigLIP and Llama: tiles of 16 by 16 pixels and the image as a whole, 4 tokens each."""
+    """SigLIP and Llama: tiles of 16 by 16 pixels and the complete image, 4 tokens each."""
     rows = [f"<row_{row}_col_{column}>" for row in range(1, 7) for column in range(1, 7)]
     words = tokenizer(folder, "<fake_token_around_image>", "<image>", "<end_of_utterance>", "<global-img>", *rows)
     speaks = transformers.LlamaConfig(
@@ -98,16 +105,16 @@ def idefics3(folder: Path, **text: Any) -> Path:
         | text
     )
     config = transformers.Idefics3Config(
-        vision_config=SEES, text_config=speaks, image_token_id=words.convert_tokens_to_ids("<image>"), scale_factor=2
+        vision_config=VISION, text_config=speaks, image_token_id=words.convert_tokens_to_ids("<image>"), scale_factor=2
     )
-    told = {"size": {"longest_edge": 32}, "max_image_size": {"longest_edge": 16}, "do_image_splitting": True}
+    image_settings = {"size": {"longest_edge": 32}, "max_image_size": {"longest_edge": 16}, "do_image_splitting": True}
     processor = {"processor_class": "Idefics3Processor", "image_seq_len": 4}
     kind = "Idefics3ForConditionalGeneration"
-    return finish(folder, kind, config, "Idefics3ImageProcessor", told, "<image>", **processor)
+    return finish(folder, kind, config, "Idefics3ImageProcessor", image_settings, "<image>", **processor)
 
 
 def qwen2_vl(folder: Path, **text: Any) -> Path:
-    """A token for every 8 by 8 pixels of an image of any shape; its processor also has a part for videos."""
+    """One token per 8 by 8 pixels of an image of any shape; its processor also handles videos."""
     marks = ["<|image_pad|>", "<|video_pad|>", "<|vision_start|>", "<|vision_end|>"]
     words = tokenizer(folder, *marks)
     ids = dict(zip(marks, words.convert_tokens_to_ids(marks), strict=True))
@@ -122,21 +129,23 @@ def qwen2_vl(folder: Path, **text: Any) -> Path:
         vision_start_token_id=ids["<|vision_start|>"],
         vision_end_token_id=ids["<|vision_end|>"],
     )
-    told = {"patch_size": 4, "merge_size": 2, "size": {"shortest_edge": 64, "longest_edge": 1024}}
+    image_settings = {"patch_size": 4, "merge_size": 2, "size": {"shortest_edge": 64, "longest_edge": 1024}}
     image = "<|vision_start|><|image_pad|><|vision_end|>"
     kind = "Qwen2VLForConditionalGeneration"
-    return finish(folder, kind, config, "Qwen2VLImageProcessor", told, image, processor_class="Qwen2VLProcessor")
+    return finish(
+        folder, kind, config, "Qwen2VLImageProcessor", image_settings, image, processor_class="Qwen2VLProcessor"
+    )
 
 
 def gemma3(folder: Path, **text: Any) -> Path:
-    """SigLIP and Gemma: 4 tokens an image of 16 by 16 pixels; another token opens it, and stands for it in talk."""
+    """SigLIP and Gemma: 4 tokens per image of 16 by 16 pixels; another token precedes it and marks it in messages."""
     marks = {"boi_token": "<start_of_image>", "eoi_token": "<end_of_image>", "image_token": "<image_soft_token>"}
     words = tokenizer(folder, **marks)
     ids = {f"{name}_index": words.convert_tokens_to_ids(mark) for name, mark in marks.items()}
-    sees = {"model_type": "siglip_vision_model"} | SEES
+    sees = {"model_type": "siglip_vision_model"} | VISION
     speaks = {"model_type": "gemma3_text", "head_dim": 8} | TEXT | _ends(words) | text
     config = transformers.Gemma3Config(vision_config=sees, text_config=speaks, mm_tokens_per_image=4, **ids)
-    told = {"size": {"height": 16, "width": 16}}
+    image_settings = {"size": {"height": 16, "width": 16}}
     processor = {"processor_class": "Gemma3Processor", "image_seq_length": 4}
     kind = "Gemma3ForConditionalGeneration"
-    return finish(folder, kind, config, "Gemma3ImageProcessor", told, "<start_of_image>", **processor)
+    return finish(folder, kind, config, "Gemma3ImageProcessor", image_settings, "<start_of_image>", **processor)

@@ -68,22 +68,22 @@ class Album:
 
 
 def subject(name: str, **settings: str) -> EncoderSubject:
-    made = make_encoder(name, settings, ())
-    assert isinstance(made, EncoderSubject)
-    return made
+    encoder = make_encoder(name, settings, ())
+    assert isinstance(encoder, EncoderSubject)
+    return encoder
 
 
-def ask(who: EncoderSubject, album: Album, *views: View) -> Reply:
+def ask(encoder: EncoderSubject, album: Album, *views: View) -> Reply:
     prompt = Prompt(("Look.",), views)
-    assert who.declines(prompt) is None
-    return asyncio.run(who.answer(prompt, album.folder, stream("test", 0)))
+    assert encoder.declines(prompt) is None
+    return asyncio.run(encoder.answer(prompt, album.folder, stream("test", 0)))
 
 
-def declined(who: EncoderSubject, *views: View) -> str | None:
-    return who.declines(Prompt(("Look.",), views))
+def declined(encoder: EncoderSubject, *views: View) -> str | None:
+    return encoder.declines(Prompt(("Look.",), views))
 
 
-def teach(who: EncoderSubject, album: Album, examples: Sequence[TrainingExample]) -> EncoderSubject:
-    taught = asyncio.run(who.fit(examples, album.folder))
-    assert isinstance(taught, EncoderSubject)
-    return taught
+def teach(encoder: EncoderSubject, album: Album, examples: Sequence[TrainingExample]) -> EncoderSubject:
+    fitted = asyncio.run(encoder.fit(examples, album.folder))
+    assert isinstance(fitted, EncoderSubject)
+    return fitted

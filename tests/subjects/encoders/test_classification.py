@@ -1,4 +1,4 @@
-"""Encoders trained as classifiers: whole folders of safetensors, which answer as encoders do."""
+"""Encoders trained as classifiers: folders of safetensors that can be used as encoders."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ NAMES = ("tiny/resnet-50", "tiny/vit-b-16")
 
 
 def classes(folder: Path, count: int = 12, leak: bool = False) -> Classes:
-    """Discs and bars somewhere, whose colour is their class."""
+    """Discs and bars at random positions, whose colour is their class."""
     rng, images = stream("classes", count), []
     folder.mkdir(exist_ok=True)
     for n in range(count):
-        place = int(rng.integers(40, 120)), int(rng.integers(35, 85))
-        image = draw("disc" if rng.random() < 0.5 else "bar", COLOURS[n % 3], place, int(rng.integers(15, 30)))
+        center = int(rng.integers(40, 120)), int(rng.integers(35, 85))
+        image = draw("disc" if rng.random() < 0.5 else "bar", COLOURS[n % 3], center, int(rng.integers(15, 30)))
         image.save(folder / f"{n}.png")
         images.append(LabelledImage(folder / f"{n}.png", n % 3))
     return Classes(images, "classification of 3 colours" + (" (leak)" if leak else ""), {"suite": "toy"}, leak)
@@ -67,8 +67,8 @@ def test_two_steps_make_an_encoder(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_features_are_those_that_are_classified(tmp_path: Path, name: str) -> None:
-    """Through transformers' own class, the classifier's weights times the encoder's features are its logits."""
+def test_features_are_the_input_of_the_classifier(tmp_path: Path, name: str) -> None:
+    """The classifier's weights times the encoder's features equal the logits of transformers' own class."""
     out = tmp_path / "out"
     train_classifier(name, classes(tmp_path / "images"), TWO_STEPS, out)
     encoder = load_encoder(f"hf/{out}", {"layer": "cls"} if layer_setting(out) else {})
@@ -82,33 +82,35 @@ def test_features_are_those_that_are_classified(tmp_path: Path, name: str) -> No
     assert torch.allclose(ours, logits, atol=1e-5)
 
 
-def test_no_passes_keep_the_weights_and_one_moves_them(tmp_path: Path) -> None:
+def test_zero_epochs_keep_the_weights_and_one_changes_them(tmp_path: Path) -> None:
     toy = classes(tmp_path / "images")
     before = train_classifier("tiny/resnet-50", toy, replace(TWO_STEPS, epochs=0), tmp_path / "before")
     train_classifier("tiny/resnet-50", toy, TWO_STEPS, tmp_path / "after")
     start = load_start("tiny/resnet-50", 3, 0).model.state_dict()
     assert (before.steps, before.accuracy, before.first_loss) == (0, None, None)
-    weights = {each: load_start(str(tmp_path / each), 3, 0).model.state_dict() for each in ("before", "after")}
+    weights = {name: load_start(str(tmp_path / name), 3, 0).model.state_dict() for name in ("before", "after")}
     assert all(torch.equal(start[key], weights["before"][key]) for key in start)
-    moved = [key for key in start if not torch.equal(start[key], weights["after"][key])]
-    assert {"classifier.1.weight", "resnet.embedder.embedder.convolution.weight"} <= set(moved)
+    changed_keys = [key for key in start if not torch.equal(start[key], weights["after"][key])]
+    assert {"classifier.1.weight", "resnet.embedder.embedder.convolution.weight"} <= set(changed_keys)
     assert "supervision" not in load_encoder(f"hf/{tmp_path / 'before'}").attributes
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_folder_goes_on_with_a_classifier_of_its_own(tmp_path: Path, name: str) -> None:
-    """As weights of the hub do, whose classifier has 1,000 classes: the encoder is kept, the classifier is new."""
+def test_training_can_start_from_a_folder_with_a_new_classifier(tmp_path: Path, name: str) -> None:
+    """Like weights from the hub with 1,000 classes: the encoder is kept and the classifier is new."""
     toy = classes(tmp_path / "images")
     train_classifier(name, toy, TWO_STEPS, tmp_path / "first")
-    two = replace(toy, images=[image for image in toy.images if image.label < 2])
-    none = replace(TWO_STEPS, epochs=0)
-    card = train_classifier(str(tmp_path / "first"), two, none, tmp_path / "second")
+    two_classes = replace(toy, images=[image for image in toy.images if image.label < 2])
+    no_epochs = replace(TWO_STEPS, epochs=0)
+    card = train_classifier(str(tmp_path / "first"), two_classes, no_epochs, tmp_path / "second")
     assert (card.classes, card.start != "random 0") == (2, True)
-    first, second = (load_start(str(tmp_path / each), count, 0) for each, count in (("first", 3), ("second", 2)))
+    first, second = (
+        load_start(str(tmp_path / folder_name), count, 0) for folder_name, count in (("first", 3), ("second", 2))
+    )
     weights = second.model.state_dict()
     for key, weight in first.model.state_dict().items():
         assert weights[key].shape[0] == 2 if "classifier" in key else torch.equal(weights[key], weight), key
-    assert train_classifier(str(tmp_path / "first"), two, TWO_STEPS, tmp_path / "third").steps == 2
+    assert train_classifier(str(tmp_path / "first"), two_classes, TWO_STEPS, tmp_path / "third").steps == 2
 
 
 def test_the_same_training_gives_the_same_weights(tmp_path: Path) -> None:
@@ -122,7 +124,7 @@ def test_the_same_training_gives_the_same_weights(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("change", [{"leak": True}, {"source": {"suite": "another"}}, {"images": ()}])
-def test_what_lies_there_is_kept_or_refused(tmp_path: Path, change: dict[str, Any]) -> None:
+def test_an_existing_encoder_is_kept_or_refused(tmp_path: Path, change: dict[str, Any]) -> None:
     toy, out = classes(tmp_path / "images"), tmp_path / "out"
     card = train_classifier("tiny/resnet-50", toy, TWO_STEPS, out)
     time = (out / "model.safetensors").stat().st_mtime_ns
@@ -135,7 +137,7 @@ def test_what_lies_there_is_kept_or_refused(tmp_path: Path, change: dict[str, An
 
 
 class KillError(Exception):
-    """Stands for a kill."""
+    """Simulates a kill."""
 
 
 def test_a_killed_training_leaves_no_encoder(tmp_path: Path) -> None:
@@ -147,7 +149,7 @@ def test_a_killed_training_leaves_no_encoder(tmp_path: Path) -> None:
     with pytest.raises(KillError):
         train_classifier("tiny/resnet-50", toy, TWO_STEPS, out, tick=kill)
     assert not out.exists()
-    half = tmp_path / "out.half"  # what a kill while writing leaves
+    half = tmp_path / "out.half"  # the remains of a kill during writing
     half.mkdir()
     (half / "model.safetensors").write_bytes(b"torn")
     train_classifier("tiny/resnet-50", toy, TWO_STEPS, out)
@@ -157,13 +159,13 @@ def test_a_killed_training_leaves_no_encoder(tmp_path: Path) -> None:
     assert read_classifier_card(out) is not None
 
 
-def test_a_leak_goes_with_the_subject(tmp_path: Path) -> None:
+def test_a_leak_is_recorded_in_the_card_of_the_subject(tmp_path: Path) -> None:
     train_classifier("tiny/resnet-50", classes(tmp_path / "images", leak=True), TWO_STEPS, tmp_path / "out")
     card = subject(f"hf/{tmp_path / 'out'}").card
     assert card.attributes["supervision"] == "classification of 3 colours (leak)"
 
 
-def test_features_of_another_training_are_others(tmp_path: Path) -> None:
+def test_another_training_has_another_fingerprint(tmp_path: Path) -> None:
     toy = classes(tmp_path / "images")
     for seed in (0, 1):
         train_classifier("tiny/resnet-50", toy, replace(TWO_STEPS, seed=seed), tmp_path / str(seed))
@@ -172,7 +174,7 @@ def test_features_of_another_training_are_others(tmp_path: Path) -> None:
 
 
 def test_it_learns_colours(tmp_path: Path) -> None:
-    """Three colours, 36 images, eight passes: of the last tenth of 288 answers, chance gets a third."""
+    """Three colours, 36 images, eight epochs: chance is right in a third of the last tenth of 288 answers."""
     settings = ClassifierSettings(epochs=8, batch=12, rate=3e-3)
     card = train_classifier("tiny/vit-b-16", classes(tmp_path / "images", 36), settings, tmp_path / "out")
     assert card.last_accuracy is not None
@@ -180,7 +182,7 @@ def test_it_learns_colours(tmp_path: Path) -> None:
 
 
 def test_rates_rise_and_fall() -> None:
-    """Of 20 steps the first two rise to the full rate: 1/2, 2/2; the others fall by half a cosine, the first at 1."""
+    """The first two of 20 steps rise to the full rate: 1/2, 2/2; the others fall by half a cosine, starting at 1."""
     settings = ClassifierSettings(rate=1.0)
     rates = [_rate_at(step, 20, settings) for step in range(20)]
     assert rates[:3] == [0.5, 1.0, 1.0]
@@ -190,8 +192,8 @@ def test_rates_rise_and_fall() -> None:
 
 
 @pytest.mark.parametrize(("name", "parameters"), [("resnet-50", 25_557_032), ("vit-b-16", 86_567_656)])
-def test_full_models_are_those_of_the_paper(name: str, parameters: int) -> None:
-    """Weights with 1,000 classes, as torchvision counts ResNet-50 and ViT-B/16 (IMAGENET1K_V1)."""
+def test_full_models_have_the_size_of_those_of_the_paper(name: str, parameters: int) -> None:
+    """Numbers of weights with 1,000 classes, as counted by torchvision for ResNet-50 and ViT-B/16 (IMAGENET1K_V1)."""
     transformers = pytest.importorskip("transformers")
     with torch.device("meta"):
         config = transformers.AutoConfig.for_model(**FULL[name], num_labels=1000)
@@ -199,12 +201,12 @@ def test_full_models_are_those_of_the_paper(name: str, parameters: int) -> None:
     assert sum(weight.numel() for weight in model.parameters()) == parameters
 
 
-def test_what_is_no_model_is_refused(tmp_path: Path) -> None:
+def test_an_unknown_model_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SnellenError, match="no/such-model"):
         train_classifier("no/such-model", classes(tmp_path / "images"), TWO_STEPS, tmp_path / "out")
 
 
-def test_a_loss_that_is_no_number_is_refused(tmp_path: Path) -> None:
+def test_a_loss_that_is_not_finite_is_refused(tmp_path: Path) -> None:
     toy = classes(tmp_path / "images", 24)
     with pytest.raises(SnellenError, match="the loss is not finite"):
         train_classifier("tiny/vit-b-16", toy, replace(TWO_STEPS, rate=1e30), tmp_path / "out")
@@ -217,7 +219,7 @@ def test_a_damaged_card_is_named(tmp_path: Path) -> None:
         read_classifier_card(tmp_path)
 
 
-def test_images_of_any_mode(tmp_path: Path) -> None:
+def test_images_of_any_mode_are_accepted(tmp_path: Path) -> None:
     Image.fromarray(np.zeros((8, 8), np.uint8)).save(tmp_path / "grey.png")
     draw("disc", RED).save(tmp_path / "red.png")
     images = [LabelledImage(tmp_path / "grey.png", 0), LabelledImage(tmp_path / "red.png", 1)]

@@ -1,4 +1,4 @@
-"""Counting and grouping by what a similarity threshold links."""
+"""Counting and grouping by the links of a similarity threshold."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ def view_with_keys(keys: Sequence[str], images: int = 3) -> View:
 
 
 def chosen_answer(keys: Sequence[str], cosines: Sequence[float], limit: float, seed: int = 0) -> str:
-    """What three images with these cosines (1 and 2, 1 and 3, 2 and 3) are said to be."""
+    """The answer about three images with these cosines (1 and 2, 1 and 3, 2 and 3)."""
     return choose(view_with_keys(keys), Similarity(3, np.array(cosines)), limit, stream("link", seed))
 
 
-def test_by_hand() -> None:
-    """Features at 0, 30 and 90 degrees: cosines .866, 0 and .5, so that a limit of .6 links the first two."""
+def test_links_by_hand() -> None:
+    """Features at 0, 30 and 90 degrees: cosines .866, 0 and .5, so a limit of .6 links the first two."""
     angles = np.radians([0, 30, 90])
     alike = pairwise_similarity(np.stack([np.cos(angles), np.sin(angles)], axis=1) * [[1], [5], [0.2]])
     assert alike.pairs == [(0, 1), (0, 2), (1, 2)]
@@ -61,12 +61,12 @@ def test_by_hand() -> None:
     for limit, groups, count, key in (
         (0.9, 3, "3", "none"),
         (0.6, 2, "2", "1+2"),
-        (0.4, 1, "1", "1+2+3"),  # 1 and 3 hang together by 2
+        (0.4, 1, "1", "1+2+3"),  # 1 and 3 are connected through 2
         (ALL, 1, "1", "1+2+3"),
         (NOTHING, 3, "3", "none"),
     ):
-        found = linked_groups(alike, limit)
-        assert (len(set(found)), exact_key(found, True), exact_key(found, False)) == (groups, count, key)
+        labels = linked_groups(alike, limit)
+        assert (len(set(labels)), exact_key(labels, True), exact_key(labels, False)) == (groups, count, key)
         assert choose(view_with_keys(COUNTS[:3]), alike, limit, stream("link")) == count
         assert choose(view_with_keys(("1+2+3", *GROUPS)), alike, limit, stream("link")) == key
 
@@ -76,7 +76,7 @@ def test_two_groups_are_no_single_answer() -> None:
     assert exact_key((0, 1, 0, 1), True) == "2"
 
 
-def test_what_is_linked_at_the_limit_itself() -> None:
+def test_a_similarity_equal_to_the_limit_links() -> None:
     assert linked_groups(Similarity(2, np.array([0.5])), 0.5) == (0, 0)
 
 
@@ -86,39 +86,39 @@ def test_groups_are_connected_components(n: int, seed: int) -> None:
     near = np.zeros((n, n))
     near[np.triu_indices(n, 1)] = alike.cosines >= 0.6
     parts, labels = connected_components(near, directed=False)
-    found = linked_groups(alike, 0.6)
-    assert len(set(found)) == parts
-    assert len(set(zip(found, labels, strict=True))) == parts
+    groups = linked_groups(alike, 0.6)
+    assert len(set(groups)) == parts
+    assert len(set(zip(groups, labels, strict=True))) == parts
 
 
-# Options that do not hold what is linked
+# Options that do not contain the linked groups
 
 
-def test_the_nearest_group_is_the_one_that_agrees_on_most_pairs() -> None:
-    """All three linked: a pair agrees on one of three pairs, `none` on none. Its likeness decides which pair."""
+def test_the_nearest_option_agrees_on_most_pairs() -> None:
+    """All three linked: an option with a pair agrees on one of three pairs, `none` on none. Similarity breaks ties."""
     assert chosen_answer(GROUPS, (0.9, 0.7, 0.8), 0.5) == "1+2"
     assert chosen_answer(GROUPS, (0.7, 0.9, 0.8), 0.5) == "1+3"
     assert chosen_answer(("none", "2+3"), (0.9, 0.7, 0.8), 0.5) == "2+3"
     assert chosen_answer(("none", "1+3"), (0.9, 0.1, 0.1), 0.5) == "none", (
-        "1+3 would be wrong about two pairs, none about one"
+        "1+3 would be wrong about two pairs, `none` about one"
     )
 
 
-def test_of_two_linked_pairs_the_one_that_is_surer() -> None:
-    """1 and 2 at .9, 3 and 4 at .7; for `3+4` alone, .4 would have to go; for `1+2` alone, .2."""
+def test_the_more_similar_of_two_linked_pairs_is_chosen() -> None:
+    """1 and 2 at .9, 3 and 4 at .7; `3+4` alone requires a change of .4, `1+2` alone one of .2."""
     alike = Similarity(4, np.array([0.9, 0, 0, 0, 0, 0.7]))
     assert choose(view_with_keys(("none", "3+4", "1+2", "1+3"), 4), alike, 0.5, stream("link")) == "1+2"
 
 
-def test_equally_near_ones_are_drawn() -> None:
-    count = Counter(chosen_answer(GROUPS, (0.75, 0.75, 0.75), 0.5, place) for place in range(300))
+def test_equally_near_options_are_drawn() -> None:
+    count = Counter(chosen_answer(GROUPS, (0.75, 0.75, 0.75), 0.5, seed) for seed in range(300))
     assert set(count) == {"1+2", "1+3", "2+3"}
     assert max(abs(n - 100) for n in count.values()) < 45
 
 
-def test_a_count_that_is_not_offered_is_the_nearest_one() -> None:
+def test_a_count_that_is_not_offered_becomes_the_nearest_one() -> None:
     assert chosen_answer(("2", "3"), (0.9, 0.9, 0.9), 0.5) == "2"
-    assert {chosen_answer(("1", "3"), (0.9, 0.1, 0.1), 0.5, place) for place in range(30)} == {"1", "3"}
+    assert {chosen_answer(("1", "3"), (0.9, 0.1, 0.1), 0.5, seed) for seed in range(30)} == {"1", "3"}
 
 
 def test_an_option_with_an_image_that_is_not_shown_agrees_least() -> None:
@@ -133,26 +133,26 @@ def clustering_example(cosines: Sequence[float], answer: str) -> ClusteringExamp
     return ClusteringExample(Similarity(count, np.array(cosines)), answer.isdecimal(), answer)
 
 
-def test_the_limit_lies_in_the_widest_gap() -> None:
-    """Right between .2 and .8 for the first; .7 and .1 of the second narrow that to .2 to .7; .3 splits it."""
+def test_the_limit_is_in_the_middle_of_the_widest_gap() -> None:
+    """The first allows .2 to .8; .7 of the second narrows this to .2 to .7; .3 splits it."""
     first, second = clustering_example([0.8, 0.1, 0.2], "1+2"), clustering_example([0.7], "1")
     assert fit_limit([first]) == pytest.approx(0.5)
     assert fit_limit([first, second]) == pytest.approx(0.45)
     assert fit_limit([first, second, clustering_example([0.3], "2")]) == pytest.approx(0.5), "from .3 to .7"
     assert fit_limit([first, second, clustering_example([0.3], "1")]) == pytest.approx(0.25), (
-        "the only gap that is all right"
+        "the only gap without an error"
     )
 
 
-def test_most_lessons_decide() -> None:
-    """The first three: two are right at .45 and with all linked, one at .35, one with nothing linked."""
-    some = [clustering_example([0.5], "1"), clustering_example([0.4], "2"), clustering_example([0.3], "1")]
-    assert fit_limit(some) == pytest.approx(0.45)
-    assert fit_limit([*some, clustering_example([0.3], "1")]) == ALL
-    assert fit_limit([*some, clustering_example([0.5], "2"), clustering_example([0.5], "2")]) == NOTHING
+def test_the_majority_of_training_examples_decides() -> None:
+    """Of the first three, two are right at .45 and with everything linked, one at .35, one with nothing linked."""
+    examples = [clustering_example([0.5], "1"), clustering_example([0.4], "2"), clustering_example([0.3], "1")]
+    assert fit_limit(examples) == pytest.approx(0.45)
+    assert fit_limit([*examples, clustering_example([0.3], "1")]) == ALL
+    assert fit_limit([*examples, clustering_example([0.5], "2"), clustering_example([0.5], "2")]) == NOTHING
 
 
-def test_lessons_that_are_all_the_same_or_all_different() -> None:
+def test_training_examples_that_are_all_the_same_or_all_different() -> None:
     assert fit_limit([clustering_example([0.5], "2"), clustering_example([0.9], "2")]) == NOTHING
     assert fit_limit([clustering_example([0.5], "1"), clustering_example([0.9], "1")]) == ALL
     with pytest.raises(ValueError, match="no training examples"):
@@ -164,47 +164,47 @@ def test_lessons_that_are_all_the_same_or_all_different() -> None:
         st.tuples(st.lists(st.integers(0, 9), min_size=3, max_size=3), st.sampled_from(("1", "2", "3"))), min_size=1
     )
 )
-def test_no_other_limit_gets_more_right(levels_and_answers: list[tuple[list[int], str]]) -> None:
-    lessons = [clustering_example([level / 10 for level in levels], answer) for levels, answer in levels_and_answers]
+def test_no_other_limit_gets_more_examples_right(levels_and_answers: list[tuple[list[int], str]]) -> None:
+    examples = [clustering_example([level / 10 for level in levels], answer) for levels, answer in levels_and_answers]
 
-    def right(limit: float) -> int:
-        return sum(exact_key(linked_groups(one.similarity, limit), True) == one.answer for one in lessons)
+    def count_right(limit: float) -> int:
+        return sum(exact_key(linked_groups(example.similarity, limit), True) == example.answer for example in examples)
 
-    assert right(fit_limit(lessons)) == max(right(step / 10 - 0.05) for step in range(12))
+    assert count_right(fit_limit(examples)) == max(count_right(step / 10 - 0.05) for step in range(12))
 
 
 def clusters(seed: int, labels: Sequence[int]) -> NDArray[np.float64]:
-    """Features close to one of four axes for each thing."""
+    """Features close to one of four axes, one axis per label."""
     rng = stream("clusters", seed)
     return np.asarray(np.eye(4, 8)[list(labels)] + rng.normal(scale=0.03, size=(len(labels), 8)), dtype=np.float64)
 
 
 @given(st.lists(st.integers(0, 3), min_size=2, max_size=4), st.integers(0, 10**6))
 def test_tight_clusters_are_counted_and_grouped_perfectly(labels: list[int], seed: int) -> None:
-    taught = [(0, 0), (0, 1), (1, 1, 2), (2, 2, 2), (0, 1, 2, 3), (3, 1, 3, 3)]
+    label_sets = [(0, 0), (0, 1), (1, 1, 2), (2, 2, 2), (0, 1, 2, 3), (3, 1, 3, 3)]
     alike = pairwise_similarity(clusters(seed, labels))
     for counts in (True, False):
-        keys = [exact_key(one, counts) for one in taught]
+        keys = [exact_key(example_labels, counts) for example_labels in label_sets]
         examples = [
-            ClusteringExample(pairwise_similarity(clusters(seed + n, one)), counts, str(key))
-            for n, (one, key) in enumerate(zip(taught, keys, strict=True), 1)
+            ClusteringExample(pairwise_similarity(clusters(seed + n, example_labels)), counts, str(key))
+            for n, (example_labels, key) in enumerate(zip(label_sets, keys, strict=True), 1)
         ]
         answer = exact_key(labels, counts)
         offered = COUNTS if counts else ("none", "1+2", "1+3", "2+4", "1+2+3", "1+2+3+4", "3+4", "1+4", "2+3",
                                          "1+2+4", "1+3+4", "2+3+4")  # fmt: skip
-        said = choose(view_with_keys(offered, len(labels)), alike, fit_limit(examples), stream("link", seed))
+        reply = choose(view_with_keys(offered, len(labels)), alike, fit_limit(examples), stream("link", seed))
         if answer is None:
-            groups = [[n for n, one in enumerate(labels, 1) if one == thing] for thing in set(labels)]
-            assert said in {"+".join(map(str, group)) for group in groups}, "one of the two pairs"
+            groups = [[n for n, label in enumerate(labels, 1) if label == target] for target in set(labels)]
+            assert reply in {"+".join(map(str, group)) for group in groups}, "one of the two pairs"
         else:
-            assert said == answer
+            assert reply == answer
 
 
 # The subject
 
 
 @pytest.mark.parametrize(
-    ("keys", "images", "does"),
+    ("keys", "images", "expected"),
     [
         (COUNTS, 3, True),
         (GROUPS, 3, True),
@@ -218,8 +218,8 @@ def test_tight_clusters_are_counted_and_grouped_perfectly(labels: list[int], see
         (("+1", "none"), 3, False),
     ],
 )
-def test_which_views_are_about_links(keys: Sequence[str], images: int, does: bool) -> None:
-    assert asks_clustering(view_with_keys(keys, images)) == does
+def test_views_that_ask_about_clusters(keys: Sequence[str], images: int, expected: bool) -> None:
+    assert asks_clustering(view_with_keys(keys, images)) == expected
 
 
 def trio(album: Album, colours: Sequence[tuple[int, int, int]], keys: Sequence[str], question: str = "") -> View:
@@ -230,39 +230,45 @@ def trio(album: Album, colours: Sequence[tuple[int, int, int]], keys: Sequence[s
     return album.view(query, options, kind=kind, question=question or f"Which colours are the same ({kind})?")
 
 
-TAUGHT = [((RED, RED, RED), "1", "1+2"), ((RED, RED, BLUE), "2", "1+2"), ((RED, BLUE, GREEN), "3", "none")]
+EXAMPLES = [((RED, RED, RED), "1", "1+2"), ((RED, RED, BLUE), "2", "1+2"), ((RED, BLUE, GREEN), "3", "none")]
 
 
 @pytest.mark.parametrize("readout", ["auto", "probe", "prototype", "knn", "text"])
 def test_colours_are_counted_and_grouped(album: Album, readout: str) -> None:
-    counting = [TrainingExample(trio(album, shown, COUNTS[:3]), int(count)) for shown, count, _ in TAUGHT]
-    grouping = [TrainingExample(trio(album, shown, GROUPS), key) for shown, _, key in TAUGHT[1:]]
-    who = teach(subject("colour-histogram", readout=readout), album, [*counting, *grouping])
-    assert who.fitted == {}, "no probe is fitted on what it never answers"
-    for shown, count, key in (
+    counting = [TrainingExample(trio(album, colours, COUNTS[:3]), int(count)) for colours, count, _ in EXAMPLES]
+    grouping = [TrainingExample(trio(album, colours, GROUPS), key) for colours, _, key in EXAMPLES[1:]]
+    encoder = teach(subject("colour-histogram", readout=readout), album, [*counting, *grouping])
+    assert encoder.fitted == {}, "no probe is fitted for questions that it never answers"
+    for colours, count, key in (
         ((GREEN, BLUE, GREEN), "2", "1 and 3"),
         ((BLUE, GREEN, GREEN), "2", "2 and 3"),
         ((GREEN, BLUE, RED), "3", "none"),
     ):
-        views = [trio(album, shown, COUNTS[:3]), trio(album, shown, GROUPS), trio(album, shown, GROUPS, "New words?")]
-        assert [who.readout_kind(view) for view in views] == ["clustering"] * 3
-        replies = [ask(who, album, view) for view in views]
+        views = [
+            trio(album, colours, COUNTS[:3]),
+            trio(album, colours, GROUPS),
+            trio(album, colours, GROUPS, "New words?"),
+        ]
+        assert [encoder.readout_kind(view) for view in views] == ["clustering"] * 3
+        replies = [ask(encoder, album, view) for view in views]
         assert [reply.text for reply in replies] == [count, key, key]
-        assert all(len(reply.numbers) == 3 for reply in replies), "the cosine of each two images"
-    assert ask(who, album, trio(album, (GREEN, GREEN), COUNTS[:2])).text == "1"
+        assert all(len(reply.numbers) == 3 for reply in replies), "one cosine per pair of images"
+    assert ask(encoder, album, trio(album, (GREEN, GREEN), COUNTS[:2])).text == "1"
 
 
-def test_one_limit_a_question_where_its_lessons_vary(album: Album) -> None:
-    varied = [TrainingExample(trio(album, shown, COUNTS[:3], "Varied?"), int(count)) for shown, count, _ in TAUGHT]
-    always = [TrainingExample(trio(album, TAUGHT[2][0], COUNTS[:3], "Always three?"), 3)]
-    who = teach(subject("colour-histogram"), album, [*varied, *always])
-    assert set(who.limits) == {"Varied?", ""}
-    told = replace(who, limits={"Varied?": ALL, "": NOTHING})
-    views = [trio(album, TAUGHT[1][0], COUNTS[:3], question) for question in ("Varied?", "Always three?")]
-    assert [ask(told, album, view).text for view in views] == ["1", "3"]
+def test_each_question_has_a_limit_if_its_training_examples_vary(album: Album) -> None:
+    varied = [
+        TrainingExample(trio(album, colours, COUNTS[:3], "Varied?"), int(count)) for colours, count, _ in EXAMPLES
+    ]
+    always = [TrainingExample(trio(album, EXAMPLES[2][0], COUNTS[:3], "Always three?"), 3)]
+    encoder = teach(subject("colour-histogram"), album, [*varied, *always])
+    assert set(encoder.limits) == {"Varied?", ""}
+    with_limits = replace(encoder, limits={"Varied?": ALL, "": NOTHING})
+    views = [trio(album, EXAMPLES[1][0], COUNTS[:3], question) for question in ("Varied?", "Always three?")]
+    assert [ask(with_limits, album, view).text for view in views] == ["1", "3"]
 
 
-def test_without_lessons_it_declines(album: Album) -> None:
+def test_without_training_examples_it_declines(album: Album) -> None:
     view = trio(album, (RED, RED, BLUE), GROUPS)
     reason = "no training examples to fit a similarity threshold to"
     assert declined(subject("colour-histogram"), view) == reason
@@ -270,4 +276,6 @@ def test_without_lessons_it_declines(album: Album) -> None:
         TrainingExample(album.view([album.add("disc", RED), album.add("bar", colour)], kind="true_false"), answer)
         for colour, answer in ((RED, "true"), (BLUE, "false"))
     ]
-    assert declined(teach(subject("colour-histogram"), album, compared), view) == reason, "another kind of lesson"
+    assert declined(teach(subject("colour-histogram"), album, compared), view) == reason, (
+        "another kind of training example"
+    )

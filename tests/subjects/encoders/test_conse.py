@@ -1,4 +1,4 @@
-"""ConSE on photographs that come with scikit-image and scikit-learn."""
+"""ConSE on photographs from scikit-image and scikit-learn."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ def photo(location: str) -> Path:
 
 @pytest.mark.slow
 def test_retrieval_among_twenty_photographs() -> None:
-    """Measured 0.70 and 0.60, chance 0.05; half of the photographs are textures and instruments' images."""
+    """Measured 0.70 and 0.60 with chance 0.05; half of the photographs are textures and images of instruments."""
     encoder = ConSE()
-    images = encoder.features([Image.open(photo(place)) for place in CAPTIONS])
+    images = encoder.features([Image.open(photo(location)) for location in CAPTIONS])
     table = images @ encoder.text.features(list(CAPTIONS.values())).T
     truth = np.arange(len(CAPTIONS))
     image_to_text, text_to_image = (table.argmax(1) == truth).mean(), (table.argmax(0) == truth).mean()
@@ -68,21 +68,21 @@ def test_retrieval_among_twenty_photographs() -> None:
 
 
 def test_conse_names_things_and_finds_them(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    album, who = Album(tmp_path), subject("conse")
+    album, encoder = Album(tmp_path), subject("conse")
     names = {"cat": "skimage/chelsea.png", "cup": "skimage/coffee.png", "rocket": "skimage/rocket.jpg"}
-    media = {key: album.folder.add_file(photo(place)) for key, place in names.items()}
+    media = {key: album.folder.add_file(photo(location)) for key, location in names.items()}
     texts = [Option("cat", "a cat"), Option("cup", "a cup of coffee"), Option("rocket", "a rocket")]
-    for key, one in media.items():
-        view = album.view([one], texts, question="What is it?")
-        assert who.readout_kind(view) == "text"
-        assert ask(who, album, view).text == {option.key: option.text for option in texts}[key]
-    images = [Option(key, letter, (one,)) for (key, one), letter in zip(media.items(), "ABC", strict=True)]
+    for key, image in media.items():
+        view = album.view([image], texts, question="What is it?")
+        assert encoder.readout_kind(view) == "text"
+        assert ask(encoder, album, view).text == {option.key: option.text for option in texts}[key]
+    images = [Option(key, letter, (image,)) for (key, image), letter in zip(media.items(), "ABC", strict=True)]
     view = album.view([], images, question="Which image shows a rocket?")
-    assert ask(who, album, view).text == "C"
+    assert ask(encoder, album, view).text == "C"
     assert "".join(capfd.readouterr()) == ""
 
 
-def test_space() -> None:
+def test_images_and_texts_share_a_space() -> None:
     encoder = ConSE()
     rows = encoder.features([Image.open(photo("skimage/coffee.png")), Image.new("L", (10, 10))])
     texts = encoder.text.features(["espresso", "a longer text that is padded beside the other"])
@@ -93,7 +93,7 @@ def test_space() -> None:
     assert labels()[967] == "espresso"
 
 
-def test_the_classifier_looks_once_for_both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_classifier_runs_once_for_both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SNELLEN_HOME", str(tmp_path / "home"))
     album, encoder = Album(tmp_path), ConSE()
     images = [album.folder.add_file(photo(f"skimage/{name}")) for name in ("coffee.png", "chelsea.png")]

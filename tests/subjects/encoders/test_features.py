@@ -1,4 +1,4 @@
-"""What each hand-made encoder sees, and what it is blind to; the store of features."""
+"""Sight and blindness of each hand-made encoder; the store of features."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ def test_histogram_sees_colour_and_no_shape_place_or_size() -> None:
         draw("triangle", RED, center=(60, 70)),
         draw("bar", RED, radius=15),
     )
-    apart = cosines(ColourHistogram(), draw("disc", RED), draw("disc", GREEN), draw("disc", BLUE))
+    different = cosines(ColourHistogram(), draw("disc", RED), draw("disc", GREEN), draw("disc", BLUE))
     assert alike.min() > 0.97
-    assert apart[np.triu_indices(3, 1)].max() < 0.5
+    assert different[np.triu_indices(3, 1)].max() < 0.5
 
 
-def test_histogram_of_an_image_without_colour_is_told_from_a_coloured_one() -> None:
+def test_histograms_of_grey_and_coloured_images_differ() -> None:
     encoder = ColourHistogram()
     rows = encoder.features([Image.new("L", (40, 30), 150), draw("disc", RED), Image.new("RGB", (40, 30), 0)])
     assert rows.shape == (3, 80)
@@ -64,7 +64,7 @@ def test_hog_sees_shape_and_no_hue() -> None:
 
 
 @pytest.mark.parametrize("cell", [16, 8])
-def test_hog_is_that_of_scikit_image(cell: int) -> None:
+def test_hog_equals_that_of_scikit_image(cell: int) -> None:
     from skimage.feature import hog
 
     pixels = stream("test.hog").integers(0, 256, (128, 128), np.uint8)
@@ -72,7 +72,7 @@ def test_hog_is_that_of_scikit_image(cell: int) -> None:
     pixels[60:100, 30:80] = np.arange(50)
     theirs = hog(pixels, 9, (cell, cell), (2, 2), "L2-Hys", feature_vector=False)
     ours = {16: Hog().features, 8: Hog().patches}[cell]([Image.fromarray(pixels)])
-    # It sums in single precision.
+    # scikit-image sums in single precision.
     assert np.allclose(ours.reshape(theirs.shape), theirs, rtol=0, atol=1e-6)
     assert theirs.max() > 0.2
     assert not theirs[0].any()
@@ -80,7 +80,7 @@ def test_hog_is_that_of_scikit_image(cell: int) -> None:
 
 @pytest.mark.parametrize("name", ["colour-histogram", "hog"])
 @pytest.mark.parametrize("mode", ["L", "P", "RGBA", "CMYK", "I;16", "1"])
-def test_any_mode_and_size(name: str, mode: str) -> None:
+def test_images_of_any_mode_and_size_have_features(name: str, mode: str) -> None:
     rows = load_encoder(name).features([Image.new(mode, (7, 300)), Image.new(mode, (1, 1))])
     assert np.isfinite(rows).all()
 
@@ -93,7 +93,7 @@ def test_settings_change_the_fingerprint(change: dict[str, Any]) -> None:
 
 @dataclass(frozen=True)
 class Counting(Hog):
-    """Counts the images it is given."""
+    """Records the batch sizes that it is given."""
 
     batch_sizes: list[int] = field(default_factory=list, hash=False)
 
@@ -112,27 +112,27 @@ def _empty_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("_empty_home")
-def test_features_are_computed_once_and_mended_when_damaged(tmp_path: Path) -> None:
+def test_features_are_computed_once_and_again_if_damaged(tmp_path: Path) -> None:
     album, encoder = Album(tmp_path), Counting(batch=2)
     images = [album.add(shape, RED) for shape in ("disc", "square", "triangle")]
-    asked = [*images, images[0]]
-    rows = encode(encoder, asked, album.folder)
+    requested = [*images, images[0]]
+    rows = encode(encoder, requested, album.folder)
     assert sorted(encoder.batch_sizes) == [1, 2]  # batches may end in any order
     assert np.array_equal(rows[0], rows[3])
-    assert np.array_equal(encode(encoder, asked, album.folder), rows)
+    assert np.array_equal(encode(encoder, requested, album.folder), rows)
     assert sorted(encoder.batch_sizes) == [1, 2]
-    held = sorted(features_folder(encoder).rglob("*.npy"))
-    assert [path.stem for path in held] == sorted(one.sha256 for one in images)
-    held[0].write_bytes(held[0].read_bytes()[:100])
-    held[1].write_bytes(b"no array")
-    np.save(held[2], np.full(1764, np.nan, np.float32))
-    assert np.array_equal(encode(encoder, asked, album.folder), rows)
+    stored = sorted(features_folder(encoder).rglob("*.npy"))
+    assert [path.stem for path in stored] == sorted(image.sha256 for image in images)
+    stored[0].write_bytes(stored[0].read_bytes()[:100])
+    stored[1].write_bytes(b"no array")
+    np.save(stored[2], np.full(1764, np.nan, np.float32))
+    assert np.array_equal(encode(encoder, requested, album.folder), rows)
     assert sorted(encoder.batch_sizes) == [1, 1, 2, 2]
-    assert np.array_equal(encode(Counting(cell=32), asked[:1], album.folder)[0].shape, (324,))
+    assert np.array_equal(encode(Counting(cell=32), requested[:1], album.folder)[0].shape, (324,))
 
 
 @pytest.mark.usefixtures("_empty_home")
-def test_a_home_that_cannot_be_written_costs_time_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_home_that_cannot_be_written_only_costs_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("SNELLEN_HOME", str(tmp_path / "file"))
     album = Album(tmp_path / "media")

@@ -1,4 +1,4 @@
-"""Models of transformers, tiny and random, saved to a folder: no hub is asked."""
+"""Tiny random models of transformers, saved to a folder, so no hub is needed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ WHY = "needs the extra 'models'"
 torch = pytest.importorskip("torch", reason=WHY)
 transformers = pytest.importorskip("transformers", reason=WHY)
 
-SEEING: dict[str, Any] = {
+VISION: dict[str, Any] = {
     "hidden_size": 16,
     "num_hidden_layers": 2,
     "num_attention_heads": 2,
@@ -42,13 +42,13 @@ IMAGES = [draw("disc", RED), draw("bar", BLUE).convert("L"), Image.new("RGBA", (
 
 def save_processor(folder: Path, kind: str, side: int = 16) -> None:
     size = {"height": side, "width": side}
-    told = {"image_processor_type": kind, "size": size, "crop_size": size}
-    (folder / "preprocessor_config.json").write_text(json.dumps(told))
+    settings = {"image_processor_type": kind, "size": size, "crop_size": size}
+    (folder / "preprocessor_config.json").write_text(json.dumps(settings))
 
 
 def vit(folder: Path, kind: str = "ViTModel", seed: int = 0) -> Path:
     torch.manual_seed(seed)
-    getattr(transformers, kind)(transformers.ViTConfig(**SEEING)).save_pretrained(folder)
+    getattr(transformers, kind)(transformers.ViTConfig(**VISION)).save_pretrained(folder)
     save_processor(folder, "ViTImageProcessor")
     return folder
 
@@ -57,20 +57,20 @@ def clip(folder: Path) -> Path:
     torch.manual_seed(1)
     letters = [chr(code) for code in range(97, 123)]
     words = ["<|startoftext|>", "<|endoftext|>", *letters, *[f"{letter}</w>" for letter in letters], ".</w>"]
-    tokenizer = transformers.CLIPTokenizer({word: place for place, word in enumerate(words)}, [])
+    tokenizer = transformers.CLIPTokenizer({word: index for index, word in enumerate(words)}, [])
     tokenizer.save_pretrained(folder)
     texts = {
-        key: SEEING[key] for key in ("hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size")
+        key: VISION[key] for key in ("hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size")
     }
     texts |= {"vocab_size": len(words), "max_position_embeddings": 20, "bos_token_id": 0, "eos_token_id": 1}
-    config = transformers.CLIPConfig(text_config=texts, vision_config=SEEING, projection_dim=8)
+    config = transformers.CLIPConfig(text_config=texts, vision_config=VISION, projection_dim=8)
     transformers.CLIPModel(config).save_pretrained(folder)
     save_processor(folder, "CLIPImageProcessor")
     return folder
 
 
 @pytest.mark.parametrize("layer", ["pooled", "tokens", "cls", "0", "1", "-1"])
-def test_layers_of_a_vit_are_what_transformers_gives(tmp_path: Path, layer: str) -> None:
+def test_layers_of_a_vit_equal_those_of_transformers(tmp_path: Path, layer: str) -> None:
     vit(tmp_path)
     encoder = load_encoder(f"hf/{tmp_path}", {"layer": layer})
     rows = encoder.features(IMAGES)
@@ -94,7 +94,7 @@ def test_a_pooler_that_was_never_trained_is_not_used(tmp_path: Path) -> None:
 
 def test_a_checkpoint_that_lacks_weights_is_refused(tmp_path: Path) -> None:
     torch.manual_seed(0)
-    model = transformers.ViTModel(transformers.ViTConfig(**SEEING))
+    model = transformers.ViTModel(transformers.ViTConfig(**VISION))
     state = {key: value for key, value in model.state_dict().items() if key != "layernorm.weight"}
     model.save_pretrained(tmp_path, state_dict=state)
     save_processor(tmp_path, "ViTImageProcessor")
@@ -102,7 +102,7 @@ def test_a_checkpoint_that_lacks_weights_is_refused(tmp_path: Path) -> None:
         load_encoder(f"hf/{tmp_path}").features(IMAGES)
 
 
-def test_a_convolutional_network(tmp_path: Path) -> None:
+def test_a_convolutional_network_is_an_encoder(tmp_path: Path) -> None:
     config = transformers.ResNetConfig(embedding_size=8, hidden_sizes=[8, 16], depths=[1, 1], layer_type="basic")
     transformers.ResNetModel(config).save_pretrained(tmp_path)
     save_processor(tmp_path, "ViTImageProcessor", 32)
@@ -110,7 +110,7 @@ def test_a_convolutional_network(tmp_path: Path) -> None:
     assert load_encoder(f"hf/{tmp_path}", {"layer": "1"}).features(IMAGES).shape == (3, 8)
 
 
-def test_clip_brings_its_text_side(tmp_path: Path) -> None:
+def test_clip_has_a_text_side(tmp_path: Path) -> None:
     clip(tmp_path)
     encoder = load_encoder(f"hf/{tmp_path}")
     assert encoder.text is not None
@@ -136,17 +136,17 @@ def test_clip_brings_its_text_side(tmp_path: Path) -> None:
 
 def test_clip_as_a_subject(tmp_path: Path) -> None:
     album = Album(tmp_path / "media")
-    who = subject(f"hf/{clip(tmp_path / 'clip')}")
+    encoder = subject(f"hf/{clip(tmp_path / 'clip')}")
     options = [Option("a", "red disc"), Option("b", "blue bar")]
     view = album.view([album.add("disc", RED)], options)
-    reply = ask(who, album, view)
+    reply = ask(encoder, album, view)
     assert reply.text == options[int(np.argmax(reply.numbers))].text
-    assert who.card.attributes["family"] == "clip"
-    assert who.card.attributes["supervision"] == "image-text pairs"
-    assert int(who.card.attributes["parameters"]) > 1000
-    said = subject(f"hf/{tmp_path / 'clip'}", supervision="image-text pairs, 400 million")
-    assert said.card.attributes["supervision"] == "image-text pairs, 400 million"
-    assert (said.card.name, said.card.fingerprint()) == (who.card.name, who.card.fingerprint())
+    assert encoder.card.attributes["family"] == "clip"
+    assert encoder.card.attributes["supervision"] == "image-text pairs"
+    assert int(encoder.card.attributes["parameters"]) > 1000
+    described = subject(f"hf/{tmp_path / 'clip'}", supervision="image-text pairs, 400 million")
+    assert described.card.attributes["supervision"] == "image-text pairs, 400 million"
+    assert (described.card.name, described.card.fingerprint()) == (encoder.card.name, encoder.card.fingerprint())
     blind = subject(f"hf/{tmp_path / 'clip'}", layer="cls")
     assert declined(blind, view) == "no training examples of this question, and this encoder has no text side"
     assert blind.card.name == f"encoder:hf/{tmp_path / 'clip'}?layer=cls"
@@ -162,16 +162,16 @@ def test_fingerprint_follows_weights_layer_and_processor(tmp_path: Path) -> None
     assert len({*mark.values(), fingerprint(load_encoder(f"hf/{first}", {"layer": "cls"}))}) == 4
 
 
-def test_what_cannot_be_used_is_said_in_one_line(tmp_path: Path) -> None:
+def test_unusable_models_are_one_line(tmp_path: Path) -> None:
     vit(tmp_path / "vit")
-    wanted = [
+    cases = [
         (f"hf/{tmp_path / 'vit'}", {"layer": "token"}, "no layer 'token'; did you mean 'tokens'?"),
         (f"hf/{tmp_path / 'nothing'}", {}, "no such model"),
     ]
     (tmp_path / "llava").mkdir()
     transformers.LlavaConfig().save_pretrained(tmp_path / "llava")
-    wanted.append((f"hf/{tmp_path / 'llava'}", {}, "generates text; ask it as chat:hf/"))
-    for name, settings, message in wanted:
+    cases.append((f"hf/{tmp_path / 'llava'}", {}, "generates text; ask it as chat:hf/"))
+    for name, settings, message in cases:
         with pytest.raises(SnellenError, match=r"^encoder:hf/") as raised:
             load_encoder(name, settings)
         assert message in str(raised.value)
@@ -181,7 +181,7 @@ def test_what_cannot_be_used_is_said_in_one_line(tmp_path: Path) -> None:
 
 
 def test_processors_that_demand_torchvision_are_named(tmp_path: Path) -> None:
-    config = transformers.DINOv3ViTConfig(**{**SEEING, "num_register_tokens": 1})
+    config = transformers.DINOv3ViTConfig(**{**VISION, "num_register_tokens": 1})
     transformers.DINOv3ViTModel(config).save_pretrained(tmp_path)
     save_processor(tmp_path, "DINOv3ViTImageProcessor")
     with pytest.raises(SnellenError, match="require torchvision are not supported: DINOv3"):
@@ -198,12 +198,12 @@ FAMILIES: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("layer", ["pooled", "1"])
-def test_patches_are_the_tokens_of_places(tmp_path: Path, family: str, layer: str) -> None:
+def test_patches_are_the_tokens_of_the_grid(tmp_path: Path, family: str, layer: str) -> None:
     torch.manual_seed(0)
     names = FAMILIES[family]
     settings = {key: value for key, value in names.items() if key not in ("config", "model")}
-    made = getattr(transformers, names.get("config", f"{family}Config"))(**SEEING, **settings)
-    model = getattr(transformers, names.get("model", f"{family}Model"))(made).eval()
+    model_config = getattr(transformers, names.get("config", f"{family}Config"))(**VISION, **settings)
+    model = getattr(transformers, names.get("model", f"{family}Model"))(model_config).eval()
     model.save_pretrained(tmp_path)
     save_processor(tmp_path, "ViTImageProcessor")
     encoder = load_encoder(f"hf/{tmp_path}", {"layer": layer})
@@ -218,7 +218,7 @@ def test_patches_are_the_tokens_of_places(tmp_path: Path, family: str, layer: st
     assert np.allclose(rows.reshape(3, 4, 16), states[:, -4:].numpy(), atol=1e-5)
 
 
-def test_patches_of_clip_and_of_a_convolutional_net(tmp_path: Path) -> None:
+def test_clip_and_a_convolutional_net_have_patches(tmp_path: Path) -> None:
     clip(tmp_path / "clip")
     config = transformers.ResNetConfig(embedding_size=8, hidden_sizes=[8, 16], depths=[1, 1])
     transformers.ResNetModel(config).save_pretrained(tmp_path / "resnet")
@@ -232,13 +232,13 @@ def test_patches_of_clip_and_of_a_convolutional_net(tmp_path: Path) -> None:
     assert shapes == {"clip": (3, 2, 2, 16), "resnet": (3, 4, 4, 16)}
 
 
-def test_tokens_that_are_no_grid_are_an_error(tmp_path: Path) -> None:
+def test_tokens_without_a_grid_are_an_error(tmp_path: Path) -> None:
     vit(tmp_path)
     with pytest.raises(SnellenError, match=r"\(7, 16\) are not a grid of 2 x 2 patches after 0 or 1 others"):
         _grid(str(tmp_path), torch.zeros(1, 7, 16))
 
 
-def test_any_model_with_a_grid_takes_an_attentive_probe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_any_model_with_a_grid_can_have_an_attentive_probe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SNELLEN_HOME", str(tmp_path / "home"))
     probe, album = make_subject(f"encoder:hf/{vit(tmp_path / 'vit')}?readout=attentive"), Album(tmp_path / "media")
     assert isinstance(probe, AttentiveProbe)

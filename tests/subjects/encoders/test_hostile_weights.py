@@ -1,4 +1,4 @@
-"""Weights that are damaged, or a program: they are refused in a line, and nothing of them is carried out."""
+"""Damaged weights and weights with code are refused in one line, and no code is executed."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Program:
     ("name", "raw"),
     [("pytorch_model.bin", b"PK\x03\x04 and no more"), ("pytorch_model.bin", b""), ("model.safetensors", b"\xff" * 99)],
 )
-def test_damaged_weights_are_a_line(tmp_path: Path, name: str, raw: bytes) -> None:
+def test_damaged_weights_are_refused_in_one_line(tmp_path: Path, name: str, raw: bytes) -> None:
     (tmp_path / "config.json").write_text(json.dumps(CONFIG))
     (tmp_path / name).write_bytes(raw)
     assert_refused(lambda: load_model("encoder:hf/x", "AutoModel", str(tmp_path), "cpu", "auto"), "cannot be loaded")
@@ -46,7 +46,7 @@ def test_damaged_weights_are_a_line(tmp_path: Path, name: str, raw: bytes) -> No
 
 @pytest.mark.filterwarnings("ignore:Detected pickle protocol")
 @pytest.mark.parametrize("form", ["pickle", "torch"])
-def test_unpickling_carries_nothing_out(tmp_path: Path, form: str) -> None:
+def test_pickled_code_is_not_executed(tmp_path: Path, form: str) -> None:
     folder, owned = tmp_path / "model", tmp_path / "owned"
     folder.mkdir()
     (folder / "config.json").write_text(json.dumps(CONFIG))

@@ -1,4 +1,4 @@
-"""The encoders with real weights, looking at the photographs that come with scikit-image."""
+"""The encoders with real weights, on the photographs from scikit-image."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def photo(name: str) -> Image.Image:
 
 
 @pytest.mark.parametrize("name", ["efficientnet-lite0", "efficientnet-lite2"])
-def test_features_of_photographs(name: str) -> None:
+def test_features_of_photographs_are_those_of_the_published_network(name: str) -> None:
     encoder = EfficientNetLite(name)
     assert load_encoder(name) == encoder
     cat, cup = photo("chelsea.png"), photo("coffee.png")
@@ -37,8 +37,8 @@ def test_features_of_photographs(name: str) -> None:
     published = load_network(name)
     assert sum(weight.numel() for weight in published.parameters()) == PARAMETERS[name]
     pixels = encoder._pixels([cat, cup])
-    features, same = (net.extract_features(pixels) for net in (published, network(name, "cpu")))
-    assert torch.allclose(features, same, atol=1e-4)  # of some 5: only rounding
+    features, ours = (net.extract_features(pixels) for net in (published, network(name, "cpu")))
+    assert torch.allclose(features, ours, atol=1e-4)  # values around 5: only rounding
 
 
 def test_the_classifier_knows_an_espresso() -> None:
@@ -56,7 +56,7 @@ def test_an_image_is_seen_the_same_alone_and_in_a_batch() -> None:
     assert np.allclose(alone, encoder.features(images), atol=1e-4)
 
 
-def test_centre_square() -> None:
+def test_the_centre_square_is_cropped() -> None:
     image = Image.new("RGB", (480, 360))
     image.paste((255, 255, 255), (240, 0, 480, 360))
     square = np.asarray(centre_square(image, 224)).astype(int)

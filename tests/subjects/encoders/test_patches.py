@@ -1,4 +1,4 @@
-"""Features by place: they lie where the thing lies, cover the whole image, and are kept in shards of one kind."""
+"""Features by position: they are where the thing is, cover the whole image, and are stored in shards of one kind."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ GRIDS = {
 
 @pytest.mark.parametrize("name", GRIDS)
 def test_a_patch_is_where_the_thing_is_up_to_the_edges(name: str) -> None:
-    # Images of 160 x 120; at (150, 10) a crop of the middle would have cut the square off.
+    # Images of 160 x 120; a central crop would cut off the square at (150, 10).
     empty, corner = draw("square", (150, 150, 150)), draw("square", RED, center=(150, 10), radius=8)
     rows = packaged(name).patches([empty, corner])
     assert rows.shape == (2, *GRIDS[name])
@@ -54,14 +54,14 @@ def test_a_patch_is_where_the_thing_is_up_to_the_edges(name: str) -> None:
     assert far.max() < 0.3 * change.max()
 
 
-def test_the_settings_of_patches_are_not_those_of_whole_images() -> None:
+def test_patches_and_whole_images_have_different_settings() -> None:
     for encoder in (ColourHistogram(), Hog()):
         assert encoder.patch_settings != encoder.settings
 
 
 @dataclass(frozen=True)
 class Numbered(Hog):
-    """Gives patches that are counted: how often, and what, is on a list."""
+    """Returns the mean of each image as patches, and records the sizes of its batches."""
 
     scale: float = 1.0
     calls: list[int] = field(default_factory=list, hash=False, compare=False)
@@ -98,7 +98,7 @@ def test_each_image_is_computed_once_and_rounded_to_halves(album: Album, tmp_pat
     again = PatchCache(encoder)
     again.prepare(images, album.folder)
     grids = [again.read(image, album.folder) for image in images]
-    assert sum(encoder.calls) == len(images), "another process finds them"
+    assert sum(encoder.calls) == len(images), "another process reads them"
     exact = Numbered().patches([album.folder.open(image) for image in images])
     assert grids[0].shape == (2, 3, 4)
     assert grids[0].dtype == np.float32
@@ -110,13 +110,13 @@ def test_each_image_is_computed_once_and_rounded_to_halves(album: Album, tmp_pat
 
 def test_a_shard_of_another_specification_is_refused(album: Album, tmp_path: Path) -> None:
     (image,) = images_of(album, 1)
-    other, mine = PatchCache(Numbered(scale=2.0)), PatchCache(Numbered())
+    other, cache = PatchCache(Numbered(scale=2.0)), PatchCache(Numbered())
     other.prepare([image], album.folder)
-    mine.root.mkdir(parents=True)
+    cache.root.mkdir(parents=True)
     (shard,) = shards(tmp_path)
-    shard.rename(mine.root / shard.name)
+    shard.rename(cache.root / shard.name)
     with pytest.raises(SnellenError) as error:
-        mine.read(image, album.folder)
+        cache.read(image, album.folder)
     for words in (shard.name, '"scale":2.0', '"scale":1.0', "remove the file"):
         assert words in str(error.value)
 
@@ -124,16 +124,16 @@ def test_a_shard_of_another_specification_is_refused(album: Album, tmp_path: Pat
 @pytest.mark.parametrize("damage", [b"", b"no tensors at all"])
 def test_a_damaged_shard_is_computed_again(album: Album, tmp_path: Path, damage: bytes) -> None:
     (image,) = images_of(album, 1)
-    whole = PatchCache(Numbered()).read(image, album.folder)
+    expected = PatchCache(Numbered()).read(image, album.folder)
     (shard,) = shards(tmp_path)
     for raw in (damage, shard.read_bytes()[:-4]):
         shard.write_bytes(raw)
         encoder = Numbered()
-        assert np.array_equal(PatchCache(encoder).read(image, album.folder), whole)
+        assert np.array_equal(PatchCache(encoder).read(image, album.folder), expected)
         assert encoder.calls == [1]
 
 
-def test_a_home_that_cannot_be_written_costs_nothing_but_memory(album: Album, tmp_path: Path) -> None:
+def test_a_home_that_cannot_be_written_only_costs_memory(album: Album, tmp_path: Path) -> None:
     (tmp_path / "home").write_text("a file where a folder should be")
     (image,), encoder = images_of(album, 1), Numbered()
     cache = PatchCache(encoder)
@@ -141,7 +141,7 @@ def test_a_home_that_cannot_be_written_costs_nothing_but_memory(album: Album, tm
     assert encoder.calls == [1]
 
 
-def test_numbers_out_of_range_are_held_and_broken_ones_refused(album: Album) -> None:
+def test_numbers_out_of_range_are_clipped_and_invalid_ones_refused(album: Album) -> None:
     (image,) = images_of(album, 1)
     assert PatchCache(Numbered(scale=1e6)).read(image, album.folder).max() == 65504.0  # the largest of float16
     with pytest.raises(SnellenError, match="not finite"):

@@ -1,4 +1,4 @@
-"""Attentive probes on small encoders made by hand, of which it is known what their patches hold."""
+"""Attentive probes on small hand-made encoders with known patches."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ DOTS = {"red": (220, 30, 30), "green": (30, 200, 40), "blue": (40, 50, 220)}
 
 @dataclass(frozen=True)
 class Cells(Hog):
-    """Patches are the mean colours of cells: they hold where everything is."""
+    """Patches are the mean colours of cells, which contain the position of everything."""
 
     NAME: ClassVar[str] = "cells"
 
@@ -75,22 +75,24 @@ class Tray:
             ImageDraw.Draw(canvas).ellipse((x - radius, y - radius, x + radius, y + radius), DOTS[colour])
         return self.folder.add_image(canvas)
 
-    def place(self) -> tuple[int, int]:
+    def random_point(self) -> tuple[int, int]:
         x, y = self.rng.integers(6, SIDE - 6, 2)
         return int(x), int(y)
 
-    def view(self, query: Sequence[Media], question: str, kind: Any, options: Iterable[str] = (), **more: Any) -> View:
+    def view(
+        self, query: Sequence[Media], question: str, kind: Any, options: Iterable[str] = (), **fields: Any
+    ) -> View:
         spec = ReplySpec(kind, tuple((name, name) for name in options))
         item_id = str(self.rng.integers(1 << 40))
-        shown = tuple(Option(name, name) for name in options)
-        return View(item_id, item_id, "task", question, tuple(query), spec, shown, **more)
+        option_objects = tuple(Option(name, name) for name in options)
+        return View(item_id, item_id, "task", question, tuple(query), spec, option_objects, **fields)
 
     def located(self, count: int, question: str = "Where is the {}?") -> list[TrainingExample]:
-        """Where is the dot of one colour? A dot of another one is there, too."""
+        """Examples that ask for the dot of one colour; each image also has a dot of another colour."""
         examples = []
         for n in range(count):
             colour, other = list(DOTS)[n % 3], list(DOTS)[(n + 1) % 3]
-            (x, y), (u, v) = self.place(), self.place()
+            (x, y), (u, v) = self.random_point(), self.random_point()
             image = self.image([(other, u, v), (colour, x, y)])
             view = self.view([image], question.format(colour), "box")
             examples.append(TrainingExample(view, (x - 4.0, y - 4.0, x + 5.0, y + 5.0)))
@@ -125,24 +127,24 @@ def fitted(subject: Subject, tray: Tray, examples: Sequence[TrainingExample]) ->
     return trained
 
 
-def said(subject: Subject, tray: Tray, view: View) -> str:
+def reply_text(subject: Subject, tray: Tray, view: View) -> str:
     prompt = Prompt((), (view,))
     assert subject.declines(prompt) is None
     return asyncio.run(subject.answer(prompt, tray.folder, stream("test", 0))).text
 
 
 def overlap(subject: Subject, tray: Tray, examples: Sequence[TrainingExample]) -> float:
-    return float(np.mean([giou(tuple(e.answer), json.loads(said(subject, tray, e.view))) for e in examples]))
+    return float(np.mean([giou(tuple(e.answer), json.loads(reply_text(subject, tray, e.view))) for e in examples]))
 
 
 def blind_overlap(train: Sequence[TrainingExample], test: Sequence[TrainingExample]) -> float:
-    """What the best single box gets: the mean one, or the whole image."""
+    """The overlap of the best constant box: the mean one or the whole image."""
     mean = tuple(np.mean([e.answer for e in train], axis=0).tolist())
     boxes = (mean, (0.0, 0.0, SIDE, SIDE))
     return max(float(np.mean([giou(tuple(e.answer), box) for e in test])) for box in boxes)
 
 
-def test_it_finds_the_dot_that_the_question_names(tray: Tray) -> None:
+def test_a_probe_finds_the_dot_that_the_question_names(tray: Tray) -> None:
     train, test = tray.located(48), tray.located(15)
     seeing = overlap(fitted(probe(Cells()), tray, train), tray, test)
     blind = blind_overlap(train, test)
@@ -151,14 +153,14 @@ def test_it_finds_the_dot_that_the_question_names(tray: Tray) -> None:
     assert overlap(fitted(probe(Cells(), steps=0), tray, train), tray, test) < blind + 0.1, "untrained"
 
 
-def test_it_counts(tray: Tray) -> None:
+def test_a_probe_counts(tray: Tray) -> None:
     train, test = tray.counted(72), tray.counted(18)
 
     def missed(subject: AttentiveProbe) -> float:
         trained = fitted(subject, tray, train)
-        return float(np.mean([abs(int(said(trained, tray, e.view)) - e.answer) / e.answer for e in test]))
+        return float(np.mean([abs(int(reply_text(trained, tray, e.view)) - e.answer) / e.answer for e in test]))
 
-    # Of 1 to 9, each as often, the best single answer for |c - n| / n is 3: 0.59.
+    # With 1 to 9 equally often, the best constant answer for |c - n| / n is 3: 0.59.
     blind = min(np.mean([abs(c - e.answer) / e.answer for e in test]) for c in range(1, 10))
     assert missed(probe(Cells())) < 0.3 < blind
     assert missed(probe(Constant())) > blind - 0.05
@@ -169,18 +171,18 @@ def test_the_same_examples_give_the_same_probe_bit_by_bit(tray: Tray) -> None:
     train, test = tray.located(12), tray.located(3)
     first, again = (fitted(probe(Cells(), steps=10), tray, train) for _ in range(2))
     assert first.card.fingerprint() == again.card.fingerprint()
-    for one, other in zip(
+    for weight, other_weight in zip(
         first.probes["box"].network.state_dict().values(),
         again.probes["box"].network.state_dict().values(),
         strict=True,
     ):
-        assert one.numpy().tobytes() == other.numpy().tobytes()
-    assert [said(first, tray, e.view) for e in test] == [said(again, tray, e.view) for e in test]
-    other_lessons = fitted(probe(Cells(), steps=10), tray, train[1:])
-    assert other_lessons.card.fingerprint() != first.card.fingerprint()
+        assert weight.numpy().tobytes() == other_weight.numpy().tobytes()
+    assert [reply_text(first, tray, e.view) for e in test] == [reply_text(again, tray, e.view) for e in test]
+    fewer_examples = fitted(probe(Cells(), steps=10), tray, train[1:])
+    assert fewer_examples.card.fingerprint() != first.card.fingerprint()
 
 
-def test_training_moves_no_generator_of_anybody_else(tray: Tray) -> None:
+def test_training_does_not_advance_global_random_generators(tray: Tray) -> None:
     import torch
 
     torch.manual_seed(5)
@@ -190,7 +192,7 @@ def test_training_moves_no_generator_of_anybody_else(tray: Tray) -> None:
 
 
 def marked_examples(tray: Tray, count: int, marks: bool) -> list[TrainingExample]:
-    """Which colour is the dot in the box? Three dots; the box itself is not in the pixels."""
+    """Examples that ask for the colour of the dot in the box; of three dots, and the box is not in the pixels."""
     examples = []
     for n in range(count):
         cells = [int(cell) for cell in tray.rng.permutation(9)[:3]]
@@ -203,11 +205,11 @@ def marked_examples(tray: Tray, count: int, marks: bool) -> list[TrainingExample
 
 
 @pytest.mark.parametrize("marks", [True, False])
-def test_marks_say_which_thing_is_meant(tray: Tray, marks: bool) -> None:
+def test_marks_identify_the_thing_that_is_meant(tray: Tray, marks: bool) -> None:
     train, test = marked_examples(tray, 45, marks), marked_examples(tray, 24, marks)
     trained = fitted(probe(Cells()), tray, train)
-    right = np.mean([said(trained, tray, e.view) == e.answer for e in test])
-    assert right > 0.8 if marks else right < 0.7  # without, a third is right by chance
+    share = np.mean([reply_text(trained, tray, e.view) == e.answer for e in test])
+    assert share > 0.8 if marks else share < 0.7  # without marks a third is right by chance
 
 
 def test_words_are_read_from_left_to_right(tray: Tray) -> None:
@@ -222,26 +224,28 @@ def test_words_are_read_from_left_to_right(tray: Tray) -> None:
 
     train, test = examples(40), examples(12)
     trained = fitted(probe(Cells(), steps=150), tray, train)
-    assert np.mean([said(trained, tray, e.view) == e.answer for e in test]) > 0.8
+    assert np.mean([reply_text(trained, tray, e.view) == e.answer for e in test]) > 0.8
 
 
-def test_two_images_are_told_apart(tray: Tray) -> None:
+def test_two_images_are_distinguished(tray: Tray) -> None:
     def examples(count: int) -> list[TrainingExample]:
         pairs = []
         for n in range(count):
             first, second = list(DOTS)[n % 3], list(DOTS)[(n + 1 + n // 3 % 2) % 3]
-            images = [tray.image([(colour, *tray.place())]) for colour in (first, second)]
+            images = [tray.image([(colour, *tray.random_point())]) for colour in (first, second)]
             pairs.append(TrainingExample(tray.view(images, "Which colour has the second?", "choice", DOTS), second))
         return pairs
 
     train, test = examples(36), examples(12)
     trained = fitted(probe(Cells()), tray, train)
-    assert np.mean([said(trained, tray, e.view) == e.answer for e in test]) > 0.8  # by the first alone, a half
+    assert (
+        np.mean([reply_text(trained, tray, e.view) == e.answer for e in test]) > 0.8
+    )  # from the first image alone, a half
     three = replace(test[0].view, query=(*test[0].view.query, test[0].view.query[0]))
     assert "no training example has 3 images" in str(trained.declines(Prompt((), (three,))))
 
 
-def test_what_it_cannot_answer_has_a_reason(tray: Tray) -> None:
+def test_a_question_that_a_probe_cannot_answer_has_a_reason(tray: Tray) -> None:
     train = tray.located(6)
     untrained, trained = probe(Cells()), fitted(probe(Cells(), steps=1), tray, train)
     view = train[0].view
@@ -258,7 +262,7 @@ def test_what_it_cannot_answer_has_a_reason(tray: Tray) -> None:
     assert asyncio.run(untrained.fit((), tray.folder)) is untrained
 
 
-def test_the_battery(tray: Tray) -> None:
+def test_a_probe_passes_the_subject_battery(tray: Tray) -> None:
     train = tray.located(6)
     replies = check_subject(
         lambda: probe(Cells(), steps=2),
@@ -271,13 +275,13 @@ def test_the_battery(tray: Tray) -> None:
 
 
 def test_shares_of_patches_in_a_box() -> None:
-    # The box from 0.25 to 0.75 across and 0 to 0.5 down, on 2 rows of 4: half of the upper row, in its middle.
+    # The box from 0.25 to 0.75 in x and 0 to 0.5 in y, on 2 rows of 4: the middle half of the upper row.
     assert box_coverage((0.25, 0.0, 0.75, 0.5), 2, 4).tolist() == [[0, 1, 1, 0], [0, 0, 0, 0]]
-    # From 0.125 on, half of the first patch is in it.
+    # From 0.125, half of the first patch is in it.
     assert box_coverage((0.125, 0.0, 0.25, 1.0), 1, 4).tolist() == [[0.5, 0, 0, 0]]
 
 
-def test_components_are_of_unit_deviation_and_stay_what_they_are(tray: Tray) -> None:
+def test_components_have_unit_deviation(tray: Tray) -> None:
     views = [e.view for e in tray.located(10)]
     encoder = Cells()
     grids = {p.sha256: encoder.patches([tray.folder.open(p)])[0] for v in views for p in v.query}
@@ -288,7 +292,7 @@ def test_components_are_of_unit_deviation_and_stay_what_they_are(tray: Tray) -> 
     assert inputs.vocabulary == ("blue", "green", "is", "red", "the", "where")
 
 
-def test_it_is_written_as_a_readout(tray: Tray) -> None:
+def test_a_probe_is_specified_as_a_readout(tray: Tray) -> None:
     train = tray.located(6)
     spec = "encoder:colour-histogram?readout=attentive"
     subject = make_subject(spec)
@@ -300,7 +304,7 @@ def test_it_is_written_as_a_readout(tray: Tray) -> None:
     assert subject.card.fingerprint() not in others
     assert isinstance(subject, AttentiveProbe)
     trained = fitted(replace(subject, settings=replace(subject.settings, steps=1)), tray, train)
-    assert len(json.loads(said(trained, tray, train[0].view))) == 4
+    assert len(json.loads(reply_text(trained, tray, train[0].view))) == 4
     for wrong, reason in {
         "conse?readout=attentive": "features only of whole images, not by place",
         "hog?readout=atentive": "'attentive'",

@@ -1,4 +1,4 @@
-"""Readouts against scikit-learn."""
+"""Readouts compared with scikit-learn."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def clouds(seed: int, n: int = 40, d: int = 12, keys: tuple[str, ...] = KEYS) ->
     return np.stack([centres[keys.index(key)] + rng.normal(size=d) for key in answers]), answers
 
 
-@pytest.mark.filterwarnings("ignore:invalid value encountered in divide")  # one sample a class, in scikit-learn
+@pytest.mark.filterwarnings("ignore:invalid value encountered in divide")  # one sample per class, in scikit-learn
 @pytest.mark.parametrize("seed", range(3))
 def test_prototypes_are_nearest_centroids(seed: int) -> None:
     rows, answers = clouds(seed)
@@ -52,7 +52,7 @@ def test_prototype_by_hand() -> None:
 
 
 @pytest.mark.parametrize("k", [1, 3, 7])
-def test_knn_is_weighted_neighbours(k: int) -> None:
+def test_knn_equals_weighted_neighbours(k: int) -> None:
     rows, answers = clouds(1)
     queries, _ = clouds(101)
     oracle = KNeighborsClassifier(k, metric="cosine", algorithm="brute", weights=lambda far: 1.0 - far / 2.0)
@@ -67,7 +67,7 @@ def test_fewer_examples_than_k_all_vote() -> None:
 
 
 @pytest.mark.parametrize("keys", [KEYS, ("a", "b")])
-def test_probe_is_a_pipeline_of_scikit_learn(keys: tuple[str, ...]) -> None:
+def test_a_probe_equals_a_pipeline_of_scikit_learn(keys: tuple[str, ...]) -> None:
     rows, answers = clouds(2, keys=keys)
     queries, _ = clouds(102)
     oracle = make_pipeline(StandardScaler(), LogisticRegression(C=0.5, max_iter=1000)).fit(rows, answers)
@@ -76,11 +76,13 @@ def test_probe_is_a_pipeline_of_scikit_learn(keys: tuple[str, ...]) -> None:
         assert probe.scores(query, keys) == pytest.approx(expected, abs=1e-6)
 
 
-def test_probe_among_what_is_offered() -> None:
+def test_a_probe_chooses_among_the_offered_options() -> None:
     rows, answers = clouds(3)
     probe = fit_probe(rows, answers, 1.0)
-    whole, part = probe.scores(rows[0], KEYS), probe.scores(rows[0], ("c", "never taught", "a"))
-    assert part == pytest.approx([whole[2] / (whole[0] + whole[2]), 0.0, whole[0] / (whole[0] + whole[2])])
+    all_scores, offered_scores = probe.scores(rows[0], KEYS), probe.scores(rows[0], ("c", "never taught", "a"))
+    assert offered_scores == pytest.approx(
+        [all_scores[2] / (all_scores[0] + all_scores[2]), 0.0, all_scores[0] / (all_scores[0] + all_scores[2])]
+    )
 
 
 def test_probe_with_one_answer_or_constant_features() -> None:
@@ -89,7 +91,7 @@ def test_probe_with_one_answer_or_constant_features() -> None:
     assert constant == pytest.approx([2 / 3, 1 / 3, 0], abs=1e-3)
 
 
-def test_probe_is_the_same_twice() -> None:
+def test_a_probe_is_reproducible() -> None:
     rows, answers = clouds(4)
     assert np.array_equal(fit_probe(rows, answers, 0.1).weights, fit_probe(rows, answers, 0.1).weights)
 
@@ -106,14 +108,14 @@ def test_threshold_has_the_best_balanced_accuracy(labelled_similarities: list[tu
         return
     reached = balanced_accuracy_score(truth, [threshold.says(similarity) for similarity in near])
     limits = [*(level + 0.5 for level in range(-6, 6))]
-    # Of two classes it is the mean of the two rates: (of the true, those at or above; of the others, those below) / 2.
+    # With two classes it is the mean of two rates: the true ones at or above, and the others below.
     says, is_true = np.array(near) >= np.array(limits)[:, None], np.array(truth)
-    tried = (says[:, is_true].mean(axis=1) + 1 - says[:, ~is_true].mean(axis=1)) / 2
+    accuracies = (says[:, is_true].mean(axis=1) + 1 - says[:, ~is_true].mean(axis=1)) / 2
     assert reached == pytest.approx(threshold.balanced_accuracy)
-    assert reached == pytest.approx(max(*tried, *(1 - tried)))
+    assert reached == pytest.approx(max(*accuracies, *(1 - accuracies)))
 
 
-def test_threshold_lies_in_the_widest_gap() -> None:
+def test_the_threshold_is_in_the_middle_of_the_widest_gap() -> None:
     threshold = fit_threshold([0.1, 0.2, 0.8, 0.9], [False, False, True, True])
     assert (threshold.limit, threshold.above, threshold.balanced_accuracy) == (0.5, True, 1.0)
     assert not fit_threshold([0.1, 0.9], [True, False]).above
@@ -125,29 +127,29 @@ def test_least_similarity_by_hand() -> None:
 
 def test_ties_are_drawn() -> None:
     scores = np.array([0.5, 0.1, 0.5])
-    drawn = [pick(scores, KEYS, stream("tie", index)) for index in range(200)]
-    assert set(drawn) == {"a", "c"}
-    assert 70 < drawn.count("a") < 130
+    picks = [pick(scores, KEYS, stream("tie", index)) for index in range(200)]
+    assert set(picks) == {"a", "c"}
+    assert 70 < picks.count("a") < 130
 
 
-def test_regression_takes_the_penalty_that_serves_lessons_left_out() -> None:
+def test_regression_uses_the_penalty_that_is_best_in_leave_one_out() -> None:
     rng = stream("regression", 0)
     rows = rng.normal(size=(30, 12)) * 5 + 3
-    told = rows[:, :3] @ rng.normal(size=(3, 3)) + rng.normal(size=(30, 3))
+    targets = rows[:, :3] @ rng.normal(size=(3, 3)) + rng.normal(size=(30, 3))
     standard = StandardScaler().fit(rows)
 
     def missed(penalty: float) -> float:
         total = 0.0
         for n in range(len(rows)):
             others = np.arange(len(rows)) != n
-            model = Ridge(alpha=penalty).fit(standard.transform(rows[others]), told[others])
-            total += float(((model.predict(standard.transform(rows[[n]])) - told[n]) ** 2).sum())
+            model = Ridge(alpha=penalty).fit(standard.transform(rows[others]), targets[others])
+            total += float(((model.predict(standard.transform(rows[[n]])) - targets[n]) ** 2).sum())
         return total
 
-    best = Ridge(alpha=min(PENALTIES, key=missed)).fit(standard.transform(rows), told)
+    best = Ridge(alpha=min(PENALTIES, key=missed)).fit(standard.transform(rows), targets)
     query = rng.normal(size=12)
-    assert fit_regression(rows, told).numbers(query) == pytest.approx(best.predict(standard.transform([query]))[0])
+    assert fit_regression(rows, targets).numbers(query) == pytest.approx(best.predict(standard.transform([query]))[0])
 
 
-def test_regression_on_one_lesson_says_that_one() -> None:
+def test_regression_on_one_training_example_returns_its_answer() -> None:
     assert fit_regression([[1.0, 2.0]], [[10, 20, 30]]).numbers([5.0, 6.0]) == pytest.approx([10, 20, 30])

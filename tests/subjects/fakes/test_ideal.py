@@ -1,4 +1,4 @@
-"""Ideal observers know what they are shown and nothing else."""
+"""Ideal observers know only what they are shown."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ def media(tmp_path: Path) -> MediaFolder:
 
 
 def image(colour: str, shape: str, mark: int = 0) -> Media:
-    """No observer opens an image, so that its bytes may be missing."""
+    """An image without a file: no observer opens images."""
     return Media(f"{COLOURS.index(colour)}{SHAPES.index(shape)}{mark:062}", "image", "png", 8, 6)
 
 
-LOOKS = {
+APPEARANCES = {
     image(colour, shape, mark).sha256: {"colour/primary": colour, "shape/primary": shape}
     for colour in COLOURS
     for shape in SHAPES
@@ -49,21 +49,21 @@ LOOKS = {
 
 
 def name_it(n: int, dimension: str) -> Item:
-    """Which colour, or which shape, has the image?"""
+    """An item that asks for the colour or the shape of an image."""
     colour, shape = COLOURS[n % 4], SHAPES[n // 4 % 4]
     values, truth = (COLOURS, colour) if dimension == "colour" else (SHAPES, shape)
     query = image(colour, shape, n % 3)
     claims = {value: {f"{dimension}/primary": [value]} for value in values}
-    told: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "options": tuple(Option(value, f"a {value} one") for value in values),
-        "latent": {"shows": {query.sha256: LOOKS[query.sha256]}, "claims": claims},
+        "latent": {"shows": {query.sha256: APPEARANCES[query.sha256]}, "claims": claims},
         "requires": (dimension,),
     }
-    return item(f"{dimension}-{n}", [query], truth, "choice", **told)
+    return item(f"{dimension}-{n}", [query], truth, "choice", **fields)
 
 
 def learn_it(n: int, dimension: str) -> Item:
-    """Two made-up words are shown on two images each; which one is the query?"""
+    """An item with two made-up words, each with two images, that asks for the word of the query."""
     values = COLOURS[:2] if dimension == "colour" else SHAPES[:2]
 
     def variant(value: str, k: int, mark: int) -> Media:
@@ -75,27 +75,27 @@ def learn_it(n: int, dimension: str) -> Item:
         for key, value in zip("xy", values, strict=True)
     ]
     truth, query = "xy"[n % 2], variant(values[n % 2], n // 2 % 4, 2)
-    shown = [query, *(demo.media[0] for demo in demos)]
+    images = [query, *(demo.media[0] for demo in demos)]
     latent = {
-        "shows": {one.sha256: LOOKS[one.sha256] for one in shown},
+        "shows": {media.sha256: APPEARANCES[media.sha256] for media in images},
         "claims": {key: {f"{dimension}/primary": [value]} for key, value in zip("xy", values, strict=True)},
         "learned": True,
     }
     options = (Option("x", "blicket"), Option("y", "dax"))
-    told: dict[str, Any] = {"options": options, "support": tuple(demos), "latent": latent, "requires": (dimension,)}
-    return item(f"learn-{dimension}-{n}", [query], truth, "choice", **told)
+    fields: dict[str, Any] = {"options": options, "support": tuple(demos), "latent": latent, "requires": (dimension,)}
+    return item(f"learn-{dimension}-{n}", [query], truth, "choice", **fields)
 
 
 def pick_it(n: int) -> Item:
-    """Which of four images is red?"""
-    shown = [image(COLOURS[(n + k) % 4], SHAPES[n % 4], 3) for k in range(4)]
+    """An item that asks which of four images is red."""
+    images = [image(COLOURS[(n + k) % 4], SHAPES[n % 4], 3) for k in range(4)]
     truth = "abcd"[-n % 4]
     latent = {
-        "shows": {one.sha256: LOOKS[one.sha256] for one in shown},
+        "shows": {media.sha256: APPEARANCES[media.sha256] for media in images},
         "claims": {key: {"colour/primary": ["red"]} for key in "abcd"},
         "about": "option",
     }
-    options = tuple(Option(key, "", (one,)) for key, one in zip("abcd", shown, strict=True))
+    options = tuple(Option(key, "", (media,)) for key, media in zip("abcd", images, strict=True))
     return item(f"pick-{n}", [], truth, "choice", options=options, latent=latent, requires=("colour",))
 
 
@@ -115,23 +115,23 @@ def identity(view: View, media: MediaFolder) -> View:
 def share(
     subject: Subject, items: Sequence[Item], media: MediaFolder, change: Change = identity, method: Method = DIRECT
 ) -> float:
-    """The share of right answers; every reply must be one that is offered."""
+    """The share of right answers; every reply must be one of the offered ones."""
     return asyncio.run(_share(subject, items, media, change, method))
 
 
 async def _share(subject: Subject, items: Sequence[Item], media: MediaFolder, change: Change, method: Method) -> float:
-    right = 0
-    for one in items:
-        view = change(one.view(), media)
-        answer = read_answer(await _final_answer(subject, method, view, media, one.item_id), view.reply)
+    count = 0
+    for target in items:
+        view = change(target.view(), media)
+        answer = read_answer(await _final_answer(subject, method, view, media, target.item_id), view.reply)
         assert answer in view.reply.offered
-        right += answer == one.answer
-    return right / len(items)
+        count += answer == target.answer
+    return count / len(items)
 
 
 async def _final_answer(subject: Subject, method: Method, view: View, media: MediaFolder, seed: str) -> str:
-    talk, step = method.run((view,)), 0
-    prompts = next(talk)
+    dialogue, step = method.run((view,)), 0
+    prompts = next(dialogue)
     while True:
         replies = []
         for prompt in prompts:
@@ -139,7 +139,7 @@ async def _final_answer(subject: Subject, method: Method, view: View, media: Med
             replies.append(await subject.answer(prompt, media, stream("ideal", seed, step)))
             step += 1
         try:
-            prompts = talk.send(tuple(replies))
+            prompts = dialogue.send(tuple(replies))
         except StopIteration as done:
             text = done.value[view.item_id]
             assert isinstance(text, str)
@@ -147,11 +147,13 @@ async def _final_answer(subject: Subject, method: Method, view: View, media: Med
 
 
 def needing(dimension: str, kind: str = "") -> list[Item]:
-    return [one for one in ITEMS if one.requires == (dimension,) and one.item_id.startswith(kind)]
+    return [
+        candidate for candidate in ITEMS if candidate.requires == (dimension,) and candidate.item_id.startswith(kind)
+    ]
 
 
 def is_chance(value: float, items: Sequence[Item]) -> bool:
-    """Whether a share lies where 99.9 % of guessers' lie."""
+    """True if a share is in the range of 99.9 % of guessers."""
     chance = 1 / len(items[0].options)
     low, high = wilson(value * len(items), len(items), 0.999)
     return low < chance < high
@@ -177,46 +179,46 @@ def test_the_oracle_is_perfect(media: MediaFolder, change: Change) -> None:
 
 @pytest.mark.parametrize(("kind", "dimension"), KINDS)
 @pytest.mark.parametrize("blind", ["colour", "colour/primary", "shape", "colour+shape", "colour/pivot+shape"])
-def test_the_blind_fall_to_chance_exactly_where_it_is_required(
+def test_the_blind_fall_to_chance_exactly_if_their_dimension_is_required(
     media: MediaFolder, kind: str, dimension: str, blind: str
 ) -> None:
     extra = replace(ITEMS[0], item_id="pivot", latent={"shows": {"f" * 64: {"colour/pivot": "red"}}})
     items = needing(dimension, kind)
-    found = share(make_fake(f"blind-to={blind}", {}, [*ITEMS, extra]), items, media)
+    right_share = share(make_fake(f"blind-to={blind}", {}, [*ITEMS, extra]), items, media)
     misses = {part.removesuffix("/primary") for part in blind.split("+")}
-    assert is_chance(found, items) if dimension in misses else found == 1.0
+    assert is_chance(right_share, items) if dimension in misses else right_share == 1.0
 
 
-def test_who_cannot_tell_draws_uniformly_from_all_that_is_offered(media: MediaFolder) -> None:
-    """Half of the options stay possible to the colour-blind; they are drawn no more often than the others."""
+def test_a_guessing_observer_draws_uniformly_from_all_options(media: MediaFolder) -> None:
+    """Half of the options remain possible to a colour-blind observer; they are drawn no more often than the others."""
     query = image("red", "cube")
-    looks = [(colour, shape) for colour in COLOURS[:2] for shape in SHAPES[:2]]
-    claims = {f"{c} {s}": {"colour/primary": [c], "shape/primary": [s]} for c, s in looks}
-    latent = {"shows": {query.sha256: LOOKS[query.sha256]}, "claims": claims}
+    pairs = [(colour, shape) for colour in COLOURS[:2] for shape in SHAPES[:2]]
+    claims = {f"{c} {s}": {"colour/primary": [c], "shape/primary": [s]} for c, s in pairs}
+    latent = {"shows": {query.sha256: APPEARANCES[query.sha256]}, "claims": claims}
     options = tuple(Option(key, key) for key in claims)
-    one = item("both", [query], "red cube", "choice", options=options, latent=latent)
-    blind, prompt = make_fake("blind-to=colour", {}, [one]), Prompt(("?",), (one.view(),))
-    said = [asyncio.run(blind.answer(prompt, media, stream("drawn", n))).text for n in range(400)]
-    count = Counter(said)
+    both = item("both", [query], "red cube", "choice", options=options, latent=latent)
+    blind, prompt = make_fake("blind-to=colour", {}, [both]), Prompt(("?",), (both.view(),))
+    replies = [asyncio.run(blind.answer(prompt, media, stream("drawn", n))).text for n in range(400)]
+    count = Counter(replies)
     assert set(count) == set(claims)
     assert max(abs(n - 100) for n in count.values()) < 40
 
 
-def test_a_missed_image_of_an_option_leaves_that_option_possible(media: MediaFolder) -> None:
-    """Who misses the third of four images is right only where it is the red one: no other is then possible."""
-    for one in ITEMS[-160:-152]:
-        subject = make_fake("misses-image=3", {}, [one])
+def test_an_option_whose_image_is_missed_stays_possible(media: MediaFolder) -> None:
+    """Missing the third of four images, an observer is right only if it is the red one: no other is then possible."""
+    for picked in ITEMS[-160:-152]:
+        subject = make_fake("misses-image=3", {}, [picked])
         texts = Counter(
-            asyncio.run(subject.answer(Prompt(("?",), (one.view(),)), media, stream("missed", n))).text
+            asyncio.run(subject.answer(Prompt(("?",), (picked.view(),)), media, stream("missed", n))).text
             for n in range(40)
         )
-        assert set(texts) == ({"c"} if one.answer == "c" else set("abcd"))
+        assert set(texts) == ({"c"} if picked.answer == "c" else set("abcd"))
 
 
-def test_without_an_image_the_others_stay() -> None:
-    """Images of the question come first, then those of the options."""
+def test_without_image_keeps_the_other_images() -> None:
+    """Images are numbered from those of the question to those of the options."""
     images = [image("red", shape) for shape in SHAPES]
-    options = tuple(Option(key, "", (one,)) for key, one in zip("ab", images[2:], strict=True))
+    options = tuple(Option(key, "", (media,)) for key, media in zip("ab", images[2:], strict=True))
     view = item("several", images[:2], "a", "choice", options=options).view()
     assert without_image(view, 2).query == (images[0],)
     assert [option.media for option in without_image(view, 3).options] == [(), (images[3],)]
@@ -225,7 +227,10 @@ def test_without_an_image_the_others_stay() -> None:
 
 
 def test_requires_is_never_read(media: MediaFolder) -> None:
-    lies = [replace(one, requires=("shape",) if one.requires == ("colour",) else ("colour",)) for one in ITEMS]
+    lies = [
+        replace(original, requires=("shape",) if original.requires == ("colour",) else ("colour",))
+        for original in ITEMS
+    ]
     items = needing("colour", "colour")
     assert is_chance(share(make_fake("blind-to=colour", {}, lies), items, media), items)
 
@@ -242,23 +247,23 @@ def test_without_images_nothing_is_known(
     assert is_chance(share(oracle, items, media, lambda view, media: control(view, media, stream("c")), method), items)
 
 
-def test_of_shuffled_images_the_shown_one_is_told(media: MediaFolder) -> None:
+def test_answers_about_shuffled_images_describe_the_shown_image(media: MediaFolder) -> None:
     oracle = make_fake("oracle", {}, ITEMS)
     items = needing("colour", "colour")
-    (told,) = [ViewContext(None, items)]  # type: ignore[arg-type]
-    shuffled = Shuffled(told.by_stimulus, told.pool)
-    right = []
-    for one in items:
-        view = shuffled(one.view(), media, stream("shuffled", one.item_id))
-        said = asyncio.run(_final_answer(oracle, OneByOne(), view, media, one.item_id))
-        look = LOOKS[view.query[0].sha256]["colour/primary"]
-        assert read_answer(said, view.reply) == look
-        right.append(look == one.answer)
-    assert is_chance(sum(right) / len(right), items)
+    (context,) = [ViewContext(None, items)]  # type: ignore[arg-type]
+    shuffled = Shuffled(context.by_stimulus, context.pool)
+    hits = []
+    for target in items:
+        view = shuffled(target.view(), media, stream("shuffled", target.item_id))
+        reply = asyncio.run(_final_answer(oracle, OneByOne(), view, media, target.item_id))
+        colour = APPEARANCES[view.query[0].sha256]["colour/primary"]
+        assert read_answer(reply, view.reply) == colour
+        hits.append(colour == target.answer)
+    assert is_chance(sum(hits) / len(hits), items)
 
 
-def test_what_is_left_of_a_shuffled_lesson_teaches_nothing(media: MediaFolder) -> None:
-    """Demos that contradict the claims, or are missing, leave the words unlearned."""
+def test_contradicting_or_missing_demos_teach_nothing(media: MediaFolder) -> None:
+    """The words stay unlearned if demos contradict the claims or are missing."""
     items = needing("colour", "learn")
     oracle = make_fake("oracle", {}, ITEMS)
 
@@ -276,7 +281,7 @@ def test_what_is_left_of_a_shuffled_lesson_teaches_nothing(media: MediaFolder) -
 
 
 @pytest.mark.parametrize("dimension", ["colour", "shape"])
-def test_descriptions_carry_what_was_seen(media: MediaFolder, dimension: str) -> None:
+def test_descriptions_contain_what_was_seen(media: MediaFolder, dimension: str) -> None:
     items = needing(dimension, "learn")
     assert share(make_fake("oracle", {}, ITEMS), items, media, method=CHAIN) == 1.0
     blind = share(make_fake("blind-to=colour", {}, ITEMS), items, media, method=CHAIN)
@@ -298,21 +303,24 @@ def test_a_changed_image_is_known_by_its_origin_and_others_are_not(media: MediaF
     assert is_chance(share(oracle, items, media, strange), items)
 
 
-def test_two_images_with_looks_are_no_look(media: MediaFolder) -> None:
-    """A claim about the query cannot be held against two different looks."""
+def test_a_query_of_two_different_images_is_unknown(media: MediaFolder) -> None:
+    """A claim about the query cannot be compared with two different appearances."""
     items = needing("colour", "colour")
-    both = [image("red", "cube"), image("blue", "cube")]
-    found = share(make_fake("oracle", {}, ITEMS), items, media, lambda view, media: replace(view, query=tuple(both)))
-    assert is_chance(found, items)
+    images = [image("red", "cube"), image("blue", "cube")]
+    right_share = share(
+        make_fake("oracle", {}, ITEMS), items, media, lambda view, media: replace(view, query=tuple(images))
+    )
+    assert is_chance(right_share, items)
 
 
-def test_items_without_claims_are_known_while_all_of_their_query_is_shown(media: MediaFolder) -> None:
+def test_items_without_claims_are_known_if_their_complete_query_is_shown(media: MediaFolder) -> None:
     pair = [image("red", "cube", 1), image("blue", "ball", 2)]
-    latent = {"shows": {one.sha256: LOOKS[one.sha256] for one in pair}}
+    latent = {"shows": {shown_image.sha256: APPEARANCES[shown_image.sha256] for shown_image in pair}}
     counts = [
-        item(f"c{n}", [replace(one, sha256=f"{n:02}{one.sha256[2:]}") for one in pair], n, "integer") for n in range(40)
+        item(f"c{n}", [replace(original, sha256=f"{n:02}{original.sha256[2:]}") for original in pair], n, "integer")
+        for n in range(40)
     ]
-    counts = [replace(one, latent=latent) for one in counts]
+    counts = [replace(count_item, latent=latent) for count_item in counts]
     oracle = make_fake("oracle", {}, counts)
 
     def oracle_counts(change: Change) -> list[int]:
@@ -328,8 +336,8 @@ def test_items_without_claims_are_known_while_all_of_their_query_is_shown(media:
     assert len(set(half)) > 15
 
 
-def test_released_items_are_answered_by_key_and_declined_by_the_blind() -> None:
-    released = [replace(one, latent={}) for one in needing("colour", "colour")]
+def test_released_items_are_answered_by_the_oracle_and_declined_by_the_blind() -> None:
+    released = [replace(original, latent={}) for original in needing("colour", "colour")]
     oracle, blind = make_fake("oracle", {}, released), make_fake("blind-to=colour", {}, released)
     view = released[0].view()
     prompt = Prompt(("?",), (view,))
@@ -339,7 +347,7 @@ def test_released_items_are_answered_by_key_and_declined_by_the_blind() -> None:
     assert read_answer(reply.text, view.reply) == released[0].answer
 
 
-def test_one_may_be_blind_only_to_what_is_shown() -> None:
+def test_observers_can_be_blind_only_to_existing_dimensions() -> None:
     with pytest.raises(SnellenError, match=r"fake:blind-to=colur: no item here has 'colur'; did you mean 'colour'\?"):
         make_fake("blind-to=colur", {}, ITEMS)
     parts: tuple[Part, ...] = ("?",)

@@ -1,4 +1,4 @@
-"""Three observers told apart by labels and images: who sees and reads, who only reads, who only compares."""
+"""Three observers distinguished by labels and images: one sees and reads, one only reads, one only compares."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ IMAGES = {
     for n, light in enumerate(LIGHTS.values())
     for mark in range(4)
 }
-SHOWS = {one.sha256: {"light": light} for (light, _), one in IMAGES.items()}
+SHOWS = {image.sha256: {"light": light} for (light, _), image in IMAGES.items()}
 
 
 def episode(n: int) -> Item:
-    """Which light is it? Two demos a class; `c0` to `c2` stand for the three lights."""
+    """An item that asks for the light, with two demos per class; `c0` to `c2` stand for the three lights."""
     truth = f"c{n % 3}"
     support = tuple(Demo((IMAGES[light, shot],), key, shot) for shot in range(2) for key, light in LIGHTS.items())
     claims = {key: {"light": [light]} for key, light in LIGHTS.items()}
-    named = {f"{light} light": claims[key] for key, light in LIGHTS.items()}
-    latent = {"shows": SHOWS, "claims": claims, "learned": True, "named": named}
+    claims_by_name = {f"{light} light": claims[key] for key, light in LIGHTS.items()}
+    latent = {"shows": SHOWS, "claims": claims, "learned": True, "named": claims_by_name}
     options = tuple(Option(key, f"{light} light") for key, light in LIGHTS.items())
     query = IMAGES[LIGHTS[truth], 2 + n % 2]
     return item(f"episode-{n}", [query], truth, "choice", options=options, support=support, latent=latent)
@@ -42,7 +42,7 @@ def episode(n: int) -> Item:
 ITEMS = [episode(n) for n in range(240)]
 
 
-def named(view: View, names: dict[str, str]) -> View:
+def with_names(view: View, names: dict[str, str]) -> View:
     keys = tuple((names[key], key) for _, key in view.reply.keys)
     options = tuple(replace(option, text=names[option.key]) for option in view.options)
     return replace(view, options=options, reply=ReplySpec(view.reply.kind, keys))
@@ -52,7 +52,7 @@ def changed(view: View, labels: str, shots: int, images: str, letters: bool) -> 
     view = replace(view, support=tuple(demo for demo in view.support if demo.shot < shots))
     if labels != "real":
         turned = {key: f"{LIGHTS[other]} light" for key, other in zip(LIGHTS, ("c1", "c2", "c0"), strict=True)}
-        view = named(view, turned if labels == "exchange" else MADE_UP)
+        view = with_names(view, turned if labels == "exchange" else MADE_UP)
     if images == "none":
         view = Without()(view, NOWHERE, stream("none"))
     if images == "none of the demos":
@@ -61,15 +61,15 @@ def changed(view: View, labels: str, shots: int, images: str, letters: bool) -> 
 
 
 def share(fake: str, labels: str, shots: int, images: str, letters: bool = False) -> float:
-    subject, right = make_fake(fake, {}, ITEMS), 0
+    subject, count = make_fake(fake, {}, ITEMS), 0
     with asyncio.Runner() as runner:
-        for one in ITEMS:
-            view = changed(one.view(), labels, shots, images, letters)
+        for target in ITEMS:
+            view = changed(target.view(), labels, shots, images, letters)
             prompt = Prompt(("?",), (view,))
             assert subject.declines(prompt) is None
-            said = runner.run(subject.answer(prompt, NOWHERE, stream("naming", one.item_id))).text
-            right += dict(view.reply.keys)[said] == one.answer
-    return right / len(ITEMS)
+            reply = runner.run(subject.answer(prompt, NOWHERE, stream("naming", target.item_id))).text
+            count += dict(view.reply.keys)[reply] == target.answer
+    return count / len(ITEMS)
 
 
 CHANCE = -1.0
@@ -95,15 +95,17 @@ CASES = [
 
 @pytest.mark.parametrize("letters", [False, True])
 @pytest.mark.parametrize(("fake", "labels", "shots", "images", "expected"), CASES)
-def test_who_answers_what(fake: str, labels: str, shots: int, images: str, expected: float, letters: bool) -> None:
-    found = share(fake, labels, shots, images, letters)
-    assert abs(found - 1 / 3) < 0.1 if expected == CHANCE else found == expected
+def test_share_of_right_answers_by_observer_and_condition(
+    fake: str, labels: str, shots: int, images: str, expected: float, letters: bool
+) -> None:
+    right_share = share(fake, labels, shots, images, letters)
+    assert abs(right_share - 1 / 3) < 0.1 if expected == CHANCE else right_share == expected
 
 
-def test_what_has_no_name_and_what_teaches_nothing_is_declined() -> None:
+def test_items_without_names_or_examples_are_declined() -> None:
     options = (Option("A", "A"), Option("B", "B"))
     bare = item("bare", [], "A", "choice", options=options)
-    for fake, told in (("knows-names", "not a name"), ("compares-images", "no recorded meaning")):
+    for fake, words in (("knows-names", "not a name"), ("compares-images", "no recorded meaning")):
         reason = make_fake(fake, {}, [bare]).declines(Prompt(("?",), (bare.view(),)))
         assert reason is not None
-        assert told in reason
+        assert words in reason

@@ -25,7 +25,7 @@ ITEMS = [
     item("elsewhere", [], 99, "integer", task="other"),
     item("lonely", [], "alone", "text"),
 ]
-VIEWS = {one.item_id: one.view() for one in ITEMS}
+VIEWS = {task_item.item_id: task_item.view() for task_item in ITEMS}
 NOWHERE = MediaFolder(Path("nowhere"))
 
 
@@ -37,22 +37,22 @@ def fake(name: str) -> Subject:
     return make_subject(f"fake:{name}", ITEMS)
 
 
-def test_chance_draws_uniformly_from_what_is_offered() -> None:
+def test_chance_draws_uniformly_from_the_options() -> None:
     view = Lettered()(VIEWS["choice0"], NOWHERE, stream("letters"))
     count = Counter(reply_text(fake("chance"), view, seed=n) for n in range(900))
-    assert set(count) == {"A", "B", "C"}, "two names of an option are one option"
+    assert set(count) == {"A", "B", "C"}, "two names of an option count as one option"
     assert max(abs(n - 300) for n in count.values()) < 60
     assert Counter(reply_text(fake("chance"), VIEWS["true"], seed=n) for n in range(200)).keys() == {"T", "F"}
 
 
-def test_chance_gives_a_free_answer_the_truth_of_another_item_of_the_task() -> None:
+def test_chance_answers_free_questions_with_the_truth_of_another_item_of_the_task() -> None:
     count = Counter(reply_text(fake("chance"), VIEWS["count1"], seed=n) for n in range(300))
     assert set(count) == {"0", "20", "30"}
     assert min(count.values()) > 70
     assert reply_text(fake("chance"), VIEWS["lonely"]) == ""
 
 
-def test_simple_fakes_say_what_they_are_called() -> None:
+def test_simple_fakes_reply_according_to_their_name() -> None:
     assert reply_text(fake("first-option"), VIEWS["choice0"]) == "text p"
     assert reply_text(fake("first-option"), VIEWS["count0"]) == ""
     assert reply_text(fake("always-true"), VIEWS["true"]) == "True"
@@ -66,14 +66,14 @@ def test_counts_to_is_right_up_to_its_number() -> None:
     assert reply_text(fake("counts-to=4"), VIEWS["lonely"]) == "alone"
 
 
-def test_says_yes_to_statements_alone() -> None:
+def test_says_yes_agrees_only_with_statements() -> None:
     assert reply_text(fake("says-yes"), VIEWS["true"]) == "T"
     assert reply_text(fake("oracle"), VIEWS["true"]) == "F"
     assert [reply_text(fake("says-yes"), VIEWS[name]) for name in ("choice0", "count1")] == ["text p", "10"]
 
 
-def test_prefers_an_option_half_of_the_time_where_it_is_offered() -> None:
-    """p, shown as A, is right: only who prefers B is ever wrong."""
+def test_prefers_option_chooses_its_option_half_of_the_time_if_offered() -> None:
+    """p, shown as A, is right: only an observer that prefers B is ever wrong."""
     view = Lettered()(VIEWS["choice0"], NOWHERE, stream("letters"))
     count = Counter(reply_text(fake("prefers-option=B"), view, seed=n) for n in range(400))
     assert set(count) == {"A", "B"}
@@ -82,12 +82,12 @@ def test_prefers_an_option_half_of_the_time_where_it_is_offered() -> None:
     assert {reply_text(fake("prefers-option=B"), VIEWS["choice0"], seed=n) for n in range(20)} == {"text p"}
 
 
-def test_on_a_sheet_every_cell_is_filled() -> None:
+def test_every_cell_of_a_sheet_is_filled() -> None:
     rows = json.loads(reply_text(fake("constant=42"), VIEWS["choice0"], VIEWS["count1"]))
     assert rows == [{"sample": 1, "q1": "42"}, {"sample": 2, "q1": "42"}]
 
 
-def test_a_script_speaks_for_each_item(tmp_path: Path) -> None:
+def test_a_script_has_a_reply_for_each_item(tmp_path: Path) -> None:
     (tmp_path / "s.json").write_text(json.dumps({"choice0": "text q", "*": "so"}))
     scripted = fake(f"scripted={tmp_path / 's.json'}")
     assert [reply_text(scripted, VIEWS[name]) for name in ("choice0", "count1")] == ["text q", "so"]
@@ -122,7 +122,7 @@ def test_a_wrong_name_is_answered_with_the_right_one(name: str, message: str) ->
     assert message in str(caught.value)
 
 
-def test_fakes_are_told_apart_by_name() -> None:
+def test_fakes_are_distinguished_by_name() -> None:
     names = ["oracle", "chance", "first-option", "always-true", "constant=a", "constant=b"]
     assert len({fake(name).card.fingerprint() for name in names}) == len(names)
     assert all(fake(name).card.name == f"fake:{name}" for name in names)

@@ -1,6 +1,6 @@
-"""Cheap images to learn a language from: flat figures on a pale ground, a red box round a patch of one colour.
+"""Cheap images for learning a language: flat figures on a pale ground, a red box around a patch of one colour.
 
-They ask and answer as AVA-Bench's colour does, and share no image, scene or renderer with any item set.
+Questions and answers are like those of AVA-Bench's colour; no image, scene or renderer is shared with an item set.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from snellen.suites.ava_bench.transforms import draw_boxes
 SIZE_PX = 384, 288
 PAINTS = ((214, 54, 50), (54, 156, 72), (44, 92, 200), (222, 188, 48), (148, 66, 184))
 GROUND_SHARE = 0.28
-"""How many boxes stand on the ground, the others on a figure."""
+"""The share of boxes on the ground; the others are on a figure."""
 TRIES = 40
 Rgb = tuple[int, int, int]
 
 
 def lit(paint: Rgb, light: float) -> Rgb:
-    """The paint in some light."""
+    """The colour of a paint in a light."""
     red, green, blue = (min(255, int(level * light)) for level in paint)
     return red, green, blue
 
 
 class Figure(NamedTuple):
-    """Its middle and its half sides, in pixels."""
+    """The centre and half sides of a figure, in pixels."""
 
     x: int
     y: int
@@ -41,7 +41,7 @@ class Figure(NamedTuple):
 
 
 def draw_figures(rng: np.random.Generator) -> tuple[Image.Image, list[Figure]]:
-    """Discs, boards, gables and crates, one over the other, each in a paint and a light: from one to forty of them."""
+    """One to forty overlapping discs, boards, gables and crates, each with a paint and a light."""
     red, green, blue = (int(level) for level in rng.uniform(150, 205, 3))
     image, figures = Image.new("RGB", SIZE_PX, (red, green, blue)), list[Figure]()
     pen = ImageDraw.Draw(image)
@@ -55,7 +55,7 @@ def draw_figures(rng: np.random.Generator) -> tuple[Image.Image, list[Figure]]:
 
 
 def draw_figure(pen: ImageDraw.ImageDraw, figure: Figure, sort: int, paint: Rgb, light: float) -> None:
-    """One of four sorts: a disc, a gable, a crate with a lighter lid, or a board."""
+    """Draw one of four sorts: a disc, a gable, a crate with a lighter lid, or a board."""
     x, y, across, along = figure
     frame, fill = (x - across, y - along, x + across, y + along), lit(paint, light)
     if sort == 0:
@@ -71,7 +71,7 @@ def draw_figure(pen: ImageDraw.ImageDraw, figure: Figure, sort: int, paint: Rgb,
 
 
 def boxed(image: Image.Image, figures: list[Figure], rng: np.random.Generator) -> tuple[Image.Image, Rgb] | None:
-    """With a red box round a patch of one colour, of the ground or of a figure; None where none was hit upon."""
+    """The image with a red box around a patch of one colour, of the ground or a figure; None if none was found."""
     pixels, on_ground = np.asarray(image), rng.random() < GROUND_SHARE
     ground = tuple(int(level) for level in pixels[0, 0])
     for _ in range(TRIES):
@@ -87,9 +87,9 @@ def boxed(image: Image.Image, figures: list[Figure], rng: np.random.Generator) -
 
 
 def questions(count: int, folder: Path, seed: int) -> Iterator[Record]:
-    """So many questions, each about an image of its own, which is written into the folder.
+    """Questions, each about a separate image that is written into the folder.
 
-    Answers are the middle of the ten that each level lies in: the last digit is learned later, from few examples.
+    Answers are the middle of the ten of each level: the last digit is learned later, from few examples.
     """
     rng = stream("drawn tables", seed)
     folder.mkdir()
@@ -105,7 +105,7 @@ def questions(count: int, folder: Path, seed: int) -> Iterator[Record]:
 
 
 def write_questions(count: int, images: Path, seed: int) -> Path:
-    """Questions in LLaVA's layout, beside the folder of their images."""
+    """Write questions in LLaVA's layout, next to the folder of their images."""
     path = images.with_suffix(".json")
     write_llava(path, list(questions(count, images, seed)))
     return path

@@ -1,4 +1,4 @@
-"""A head on a real tower learns an ability of AVA-Bench, colour, better than the best blind answer."""
+"""A head on a real tower learns the ability colour of AVA-Bench, and beats the blind baseline."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ from snellen.subjects.heads.llava_files import read_llava  # noqa: E402
 
 TOWER = "efficientnet-lite0?side=160&layer=8"
 ITEMS, QUESTIONS, SEED = 150, 2000, 0
-"""Test items, with two training items each; drawn questions of stage 2."""
+"""The number of test items, with two training items each; the number of drawn questions of stage 2; the seed."""
 TUNE = replace(STAGES["tune"], accumulation=1, rate=3e-3, epochs=12)
 FIT = replace(STAGES["fit"], scope="language-model", rate=1e-3, epochs=16)
 
 
 def write_language_model(folder: Path, seed: int) -> str:
-    """A random Qwen2 of two narrow layers and Qwen2's tokens, digits each a token, of the words that occur."""
+    """Write a random Qwen2 of two narrow layers, with a tokenizer of the occurring words and one token per digit."""
     transformers: Any = import_extra("transformers", "a random language model")
     texts = [SYSTEM, *(f" USER:\n{question} ASSISTANT: [0, 0, 0]" for question in TABLE_1.values())]
     tokenizer = transformers.Qwen2Tokenizer().train_new_from_iterator(texts * 50, vocab_size=600)
     tokenizer.save_pretrained(folder)
     config = transformers.Qwen2Config(
-        vocab_size=len(tokenizer) + 1,  # an id to spare for images
+        vocab_size=len(tokenizer) + 1,  # a spare id for images
         hidden_size=64,
         intermediate_size=256,
         num_hidden_layers=2,
@@ -59,9 +59,9 @@ def write_language_model(folder: Path, seed: int) -> str:
 
 
 def train_stages(items: ItemSet, root: Path) -> dict[str, Path]:
-    """A head after stage 2 and 3, and one of the same settings at rate 0: by name, their folders."""
-    drawn = write_questions(QUESTIONS, root / "drawn", SEED)
-    conversations = read_llava(drawn, root / "drawn").conversations
+    """The folders, by name, of a head after stages 2 and 3 and of one with the same settings at rate 0."""
+    questions_file = write_questions(QUESTIONS, root / "drawn", SEED)
+    conversations = read_llava(questions_file, root / "drawn").conversations
     language_model = write_language_model(root / "language-model", SEED)
     tuned = HeadPlan(TOWER, language_model, replace(TUNE, seed=SEED), source="cached", threads=1)
     train_head(tuned, conversations, root / "tuned", opener(None))
@@ -73,7 +73,7 @@ def train_stages(items: ItemSet, root: Path) -> dict[str, Path]:
 
 
 def ask(items: ItemSet, heads: dict[str, Path], out: Path) -> pd.DataFrame:
-    """What each head scores with the right images and with those of other items: CIEDE2000, by head and images."""
+    """The CIEDE2000 of each head with the right images and with those of other items, by head and images."""
     subjects = [f"head:{folder}?batch=30&max_new_tokens=20" for folder in heads.values()]
     examination = run(items, subjects, out, conditions=("vanilla", "images=shuffled"), show_progress=False)
     rows = examination.results()
@@ -83,8 +83,8 @@ def ask(items: ItemSet, heads: dict[str, Path], out: Path) -> pd.DataFrame:
 
 
 @pytest.mark.slow
-def test_a_head_learns_colours_that_nobody_guesses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lower is better; intervals are over the tables that test items show."""
+def test_a_head_learns_colours_beyond_the_blind_baseline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lower is better; intervals are over the tables of the test items."""
     monkeypatch.setenv("SNELLEN_HOME", str(tmp_path / "home"))
     options = BuildOptions(
         tmp_path / "items",
@@ -99,7 +99,7 @@ def test_a_head_learns_colours_that_nobody_guesses(tmp_path: Path, monkeypatch: 
     items = build(SUITES.get("ava-bench"), "generated", options)
     scores = ask(items, train_stages(items, tmp_path), tmp_path / "run")
     print(scores[["value", "low", "high", "blind", "chance", "n", "clusters", "no_answer_rate"]].to_string())
-    clear = scores.high < scores.blind  # replies that are all alike have no interval, and are not clear either
+    clear = scores.high < scores.blind  # equal replies have no interval, and are not clear either
     assert clear["trained", "original"]
     assert not clear["trained", "shuffled"]
     assert not clear["untrained", "original"]

@@ -1,4 +1,4 @@
-"""A head is transformers' LLaVA, and what comes from the cache is what the tower gives."""
+"""A head is transformers' LLaVA, and cached tokens equal those of the tower."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from snellen.subjects.heads.tower_models import image_tokens, load_tower  # noqa
 
 IMAGE = Path("image.png")
 SMALL = "random-qwen2?layers=2&width=32"
-TALK = Conversation(
+DIALOGUE = Conversation(
     "talk", (ConversationTurn((IMAGE, "How many cups?"), "3"), ConversationTurn(("And plates?",), "No plates"))
 )
 
@@ -32,14 +32,14 @@ def language() -> LanguageModel:
 
 
 def rendered(conversation: Conversation, template: conversations.Template) -> str:
-    """The wording, images as `<image>`, what is learned in braces."""
+    """The wording, with images as `<image>` and the learned text in braces."""
     stretches = passages(conversation, template, "<|endoftext|>")
     return "".join("<image>" if p.text is None else f"{{{p.text}}}" if p.learned else p.text for p in stretches)
 
 
-def test_templates_are_those_of_tinyllava() -> None:
-    """Golden: what TinyLLaVA's `qwen2_base` and `pretrain` write of the same turns."""
-    assert rendered(TALK, "conversation") == (
+def test_templates_equal_those_of_tinyllava() -> None:
+    """Golden: the texts of TinyLLaVA's `qwen2_base` and `pretrain` for the same turns."""
+    assert rendered(DIALOGUE, "conversation") == (
         "A chat between a curious user and an artificial intelligence assistant. The assistant gives helpful, "
         "detailed, and polite answers to the user's questions. USER: <image>\nHow many cups? ASSISTANT:"
         "{ 3<|endoftext|>}USER: And plates? ASSISTANT:{ No plates<|endoftext|>}"
@@ -54,9 +54,9 @@ def test_templates_are_those_of_tinyllava() -> None:
     assert "USER: First\n<image>\n<image>\nlast? ASSISTANT:" in rendered(between, "conversation")
 
 
-def test_tokens_are_the_tokenizer_s_with_the_answers_learned(language: LanguageModel) -> None:
+def test_tokens_equal_those_of_the_tokenizer_and_answers_are_learned(language: LanguageModel) -> None:
     wording = Wording(language.tokenizer, language.image_id, 16)
-    tokens = wording.tokens(TALK)
+    tokens = wording.tokens(DIALOGUE)
     assert tokens.ids.count(language.image_id) == 16
     assert tokens.images == (IMAGE,)
     learned = [label for label in tokens.labels if label != conversations.IGNORED]
@@ -64,16 +64,16 @@ def test_tokens_are_the_tokenizer_s_with_the_answers_learned(language: LanguageM
     assert tokens.targets == len(learned) == 5
     assert all(label in (conversations.IGNORED, token) for token, label in zip(tokens.ids, tokens.labels, strict=True))
     words = [token for token in tokens.ids if token != language.image_id]
-    whole = "".join(p.text or "" for p in passages(TALK, "conversation", "[SEP]"))
-    assert words == language.tokenizer(whole, add_special_tokens=False).input_ids
+    text = "".join(p.text or "" for p in passages(DIALOGUE, "conversation", "[SEP]"))
+    assert words == language.tokenizer(text, add_special_tokens=False).input_ids
 
 
-def test_the_words_of_an_image_s_mark_are_words(language: LanguageModel) -> None:
+def test_the_text_of_an_image_mark_is_ordinary_text(language: LanguageModel) -> None:
     wording = Wording(language.tokenizer, language.image_id, 4)
     assert language.image_id not in wording.tokens(Conversation("", (ConversationTurn(("<image> [IMG]",), "1"),))).ids
 
 
-def test_long_conversations_are_cut_but_never_in_an_image(language: LanguageModel) -> None:
+def test_long_conversations_are_truncated_but_never_inside_an_image(language: LanguageModel) -> None:
     wording = Wording(language.tokenizer, language.image_id, 1000)
     cut = wording.tokens(Conversation("", (ConversationTurn((IMAGE, "word " * 3000), "1"),)))
     assert len(cut.ids) == len(cut.labels) == conversations.MAX_LENGTH
@@ -83,7 +83,7 @@ def test_long_conversations_are_cut_but_never_in_an_image(language: LanguageMode
 
 @pytest.fixture(scope="module")
 def narrow(language: LanguageModel) -> LanguageModel:
-    """The same with a vocabulary of 64, so that a step is quick."""
+    """The same model with a vocabulary of 64, so that a step is quick."""
     config = random_config(SMALL, 64)
     config.vocab_size = 64
     return LanguageModel(transformers.AutoModelForCausalLM.from_config(config), language.tokenizer, 63)
@@ -100,8 +100,8 @@ def composed(name: str, language: LanguageModel) -> tuple[Any, Any, Any]:
 
 
 @pytest.mark.parametrize("name", [name for name, tower in TOWERS.items() if tower.model])
-def test_cached_equals_live_bitwise(name: str, narrow: LanguageModel) -> None:
-    """Loss, gradients of the connector and generated tokens, in float32, of every family."""
+def test_cached_tokens_equal_live_ones_bitwise(name: str, narrow: LanguageModel) -> None:
+    """The loss, gradients of the connector and generated tokens are equal in float32 for every family."""
     head, pixels, ids = composed(f"tiny/{name}", narrow)
     head.generation_config.eos_token_id = None
     cached = image_tokens(find_tower(f"tiny/{name}"), load_tower(f"tiny/{name}"), pixels)
@@ -119,25 +119,25 @@ def test_cached_equals_live_bitwise(name: str, narrow: LanguageModel) -> None:
     assert outcomes[0][2].abs().sum() > 0
 
 
-def test_the_image_reaches_the_words(narrow: LanguageModel) -> None:
+def test_the_image_changes_the_logits(narrow: LanguageModel) -> None:
     head, pixels, ids = composed("tiny/clip-l", narrow)
     with torch.no_grad():
         first, second = head(input_ids=ids[:1].expand(2, -1), pixel_values=pixels).logits[:, -1]
     assert not torch.allclose(first, second)
 
 
-def test_a_composed_head_holds_no_tower_and_a_seed_makes_the_connector(language: LanguageModel) -> None:
+def test_a_composed_head_has_no_tower_and_its_connector_depends_on_the_seed(language: LanguageModel) -> None:
     tower = find_tower("tiny/clip-l")
-    one, same, other = (compose(tower, language, seed) for seed in (0, 0, 1))
+    head, same, other = (compose(tower, language, seed) for seed in (0, 0, 1))
     connectors = [
-        torch.cat([w.flatten() for w in m.model.multi_modal_projector.parameters()]) for m in (one, same, other)
+        torch.cat([w.flatten() for w in m.model.multi_modal_projector.parameters()]) for m in (head, same, other)
     ]
     assert torch.equal(connectors[0], connectors[1])
     assert not torch.equal(connectors[0], connectors[2])
-    assert not any("vision_tower" in key for key in one.state_dict())
+    assert not any("vision_tower" in key for key in head.state_dict())
     # Linear, GELU, Linear: 32 x 32 and 32, twice.
     assert connectors[0].numel() == 2 * (32 * 32 + 32)
-    assert not any(weight.requires_grad for weight in one.parameters())
+    assert not any(weight.requires_grad for weight in head.parameters())
 
 
 def test_wrong_settings_of_the_random_model_are_refused() -> None:

@@ -1,4 +1,4 @@
-"""Features before and behind connectors made by hand."""
+"""Features before and after hand-made connectors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from snellen.subjects.heads.connector import pooled  # noqa: E402
 
 
 def tokens(labels: list[int], seed: int) -> Any:
-    """Five tokens of eight features; the class raises its own feature, 0 to 2, in one token somewhere."""
+    """Five tokens of eight features; the class raises its own feature, 0 to 2, in one random token."""
     random = np.random.default_rng(seed)
     values = random.uniform(0, 1, (len(labels), 5, 8)).astype(np.float32)
     values[np.arange(len(labels)), random.integers(5, size=len(labels)), labels] += 3
@@ -25,7 +25,7 @@ def tokens(labels: list[int], seed: int) -> Any:
 
 
 def only(features: range) -> Any:
-    """A connector that lets these features through, and no others."""
+    """A connector that passes only these features."""
     layer = nn.Linear(8, 8, bias=False)
     layer.weight.data = torch.diag(torch.tensor([float(n in features) for n in range(8)]))
     return layer
@@ -34,7 +34,7 @@ def only(features: range) -> Any:
 @pytest.mark.parametrize(
     ("connector", "is_lost"), [(nn.Identity, False), (lambda: only(range(3)), False), (lambda: only(range(3, 8)), True)]
 )
-def test_a_connector_that_destroys_the_class_falls_and_identity_does_not(
+def test_accuracy_falls_only_after_a_connector_that_destroys_the_class(
     connector: Callable[[], Any], is_lost: bool
 ) -> None:
     labels, test_labels = [0, 1, 2] * 20, [0, 1, 2] * 10

@@ -1,4 +1,4 @@
-"""Heads are fitted from training examples, kept in a folder, and answer as a subject."""
+"""Heads are fitted from training examples, stored in a folder, and answer as a subject."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ def media(tmp_path: Path) -> MediaFolder:
 
 
 def examples(media: MediaFolder, count: int = 20) -> list[TrainingExample]:
-    """Flat images of two colours, no two alike."""
-    names, shown = list(COLOURS), []
+    """Training examples with flat images of two colours, all different."""
+    names, rows = list(COLOURS), []
     for n in range(count):
         colour = names[n % 2]
         image = patch(media, COLOURS[colour], mark=n)
         view = item(f"item {n}", [image], colour, "choice", options=OPTIONS, question="Which colour?").view()
-        shown.append(TrainingExample(view, colour, Prompt(plain(view), (view,)), view.reply.write(colour)))
-    return shown
+        rows.append(TrainingExample(view, colour, Prompt(plain(view), (view,)), view.reply.write(colour)))
+    return rows
 
 
 def plan(tower: str = "tiny/siglip-1", **changes: Any) -> HeadPlan:
@@ -81,7 +81,7 @@ def ask(subject: Any, views: list[View], media: MediaFolder) -> list[Reply]:
 
 
 class Stopped(Exception):
-    """Like a kill."""
+    """Simulates a kill."""
 
 
 @pytest.mark.parametrize("name", [name for name, tower in TOWERS.items() if tower.model])
@@ -100,7 +100,7 @@ def test_every_family_trains_two_steps_resumes_and_answers(name: str, media: Med
     assert sorted(path.name for path in (tmp_path / "head").iterdir()) == [CARD, WEIGHTS]
 
 
-def test_a_head_keeps_adapter_and_connector_only_and_its_costs(media: MediaFolder, tmp_path: Path) -> None:
+def test_a_head_stores_only_adapter_connector_and_costs(media: MediaFolder, tmp_path: Path) -> None:
     card = fitted(tmp_path, media)
     tensors, _ = read_tensors(tmp_path / WEIGHTS)
     assert all(".lora_" in name or "multi_modal_projector" in name for name in tensors)
@@ -111,7 +111,7 @@ def test_a_head_keeps_adapter_and_connector_only_and_its_costs(media: MediaFolde
     assert json.loads((tmp_path / CARD).read_text())["stage"]["lora_rank"] == 4
 
 
-def test_what_is_done_is_left_alone_and_other_examples_are_refused(media: MediaFolder, tmp_path: Path) -> None:
+def test_a_finished_head_is_not_retrained_and_other_examples_are_refused(media: MediaFolder, tmp_path: Path) -> None:
     card = fitted(tmp_path, media)
 
     def never() -> None:
@@ -126,10 +126,11 @@ def test_what_is_done_is_left_alone_and_other_examples_are_refused(media: MediaF
 
 @pytest.mark.parametrize("source", ["live", "cached"])
 def test_sources_lead_to_the_same_weights(source: Any, media: MediaFolder, tmp_path: Path) -> None:
-    """Bitwise: in float32 a kept token is the token."""
-    two = replace(FIT, epochs=2)
+    """The weights are equal bit by bit: in float32 a stored token equals the live one."""
+    two_epochs = replace(FIT, epochs=2)
     first, second = (
-        fitted(tmp_path / name, media, stage=two, source=way) for name, way in (("a", source), ("b", None))
+        fitted(tmp_path / name, media, stage=two_epochs, source=source_name)
+        for name, source_name in (("a", source), ("b", None))
     )
     assert first.features == source
     assert second.live_seconds_per_image > second.read_seconds_per_image > 0
@@ -137,7 +138,7 @@ def test_sources_lead_to_the_same_weights(source: Any, media: MediaFolder, tmp_p
     assert all(torch.equal(a[key], b[key]) for key in a)
 
 
-def test_a_cache_of_another_tower_is_refused_and_a_torn_shard_made_again(media: MediaFolder) -> None:
+def test_a_cache_of_another_tower_is_refused_and_a_damaged_shard_is_recreated(media: MediaFolder) -> None:
     images = [image for example in examples(media, 6) for image in example.view.query]
     reader = TowerReader("tiny/clip-l", opener(media))
     cache = TokenCache(reader)
@@ -155,7 +156,7 @@ def test_a_cache_of_another_tower_is_refused_and_a_torn_shard_made_again(media: 
     assert torch.equal(again.read(images[:2]), reader.tokens(images[:2]))
 
 
-def test_features_are_kept_where_they_are_read_again(media: MediaFolder) -> None:
+def test_features_are_cached_if_they_are_read_again(media: MediaFolder) -> None:
     images = [image for example in examples(media, 4) for image in example.view.query]
     reader = TowerReader("tiny/clip-l", opener(media))
     assert choose_source(reader, TokenCache(reader), images, 1).source == "live"  # a single pass
@@ -165,8 +166,8 @@ def test_features_are_kept_where_they_are_read_again(media: MediaFolder) -> None
     assert (measured.source == "cached") == cheaper
 
 
-def test_stages_stand_on_each_other(media: MediaFolder, tmp_path: Path) -> None:
-    """The connector of `pretrain` and all of `tune` are what `fit` begins with, and what its head is loaded with."""
+def test_stages_build_on_each_other(media: MediaFolder, tmp_path: Path) -> None:
+    """`fit` starts from the connector of `pretrain` and all weights of `tune`, and its head is loaded with them."""
     conversations = [conversation_of(example) for example in examples(media)]
     small = {name: replace(STAGES[name], group=1, accumulation=1) for name in ("pretrain", "tune")}
     for name, base in (("pretrain", None), ("tune", tmp_path / "pretrain")):
@@ -194,7 +195,7 @@ def test_stages_stand_on_each_other(media: MediaFolder, tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def head_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A head that has learned the two colours, with its images beside it."""
+    """A folder with a head that has learned the two colours, and its images."""
     root = tmp_path_factory.mktemp("heads")
     media = MediaFolder(root / "media")
     stage = replace(FIT, scope="language-model", rate=1e-2, epochs=30)
@@ -217,8 +218,8 @@ def test_heads_pass_the_battery_and_know_what_they_learned(head_folder: Path) ->
     assert card.name == f"head:{head_folder / 'head'}"
 
 
-def test_answers_do_not_hang_on_who_is_in_the_batch(head_folder: Path) -> None:
-    """Prompts of different lengths, padded on the left, with and without images: the ids of one by one."""
+def test_answers_do_not_depend_on_the_other_prompts_of_a_batch(head_folder: Path) -> None:
+    """Prompts of different lengths, padded on the left, with and without images, give the same tokens as one by one."""
     media = MediaFolder(head_folder / "media")
     views = [example.view for example in examples(media, 6)]
     views = [replace(view, question="word " * n + "colour?") for n, view in enumerate(views)]
@@ -230,7 +231,7 @@ def test_answers_do_not_hang_on_who_is_in_the_batch(head_folder: Path) -> None:
     assert len({reply.text for reply in alone}) > 1
 
 
-def test_a_folder_of_heads_answers_each_task_by_its_own(head_folder: Path, tmp_path: Path) -> None:
+def test_a_folder_of_heads_answers_each_task_with_its_own_head(head_folder: Path, tmp_path: Path) -> None:
     (tmp_path / "task").symlink_to(head_folder / "head")
     (tmp_path / "colour").mkdir()
     (tmp_path / "colour" / UNSTABLE).write_text("the loss is not finite")
@@ -259,7 +260,7 @@ def test_boxes_are_learned_with_two_decimals(media: MediaFolder) -> None:
         conversation_of(replace(example, prompt=None))
 
 
-def test_what_cannot_be_a_head_is_named(head_folder: Path, tmp_path: Path, media: MediaFolder) -> None:
+def test_invalid_heads_and_settings_are_named(head_folder: Path, tmp_path: Path, media: MediaFolder) -> None:
     with pytest.raises(SnellenError, match="no trained head there"):
         make_subject(f"head:{tmp_path}")
     with pytest.raises(SnellenError, match="did you mean 'batch'"):
@@ -282,7 +283,7 @@ def test_what_cannot_be_a_head_is_named(head_folder: Path, tmp_path: Path, media
         )
 
 
-def test_a_device_that_is_not_there_is_one_line(media: MediaFolder, tmp_path: Path) -> None:
+def test_a_missing_device_is_one_line(media: MediaFolder, tmp_path: Path) -> None:
     for source in ("live", "cached"):
         with pytest.raises(SnellenError, match=r"no device 'cuda:99'.*; leave out --device") as refusal:
             fitted(tmp_path / "head", media, device="cuda:99", source=source)
@@ -305,7 +306,7 @@ def test_full_memory_while_answering_is_one_line(
         ask(make_subject(f"head:{tmp_path / 'head'}"), views, media)
 
 
-def test_full_memory_of_an_encoder_says_what_to_lower() -> None:
+def test_full_memory_of_an_encoder_names_the_setting_to_lower() -> None:
     def full() -> None:
         with inference():
             raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 9 GiB\nand so on")

@@ -1,4 +1,4 @@
-"""A head on a real tower learns what images show; without training it does not."""
+"""A head on a real tower learns the content of images; without training it does not."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ COLOURS = {"red": (200, 40, 40), "green": (40, 160, 60), "blue": (40, 60, 200), 
 OPTIONS = tuple(Option(name, name) for name in COLOURS)
 
 
-def drawn(rng: np.random.Generator, colour: str) -> Image.Image:
-    """A disc or a bar of the colour, somewhere, on a ground of any muted colour, in any light."""
+def draw_scene(rng: np.random.Generator, colour: str) -> Image.Image:
+    """A disc or a bar of the colour at a random position, on a ground of a random muted colour, in random light."""
     image = Image.new("RGB", (192, 144), tuple(int(c) for c in rng.integers(90, 170, 3)))
     light = rng.uniform(0.7, 1.15)
     x, y, r = int(rng.integers(50, 142)), int(rng.integers(45, 100)), int(rng.integers(22, 42))
@@ -52,7 +52,7 @@ def colour_views(media: MediaFolder, split: str, count: int) -> list[tuple[View,
     rows = []
     for n in range(count):
         colour = list(COLOURS)[int(rng.integers(len(COLOURS)))]
-        image = media.add_image(drawn(rng, colour))
+        image = media.add_image(draw_scene(rng, colour))
         rows.append(
             (item(f"{split} {n}", [image], colour, "choice", options=OPTIONS, question="Colour?").view(), colour)
         )
@@ -60,7 +60,7 @@ def colour_views(media: MediaFolder, split: str, count: int) -> list[tuple[View,
 
 
 def hits(folder: Path, rows: Sequence[tuple[View, str]], media: MediaFolder) -> int:
-    """How many questions the head answers rightly."""
+    """The number of questions that the head answers correctly."""
     subject = make_subject(f"head:{folder}?max_new_tokens=4&batch=16")
 
     async def ask() -> list[str]:
@@ -78,10 +78,10 @@ NEEDS_DINOV2 = pytest.mark.skipif(not DINOV2, reason="needs a real ViT: make slo
 
 @pytest.mark.slow
 @pytest.mark.parametrize("tower", ["efficientnet-lite0", pytest.param(f"hf/{DINOV2}", marks=NEEDS_DINOV2, id="dinov2")])
-def test_a_head_on_a_real_tower_beats_whoever_looks_at_nothing(
+def test_a_head_on_a_real_tower_beats_the_blind_baseline(
     tower: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Four colours, one question: who looks at nothing gets the share of the commonest answer at best."""
+    """Four colours and one question: the blind baseline is the share of the most frequent answer."""
     monkeypatch.setenv("SNELLEN_HOME", str(tmp_path / "home"))
     media = MediaFolder(tmp_path / "media")
     train_rows, test_rows = colour_views(media, "train", 200), colour_views(media, "test", 100)
@@ -98,6 +98,6 @@ def test_a_head_on_a_real_tower_beats_whoever_looks_at_nothing(
         train_head(plan, conversations, tmp_path / name, opener(media))
     blind = max(Counter(colour for _, colour in test_rows).values()) / len(test_rows)
     trained, random = (hits(tmp_path / name, test_rows, media) for name in ("trained", "untrained"))
-    print(f"trained {trained}, untrained {random} of {len(test_rows)}; without looking {blind:.2f}")
+    print(f"trained {trained}, untrained {random} of {len(test_rows)}; blind baseline {blind:.2f}")
     assert binomtest(trained, len(test_rows)).proportion_ci(method="wilson").low > blind
     assert binomtest(random, len(test_rows)).proportion_ci(method="wilson").low <= blind

@@ -1,4 +1,4 @@
-"""A tower with a probe is shown what a head is shown."""
+"""A tower with a probe gets the same input as a head."""
 
 from __future__ import annotations
 
@@ -45,15 +45,15 @@ def test_a_probe_gets_the_tokens_that_a_language_model_gets(name: str) -> None:
     assert encoder.features(images) == pytest.approx(grids.mean(axis=(1, 2)))
 
 
-def test_sam_s_places_are_shares_of_the_image() -> None:
-    """Its processor would pad a flat image below; squeezed, its rows fill the grid."""
-    flat = Image.linear_gradient("L").resize((80, 40))  # darker above than below
+def test_positions_of_sam_are_shares_of_the_image() -> None:
+    """SAM's processor would pad a flat image at the bottom; here it is squeezed, so its rows fill the grid."""
+    flat = Image.linear_gradient("L").resize((80, 40))  # darker at the top than at the bottom
     squeezed = flat.resize((64, 64), Image.Resampling.BICUBIC)
     encoder = TowerEncoder("tiny/sam-h")
     assert np.allclose(encoder.patches([flat]), encoder.patches([squeezed]), atol=1e-4)
 
 
-def test_it_learns_from_examples_and_says_who_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_probed_tower_learns_from_examples_and_has_a_card(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SNELLEN_HOME", str(tmp_path / "home"))
     monkeypatch.setattr(probed_tower, "ProbeSettings", partial(ProbeSettings, steps=40, width=16))
     media, colours = MediaFolder(tmp_path / "media"), {"red": (220, 30, 30), "blue": (30, 40, 220)}
@@ -91,8 +91,8 @@ def test_wrong_specs_are_named(spec: str, message: str) -> None:
         make_subject(spec)
 
 
-def test_dropout_leaves_a_small_grid_something() -> None:
-    """With four tokens, dropout leaves none of them now and then; the weights must stay numbers."""
+def test_dropout_on_a_small_grid_keeps_numbers_finite() -> None:
+    """With four tokens, dropout sometimes removes all of them; the weights must stay finite."""
     settings = ProbeSettings(dropout=0.9)
     random = torch.Generator().manual_seed(0)
     empty = torch.zeros(50, 0)

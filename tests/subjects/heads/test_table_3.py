@@ -1,4 +1,4 @@
-"""Table 3: what follows from its numbers."""
+"""Table 3: consequences of its numbers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_the_chosen_setting_is_stage_3_and_gives_table_5() -> None:
         assert {row[list(SETTINGS).index(name)] for name in chosen} == {table_5}
 
 
-def test_what_is_printed() -> None:
+def test_printed_cells() -> None:
     assert printed("rate 5e-4", "object", "clip-l") == "unstable"
     assert printed("rank 64", "ocr", "siglip-2") == "81.51"
     assert printed("rank 64", "ocr", "tiny/clip-l") == ""

@@ -1,4 +1,4 @@
-"""Every tower gives the tokens that its specification says, in its own form and at its own size."""
+"""Every tower returns the tokens of its specification, in its own form and size."""
 
 from __future__ import annotations
 
@@ -46,25 +46,25 @@ PARAMETERS = {
     "radio-h": 652,
     "dinov2-l": 304,
     "sam-h": 637,
-    "midas-3.0": 99,  # 123M of Table 6 count the neck and the depth head too
+    "midas-3.0": 99,  # 123M of Table 6 include the neck and the depth head
 }
-"""Millions, of the part that is read."""
+"""Millions of parameters of the part that is used."""
 
 
-def test_token_counts_are_those_of_the_table() -> None:
+def test_token_counts_equal_those_of_the_table() -> None:
     assert {name: (tower.side, tower.tokens, tower.width) for name, tower in TOWERS.items()} == TOKENS
 
 
 def shapes(tower: Tower) -> tuple[int, ...]:
-    """What the tower gives of one image, computed on a device without memory."""
+    """The shape of the tower's tokens of one image, computed on a device without memory."""
     with torch.device("meta"):
         model = tower_models.empty_tower(tower)
         return tuple(tower_models.image_tokens(tower, model, torch.empty(1, 3, tower.side, tower.side)).shape)
 
 
 @pytest.mark.parametrize("name", PAPER)
-def test_full_widths_and_sizes_give_the_tokens_specified(name: str) -> None:
-    """Of three layers: depth changes no shape."""
+def test_towers_of_full_width_and_size_give_the_specified_tokens(name: str) -> None:
+    """Towers have three layers here, since depth changes no shape."""
     tower = TOWERS[name]
     depth = {"num_hidden_layers": 3, "global_attn_indexes": [1], "backbone_out_indices": [0, 1, 1, 2]}
     shallow = {key: depth.get(key, fact) for key, fact in tower.architecture.items()}
@@ -73,14 +73,14 @@ def test_full_widths_and_sizes_give_the_tokens_specified(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PAPER)
-def test_parameters_are_those_of_the_models(name: str) -> None:
+def test_parameter_counts_equal_those_of_the_models(name: str) -> None:
     with torch.device("meta"):
         model = tower_models.empty_tower(TOWERS[name])
     assert round(sum(weight.numel() for weight in model.parameters()) / 1e6) == PARAMETERS[name]
 
 
 @pytest.mark.parametrize("name", PAPER)
-def test_every_family_answers_images_of_any_size_and_mode(name: str) -> None:
+def test_every_family_accepts_images_of_any_size_and_mode(name: str) -> None:
     tower = find_tower(f"tiny/{name}")
     images = [Image.new("RGB", (50, 40), (250, 10, 10)), Image.new("L", (40, 70), 9), Image.new("RGBA", (9, 9))]
     pixels = tower_models.pixels_of(tower.name, images)
@@ -92,19 +92,19 @@ def test_every_family_answers_images_of_any_size_and_mode(name: str) -> None:
     assert "Torchvision" not in type(tower_models.image_processor(tower.name)).__mro__[1].__name__
 
 
-def test_the_packaged_tower_gives_the_places_of_its_last_convolution() -> None:
+def test_the_packaged_tower_gives_the_positions_of_its_last_convolution() -> None:
     pixels = tower_models.pixels_of("efficientnet-lite0", [Image.radial_gradient("L")])
     net: Any = tower_models.load_tower("efficientnet-lite0")
     tokens = tower_models.image_tokens(TOWERS["efficientnet-lite0"], net, pixels)
-    places = net.extract_features(pixels)  # (1, 1280, 7, 7)
-    assert torch.equal(tokens[0, 7 * 2 + 5], places[0, :, 2, 5])  # row 2, column 5
+    features = net.extract_features(pixels)  # (1, 1280, 7, 7)
+    assert torch.equal(tokens[0, 7 * 2 + 5], features[0, :, 2, 5])  # row 2, column 5
     # Its own normalisation: (x - 127) / 128.
     white = tower_models.pixels_of("efficientnet-lite0", [Image.new("RGB", (9, 9), "white")])
     assert white[0, 0, 0, 0].item() == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("name", ["efficientnet-lite0", "efficientnet-lite2"])
-def test_layers_of_the_packaged_towers_have_the_sizes_written_down(name: str) -> None:
+def test_layers_of_the_packaged_towers_have_their_recorded_sizes(name: str) -> None:
     sizes = state_sizes(name)
     states = efficientnet.states(tower_models.load_tower(name), torch.zeros(1, 3, 64, 64))
     assert [(64 // state.shape[-1], state.shape[1]) for state in states] == sizes
@@ -118,7 +118,7 @@ def test_layers_of_the_packaged_towers_have_the_sizes_written_down(name: str) ->
 
 
 def test_states_are_read_without_prefix_and_pooled() -> None:
-    # Patches 0 to 15 of a 4 x 4 grid behind two prefix tokens; means of 2 x 2 blocks: (0 + 1 + 4 + 5) / 4 = 2.5, …
+    # Patches 0 to 15 of a 4 x 4 grid after two prefix tokens; means of 2 x 2 blocks: (0 + 1 + 4 + 5) / 4 = 2.5, …
     state = torch.cat([torch.full((1, 2, 1), -9.0), torch.arange(16.0).view(1, 16, 1)], dim=1)
     tower = replace(find_tower("tiny/clip-l"), prefix_tokens=2)
     assert tower_models.read_state(tower, state).flatten().tolist() == list(range(16))
@@ -128,13 +128,13 @@ def test_states_are_read_without_prefix_and_pooled() -> None:
     assert tower_models.read_state(dropped, state).flatten().tolist() == list(range(1, 16))
     # Places (n, height, width, features) and channels (n, features, height, width) are read row by row.
     grid = torch.arange(6.0).view(1, 2, 3, 1)
-    none = replace(tower, prefix_tokens=0)
-    assert tower_models.read_state(replace(none, layout="places"), grid).flatten().tolist() == list(range(6))
-    channels = replace(none, layout="channels")
+    no_prefix = replace(tower, prefix_tokens=0)
+    assert tower_models.read_state(replace(no_prefix, layout="places"), grid).flatten().tolist() == list(range(6))
+    channels = replace(no_prefix, layout="channels")
     assert tower_models.read_state(channels, grid.permute(0, 3, 1, 2)).flatten().tolist() == list(range(6))
 
 
-def test_paper_compat_is_what_the_scripts_ran() -> None:
+def test_paper_compat_equals_the_setup_of_the_scripts() -> None:
     compat = {name: find_tower(f"{name}-compat") for name in PAPER_COMPAT}
     assert {name: tower.tokens for name, tower in compat.items()} == {
         "siglip-1": 728,  # the first of 729 patches is lost
@@ -171,7 +171,7 @@ def test_settings_change_the_specification_and_the_fingerprint() -> None:
         ("hf/no-such-folder/model", "no such model"),
     ],
 )
-def test_errors_name_what_is_near(written: str, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_errors_name_the_nearest_valid_word(written: str, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     with pytest.raises(SnellenError, match=re.escape(message)):
         find_tower(written)
@@ -206,5 +206,5 @@ def test_weights_of_another_model_are_refused(tmp_path: Path) -> None:
 
 
 def test_operations_of_a_convolutional_tower_are_counted() -> None:
-    """EfficientNet-Lite0's published 407 million multiplications with additions, less its classifier's 1.3 million."""
+    """EfficientNet-Lite0's published 407 million multiply-adds, minus the 1.3 million of its classifier."""
     assert tower_flops(find_tower("efficientnet-lite0")) == pytest.approx(2 * 406e6, rel=0.1)

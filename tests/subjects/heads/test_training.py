@@ -1,4 +1,4 @@
-"""Training is the published mathematics, and stops and goes on without a trace."""
+"""Training follows the published formulas, and can be stopped and resumed without a difference."""
 
 from __future__ import annotations
 
@@ -34,22 +34,22 @@ from snellen.subjects.heads.training import (  # noqa: E402
 from tests.subjects.heads.toys import FIT, pixels, toy  # noqa: E402
 
 
-def test_table_4() -> None:
-    """Batch, rate, epochs of Table 4; steps of LLaVA-558K and mix665k on the published four GPUs."""
+def test_stages_have_the_settings_of_table_4() -> None:
+    """The batch, rate and epochs of Table 4; the steps of LLaVA-558K and mix665k on the published four GPUs."""
     assert {name: (s.batch, s.rate, s.epochs, s.warmup) for name, s in STAGES.items()} == {
         "pretrain": (256, 1e-3, 1, 0.03),
         "tune": (128, 2e-5, 1, 0.03),
         "fit": (16, 1e-4, 10, 0.03),
     }
     assert EPOCHS == {"localization": 20}
-    # ceil(558,128 / 64) = 8,721 micro-batches, four a step; ceil(665,298 / 16) = 41,582, eight a step.
+    # ceil(558,128 / 64) = 8,721 micro-batches, four per step; ceil(665,298 / 16) = 41,582, eight per step.
     assert STAGES["pretrain"].steps(558_128) == 2180
     assert STAGES["tune"].steps(665_298) == 5197
     assert STAGES["fit"].steps(6000) == 3750
     assert STAGES["fit"].steps(5) == 10
 
 
-def test_rate_rises_then_falls_as_a_cosine() -> None:
+def test_the_rate_rises_and_then_falls_as_a_cosine() -> None:
     stage = STAGES["fit"]  # of 100 steps 3 rise: 0, 1/3, 2/3; step 51.5 would be the middle of the cosine
     rates = [stage.rate_at(step, 100) / stage.rate for step in range(100)]
     assert rates[:4] == pytest.approx([0, 1 / 3, 2 / 3, 1])
@@ -61,14 +61,14 @@ def loss_of_all(training: Training, size: int) -> Any:
     """The loss of all conversations as one step, `size` at a time."""
     rows = [training.wording.tokens(conversation) for conversation in training.conversations]
     weights, losses = token_weights(training.stage, rows), []
-    for places in micro_batches(rows, size):
-        chunk = [rows[place] for place in places], [weights[place] for place in places]
+    for indices in micro_batches(rows, size):
+        chunk = [rows[index] for index in indices], [weights[index] for index in indices]
         losses.append(answer_loss(training.model, collate(*chunk, training.wording.padding, training.read)))
     return torch.stack(losses).sum()
 
 
 def test_loss_is_the_mean_of_the_token_means_of_groups(tmp_path: Path) -> None:
-    """The published normalisation, by transformers' own loss of each micro-batch of four."""
+    """The published normalisation, computed from transformers' own loss of each micro-batch of four."""
     training = toy(tmp_path, count=14)  # groups of 4, 4, 4 and 2
     training.model.requires_grad_(False)
     rows = [training.wording.tokens(conversation) for conversation in training.conversations]
@@ -89,7 +89,7 @@ def test_loss_is_the_mean_of_the_token_means_of_groups(tmp_path: Path) -> None:
 
 
 def test_weights_by_hand() -> None:
-    """Groups of two with 2 + 1, 3 + 3 and 0 targets: 1 / (2 x 3), 1 / (2 x 6), and nothing where nothing is learned."""
+    """Groups of two with 2 + 1, 3 + 3 and 0 targets: 1 / (2 x 3), 1 / (2 x 6), and 0 without targets."""
 
     class Row:
         def __init__(self, targets: int) -> None:
@@ -122,7 +122,7 @@ def test_only_answers_are_scored_and_gradients_are_those_of_all_logits(tmp_path:
     assert scored == [sum(row.targets for row in rows)]
 
 
-def test_lora_stands_on_all_linear_layers(tmp_path: Path) -> None:
+def test_lora_is_on_all_linear_layers(tmp_path: Path) -> None:
     training = toy(tmp_path, stage=STAGES["fit"])
     weights = prepare(training.model, training.stage)
     adapters = [name for name in weights if ".lora_" in name]
@@ -134,7 +134,7 @@ def test_lora_stands_on_all_linear_layers(tmp_path: Path) -> None:
 
 
 def mixed(count: int) -> list[Conversation]:
-    """Every third without an image, of all lengths."""
+    """Conversations of all lengths, every third without an image."""
     return [
         Conversation(
             str(n), (ConversationTurn(((Path("red.png"),) if n % 3 else ()) + ("word " * (n * 7 % 50),), "1"),)
@@ -143,7 +143,7 @@ def mixed(count: int) -> list[Conversation]:
     ]
 
 
-def test_batches_are_of_one_modality_and_of_like_lengths() -> None:
+def test_batches_have_one_modality_and_similar_lengths() -> None:
     stage, rows = replace(STAGES["tune"], group=1, accumulation=1), mixed(100)
     first, second = order(stage, rows, 0), order(stage, rows, 1)
     assert sorted(first) == sorted(second) == list(range(100))
@@ -151,7 +151,7 @@ def test_batches_are_of_one_modality_and_of_like_lengths() -> None:
     assert first == order(stage, rows, 0)
     batches = [first[start : start + stage.batch] for start in range(0, 96, stage.batch)]
     pure = [batch for batch in batches if len({bool(rows[index].images) for index in batch}) == 1]
-    assert len(pure) == 34 // 4 + 66 // 4  # 34 without an image, 66 with one; what is left over comes last
+    assert len(pure) == 34 // 4 + 66 // 4  # 34 without an image, 66 with one; the remainder comes last
     spread = max(max(rows[i].words for i in batch) - min(rows[i].words for i in batch) for batch in pure)
     assert spread <= 12
     shuffled = order(replace(stage, by_modality=False), rows, 0)
@@ -160,7 +160,7 @@ def test_batches_are_of_one_modality_and_of_like_lengths() -> None:
 
 
 class Stopped(Exception):
-    """Like a kill: nothing is tidied up."""
+    """Simulates a kill without any cleanup."""
 
 
 def stopping(step: int) -> Callable[[], None]:
@@ -187,30 +187,30 @@ def equal(first: dict[str, Any], second: dict[str, Any]) -> bool:
 
 
 @pytest.mark.parametrize("scope", ["connector", "lora", "language-model"])
-def test_a_stopped_training_goes_on_bitwise(scope: Any, tmp_path: Path) -> None:
-    stage = replace(FIT, scope=scope, epochs=3)  # 2 steps of at most 16 a pass
-    whole = final(toy(tmp_path / "whole", stage))
+def test_a_stopped_training_resumes_bitwise(scope: Any, tmp_path: Path) -> None:
+    stage = replace(FIT, scope=scope, epochs=3)  # 2 steps of at most 16 per epoch
+    uninterrupted = final(toy(tmp_path / "whole", stage))
     parts = tmp_path / "parts"
     with pytest.raises(Stopped):
         train(toy(parts, stage, interval=2, tick=stopping(3)))
-    # A kill loses what came after the last checkpoint.
+    # A kill loses everything after the last checkpoint.
     assert len(read_tensors(parts / CHECKPOINT)[0]["losses"]) == 2
     again = toy(parts, stage, interval=2)
-    assert equal(final(again), whole)
-    assert not equal(whole, final(toy(tmp_path / "other", replace(stage, seed=1))))
+    assert equal(final(again), uninterrupted)
+    assert not equal(uninterrupted, final(toy(tmp_path / "other", replace(stage, seed=1))))
 
 
-def test_micro_batches_change_rounding_alone(tmp_path: Path) -> None:
+def test_micro_batches_change_only_rounding(tmp_path: Path) -> None:
     stage = replace(FIT, lora_dropout=0.0)
     first, second = (final(toy(tmp_path / str(size), stage, micro_batch=size)) for size in (16, 3))
     assert all(torch.allclose(first[name], second[name], atol=2e-5) for name in first)
 
 
-def test_training_learns_what_the_images_show(tmp_path: Path) -> None:
+def test_training_learns_the_content_of_images(tmp_path: Path) -> None:
     stage = replace(FIT, scope="language-model", rate=3e-2, epochs=30)
     training = toy(tmp_path, stage, count=16)
     progress = train(training)
-    assert progress.losses[-1] < 1 < 10 < progress.losses[0]  # how often it says "indeed" cannot be known
+    assert progress.losses[-1] < 1 < 10 < progress.losses[0]  # the number of "indeed" cannot be predicted
     with torch.no_grad():
         scores = []
         for colour in ("red", "blue"):
@@ -221,7 +221,7 @@ def test_training_learns_what_the_images_show(tmp_path: Path) -> None:
     assert [tokenizer.decode(int(score.argmax())) for score in scores] == ["red", "blue"]
 
 
-def test_checkpoints_hold_what_is_trained_and_nobody_loads_a_pickle(
+def test_checkpoints_contain_trained_weights_and_no_pickle_is_loaded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: Any, **__: Any) -> None:
@@ -231,16 +231,16 @@ def test_checkpoints_hold_what_is_trained_and_nobody_loads_a_pickle(
         train(toy(tmp_path, interval=1, tick=stopping(2)))
     assert [path.name for path in tmp_path.iterdir()] == [CHECKPOINT]
     tensors, facts = read_tensors(tmp_path / CHECKPOINT)
-    kept = {name.partition("/")[2] for name in tensors if name != "losses"}
-    assert all(".lora_" in name or "multi_modal_projector" in name for name in kept)
+    names = {name.partition("/")[2] for name in tensors if name != "losses"}
+    assert all(".lora_" in name or "multi_modal_projector" in name for name in names)
     assert facts["fingerprint"] == "toy"
-    for place in (pickle, torch):
-        monkeypatch.setattr(place, "load", refuse)
+    for loader in (pickle, torch):
+        monkeypatch.setattr(loader, "load", refuse)
     monkeypatch.setattr(pickle, "loads", refuse)
     train(toy(tmp_path))
 
 
-def test_a_loss_that_is_no_number_is_named(tmp_path: Path) -> None:
+def test_a_loss_that_is_not_finite_is_reported(tmp_path: Path) -> None:
     broken = toy(tmp_path, replace(FIT, rate=1e30), interval=1)
     with pytest.raises(
         Diverged, match=r"the loss is not finite at step \d of 4 \(rate 1e\+30\): unstable; use a lower"
@@ -248,8 +248,8 @@ def test_a_loss_that_is_no_number_is_named(tmp_path: Path) -> None:
         train(broken)
 
 
-def test_full_memory_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = final(toy(tmp_path / "whole"))
+def test_an_error_about_full_memory_states_how_to_resume(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    uninterrupted = final(toy(tmp_path / "whole"))
     real, calls = module.answer_loss, 0
 
     def full(model: Any, batch: Any) -> Any:
@@ -263,10 +263,10 @@ def test_full_memory_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.Monke
     with pytest.raises(SnellenError, match=r"out of memory on cpu at step 2 of 4 with 16 .* --micro-batch 8 continues"):
         train(toy(tmp_path / "parts"))
     monkeypatch.setattr(module, "answer_loss", real)
-    assert equal(final(toy(tmp_path / "parts")), whole)
+    assert equal(final(toy(tmp_path / "parts")), uninterrupted)
 
 
-def test_parts_made_ahead_come_in_order_and_errors_at_their_place() -> None:
+def test_parts_prepared_ahead_keep_their_order_and_their_errors() -> None:
     begun: list[int] = []
 
     def maker(number: int) -> Callable[[], int]:
@@ -288,7 +288,7 @@ def test_parts_made_ahead_come_in_order_and_errors_at_their_place() -> None:
         assert len(begun) <= 4 + count
 
 
-def test_a_full_disk_leaves_the_checkpoint_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_keeps_the_previous_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import safetensors.torch
 
     with pytest.raises(Stopped):

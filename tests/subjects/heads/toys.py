@@ -1,4 +1,4 @@
-"""A head of a few thousand weights, with images whose colour is the answer."""
+"""A head with a few thousand weights, and images whose colour is the answer."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FIT = replace(STAGES["fit"], epochs=2, lora_rank=4, lora_alpha=8)
 
 
 def conversations(count: int) -> list[Conversation]:
-    """Questions about the colour of an image, red and blue by turns; answers of different lengths."""
+    """Questions about the colour of an image, alternately red and blue, with answers of different lengths."""
     names = list(COLOURS)
     return [
         Conversation(
@@ -36,14 +36,14 @@ def conversations(count: int) -> list[Conversation]:
 
 
 def pixels(tower: str, images: Sequence[StoredImage]) -> torch.Tensor:
-    """What the images of `conversations` show."""
+    """The pixels of the images of `conversations`."""
     return pixels_of(tower, [Image.new("RGB", (32, 32), COLOURS[Path(str(p)).stem]) for p in images])
 
 
 def toy(
     folder: Path, stage: TrainingStage = FIT, tower: str = "tiny/siglip-1", count: int = 24, **changes: Any
 ) -> Training:
-    """A training of a fresh head, the same every time."""
+    """A reproducible training of a new head."""
     spec, language = find_tower(tower), load_language_model(SMALL)
     usual: dict[str, Any] = {
         "model": compose(spec, language),

@@ -27,8 +27,8 @@ class FewFields:
     items: ItemSet
 
 
-def counting_items(split: Split, things: str, counts: list[int]) -> list[Item]:
-    return [counting_item(item_source(f"{split}-{things}-{n}", split=split), things, n) for n in counts]
+def counting_items(split: Split, label: str, counts: list[int]) -> list[Item]:
+    return [counting_item(item_source(f"{split}-{label}-{n}", split=split), label, n) for n in counts]
 
 
 def table(items: list[Item]) -> dict[str, list[str]]:

@@ -319,7 +319,7 @@ def test_a_task_that_does_not_exist_is_an_error() -> None:
 
 
 def test_a_set_is_never_built_over_another(toy: ItemSet) -> None:
-    with pytest.raises(SnellenError, match="holds an item set already"):
+    with pytest.raises(SnellenError, match="already contains an item set"):
         build(SUITE, "generated", options(toy.root, n=1))
 
 

@@ -1,4 +1,4 @@
-"""An encoder that learned the auxiliary task tells apart objects that it never saw better than before."""
+"""An encoder trained on the auxiliary task distinguishes unseen objects better than before."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def unit(rows: np.ndarray) -> np.ndarray:
 
 
 def retrieved(folder: Path, images: list[ObjectImage]) -> np.ndarray:
-    """For every object the share of its views whose nearest prototype, of the mean of other views, is its own."""
+    """For every object the share of its views whose nearest prototype (the mean of the other views) is its own."""
     encoder = load_encoder(f"hf/{folder}")
     rows = np.concatenate([encoder.features([Image.open(image.path)]) for image in images])
     features = unit(rows).reshape(NEW_OBJECTS, NEW_VIEWS, -1)
@@ -46,7 +46,7 @@ def retrieved(folder: Path, images: list[ObjectImage]) -> np.ndarray:
 
 
 @pytest.mark.slow
-def test_learning_objects_apart_helps_with_others(toy: ItemSet, tmp_path: Path) -> None:
+def test_training_to_distinguish_objects_helps_with_other_objects(toy: ItemSet, tmp_path: Path) -> None:
     """Chance is one in a hundred; the interval of the gain is over objects, since their views are not independent."""
     classes = auxiliary_classes(toy, OBJECTS, VIEWS, workers=2)
     settings = ClassifierSettings(batch=16, rate=1e-3)

@@ -1,4 +1,4 @@
-"""What is learned from is never what is tested, unless somebody wants the leak, and then it is counted."""
+"""Training objects are never test objects, unless a leak is requested, which is then counted."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from snellen.towers.combo_training.objects import (
 
 
 def test_every_object_of_a_test_item_is_tested(toy: ItemSet) -> None:
-    """Counted anew, from the appearances themselves and by another way than the index."""
+    """Recounted from the appearances, independently of the index."""
     exclusion = exclusion_of(toy)
     appearances = [
         item.latent["shows"][image.sha256] for item in toy.items if item.split == "test" for image in item.media()
@@ -34,14 +34,14 @@ def test_every_object_of_a_test_item_is_tested(toy: ItemSet) -> None:
     assert supports <= exclusion.images
 
 
-def test_objects_to_train_on_may_be_learned_from(toy: ItemSet) -> None:
+def test_objects_of_training_items_may_be_learned(toy: ItemSet) -> None:
     exclusion = exclusion_of(toy)
     trained = {image.sha256 for item in toy.items if item.split == "train" for image in item.query}
     assert trained - exclusion.images
 
 
 @pytest.mark.parametrize("count", [1, 500])
-def test_objects_are_drawn_beside_those_tested(toy: ItemSet, count: int) -> None:
+def test_objects_are_drawn_outside_the_tested_ones(toy: ItemSet, count: int) -> None:
     exclusion = exclusion_of(toy)
     objects = draw_objects(count, exclusion, 0)
     assert len(set(objects)) == count
@@ -49,7 +49,7 @@ def test_objects_are_drawn_beside_those_tested(toy: ItemSet, count: int) -> None
     assert draw_objects(count, exclusion, 0) == objects != draw_objects(count, exclusion, 1)
 
 
-def test_all_others_can_be_learned_from_and_no_more(toy: ItemSet) -> None:
+def test_all_other_objects_can_be_learned_and_no_more(toy: ItemSet) -> None:
     exclusion = exclusion_of(toy)
     others = len(all_composites()) - len(exclusion.objects)
     assert set(draw_objects(others, exclusion, 0)) | exclusion.objects == set(range(len(all_composites())))
@@ -58,7 +58,7 @@ def test_all_others_can_be_learned_from_and_no_more(toy: ItemSet) -> None:
     assert len(draw_objects(9504, exclusion, 0, leak=True)) == 9504
 
 
-def test_a_leak_begins_with_what_is_tested(toy: ItemSet) -> None:
+def test_a_leak_begins_with_tested_objects(toy: ItemSet) -> None:
     exclusion = exclusion_of(toy)
     count = len(exclusion.objects) + 7
     objects = draw_objects(count, exclusion, 0, leak=True)
@@ -66,7 +66,7 @@ def test_a_leak_begins_with_what_is_tested(toy: ItemSet) -> None:
     assert len(set(objects)) == count
 
 
-def test_views_are_different_and_begin_with_the_set_s_own() -> None:
+def test_views_differ_and_begin_with_those_of_the_set() -> None:
     views = views_of(17, VIEWS, 3)
     assert sorted(views) == list(range(VIEWS))
     assert views_of(17, 2, 3) == views[:2]
@@ -76,7 +76,7 @@ def test_a_planted_object_is_refused(toy: ItemSet) -> None:
     exclusion, rendering = exclusion_of(toy), rendering_of(toy)
     planted = min(exclusion.objects)
     objects = [*draw_objects(3, exclusion, 0), planted]
-    # A view of a seed of its own: the image is new, its object is not.
+    # A view with another seed: the image is new, its object is not.
     images = draw_images([(index, 0) for index in objects], 99, rendering)
     with pytest.raises(SnellenError, match=r"^1 objects and 0 images of the training data are tested"):
         classes_of(images, exclusion, toy, rendering, leak=False, seed=99)
@@ -84,7 +84,7 @@ def test_a_planted_object_is_refused(toy: ItemSet) -> None:
 
 
 def test_a_planted_image_is_refused(toy: ItemSet) -> None:
-    """Even where somebody calls it another object."""
+    """Even if it is labelled as another object."""
     exclusion, rendering = exclusion_of(toy), rendering_of(toy)
     (other,) = draw_images([(draw_objects(1, exclusion, 0)[0], 0)], 0, rendering)
     item = next(item for item in toy.items if item.split == "test")
@@ -94,7 +94,7 @@ def test_a_planted_image_is_refused(toy: ItemSet) -> None:
 
 
 def test_a_leak_is_labelled_and_counted(toy: ItemSet) -> None:
-    """The first object that a leak draws is shown by the set from just the view that is learned from."""
+    """The set shows the first object of a leak from the same view as the training image."""
     clean, leaky = (auxiliary_classes(toy, 3, 2, leak=leak) for leak in (False, True))
     assert clean.source["shared"] == {"objects": 0, "images": 0}
     assert leaky.source["shared"]["objects"] == 3
@@ -106,17 +106,17 @@ def test_a_leak_is_labelled_and_counted(toy: ItemSet) -> None:
     assert len({image.path for image in clean.images}) == 6
 
 
-def test_more_views_than_there_are_are_refused(toy: ItemSet) -> None:
+def test_more_views_than_exist_are_refused(toy: ItemSet) -> None:
     with pytest.raises(SnellenError, match="choose 1 to 20"):
         auxiliary_classes(toy, 3, 21)
 
 
-def test_only_sets_that_say_what_they_show(toy: ItemSet) -> None:
+def test_only_sets_with_known_content_are_accepted(toy: ItemSet) -> None:
     silent = replace(toy, items=tuple(replace(item, latent={}) for item in toy.items))
     with pytest.raises(SnellenError, match="does not state what its images show"):
         exclusion_of(silent)
     other = replace(toy, card=toy.card.model_copy(update={"suite": "ava-bench"}))
-    with pytest.raises(SnellenError, match="a set of ava-bench"):
+    with pytest.raises(SnellenError, match="an item set of ava-bench"):
         exclusion_of(other)
     with pytest.raises(SnellenError, match="only a generated set records its rendering"):
         rendering_of(replace(toy, card=toy.card.model_copy(update={"source": "released"})))

@@ -1,4 +1,4 @@
-"""Training items: how many are wanted, of no object, image or pair of categories that is tested."""
+"""Training items: the requested number, without tested objects, images or pairs of categories."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def renders(toy: ItemSet, exclusion: Exclusion, plan: ViewPlan, tmp_path_factory
     return render_design(plan, exclusion, 7, replace(rendering_of(toy), size_px=(24, 18)), folder)
 
 
-def test_images_are_as_few_as_will_do(plan: ViewPlan) -> None:
-    """Forty questions of seven an object need six images, which do for five captions; 5 questions need 3 pairs."""
+def test_no_more_images_are_planned_than_needed(plan: ViewPlan) -> None:
+    """Forty questions at seven per object need six images, enough for five captions; 5 questions need 3 pairs."""
     assert len(set(plan.views)) == len(plan.views) == 6
     assert len(plan.pairs) == 3
     assert {len(views) for views in plan.rules.values()} == {OBJECTS_A_RULE}
@@ -53,7 +53,7 @@ def test_images_are_as_few_as_will_do(plan: ViewPlan) -> None:
         assert set(following[:OBJECTS_A_RULE]) <= {index for index, _ in views}
 
 
-def test_nothing_tested_is_learned(plan: ViewPlan, exclusion: Exclusion, renders: Renders) -> None:
+def test_no_tested_object_is_learned(plan: ViewPlan, exclusion: Exclusion, renders: Renders) -> None:
     objects = {index for index, _ in renders}
     assert objects
     assert not objects & exclusion.objects
@@ -62,7 +62,7 @@ def test_nothing_tested_is_learned(plan: ViewPlan, exclusion: Exclusion, renders
 
 
 def test_a_tested_pair_of_categories_is_not_learned(toy: ItemSet, exclusion: Exclusion, plan: ViewPlan) -> None:
-    """The first pair, planted among the tested ones, is another one then."""
+    """If the first pair is planted among the tested ones, another one is drawn."""
     first = plan.pairs[0]
     item = toy.task("category-building")[0]
     rules = {"A": first.second.text(), "B": first.first.text()}
@@ -73,7 +73,7 @@ def test_a_tested_pair_of_categories_is_not_learned(toy: ItemSet, exclusion: Exc
     assert set(plan.pairs[1:]) <= set(pairs)
 
 
-def test_items_ask_about_what_is_shown(plan: ViewPlan, renders: Renders) -> None:
+def test_items_ask_about_shown_objects(plan: ViewPlan, renders: Renders) -> None:
     patterns, categories = pattern_items(plan, 40, renders, 7), category_items(plan, 5, renders, 7)
     assert (len(patterns), len(categories)) == (40, 5)
     items = [*patterns, *categories]
@@ -86,7 +86,7 @@ def test_items_ask_about_what_is_shown(plan: ViewPlan, renders: Renders) -> None
         assert item.answer in appearance.values()
 
 
-def test_seeds_make_other_items(toy: ItemSet, exclusion: Exclusion, plan: ViewPlan) -> None:
+def test_seeds_give_different_items(toy: ItemSet, exclusion: Exclusion, plan: ViewPlan) -> None:
     assert design(toy, COUNTS, exclusion, 7) == plan
     other = design(toy, COUNTS, exclusion, 8)
     assert set(other.views) != set(plan.views)

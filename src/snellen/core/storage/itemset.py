@@ -48,8 +48,8 @@ _SPLITS = {"train", "calibration", "test"}
 class ItemSetCard(Card):
     """`itemset.json`. `recipe_hash` covers the recipe and its parameters, `rows_hash` everything it decided.
 
-    `content_hash` covers the rows with the bytes of their media, and detects damage. Ray-traced images differ in single
-    pixels between machines, and so does the content hash; the other two do not.
+    `content_hash` covers the rows with the bytes of their media, and detects damage. Ray-traced images differ in
+    individual pixels between machines, and so does the content hash; the other two do not.
     """
 
     file = "itemset.json"
@@ -203,7 +203,7 @@ def is_itemset(root: Path) -> bool:
 def refuse_existing(root: Path) -> None:
     """Raise SnellenError if the folder holds a finished item set: sets are built once and never edited."""
     if is_itemset(root):
-        raise SnellenError(f"{root}: holds an item set already, and sets are never edited; choose another --out")
+        raise SnellenError(f"{root}: already contains an item set, and sets are never edited; choose another --out")
 
 
 def media_digest(items: Iterable[Item]) -> str:
@@ -242,8 +242,8 @@ def read_itemset(
         item = _item(row, f"{path} row {number}", known_media, shared)
         if item.item_id in items or (item.suite, item.version) != (card.suite, card.version):
             raise SnellenError(
-                f"{path} row {number}: {item.item_id!r:.80} is used twice, or has another suite or version than the "
-                "card; build the item set again"
+                f"{path} row {number}: {item.item_id!r:.80} is used twice, or has a different suite or version from "
+                f"the card; build the item set again"
             )
         items[item.item_id] = item
         rows_digest.add(row)
@@ -306,7 +306,7 @@ def _check_written(root: Path, items: tuple[Item, ...]) -> None:
             raise SnellenError(f"{root}: item id {item.item_id!r} is used twice; colliding ids belong in group_id")
         item_ids.add(item.item_id)
         if (item.suite, item.version) != (items[0].suite, items[0].version):
-            raise SnellenError(f"{root}: item {item.item_id!r} is of another suite or version than the first")
+            raise SnellenError(f"{root}: item {item.item_id!r} has a different suite or version from the first")
         if fault := item_fault(item) or next(filter(None, map(media_fault, item.media())), None):
             raise SnellenError(f"{root}: item {item.item_id!r}: {printable(fault)}; such an item cannot be stored")
 
@@ -352,7 +352,7 @@ def _read_item(row: Mapping[str, Any], known_media: dict[tuple[Any, ...], Media]
     cells = {name: _read_json(value) if name in JSON_FIELDS else value for name, value in row.items()}
     for name, allowed in (("answer_kind", _KINDS), ("split", _SPLITS)):
         if cells[name] not in allowed:
-            raise _Unusable(f"unknown {name} {cells[name]!r:.60}; there are {', '.join(sorted(allowed))}")
+            raise _Unusable(f"unknown {name} {cells[name]!r:.60}; available: {', '.join(sorted(allowed))}")
     if missing := next((name for name in SCHEMA.names if name not in JSON_FIELDS and cells[name] is None), None):
         raise _Unusable(f"{missing} is empty")
     if odd := next((name for name in JSON_FIELDS[1:] if not isinstance(cells[name], dict)), None):

@@ -245,8 +245,8 @@ def tables_are_behind(root: Path) -> bool:
         return any((root / "parts" / name).stat().st_mtime_ns > written for name in sizes)
     if short := next((name for name, size in made_of.items() if sizes.get(name, 0) < size), None):
         raise SnellenError(
-            f"{root / 'parts' / short}: cut short or gone since the tables were made from it; restore it, or run the "
-            "same `snellen run` command again, which asks again what is lost"
+            f"{root / 'parts' / short}: truncated or missing since the tables were made from it; restore it, or run "
+            f"the same `snellen run` command again to repeat the lost calls"
         )
     return bool(sizes != made_of)
 
@@ -274,13 +274,14 @@ def refuse_other_run(root: Path, *, limit: int | None, **fields_of_card: str | i
     if earlier.limit != limit:
         begun, now = ("no --limit" if n is None else f"--limit {n}" for n in (earlier.limit, limit))
         raise SnellenError(
-            f"{root}: this run was begun with {begun}; with {now} other items share a sheet, so it cannot continue: "
+            f"{root}: this run was started with {begun}; with {now} the sheets contain different items, so it cannot "
+            f"continue: "
             f"give {begun} again, or choose another --out"
         )
     for name, value in fields_of_card.items():
         if getattr(earlier, name) != value:
             raise SnellenError(
-                f"{root}: this run was begun with {name} {getattr(earlier, name)!r}, not {value!r}; choose another "
+                f"{root}: this run was started with {name} {getattr(earlier, name)!r}, not {value!r}; choose another "
                 f"--out"
             )
 
@@ -289,9 +290,7 @@ def read_responses(root: Path) -> list[Response]:
     """The responses of a run. Raises SnellenError if the run was cut off before its tables were written."""
     path = root / "responses.parquet"
     if is_run(root) and not path.is_file():
-        raise SnellenError(
-            f"{root}: the run was cut off before its end; run the same `snellen run` command again to finish it"
-        )
+        raise SnellenError(f"{root}: the run was interrupted; run the same `snellen run` command again to finish it")
     table = files.read_table(path, remedy=_REMEDY)
     specs, shared = dict[str, ReplySpec](), dict[Any, Any]()
     try:
@@ -342,7 +341,7 @@ def _merge_cards(root: Path, earlier: RunCard, current: RunCard) -> RunCard:
     for name in earlier.annotations.keys() & current.annotations.keys():
         if earlier.annotations[name] != current.annotations[name]:
             raise SnellenError(
-                f"{root}: this run was begun with another table {name!r} ({earlier.annotations[name]}, not "
+                f"{root}: this run was started with a different table {name!r} ({earlier.annotations[name]}, not "
                 f"{current.annotations[name]}); choose another --out"
             )
     fresh = {(arm.subject, arm.condition, arm.repeat) for arm in current.arms}

@@ -40,6 +40,10 @@ def parse_card(card_type: type[CardT], path: Path, text: str) -> CardT:
         cells = None
     version = cells.get("schema_version", 1) if isinstance(cells, dict) else SCHEMA
     if type(version) is int and 0 < version != SCHEMA:
-        age, remedy = ("a later", "update Snellen") if version > SCHEMA else ("an earlier", "make the folder again")
+        age, remedy = (
+            ("a later version of", "update Snellen")
+            if version > SCHEMA
+            else ("an earlier version of", "make the folder again")
+        )
         raise SnellenError(f"{path}: written by {age} Snellen (schema {version}; this one reads {SCHEMA}); {remedy}")
     return card_type.model_validate_json(text)

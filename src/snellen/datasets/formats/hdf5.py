@@ -103,7 +103,7 @@ def bounded(array: Any, entries: int = MAX_ENTRIES) -> Any:
     size = array.dtype.itemsize * count * math.prod(array.shape[1:])
     if size > MAX_ENTRY_BYTES or (array.shape and array.shape[0] > MAX_ENTRIES):
         raise SnellenError(
-            f"{array.file.filename}: {array.name} claims more than the limit of {MAX_ENTRIES} entries or "
+            f"{array.file.filename}: {array.name} declares more than the limit of {MAX_ENTRIES} entries or "
             f"{MAX_ENTRY_BYTES} bytes; copy it again"
         )
     return array

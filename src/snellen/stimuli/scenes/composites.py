@@ -142,7 +142,9 @@ def all_composites() -> tuple[Composite, ...]:
         for b in MATERIAL_VARIANTS
     )
     if len(every) != 9504 or sum(map(len, ANCHORS.values())) != 11 or len(ANCHORS["sphere"]) != 1:
-        raise SnellenError("ANCHORS and PIVOTS must have 11 and 6 places, the sphere one: the paper has 9,504 objects")
+        raise SnellenError(
+            "ANCHORS and PIVOTS must have 11 and 6 places, one of them on the sphere, to give the paper's 9,504 objects"
+        )
     return every
 
 

@@ -46,7 +46,7 @@ def _contents(parts: Sequence[Part], media: MediaFolder) -> list[Content]:
         if isinstance(part, str):
             contents.append(ContentText(text=part))
         elif isinstance(part, Montage):
-            raise SnellenError("a montage reached a chat subject; images are laid out before they are sent")
+            raise SnellenError("a chat subject received a montage; its images must be laid out before they are sent")
         elif part.kind == "video":
             contents.append(_video(part, media))
         else:

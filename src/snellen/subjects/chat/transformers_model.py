@@ -120,7 +120,9 @@ def apply_template(processor: Any, prompt: Prompt, media: MediaFolder, seed: int
             if isinstance(part, str):
                 content.append({"type": "text", "text": part})
             elif isinstance(part, Montage):
-                raise SnellenError("a montage reached a chat subject; images are laid out before they are sent")
+                raise SnellenError(
+                    "a chat subject received a montage; its images must be laid out before they are sent"
+                )
             else:
                 content.append({"type": "image"})
                 images.append(_open_image(part, media))
@@ -137,7 +139,7 @@ def apply_template(processor: Any, prompt: Prompt, media: MediaFolder, seed: int
 
 def _open_image(image: Media, media: MediaFolder) -> Image.Image:
     if image.kind == "video":
-        raise SnellenError(f"{media.find(image)}: a model of transformers accepts frames of a video, not the video")
+        raise SnellenError(f"{media.find(image)}: transformers models accept frames of a video, not the video itself")
     return media.open(image).convert("RGB")
 
 

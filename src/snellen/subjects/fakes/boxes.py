@@ -65,7 +65,7 @@ def exact_boxes(items: Iterable[Item]) -> tuple[BoxesByImage, frozenset[str]]:
         detections = best_first(_read_detection(row) for row in item.regions["boxes"])
         key = item.query[0].sha256, item.question
         if boxes.setdefault(key, detections) != detections:
-            raise SnellenError(f"item {item.item_id}: another item has other boxes for the same image and question")
+            raise SnellenError(f"item {item.item_id}: another item has different boxes for the same image and question")
         described.add(item.item_id)
     return boxes, frozenset(described)
 

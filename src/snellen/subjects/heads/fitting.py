@@ -68,10 +68,10 @@ def conversation_of(example: TrainingExample) -> Conversation:
     """
     name, parts = example.view.item_id, list[str | StoredImage]()
     if example.prompt is None:
-        raise SnellenError(f"{name}: is asked in several calls, on which heads cannot be trained")
+        raise SnellenError(f"{name}: is asked in several calls; heads cannot be trained on such a task")
     for part in example.prompt.parts:
         if isinstance(part, Montage) or (isinstance(part, Media) and part.kind != "image"):
-            raise SnellenError(f"{name}: shows more than images, on which heads cannot be trained")
+            raise SnellenError(f"{name}: shows media other than images; heads cannot be trained on it")
         parts.append(part)
     target = example.target
     if example.view.reply.kind == "box":

@@ -58,7 +58,7 @@ def random_config(name: str, vocabulary: int) -> Any:
     sizes = dict(RANDOM_SIZES)
     for setting, text in parse_qsl(name.partition("?")[2], keep_blank_values=True):
         if setting not in sizes or not text.isdigit():
-            raise SnellenError(f"{name}: a whole number each for {', '.join(sizes)}; {near(setting, sizes)}")
+            raise SnellenError(f"{name}: give a whole number for each of {', '.join(sizes)}; {near(setting, sizes)}")
         sizes[setting] = int(text)
     heads = max(1, sizes["width"] // 32)
     return import_extra("transformers", name).Qwen2Config(

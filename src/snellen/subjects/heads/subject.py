@@ -69,7 +69,7 @@ class HeadSubject(Base):
 
 def _parts(parts: Sequence[Any]) -> tuple[str | StoredImage, ...]:
     if any(isinstance(part, Montage) for part in parts):
-        raise SnellenError("a montage reached a head; images are laid out before they are sent")
+        raise SnellenError("a head received a montage; its images must be laid out before they are sent")
     return tuple(parts)
 
 

@@ -66,7 +66,7 @@ def read_features(path: Path) -> Features:
         return _unpacked(path.read_bytes())
     except (OSError, KeyError, TypeError, ValueError, EOFError, zipfile.BadZipFile) as error:
         raise SnellenError(
-            f"--input features={path}: no features of {OBJECTS} objects ({error}); make them with `{MAKE} --encoder "
+            f"--input features={path}: no features for {OBJECTS} objects ({error}); make them with `{MAKE} --encoder "
             "NAME --out FILE`"
         ) from error
 

@@ -88,7 +88,7 @@ def group_key(order: str) -> str:
     groups = [[n for n, other in enumerate(order, 1) if other == letter] for letter in dict.fromkeys(order)]
     several = [group for group in groups if len(group) > 1]
     if len(several) > 1:
-        raise ValueError(f"{order}: two groups of images show the same, so the answer is not unique")
+        raise ValueError(f"{order}: two groups of images show the same object, so the answer is not unique")
     return "+".join(map(str, several[0])) if several else "none"
 
 

@@ -217,5 +217,5 @@ def protocols(task: str) -> Mapping[str, Protocol]:
     Raises SnellenError for an unknown task.
     """
     if task not in TASKS:
-        raise SnellenError(f"vlm2-bench has no task {task!r}; there are {', '.join(TASKS)}")
+        raise SnellenError(f"vlm2-bench has no task {task!r}; available: {', '.join(TASKS)}")
     return TASKS[task].protocols

@@ -45,7 +45,7 @@ def exclusion_of(items: ItemSet) -> Exclusion:
     Raises SnellenError for another suite's set, and if an item does not state the objects of its images.
     """
     if items.card.suite != SUITE:
-        raise SnellenError(f"{items.root}: a set of {items.card.suite}, not of {SUITE}")
+        raise SnellenError(f"{items.root}: an item set of {items.card.suite}, not of {SUITE}")
     objects, images = set[int](), set[str]()
     for item in items.items:
         if item.split != "test":

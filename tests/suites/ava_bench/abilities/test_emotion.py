@@ -55,7 +55,7 @@ def test_an_image_of_one_face_needs_no_box() -> None:
 
 
 @pytest.mark.parametrize(
-    ("faces", "lost", "size", "dropped", "number"),
+    ("faces", "lost", "size", "dropped", "count"),
     [
         ([], 0, (100, 100), {NO_FACE: 1}, 0),
         ([face("bored")], 0, (100, 100), {UNKNOWN: 1}, 0),

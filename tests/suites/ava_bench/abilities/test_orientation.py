@@ -87,7 +87,7 @@ def test_questions_of_egoorientbench_name_the_thing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("marked", "dropped", "number"),
+    ("marked", "dropped", "count"),
     [
         ([], {NOTHING_THERE: 1}, 0),
         ([facing("bus", "upside down")], {UNKNOWN: 1}, 0),

@@ -182,7 +182,7 @@ def test_plans_count_items(questions: Path, tags: Path, tmp_path: Path) -> None:
     ("step", "fields", "message"),
     [
         ("tagging", {"n": 3}, "--n 3: all questions are tagged"),
-        ("tagging", {"inputs": {"tags": Path("x")}}, "no use for --input 'tags'"),
+        ("tagging", {"inputs": {"tags": Path("x")}}, "does not use --input 'tags'"),
         ("tag-check", {}, "--input tags=TAGS is missing; build the work with `snellen build ava-bench/tagging"),
         ("tag-check", {"n": 0, "inputs": {"tags": Path("x")}}, "--n 0: checks nothing"),
         ("tag-chek", {}, "did you mean 'tag-check'"),
@@ -201,7 +201,7 @@ def test_tags_of_other_questions_are_refused(questions: Path, tags: Path, checks
     changed.write_text(changed.read_text().replace("How many?", "How few?"))
     with pytest.raises(SnellenError, match="question 'q2' differs from the file of questions"):
         build(tmp_path / "check", "tag-check", changed, inputs={"tags": tags})
-    with pytest.raises(SnellenError, match="holds no tags of questions"):
+    with pytest.raises(SnellenError, match="contains no question tags"):
         build(tmp_path / "check", "tag-check", questions, inputs={"tags": checks})
     unread = tag_run(tmp_path / "mute", questions, dict.fromkeys(TAGS, "hm"))
     with pytest.raises(SnellenError, match="no question has readable tags"):

@@ -224,7 +224,7 @@ NAMED = "names:\n- {source: AID, labels: [Pond], name: Pool, reason: a test}\n"
             NAMED.replace("AID", "ExpW").replace("Pool", "hapy"),
             r"ExpW Pond: 'hapy' is not an option.*happy",
         ),
-        ("scene.yaml", NAMED, r"scene\.yaml: not a name of a file of choices.*scenes\.yaml"),
+        ("scene.yaml", NAMED, r"scene\.yaml: not the name of a choices file.*scenes\.yaml"),
         (
             "things.yaml",
             "extends: true\nthings:\n"
@@ -242,7 +242,7 @@ def test_a_mistake_is_reported_by_file_and_row(tmp_path: Path, name: str, text: 
 def test_a_folder_without_choices_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(SnellenError, match=r"none: no such folder of choices; it holds .*things\.yaml"):
         read_choices(tmp_path / "none")
-    with pytest.raises(SnellenError, match=r"no file of choices; give the folder with one or more of .*things\.yaml"):
+    with pytest.raises(SnellenError, match=r"no choices file; give the folder with one or more of .*things\.yaml"):
         read_choices(tmp_path)
 
 

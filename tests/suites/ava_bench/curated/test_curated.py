@@ -45,8 +45,8 @@ def lvis(root: Path, things_of: Mapping[int, list[tuple[int, list[float]]]], **b
         (folder / "train2017" / f"{number:012}.jpg").write_bytes(broken.get(f"p{number}", jpeg(number)))
     annotations = [
         {"id": 100 * number + n, "image_id": number, "category_id": kind, "bbox": box, "area": box[2] * box[3]}
-        for number, things in things_of.items()
-        for n, (kind, box) in enumerate(things)
+        for number, labelled_boxes in things_of.items()
+        for n, (kind, box) in enumerate(labelled_boxes)
     ]
     images = [
         {"id": number, "width": 64, "height": 48, "coco_url": f"http://x/train2017/{number:012}.jpg",

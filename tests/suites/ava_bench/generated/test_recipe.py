@@ -382,7 +382,7 @@ def test_every_item_records_the_dimensions_it_requires(built: ItemSet) -> None:
 
 
 def test_a_set_is_never_built_over_another(built: ItemSet) -> None:
-    with pytest.raises(SnellenError, match="holds an item set already"):
+    with pytest.raises(SnellenError, match="already contains an item set"):
         recipe.Generated().build(BuildOptions(built.root, n=N))
 
 

@@ -74,7 +74,7 @@ def test_people_choose_between_two_sets_of_images(toy: ItemSet, tmp_path: Path) 
     (point,) = parse_conditions(STEPS.axes, "vanilla")
     (trial,) = page_trials(itemset, STEPS, STEPS.tasks["decision"], point, itemset.media)
     page = as_page(trial, itemset.by_id, None, practice=False, reason=False)
-    assert [part.kind for part in page.parts if hasattr(part, "kind")] == [], "images stand on the choices alone"
+    assert [part.kind for part in page.parts if hasattr(part, "kind")] == [], "only the choices have images"
     (question,) = page.questions
     assert [choice.name for choice in question.choices] == ["first", "second"]
     assert [len(choice.media) for choice in question.choices] == [2, 2]
@@ -116,7 +116,7 @@ def test_votes_ask_for_a_name_of_every_image_before_any_name_is_shown(toy: ItemS
         ({"tasks": ("pair-comparisons",)}, "combo/pair-comparisons: --source items=ITEMSET is missing"),
         ({"tasks": ("natural-votes",), "n": 3}, "asks about every image; leave out --n"),
         ({"tasks": ("pair-comparisons",), "n": 0}, "--n 0 makes no items"),
-        ({"tasks": ("pair-comparisons",), "inputs": {"votes": Path()}}, "no use for 'votes'"),
+        ({"tasks": ("pair-comparisons",), "inputs": {"votes": Path()}}, "does not use 'votes'"),
     ],
 )
 def test_an_error_names_the_missing_input_of_a_step(fields: dict[str, object], message: str, tmp_path: Path) -> None:

@@ -207,7 +207,7 @@ def test_no_order_of_the_categories_leaves_fewer_than_three_distractors(name: st
 
 
 @pytest.mark.parametrize("category", CATEGORIES, ids=NAMES)
-def test_the_camera_stands_within_the_range_and_sees_the_whole_object(category: NaturalCategory) -> None:
+def test_the_camera_is_within_the_range_and_sees_the_whole_object(category: NaturalCategory) -> None:
     for number in range(10):
         shot, _ = natural_spec(category, number, seed=1, size_px=(240, 180))
         x, y, z = np.subtract(shot.camera.position_m, shot.camera.target_m)

@@ -410,7 +410,7 @@ REFUSED: dict[str, tuple[Callable[[dict[str, Path]], dict[str, Any]], str]] = {
     ),
     "votes for work": (
         lambda p: {"step": "review", "sources": {"items": p["chosen"]}, "inputs": {"votes": p["votes"]}},
-        r"no use for --input 'votes'; it takes no --input",
+        r"does not use --input 'votes'; it takes no --input",
     ),
     "review of another set": (
         lambda p: {"sources": {"items": p["chosen"]}, "inputs": {"review": p["shown"]}},

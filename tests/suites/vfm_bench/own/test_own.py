@@ -180,7 +180,7 @@ def test_many_classes_compete_in_groups(tmp_path: Path) -> None:
         ({}, "give --source images=DIR"),
         ({"sources": {"image": Path()}}, "no source 'image'"),
         ({"sources": {"images": Path("none")}}, "no such folder or file"),
-        ({"sources": {"images": Path()}, "inputs": {"votes": Path()}}, "no use for --input 'votes'"),
+        ({"sources": {"images": Path()}, "inputs": {"votes": Path()}}, "does not use --input 'votes'"),
         ({"sources": {"images": Path()}, "tasks": ("select",)}, "no task 'select'"),
         ({"sources": {"images": Path()}, "n": 0}, "--n 0 makes no items"),
     ],

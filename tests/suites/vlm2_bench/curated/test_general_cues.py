@@ -253,7 +253,7 @@ def test_two_people_can_replace_a_run_of_the_screening(source: Path, tmp_path: P
 def test_an_error_gives_the_reasons_if_no_pair_is_left(source: Path, tmp_path: Path) -> None:
     chain = Chain(source, tmp_path)
     chain.answer("gc-screening", lambda item, name: "I cannot tell.")
-    with pytest.raises(SnellenError, match=r"no pair of images is left .* 5 dropped, the answer cannot be read"):
+    with pytest.raises(SnellenError, match=r"no pairs of images are left.* 5 dropped, the answer cannot be read"):
         chain.build("gc-captions")
 
 

@@ -132,7 +132,7 @@ def test_cues_become_factors_and_few_objects_are_noted(tmp_path: Path) -> None:
         cues = "colour+shape" if "other0" in others else "colour" if "other1" in others else None
         assert item.factors.get("shared_cues") == (cues if item.cluster_id == "oc-type0/thing0" else None)
     (photos / "type0/thing0/cues.yaml").write_text("othr: [colour]\n")
-    with pytest.raises(SnellenError, match=r"cues\.yaml: no distractor 'othr'; there are other0"):
+    with pytest.raises(SnellenError, match=r"cues\.yaml: no distractor 'othr'; available: other0"):
         build(tmp_path / "again", "oc", sources={"oc": photos})
 
 
@@ -280,7 +280,7 @@ def test_published_counts_are_never_exceeded() -> None:
 def test_unknown_names_and_no_source_are_refused(tmp_path: Path) -> None:
     for fields, message in (
         ({"task": "oc-cpt"}, "no task 'oc-cpt'; did you mean 'oc-cpr'"),
-        ({"task": "oc", "sources": {"objects": tmp_path}}, "no --source 'objects'; there are: gc, oc, pc, vid"),
+        ({"task": "oc", "sources": {"objects": tmp_path}}, "no --source 'objects'; available: gc, oc, pc, vid"),
         ({"task": "gc", "inputs": {"caption": tmp_path}}, "no --input 'caption'; did you mean 'captions'"),
         ({"task": ""}, "nothing to build from; give --source NAME=DIR with NAME one of gc, oc, pc, vid"),
         ({"task": "oc", "sources": {"oc": tmp_path / "none"}}, "none: not a folder; give a folder TYPE/OBJECT/main"),

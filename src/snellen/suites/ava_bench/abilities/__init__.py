@@ -52,7 +52,7 @@ ABILITIES: dict[str, Ability] = {ability.name: ability for ability in REGISTERED
 def ability_named(task: str) -> Ability:
     """The ability that a task asks about. Raises SnellenError for an unknown task."""
     if task not in ABILITIES:
-        raise SnellenError(f"ava-bench has no task {task!r}; there are {', '.join(ABILITIES)}")
+        raise SnellenError(f"ava-bench has no task {task!r}; available: {', '.join(ABILITIES)}")
     return ABILITIES[task]
 
 

@@ -280,8 +280,8 @@ def nearer_localization_item(
     """
     if categories[0].casefold() == categories[1].casefold():
         raise SnellenError(
-            f"ava-bench item {item_source.handle}: both things are called {categories[0]!r}, so that the question is "
-            "ambiguous; leave the pair out"
+            f"ava-bench item {item_source.handle}: both things are called {categories[0]!r}, so the question is "
+            f"ambiguous; leave the pair out"
         )
     gap = depth_gap(item_source, depths_m)
     order = (0, 1) if gap > 0 else (1, 0)

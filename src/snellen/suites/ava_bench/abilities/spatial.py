@@ -309,8 +309,8 @@ def position(item_source: ItemSource, red: Sequence[float], blue: Sequence[float
     (rx1, ry1, rx2, ry2), (bx1, by1, bx2, by2) = red, blue
     if (rx1 < bx2 and bx1 < rx2) or (ry1 < by2 and by1 < ry2):
         raise SnellenError(
-            f"ava-bench item {item_source.handle}: boxes {list(red)} and {list(blue)} share columns or rows, so that "
-            "none of the four positions is right; leave the pair out"
+            f"ava-bench item {item_source.handle}: boxes {list(red)} and {list(blue)} share columns or rows, so none "
+            f"of the four positions is right; leave the pair out"
         )
     return relative_position(red, blue)
 

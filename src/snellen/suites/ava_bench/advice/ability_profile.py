@@ -185,9 +185,9 @@ def _votes(abilities: Mapping[str, Collection[str]]) -> tuple[Floats, list[str]]
     """The votes, (questions that need an ability x abilities), and the abilities in the order of `abilities.atomic`."""
     needed = {name: set(question_tags) for name, question_tags in abilities.items() if question_tags}
     if unknown := sorted({ability for question_tags in needed.values() for ability in question_tags} - set(atomic())):
-        raise SnellenError(f"ava-bench has no ability {unknown[0]!r}; there are {', '.join(atomic())}")
+        raise SnellenError(f"ava-bench has no ability {unknown[0]!r}; available: {', '.join(atomic())}")
     if not needed:
-        raise SnellenError("no question needs any of the fourteen abilities, so that there are no weights")
+        raise SnellenError("no question needs any of the fourteen abilities, so there are no weights")
     names = [task for task in atomic() if any(task in question_tags for question_tags in needed.values())]
     votes = np.array(
         [[(name in question_tags) / len(question_tags) for name in names] for question_tags in needed.values()]

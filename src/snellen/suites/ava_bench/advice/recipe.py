@@ -109,7 +109,7 @@ def step_of(options: BuildOptions) -> str:
     inputs = (TAGS,) if step == TAG_CHECK else ()
     for option, names, allowed in (("--source", options.sources, (QUESTIONS,)), ("--input", options.inputs, inputs)):
         if useless := next((name for name in names if name not in allowed), None):
-            raise SnellenError(f"{SUITE}/{step} --from questions: no use for {option} {useless!r}; leave it out")
+            raise SnellenError(f"{SUITE}/{step} --from questions: does not use {option} {useless!r}; leave it out")
     if inputs and TAGS not in options.inputs:
         raise SnellenError(f"{SUITE}/{step}: --input {TAGS}=TAGS is missing; {TAG_COMMANDS}")
     if options.n is not None and (step == TAGGING or options.n < 1):
@@ -122,7 +122,7 @@ def read_tagged(run: Path) -> tuple[Tagged, ItemSet]:
     """The tags that one subject gave in a run, and the item set. Raises SnellenError for any other run."""
     result = read_step_result(run)
     if (result.items.card.source, result.items.card.recipe.get("step")) != ("questions", TAGGING):
-        raise SnellenError(f"{run}: holds no tags of questions; {TAG_COMMANDS}")
+        raise SnellenError(f"{run}: contains no question tags; {TAG_COMMANDS}")
     return tags(result), result.items
 
 
@@ -131,7 +131,7 @@ def _check_tagged_questions(items: Iterable[Item], work: ItemSet) -> None:
     expected = {item.item_id: item for item in items}
     if changed := next((key for key in {**expected, **work.by_id} if expected.get(key) != work.by_id.get(key)), None):
         raise SnellenError(
-            f"{work.root}: question {changed!r} differs from the file of questions, so that its tags do not apply; "
+            f"{work.root}: question {changed!r} differs from the file of questions, so its tags do not apply; "
             f"restore the file, or tag the questions again: {TAG_COMMANDS}"
         )
 

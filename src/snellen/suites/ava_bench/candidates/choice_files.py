@@ -212,10 +212,10 @@ def read_files(folder: Path | None) -> Mapping[str, ChoiceFile]:
     choice_files = dict(packaged())
     paths = sorted(file for file in folder.iterdir() if file.suffix in (".yaml", ".yml"))
     if not paths:
-        raise SnellenError(f"{folder}: no file of choices; give the folder with one or more of {', '.join(FILES)}")
+        raise SnellenError(f"{folder}: no choices file; give the folder with one or more of {', '.join(FILES)}")
     for path in paths:
         if path.name not in FILES:
-            raise SnellenError(f"{path}: not a name of a file of choices; {near(path.name, FILES)}")
+            raise SnellenError(f"{path}: not the name of a choices file; {near(path.name, FILES)}")
         try:
             text = read_text(path, limit=MAX_YAML_BYTES)
         except (OSError, UnicodeDecodeError) as error:

@@ -168,7 +168,7 @@ def find_proposal(options: BuildOptions) -> Proposal | None:
     for proposal in PROPOSALS:
         if proposal.step.name in options.tasks or proposal.merges.name in options.tasks:
             if len(options.tasks) > 1:
-                raise SnellenError(f"{proposal.step.target}: a step of work is built alone; leave out the other tasks")
+                raise SnellenError(f"{proposal.step.target}: build this step on its own; leave out the other tasks")
             return proposal
     return None
 
@@ -222,7 +222,7 @@ def _confirmed(name: str, rows: Rows, path: Path) -> Rows:
         if decision == "keep":
             confirmed.append({**row, "reason": f"{row['reason']}, confirmed by {result.author}", "state": "confirmed"})
     if not confirmed:
-        raise SnellenError(f"{path}: keeps none of {len(rows)} rows, so that there are no choices to write")
+        raise SnellenError(f"{path}: keeps none of {len(rows)} rows, so there are no choices to write")
     return confirmed
 
 

@@ -180,7 +180,7 @@ def select_groups(options: BuildOptions, folders: Iterable[str] | None) -> list[
         available = folders is None or any(name in folders for name in datasets)
         if named_abilities and not available:
             raise SnellenError(
-                f"{SUITE}/{named_abilities[0].name}: made from {', '.join(datasets)}, and none of them is given; add "
+                f"{SUITE}/{named_abilities[0].name}: made from {', '.join(datasets)}, but none of them is given; add "
                 f"--source NAME=DIR"
             )
         if available and (named_abilities or not options.tasks):

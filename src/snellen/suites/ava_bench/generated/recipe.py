@@ -114,7 +114,7 @@ def counts_of(options: BuildOptions) -> dict[str, int]:
     tasks = generated_tasks()
     if unknown := [task for task in options.tasks if task not in tasks]:
         raise SnellenError(
-            f"{SUITE}: {unknown[0]!r} cannot be generated; there are {', '.join(tasks)}, and --from curated or "
+            f"{SUITE}: {unknown[0]!r} cannot be generated; available: {', '.join(tasks)}; use --from curated or "
             f"released for real images"
         )
     return {task: n if task in (options.tasks or tasks) else 0 for task in tasks}

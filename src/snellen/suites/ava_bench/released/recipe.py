@@ -64,7 +64,7 @@ def released_tasks() -> tuple[str, ...]:
 
 def _check_names(options: BuildOptions) -> None:
     if unknown := [task for task in options.tasks if task not in released_tasks()]:
-        raise SnellenError(f"{SUITE} --from released: no task {unknown[0]!r}; there are {', '.join(released_tasks())}")
+        raise SnellenError(f"{SUITE} --from released: no task {unknown[0]!r}; available: {', '.join(released_tasks())}")
 
 
 def _choose_tasks(options: BuildOptions, base: Path | None) -> tuple[str, ...]:

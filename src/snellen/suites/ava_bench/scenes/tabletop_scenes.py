@@ -242,7 +242,7 @@ def draw_table(content: TableContent, number: int, seed: int, split: str, size_p
             noise = seed_of(SUITE, VERSION, seed, "table noise", split, number)
             return Table(RenderSpec(lit((*solids, rod[0]), rng), camera, noise), content, _kinds(content))
     raise SnellenError(
-        f"{SUITE}: no room for the things of table {number} ({split}) in {_STARTS} attempts; give another --seed"
+        f"{SUITE}: no room for the things on table {number} ({split}) in {_STARTS} attempts; give another --seed"
     )
 
 

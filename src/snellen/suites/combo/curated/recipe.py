@@ -79,7 +79,7 @@ def _step(options: BuildOptions) -> Stage:
     if options.n is not None and not step.bounded:
         raise SnellenError(f"{step.target}: asks about every image; leave out --n")
     if odd := next((name for name in [*options.sources, *options.inputs] if name != ITEMS), None):
-        raise SnellenError(f"{step.target}: no use for {odd!r}; it takes only --source {ITEMS}=SET")
+        raise SnellenError(f"{step.target}: does not use {odd!r}; it takes only --source {ITEMS}=SET")
     return step
 
 

@@ -119,7 +119,7 @@ def _counts(options: BuildOptions) -> dict[str, int]:
     """Test items per task (objects for Pattern Perception)."""
     tasks, n = options.tasks or TASKS, _n(options)
     if unknown := [task for task in tasks if task not in TASKS]:
-        raise SnellenError(f"combo has no task {unknown[0]!r}; there are {', '.join(TASKS)}")
+        raise SnellenError(f"combo has no task {unknown[0]!r}; available: {', '.join(TASKS)}")
     return {task: (PAPER_COUNTS[task] if options.full else n) if task in tasks else 0 for task in TASKS}
 
 

@@ -172,8 +172,8 @@ def choose_pairs(count: int, seed: int, features: Features) -> list[Pair]:
                 unreachable.add((level, name))
             else:
                 raise SnellenError(
-                    f"combo/{TASK}: no more {level} pairs by the distance of {features.encoder} with seed {seed}; try "
-                    "another seed or other features"
+                    f"combo/{TASK}: no more {level} pairs by the feature distances of {features.encoder} with seed "
+                    f"{seed}; try another seed or other features"
                 )
     return pairs
 

@@ -155,7 +155,8 @@ class Curated:
         if not tasks:
             reasons = "; ".join(ledger.notes(images.UNIT)) or "no record was found"
             raise SnellenError(
-                f"{CANDIDATES.target}: no task has two classes of six images ({reasons}); check the folders with "
+                f"{CANDIDATES.target}: no task has two classes with six images each ({reasons}); check the folders "
+                f"with "
                 "`snellen sources check`"
             )
         items = with_mean_regions(episode_items(tasks, options.seed, options.n))
@@ -261,7 +262,7 @@ def step_of(options: BuildOptions) -> str:
 def _refuse_others(step: str, option: str, names: Iterable[str], expected: str) -> None:
     if odd := next((name for name in names if name != expected), None):
         takes = f"only {option} {expected}=PATH" if expected else f"no {option}"
-        raise SnellenError(f"{SUITE}/{step} --from curated: no use for {option} {odd!r}; it takes {takes}")
+        raise SnellenError(f"{SUITE}/{step} --from curated: does not use {option} {odd!r}; it takes {takes}")
 
 
 def _votes(options: BuildOptions) -> difficulty.Votes:

@@ -114,7 +114,7 @@ def _sift(step: PairStep, pairs: Sequence[CuePair], result: StepResult, notes: l
             ledger.drop(step.name, ANY_SOURCE, outcome, pair.source.name)
     notes.append(ledger.task_note(step.name, "pairs"))
     if not outcomes:
-        raise SnellenError(f"no pair of images is left to build from; {'; '.join(notes)}")
+        raise SnellenError(f"no pairs of images are left; {'; '.join(notes)}")
     return outcomes
 
 

@@ -101,7 +101,7 @@ def _read_cues(path: Path, distractors: Mapping[str, Path]) -> Mapping[str, Sequ
     except (OSError, yaml.YAMLError, ValidationError, UnicodeDecodeError) as error:
         raise SnellenError(f"{path}: write a list of shared cues per distractor, as in `OTHER: [colour]`") from error
     if unknown := next((name for name in cues if name not in distractors), None):
-        raise SnellenError(f"{path}: no distractor {unknown!r}; there are {', '.join(distractors)}")
+        raise SnellenError(f"{path}: no distractor {unknown!r}; available: {', '.join(distractors)}")
     return cues
 
 

@@ -163,7 +163,7 @@ def chosen_tasks(options: BuildOptions) -> dict[str, list[str]]:
     refuse_unknown(options.inputs, INPUTS, f"{SUITE} --from curated: no --input")
     if steps := [task for task in options.tasks if task in STEPS]:
         if len(options.tasks) > 1:
-            raise SnellenError(f"{SUITE}/{steps[0]}: a step is built alone; leave out the other tasks")
+            raise SnellenError(f"{SUITE}/{steps[0]}: build this step on its own; leave out the other tasks")
         return {STEPS[steps[0]]: steps}
     chosen = options.tasks or tuple(family for family in FAMILIES if family in options.sources)
     families = {f: [task for task in tasks if f in chosen or task in chosen] for f, tasks in FAMILIES.items()}

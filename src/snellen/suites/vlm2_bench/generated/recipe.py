@@ -111,7 +111,7 @@ def counts_of(options: BuildOptions) -> dict[str, int]:
     n = options.test_items(SUITE, CHECKUP_N, QUICK_N)
     if unknown := [task for task in options.tasks if task not in TASKS]:
         raise SnellenError(
-            f"{SUITE}: {unknown[0]!r} cannot be generated (no people are rendered); there are {', '.join(TASKS)}; use "
+            f"{SUITE}: {unknown[0]!r} cannot be generated (no people are rendered); available: {', '.join(TASKS)}; use "
             f"--from curated or released for real images"
         )
     return {
