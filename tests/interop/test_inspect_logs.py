@@ -226,9 +226,7 @@ def test_two_answers_to_one_sample_are_refused(selection: Selection, tmp_path: P
         write_eval(tmp_path / f"{name}.eval", log_header(), log_samples(selection, TASK, reply))
         for name, reply in always.items()
     ]
-    assert_refused(
-        lambda: import_logs(logs, selection.items.root, tmp_path / "run"), "a different answer in an earlier log"
-    )
+    assert_refused(lambda: import_logs(logs, selection.items.root, tmp_path / "run"), "already has a different answer")
     assert not is_run(tmp_path / "run")
 
 

@@ -111,8 +111,8 @@ class _LoggedArms:
             answers[sample.id] = logged_answer
         elif logged_answer.reply is not None and logged_answer.reply != former.reply:
             raise SnellenError(
-                f"{log.path}: sample {short_reason(sample.id, 100)} of epoch {sample.epoch} has a different answer in "
-                f"an earlier log; import only the logs of one evaluation into a run"
+                f"{log.path}: sample {short_reason(sample.id, 100)} of epoch {sample.epoch} already has a different "
+                f"answer; import only the logs of one evaluation into a run"
             )
 
 
