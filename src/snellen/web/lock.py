@@ -73,7 +73,7 @@ def read_lock(lock: Path = LOCK) -> tuple[WebPackage, ...]:
         tables: list[Mapping[str, Any]] = tomllib.loads(lock.read_text("utf-8"))["package"]
         packages = tuple(WebPackage(**{**table, "files": tuple(table["files"])}) for table in tables)
     except (OSError, tomllib.TOMLDecodeError, KeyError, TypeError) as error:
-        raise SnellenError(f"{lock}: not a readable lock file ({error}); src/snellen/web/web.lock shows the format") from None
+        raise SnellenError(f"{lock}: not a readable lock file ({error}); see src/snellen/web/web.lock") from None
     for package in packages:
         _check_package(package, lock)
     return packages
