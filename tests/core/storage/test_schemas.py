@@ -50,7 +50,10 @@ READERS: dict[str, Callable[[Path], object]] = {
 @pytest.mark.parametrize(
     ("version", "message"),
     [
-        (SCHEMA + 5, f"written by a later version of Snellen (schema {SCHEMA + 5}; this one reads {SCHEMA}); update Snellen"),
+        (
+            SCHEMA + 5,
+            f"written by a later version of Snellen (schema {SCHEMA + 5}; this one reads {SCHEMA}); update Snellen",
+        ),
         (1, f"written by an earlier version of Snellen (schema 1; this one reads {SCHEMA}); make the folder again"),
         (None, f"written by an earlier version of Snellen (schema 1; this one reads {SCHEMA}); make the folder again"),
     ],

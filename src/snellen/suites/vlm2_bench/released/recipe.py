@@ -47,9 +47,7 @@ def _choose_tasks(options: BuildOptions, root: Path | None) -> tuple[str, ...]:
     available = tuple(task for task in TASKS if task in MODELS and not (from_tsv and task == "pc-vid"))
     if unknown := [task for task in options.tasks if task not in available]:
         files = "the TSV" if from_tsv else "the released files"
-        raise SnellenError(
-            f"{files} of vlm2-bench: no task {unknown[0]!r}; available: {', '.join(available)}"
-        )
+        raise SnellenError(f"{files} of vlm2-bench: no task {unknown[0]!r}; available: {', '.join(available)}")
     return tuple(task for task in available if task in (options.tasks or available))
 
 
