@@ -5,6 +5,11 @@ from __future__ import annotations
 import re
 
 
+def _one_of(words: str) -> str:
+    """A group of alternatives, given as a list: separated by " | " or the end of a line."""
+    return f"(?:{'|'.join(part for line in words.splitlines() if line.strip() for part in line.strip().split(' | '))})"
+
+
 def _words(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE | re.MULTILINE)
 
@@ -24,34 +29,51 @@ CONCLUDING = _words(
 """Beginning of a sentence that draws a conclusion."""
 CONCLUDING_WITHIN = _words(r"[,;:] (?:and )?(?:so|therefore|thus|hence|leaving|which leaves|which means|in total)\b,? ")
 TOTAL = _words(
-    r"\b(?:in total|altogether|(?:the|a|is|final|grand|overall) total|total (?:number|count|of|is|sum|amount"
-    r"|remaining)|(?:the|final) (?:number|count|sum|value|result)"
-    r" (?:of|is)|all together|left|remain(?:s|ing)?|overall)\b"
+    r"\b"
+    + _one_of(r"""
+    in total | altogether | (?:the|a|is|final|grand|overall) total
+    total (?:number|count|of|is|sum|amount|remaining)
+    (?:the|final) (?:number|count|sum|value|result) (?:of|is) | all together | left | remain(?:s|ing)? | overall
+""")
+    + r"\b"
 )
 JUDGED = _words(
-    r"\b(?:more|most|best|better|closer|closest|nearest|nearer|correct|same|similar|match(?:es|ing)?"
-    r"|correspond(?:s|ing)?|fits?|likely"
-    r"|identical|\w+er (?:than|to|in)|\w+est)\b"
+    r"\b"
+    + _one_of(r"""
+    more | most | best | better | closer | closest | nearest | nearer | correct | same | similar
+    match(?:es|ing)? | correspond(?:s|ing)? | fits? | likely | identical | \w+er (?:than|to|in) | \w+est
+""")
+    + r"\b"
 )
 """Sign that a sentence compares the options, rather than describes one of them."""
 DESCRIBED = _words(
-    r"\b(?:shows?|showing|depicts?|features?|displays?|contains?|includes?|consists?|presents?|located"
-    r"|describe[sd]?|captures?"
-    r"|illustrates?|has|have|introduces?|is (?:an?|of|at|on|in|near|above|below|under)|appears? to (?:show"
-    r"|be (?:an?|in|on|at)))\b"
+    r"\b"
+    + _one_of(r"""
+    shows? | showing | depicts? | features? | displays? | contains? | includes? | consists? | presents?
+    located | describe[sd]? | captures? | illustrates? | has | have | introduces?
+    is (?:an?|of|at|on|in|near|above|below|under) | appears? to (?:show|be (?:an?|in|on|at))
+""")
+    + r"\b"
 )
 HEDGED = _words(
-    r"\b(?:might|may|could|either|any of|all of|all (?:two|three|four|five|six)|both|if|whether|unless|neither"
-    r"|none|nothing|no (?:option|choice)"
-    r"|cannot|can't|unable|impossible|not (?:possible|clear|sure|certain)|difficult|challenging|would need"
-    r"|eliminate\w*|rul\w+ out)\b"
+    r"\b"
+    + _one_of(r"""
+    might | may | could | either | any of | all of | all (?:two|three|four|five|six) | both | if | whether
+    unless | neither | none | nothing | no (?:option|choice) | cannot | can't | unable | impossible
+    not (?:possible|clear|sure|certain) | difficult | challenging | would need | eliminate\w* | rul\w+ out
+""")
+    + r"\b"
 )
 """Words of a sentence that commits to nothing."""
 DESIGNATED = _words(r"[^.!?\n]{0,40}\b(?:is|be) the\b")
 """Text after a name that is designated as the answer."""
 UNDECIDED = _words(
-    r"\b(?:might|may|could|perhaps|possibly|either|whether|unless|cannot|can't|unable|impossible"
-    r"|not (?:possible|clear|sure|certain))\b"
+    r"\b"
+    + _one_of(r"""
+    might | may | could | perhaps | possibly | either | whether | unless | cannot | can't | unable | impossible
+    not (?:possible|clear|sure|certain)
+""")
+    + r"\b"
 )
 """Words of a sentence whose number is only a possibility."""
 _OFFERED = (
