@@ -25,7 +25,7 @@ ROW = {
         ({"low": math.nan, "high": math.nan, "interval": ""}, "50"),
         ({"low": math.nan, "high": math.nan, "interval": "not estimable: 3 clusters"}, "50, not estimable"),
         # .05 to .95: (.45 / .25)^2 x 10
-        ({"low": 0.05, "high": 0.95, "n": 10}, "50, too few items (needs about 33)"),
+        ({"low": 0.05, "high": 0.95, "n": 10}, "50, wide interval (narrow with about 33 items)"),
         # More items would not help when there are few people.
         ({"low": 0.05, "high": 0.95, "n": 10, "interval": WILSON}, "50, too few people or items"),
         ({"no_answer_rate": 0.1, "failure_rate": 0.02}, "50 [25, 75], no answer 10 %, failed 2 %"),

@@ -2,62 +2,29 @@
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
-from scipy.stats import binom
+from scipy.stats import binom, permutation_test
 
-from snellen.analysis.changes import DROPPED, OTHERS, ROSE, Changes, changes
+from snellen.analysis.changes import DROPPED, OTHERS, ROSE, Changes, changes, plain_changes
 from snellen.analysis.run_view import lines_of
 from snellen.analysis.section import Run
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item
-from snellen.core.score import Outcome
 from snellen.core.seeds import stream
 from snellen.core.storage.itemset import ItemSet
-from snellen.core.storage.runfolder import ArmCard, RunCard
-from snellen.runs.score import COLUMNS
-from tests.reports.exam import SUITE, write_items
-
-Score = Callable[[Item], float]
-"""The score of an item, NaN where the call failed."""
+from snellen.scoring.permutation import noise_flips, one_sided_p, sign_flip, sign_test_power
+from tests.helpers.guard import NOISE, answered, compare, own_items, probabilities, run_of
+from tests.reports.exam import write_items
 
 
 @pytest.fixture(scope="module")
 def items(tmp_path_factory: pytest.TempPathFactory) -> ItemSet:
     return write_items(tmp_path_factory.mktemp("changes") / "items", 20)
-
-
-def run_of(items: ItemSet, score: Score, *, tasks: tuple[str, ...] = ("naming", "finding", "building"),
-           conditions: Mapping[str, str] | None = None, outcome: Outcome = "failed") -> Run:  # fmt: skip
-    """A run of one subject with these scores, `outcome` for none; conditions with their value of `images`."""
-    conditions = conditions or {"vanilla": "original"}
-    rows = [
-        {
-            "subject": "chat:model", "fingerprint": "f", "suite": "shapes", "task": item.task, "condition": condition,
-            "repeat": 0, "split": "test", "protocol": "strict", "judge": "", "item_id": item.item_id,
-            "metric": SUITE.tasks[item.task].protocols["strict"].metrics[0].name, "stimulus_id": item.stimulus_id,
-            "group_id": item.group_id, "cluster_id": item.cluster_id, "truth": json.dumps(item.answer),
-            "prediction": "null", "outcome": outcome if math.isnan(score(item)) else "answered", "value": score(item),
-            "chance": 0.25,
-        }
-        for condition in conditions for item in items.items if item.task in tasks
-    ]  # fmt: skip
-    arms = [
-        ArmCard(subject="chat:model", fingerprint="f", settings={}, attributes={}, condition=condition,
-                columns={"images": images}, repeat=0)
-        for condition, images in conditions.items()
-    ]  # fmt: skip
-    card = RunCard(suite="shapes", version="1", itemset="", recipe_hash="r", content_hash=items.card.content_hash,
-                   seed=0, limit=None, arms=arms)  # fmt: skip
-    scores = {"strict": pd.DataFrame(rows, columns=list(COLUMNS))}
-    return Run(card, SUITE, items, (), scores, pd.DataFrame(), (Path("run"),))
 
 
 def number(item: Item) -> int:
@@ -199,6 +166,112 @@ def test_the_same_items_rendered_on_two_machines_are_compared(items: ItemSet) ->
     for other in moved[2:]:
         with pytest.raises(SnellenError, match="have different items"):
             changes(moved[0], other)
+
+
+def shares(count: int, right_before: int, right_after: int) -> tuple[np.ndarray, np.ndarray]:
+    """So many right answers of `count`, the same items first."""
+    return (np.arange(count) < right_before).astype(float), (np.arange(count) < right_after).astype(float)
+
+
+@pytest.mark.parametrize(
+    ("count", "classes", "before", "after"),
+    [(38, 2, 38, 0), (58, 3, 55, 18), (180, 3, 173, 75)],  # 100 to 0 %, 95 to 31 %, 96 to 42 %
+)
+def test_own_images_of_few_classes_can_drop(count: int, classes: int, before: int, after: int) -> None:
+    compared = compare(own_items(count, classes), *shares(count, before, after))
+    (row,) = lines_of(compared.table)
+    assert compared.names(DROPPED) == ["finding"]
+    # All flips are to worse, so that 1 of 2^flips is as far; by class, 2 of 2^classes.
+    assert row.p == row.p_holm == pytest.approx(0.5 ** (before - after), rel=1e-9)
+    assert (row.clusters, row.classes, row.class_p) == (count, classes, 2 / 2**classes)
+    assert row.class_low <= row.low < row.high < 0
+    assert row.high < row.class_high
+    back = compare(own_items(count, classes), *reversed(shares(count, before, after)))
+    assert (back.names(ROSE), back.table["p"][0]) == (["finding"], row.p)
+
+
+def test_one_sided_p_by_hand() -> None:
+    names, rng = np.arange(40), stream("one-sided")
+    # Five images worse, one better: 1 + 6 of 64. Twenty all worse: 1 of 2^20, which no drawing finds.
+    gaps = np.array([-1.0] * 5 + [1.0] + [0.0] * 34)
+    assert one_sided_p(gaps, names, rng) == one_sided_p(-gaps, names, rng) == 7 / 64
+    assert one_sided_p(np.repeat([-1.0, 0.0], 20), names, rng) == pytest.approx(0.5**20)
+    assert one_sided_p(np.zeros(40), names, rng) == 1
+    # Near copies flip together: one cluster of two and three of one, 1 of 16; as five images it would be 1 of 32.
+    assert one_sided_p(-np.ones(5), np.array([0, 0, 1, 2, 3]), rng) == 1 / 16
+    # Partial credit: all 2^10 flips, as in scipy.
+    partial = stream("partial credit").normal(0.3, 0.5, 10)
+    expected = permutation_test((partial,), np.mean, permutation_type="samples", alternative="greater").pvalue
+    assert one_sided_p(partial, np.arange(10), rng) == pytest.approx(expected)
+    assert sign_flip(partial, np.arange(10), rng) == pytest.approx(2 * expected)
+
+
+def test_power_by_hand() -> None:
+    # At 0.05 five of five flips are significant (1 / 32), four of four are not (1 / 16); of six only all six.
+    assert sign_test_power(5, 0.9, 0.0, 0.05) == pytest.approx(0.9**5)
+    assert sign_test_power(6, 0.9, 0.0, 0.05) == pytest.approx(6 * 0.9**5 * 0.1 + 0.9**6)
+    assert sign_test_power(4, 1.0, 0.0, 0.05) == 0
+    # With noise 0.1 of five: all five flip to worse.
+    assert sign_test_power(5, 0.8, 0.1, 0.05) == pytest.approx(0.9**5)
+    # At most so many flip that a drop of 0.9 is left: 0.95 to worse, 0.05 to better.
+    assert sign_test_power(5, 0.9, 0.3, 0.05) == pytest.approx(0.95**5)
+    # Two flips to better, four to worse of 20.
+    gaps = np.array([1.0] * 2 + [-1.0] * 4 + [0.0] * 14)
+    assert noise_flips(gaps, np.arange(20)) == noise_flips(-gaps, np.arange(20)) == (20, 0.1)
+    # Ten clusters of two: two are half better, two half worse, which counts as a quarter of a flip.
+    gaps = np.array([1.0, 0.0] * 2 + [-1.0, 0.0] * 2 + [0.0] * 12)
+    assert noise_flips(gaps, np.repeat(np.arange(10), 2)) == (10, 2 * 0.25 / 10)
+
+
+def test_the_detectable_drop_and_the_images_needed() -> None:
+    equal = compare(own_items(38, 2), *shares(38, 38, 38))
+    (row,) = lines_of(equal.table)
+    # Noise 0.5 / 39; the power is that of the binomial distribution.
+    assert row.detectable_drop == 0.2
+    assert sign_test_power(38, 0.2, 0.5 / 39, 0.05) >= 0.8 > sign_test_power(38, 0.19, 0.5 / 39, 0.05)
+    assert (equal.least_drop, equal.undetectable) == (0.2, {})
+    small = compare(own_items(20, 2), *shares(20, 20, 20))
+    # Half a flip of noise among 37 images.
+    assert small.undetectable == {"finding": 37}
+    assert sign_test_power(37, 0.2, 0.5 / 38, 0.05) >= 0.8 > sign_test_power(36, 0.2, 0.5 / 37, 0.05)
+    # 15 % right can drop by 15 points at most, which 100 images detect and 30 do not; 0 % cannot drop.
+    assert compare(own_items(100), *shares(100, 15, 15)).undetectable == {}
+    assert 30 < compare(own_items(30), *shares(30, 5, 5)).undetectable["finding"] < 100
+    assert math.isinf(compare(own_items(100), *shares(100, 0, 0)).undetectable["finding"])
+    # Four images never detect a drop; JSON has no infinity.
+    none = plain_changes(compare(own_items(4, 2), *shares(4, 4, 0)))
+    assert (none["rows"][0]["verdict"], none["rows"][0]["detectable_drop"]) == ("too few items", None)
+
+
+def test_other_sets_need_no_least_drop(items: ItemSet) -> None:
+    same = run_of(items, right, tasks=("finding",))
+    compared = changes(same, same)
+    # Twenty images, two-sided at 0.05: as one-sided at 0.025, where six of six are needed (1 / 64).
+    assert (compared.undetectable, math.isnan(compared.table["class_p"][0])) == ({}, True)
+    drop = compared.table["detectable_drop"][0]
+    assert sign_test_power(20, drop, 0.5 / 21, 0.025) >= 0.8 > sign_test_power(20, drop - 0.01, 0.5 / 21, 0.025)
+    assert set(changes(same, same, least_drop=0.1).undetectable) == {"finding"}
+    # With all tasks and abilities there are five tests, so that a drop must be larger to be found.
+    rows = changes(run_of(items, right), run_of(items, right)).table.set_index("name")
+    assert rows["detectable_drop"]["finding"] > drop
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("noise", NOISE)
+@pytest.mark.parametrize("count", [38, 100])
+def test_drops_on_own_images(count: int, noise: str) -> None:
+    """False drops in at most 5 % of 400 comparisons, and of drops of the size that is printed 80 % are found."""
+    items, false_drops, detections, comparisons = own_items(count), 0, 0, 400
+    for seed in range(comparisons):
+        rng = stream("guard", count, noise, seed)
+        right_answers = probabilities(items, noise, rng)
+        before = answered(items, right_answers, rng)
+        equal = changes(before, answered(items, right_answers, rng))
+        false_drops += bool(equal.names(DROPPED))
+        drop = float(equal.table["detectable_drop"][0])
+        detections += bool(changes(before, answered(items, right_answers, rng, drop)).names(DROPPED))
+    assert false_drops <= binom.ppf(0.999, comparisons, 0.05)
+    assert detections >= binom.ppf(0.001, comparisons, 0.78)
 
 
 def guesses(items: ItemSet, rng: np.random.Generator) -> Run:

@@ -57,7 +57,7 @@ def test_a_colour_blind_subject_is_named_for_colour_only() -> None:
     assert (deficit.affected.n, deficit.elsewhere.n, deficit.elsewhere.right) == (20, 40, 1.0)
     assert findings.dimensions == ("shape",)
     assert words(findings).startswith("fails where colour decides (")
-    assert words(findings).endswith("% of 20 right there, 100 % of 40 right elsewhere); sees shape")
+    assert words(findings).endswith("% of 20 right there, blind 25 %; 100 % of 40 right elsewhere); most of shape")
 
 
 def test_two_properties_are_named_separately() -> None:
@@ -89,7 +89,7 @@ def test_the_count_from_which_a_subject_fails_is_named() -> None:
     ]
     findings = find_deficits(answers)
     assert [deficit.properties for deficit in findings.deficits] == [(Property("count", "4"),)]
-    assert words(findings).startswith("counts only to four, fails from five on (0 % of 24 right there, 100 % of 12")
+    assert words(findings).startswith("counts only to four, fails from five on (0 % of 24 right there, blind 5 %; 100 % of 12")
     without_five = [answer for answer in answers if answer.item.answer not in (5, 6)]
     assert words(find_deficits(without_five)).startswith("counts only to four, fails from seven on")
 

@@ -267,9 +267,9 @@ def test_errors_are_aggregated_as_their_metric_states(tmp_path: Path) -> None:
         [(0.1 + 0.3 + 0.5 + 9) / 4, (0.3 + 0.5) / 2, math.sqrt((0.01 + 0.09 + 0.25 + 81) / 4)]
     )
     # Four clusters are too few for a bootstrap, but the worst error bounds mean and root mean square.
-    on_range = "95 % Wilson on the range of the metric, adjusted for clusters"
-    assert list(done["interval"]) == [on_range, "not estimable: a median of 4 units in 4 clusters", on_range]
-    ends = done[done["interval"] == on_range]
+    by_spread = "95 % Gaffke, adjusted for clusters"
+    assert list(done["interval"]) == [by_spread, "not estimable: a median of 4 units in 4 clusters", by_spread]
+    ends = done[done["interval"] == by_spread]
     assert ((ends["low"] < ends["value"]) & (ends["value"] < ends["high"])).all()
     assert done["low"].isna().to_list() == [False, True, False]
     unbounded = replace(STRICT, metrics=tuple(replace(metric, bounds=None) for metric in metrics[:1]))

@@ -7,19 +7,24 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
+from PIL import Image
 
 from snellen.analysis.changes import changes
 from snellen.cli.diff import side
 from snellen.core.storage.itemset import read_itemset
+from snellen.core.suite import BuildOptions
 from snellen.exam.run import run
 from snellen.reports.changes_page import render_changes
 from snellen.suites import SUITES
+from snellen.suites.vfm_bench.own.recipe import Own
+from tests.helpers.own_images import class_folders
 from tests.helpers.sets import undrawn_set
 
 Command = Callable[..., tuple[int, str, str]]
 HOSTILE = """</script><img src=x onerror=alert(1)>=HYPERLINK("http://x")\u202e"""
-ORACLE, BLIND = "fake:oracle", "fake:blind-to=colour"
+ORACLE, BLIND, UNREADABLE = "fake:oracle", "fake:blind-to=colour", "fake:constant=none"
 
 
 @pytest.fixture(scope="module")
@@ -96,6 +101,74 @@ def test_items_without_a_partner_are_reported(snellen: Command, run_root: Path, 
     assert code == 1
     assert "items unpaired" in out
     assert "Too few items to tell: " in out
+    assert snellen(*words)[0] == 0
+
+
+def own_run(folder: Path, count: int, *, near_copies: str = "drop") -> Path:
+    """The oracle and a subject without a readable answer on own images, `count` of each of two classes."""
+    images = class_folders(folder / "images", count, "good", "scratch")
+    if near_copies == "keep":  # one image of each class is a darker copy of another
+        for label in ("good", "scratch"):
+            pixels = np.asarray(Image.open(images / label / "0.png")) // 2
+            Image.fromarray(pixels).save(images / label / "1.png")
+    items = Own().build(
+        BuildOptions(folder / "set", sources={"images": images}, settings={"near-copies": near_copies},
+                     show_progress=False)
+    )  # fmt: skip
+    run(items, [ORACLE, UNREADABLE], folder / "run", show_progress=False)
+    return folder / "run"
+
+
+def test_own_images_of_two_classes_can_drop(snellen: Command, tmp_path: Path) -> None:
+    root, page = own_run(tmp_path, 19), tmp_path / "page.html"
+    words = "diff", f"{root}:{ORACLE}", f"{root}:{UNREADABLE}", "--out", page, "--fail-on", "drop"
+    code, out, _ = snellen(*words)
+    assert code == 4
+    assert "Dropped: fast-mapping\n" in out
+    assert "p is one-sided" in out
+    assert "For new classes, fast-mapping: 95 % interval [-100, 64], p 0.5 (2 classes).\n" in out
+    assert "[-100, 64], p 0.5 (2 classes)" in page.read_text("utf-8")
+    compared = json.loads(snellen(*words, "--json")[1])
+    (row,) = compared["rows"]
+    assert (row["p"], row["class_p"], row["clusters"], row["classes"]) == (pytest.approx(0.5**38), 0.5, 38, 2)
+    assert (row["detectable_drop"], compared["least_drop"], compared["undetectable"]) == (0.2, 0.2, {})
+
+
+def test_a_guard_that_could_not_have_told_a_drop_fails(snellen: Command, tmp_path: Path) -> None:
+    root, page = own_run(tmp_path, 12), tmp_path / "page.html"
+    words = "diff", f"{root}:{ORACLE}", f"{root}:{ORACLE}", "--out", page
+    found = "No drop found; a drop of {} points or more would have been found in 8 of 10 such comparisons."
+    # Noise of half an image: 24 images detect 31 points (binomial distribution), and 20 points need 37.
+    code, out, _ = snellen(*words)
+    assert (code, found.format(31) in " ".join(out.split()), "could not have told" in out) == (0, True, False)
+    code, out, _ = snellen(*words, "--fail-on", "drop")
+    assert code == 1
+    expected = "This comparison could not have told a drop of 20 points in fast-mapping: about 37 images are needed."
+    assert expected in " ".join(out.split())
+    assert found.format(31) in page.read_text("utf-8")
+    assert expected in page.read_text("utf-8")
+    assert snellen(*words, "--fail-on", "drop", "--least-drop", "40")[0] == 0
+    compared = json.loads(snellen(*words, "--fail-on", "drop", "--least-drop", "10", "--json")[1])
+    assert (compared["least_drop"], list(compared["undetectable"])) == (0.1, ["fast-mapping"])
+    for wrong in (("--least-drop", "20"), ("--least-drop", "0", "--fail-on", "drop")):
+        code, _, err = snellen(*words, *wrong)
+        assert (code, "points above 0 and up to 100, with --fail-on drop" in err) == (2, True)
+
+
+def test_near_copies_that_were_kept_are_one_image(snellen: Command, tmp_path: Path) -> None:
+    root, words = own_run(tmp_path, 8, near_copies="keep"), ("--out", tmp_path / "page.html", "--json")
+    (row,) = json.loads(snellen("diff", f"{root}:{ORACLE}", f"{root}:{UNREADABLE}", *words)[1])["rows"]
+    assert (row["n"], row["clusters"]) == (16, 14)
+
+
+def test_generated_sets_have_a_least_drop_only_on_request(snellen: Command, run_root: Path, tmp_path: Path) -> None:
+    words = "diff", f"{run_root}:{ORACLE}", f"{run_root}:{ORACLE}", "--out", tmp_path / "p.html", "--fail-on", "drop"
+    code, out, _ = snellen(*words, "--least-drop", "5")
+    assert (code, "could not have told a drop of 5 points in pattern-perception: about" in " ".join(out.split())) == (
+        1,
+        True,
+    )
+    assert "items are needed" in " ".join(out.split())
     assert snellen(*words)[0] == 0
 
 

@@ -14,13 +14,14 @@ import pytest
 from scipy.stats import binom
 
 from snellen.analysis.blind.measure import ATTACKS, main_metric
+from snellen.analysis.grades import GRADES, words
 from snellen.analysis.run_view import lines_of
 from snellen.core.item import Item
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.subject import SubjectCard
 from snellen.exam.items import with_blind
 from snellen.exam.run import run
-from snellen.reports.rows import metric_in, standing, subgroups, whole_tasks
+from snellen.reports.rows import subgroups, whole_tasks
 from snellen.runs.blind import blind_card
 from snellen.subjects.fakes.simple import Scripted
 from snellen.suites import SUITES
@@ -75,10 +76,10 @@ def _count(suite_name: str, seed: int, folder: Path, root: Path) -> tuple[Count,
     for rows in (whole_tasks(results), subgroups(results)):
         verdicts = {
             f"{row.subject}, {row.task} {row.metric} {row.factor} {row.level}: {row.value:.3f} [{row.low:.3f}, "
-            f"{row.high:.3f}], blind {row.blind:.3f}, chance {row.chance:.3f}": standing(row, metric_in(suite, row))
+            f"{row.high:.3f}], blind {row.blind:.3f}, chance {row.chance:.3f}": words(row.grade, row.state)
             for row in lines_of(rows[rows["value"].notna()])
         }
-        counts.append(Count(tuple(row for row, verdict in verdicts.items() if verdict == "above"), len(verdicts)))
+        counts.append(Count(tuple(row for row, verdict in verdicts.items() if verdict in GRADES[1:]), len(verdicts)))
     return counts[0], counts[1]
 
 

@@ -70,7 +70,7 @@ def test_a_drop_is_seen_on_the_same_items(items: ItemSet, tmp_path: Path) -> Non
         1.0,
         0.25,
         N,
-        "sees",
+        "most",
     )
     assert score.low is not None
     assert 0.25 < score.low < 1
@@ -287,7 +287,7 @@ def test_the_example_shows_an_improvement(tmp_path: Path) -> None:
     done = subprocess.run(words, capture_output=True, text=True, check=True)
     lines = done.stdout.splitlines()
     assert len(lines) == 3
-    assert lines[0].endswith("sees 0 of 1 abilities")
+    assert lines[0].endswith("0 of 1 abilities have a grade above none")
     assert "rose since 0: combo/img2text" in lines[1]
     last = read_verdict(tmp_path / "exam" / "step-00000120")
     assert last.state == "whole"

@@ -417,7 +417,7 @@ def test_rates_of_unread_replies_are_compared(tmp_path: Path) -> None:
     assert sentence in text
     assert "own/nearly could not" not in text
     table = pd.read_csv(report.root / "tables" / "shapes-main.csv").set_index("subject")["naming"]
-    assert table["chat:own/vague"].endswith("(no answer 20 %; of what was read 100 %)")
+    assert table["chat:own/vague"].endswith("; no answer 20 %; of what was read 100 %)")
     assert "read" not in table["chat:own/clear"]
 
 

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import math
 import runpy
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from snellen.analysis.blind import too_blind
+from snellen.analysis.grades import graded, words
 from snellen.analysis.run_view import lines_of
 from snellen.core.errors import SnellenError
+from snellen.core.score import Metric
 from snellen.core.storage.itemset import BlindCard, ItemSet, read_itemset
 from snellen.core.suite import BuildOptions
 from snellen.exam.items import build
 from snellen.exam.run import blind_subject, run
-from snellen.reports.rows import metric_in, standing, whole_tasks
+from snellen.reports.rows import metric_in, whole_tasks
 from snellen.runs.blind import blind_card, measure_recipe, recipe_card
 from snellen.suites import SUITES
 from tests.helpers.sets import small_set
@@ -85,13 +89,19 @@ def test_a_built_set_has_its_blind_scores(combo: ItemSet, tmp_path: Path) -> Non
 
 
 def test_a_score_equal_to_the_blind_baseline_is_not_above_it(combo: ItemSet, tmp_path: Path) -> None:
-    """Half of a hundred is better than a chance level of 25, and no better than an equal blind baseline."""
+    """Half is more than a quarter of the way from a chance level of 25, and no way from an equal blind baseline."""
     rows = run(combo, ["fake:oracle"], tmp_path / "run", show_progress=False).results()
     row = next(row for row in lines_of(whole_tasks(rows)) if row.task == "img2text")
     metric, half = metric_in(SUITES.get("combo"), row), {"value": 0.5, "low": 0.40, "high": 0.60}
-    assert standing(row._replace(**half, blind=0.5), metric) == "same"
-    assert standing(row._replace(**half, blind=0.25), metric) == "above"
-    assert standing(row._replace(value=0.1, low=0.05, high=0.2), metric) == "below"
+    row = SimpleNamespace(**{**row._asdict(), "cut_off_rate": 0.0, "ceiling": math.nan})
+    assert _words(row, metric, **half, blind=0.5) == "none"
+    assert _words(row, metric, value=0.6, low=0.5, high=0.7, blind=0.25) == "some"
+    assert _words(row, metric, value=0.1, low=0.05, high=0.2, blind=0.25) == "none"
+
+
+def _words(row: SimpleNamespace, metric: Metric, **numbers: float) -> str:
+    grading = graded(SimpleNamespace(**{**vars(row), **numbers}), metric)
+    return words(grading.grade, grading.state)
 
 
 def test_a_subject_without_images_can_replace_the_attackers(combo: ItemSet, tmp_path: Path) -> None:

@@ -39,6 +39,14 @@ def test_without_a_difference_or_values_nothing_is_estimated() -> None:
     assert math.isnan(detectable(math.nan, math.nan))
 
 
+def test_more_than_100_000_units_are_not_estimated() -> None:
+    # A standard error of .05 with 100 units detects .14008; a difference of d takes 100 (.14008 / d)^2.
+    low, high = around(0.6, 0.05)
+    assert units_needed(0.6, 0.6 - 0.0045, low, high, 100) == pytest.approx(96_902, abs=2)
+    assert math.isnan(units_needed(0.6, 0.6 - 0.0044, low, high, 100))
+    assert math.isnan(units_needed(0.6, 0.6 - 1e-12, low, high, 100))
+
+
 @given(st.floats(0.05, 3), st.floats(0.05, 0.8), st.integers(5, 500))
 def test_units_are_those_of_statsmodels_for_independent_values(spread: float, effect: float, n: int) -> None:
     difference = effect * spread

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import tracemalloc
+from collections.abc import Iterator, Sequence
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,8 +17,10 @@ from statsmodels.stats.proportion import proportion_confint
 from snellen.scoring import clustered_means as formulas
 from snellen.scoring.uncertainty import (
     BOOTSTRAP_T,
+    GAFFKE,
     MAX_CELLS,
-    ON_RANGE,
+    MIN_EFFECTIVE_CLUSTERS,
+    ONE_SIDED,
     UNTOLD,
     WILSON,
     WOODRUFF,
@@ -153,12 +157,16 @@ def test_integer_weights_equal_repeated_units() -> None:
 # Means of any values
 
 
-def test_the_range_of_the_metric_selects_the_method() -> None:
+def test_what_the_metric_declares_selects_the_method() -> None:
     same = [0.0, 1.0] * 10
     assert mean_interval(same, np.arange(20), (0, 1), rng()).kind == WILSON
-    assert mean_interval(same, np.arange(20), (0, 100), rng()).kind == BOOTSTRAP_T
+    assert mean_interval(same, np.arange(20), (0, 1), rng(), binary=False).kind == GAFFKE
+    assert mean_interval(same, np.arange(20), (0, 100), rng()).kind == GAFFKE
     assert mean_interval(same, np.arange(20), None, rng()).kind == BOOTSTRAP_T
     assert summary_interval(same, np.arange(20), "median", None, rng()).kind == WOODRUFF
+    squares = summary_interval(same, np.arange(20), "root mean square", (0, 1), rng(), binary=False)
+    assert squares.kind == GAFFKE
+    assert squares.low == pytest.approx(math.sqrt(mean_interval(same, np.arange(20), (0, 1), rng(), binary=False).low))
 
 
 def test_samples_that_no_method_covers_have_no_interval() -> None:
@@ -173,18 +181,49 @@ def test_samples_that_no_method_covers_have_no_interval() -> None:
     assert kind([1.0, 2.0], [1, 1]) == kind([1.0, 0.0], [1, 1], (0, 1)) == UNTOLD + "all units belong to one cluster"
     assert kind([], []) == UNTOLD + "no units"
     assert kind([0.0] * 19 + [5.0], list(range(20))) == UNTOLD + "the variance depends on few clusters"
-    for values, clusters in (([0.0] * 12, list(range(12))), ([1.0, 2.0, 4.0], [1, 2, 3])):
-        assert kind(values, clusters, (0, 100)) == ON_RANGE
+    assert kind([1.0, 2.0, 4.0], [1, 2, 3], (0, 100)) == GAFFKE
     assert math.isnan(mean_interval([1.0, 2.0], [1, 2], None, rng()).low)
     assert summary_interval([1.0, 2.0, 3.0], [1, 2, 3], "median", None, rng()).kind.startswith(UNTOLD)
 
 
-def test_an_interval_on_a_range_is_a_scaled_wilson_interval() -> None:
-    low, high, _ = mean_interval([0.0] * 12, np.arange(12), (-1, 1), rng())
-    shares = cluster_wilson([0.5] * 12, np.arange(12))
-    assert (low, high) == pytest.approx([2 * share - 1 for share in shares])
+def test_an_interval_on_a_range_is_a_scaled_interval() -> None:
+    low, high, _ = mean_interval([0.0, 0.2, 0.4] * 4, np.arange(12), (-1, 1), rng())
+    shares = mean_interval([0.5, 0.6, 0.7] * 4, np.arange(12), (0, 1), rng(), binary=False)
+    assert (low, high) == pytest.approx([2 * share - 1 for share in shares[:2]])
     with pytest.raises(ValueError, match="fix the bounds"):
         mean_interval([2.0, 3.0], [1, 2], (0, 1), rng())
+
+
+@given(st.integers(2, 300), st.data(), st.sampled_from([0.5, 0.9, 0.95, 0.99]))
+def test_the_interval_by_spread_of_right_and_wrong(n: int, data: st.DataObject, level: float) -> None:
+    # That of Clopper and Pearson.
+    k = data.draw(st.integers(1, n - 1))
+    ends = mean_interval(np.arange(n) < k, np.arange(n), (0, 1), rng(), level=level, binary=False)[:2]
+    assert ends == pytest.approx(proportion_confint(k, n, 1 - level, "beta"), abs=1e-7)
+
+
+def test_the_interval_by_spread_is_near_gaffke_s_own() -> None:
+    """The oracle draws the weights of the units and of one more unit at the bound."""
+    values, weights = rng(3).beta(2, 5, 24), rng(4).dirichlet(np.ones(25), 100_000)
+    expected = [np.quantile(weights @ np.append(values, bound), tail) for bound, tail in ((0.0, 0.025), (1.0, 0.975))]
+    low, high, _ = mean_interval(values, np.arange(24), (0, 1), rng(), binary=False)
+    assert (low, high) == pytest.approx(expected, abs=0.015)
+    before = cluster_wilson(values, np.arange(24))
+    assert high - low < 0.75 * (before[1] - before[0])
+
+
+def test_a_score_at_a_bound_has_a_one_sided_interval() -> None:
+    # .05^(1/12) = .7791: twelve units are all right in 5 % of samples if 77.91 % of all units are.
+    right = mean_interval(np.ones(12), np.arange(12), (0, 1), rng(), binary=False)
+    assert right[:2] == pytest.approx((0.05 ** (1 / 12), 1))
+    # Whether units of one cluster are alike is unknown, so 36 units in 12 clusters show no more than 12 do.
+    colours = mean_interval(np.zeros(36), np.arange(36) % 12, (0, 100), rng(), binary=False)
+    assert colours[:2] == pytest.approx((0, 100 * (1 - 0.05 ** (1 / 12))))
+    boxes = mean_interval(np.ones(36), np.arange(36), (-1, 1), rng(), level=0.99, binary=False)
+    assert boxes[:2] == pytest.approx((1 - 2 * (1 - 0.01 ** (1 / 36)), 1))
+    assert right.kind == colours.kind == boxes.kind == ONE_SIDED
+    assert mean_interval(np.ones(12), np.arange(12), (0, 1), rng()).kind == WILSON
+    assert mean_interval(np.full(12, 0.5), np.arange(12), (0, 1), rng(), binary=False).kind == GAFFKE
 
 
 def test_bootstrap_t_equals_the_textbook_interval_for_many_values() -> None:
@@ -299,6 +338,13 @@ def test_paired_difference_without_any_spread() -> None:
         paired_difference([1.0], [1.0, 2.0], [1, 2], rng())
 
 
+def test_paired_difference_on_another_range_is_a_scaled_one() -> None:
+    a, b = rng(1).random(20), rng(2).random(20)
+    gap = paired_difference(a, b, np.arange(20), rng())
+    scaled = paired_difference(100 * a, 100 * b, np.arange(20), rng(), bounds=(0, 100))
+    assert scaled[:3] == pytest.approx([100 * number for number in gap[:3]])
+
+
 def test_equal_gaps_of_all_clusters_leave_the_difference_uncertain() -> None:
     # gaps (1, 0) and (0, 1): both clusters have the mean 0.5, so that resampling them always gives 0.5
     gap = paired_difference([1, 0, 0, 1], [0, 0, 0, 0], ["p", "p", "q", "q"], rng(), bounds=(0, 1))
@@ -317,6 +363,9 @@ def test_simulated_intervals_are_those_of_reports() -> None:
     for n, row in enumerate(values):
         low, high = formulas.wilson_ends(samples, 0.95)
         assert cluster_wilson(row, design.codes) == pytest.approx((low[n], high[n]))
+        spread = mean_interval(row, design.codes, (0, 1), rng(), binary=False)
+        low, high = formulas.bounded_ends(samples, 0.95)
+        assert spread[:2] == pytest.approx((low[n], high[n]))
         low, high = formulas.difference_ends(samples, 0.95)
         gap = paired_difference(row, np.zeros(len(row)), design.codes, rng(), bounds=(0, 1))
         assert gap[1:3] == pytest.approx((low[n], high[n]))
@@ -349,3 +398,155 @@ def test_intervals_cover(family: str) -> None:
             assert result.covered >= (0.895 if count >= 20 else 0.875), (name, count, shape, correlation)
             covered += [result.covered] * (count >= 20)
     assert np.mean(covered) >= 0.94
+
+
+# Coverage for metrics with bounds whose units are not 0 or 1; the printed tables are in docs/measurements/intervals.md
+
+
+QUANTILES = np.linspace(0.00005, 0.99995, 10_000)
+
+
+def mixture(*parts: tuple[float, npt.ArrayLike]) -> np.ndarray:
+    """Quantiles of a mixture of parts, each with its share and its own quantiles."""
+    shares = [round(share * 10_000) for share, _ in parts]
+    arrays = [
+        np.quantile(np.asarray(values, np.float64), np.linspace(0, 1, n))
+        for n, (_, values) in zip(shares, parts, strict=True)
+    ]
+    return np.sort(np.concatenate(arrays))
+
+
+COUNTED = [min(1.0, k / true) for true in range(2, 10) for k, times in ((1, 6), (2, 2), (3, 1)) for _ in range(times)]
+COLOURS = np.minimum(1, stats.expon.ppf(QUANTILES, scale=0.05))
+VALUES: dict[str, np.ndarray] = {
+    "beta(2, 2)": stats.beta.ppf(QUANTILES, 2, 2),
+    "beta(.5, .5)": stats.beta.ppf(QUANTILES, 0.5, 0.5),
+    "beta(1, 4)": stats.beta.ppf(QUANTILES, 1, 4),
+    "half 0, else beta(1.5, 3)": mixture((0.5, 0), (0.5, stats.beta.ppf(QUANTILES, 1.5, 3))),
+    "relative errors of counts, 60 % are 0": mixture((0.6, 0), (0.4, COUNTED)),
+    "log-normal errors, capped at 1": np.minimum(1, stats.lognorm.ppf(QUANTILES, 1, scale=math.exp(-1.5))),
+    "beta(2, 20), but 5 % are 1": mixture((0.95, stats.beta.ppf(QUANTILES, 2, 20)), (0.05, 1)),
+    "texts, 70 % are 1, 15 % are 0": mixture((0.7, 1), (0.15, 0), (0.15, [0.3, 0.95])),
+    "texts, 92 % are 1, 3 % are 0": mixture((0.92, 1), (0.03, 0), (0.05, [0.5, 0.95])),
+    "boxes, 15 % misplaced": mixture((0.85, stats.beta.ppf(QUANTILES, 12, 2)), (0.15, stats.beta.ppf(QUANTILES, 2, 6))),
+    "colours, exponential of mean .05": COLOURS,
+    "colours, but 2 % are 1": mixture((0.98, COLOURS), (0.02, 1)),
+    "97 % are 0": mixture((0.97, 0), (0.03, [0, 1])),
+}
+PERFECT = np.zeros(10_000)
+UNIT_COUNTS = (12, 24, 36, 100, 300)
+
+
+def sizes_of(n: int, largest: int) -> np.ndarray:
+    """The cluster of each of `n` units: one unit each, or 2, 1, 4, 3 units in turn."""
+    return np.arange(n) if largest == 1 else np.repeat(np.arange(n), np.resize([2, 1, 4, 3], n))[:n]
+
+
+def item_samples(
+    *quantiles: np.ndarray, codes: np.ndarray, correlation: float, draw: np.random.Generator
+) -> list[np.ndarray]:
+    """2,000 samples of units for each of these distributions; two samples are of the same items, which correlate by .5.
+
+    The normal scores of units of one cluster have this correlation.
+    """
+
+    def scores() -> np.ndarray:
+        own, common = draw.normal(size=(2000, len(codes))), draw.normal(size=(2000, codes[-1] + 1))[:, codes]
+        return np.asarray(math.sqrt(1 - correlation) * own + math.sqrt(correlation) * common)
+
+    items, values = scores(), []
+    for each in quantiles:
+        ranks = stats.norm.cdf(items if len(quantiles) == 1 else math.sqrt(0.5) * (items + scores()))
+        values.append(each[np.minimum((ranks * len(each)).astype(int), len(each) - 1)])
+    return values
+
+
+def designs_of_units() -> Iterator[tuple[int, np.ndarray, float]]:
+    """The number of units, their clusters and the correlation in a cluster."""
+    for n in UNIT_COUNTS:
+        yield n, sizes_of(n, 1), 0.0
+        yield n, sizes_of(n, 4), 0.0
+        yield n, sizes_of(n, 4), 0.3
+
+
+def covered_and_width(ends: formulas.Ends, truth: float) -> tuple[float, float]:
+    low, high = ends
+    return float(((low <= truth + 1e-12) & (truth - 1e-12 <= high)).mean()), float((high - low).mean())
+
+
+def print_row(name: str, rows: Sequence[tuple[int, float, float]], columns: Sequence[float] = ()) -> None:
+    """Least and mean coverage, then the ratio of widths for each number of units."""
+    covered = [row[1] for row in rows]
+    ratios = [float(np.mean([row[2] for row in rows if row[0] == n])) for n in UNIT_COUNTS]
+    numbers = [f"{number:.3f}" for number in (min(covered), np.mean(covered))]
+    cells = ["" if math.isnan(ratio) else f"{ratio:.2f}" for ratio in (*ratios, *columns)]
+    print(f"| {name} | {' | '.join([*numbers, *cells])} |")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", list(VALUES))
+def test_intervals_by_spread_cover(name: str) -> None:
+    """The ratio is to the width of Wilson's interval, which these metrics had before."""
+    rows, truth = [], float(VALUES[name].mean())
+    for n, codes, correlation in designs_of_units():
+        (values,) = item_samples(VALUES[name], codes=codes, correlation=correlation, draw=rng(n))
+        samples = formulas.grouped(values, codes)
+        covered, width = covered_and_width(formulas.bounded_ends(samples, 0.95), truth)
+        rows.append((n, covered, width / covered_and_width(formulas.wilson_ends(samples, 0.95), truth)[1]))
+        assert covered >= 0.935, (n, correlation)  # .95 less three standard errors
+    print_row(name, rows)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", ["the whole range", "uniform"])
+def test_intervals_near_a_perfect_score_cover(size: str) -> None:
+    """The ratio is that of the one-sided interval of a perfect score to Wilson's before.
+
+    In the worst case 5 % of samples are perfect and have an interval that is too short, and 2.5 % have one that is
+    beyond the truth on the other side: a coverage of .925, less three standard errors.
+    """
+    for share in (0.002, 0.005, 0.01, 0.02, 0.05, 0.08):
+        rows = []
+        quantiles = mixture((1 - share, 0), (share, 1 if size == "the whole range" else [0, 1]))
+        for n, codes, correlation in designs_of_units():
+            (values,) = item_samples(quantiles, codes=codes, correlation=correlation, draw=rng(n))
+            ends = formulas.bounded_ends(formulas.grouped(values, codes), 0.95)
+            covered, _ = covered_and_width(ends, float(quantiles.mean()))
+            perfect = formulas.grouped(PERFECT[None, :n], codes)
+            ratio = formulas.bounded_ends(perfect, 0.95)[1] / formulas.wilson_ends(perfect, 0.95)[1]
+            rows.append((n, covered, float(ratio[0])))
+            assert covered >= 0.907, (share, n, correlation)
+        print_row(f"{100 * share:g} % deviate, {size}", rows)
+
+
+PAIRS = [
+    *((name, name) for name in VALUES),
+    ("beta(2, 2)", "beta(.5, .5)"),
+    ("half 0, else beta(1.5, 3)", "relative errors of counts, 60 % are 0"),
+    ("texts, 70 % are 1, 15 % are 0", "texts, 92 % are 1, 3 % are 0"),
+    ("colours, exponential of mean .05", "colours, but 2 % are 1"),
+    ("97 % are 0", "half 0, else beta(1.5, 3)"),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("first", "second"), PAIRS)
+def test_differences_by_spread_cover(first: str, second: str) -> None:
+    """The ratio is to the width of a cluster bootstrap-t cut off at the range; last comes its least coverage."""
+    rows, others, truth = [], [], float(VALUES[first].mean() - VALUES[second].mean())
+    for n, codes, correlation in designs_of_units():
+        a, b = item_samples(VALUES[first], VALUES[second], codes=codes, correlation=correlation, draw=rng(n))
+        samples = formulas.grouped(a - b, codes)
+        low, high = ends = formulas.difference_ends(samples, 0.95)
+        covered, width = covered_and_width(ends, truth)
+        assert covered >= 0.935, (n, correlation)
+        if formulas.effective_clusters(samples.sizes) >= MIN_EFFECTIVE_CLUSTERS:
+            far_low, far_high = formulas.bootstrap_t_ends(samples, rng(n), 500, 0.95)
+            none = ~np.isfinite(far_low) | ~np.isfinite(far_high) | (formulas.mean_variances(samples) <= formulas.ALIKE)
+            cut = np.where(none, low, np.maximum(far_low, -1)), np.where(none, high, np.minimum(far_high, 1))
+            other, other_width = covered_and_width(cut, truth)
+            others.append(other)
+            rows.append((n, covered, width / other_width))
+        else:
+            rows.append((n, covered, math.nan))
+    print_row(first if first == second else f"{first} against {second}", rows, [min(others)])

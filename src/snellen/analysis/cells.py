@@ -70,7 +70,7 @@ def in_place_of_interval(row: Any, bounds: Bounds | None = (0.0, 1.0)) -> str:
     needed = units_for_interval(row.low, row.high, row.n, bounds)
     if not math.isnan(needed) and str(row.interval).endswith(PEOPLE_AND_CLUSTERS):
         return "too few people or items"
-    return "" if math.isnan(needed) else f"too few items (needs about {needed:,.0f})"
+    return "" if math.isnan(needed) else f"wide interval (narrow with about {needed:,.0f} items)"
 
 
 def result_cell(

@@ -4,11 +4,15 @@ An ability is what items require (`Item.requires`), over all tasks whose scores 
 abilities do not separate them: they form their own combination, `colour + shape`. An ability that is required by
 exactly the items of one task is reported as that task. Numbers, intervals and tests are those of `analysis.contrasts`.
 Conditions that show no or other images are controls, in which nothing can be lost, and are left out.
+
+Own images are tested by image, one-sided: did the subject get worse on these images? Their clusters are classes, mostly
+too few for a test, and hold for new classes.
 """
 
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
@@ -30,9 +34,12 @@ from snellen.analysis.run_view import (
 from snellen.analysis.section import Run, protocol_of
 from snellen.core.errors import SnellenError
 from snellen.core.score import Metric
+from snellen.core.seeds import stream
 from snellen.core.storage.runfolder import same_items
+from snellen.datasets.own_images import OWN
 from snellen.presentation.controls import IMAGES
-from snellen.scoring.permutation import clusters_needed
+from snellen.scoring.permutation import ALPHA, clusters_needed, holm, noise_flips, one_sided_p, sign_test_power
+from snellen.scoring.power import POWER
 
 Verdict: TypeAlias = Literal["dropped", "rose", "no clear change", "too few items"]
 DROPPED: Verdict = "dropped"
@@ -40,13 +47,16 @@ ROSE: Verdict = "rose"
 TOO_FEW: Verdict = "too few items"
 COLUMNS = (
     "condition", "kind", "name", "tasks", "metric", "before", "after", "difference", "low", "high", "n", "clusters",
-    "p", "p_holm", "clear", "too_few_clusters", "verdict",
+    "p", "p_holm", "clear", "too_few_clusters", "verdict", "detectable_drop", "items_needed",
+    "classes", "class_low", "class_high", "class_p",
 )  # fmt: skip
 FLIP_COLUMNS = ("condition", "task", "item_id", "before", "after", "is_better")
 FLIP = 0.5
 """A score flips if it moves by this share of its metric's range; for right or wrong answers, if it changes."""
 
 
+LEAST_DROP = 0.2
+"""Drop that must be detectable with own images, as a share of the metric's range."""
 FEW, OTHERS = 6, "other combinations"
 """Items below which a combination of abilities has no separate row, and the row that it is added to."""
 
@@ -70,9 +80,15 @@ class Changes:
     """Changes from the one subject of `before` to the one of `after`.
 
     `table` has one row per condition and task or ability (`kind`), columns `COLUMNS`: `difference` is after minus
-    before with its 95 % interval, `clear` as in contrasts, with Holm's correction over all rows. `flips` has one row
-    per item whose score flipped, columns `FLIP_COLUMNS`. `pairs` is the number of items with a score in both;
-    `unpaired` is by condition and task; `left_out` are conditions and tasks without pairs.
+    before with its 95 % interval, `clear` as in contrasts, with Holm's correction over all rows. For own images
+    `clusters` are images, `p` is one-sided in the direction of the difference and decides alone, and the columns
+    `class_…` have the two-sided test by class. `detectable_drop` (in the unit of the metric; infinite if there is
+    none, NaN for a metric without a range) is the smallest drop that the test finds with a power of 80 %, at the
+    strictest level of Holm's correction and with the observed noise (`noise_flips`). `items_needed` are the items that
+    detect a drop of the share `least_drop` of the range: NaN if these do, infinite if no number does.
+
+    `flips` has one row per item whose score flipped, columns `FLIP_COLUMNS`. `pairs` is the number of items with a
+    score in both; `unpaired` is by condition and task; `left_out` are conditions and tasks without pairs.
     """
 
     before: Run
@@ -82,6 +98,7 @@ class Changes:
     pairs: int
     unpaired: Mapping[tuple[str, str], Unpaired]
     left_out: tuple[str, ...]
+    least_drop: float
 
     def names(self, verdict: Verdict) -> list[str]:
         """The abilities with that verdict, and the tasks with it that contain none of these."""
@@ -90,6 +107,17 @@ class Changes:
         explained = {(row.condition, task) for row in lines_of(abilities) for task in row.tasks}
         tasks = [row for row in lines_of(rows[rows["kind"] == "task"]) if (row.condition, row.name) not in explained]
         return [row_name(row) for row in [*lines_of(abilities), *tasks]]
+
+    @property
+    def is_own(self) -> bool:
+        """True for a set of own images, which is tested by image."""
+        return self.before.items.card.source == OWN
+
+    @property
+    def undetectable(self) -> dict[str, float]:
+        """The tasks in which a drop of `least_drop` is not detectable, with the items needed."""
+        rows = self.table[(self.table["kind"] == "task") & self.table["items_needed"].notna()]
+        return {row_name(row): row.items_needed for row in lines_of(rows)}
 
     @cached_property
     def unpaired_items(self) -> Unpaired:
@@ -106,6 +134,8 @@ def plain_changes(compared: Changes) -> dict[str, Any]:
         "after": compared.after.card.arms[0].subject,
         "dropped": compared.names(DROPPED),
         "rose": compared.names(ROSE),
+        "least_drop": _plain(compared.least_drop),
+        "undetectable": {name: _plain(items) for name, items in compared.undetectable.items()},
         "rows": _records(compared.table),
         "flips": _records(compared.flips),
         "paired": compared.pairs,
@@ -122,7 +152,7 @@ def _plain(cell: Any) -> Any:
     if isinstance(cell, tuple):
         return list(cell)
     cell = cell.item() if hasattr(cell, "item") else cell
-    return None if isinstance(cell, float) and math.isnan(cell) else cell
+    return None if isinstance(cell, float) and not math.isfinite(cell) else cell
 
 
 def row_name(row: Any) -> str:
@@ -131,8 +161,11 @@ def row_name(row: Any) -> str:
     return name if row.condition == "vanilla" else f"{name} [{row.condition}]"
 
 
-def changes(former: Run, current: Run) -> Changes:
-    """Compare two runs of one subject each. Raises SnellenError for different item sets, and if nothing pairs."""
+def changes(former: Run, current: Run, *, least_drop: float | None = None) -> Changes:
+    """Compare two runs of one subject each. Raises SnellenError for different item sets, and if nothing pairs.
+
+    `least_drop` is the drop that must be detectable: `LEAST_DROP` for own images, infinite for other sets.
+    """
     former, current = _without_controls(former), _without_controls(current)
     if not same_items(former.card, current.card):
         raise SnellenError(
@@ -140,6 +173,7 @@ def changes(former: Run, current: Run) -> Changes:
             f"{former.card.content_hash[:8]}, {current.card.suite} {current.card.content_hash[:8]}); run both on the "
             f"same item set"
         )
+    least = least_drop or (LEAST_DROP if former.items.card.source == OWN else math.inf)
     items = {(task, condition): pair for task, condition, pair in _item_pairs(former, current)}
     pairs = sum(len(pair.dropna()) for pair in items.values())
     if not pairs:
@@ -152,11 +186,12 @@ def changes(former: Run, current: Run) -> Changes:
     return Changes(
         former,
         current,
-        _with_verdicts(former, pd.DataFrame(rows, columns=[*COLUMNS[:-4], "family"])),
+        _with_verdicts(former, pd.DataFrame(rows, columns=[*COLUMNS, "family", "gaps", "units"]), least),
         pd.DataFrame([row for key, pair in items.items() for row in _flips(former, *key, pair)], columns=FLIP_COLUMNS),
         pairs,
         {(condition, task): _unpaired(pair) for (task, condition), pair in items.items()},
         tuple(f"{task} [{condition}]" for (task, condition), pair in items.items() if pair.dropna().empty),
+        least,
     )
 
 
@@ -257,19 +292,54 @@ def _row(
     if both.empty:
         return
     first, second = both["before"].to_numpy(float), both["after"].to_numpy(float)
-    clusters = both["cluster"].to_numpy(str)
-    numbers = contrast(second, first, clusters, "changes", run.card.suite, condition, kind, name, bounds=bounds)
+    clusters, key = both["cluster"].to_numpy(str), ("changes", run.card.suite, condition, kind, name)
+    metric = main_metric(run, tasks[0])
+    numbers: dict[str, Any] = contrast(second, first, clusters, *key, bounds=bounds)
+    if run.items.card.source == OWN:
+        classes = {"classes": numbers["clusters"], **{f"class_{end}": numbers[end] for end in ("low", "high", "p")}}
+        images = {unit: item.stimulus_id for item in run.items.items for unit in (item.group_id, item.item_id)}
+        clusters = np.array([images[unit] for unit in both.index])
+        numbers = contrast(second, first, clusters, *key, "by image", bounds=bounds) | classes
+        numbers["p"] = one_sided_p(second - first, clusters, stream("permutation", *key, "by image"))
     yield {
         "condition": condition, "kind": kind, "name": name, "tasks": tuple(tasks), "family": "changes",
-        "metric": main_metric(run, tasks[0]).name, "before": first.mean(), "after": second.mean(), **numbers,
+        "metric": metric.name, "before": first.mean(), "after": second.mean(), **numbers,
+        "gaps": second - first, "units": clusters,
     }  # fmt: skip
 
 
-def _with_verdicts(run: Run, table: pd.DataFrame) -> pd.DataFrame:
-    corrected = with_holm(table)
-    needed = clusters_needed(int(corrected["p"].notna().sum()))
-    verdicts = [_verdict(row, main_metric(run, row.tasks[0]), needed) for row in lines_of(corrected)]
-    return corrected.assign(verdict=verdicts)[list(COLUMNS)]
+def _with_verdicts(run: Run, table: pd.DataFrame, least_drop: float) -> pd.DataFrame:
+    corrected, sides = with_holm(table), 1 if run.items.card.source == OWN else 2
+    if sides == 1:
+        corrected["clear"], corrected["class_p"] = corrected["p_holm"] < ALPHA, holm(corrected["class_p"])
+    tests = max(1, int(corrected["p"].notna().sum()))
+    rows = [(row, main_metric(run, row.tasks[0])) for row in lines_of(corrected)]
+    corrected["verdict"] = [_verdict(row, metric, clusters_needed(tests, sides)) for row, metric in rows]
+    powers = [_power(row, metric, ALPHA / sides / tests, least_drop) for row, metric in rows]
+    corrected[["detectable_drop", "items_needed"]] = np.array(powers, float).reshape(-1, 2)
+    return corrected[list(COLUMNS)]
+
+
+def _power(row: Any, metric: Metric, level: float, least_drop: float) -> tuple[float, float]:
+    """The columns `detectable_drop` and `items_needed`."""
+    if metric.bounds is None:
+        return math.nan, math.nan
+    width = metric.bounds[1] - metric.bounds[0]
+    room = abs(row.before - metric.bounds[1 - metric.higher_is_better]) / width + 1e-9
+    count, flips = noise_flips(row.gaps / width, row.units)
+    steps = 1000 if row.n >= 200 else 100  # as pages round
+    drops = np.arange(1, int(steps * room) + 1) / steps
+
+    def power(number: int, drop: float) -> float:  # with half a flip more, since none may have been observed
+        return sign_test_power(number, drop, (flips * number + 0.5) / (number + 1), level)
+
+    place = bisect_left(drops, POWER, key=lambda drop: power(count, drop))
+    drop = float(drops[place]) if place < len(drops) else math.inf
+    if not drop > least_drop + 1e-9:
+        return width * drop, math.nan
+    least = min(least_drop, room)
+    needed = bisect_left(range(10**7), POWER, key=lambda number: power(number, least)) if len(drops) else math.inf
+    return width * drop, needed * row.n / count
 
 
 def _verdict(row: Any, metric: Metric, clusters: int) -> Verdict:

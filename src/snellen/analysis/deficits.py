@@ -3,12 +3,13 @@
 Each property splits the items of a task into those that it decides and the others: what an item needs (`requires`), a
 level of a factor that the task is split by, a false statement, a count above some number, an image without which the
 answer is open. Shares of right answers are compared within tasks: the other items are weighted by the number of items
-of their task that the property decides. Both shares have intervals, scaled from chance (0) to all right (1), of level
-1 - 0.05 / 6 / n: six kinds of properties share the error of 5 %, and the n tried properties of a kind share its part. A
-property is reported if the interval of the difference excludes 0 and the share elsewhere is above chance. The interval
-of the difference comes from those of both shares: Newcombe 1998, "Interval estimation for the difference between
-independent proportions", Statistics in Medicine 17, method 10. The property that best separates right from wrong is
-reported first; its items are then left out, and the rest is examined again.
+of their task that the property decides. Both shares have intervals, scaled from the floor (0: the better of chance and
+blind baseline) to all right (1), of level 1 - 0.05 / 6 / n: six kinds of properties share the error of 5 %, and the n
+tried properties of a kind share its part. A property is reported if the interval of the difference excludes 0 and the
+share elsewhere is above the floor. The interval of the difference comes from those of both shares: Newcombe 1998,
+"Interval estimation for the difference between independent proportions", Statistics in Medicine 17, method 10. The
+property that best separates right from wrong is reported first; its items are then left out, and the rest is examined
+again.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from snellen.analysis.run_view import ReportArm, lines_of
 from snellen.analysis.section import Run, protocol_of
 from snellen.core.item import Item
 from snellen.core.seeds import lazy_stream
+from snellen.core.storage.itemset import BlindScore
 from snellen.scoring.protocols import ACCURACY
 from snellen.scoring.uncertainty import mean_interval
 
@@ -40,8 +42,8 @@ MAX_COUNT = 10
 """Counts above this are not tried."""
 MIN_ITEMS = 4
 """Items that a property needs on either side to be tried."""
-FAILS, SEES = 0.25, 0.5
-"""Shares of the way from chance to all right: below the first a subject fails, above the second it sees."""
+FAILS, MOST = 0.25, 0.5
+"""Boundaries of the grades *none* and *most*, on the way from the floor to all right."""
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
 
@@ -56,7 +58,7 @@ class Property:
 
 @dataclass(frozen=True)
 class ScoredAnswer:
-    """A subject's answer to an item: right or not, with the chance level.
+    """A subject's answer to an item: right or not, with its floor: the better of chance and blind baseline.
 
     `task` includes the suite; `split_by` are the factors that the task is split by. `position` is that of the chosen
     option, -1 for none.
@@ -72,13 +74,14 @@ class ScoredAnswer:
 
 @dataclass(frozen=True)
 class Share:
-    """A share of right answers of `n` items; `progress`, `low` and `high` are scaled from chance (0) to perfect (1)."""
+    """A share of right answers of `n` items; `progress`, `low` and `high` are scaled from the floor (0) to 1."""
 
     right: float
     progress: float
     low: float
     high: float
     n: int
+    floor: float = math.nan
 
 
 @dataclass(frozen=True)
@@ -103,7 +106,7 @@ class Preference:
 
 @dataclass(frozen=True)
 class Findings:
-    """Findings on one subject: the strongest deficits first, a preferred place, and dimensions that it sees."""
+    """Findings on one subject: the strongest deficits first, a preferred place, dimensions with the grade *most*."""
 
     deficits: tuple[Deficit, ...] = ()
     preference: Preference | None = None
@@ -151,15 +154,19 @@ def answers_by_arm(run: Run) -> dict[ReportArm, list[ScoredAnswer]]:
     scores = run.scores[protocol_of(run)]
     scores = scores[(scores["metric"] == ACCURACY.name) & (scores["outcome"] == "answered") & scores["value"].notna()]
     by_arm: dict[ReportArm, list[ScoredAnswer]] = {}
+    blind = {score.task: score.value for score in run.items.blind.scores if _is_main(score)} if run.items.blind else {}
     for row in lines_of(scores):
         item, task = run.items.by_id[row.item_id], run.suite.tasks[row.task]
         keys = [json.dumps(option.key) for option in item.options]
         position = keys.index(row.prediction) if row.prediction in keys and "order=" not in row.condition else -1
-        answer = ScoredAnswer(
-            item, f"{run.suite.name}/{row.task}", task.split_by, row.value == 1.0, row.chance, position
-        )
+        place, floor = f"{run.suite.name}/{row.task}", max(row.chance, blind.get(row.task, row.chance))
+        answer = ScoredAnswer(item, place, task.split_by, row.value == 1.0, floor, position)
         by_arm.setdefault(ReportArm(str(row.subject), str(row.condition)), []).append(answer)
     return by_arm
+
+
+def _is_main(score: BlindScore) -> bool:
+    return (score.protocol, score.metric, score.factor) == ("strict", ACCURACY.name, "")
 
 
 class Trials:
@@ -206,7 +213,7 @@ class Trials:
         low, high, _ = mean_interval(self.right[mask], self.clusters[mask], (0.0, 1.0), rng, mass, level)
         right, chance = (float(np.average(numbers[mask], weights=mass)) for numbers in (self.right, self.chance))
         progress, first, last = ((end - chance) / (1 - chance) for end in (right, low, high))
-        return Share(right, progress, first, last, int(mask.sum()))
+        return Share(right, progress, first, last, int(mask.sum()), chance)
 
 
 def find_deficits(answers: Sequence[ScoredAnswer]) -> Findings:
@@ -284,11 +291,11 @@ def _next_count(trials: Trials, key: Property) -> int:
 
 
 def _dimensions(trials: Trials, active: Mask) -> tuple[str, ...]:
-    """Other required dimensions that the subject sees: the interval is above half of the way."""
+    """Other required dimensions with the grade *most*: the interval is above half of the way."""
     sides = {key.name: (marks == 1) & active for key, marks in trials.decides.items() if key.kind == "requires"}
     sides = {name: side for name, side in sides.items() if side.sum() >= MIN_ITEMS}
     level = 1 - ERROR / max(len(sides), 1)
-    return tuple(name for name, side in sides.items() if trials.share(side, level).low > SEES)
+    return tuple(name for name, side in sides.items() if trials.share(side, level).low > MOST)
 
 
 def _free_positions(answers: Sequence[ScoredAnswer]) -> Mask:

@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
 from functools import partial
-from typing import Any, TypeAlias
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 
+from snellen.analysis.grades import baseline, graded
 from snellen.core.item import Item
 from snellen.core.score import OUTCOMES, Metric, Protocol
 from snellen.core.seeds import lazy_stream
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.runfolder import ArmCard
+from snellen.core.subject import is_person
 from snellen.core.suite import Suite, Task
 from snellen.scoring.power import detectable, units_needed
 from snellen.scoring.protocols import by_item
 from snellen.scoring.uncertainty import Interval, summary_interval
+
+if TYPE_CHECKING:
+    from snellen.analysis.floors import Floors
 
 KEYS = ("subject", "suite", "task", "condition", "split", "protocol", "judge", "metric")
 NUMBERS = (
@@ -40,6 +47,13 @@ NUMBERS = (
     "factor",
     "level",
     "unable",
+    "items",
+    "grade",
+    "state",
+    "floor",
+    "floor_name",
+    "decided_by",
+    "note",
 )
 
 IntervalOf: TypeAlias = Callable[[pd.DataFrame, Metric, tuple[Any, ...]], Interval]
@@ -48,11 +62,6 @@ IntervalOf: TypeAlias = Callable[[pd.DataFrame, Metric, tuple[Any, ...]], Interv
 Places: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
 """Indices of rows in a table, or other integers."""
 
-UNABLE_RULE = (
-    "a subject is marked unable if at least half of its replies hold no readable answer, or if at least ten questions "
-    "with two or more different right answers all got the same answer"
-)
-
 
 def result_columns(suite: Suite) -> list[str]:
     """The columns of `results.csv`: keys, one column per axis after `condition`, then the numbers."""
@@ -60,14 +69,14 @@ def result_columns(suite: Suite) -> list[str]:
 
 
 def unit_interval(units: pd.DataFrame, metric: Metric, key: tuple[Any, ...], level: float = 0.95) -> Interval:
-    """The interval by the method that suits the metric's bounds and summary; weighted if the units have weights."""
+    """The interval by the method for what the metric declares; weighted if the units have weights."""
     if units.empty:
         return Interval(math.nan, math.nan, "")
     weights = units["weight"].to_numpy(float) if "weight" in units else np.ones(len(units))
     values, clusters = units["value"].to_numpy(float) / weights, units["cluster_id"].to_numpy(str)
     rng = lazy_stream("interval", *map(str, key))
     try:
-        return summary_interval(values, clusters, metric.summary, metric.bounds, rng, weights, level)
+        return summary_interval(values, clusters, metric.summary, metric.bounds, rng, weights, level, metric.binary)
     except ValueError as error:
         raise ValueError(f"metric {metric.name}: {error}") from error
 
@@ -85,6 +94,9 @@ def results(
     `chance`, `blind` and `ceiling` are fractions 0 to 1 for metrics that are shares, natural units otherwise.
     `value_read` is `value` over the units all of whose replies were read; NaN if there is none.
     """
+    from snellen.analysis.floors import Floors  # which needs the units of results
+
+    floors = Floors(items, suite)
     columns = {(arm.subject, arm.condition): arm.columns for arm in arms}
     blind = {score.key: score.value for score in items.blind.scores} if items.blind else {}
     scores = with_python_strings(scores).copy()  # a copy has all columns of a type in one block, which is faster to cut
@@ -111,8 +123,28 @@ def results(
                 "factor": factor,
                 "level": level,
             }
-            rows.append({**keys, **axes, **numbers, **facts})
+            row = {**keys, **axes, **numbers, **facts}
+            rows.append({**row, **_grading(row, part, scored_units, arm_scores, metric, protocol, floors, axes)})
     return pd.DataFrame(rows, columns=result_columns(suite))
+
+
+def _grading(
+    row: Mapping[str, Any],
+    scores: pd.DataFrame,
+    scored_units: Callable[[pd.DataFrame], pd.DataFrame],
+    arm_scores: pd.DataFrame,
+    metric: Metric,
+    protocol: Protocol,
+    floors: Floors,
+    axes: Mapping[str, Any],
+) -> dict[str, Any]:
+    """The columns of a row's grade. People have one interval over people and items, so their floors are numbers."""
+    line, units = SimpleNamespace(**row), scored_units(scores)
+    names = units.index if units.index.name == "group_id" else arm_scores["item_id"].reindex(units.index)
+    known = floors.of_units(line.task, protocol, metric, line.subject, axes, names.tolist())
+    if is_person(line.subject):
+        known = [replace(floor, values=[floor.value]) for floor in known]
+    return asdict(graded(line, metric, units, known))
 
 
 def with_python_strings(rows: pd.DataFrame) -> pd.DataFrame:
@@ -128,16 +160,6 @@ def with_python_strings(rows: pd.DataFrame) -> pd.DataFrame:
 def _shared(strings: pd.Series[Any]) -> pd.Series[Any]:
     codes, names = pd.factorize(strings, use_na_sentinel=False)
     return pd.Series(np.asarray(names, object)[codes], index=strings.index, dtype=object)
-
-
-def baseline(row: Any, metric: Metric) -> float:
-    """The score that a subject must exceed to show sight: the better of chance and blind baseline; NaN for neither."""
-    return _better(row.chance, row.blind, metric)
-
-
-def _better(chance: float, blind: float, metric: Metric) -> float:
-    known = [float(score) for score in (chance, blind) if not math.isnan(score)]
-    return (max if metric.higher_is_better else min)(known) if known else math.nan
 
 
 def metric_of(protocol: Protocol, name: str) -> Metric:
@@ -182,10 +204,11 @@ def _arm_places(scores: pd.DataFrame) -> list[tuple[tuple[Any, ...], Places]]:
 
 
 def _tallies(scores: pd.DataFrame) -> Places:
-    """3 x scores: codes of the outcome (its index in `OUTCOMES`), of the prediction and of the truth."""
+    """4 x scores: codes of outcome (its index in `OUTCOMES`), prediction and truth; 1 for a reply that was cut off."""
     outcomes = pd.Categorical(scores["outcome"], OUTCOMES).codes
     answers = (pd.factorize(scores[name], use_na_sentinel=False)[0] for name in ("prediction", "truth"))
-    return np.array([outcomes, *answers], np.int64)
+    cut_off = scores["cut_off"] if "cut_off" in scores else np.zeros(len(scores))
+    return np.array([outcomes, *answers, cut_off], np.int64)
 
 
 def _numbers(
@@ -199,6 +222,7 @@ def _numbers(
 ) -> dict[str, Any]:
     answered, no_answer, failed, not_applicable = np.bincount(tallies[0], minlength=len(OUTCOMES)).tolist()
     responded = answered + no_answer
+    cut_off = int(tallies[3].sum())
     tried = responded + failed
     units = units_read = scored_units(scores)
     if no_answer:
@@ -211,6 +235,7 @@ def _numbers(
     chances = units["chance"].to_numpy(float)
     chances = chances[~np.isnan(chances)]
     chance = float(np.mean(chances)) if len(chances) else math.nan
+    reference = baseline(SimpleNamespace(chance=chance, blind=blind), metric)
     return {
         "value": value,
         "low": low,
@@ -220,13 +245,15 @@ def _numbers(
         "n": len(units),
         "clusters": len(set(units["cluster_id"].tolist())),
         "detectable": detectable(low, high),
-        "items_needed": units_needed(value, _better(chance, blind, metric), low, high, len(units)),
+        "items_needed": units_needed(value, reference, low, high, len(units)),
         "chance": chance,
         "blind": blind,
         "no_answer_rate": no_answer / responded if responded else math.nan,
         "failure_rate": failed / tried if tried else math.nan,
         "not_applicable": not_applicable,
         "unable": _is_unable(tallies, answered, no_answer),
+        "items": responded + failed + not_applicable,
+        "cut_off_rate": cut_off / responded if responded else math.nan,
     }
 
 
@@ -266,12 +293,15 @@ def summary(values: np.ndarray[Any, np.dtype[np.float64]], metric: Metric) -> fl
 
 
 def _is_unable(tallies: Places, answered: int, no_answer: int) -> bool:
-    """The flag that is shown next to a score; the rule is `UNABLE_RULE`."""
+    """True if at least half of the replies hold no readable answer, or if all answers are the same.
+
+    The same: at least ten questions with two or more different right answers all got one answer.
+    """
     if no_answer and no_answer >= answered:
         return True
     if answered < 10:
         return False
-    outcomes, predictions, truths = tallies
+    outcomes, predictions, truths, _ = tallies
     predictions, truths = (numbers[outcomes == OUTCOMES.index("answered")] for numbers in (predictions, truths))
     return bool((predictions == predictions[0]).all() and (truths != truths[0]).any())
 

@@ -422,13 +422,14 @@ def diff(
         str | None,
         typer.Option("--fail-on", help="drop: exit code 4 if anything dropped, 1 if items could not be compared."),
     ] = None,
+    least_drop: Annotated[float | None, typer.Option(help="Points that must be detectable; own images: 20.")] = None,
     out: Annotated[Path, typer.Option(help="Page that shows changed answers side by side.")] = Path("diff.html"),
     as_json: Json = False,
 ) -> None:
     """Compare two subjects on the same items: abilities that changed and answers that flipped."""
     from snellen.cli.diff import diff as do
 
-    do(former, current, fail_on, out, as_json)
+    do(former, current, fail_on, least_drop, out, as_json)
 
 
 @app.command("blind-baseline")

@@ -14,31 +14,34 @@ from snellen.cli.output import console, print_json
 from snellen.core.condition import near
 from snellen.core.errors import SnellenError
 from snellen.core.subject import is_simulated
+from snellen.curation.near_copies import find_near_copies, thumbnail
 from snellen.exam.run import recover
 from snellen.remote import RUN, address_of, fetched, is_url, lies_there
-from snellen.reports.changes_page import change_lines, write_changes_page
+from snellen.reports.changes_page import change_lines, detection, shortages, write_changes_page
 from snellen.reports.loading import load_run
 
 DROPPED_CODE = 4
 """Exit code with --fail-on drop if an ability or a task dropped."""
-UNPAIRED_CODE = 1
-"""Exit code with --fail-on drop if none dropped, but some items could not be compared."""
+INCOMPLETE_CODE = 1
+"""Exit code with --fail-on drop if none dropped, but items could not be compared, or are too few for --least-drop."""
 
 
-def diff(former: str, current: str, fail_on: str | None, out: Path, as_json: bool) -> None:
+def diff(former: str, current: str, fail_on: str | None, least_drop: float | None, out: Path, as_json: bool) -> None:
     """Compare, write the page, print, and exit by `fail_on`."""
     if fail_on not in (None, "drop"):
         raise SnellenError(f"--fail-on {fail_on!r}: only 'drop' is supported")
-    compared = changes(side(former), side(current))
+    if least_drop is not None and not (fail_on and 0 < least_drop <= 100):
+        raise SnellenError(f"--least-drop {least_drop:g}: give points above 0 and up to 100, with --fail-on drop")
+    compared = changes(_join_near_copies(side(former)), side(current), least_drop=least_drop and least_drop / 100)
     write_changes_page(compared, out)
     if as_json:
         print_json({**plain_changes(compared), "page": str(out)})
     else:
-        _print(compared, out)
+        _print(compared, out, fail_on is not None)
     if fail_on and compared.names(DROPPED):
         raise typer.Exit(DROPPED_CODE)
-    if fail_on and compared.unpaired_items.total:
-        raise typer.Exit(UNPAIRED_CODE)
+    if fail_on and (compared.unpaired_items.total or compared.undetectable):
+        raise typer.Exit(INCOMPLETE_CODE)
 
 
 def side(text: str) -> Run:
@@ -83,21 +86,37 @@ def _of_subject(run: Run, name: str) -> Run:
     )
 
 
-def _print(compared: Changes, out: Path) -> None:
+def _join_near_copies(run: Run) -> Run:
+    """The run with one stimulus for near copies, if its set keeps them (`--set near-copies=keep`)."""
+    if run.items.card.recipe.get("settings", {}).get("near-copies") != "keep":
+        return run
+    items = run.items.items
+    greys = [thumbnail(run.items.media.open(item.query[0])) for item in items]
+    copies = find_near_copies(greys, [item.cluster_id for item in items]).copies
+    stimuli = [items[copies.get(n, n)].stimulus_id for n in range(len(items))]
+    joined = tuple(replace(item, stimulus_id=stimulus) for item, stimulus in zip(items, stimuli, strict=True))
+    return replace(run, items=replace(run.items, items=joined))
+
+
+def _print(compared: Changes, out: Path, is_guard: bool) -> None:
     from rich import box
     from rich.markup import escape
     from rich.table import Table
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for head in ("", "before", "after", "change", "95 % interval", "p", "n"):
+    for head in ("", "before", "after", "change", "95 % interval", "p", "n", "detects"):
         table.add_column(head, justify="right" if head else "left", overflow="fold")
     colours = {DROPPED: "red", ROSE: "green"}
     for line in change_lines(compared):
         verdict = f"\n[{colours[line.verdict]}]{line.verdict}[/]" if line.verdict in colours else ""
-        cells = (line.before, line.after, line.difference, escape(line.span), line.p, str(line.n))
+        cells = (line.before, line.after, line.difference, escape(line.span), line.p, str(line.n), line.detectable)
         table.add_row(escape(line.name) + verdict, *cells)
     screen = console(80)
     screen.print(table)
+    if compared.is_own:
+        screen.print("Tested by image: p is one-sided, in the direction of the change.")
+    for line in filter(lambda line: line.classes, change_lines(compared)):
+        screen.print(f"For new classes, {escape(line.name)}: {escape(line.classes)}.", highlight=False)
     worse = sum(not flip.is_better for flip in lines_of(compared.flips))
     screen.print(f"{compared.pairs} answers paired; {worse} flipped to worse, {len(compared.flips) - worse} to better.")
     missing = compared.unpaired_items
@@ -116,5 +135,7 @@ def _print(compared: Changes, out: Path) -> None:
     if few := compared.table[compared.table["verdict"] == TOO_FEW]["name"].tolist():
         screen.print(f"Too few items to tell: {escape(', '.join(few))}.")
     if not compared.names(DROPPED):
-        screen.print("No drop that these items can detect.")
+        screen.print(detection(compared), highlight=False)
+    for sentence in shortages(compared) if is_guard else ():
+        screen.print(f"[red]{escape(sentence)}[/]", highlight=False)
     screen.print(f"Page: {out}", soft_wrap=True)

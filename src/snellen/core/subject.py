@@ -26,6 +26,11 @@ def is_person(subject: str) -> bool:
     return subject.startswith("human:")
 
 
+def learns_from_examples(subject: str) -> bool:
+    """True if a subject of this name is fitted to the training examples of a task."""
+    return subject.startswith(("encoder:", "head:"))
+
+
 @dataclass(frozen=True)
 class SubjectCard:
     """Description of a subject.

@@ -36,7 +36,7 @@ MAX_FLIPS = 100
 class ChangeLine:
     """A row of the table of changes: both scores, their difference and its interval as text.
 
-    `name` is the task or ability, with its condition unless that is vanilla.
+    `name` is the task or ability, with its condition unless that is vanilla; `classes` is the test by class.
     """
 
     name: str
@@ -47,6 +47,8 @@ class ChangeLine:
     span: str
     p: str
     n: int
+    detectable: str
+    classes: str
 
 
 @dataclass(frozen=True)
@@ -68,11 +70,37 @@ def change_lines(changes: Changes) -> list[ChangeLine]:
 
 def _change_line(row: Any, metric: Metric) -> ChangeLine:
     sign = "" if row.difference == 0 or math.isnan(row.difference) else "+" if row.difference > 0 else "−"
+    drop, classes = row.detectable_drop, ""
+    if row.classes > 1 and row.classes < row.clusters:
+        interval = span(row.class_low, row.class_high, metric, row.n)
+        classes = f"95 % interval {interval}, p {probability(row.class_p)} ({row.classes:.0f} classes)"
     return ChangeLine(
         foreign(row_name(row), 120), row.verdict, amount(row.before, metric, row.n), amount(row.after, metric, row.n),
         sign + amount(abs(row.difference), metric, row.n, False), span(row.low, row.high, metric, row.n),
         probability(row.p_holm), int(row.n),
+        "none" if math.isinf(drop) else amount(drop, metric, row.n, False), classes,
     )  # fmt: skip
+
+
+def detection(changes: Changes) -> str:
+    """No drop was found: the smallest drop that would have been found in every task."""
+    tasks = lines_of(changes.table[changes.table["kind"] == "task"])
+    drops = {row_name(row): row.detectable_drop for row in tasks if main_metric(changes.before, row.name).share}
+    if blind := [name for name, drop in drops.items() if math.isinf(drop)]:
+        return f"No drop found; none could have been found in {foreign(', '.join(blind), 200)}."
+    if not drops:
+        return "No drop found."
+    least = f"{math.ceil(100 * max(drops.values()) - 1e-9)} points or more" + " in any task" * (len(drops) > 1)
+    return f"No drop found; a drop of {least} would have been found in 8 of 10 such comparisons."
+
+
+def shortages(changes: Changes) -> Iterator[str]:
+    """A sentence on the tasks in which `least_drop` is not detectable, for each number of items needed."""
+    units = "images" if changes.is_own else "items"
+    for number in sorted(set(changes.undetectable.values())):
+        names = foreign(", ".join(name for name, items in changes.undetectable.items() if items == number), 400)
+        needed = f"about {number:.0f} {units} are needed" if number < math.inf else f"no number of {units} is enough"
+        yield f"This comparison could not have told a drop of {100 * changes.least_drop:g} points in {names}: {needed}."
 
 
 def write_changes_page(changes: Changes, path: Path) -> None:
@@ -89,6 +117,8 @@ def render_changes(changes: Changes) -> str:
         changes=changes,
         subjects=[_subject(run) for run in (changes.before, changes.after)],
         lines=change_lines(changes),
+        detection=detection(changes),
+        shortages=shortages(changes),
         broke=changes.names("dropped"),
         rose=changes.names("rose"),
         flips=list(_flip_cards(changes, flips[:MAX_FLIPS])),

@@ -11,12 +11,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from snellen.analysis.changes import DROPPED, ROSE, TOO_FEW, changes, plain_changes
 from snellen.analysis.coverage import gaps
+from snellen.analysis.grades import GRADES
 from snellen.analysis.section import Run
-from snellen.analysis.verdicts import State, Verdict
 from snellen.core.errors import SnellenError
 from snellen.core.storage import files
 from snellen.core.storage.schemas import Card, parse_card
-from snellen.reports.front_page import ExamPart, front
+from snellen.reports.front_page import ExamPart, GradedAbility, front
 from snellen.runs.failures import summarize_failures
 
 VERDICT = "verdict.json"
@@ -25,15 +25,15 @@ VERDICT = "verdict.json"
 class AbilityScore(BaseModel):
     """The score of one task of a suite, with its context and verdict; None is unknown.
 
-    `state` is the verdict of `analysis.verdicts`, `reason` why it is undecided. `no_answer_rate` and `failure_rate` are
-    shares of items. Shares are from 0 to 1, other metrics in their own units.
+    `state` is the grade of `analysis.grades` or the state in its place, `reason` explains it. `no_answer_rate` and
+    `failure_rate` are shares of items. Shares are from 0 to 1, other metrics in their own units.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     suite: str
     ability: str
-    state: State
+    state: str
     reason: str
     metric: str
     value: float | None
@@ -110,11 +110,11 @@ class CheckpointVerdict(Card):
         return {f"{score.suite}/{score.ability}": score.value for score in self.abilities if score.value is not None}
 
     def __str__(self) -> str:
-        """One line with the number of abilities seen, and those that dropped or rose."""
+        """One line with the number of abilities with a grade above none, and those that dropped or rose."""
         if self.state == "failed":
             return f"step {self.step}: the exam failed: {self.error}"
-        seen = sum(score.state == "sees" for score in self.abilities)
-        words = [f"step {self.step}: sees {seen} of {len(self.abilities)} abilities"]
+        above = sum(score.state in GRADES[1:] for score in self.abilities)
+        words = [f"step {self.step}: {above} of {len(self.abilities)} abilities have a grade above none"]
         if self.changes is not None:
             for name, names in (("dropped", self.changes.dropped), ("rose", self.changes.rose)):
                 words += [f"{name} since {self.changes.since}: {', '.join(names)}"] if names else []
@@ -141,18 +141,18 @@ def read_verdict(root: Path) -> CheckpointVerdict:
 
 
 def ability_scores(runs: Sequence[Run]) -> list[AbilityScore]:
-    """The scores of all tasks in the runs of one subject, with verdicts over all; runs without responses have none."""
+    """The scores of all tasks in the runs of one subject, with their grades; runs without responses have none."""
     lines = front([ExamPart(run, run.suite.name, "") for run in runs if run.responses]).lines
-    return [_ability_score(verdict) for line in lines for verdict in line.verdicts if verdict.row is not None]
+    return [_ability_score(graded) for line in lines for graded in line.grades if graded.row is not None]
 
 
-def _ability_score(verdict: Verdict) -> AbilityScore:
-    row = verdict.row
+def _ability_score(graded: GradedAbility) -> AbilityScore:
+    row = graded.row
     names = ("value", "low", "high", "chance", "blind", "ceiling", "no_answer_rate", "failure_rate")
     numbers: dict[str, Any] = {name: _number(getattr(row, name)) for name in names}
     clusters = _number(row.clusters)
     return AbilityScore(
-        suite=verdict.suite, ability=verdict.ability, state=verdict.state, reason=verdict.reason, metric=row.metric,
+        suite=graded.suite, ability=graded.ability, state=graded.words, reason=graded.note, metric=row.metric,
         interval=str(row.interval), n=int(row.n), clusters=None if clusters is None else int(clusters), **numbers,
     )  # fmt: skip
 

@@ -14,7 +14,7 @@ def sentences(findings: Findings) -> tuple[str, ...]:
     """A sentence for each deficit and for a preferred option, each with its numbers."""
     texts = [f"{_deficit(deficit)} ({_shares(deficit)})" for deficit in findings.deficits]
     if findings.deficits and findings.dimensions:
-        texts[-1] += f"; sees {listing(findings.dimensions)}"
+        texts[-1] += f"; most of {listing(findings.dimensions)}"
     if findings.preference is not None:
         texts.append(_preference(findings.preference))
     return tuple(texts)
@@ -47,7 +47,8 @@ def _decider(key: Property, deficit: Deficit) -> str:
 
 def _shares(deficit: Deficit) -> str:
     affected, elsewhere = deficit.affected, deficit.elsewhere
-    return f"{_right(affected)} there, {_right(elsewhere)} elsewhere"
+    floor = f"blind {100 * affected.floor:.0f} %"
+    return f"{_right(affected)} there, {floor}; {_right(elsewhere)} elsewhere"
 
 
 def _right(share: Share) -> str:

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from snellen.analysis.grades import colour
 from snellen.analysis.plots import FAINT, INK, MUTED, two_lines
 from snellen.analysis.run_view import lines_of
 from snellen.analysis.section import Run
 from snellen.core.storage import files
-from snellen.reports.rows import arm_order, level_order, metric_in, standing, subgroups_of, whole_tasks_of
+from snellen.reports.rows import arm_order, level_order, metric_in, subgroups_of, whole_tasks_of
 from snellen.reports.words import foreign
 
 if TYPE_CHECKING:
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 ABOVE, SAME, BELOW, PEOPLE = "#0067a5", "#7d8894", "#c4510c", "#1b8a5a"
-COLOURS = {"above": ABOVE, "same": SAME, "below": BELOW, "untold": INK, "none": INK}
+PART = "#3b8f94"
+COLOURS = {"above": ABOVE, "same": SAME, "below": BELOW, "part": PART, "none": INK}
 STYLE: dict[Any, Any] = {
     "font.family": "sans-serif",
     "font.size": 9.5,
@@ -131,17 +133,21 @@ def _dots(axes: Axes, title: str, rows: pd.DataFrame, run: Run) -> None:
     if scored.empty:
         return
     metric = metric_in(run.suite, next(lines_of(scored)))
-    states = [standing(row, metric) for row in lines_of(responded)]
+    states = [colour(row.grade, row.state) for row in lines_of(responded)]
     colours = [COLOURS[state] for state in states]
     positions = responded.index.to_numpy(float)
-    for column, colour, dashes in (("chance", MUTED, SOLID), ("blind", MUTED, DOTTED), ("ceiling", PEOPLE, DASHED)):
+    for column, line_colour, dashes in (
+        ("chance", MUTED, SOLID),
+        ("blind", MUTED, DOTTED),
+        ("ceiling", PEOPLE, DASHED),
+    ):
         with_chance = responded[responded[column].notna()]
         if with_chance[column].nunique() == 1:
-            axes.axvline(with_chance[column].iloc[0], color=colour, linestyle=dashes, linewidth=1.1, zorder=1)
+            axes.axvline(with_chance[column].iloc[0], color=line_colour, linestyle=dashes, linewidth=1.1, zorder=1)
             continue
         y = with_chance.index.to_numpy(float)
         axes.vlines(
-            with_chance[column].to_numpy(float), y - 0.5, y + 0.5, colors=colour, linestyles=dashes, linewidth=1.1
+            with_chance[column].to_numpy(float), y - 0.5, y + 0.5, colors=line_colour, linestyles=dashes, linewidth=1.1
         )
     axes.hlines(
         positions, responded["low"].to_numpy(float), responded["high"].to_numpy(float), colors=colours, linewidth=1.6

@@ -3,42 +3,39 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 
+from snellen.analysis.grades import GRADES, STATES, words
 from snellen.analysis.run_view import lines_of
 from snellen.analysis.section import Run
 from snellen.core.score import Metric
 from snellen.core.subject import is_simulated
-from snellen.reports.rows import arm_order, metric_in, standing, subgroups_of, whole_tasks_of
+from snellen.reports.rows import arm_order, metric_in, subgroups_of, whole_tasks_of
 from snellen.reports.words import amount, span
 
 
 @dataclass(frozen=True)
-class Standings:
-    """The tasks on which an arm is above, at or below chance."""
+class GradedTasks:
+    """The tasks of an arm by grade, or by the state in its place."""
 
     arm: str
-    above: tuple[str, ...]
-    same: tuple[str, ...]
-    below: tuple[str, ...]
+    tasks_by_grade: Mapping[str, Sequence[str]]
 
 
-def standings(run: Run) -> list[Standings]:
-    """The standings of every arm that is not simulated."""
+def graded_tasks(run: Run) -> list[GradedTasks]:
+    """The graded tasks of every arm that is not simulated, the lowest grade first."""
     rows, rows_of_tasks = whole_tasks_of(run), []
     for arm in arm_order(rows):
         if is_simulated(arm):
             continue
-        tasks_by_verdict: dict[str, list[str]] = {}
+        tasks: dict[str, list[str]] = {name: [] for name in (*GRADES, *STATES)}
         for row in lines_of(rows[rows["arm"] == arm]):
-            tasks_by_verdict.setdefault(standing(row, metric_in(run.suite, row)), []).append(str(row.task))
-        rows_of_tasks.append(
-            Standings(arm, *(tuple(tasks_by_verdict.get(name, ())) for name in ("above", "same", "below")))
-        )
+            tasks[words(row.grade, row.state)].append(str(row.task))
+        rows_of_tasks.append(GradedTasks(arm, {name: of_grade for name, of_grade in tasks.items() if of_grade}))
     return rows_of_tasks
 
 

@@ -1,22 +1,23 @@
-"""The front page: verdicts and deficits of each subject over all suites."""
+"""The front page: grades and deficits of each subject over all suites."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import pandas as pd
 
 from snellen.analysis.coverage import Gap, partial_note
 from snellen.analysis.deficits import ScoredAnswer, answers_by_arm, find_deficits
+from snellen.analysis.grades import Colour, baseline, ceiling_of, colour, progress, words
 from snellen.analysis.run_view import ReportArm, lines_of, main_arms
 from snellen.analysis.section import Run
-from snellen.analysis.verdicts import STATES, ScoredRow, Verdict, corrected, scored_row, without_score
 from snellen.core.subject import is_simulated
 from snellen.reports.deficit_words import sentences
 from snellen.reports.grid import SIDE_BY_SIDE
-from snellen.reports.rows import metric_in, whole_tasks_of
+from snellen.reports.rows import metric_in, unjudged, whole_tasks_of
 from snellen.reports.turning import even_parts
 from snellen.reports.words import amount, span
 
@@ -35,11 +36,59 @@ class ExamPart:
     checks: str = ""
 
 
+GROUPS: Mapping[str, Colour] = {
+    "none": "below", "some": "part", "most or better": "above", "no grade": "same", "not asked": "none",
+}  # fmt: skip
+"""The columns of the front page, with the colour that their grades and states have on every page."""
+COLUMNS = (
+    "subject", "suite", "task", "grade", "state", "n", "low", "high", "floor", "floor_name", "decided_by", "note",
+)  # fmt: skip
+"""The columns of `tables/front.csv`."""
+
+
+@dataclass(frozen=True)
+class GradedAbility:
+    """The grade of one ability (a task) of a subject, or the state in its place; `note` explains it.
+
+    `progress`, `low` and `high` are the score and its interval, scaled from the blind baseline (0) to the ceiling (1).
+    """
+
+    suite: str
+    ability: str
+    grade: str = ""
+    state: str = "not asked"
+    progress: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
+    note: str = ""
+    row: Any = field(default=None, repr=False, compare=False)
+
+    @property
+    def words(self) -> str:
+        """The grade, or the state in its place."""
+        return words(self.grade, self.state)
+
+    @property
+    def colour(self) -> Colour:
+        """The colour that this grade or state has on every page."""
+        return colour(self.grade, self.state)
+
+    @property
+    def group(self) -> str:
+        """The column of the front page, one of `GROUPS`."""
+        return next(group for group, group_colour in GROUPS.items() if group_colour == self.colour)
+
+    @property
+    def reason(self) -> str:
+        """What the column of the front page does not say."""
+        said = "" if self.words in GROUPS else self.words
+        return ", ".join(text for text in (said, self.note) if text)
+
+
 @dataclass(frozen=True)
 class Track:
     """One ability of one subject in a profile: positions from 0 to 100, and the number as text."""
 
-    verdict: Verdict
     text: str
     span: str
     value: float
@@ -49,37 +98,36 @@ class Track:
 
 @dataclass(frozen=True)
 class SubjectLine:
-    """A subject's row: its verdicts, the level of their intervals, and sentences on what decides."""
+    """A subject's row: its grades, and sentences on what decides."""
 
     subject: str
     simulated: bool
-    verdicts: tuple[Verdict, ...]
+    grades: tuple[GradedAbility, ...]
     sentences: tuple[str, ...]
     tracks: Mapping[tuple[str, str], Track]
     partial: str
-    level: float
 
-    def verdict(self, suite: str, ability: str) -> Verdict:
-        """The verdict on an ability of a suite."""
-        return next(v for v in self.verdicts if (v.suite, v.ability) == (suite, ability))
+    def grade(self, suite: str, ability: str) -> GradedAbility:
+        """The grade of an ability of a suite."""
+        return next(g for g in self.grades if (g.suite, g.ability) == (suite, ability))
 
-    def abilities(self, state: str) -> list[Verdict]:
-        """The verdicts of this state, the lowest progress first."""
-        chosen = [verdict for verdict in self.verdicts if verdict.state == state]
-        return sorted(chosen, key=lambda v: (math.inf if math.isnan(v.progress) else v.progress, v.ability))
+    def abilities(self, group: str) -> list[GradedAbility]:
+        """The abilities of this column, the lowest progress first."""
+        chosen = [graded for graded in self.grades if graded.group == group]
+        return sorted(chosen, key=lambda g: (math.inf if math.isnan(g.progress) else g.progress, g.ability))
 
-    def with_scores(self) -> list[Verdict]:
-        """The verdicts on abilities with a score."""
-        return [verdict for verdict in self.verdicts if verdict.state != "not asked"]
+    def with_scores(self) -> list[GradedAbility]:
+        """The abilities with a score."""
+        return [graded for graded in self.grades if graded.group != "not asked"]
 
-    def names(self, state: str) -> str:
-        """The abilities of this state as a list with reasons; only their number if all of many are in it."""
-        chosen = self.abilities(state)
-        if state != "not asked" and len(chosen) == len(self.with_scores()) > 6:
-            return f"all {len(chosen)} abilities asked"
+    def names(self, group: str) -> str:
+        """The abilities of this column as a list with reasons; only their number if all of many are in it."""
+        chosen = self.abilities(group)
         by_reason: dict[str, list[str]] = {}
-        for verdict in chosen:
-            by_reason.setdefault(verdict.reason, []).append(verdict.ability)
+        for graded in chosen:
+            by_reason.setdefault(graded.reason, []).append(graded.ability)
+        if group != "not asked" and len(by_reason) == 1 and len(chosen) == len(self.with_scores()) > 6:
+            return f"all {len(chosen)} abilities asked"
         return "; ".join(
             ", ".join(abilities) + (f" ({reason})" if reason else "") for reason, abilities in by_reason.items()
         )
@@ -109,36 +157,49 @@ class Front:
     def frame(self) -> pd.DataFrame:
         """The table of subjects as text."""
         rows = [
-            [line.subject, ". ".join(line.sentences), *map(line.names, STATES), line.partial] for line in self.lines
+            [line.subject, ". ".join(line.sentences), *map(line.names, GROUPS), line.partial] for line in self.lines
         ]
-        return pd.DataFrame(rows, columns=["subject", "what decides", *STATES, "partial"])
+        return pd.DataFrame(rows, columns=["subject", "what decides", *GROUPS, "partial"])
+
+    def table(self) -> pd.DataFrame:
+        """One row per subject and ability, columns `COLUMNS`; the interval and the floor in units of the task."""
+        rows = []
+        for line in self.lines:
+            for graded in line.grades:
+                facts = [getattr(graded.row, name, math.nan) for name in ("n", "low", "high", "floor")]
+                names = [getattr(graded.row, name, "") for name in ("floor_name", "decided_by")]
+                place = line.subject, graded.suite, graded.ability, graded.grade, graded.state
+                rows.append([*place, *facts, *names, graded.note])
+        return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
 def front(parts: Sequence[ExamPart]) -> Front:
     """The page content on every subject under the main condition of each run; worst first, simulated ones last."""
     abilities = tuple((part, tuple(dict.fromkeys(_rows(part)["task"]))) for part in parts)
-    rows: dict[str, list[ScoredRow]] = {}
-    others: dict[str, list[Verdict]] = {}
+    grades: dict[str, list[GradedAbility]] = {}
     answers: dict[str, list[ScoredAnswer]] = {}
     for part in parts:
         for row in lines_of(_rows(part)):
-            subject, protocol = str(row.subject), part.run.suite.tasks[row.task].protocols[row.protocol]
-            of_rows, of_others = rows.setdefault(subject, []), others.setdefault(subject, [])
-            if math.isnan(row.value):
-                of_others.append(without_score(row, protocol, part.title))
-            else:
-                of_rows.append(scored_row(part.run, row, part.title))
+            grades.setdefault(str(row.subject), []).append(_graded_ability(row, part))
         arms = _main_arms(part)
         for arm, of_arm in answers_by_arm(part.run).items():
             if arm in arms:
                 answers.setdefault(arm.subject, []).extend(of_arm)
-    lines = []
-    for subject, of_rows in rows.items():
-        results, level = corrected(of_rows)
-        results += others[subject]
-        lines.append(_line(subject, results, level, answers.get(subject, []), abilities))
+    lines = [_line(subject, of_subject, answers.get(subject, []), abilities) for subject, of_subject in grades.items()]
     lines.sort(key=_order)
     return Front(tuple(lines), abilities)
+
+
+def _graded_ability(row: Any, part: ExamPart) -> GradedAbility:
+    place, metric = (part.title, str(row.task)), metric_in(part.run.suite, row)
+    if math.isnan(row.value):
+        waits = unjudged(row, part.run.suite)
+        note = "declined" if row.not_applicable else "waits for a judge" if waits else "calls failed"
+        return GradedAbility(*place, note=note, row=row)
+    blind, ceiling = baseline(row, metric), ceiling_of(row, metric)
+    middle, *ends = (progress(score, blind, ceiling) for score in (row.value, row.low, row.high))
+    low, high = ends if math.isnan(ends[0]) else sorted(ends)
+    return GradedAbility(*place, row.grade, row.state, middle, low, high, row.note, row)
 
 
 def _main_arms(part: ExamPart) -> set[ReportArm]:
@@ -154,30 +215,29 @@ def _rows(part: ExamPart) -> pd.DataFrame:
 
 def _line(
     subject: str,
-    results: Sequence[Verdict],
-    level: float,
+    grades: Sequence[GradedAbility],
     answers: Sequence[ScoredAnswer],
     tasks_by_part: Sequence[tuple[ExamPart, Sequence[str]]],
 ) -> SubjectLine:
-    places = {(verdict.suite, verdict.ability) for verdict in results}
+    places = {(graded.suite, graded.ability) for graded in grades}
     unasked = [
-        Verdict(part.title, task, "not asked")
+        GradedAbility(part.title, task)
         for part, tasks in tasks_by_part
         for task in tasks
         if (part.title, task) not in places
     ]
     runs = {part.title: part.run for part, _ in tasks_by_part}
-    tracks = {(v.suite, v.ability): _track(v, runs[v.suite]) for v in results if not math.isnan(v.progress)}
+    tracks = {(g.suite, g.ability): _track(g, runs[g.suite]) for g in grades if not math.isnan(g.progress)}
     note = partial_note([gap for part, _ in tasks_by_part for gap in part.gaps if gap.subject == subject])
     texts = sentences(find_deficits(answers))
-    return SubjectLine(subject, is_simulated(subject), (*results, *unasked), texts, tracks, note, level)
+    return SubjectLine(subject, is_simulated(subject), (*grades, *unasked), texts, tracks, note)
 
 
-def _track(verdict: Verdict, run: Run) -> Track:
-    row = verdict.row
+def _track(graded: GradedAbility, run: Run) -> Track:
+    row = graded.row
     metric = metric_in(run.suite, row)
-    places = (_x(point) for point in (verdict.progress, verdict.low, verdict.high))
-    return Track(verdict, amount(row.value, metric, row.n), span(row.low, row.high, metric, row.n), *places)
+    places = (_x(point) for point in (graded.progress, graded.low, graded.high))
+    return Track(amount(row.value, metric, row.n), span(row.low, row.high, metric, row.n), *places)
 
 
 def _x(position: float) -> float:
@@ -189,8 +249,8 @@ def _x(position: float) -> float:
 
 
 def _order(line: SubjectLine) -> tuple[bool, float, float]:
-    """Sort key, worst first: abilities seen minus not seen, as a share of those scored; then progress. Fakes last."""
-    verdicts = line.with_scores()
-    balance = sum((v.state == "sees") - (v.state == "does not see") for v in verdicts) / max(len(verdicts), 1)
-    progress = [min(max(v.progress, 0.0), 1.0) for v in verdicts if not math.isnan(v.progress)]
-    return line.simulated, balance, sum(progress) / max(len(progress), 1)
+    """Sort key, worst first: abilities with a grade above none minus those without, as a share; then progress."""
+    grades = line.with_scores()
+    balance = sum((g.colour in ("part", "above")) - (g.colour == "below") for g in grades) / max(len(grades), 1)
+    positions = [min(max(g.progress, 0.0), 1.0) for g in grades if not math.isnan(g.progress)]
+    return line.simulated, balance, sum(positions) / max(len(positions), 1)

@@ -10,17 +10,17 @@ from typing import Any
 import pandas as pd
 
 from snellen.analysis.cells import in_place_of_interval
+from snellen.analysis.grades import Colour, colour
 from snellen.analysis.people import ceiling_source, is_study, number_of_people, rows_of, study_subject
 from snellen.analysis.run_view import arm_name, lines_of
 from snellen.analysis.section import Run
 from snellen.core.score import Metric
 from snellen.core.subject import is_simulated
 from snellen.reports.rows import (
-    Standing,
     arm_order,
+    grade_words,
     level_order,
     metric_in,
-    standing,
     subgroups_of,
     unjudged,
     whole_tasks_of,
@@ -47,12 +47,13 @@ class Bar:
 
 @dataclass(frozen=True)
 class Cell:
-    """One number with its context. `notes` are always shown, `hover` only under the pointer."""
+    """One number with its context and grade. `notes` are always shown, `hover` only under the pointer."""
 
     text: str
     span: str = ""
     chance: str = ""
-    standing: Standing = "none"
+    colour: Colour = "none"
+    grade: str = ""
     bar: Bar | None = None
     notes: tuple[str, ...] = ()
     hover: str = ""
@@ -126,7 +127,8 @@ class Grid:
 def _plain(cell: Cell | None) -> str:
     if cell is None:
         return ""
-    notes = "; ".join((*((f"chance {cell.chance}",) if cell.chance else ()), *cell.notes))
+    chance = (f"chance {cell.chance}",) if cell.chance else ()
+    notes = "; ".join((*((cell.grade,) if cell.grade else ()), *chance, *cell.notes))
     return " ".join(part for part in (cell.text, cell.span, f"({notes})" if notes else "") if part)
 
 
@@ -247,8 +249,6 @@ def _scale(part: pd.DataFrame, metric: Metric) -> Callable[[Any], Bar | None]:
 
 def _cell(row: Any, run: Run, column: Column, draw: Callable[[Any], Bar | None], mark: str) -> Cell:
     metric, notes = metric_in(run.suite, row), list[str]()
-    if row.unable:
-        notes.append("unable")
     if row.no_answer_rate > 0:
         notes += [f"no answer {rate(row.no_answer_rate)}", *read_note(row, metric)]
     if row.failure_rate > 0:
@@ -265,7 +265,9 @@ def _cell(row: Any, run: Run, column: Column, draw: Callable[[Any], Bar | None],
     )
     text = amount(row.value, metric, row.n)
     around = in_place_of_interval(row, metric.bounds) or span(row.low, row.high, metric, row.n)
-    return Cell(text, around, chance, standing(row, metric), draw(row), tuple(notes), hover, mark)
+    return Cell(
+        text, around, chance, colour(row.grade, row.state), grade_words(row), draw(row), tuple(notes), hover, mark
+    )
 
 
 def _marks(run: Run, notes: _Footnotes) -> dict[tuple[str, str], str]:

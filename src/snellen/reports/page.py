@@ -9,9 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from snellen.analysis.results import UNABLE_RULE
 from snellen.reports.export import format_cell
-from snellen.reports.front_page import Front
+from snellen.reports.front_page import GROUPS, Front
 from snellen.reports.turning import parts_of
 from snellen.reports.words import brief, foreign, rate
 
@@ -23,7 +22,7 @@ FOLDER = Path(__file__).parent
 
 def render_front(front: Front, explorer: bool) -> str:
     """The front page as text; with `explorer` it links to `explore.html` next to it."""
-    return _environment().get_template("front.html.j2").render(front=front, explorer=explorer)
+    return _environment().get_template("front.html.j2").render(front=front, groups=GROUPS, explorer=explorer)
 
 
 def render_suite(content: dict[str, Any], pages: Sequence[dict[str, Any]]) -> str:
@@ -47,7 +46,7 @@ def _environment() -> Environment:
     css = (FOLDER / "report.css").read_text("utf-8")
     environment.filters.update(foreign=foreign, brief=brief, shown=format_cell, rate=rate, parts=parts_of)
     # The style sheet is ours, and must not be escaped, since its hash is in the policy.
-    environment.globals.update(css=Markup(css), policy=content_policy(css), unable_rule=UNABLE_RULE)
+    environment.globals.update(css=Markup(css), policy=content_policy(css))
     return environment
 
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import pandas as pd
 
-from snellen.analysis.cells import in_place_of_interval
+from snellen.analysis.grades import words
 from snellen.analysis.people import is_study, rows_of, study_subject
-from snellen.analysis.results import baseline, metric_of
+from snellen.analysis.results import metric_of
 from snellen.analysis.run_view import arm_name
 from snellen.analysis.section import Run, once_a_run
 from snellen.core.score import Metric
@@ -19,9 +18,6 @@ from snellen.core.storage.itemset import ItemSet
 from snellen.core.subject import is_simulated
 from snellen.core.suite import Suite
 
-Standing: TypeAlias = Literal["above", "same", "below", "untold", "none"]
-"""Position of a value relative to chance by its interval; `none` without a value, `untold` if chance is unknown, the
-interval is not estimable, or there are too few items."""
 ARM_AND_PLACE = ("subject", "condition", "task", "judge", "factor", "level")
 
 
@@ -108,16 +104,7 @@ def unjudged(row: Any, suite: Suite) -> bool:
     return protocol.judge is not None and row.judge == "" and not row.not_applicable
 
 
-def standing(row: Any, metric: Metric) -> Standing:
-    """Position of the value relative to chance and the blind baseline.
-
-    `above` is better than both, `below` worse than chance, `same` anything between.
-    """
-    if math.isnan(row.value):
-        return "none"
-    if math.isnan(row.chance) or math.isnan(row.low) or in_place_of_interval(row, metric.bounds):
-        return "untold"
-    worse, better = (row.low, row.high) if metric.higher_is_better else (row.high, row.low)
-    if metric.sign * worse > metric.sign * baseline(row, metric):
-        return "above"
-    return "below" if metric.sign * better < metric.sign * row.chance else "same"
+def grade_words(row: Any) -> str:
+    """The grade of a row of results, or the state in its place with its note."""
+    text = words(row.grade, row.state)
+    return f"{text} ({row.note})" if row.note else text

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from snellen.analysis.cells import in_place_of_interval
+from snellen.analysis.grades import words
 from snellen.analysis.run_view import lines_of
 from snellen.core.score import Metric
 from snellen.reports.loading import SuiteOf, registered
@@ -50,26 +51,25 @@ def print_table(results: pd.DataFrame, *, suite_of: SuiteOf = registered) -> Tas
 
 
 def answer_table(rows: pd.DataFrame) -> Table:
-    """The table of the front page (`Report.answers`): what each subject does not see and sees, and what decides."""
+    """The table of the front page (`Report.answers`): the abilities of each subject by grade, and what decides."""
     from rich import box
     from rich.markup import escape
     from rich.table import Table
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
     table.add_column("subject", overflow="fold", ratio=3)
-    table.add_column("does not see", overflow="fold", ratio=2)
-    table.add_column("sees", overflow="fold", ratio=3)
+    for grade in ("none", "some", "most or better"):
+        table.add_column(grade, overflow="fold", ratio=2)
     for row in rows.to_dict("records"):
         decides = f"\n[dim]{escape(row['what decides'])}[/]" if row["what decides"] else ""
-        table.add_row(
-            escape(row["subject"]) + decides, escape(row["does not see"]) or DASH, escape(row["sees"]) or DASH
-        )
+        grades = (escape(row[grade]) or DASH for grade in ("none", "some", "most or better"))
+        table.add_row(escape(row["subject"]) + decides, *grades)
     return table
 
 
 def _short(reason: str) -> str:
     """The reason for a missing interval, in the width of an interval."""
-    return re.sub(r"^too few items \(needs about (.*)\)$", r"n < \1", reason)
+    return re.sub(r"^wide interval \(narrow with about (.*) items\)$", r"n < \1", reason)
 
 
 def _cell(row: Any, metric: Metric, with_chance: bool, suite_of: SuiteOf) -> str:
@@ -83,7 +83,7 @@ def _cell(row: Any, metric: Metric, with_chance: bool, suite_of: SuiteOf) -> str
     around = instead or escape(span(row.low, row.high, metric, row.n) + " ").strip()
     text = f"{amount(row.value, metric, row.n)} [dim]{around}[/]"
     notes = [f"chance {amount(row.chance, metric)}"] if with_chance and not math.isnan(row.chance) else []
-    notes += ["unable"] if row.unable else []
+    notes = [words(row.grade, row.state), *notes]
     notes += [f"no answer {rate(row.no_answer_rate)}", *read_note(row, metric)] if row.no_answer_rate > 0 else []
     notes += [f"failed {rate(row.failure_rate)}"] if row.failure_rate > 0 else []
     return text + (f"\n[dim]{', '.join(notes)}[/]" if notes else "")

@@ -22,7 +22,7 @@ from snellen.reports.comparisons import MAX_ARMS, compared, families, group_cell
 from snellen.reports.conduct import conduct, set_facts
 from snellen.reports.examples import Thumbs, examples
 from snellen.reports.export import add_note, read_results, with_unasked, write_frame, write_results
-from snellen.reports.findings import checks, published, standings, unread_gaps
+from snellen.reports.findings import checks, graded_tasks, published, unread_gaps
 from snellen.reports.front_page import ExamPart, front
 from snellen.reports.grid import factor_grids, main_grid
 from snellen.reports.loading import Exam, SuiteOf, gather, load_run, registered, with_inputs
@@ -31,8 +31,8 @@ from snellen.reports.people import people_section, reported_results, with_studie
 from snellen.reports.stamp import is_current, remove_stamp, report_stamp, write_stamp
 from snellen.reports.words import slug
 
-FRONT = "front"
-"""File name of the front page's table."""
+FRONT, SUBJECTS = "front", "subjects"
+"""File names of the grades of all subjects, and of the front page's table."""
 RANKS = "ranks"
 """File name of the ranks, and name of a suite's own section that replaces them."""
 
@@ -57,8 +57,13 @@ class Report:
         return (self.page, *sorted(path for path in self.root.glob("*.html") if path not in others))
 
     def answers(self) -> pd.DataFrame:
-        """The table of the front page: one row per subject, with what it sees, what it does not, and what decides."""
-        return pd.read_csv(self.root / "tables" / f"{FRONT}.csv", keep_default_na=False)
+        """The table of the front page: one row per subject, with its abilities by grade, and what decides."""
+        return pd.read_csv(self.root / "tables" / f"{SUBJECTS}.csv", keep_default_na=False)
+
+    def grades(self) -> pd.DataFrame:
+        """The grades: one row per subject and task (`front_page.COLUMNS`)."""
+        table = pd.read_csv(self.root / "tables" / f"{FRONT}.csv")
+        return table.fillna(dict.fromkeys(("grade", "state", "floor_name", "decided_by", "note"), ""))
 
     def __repr__(self) -> str:
         return f"<Report {self.page}: {len(self.results)} rows of results>"
@@ -144,7 +149,8 @@ def write_report(
     for content in sections:
         files.write_text(out / f"{content['id']}.html", render_suite(content, sections))
     answers = front([_front_part(exam, content) for (_, exam), content in zip(_names(studies), sections, strict=True)])
-    write_frame(out / "tables", FRONT, answers.frame())
+    files.write_csv(out / "tables" / f"{FRONT}.csv", answers.table())
+    write_frame(out / "tables", SUBJECTS, answers.frame())
     files.write_text(page, render_front(answers, explorer=explorer is not None))
     if stamp:
         write_stamp(out, stamp)
@@ -187,7 +193,7 @@ def _section(people_exam: Exam, exam: Exam, name: str, output: _Output, compare_
         "partial": note,
         "suite": run.suite.card,
         "grid": grid,
-        "standings": standings(run),
+        "graded_tasks": graded_tasks(run),
         "unread_gaps": unread_gaps(run),
         "checks": checks(run),
         "overview": page_figures[0],

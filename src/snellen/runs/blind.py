@@ -1,6 +1,6 @@
 """Measuring and finding the blind baselines of an item set (the attacks are in `analysis.blind`).
 
-For generated items they depend on the recipe, not on the seed. They are measured once per suite version, on a thousand
+For generated items they depend on the recipe, not on the seed. They are measured once per suite version, on 2,000
 items per task with blank images, and stored in the suite's package. Other sets are measured individually.
 """
 
@@ -17,7 +17,7 @@ from snellen.core.item import Item
 from snellen.core.storage.itemset import BlindCard, ItemSet, read_blind
 from snellen.core.suite import BuildOptions, Recipe, Suite
 
-ITEMS, ITEMS_A_SET = 1000, 200
+ITEMS, ITEMS_A_SET = 2000, 200
 """Test items per task for blind scores of a generated recipe, and the number of them made from one seed."""
 TEST_SEED, TRAIN_SEED, TRAIN_SETS = 100, 200, 3
 """First seeds of test sets and of training sets, and the number of training sets."""

@@ -135,10 +135,45 @@ def wilson_ends(samples: ClusteredSamples, level: float) -> Ends:
     most n, since few values do not show the rare extreme ones. If all values are 0, or all are 1, the correlation is
     unknown, and units of one cluster are counted as one.
     """
+    means, _, effective = _effective_units(samples, level)
+    return score_ends(means, effective, level)
+
+
+def _effective_units(samples: ClusteredSamples, level: float) -> tuple[Floats, npt.NDArray[np.bool_], Floats]:
+    """Means of values in 0..1, those that are 0 or 1 exactly, and the effective numbers of units."""
     means = np.clip(samples.means, 0.0, 1.0)
     extreme = means * (1 - means) <= ALIKE
     effective = np.where(extreme, effective_clusters(samples.sizes), samples.n / design_effects(samples, level))
-    return score_ends(means, np.maximum(effective, 1e-6), level)
+    return means, extreme, np.maximum(effective, 1e-6)
+
+
+def bounded_ends(samples: ClusteredSamples, level: float) -> Ends:
+    """Gaffke's ends for means of values in 0..1: by the spread of the values, with one more unit at the bound.
+
+    The upper end is a quantile of the mean of all units and one of value 1, under random (Dirichlet) weights; for the
+    lower end that unit has the value 0. Gaffke 2005, Mathematical Methods of Statistics 14; Learned-Miller and Thomas
+    2019, "A new confidence interval for the mean of a bounded random variable", arXiv 1905.06208. Weighted means are
+    approximated by a beta distribution with their mean and variance; n is divided by the design effect. Independent
+    values of 0 and 1 have Clopper and Pearson's interval.
+
+    If all values are 0, or all are 1, the interval is one-sided, and units of one cluster are counted as one: a share
+    of at most 1 - (1 - level)^(1 / clusters) of the units has other values, which may be at the other end of the range.
+    """
+    from scipy.special import betaincinv
+
+    means, extreme, effective = _effective_units(samples, level)
+    tail = np.where(extreme, 1 - level, (1 - level) / 2)
+    squares = np.maximum(effective - 1, 0.0) * samples.unit_variances()
+
+    def end(bound: float, share: Floats) -> Floats:
+        middle = (effective * means + bound) / (effective + 1)
+        spread = squares + effective * (bound - means) ** 2 / (effective + 1)
+        variance = spread / (effective + 1) / (effective + 2)
+        size = np.maximum(middle * (1 - middle) / np.maximum(variance, 1e-300) - 1, 0.0)
+        right, wrong = (np.maximum(mass * size, 1e-9) for mass in (middle, 1 - middle))
+        return np.asarray(betaincinv(right, wrong, share), dtype=np.float64)
+
+    return np.minimum(means, end(0.0, tail)), np.maximum(means, end(1.0, 1 - tail))
 
 
 def normal_ends(samples: ClusteredSamples, level: float, pseudo_units: float = 0.0) -> Ends:

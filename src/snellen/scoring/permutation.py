@@ -82,14 +82,54 @@ def _drawn_share(sums: Floats, threshold: float, rng: np.random.Generator, draws
     return (extreme + 1) / (draws + 1)
 
 
-def least_p(clusters: int) -> float:
-    """The smallest p possible with this many clusters: 2 of 2^clusters flips are as far from 0 as any."""
-    return min(1.0, 2.0 ** (1 - clusters))
+def one_sided_p(gaps: Floats, clusters: npt.NDArray[Any], rng: np.random.Generator) -> float:
+    """The p of the mean of `gaps` (n differences) in its own direction: half that of `sign_flip`, by symmetry.
+
+    For one right or wrong answer per cluster it is the exact p of the sign test (McNemar's), at any number of them.
+    """
+    from scipy.stats import binom
+
+    if len(np.unique(clusters)) == len(gaps) and np.isin(gaps, (-1, 0, 1)).all():
+        fewer, more = sorted(((gaps < 0).sum(), (gaps > 0).sum()))
+        return float(binom.sf(more - 1, fewer + more, 0.5))
+    return sign_flip(gaps, clusters, rng) / 2
 
 
-def clusters_needed(tests: int) -> int:
+def noise_flips(gaps: Floats, clusters: npt.NDArray[Any]) -> tuple[int, float]:
+    """The effective number of clusters of `gaps` (-1 to 1), and the share that flips in either direction by noise.
+
+    A cluster counts by its squared mean. A change adds flips to one direction, so the other one is the noise.
+    """
+    codes = np.unique(clusters, return_inverse=True)[1]
+    sums, sizes = np.bincount(codes, gaps), np.bincount(codes)
+    mass = float((sizes**2).sum())
+    flips = min(float((np.maximum(side, 0) ** 2).sum()) for side in (sums, -sums)) / mass
+    return int(len(gaps) ** 2 / mass + 1e-9), flips  # Kish 1965, as for intervals
+
+
+def sign_test_power(count: int, drop: float, noise: float, level: float) -> float:
+    """The power of a one-sided sign test of `count` clusters at `level`, from 0 to 1.
+
+    A cluster flips to better with probability `noise` (less if nothing else is left) and to worse with `noise + drop`.
+    """
+    from scipy.stats import binom
+
+    better = min(noise, (1 - drop) / 2)
+    flips = 2 * better + drop
+    reach = 8 * math.sqrt(count * flips) + 10
+    numbers = np.arange(max(0, int(count * flips - reach)), min(count, int(count * flips + reach)) + 1)
+    most = binom.isf(level, numbers, 0.5)  # the most flips to worse that are not significant
+    return float((binom.pmf(numbers, count, flips) * binom.sf(most, numbers, (better + drop) / flips)).sum())
+
+
+def least_p(clusters: int, sides: int = 2) -> float:
+    """The smallest p possible with this many clusters: `sides` of 2^clusters flips are as far from 0 as any."""
+    return min(1.0, sides * 2.0**-clusters)
+
+
+def clusters_needed(tests: int, sides: int = 2) -> int:
     """The least number of clusters with which a test in a family of `tests` can have a corrected p under `ALPHA`."""
-    return next(count for count in range(1, 10_000) if max(1, tests) * least_p(count) < ALPHA)
+    return next(count for count in range(1, 10_000) if max(1, tests) * least_p(count, sides) < ALPHA)
 
 
 def holm(p_values: npt.ArrayLike) -> Floats:

@@ -14,7 +14,9 @@ POWER = 0.8
 ALPHA = 0.05
 """The power and the two-sided level of all numbers here."""
 WIDEST_HALF = 0.25
-"""Greatest informative half width, as a share of the metric's range; wider intervals are shown as `too few items`."""
+"""Greatest informative half width, as a share of the metric's range; wider intervals are shown as `wide interval`."""
+MOST_UNITS = 100_000
+"""Greatest number of units that is estimated: more of them only show that the difference is near 0."""
 
 
 def _quantiles() -> tuple[float, float]:
@@ -36,13 +38,14 @@ def detectable(low: float, high: float) -> float:
 def units_needed(value: float, reference: float, low: float, high: float, n: int) -> float:
     """The number of such units that would detect the observed difference of `value` from `reference`.
 
-    n (detectable / difference)^2, rounded up, since variances fall as 1 / n. NaN without a difference, a reference or
-    an interval.
+    n (detectable / difference)^2, rounded up, since variances fall as 1 / n. NaN (not estimable) without a difference,
+    a reference or an interval, and above `MOST_UNITS`.
     """
     difference = abs(value - reference)
     if not difference > 0 or math.isnan(high - low):
         return math.nan
-    return float(math.ceil(n * (detectable(low, high) / difference) ** 2 - 1e-9))
+    units = n * (detectable(low, high) / difference) ** 2 - 1e-9
+    return float(math.ceil(units)) if units <= MOST_UNITS else math.nan
 
 
 def units_for_interval(low: float, high: float, n: int, bounds: tuple[float, float] | None) -> float:

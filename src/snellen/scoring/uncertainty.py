@@ -2,9 +2,9 @@
 
 A unit is one scored thing (an item, a pair); a cluster is what was sampled independently (an object, a scene, a clip).
 Units of one cluster resemble each other, so intervals are computed over clusters. Units with the value NaN were not
-scored and are ignored. Random generators are arguments. The method of an interval depends on the bounds that a metric
-declares, never on the values; if no method covers, there is no interval: (NaN, NaN). Coverage was simulated:
-docs/validity.md.
+scored and are ignored. Random generators are arguments. The method of an interval depends on what a metric declares,
+never on the values, except that a score at a bound has a one-sided interval. If no method covers, there is no interval:
+(NaN, NaN). Coverage was simulated: docs/validity.md.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ DRAWS = 2000
 MIN_EFFECTIVE_CLUSTERS = 8.0
 """Effective number of clusters that a bootstrap-t interval needs; with fewer it covers only by being wide."""
 WILSON = "95 % Wilson, adjusted for clusters"
-ON_RANGE = "95 % Wilson on the range of the metric, adjusted for clusters"
+GAFFKE = "95 % Gaffke, adjusted for clusters"
+ONE_SIDED = "95 % one-sided, for deviations of up to the whole range, adjusted for clusters"
 BOOTSTRAP_T = "95 % cluster bootstrap-t"
 WOODRUFF = "95 % Woodruff, adjusted for clusters"
 UNTOLD = "not estimable: "
@@ -145,29 +146,32 @@ def mean_interval(
     rng: np.random.Generator,
     weights: npt.ArrayLike | None = None,
     level: float = 0.95,
+    binary: bool = True,
 ) -> Interval:
     """The interval of the mean of a metric with these bounds (None: none), of units with these weights (None: equal).
 
-    For bounds within 0 and 1 it is `cluster_wilson`. Else it is a cluster bootstrap-t, cut off at the bounds; if that
-    is not estimable (too few clusters, one with most units, no variance in too many draws) it is Wilson's on the range
-    of the metric, and without bounds there is none.
+    If the metric is `binary` (a unit scores 0 or 1), it is `cluster_wilson`. For other metrics, and for bounds not
+    within 0 and 1, it is `clustered_means.bounded_ends`, which is one-sided if all units have the value of one bound.
+    Without bounds it is a cluster bootstrap-t, or none if that is not estimable (too few clusters, one with most units,
+    no variance in too many draws). Raises ValueError for values outside the bounds.
     """
     sample = _sample(values, clusters, weights)
     if sample is None:
         return untold("all units belong to one cluster" if np.size(values) else "no units")
-    inside = None if bounds is None else _within(sample, values, bounds)
-    if bounds is not None and inside is not None and bounds[0] >= 0 and bounds[1] <= 1:
-        return Interval(*_ends(formulas.wilson_ends(inside, level), bounds), WILSON)
+    if bounds is not None:
+        inside = _within(sample, values, bounds)
+        if binary and bounds[0] >= 0 and bounds[1] <= 1:
+            return Interval(*_ends(formulas.wilson_ends(inside, level), bounds), WILSON)
+        share = float(inside.means[0])
+        kind = ONE_SIDED if share * (1 - share) <= formulas.ALIKE else GAFFKE
+        return Interval(*_ends(formulas.bounded_ends(inside, level), bounds), kind)
     reason = _reason(sample)
     if not reason:
         low, high = formulas.bootstrap_t_ends(sample, rng, DRAWS, level)
         if np.isfinite([low[0], high[0]]).all():
-            cut = bounds or (-math.inf, math.inf)
-            return Interval(max(float(low[0]), cut[0]), min(float(high[0]), cut[1]), BOOTSTRAP_T)
+            return Interval(float(low[0]), float(high[0]), BOOTSTRAP_T)
         reason = "the variance depends on few clusters"
-    if bounds is None or inside is None:
-        return untold(reason)
-    return Interval(*_ends(formulas.wilson_ends(inside, level), bounds), ON_RANGE)
+    return untold(reason)
 
 
 def _ends(shares: formulas.Ends, bounds: Bounds) -> tuple[float, float]:
@@ -195,17 +199,20 @@ def summary_interval(
     rng: np.random.Generator,
     weights: npt.ArrayLike | None = None,
     level: float = 0.95,
+    binary: bool = True,
 ) -> Interval:
     """The interval of a metric's summary of units.
 
-    A root mean square has the root of the interval of the mean square. A median has Woodruff's, for any bounds and
-    without weights. Raises ValueError for values outside the bounds, and for another summary.
+    A mean has `mean_interval`, a root mean square the root of the interval of the mean square. A median has
+    Woodruff's, for any bounds and without weights. Raises ValueError for values outside the bounds, and for another
+    summary.
     """
     if summary == "mean":
-        return mean_interval(values, clusters, bounds, rng, weights, level)
+        return mean_interval(values, clusters, bounds, rng, weights, level, binary)
     if summary == "root mean square":
         most = None if bounds is None else (0.0, max(abs(end) for end in bounds) ** 2)
-        low, high, kind = mean_interval(np.asarray(values, np.float64) ** 2, clusters, most, rng, weights, level)
+        squares = np.asarray(values, np.float64) ** 2
+        low, high, kind = mean_interval(squares, clusters, most, rng, weights, level, binary)
         return Interval(float(np.sqrt(np.maximum(low, 0.0))), float(np.sqrt(high)), kind)
     if summary != "median":
         raise ValueError(f"no summary {summary!r}; available: mean, median, root mean square")
@@ -229,9 +236,10 @@ def paired_difference(
     """The mean of a - b over the units that both arms have, with its interval.
 
     `a`, `b` and `clusters` are over the same units in the same order, with NaN for units that an arm lacks. `bounds`
-    are those of the metric: within 0 and 1 the interval is `clustered_means.difference_ends`, which needs two
-    clusters. Else it is a cluster bootstrap-t, and if that is not estimable, `difference_ends` on the range of the
-    metric, if it has one. Raises ValueError for arms of different lengths, and for values outside the bounds.
+    are those of the metric. With bounds, whether or not the metric is binary, the interval is
+    `clustered_means.difference_ends` on their range: it follows from the spread of the differences and needs two
+    clusters. Without bounds it is a cluster bootstrap-t, or none if that is not estimable. Raises ValueError for arms
+    of different lengths, and for values outside the bounds.
     """
     first, second = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
     if first.shape != second.shape:
@@ -243,10 +251,9 @@ def paired_difference(
     mean, sample = float(np.nanmean(gaps)), _sample(gaps, clusters)
     if sample is None:
         return Paired(mean, *NOTHING, n)
-    if bounds is None or bounds[0] < 0 or bounds[1] > 1:
+    if bounds is None:
         interval = mean_interval(gaps, clusters, None, rng, level=level)
-        if bounds is None or not math.isnan(interval.low):
-            return Paired(mean, interval.low, interval.high, n)
+        return Paired(mean, interval.low, interval.high, n)
     width = bounds[1] - bounds[0]
     _within(sample, gaps, (-width, width))
     scaled = ClusteredSamples(sample.totals / width, sample.squares / width**2, sample.sizes)

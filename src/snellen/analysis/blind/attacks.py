@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -100,18 +101,24 @@ def best_answer(train: Sequence[Item], metric: Metric) -> Attacker:
     return lambda items: [_first_offered(ranked, item) for item in items]
 
 
-def best_answer_by_question(train: Sequence[Item], metric: Metric) -> Attacker:
-    """Attacker with one ranking of answers per question text, and one for rare questions."""
-    items_by_question: dict[str, list[Item]] = defaultdict(list)
+def _question_and_options(item: Item) -> Hashable:
+    return item.question, tuple(sorted(label(item, key) for key in choices(item)))
+
+
+def best_answer_by_question(train: Sequence[Item], metric: Metric, min_alike: int = MIN_ALIKE) -> Attacker:
+    """Attacker with one ranking of answers per question text and set of options, and one for rare questions."""
+    items_by_question: dict[Hashable, list[Item]] = defaultdict(list)
     for item in train:
-        items_by_question[item.question].append(item)
+        items_by_question[_question_and_options(item)].append(item)
     ranked = _by_worth(train, metric)
     ranked_by_question = {
         question: _by_worth(alike, metric)
         for question, alike in items_by_question.items()
-        if len(alike) >= MIN_ALIKE and len(items_by_question) > 1
+        if len(alike) >= min_alike and len(items_by_question) > 1
     }
-    return lambda items: [_first_offered(ranked_by_question.get(item.question, ranked), item) for item in items]
+    return lambda items: [
+        _first_offered(ranked_by_question.get(_question_and_options(item), ranked), item) for item in items
+    ]
 
 
 def best_position(train: Sequence[Item], metric: Metric) -> Attacker:
@@ -153,7 +160,9 @@ def word_weights(train: Sequence[Item], metric: Metric) -> Attacker:
     """
     if train[0].answer_kind != "true_false":
         return best_position(train, metric)
-    columns = {word: n for n, word in enumerate(sorted({word for item in train for word in _words(item)}))}
+    columns = {
+        word: n for n, word in enumerate(sorted({word for item in train for word in words_in_order(item.question)}))
+    }
     counts = _word_counts(train, columns)
     _, groups = np.unique([item.group_id for item in train], return_inverse=True)
     means = _sums(counts, groups) / np.bincount(groups)[:, None]
@@ -181,15 +190,17 @@ def _sums(rows: NDArray[Any], group_numbers: NDArray[np.intp]) -> NDArray[np.flo
     return sums
 
 
-def _words(item: Item) -> list[str]:
-    return item.question.lower().split()
+def words_in_order(text: str) -> list[str]:
+    """The words of a text, and every two that follow each other: `A into B` and `B into A` differ."""
+    words = text.lower().split()
+    return [*words, *map(" ".join, pairwise(words))]
 
 
 def _word_counts(items: Sequence[Item], columns: Mapping[str, int]) -> NDArray[np.float64]:
     """Word counts of each question: (items, words)."""
     counts = np.zeros((len(items), len(columns)))
     for row, item in enumerate(items):
-        for word in _words(item):
+        for word in words_in_order(item.question):
             if word in columns:
                 counts[row, columns[word]] += 1
     return counts

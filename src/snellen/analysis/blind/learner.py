@@ -12,12 +12,21 @@ from typing import Any
 
 import numpy as np
 
-from snellen.analysis.blind.attacks import Answer, Attacker, applied, best_answer, choices, label, portable
+from snellen.analysis.blind.attacks import (
+    Answer,
+    Attacker,
+    applied,
+    best_answer,
+    choices,
+    label,
+    portable,
+    words_in_order,
+)
 from snellen.core.item import Item
 from snellen.core.score import Metric
 from snellen.core.seeds import stream
 
-FEATURES = 2**12
+FEATURES = 2**14
 """Columns of hashed features."""
 MAX_ANSWERS = 24
 """Different answers up to which free answers are classes."""
@@ -43,7 +52,7 @@ def learner(train: Sequence[Item], metric: Metric) -> Attacker:
 def item_features(item: Item) -> Iterator[str]:
     """The features of an item that are known without its pixels."""
     yield f"question={item.question}"
-    yield from (f"word={word}" for word in item.question.lower().split())
+    yield from (f"word={word}" for word in words_in_order(item.question))
     yield f"images={len(item.query)}"
     for media in item.query[:1]:
         yield f"size={media.width}x{media.height}"
@@ -63,7 +72,8 @@ def option_features(item: Item, key: str) -> Iterator[str]:
     yield f"question={item.question}/place={place}"
     words, question_words = text.lower().split(), set(item.question.lower().split())
     yield from (f"word={word}" for word in words)
-    yield from (f"asked={word}/label={text}" for word in question_words)
+    yield from (f"asked={word}/label={text}" for word in set(words_in_order(item.question)))
+    yield "offered=" + "/".join(sorted(label(item, other) for other in keys)) + f"/label={text}"
     yield f"in question={len(question_words & set(words))}"
     lengths = sorted(len(label(item, other)) for other in keys)
     yield f"length={lengths.index(len(text))}/{len(keys)}"

@@ -60,6 +60,7 @@ TOLERANCE = 0.05
 """Distance of a blind baseline from chance, as a share of the way from chance to perfect, that is still accepted."""
 
 
+OPPOSITE = "opposite answers within a pair"
 Part: TypeAlias = tuple[str, str]
 """Factor and level; both empty for the whole task."""
 WHOLE: Part = ("", "")
@@ -211,12 +212,12 @@ def _candidates(items: Sequence[Item], task: Task, attacks: Sequence[Attack]) ->
     """Every attack fitted without each fold in turn, with its scores on that fold."""
     metric, strict = main_metric(task), task.protocols["strict"]
     if len({item.cluster_id for item in items}) == 1:  # nothing is left to choose on
-        return [FittedAttack(attacks[0].name, attacks[0].fit(items, metric), _frame((), {}, strict))]
+        return [FittedAttack(attacks[0].name, attacks[0].fit(items, metric), score_frame((), {}, strict))]
     candidates = []
     for rest, fold in _by_fold(items):
         for attack in attacks:
             attacker = attack.fit(rest, metric)
-            candidates.append(FittedAttack(attack.name, attacker, _frame(fold, _answers(attacker, fold), strict)))
+            candidates.append(FittedAttack(attack.name, attacker, score_frame(fold, _answers(attacker, fold), strict)))
     return candidates
 
 
@@ -225,7 +226,7 @@ def _constants(items: Sequence[Item], task: Task) -> list[FittedAttack]:
     metric, strict = main_metric(task), task.protocols["strict"]
     attackers = {f"{attack.name} of this part": attack.fit(items, metric) for attack in CONSTANTS}
     return [
-        FittedAttack(name, attacker, _frame(items, _answers(attacker, items), strict))
+        FittedAttack(name, attacker, score_frame(items, _answers(attacker, items), strict))
         for name, attacker in attackers.items()
     ]
 
@@ -274,7 +275,7 @@ def _tasks(
             yield task, learnt, items
 
 
-def _frame(items: Sequence[Item], answers: Mapping[str, Answer], protocol: Protocol) -> pd.DataFrame:
+def score_frame(items: Sequence[Item], answers: Mapping[str, Answer], protocol: Protocol) -> pd.DataFrame:
     """One row per item and metric, like score rows: the protocol reads an answer as it reads a subject's reply."""
     rows = []
     for item in items:
@@ -295,15 +296,34 @@ def _summarised(scores: pd.DataFrame, protocol: Protocol, metric: Metric) -> tup
     return value, float(units["chance"].mean()) if len(units) else math.nan, len(units)
 
 
+def opposite_answers(scores: pd.DataFrame, protocol: Protocol) -> float:
+    """The expected share of pairs of a rule that answers the two statements of a pair oppositely; NaN for no pairs.
+
+    Whatever the rule, half of the pairs whose keys differ are right: of a statement and its reverse, those in which it
+    turns the right way. Of the other pairs it gets those with the commonest key. Groups that are no pairs have none.
+    """
+    sizes = scores.groupby("group_id")["truth"].agg(["size", "nunique", "first"])
+    is_pairs = len(sizes) > 0 and (sizes["size"] == 2).all() and set(scores["truth"]) <= {'"true"', '"false"'}
+    if not is_pairs or protocol.units(scores).index.name != "group_id":
+        return math.nan
+    differ = sizes["nunique"] == 2
+    alike = sizes.loc[~differ, "first"].value_counts()
+    return float((differ.sum() / 2 + alike.max()) / len(sizes)) if len(alike) else float(differ.mean() / 2)
+
+
 def _scores(items: Sequence[Item], replies: Mapping[Part, PartReplies], task: Task) -> Iterator[BlindScore]:
     """Scores of the answers: one row per protocol, metric, factor and level, as in results."""
     by_id = {item.item_id: item for item in items}
     for (factor, level), part in replies.items():
         answered = [by_id[item_id] for item_id in part.answers]
         for protocol in task.protocols.values():
-            frame = _frame(answered, part.answers, protocol)
+            frame = score_frame(answered, part.answers, protocol)
             for metric in protocol.metrics:
                 value, chance, count = _summarised(frame, protocol, metric)
+                attack = part.attack
+                opposite = opposite_answers(frame[frame["metric"] == metric.name], protocol)
+                if metric.sign * opposite > metric.sign * value:
+                    value, attack = opposite, OPPOSITE
                 if not math.isnan(value):
                     yield BlindScore(
                         task=task.id,
@@ -314,5 +334,5 @@ def _scores(items: Sequence[Item], replies: Mapping[Part, PartReplies], task: Ta
                         value=round(value, 4),
                         chance=None if math.isnan(chance) else round(chance, 4),
                         n=count,
-                        attack=part.attack,
+                        attack=attack,
                     )

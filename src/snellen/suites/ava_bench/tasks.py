@@ -132,6 +132,8 @@ def make_task(ability: Ability) -> Task:
         train_split="train",
         asks=partial(_asks, ability),
         split_by=tuple(ability.subgroups),
+        frames=ability.frames,
+        frameless=(BOXES.name, "none") if ability.boxes_optional else (),
     )
 
 

@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import quote
 
 from snellen.analysis.blind import guesses_by_folds
+from snellen.analysis.grades import colour
 from snellen.analysis.results import metric_of
 from snellen.analysis.run_view import arm_name, lines_of, protocol_in
 from snellen.analysis.section import Run
@@ -24,7 +25,7 @@ from snellen.core.subject import is_simulated
 from snellen.presentation.controls import IMAGES
 from snellen.reports.examples import THUMB_WIDTH, Prediction, Thumbnail, Thumbs, example, marks, prediction
 from snellen.reports.loading import Exam
-from snellen.reports.rows import arm_order, metric_in, standing, subgroups_of, whole_tasks_of
+from snellen.reports.rows import arm_order, grade_words, metric_in, subgroups_of, whole_tasks_of
 from snellen.reports.words import amount, answer_words, foreign, span
 
 MAX_THUMBS = 4000
@@ -165,7 +166,7 @@ def _task(run: Run, task: str) -> dict[str, Any]:
 
 
 def _grid_rows(run: Run, tasks: Sequence[str], numbers: dict[str, int]) -> Iterator[dict[str, Any]]:
-    """One row per task, and per ability that some items require: cells by arm, [arm, value, interval, standing, n]."""
+    """One row per task, and per ability that some items require: [arm, value, interval, colour, n, grade] by arm."""
     whole, parts = whole_tasks_of(run), subgroups_of(run)
     parts = parts[(parts["factor"] == "requires") & ~parts["level"].astype(str).str.startswith("not ")]
     for number, task in enumerate(tasks):
@@ -182,7 +183,14 @@ def _cells(run: Run, rows: Any, numbers: dict[str, int]) -> list[list[Any]]:
         metric = metric_in(run.suite, row)
         text = amount(row.value, metric, row.n)
         cells.append(
-            [numbers[row.arm], text, span(row.low, row.high, metric, row.n), standing(row, metric), int(row.n)]
+            [
+                numbers[row.arm],
+                text,
+                span(row.low, row.high, metric, row.n),
+                colour(row.grade, row.state),
+                int(row.n),
+                grade_words(row),
+            ]
         )
     return cells
 

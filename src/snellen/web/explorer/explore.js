@@ -98,10 +98,10 @@
         return node("tr", { className: row.ability ? "ability" : "" }, node("th", { scope: "row" }, name), ...numbers.map((n) => {
           const cell = cells.get(n);
           if (!cell) return node("td", {});
-          const [, text, span, standing, count] = cell;
+          const [, text, span, colour, count, grade] = cell;
           const open = () => lookAt({ task: e + "/" + row.task, arm: n, ability: row.ability });
-          return node("td", {}, node("button", { type: "button", className: "cell " + standing, onclick: open,
-            title: count + " scored; show its items" }, node("b", {}, text), " ", node("span", { className: "note" }, span)));
+          return node("td", {}, node("button", { type: "button", className: "cell " + colour, onclick: open,
+            title: count + " scored; show its items" }, node("b", {}, text), " ", node("span", { className: "note" }, span + " " + grade)));
         }));
       });
       by("grids").append(node("table", { className: "grid" }, node("thead", {}, head), node("tbody", {}, ...body)));

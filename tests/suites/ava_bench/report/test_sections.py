@@ -137,9 +137,9 @@ def test_scores_with_chance(three: dict[str, ReportSection]) -> None:
     ]
     half = row_of(section, "half")
     # Twice the number is an error of 1 on two of four; the whole image has a GIoU of 0.4 with the big box.
-    assert half["counting relative error ↓"].startswith("0.500, too few items")
-    assert half["localization GIoU ↑"].startswith("0.700, too few items")
-    assert half["spatial ↑"].startswith("50, too few items")  # Wilson's interval of 2 of 4 is [10, 90]
+    assert half["counting relative error ↓"].startswith("0.500, wide interval")
+    assert half["localization GIoU ↑"].startswith("0.700, wide interval")
+    assert half["spatial ↑"].startswith("50, wide interval")  # Wilson's interval of 2 of 4 is [10, 90]
     assert row_of(section, "(chance)")["spatial ↑"] == "25.0"
 
 

@@ -191,6 +191,20 @@ def absolute_depth_item(
     )
 
 
+CLOSENESS_BY_LOWER_EDGE = (0.0613, 0.2746, 0.0710)
+"""Parabola from the lower edge of a box, as a share of the image's height, to one over the distance in metres: fitted
+to 900 generated items of seed 900, where it has 89 % of the bins right."""
+
+
+def _by_frames(item: Item) -> str | None:
+    """The bin of the distance at which a thing on the floor has its lower edge there; None if no box is known."""
+    if "red" not in item.regions or not item.options:
+        return None
+    lower_edge = float(item.regions["red"][3]) / item.query[0].height
+    distance_m = 1 / float(np.polyval(CLOSENESS_BY_LOWER_EDGE, lower_edge))
+    return min((option.text for option in item.options), key=lambda name: abs(bin_middle(name) - distance_m))
+
+
 def _released_levels(question: str, answer: Any, options: Sequence[str]) -> Levels:
     middles = {option: bin_middle(option) for option in options}
     return Levels({"depth_range": range_name(middles[answer], DEPTH_RANGES)})
@@ -208,6 +222,7 @@ ABSOLUTE_DEPTH = Ability(
     balanced_by=("thing", "answer"),
     boxes=("red",),
     padded=True,
+    frames=_by_frames,
     meaning="the distance of an object from the camera",
     figure="Figure 24",
     curation=CURATION,

@@ -302,6 +302,13 @@ def depth_gap(item_source: ItemSource, depths_m: tuple[float, float]) -> float:
     return gap
 
 
+def _by_frames(item: Item) -> str | None:
+    """The box that ends lower in the image, as things on one floor do if they are nearer; None if none is known."""
+    if not set(NEARER) <= item.regions.keys():
+        return None
+    return max(NEARER, key=lambda name: float(item.regions[name][3]))
+
+
 CURATION = Curation(
     name=NAME, datasets=DATASETS, find=find, select=select, make_item=pair_item_maker(relative_depth_item)
 )
@@ -316,6 +323,7 @@ RELATIVE_DEPTH = Ability(
     balanced_by=("answer", "nearer", "farther"),
     boxes=("red", "blue"),
     padded=True,
+    frames=_by_frames,
     meaning="which of two objects is closer to the camera",
     figure="Figure 25",
     curation=CURATION,

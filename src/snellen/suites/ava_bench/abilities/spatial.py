@@ -320,6 +320,15 @@ def relative_position(red: Sequence[float], blue: Sequence[float]) -> str:
     return f"{'Left' if red[2] <= blue[0] else 'Right'} {'above' if red[3] <= blue[1] else 'below'}"
 
 
+def _by_frames(item: Item) -> str | None:
+    """The position of the centre of the red box relative to that of the blue one; None if no box is known."""
+    if not {"red", "blue"} <= item.regions.keys():
+        return None
+    red, blue = (item.regions[name] for name in ("red", "blue"))
+    is_left, is_above = red[0] + red[2] < blue[0] + blue[2], red[1] + red[3] < blue[1] + blue[3]
+    return f"{'Left' if is_left else 'Right'} {'above' if is_above else 'below'}"
+
+
 def _released_levels(question: str, answer: Any, options: Sequence[str]) -> Levels:
     return Levels({"position": answer})
 
@@ -336,6 +345,7 @@ SPATIAL = Ability(
     balanced_by=("thing", "reference", "answer"),
     boxes=("red", "blue"),
     boxes_optional=True,
+    frames=_by_frames,
     meaning="the relative position of two objects in the image (left, right, above, below)",
     curation=CURATION,
     tabletop=TabletopQuestions(make_items=_tabletop_items),

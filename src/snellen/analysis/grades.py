@@ -1,0 +1,188 @@
+"""The grade of a score: how far it is on the way from what can be scored without the ability to people.
+
+A floor is such a score without the ability: chance, the blind baseline, or what the drawn boxes give (`floors`). The
+way from a floor (0) leads to the ceiling (1): the score of people if known, else a perfect one. With the 95 % interval:
+
+- none: it ends below a quarter of the way from the blind baseline;
+- some, most: it begins above a quarter, or a half, of the way from the greatest floor that applies;
+- as people: it begins above nine tenths, and the score of people is known; otherwise nearly all right;
+- too few items: none of these holds.
+
+None is judged from the blind baseline, since a subject that reads drawn boxes does look; the others are judged from the
+greatest floor. A floor known per item enters as a paired difference: per item d = y - ((1 - g) a + g c), with the score
+y, the floor's score a, the ceiling c and the boundary g; a boundary is passed if the interval of the mean d, by
+cluster, is above 0. Some cells have no grade but a state (`STATES`), which is stated in its place.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import pandas as pd
+
+from snellen.core.score import Metric
+from snellen.core.seeds import lazy_stream
+from snellen.scoring.uncertainty import paired_difference
+
+GRADES = ("none", "some", "most", "nearly all right", "as people")
+"""Worst first."""
+TOO_FEW, GRADED = "too few items", "graded"
+STATES = (
+    GRADED,
+    TOO_FEW,
+    "no more than the frames give",
+    "no more than equal questions give",
+    "cannot be graded",
+    "cut off",
+    "could not be read",
+    "always the same answer",
+    "declined",
+    "not asked",
+)
+QUARTER, HALF, NEARLY = 0.25, 0.5, 0.9
+"""Boundaries of grades, as shares of the way from a floor to the ceiling."""
+FULL = 0.9
+"""Share of the way from the blind baseline to the ceiling from which on a floor leaves nothing to grade."""
+UNREAD, DECLINED = 0.05, 0.10
+"""Shares of items above which a low score may be due to wording, and a score is of a chosen part of the items."""
+BLIND = "blind baseline"
+Colour: TypeAlias = Literal["below", "same", "part", "above", "none"]
+
+
+@dataclass(frozen=True)
+class UnitFloor:
+    """The scores of a rule on the scored units of a subject, in their order, and what it reads.
+
+    `condition` is the condition under which the rule has nothing to read, if there is one.
+    """
+
+    name: str
+    excess: str
+    values: Sequence[float]
+    condition: str = ""
+
+    @property
+    def value(self) -> float:
+        """The mean score."""
+        return float(np.mean(self.values))
+
+
+@dataclass(frozen=True)
+class Grading:
+    """The grade of a row of results, or its state; `note` explains it.
+
+    `floor` and `floor_name` are the greatest floor that applies, `decided_by` what the grade or state was judged from.
+    """
+
+    grade: str = ""
+    state: str = "not asked"
+    floor: float = math.nan
+    floor_name: str = ""
+    decided_by: str = ""
+    note: str = ""
+
+
+def words(grade: str, state: str) -> str:
+    """What a cell says: its grade, or its state."""
+    return grade if state == GRADED else state
+
+
+def colour(grade: str, state: str) -> Colour:
+    """The colour of a cell on every page, as a class of the style sheets."""
+    if state != GRADED:
+        return "none" if state == "not asked" else "same"
+    return "below" if grade == "none" else "part" if grade == "some" else "above"
+
+
+def baseline(row: Any, metric: Metric) -> float:
+    """The better of chance and blind baseline of a row of results; NaN for neither."""
+    known = [float(score) for score in (row.chance, row.blind) if not math.isnan(score)]
+    return (max if metric.higher_is_better else min)(known) if known else math.nan
+
+
+def ceiling_of(row: Any, metric: Metric) -> float:
+    """The ceiling of a row's task: the score of people; a perfect one if that is unknown or no better than blind."""
+    return float(row.ceiling) if _people_known(row, metric) else metric.best
+
+
+def _people_known(row: Any, metric: Metric) -> bool:
+    return not math.isnan(row.ceiling) and metric.sign * (row.ceiling - baseline(row, metric)) > 0
+
+
+def progress(score: float, floor: float, ceiling: float) -> float:
+    """A score scaled from a floor (0) to the ceiling (1), negative below the floor; NaN if these are equal."""
+    return math.nan if math.isnan(floor) or floor == ceiling else (score - floor) / (ceiling - floor)
+
+
+def graded(row: Any, metric: Metric, units: pd.DataFrame | None = None, floors: Sequence[UnitFloor] = ()) -> Grading:
+    """The grading of a row of results.
+
+    `units` are its scored units (columns value, cluster_id), `floors` the rules that apply to its subject, with their
+    scores on these units.
+    """
+    if math.isnan(row.value):
+        return Grading(state="declined" if row.not_applicable else "not asked", decided_by="items without a score")
+    blind, ceiling = baseline(row, metric), ceiling_of(row, metric)
+    above = [floor for floor in floors if metric.sign * (floor.value - blind) > 0]
+    best = max(above, key=lambda floor: metric.sign * floor.value, default=None)
+    known = best.value if best else blind, best.name if best else BLIND
+    if row.not_applicable > DECLINED * row.items:
+        return Grading("", "declined", *known, "items declined", f"{row.items - row.not_applicable} of {row.items}")
+    if math.isnan(progress(row.value, blind, ceiling)):
+        unknown = math.isnan(blind)
+        return Grading("", "cannot be graded", *known, BLIND, "no blind baseline" if unknown else "blind is perfect")
+
+    def end(boundary: float, floor: UnitFloor | None, upper: bool = False) -> float:
+        """An end of the interval of d, signs turned so that more is better."""
+        return _end(row, metric, boundary, floor, ceiling, blind, units, upper)
+
+    passed = [boundary for boundary in (QUARTER, HALF, NEARLY) if end(boundary, best) > 0]
+    is_full = best is not None and progress(best.value, blind, ceiling) >= FULL
+    if passed and not is_full:
+        names = {QUARTER: "some", HALF: "most", NEARLY: "as people" if _people_known(row, metric) else GRADES[3]}
+        return Grading(names[passed[-1]], GRADED, *known, known[1])
+    is_none = end(QUARTER, None, upper=True) < 0
+    if row.no_answer_rate > UNREAD:
+        state = "cut off" if row.cut_off_rate > row.no_answer_rate / 2 else "could not be read"
+        return Grading("", state, *known, "replies without an answer", f"{row.no_answer_rate:.0%} of its replies")
+    if row.unable:
+        return Grading("", "always the same answer", *known, "equal replies")
+    if is_none:
+        return Grading("none", GRADED, *known, BLIND)
+    if best is not None and is_full:
+        instead = f"; ask under {best.condition}" if best.condition else ""
+        return Grading("", "cannot be graded", *known, best.name, f"{best.name} alone nearly decide it{instead}")
+    if best is not None and end(QUARTER, None) > 0 and end(QUARTER, best, upper=True) < 0:
+        return Grading("", best.excess, *known, best.name)
+    return Grading("", TOO_FEW, *known, known[1], "above the blind baseline" if end(0.0, None) > 0 else "")
+
+
+def _end(
+    row: Any,
+    metric: Metric,
+    boundary: float,
+    floor: UnitFloor | None,
+    ceiling: float,
+    blind: float,
+    units: pd.DataFrame | None,
+    upper: bool,
+) -> float:
+    """The lower (or upper) end of the interval of d, signs turned; NaN if it is not estimable.
+
+    A floor that is one number, and a metric whose summary is no mean, shift the interval of the score.
+    """
+    if floor is None or units is None or metric.summary != "mean" or "weight" in units or not np.std(floor.values):
+        number = blind if floor is None else floor.value
+        ends = sorted(
+            metric.sign * (edge - (1 - boundary) * number - boundary * ceiling) for edge in (row.low, row.high)
+        )
+        return float(ends[upper])
+    scores, clusters = units["value"].to_numpy(float), units["cluster_id"].to_numpy(str)
+    rng = lazy_stream("grade", str(row.subject), str(row.task), floor.name)
+    pair = paired_difference(scores, (1 - boundary) * np.asarray(floor.values), clusters, rng, bounds=metric.bounds)
+    ends = sorted(metric.sign * (edge - boundary * ceiling) for edge in (pair.low, pair.high))
+    return float(ends[upper])

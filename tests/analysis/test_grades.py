@@ -1,0 +1,124 @@
+"""The rule for grades, on rows worked out by hand."""
+
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from snellen.analysis.grades import STATES, Grading, UnitFloor, colour, graded, progress, words
+from snellen.core.score import Metric
+from snellen.scoring.protocols import ACCURACY
+
+ERROR_METRIC = Metric("mae_over_gt", lambda item, prediction: 0.0, higher_is_better=False, share=False, bounds=None)
+FACTS = {
+    "subject": "model", "task": "naming", "chance": 0.25, "blind": 0.4, "ceiling": math.nan, "unable": False,
+    "no_answer_rate": 0.0, "cut_off_rate": 0.0, "not_applicable": 0, "items": 36,
+}  # fmt: skip
+
+
+def grading(value: float, low: float, high: float, metric: Metric = ACCURACY, **facts: Any) -> Grading:
+    """The grading of a row of a task with chance level .25 and blind baseline .40."""
+    return graded(SimpleNamespace(**{**FACTS, "value": value, "low": low, "high": high, **facts}), metric)
+
+
+def text(*numbers: float, metric: Metric = ACCURACY, **facts: Any) -> str:
+    result = grading(*numbers, metric=metric, **facts)
+    return words(result.grade, result.state)
+
+
+def test_shares_of_the_way_from_a_floor_to_people() -> None:
+    assert progress(0.7, 0.4, 1.0) == pytest.approx(0.5)
+    assert progress(0.7, 0.4, 0.7) == 1, "as good as people"
+    assert progress(0.3, 0.5, 0.0) == pytest.approx(0.4), "an error of .3, with blind .5 and perfect 0"
+    assert math.isnan(progress(0.3, math.nan, 1.0))
+    assert math.isnan(progress(1.0, 1.0, 1.0)), "blind is perfect: there is no way"
+
+
+def test_a_grade_claims_no_more_than_its_interval() -> None:
+    # On the way from .40 to 1, a quarter is .55, a half .70, nine tenths .94.
+    assert text(0.3, 0.10, 0.54) == "none"
+    assert text(0.3, 0.10, 0.56) == "too few items"
+    assert text(0.7, 0.54, 0.9) == "too few items"
+    assert text(0.7, 0.56, 0.9) == "some"
+    assert text(0.8, 0.71, 0.9) == "most"
+    assert text(0.97, 0.95, 1.0) == "nearly all right"
+    assert text(0.97, 0.95, 1.0, ceiling=0.98) == "as people"
+    assert text(0.3, 0.10, 0.5, ceiling=0.3) == "none", "people below blind are no ceiling"
+    # People get .70: a quarter of the way is .475.
+    assert text(0.3, 0.10, 0.5, ceiling=0.7) == "too few items"
+    assert grading(0.5, 0.41, 0.9).note == "above the blind baseline"
+    assert grading(0.5, 0.39, 0.9).note == ""
+
+
+def test_the_better_of_chance_and_blind_is_the_blind_floor() -> None:
+    assert text(0.6, 0.56, 0.9, chance=0.5) == "too few items", "a quarter of the way from .5 is .625"
+    # Half of the way is half of the error removed: chance .25 is a better error than blind .40.
+    assert text(0.1, 0.05, 0.12, metric=ERROR_METRIC) == "most"
+    assert text(0.1, 0.05, 0.13, metric=ERROR_METRIC) == "some"
+    assert text(0.3, 0.19, 0.5, metric=ERROR_METRIC) == "none"
+    assert text(0.3, 0.18, 0.5, metric=ERROR_METRIC) == "too few items"
+
+
+def test_replies_without_an_answer_and_equal_ones_are_states_of_their_own() -> None:
+    assert text(0.1, 0.0, 0.2, no_answer_rate=0.05) == "none"
+    assert text(0.1, 0.0, 0.2, no_answer_rate=0.06) == "could not be read"
+    assert text(0.1, 0.0, 0.9, no_answer_rate=0.4, cut_off_rate=0.3) == "cut off"
+    assert text(0.1, 0.0, 0.2, unable=True) == "always the same answer"
+    assert text(0.8, 0.71, 0.9, no_answer_rate=0.06) == "most", "read or not, this much is right"
+    assert grading(0.1, 0.0, 0.2, no_answer_rate=0.4).note == "40% of its replies"
+
+
+def test_a_chosen_part_of_the_items_has_no_grade() -> None:
+    declined = grading(0.9, 0.8, 1.0, not_applicable=13)
+    assert (declined.state, declined.grade, declined.note) == ("declined", "", "23 of 36")
+    assert text(0.9, 0.8, 1.0, not_applicable=3) == "most"
+    assert text(math.nan, math.nan, math.nan, not_applicable=36) == "declined"
+    assert text(math.nan, math.nan, math.nan) == "not asked"
+
+
+def test_without_a_floor_or_an_interval_there_is_no_grade() -> None:
+    assert grading(0.9, 0.8, 1.0, chance=math.nan, blind=math.nan).note == "no blind baseline"
+    assert grading(0.9, 0.8, 1.0, blind=1.0).note == "blind is perfect"
+    assert text(0.9, math.nan, math.nan) == "too few items"
+
+
+def with_floor(right: np.ndarray[Any, Any], floor: list[float], condition: str = "") -> Grading:
+    units = pd.DataFrame({"value": right, "cluster_id": [str(n) for n in range(len(right))]})
+    facts = {**FACTS, "blind": 0.25, "value": right.mean(), "low": right.mean() - 0.05, "high": right.mean() + 0.05}
+    frames = UnitFloor("drawn boxes", "no more than the frames give", floor, condition)
+    return graded(SimpleNamespace(**facts), ACCURACY, units, [frames])
+
+
+def test_presence_is_judged_from_the_greatest_floor_and_absence_from_blind() -> None:
+    half, few = np.tile([1.0, 0.0], 100), np.tile([1.0, 0.0, 0.0, 0.0], 50)
+    reader = with_floor(half, half.tolist())
+    assert (reader.state, reader.floor, reader.decided_by) == ("no more than the frames give", 0.5, "drawn boxes")
+    assert with_floor(few, half.tolist()).grade == "none", "it does not even read the boxes"
+    assert with_floor(np.ones(200), half.tolist()).grade == "nearly all right"
+    assert with_floor(half, np.zeros(200).tolist()).grade == "some", "a rule below blind is no floor"
+
+
+def test_a_floor_near_the_ceiling_leaves_nothing_to_grade() -> None:
+    nearly = np.tile([1.0] * 19 + [0.0], 10)
+    full = with_floor(np.ones(200), nearly.tolist(), "boxes=none")
+    assert (full.state, full.note) == ("cannot be graded", "drawn boxes alone nearly decide it; ask under boxes=none")
+
+
+def test_equal_answers_to_the_items_of_a_floor_are_compared_item_by_item() -> None:
+    """The rule is right on 60 % of the items; so is a subject, on all those it misses and on half of the others."""
+    rule = np.tile([1.0, 1.0, 1.0, 0.0, 0.0], 40)
+    unlike = np.tile([1.0, 0.0, 0.0, 1.0, 1.0], 40)
+    assert with_floor(unlike, rule.tolist()).state in ("no more than the frames give", "too few items")
+    assert with_floor(np.ones(200), rule.tolist()).grade == "nearly all right"
+
+
+def test_every_state_has_one_colour() -> None:
+    assert {colour("", state) for state in STATES if state not in ("graded", "not asked")} == {"same"}
+    assert [colour(grade, "graded") for grade in ("none", "some", "most", "as people")] == [
+        "below", "part", "above", "above",
+    ]  # fmt: skip
