@@ -137,15 +137,15 @@ def test_own_images_of_two_classes_can_drop(snellen: Command, tmp_path: Path) ->
 def test_a_guard_that_could_not_have_told_a_drop_fails(snellen: Command, tmp_path: Path) -> None:
     root, page = own_run(tmp_path, 12), tmp_path / "page.html"
     words = "diff", f"{root}:{ORACLE}", f"{root}:{ORACLE}", "--out", page
-    found = "No drop found; a drop of {} points or more would have been found in 8 of 10 such comparisons."
+    sentence = "No drop found; a drop of {} points or more would have been found in 8 of 10 such comparisons."
     # Noise of half an image: 24 images detect 31 points (binomial distribution), and 20 points need 37.
     code, out, _ = snellen(*words)
-    assert (code, found.format(31) in " ".join(out.split()), "could not have told" in out) == (0, True, False)
+    assert (code, sentence.format(31) in " ".join(out.split()), "could not have told" in out) == (0, True, False)
     code, out, _ = snellen(*words, "--fail-on", "drop")
     assert code == 1
     expected = "This comparison could not have told a drop of 20 points in fast-mapping: about 37 images are needed."
     assert expected in " ".join(out.split())
-    assert found.format(31) in page.read_text("utf-8")
+    assert sentence.format(31) in page.read_text("utf-8")
     assert expected in page.read_text("utf-8")
     assert snellen(*words, "--fail-on", "drop", "--least-drop", "40")[0] == 0
     compared = json.loads(snellen(*words, "--fail-on", "drop", "--least-drop", "10", "--json")[1])

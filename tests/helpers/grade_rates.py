@@ -1,0 +1,127 @@
+"""How often grades are wrong or missing, by simulation through `unit_interval` and `graded`.
+
+Print the table of docs/measurements/grades.md: python -m tests.helpers.grade_rates
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from snellen.analysis.grades import UnitFloor, graded, words
+from snellen.analysis.results import unit_interval
+from snellen.core.seeds import stream
+from snellen.scoring.protocols import ACCURACY
+
+SIZES = (1, 3, 6)
+"""Sizes of an exam, as multiples of the checkup."""
+LIKE = 0.1
+"""Correlation of the answers to two items of one cluster."""
+
+
+class Design(NamedTuple):
+    """A task of the checkup: chance, blind baseline, score of people (NaN: unknown), items, items per cluster."""
+
+    chance: float
+    blind: float
+    people: float
+    items: int
+    per_cluster: int = 2
+
+
+DESIGNS = (
+    Design(0.25, 0.25, math.nan, 36), Design(0.125, 0.125, math.nan, 36), Design(0.11, 0.12, math.nan, 36),
+    Design(0.167, 0.167, math.nan, 36), Design(0.5, 0.5, math.nan, 36), Design(0.25, 0.26, 1.0, 24),
+    Design(0.23, 0.31, 0.98, 24), Design(0.5, 0.5, 1.0, 24), Design(0.21, 0.22, 0.79, 12), Design(0.25, 0.5, 0.95, 12),
+    Design(0.25, 0.665, 0.96, 12), Design(0.25, 0.4, 0.92, 12), Design(0.335, 0.335, 0.98, 12),
+)  # fmt: skip
+"""Tasks like those of the checkup (`snellen checkup`), with shares of right answers."""
+
+
+def right_answers(share: float, count: int, per_cluster: int, rng: np.random.Generator) -> pd.DataFrame:
+    """Scored units of a subject with this share of right answers, whose clusters differ by a beta distribution."""
+    clusters = np.arange(count) // per_cluster
+    scale = (1 - LIKE) / LIKE
+    shares = rng.beta(max(share, 1e-6) * scale, max(1 - share, 1e-6) * scale, clusters.max() + 1)[clusters]
+    return pd.DataFrame(
+        {"value": (rng.random(count) < shares).astype(float), "cluster_id": clusters.astype(str), "chance": 0.0}
+    )
+
+
+def grade(design: Design, units: pd.DataFrame, floors: tuple[UnitFloor, ...] = ()) -> str:
+    """The grade, or the state in its place, of a subject with these scored units."""
+    low, high, _ = unit_interval(units, ACCURACY, ("grade",))
+    row = SimpleNamespace(
+        subject="model", task="task", value=units["value"].mean(), low=low, high=high, chance=design.chance,
+        blind=design.blind, ceiling=design.people, unable=False, no_answer_rate=0.0, cut_off_rate=0.0,
+        not_applicable=0, items=len(units),
+    )  # fmt: skip
+    grading = graded(row, ACCURACY, units, floors)
+    return words(grading.grade, grading.state)
+
+
+def simulated(way: float | None, size: int, subjects: int, seed: int = 0) -> Iterator[tuple[Design, float, str]]:
+    """(design, truth, grade) of every task for subjects this far on the way from blind to the ceiling.
+
+    Without `way`, each truth is uniform from 0 to .9.
+    """
+    for number in range(subjects):
+        for place, design in enumerate(DESIGNS):
+            rng = stream("grade rates", seed, number, place, size, str(way))
+            truth = float(rng.uniform(0, 0.9)) if way is None else way
+            ceiling = 1.0 if math.isnan(design.people) else design.people
+            share = design.blind + truth * (ceiling - design.blind)
+            yield design, truth, grade(design, right_answers(share, size * design.items, design.per_cluster, rng))
+
+
+def frame_readers(size: int, subjects: int) -> Iterator[str]:
+    """Grades of a subject that answers as a rule on drawn boxes does, which is right on 60 % of the items."""
+    for number in range(subjects):
+        for place, design in enumerate(DESIGNS[:5]):
+            rng = stream("frame readers", number, place, size)
+            units = right_answers(0.6, size * design.items, design.per_cluster, rng)
+            rule = UnitFloor("drawn boxes", "no more than the frames give", units["value"].tolist())
+            yield grade(design, units, (rule,))
+
+
+ABOVE = ("some", "most", "nearly all right", "as people")
+MOST = ABOVE[1:]
+
+
+def rates(size: int, subjects: int = 400) -> dict[str, float]:
+    """The rates that docs/measurements/grades.md prints, at one size."""
+    blind = Counter(text for _, _, text in simulated(0.0, size, subjects))
+    frames = Counter(frame_readers(size, subjects))
+    three_quarters = Counter(text for _, _, text in simulated(0.75, size, subjects))
+    drawn = [(truth, text) for _, truth, text in simulated(None, size, subjects)]
+    called = [truth for truth, text in drawn if text in MOST]
+
+    def share(counts: Counter[str], names: tuple[str, ...]) -> float:
+        return sum(counts[name] for name in names) / counts.total()
+
+    return {
+        "blind above none": share(blind, ABOVE),
+        "blind none": share(blind, ("none",)),
+        "frame reader above none": share(frames, ABOVE),
+        "of most, truly under halfway": float(np.mean([truth < 0.5 for truth in called])),
+        "truth .75 is most or better": share(three_quarters, MOST),
+        "too few items (uniform)": float(np.mean([text == "too few items" for _, text in drawn])),
+    }
+
+
+def main() -> None:
+    """Print the table."""
+    columns = [rates(size) for size in SIZES]
+    print("| | " + " | ".join(f"{size} x checkup" for size in SIZES) + " |\n|---|" + "---:|" * len(SIZES))
+    for name in columns[0]:
+        print(f"| {name} | " + " | ".join(f"{100 * column[name]:.2f} %" for column in columns) + " |")
+
+
+if __name__ == "__main__":
+    main()
