@@ -89,7 +89,9 @@ def test_the_count_from_which_a_subject_fails_is_named() -> None:
     ]
     findings = find_deficits(answers)
     assert [deficit.properties for deficit in findings.deficits] == [(Property("count", "4"),)]
-    assert words(findings).startswith("counts only to four, fails from five on (0 % of 24 right there, blind 5 %; 100 % of 12")
+    assert words(findings).startswith(
+        "counts only to four, fails from five on (0 % of 24 right there, blind 5 %; 100 % of 12"
+    )
     without_five = [answer for answer in answers if answer.item.answer not in (5, 6)]
     assert words(find_deficits(without_five)).startswith("counts only to four, fails from seven on")
 

@@ -26,8 +26,8 @@ def grading(value: float, low: float, high: float, metric: Metric = ACCURACY, **
     return graded(SimpleNamespace(**{**FACTS, "value": value, "low": low, "high": high, **facts}), metric)
 
 
-def text(*numbers: float, metric: Metric = ACCURACY, **facts: Any) -> str:
-    result = grading(*numbers, metric=metric, **facts)
+def text(value: float, low: float, high: float, metric: Metric = ACCURACY, **facts: Any) -> str:
+    result = grading(value, low, high, metric, **facts)
     return words(result.grade, result.state)
 
 

@@ -16,38 +16,51 @@ import pandas as pd
 
 from snellen.analysis.grades import UnitFloor, graded, words
 from snellen.analysis.results import unit_interval
+from snellen.core.score import Metric
 from snellen.core.seeds import stream
 from snellen.scoring.protocols import ACCURACY
 
 SIZES = (1, 3, 6)
 """Sizes of an exam, as multiples of the checkup."""
-LIKE = 0.1
+SIMILARITY = Metric("similarity", lambda item, prediction: 0.0)
+CORRELATION = 0.1
 """Correlation of the answers to two items of one cluster."""
 
 
 class Design(NamedTuple):
-    """A task of the checkup: chance, blind baseline, score of people (NaN: unknown), items, items per cluster."""
+    """A task of the checkup: chance, blind baseline, score of people (NaN: unknown), items, items per cluster.
+
+    The scores of a task that is not `binary` spread over 0 to 1, as capped errors and text similarity do.
+    """
 
     chance: float
     blind: float
     people: float
     items: int
     per_cluster: int = 2
+    binary: bool = True
 
 
+UNKNOWN = math.nan
 DESIGNS = (
-    Design(0.25, 0.25, math.nan, 36), Design(0.125, 0.125, math.nan, 36), Design(0.11, 0.12, math.nan, 36),
-    Design(0.167, 0.167, math.nan, 36), Design(0.5, 0.5, math.nan, 36), Design(0.25, 0.26, 1.0, 24),
-    Design(0.23, 0.31, 0.98, 24), Design(0.5, 0.5, 1.0, 24), Design(0.21, 0.22, 0.79, 12), Design(0.25, 0.5, 0.95, 12),
-    Design(0.25, 0.665, 0.96, 12), Design(0.25, 0.4, 0.92, 12), Design(0.335, 0.335, 0.98, 12),
+    Design(0.25, 0.29, UNKNOWN, 36, 1), Design(0.125, 0.125, UNKNOWN, 36, 1), Design(0.11, 0.115, UNKNOWN, 36, 1),
+    Design(0.167, 0.167, UNKNOWN, 36, 1), Design(0.5, 0.5, UNKNOWN, 36, 1), Design(0.25, 0.25, UNKNOWN, 36, 1),
+    *7 * (Design(0.2, 0.4, UNKNOWN, 36, 1, binary=False),),
+    Design(0.23, 0.31, 0.98, 24), Design(0.25, 0.26, 0.98, 24), Design(0.25, 0.25, 0.98, 24),
+    Design(0.5, 0.5, 0.98, 24), Design(0.21, 0.22, 0.79, 12), Design(0.25, 0.5, 0.95, 12),
+    Design(0.25, 0.5, 0.95, 12), Design(0.25, 0.665, 0.96, 12), Design(0.25, 0.4, 0.92, 12),
+    Design(0.335, 0.36, 0.98, 12),
 )  # fmt: skip
-"""Tasks like those of the checkup (`snellen checkup`), with shares of right answers."""
+"""Tasks like those of `snellen checkup`: thirteen of AVA-Bench, four of ComBo, one of VFM Bench, five of VLM2-Bench."""
 
 
-def right_answers(share: float, count: int, per_cluster: int, rng: np.random.Generator) -> pd.DataFrame:
-    """Scored units of a subject with this share of right answers, whose clusters differ by a beta distribution."""
-    clusters = np.arange(count) // per_cluster
-    scale = (1 - LIKE) / LIKE
+def scored_units(design: Design, share: float, count: int, rng: np.random.Generator) -> pd.DataFrame:
+    """Scored units of a subject with this expected score, whose clusters differ by a beta distribution."""
+    clusters = np.arange(count) // design.per_cluster
+    if not design.binary:
+        values = rng.beta(max(2 * share, 1e-6), max(2 * (1 - share), 1e-6), count)
+        return pd.DataFrame({"value": values, "cluster_id": clusters.astype(str), "chance": 0.0})
+    scale = (1 - CORRELATION) / CORRELATION
     shares = rng.beta(max(share, 1e-6) * scale, max(1 - share, 1e-6) * scale, clusters.max() + 1)[clusters]
     return pd.DataFrame(
         {"value": (rng.random(count) < shares).astype(float), "cluster_id": clusters.astype(str), "chance": 0.0}
@@ -56,36 +69,37 @@ def right_answers(share: float, count: int, per_cluster: int, rng: np.random.Gen
 
 def grade(design: Design, units: pd.DataFrame, floors: tuple[UnitFloor, ...] = ()) -> str:
     """The grade, or the state in its place, of a subject with these scored units."""
-    low, high, _ = unit_interval(units, ACCURACY, ("grade",))
+    metric = ACCURACY if design.binary else SIMILARITY
+    low, high, _ = unit_interval(units, metric, ("grade",))
     row = SimpleNamespace(
         subject="model", task="task", value=units["value"].mean(), low=low, high=high, chance=design.chance,
         blind=design.blind, ceiling=design.people, unable=False, no_answer_rate=0.0, cut_off_rate=0.0,
         not_applicable=0, items=len(units),
     )  # fmt: skip
-    grading = graded(row, ACCURACY, units, floors)
+    grading = graded(row, metric, units, floors)
     return words(grading.grade, grading.state)
 
 
-def simulated(way: float | None, size: int, subjects: int, seed: int = 0) -> Iterator[tuple[Design, float, str]]:
+def simulated(progress: float | None, size: int, subjects: int, seed: int = 0) -> Iterator[tuple[Design, float, str]]:
     """(design, truth, grade) of every task for subjects this far on the way from blind to the ceiling.
 
-    Without `way`, each truth is uniform from 0 to .9.
+    Without `progress`, each truth is uniform from 0 to .9.
     """
     for number in range(subjects):
-        for place, design in enumerate(DESIGNS):
-            rng = stream("grade rates", seed, number, place, size, str(way))
-            truth = float(rng.uniform(0, 0.9)) if way is None else way
+        for position, design in enumerate(DESIGNS):
+            rng = stream("grade rates", seed, number, position, size, str(progress))
+            truth = float(rng.uniform(0, 0.9)) if progress is None else progress
             ceiling = 1.0 if math.isnan(design.people) else design.people
             share = design.blind + truth * (ceiling - design.blind)
-            yield design, truth, grade(design, right_answers(share, size * design.items, design.per_cluster, rng))
+            yield design, truth, grade(design, scored_units(design, share, size * design.items, rng))
 
 
 def frame_readers(size: int, subjects: int) -> Iterator[str]:
     """Grades of a subject that answers as a rule on drawn boxes does, which is right on 60 % of the items."""
     for number in range(subjects):
-        for place, design in enumerate(DESIGNS[:5]):
-            rng = stream("frame readers", number, place, size)
-            units = right_answers(0.6, size * design.items, design.per_cluster, rng)
+        for position, design in enumerate(DESIGNS[:5]):
+            rng = stream("frame readers", number, position, size)
+            units = scored_units(design, 0.6, size * design.items, rng)
             rule = UnitFloor("drawn boxes", "no more than the frames give", units["value"].tolist())
             yield grade(design, units, (rule,))
 
@@ -99,8 +113,8 @@ def rates(size: int, subjects: int = 400) -> dict[str, float]:
     blind = Counter(text for _, _, text in simulated(0.0, size, subjects))
     frames = Counter(frame_readers(size, subjects))
     three_quarters = Counter(text for _, _, text in simulated(0.75, size, subjects))
-    drawn = [(truth, text) for _, truth, text in simulated(None, size, subjects)]
-    called = [truth for truth, text in drawn if text in MOST]
+    uniform = [(truth, text) for _, truth, text in simulated(None, size, subjects)]
+    called = [truth for truth, text in uniform if text in MOST]
 
     def share(counts: Counter[str], names: tuple[str, ...]) -> float:
         return sum(counts[name] for name in names) / counts.total()
@@ -111,7 +125,7 @@ def rates(size: int, subjects: int = 400) -> dict[str, float]:
         "frame reader above none": share(frames, ABOVE),
         "of most, truly under halfway": float(np.mean([truth < 0.5 for truth in called])),
         "truth .75 is most or better": share(three_quarters, MOST),
-        "too few items (uniform)": float(np.mean([text == "too few items" for _, text in drawn])),
+        "too few items (uniform)": float(np.mean([text == "too few items" for _, text in uniform])),
     }
 
 
