@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from snellen.core.score import Metric
@@ -35,6 +36,7 @@ STATES = (
     GRADED,
     TOO_FEW,
     "no more than the frames give",
+    "no more than a thumbnail gives",
     "no more than equal questions give",
     "cannot be graded",
     "cut off",
@@ -49,26 +51,27 @@ FULL = 0.9
 """Share of the way from the blind baseline to the ceiling from which on a floor leaves nothing to grade."""
 UNREAD, DECLINED = 0.05, 0.10
 """Shares of items above which a low score may be due to wording, and a score is of a chosen part of the items."""
+LEAST_EXCESS = 0.05
+"""Share of the way that a floor must be above the blind baseline: less may be chance, and does not matter."""
 BLIND = "blind baseline"
 Colour: TypeAlias = Literal["below", "same", "part", "above", "none"]
 
 
 @dataclass(frozen=True)
 class UnitFloor:
-    """The scores of a rule on the scored units of a subject, in their order, and what it reads.
+    """The scores of a rule on the scored units of a subject, in their order, and their summary.
 
-    `condition` is the condition under which the rule has nothing to read, if there is one.
+    `excess` is the state of a subject that is no better than the rule. `measured` is the score of the rule on many
+    items, which decides which floor is the greatest. `condition` is the one under which the rule has nothing to read,
+    if there is one.
     """
 
     name: str
     excess: str
-    values: Sequence[float]
+    values: npt.NDArray[np.float64]
+    value: float
+    measured: float
     condition: str = ""
-
-    @property
-    def value(self) -> float:
-        """The mean score."""
-        return float(np.mean(self.values))
 
 
 @dataclass(frozen=True)
@@ -118,47 +121,63 @@ def progress(score: float, floor: float, ceiling: float) -> float:
     return math.nan if math.isnan(floor) or floor == ceiling else (score - floor) / (ceiling - floor)
 
 
-def graded(row: Any, metric: Metric, units: pd.DataFrame | None = None, floors: Sequence[UnitFloor] = ()) -> Grading:
+def graded(
+    row: Any,
+    metric: Metric,
+    units: pd.DataFrame | None = None,
+    floors: Sequence[UnitFloor] = (),
+    thumbnail: float = math.nan,
+) -> Grading:
     """The grading of a row of results.
 
     `units` are its scored units (columns value, cluster_id), `floors` the rules that apply to its subject, with their
-    scores on these units.
+    scores on these units. `thumbnail` is the score of a forest on thumbnails, for a subject to which it does not apply:
+    a note states it if it reaches a quarter of the way.
     """
     if math.isnan(row.value):
         return Grading(state="declined" if row.not_applicable else "not asked", decided_by="items without a score")
     blind, ceiling = baseline(row, metric), ceiling_of(row, metric)
-    above = [floor for floor in floors if metric.sign * (floor.value - blind) > 0]
-    best = max(above, key=lambda floor: metric.sign * floor.value, default=None)
-    known = best.value if best else blind, best.name if best else BLIND
-    if row.not_applicable > DECLINED * row.items:
-        return Grading("", "declined", *known, "items declined", f"{row.items - row.not_applicable} of {row.items}")
-    if math.isnan(progress(row.value, blind, ceiling)):
-        unknown = math.isnan(blind)
-        return Grading("", "cannot be graded", *known, BLIND, "no blind baseline" if unknown else "blind is perfect")
+    above = [floor for floor in floors if progress(floor.measured, blind, ceiling) >= LEAST_EXCESS]
+    best = max(above, key=lambda floor: metric.sign * floor.measured, default=None)
+    known = (best.value, best.name) if best else (blind, BLIND)
+    context = [f"floor {_shown(best.value, metric)}: {best.name}"] if best else []
+    if progress(thumbnail, blind, ceiling) >= QUARTER:
+        context.append(f"a thumbnail gives {_shown(thumbnail, metric)}")
+
+    def grading(grade: str, state: str, decided_by: str, *notes: str) -> Grading:
+        return Grading(grade, state, *known, decided_by, "; ".join((*notes, *context)))
 
     def end(boundary: float, floor: UnitFloor | None, upper: bool = False) -> float:
         """An end of the interval of d, signs turned so that more is better."""
         return _end(row, metric, boundary, floor, ceiling, blind, units, upper)
 
+    if row.not_applicable > DECLINED * row.items:
+        return grading("", "declined", "items declined", f"{row.items - row.not_applicable} of {row.items}")
+    if math.isnan(progress(row.value, blind, ceiling)):
+        return grading("", "cannot be graded", BLIND, "no blind baseline" if math.isnan(blind) else "blind is perfect")
     passed = [boundary for boundary in (QUARTER, HALF, NEARLY) if end(boundary, best) > 0]
-    is_full = best is not None and progress(best.value, blind, ceiling) >= FULL
+    is_full = best is not None and progress(best.measured, blind, ceiling) >= FULL
     if passed and not is_full:
         names = {QUARTER: "some", HALF: "most", NEARLY: "as people" if _people_known(row, metric) else GRADES[3]}
-        return Grading(names[passed[-1]], GRADED, *known, known[1])
-    is_none = end(QUARTER, None, upper=True) < 0
+        return grading(names[passed[-1]], GRADED, known[1])
     if row.no_answer_rate > UNREAD:
         state = "cut off" if row.cut_off_rate > row.no_answer_rate / 2 else "could not be read"
-        return Grading("", state, *known, "replies without an answer", f"{row.no_answer_rate:.0%} of its replies")
+        share = f"{100 * row.no_answer_rate:.0f} % of its replies"
+        return grading("", state, "replies without an answer", share)
     if row.unable:
-        return Grading("", "always the same answer", *known, "equal replies")
-    if is_none:
-        return Grading("none", GRADED, *known, BLIND)
+        return grading("", "always the same answer", "equal replies")
+    if end(QUARTER, None, upper=True) < 0:
+        return grading("none", GRADED, BLIND)
     if best is not None and is_full:
-        instead = f"; ask under {best.condition}" if best.condition else ""
-        return Grading("", "cannot be graded", *known, best.name, f"{best.name} alone nearly decide it{instead}")
+        instead = f"ask under {best.condition}" if best.condition else "no condition of this task avoids it"
+        return grading("", "cannot be graded", best.name, instead)
     if best is not None and end(QUARTER, None) > 0 and end(QUARTER, best, upper=True) < 0:
-        return Grading("", best.excess, *known, best.name)
-    return Grading("", TOO_FEW, *known, known[1], "above the blind baseline" if end(0.0, None) > 0 else "")
+        return grading("", best.excess, best.name)
+    return grading("", TOO_FEW, known[1], *(["above the blind baseline"] if end(0.0, None) > 0 else []))
+
+
+def _shown(value: float, metric: Metric) -> str:
+    return f"{100 * value:.0f} %" if metric.share else f"{value:.{metric.decimals}f}"
 
 
 def _end(
@@ -183,6 +202,6 @@ def _end(
         return float(ends[upper])
     scores, clusters = units["value"].to_numpy(float), units["cluster_id"].to_numpy(str)
     rng = lazy_stream("grade", str(row.subject), str(row.task), floor.name)
-    pair = paired_difference(scores, (1 - boundary) * np.asarray(floor.values), clusters, rng, bounds=metric.bounds)
+    pair = paired_difference(scores, (1 - boundary) * floor.values, clusters, rng, bounds=metric.bounds)
     ends = sorted(metric.sign * (edge - boundary * ceiling) for edge in (pair.low, pair.high))
     return float(ends[upper])

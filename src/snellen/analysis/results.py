@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import pandas as pd
 
-from snellen.analysis.grades import baseline, graded
+from snellen.analysis.grades import Grading, UnitFloor, baseline, graded
 from snellen.core.item import Item
 from snellen.core.score import OUTCOMES, Metric, Protocol
 from snellen.core.seeds import lazy_stream
@@ -87,17 +87,20 @@ def results(
     suite: Suite,
     arms: Sequence[ArmCard],
     interval_of: IntervalOf = unit_interval,
+    floors: Floors | None = None,
 ) -> pd.DataFrame:
     """The results of all scores. What was never asked has no row; a declined arm has one row without value, n = 0.
 
     Whole-task rows have empty `factor` and `level`; rows of a subgroup name them. `value`, `low`, `high`, `value_read`,
     `chance`, `blind` and `ceiling` are fractions 0 to 1 for metrics that are shares, natural units otherwise.
-    `value_read` is `value` over the units all of whose replies were read; NaN if there is none.
+    `value_read` is `value` over the units all of whose replies were read; NaN if there is none. `floors` are those of
+    the items, if other results have computed some.
     """
     from snellen.analysis.floors import Floors  # which needs the units of results
 
-    floors = Floors(items, suite)
+    floors = floors or Floors(items, suite)
     columns = {(arm.subject, arm.condition): arm.columns for arm in arms}
+    unfitted = {arm.fingerprint for arm in arms}
     blind = {score.key: score.value for score in items.blind.scores} if items.blind else {}
     scores = with_python_strings(scores).copy()  # a copy has all columns of a type in one block, which is faster to cut
     tallies, rows = _tallies(scores), list[dict[str, Any]]()
@@ -107,7 +110,9 @@ def results(
         protocol = task.protocols[keys["protocol"]]
         axes = columns.get((keys["subject"], keys["condition"]), {})
         arm_scores, arm_tallies = scores.take(places), tallies[:, places]
+        is_fitted = not is_person(keys["subject"]) and arm_scores["fingerprint"].iloc[0] not in unfitted
         metric, by_place = metric_of(protocol, keys["metric"]), _units_by_place(arm_scores, protocol)
+        thumbnail = math.nan if is_fitted else floors.thumbnail(keys["task"], protocol, metric)
         # Cutting units by place costs a quarter of cutting whole scores.
         whole = arm_scores if by_place is None else by_place
         scored_units = partial(units_of, protocol=protocol) if by_place is None else _scored
@@ -124,27 +129,30 @@ def results(
                 "level": level,
             }
             row = {**keys, **axes, **numbers, **facts}
-            rows.append({**row, **_grading(row, part, scored_units, arm_scores, metric, protocol, floors, axes)})
+            units, item_ids = scored_units(part), arm_scores["item_id"]
+            floors_of = partial(floors.of_units, keys["task"], protocol, metric, is_fitted, axes)
+            rows.append({**row, **asdict(_grading(row, units, item_ids, metric, floors_of, thumbnail))})
     return pd.DataFrame(rows, columns=result_columns(suite))
 
 
 def _grading(
     row: Mapping[str, Any],
-    scores: pd.DataFrame,
-    scored_units: Callable[[pd.DataFrame], pd.DataFrame],
-    arm_scores: pd.DataFrame,
+    units: pd.DataFrame,
+    item_ids: pd.Series[Any],
     metric: Metric,
-    protocol: Protocol,
-    floors: Floors,
-    axes: Mapping[str, Any],
-) -> dict[str, Any]:
-    """The columns of a row's grade. People have one interval over people and items, so their floors are numbers."""
-    line, units = SimpleNamespace(**row), scored_units(scores)
-    names = units.index if units.index.name == "group_id" else arm_scores["item_id"].reindex(units.index)
-    known = floors.of_units(line.task, protocol, metric, line.subject, axes, names.tolist())
+    floors_of: Callable[[list[str]], list[UnitFloor]],
+    thumbnail: float,
+) -> Grading:
+    """The grading of a row with these scored units. People have one interval over people and items: floors are numbers.
+
+    `item_ids` are those of the scores from which the units were made.
+    """
+    line = SimpleNamespace(**row)
+    names = units.index if units.index.name == "group_id" else item_ids.reindex(units.index)
+    floors = floors_of(names.tolist())
     if is_person(line.subject):
-        known = [replace(floor, values=[floor.value]) for floor in known]
-    return asdict(graded(line, metric, units, known))
+        floors = [replace(floor, values=np.array([floor.value])) for floor in floors]
+    return graded(line, metric, units, floors, thumbnail)
 
 
 def with_python_strings(rows: pd.DataFrame) -> pd.DataFrame:

@@ -107,8 +107,10 @@ class Task:
 
     `transforms` receives the whole item, since a crop may need a region that the subject must not know. `train_split`
     is the split that subjects may learn from. `asks` decides whether an item is asked under a condition. `split_by`
-    names factors whose levels get separate rows in the results. `frames` answers an item by the coordinates of its
-    drawn boxes alone, in terms that `applied` reads; `frameless` is the axis and value under which none is drawn.
+    names factors whose levels get separate rows in the results. `boxes` names the regions that are drawn as boxes.
+    `frames` answers an item by the coordinates of its boxes alone, in terms that `applied` reads; `frameless` is the
+    axis and value under which none is drawn. `cheap_sight` states why a thumbnail does not suffice for the ability;
+    empty if it may, or if a forest cannot learn the task.
     """
 
     id: str
@@ -120,8 +122,10 @@ class Task:
     train_split: Split | None = None
     asks: Callable[[Item, Condition], bool] = _always
     split_by: tuple[str, ...] = ()
+    boxes: tuple[str, ...] = ()
     frames: Callable[[Item], Any] | None = None
     frameless: tuple[str, str] | tuple[()] = ()
+    cheap_sight: str = ""
 
 
 class Ceiling(BaseModel):

@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 import pandas as pd
 
+from snellen.analysis.floors import Floors
 from snellen.analysis.results import KEYS, NUMBERS, results, with_python_strings
 from snellen.analysis.run_view import ResponseKey, response_key, response_keys
 from snellen.analysis.section import Run
@@ -61,7 +62,10 @@ def load_run(root: str | Path, suite_of: SuiteOf = registered, *, with_results: 
         scores = {
             name: rows.assign(cut_off=[key in cut_off for key in response_keys(rows)]) for name, rows in scores.items()
         }
-    tables = [results(rows if with_results else rows[:0], items, suite, card.arms) for rows in scores.values()]
+    floors = Floors(items, suite)
+    tables = [
+        results(rows if with_results else rows[:0], items, suite, card.arms, floors=floors) for rows in scores.values()
+    ]
     table = with_python_strings(pd.concat(tables, ignore_index=True))
     return Run(card, suite, items, tuple(responses), scores, table, (root,))
 

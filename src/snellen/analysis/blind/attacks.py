@@ -26,6 +26,8 @@ MAX_TRUTHS, MAX_SCORED = 60, 150
 """Training truths that are tried as answers, and training items they are tried on: trying all would be too slow."""
 DRAWS = 100
 """Random word weights that are tried; at most as many others are added."""
+MAX_PLACES = 8
+"""Words from either end of a question whose places are known to the learner."""
 MIN_ALIKE = 8
 """Training items per question below which the ranking of the whole task is used."""
 
@@ -194,6 +196,13 @@ def words_in_order(text: str) -> list[str]:
     """The words of a text, and every two that follow each other: `A into B` and `B into A` differ."""
     words = text.lower().split()
     return [*words, *map(" ".join, pairwise(words))]
+
+
+def words_at_places(text: str) -> list[str]:
+    """The first and the last words of a text, each with its place from the start or from the end."""
+    words = text.lower().split()
+    first = [f"{place} {word}" for place, word in enumerate(words[:MAX_PLACES])]
+    return first + [f"-{place} {word}" for place, word in enumerate(reversed(words[-MAX_PLACES:]), 1)]
 
 
 def _word_counts(items: Sequence[Item], columns: Mapping[str, int]) -> NDArray[np.float64]:

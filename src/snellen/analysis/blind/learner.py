@@ -1,4 +1,4 @@
-"""A learner on everything but pixels: words, options, places, solved examples, sizes and number of images.
+"""A learner on everything but pixels: words and their order, options, places, solved examples, sizes of images.
 
 With options, it learns for each option of each item whether it is right (logistic regression over hashed features).
 With few different answers, such as counts, it does the same over all answers that occur, then gives the answer with
@@ -20,6 +20,7 @@ from snellen.analysis.blind.attacks import (
     choices,
     label,
     portable,
+    words_at_places,
     words_in_order,
 )
 from snellen.core.item import Item
@@ -53,6 +54,7 @@ def item_features(item: Item) -> Iterator[str]:
     """The features of an item that are known without its pixels."""
     yield f"question={item.question}"
     yield from (f"word={word}" for word in words_in_order(item.question))
+    yield from (f"at={word}" for word in words_at_places(item.question))
     yield f"images={len(item.query)}"
     for media in item.query[:1]:
         yield f"size={media.width}x{media.height}"
@@ -73,6 +75,7 @@ def option_features(item: Item, key: str) -> Iterator[str]:
     words, question_words = text.lower().split(), set(item.question.lower().split())
     yield from (f"word={word}" for word in words)
     yield from (f"asked={word}/label={text}" for word in set(words_in_order(item.question)))
+    yield from (f"at={word}/label={text}" for word in words_at_places(item.question))
     yield "offered=" + "/".join(sorted(label(item, other) for other in keys)) + f"/label={text}"
     yield f"in question={len(question_words & set(words))}"
     lengths = sorted(len(label(item, other)) for other in keys)

@@ -95,13 +95,35 @@ class BlindScore(BaseModel):
         return self.task, self.protocol, self.metric, self.factor, self.level
 
 
+class FloorScore(BaseModel):
+    """The score of a rule that needs no sight of what is asked (`analysis.floors`), on `n` units of a whole task."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    task: str
+    protocol: str
+    metric: str
+    name: str
+    value: float
+    n: int
+
+    @property
+    def key(self) -> tuple[str, str, str, str]:
+        """Task, protocol, metric and name of the floor."""
+        return self.task, self.protocol, self.metric, self.name
+
+
 class BlindCard(Card):
-    """`blind.json`: blind scores and how they were measured. It is in the set's folder but not in its hashes."""
+    """`blind.json`: blind scores, further floors, and how they were measured.
+
+    It is in the set's folder but not in its hashes.
+    """
 
     file = "blind.json"
 
     method: str
     scores: tuple[BlindScore, ...] = ()
+    floors: tuple[FloorScore, ...] = ()
 
 
 @dataclass(frozen=True)

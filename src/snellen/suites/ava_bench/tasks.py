@@ -132,7 +132,9 @@ def make_task(ability: Ability) -> Task:
         train_split="train",
         asks=partial(_asks, ability),
         split_by=tuple(ability.subgroups),
+        boxes=ability.boxes,
         frames=ability.frames,
+        cheap_sight=ability.cheap_sight,
         frameless=(BOXES.name, "none") if ability.boxes_optional else (),
     )
 

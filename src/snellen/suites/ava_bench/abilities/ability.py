@@ -60,7 +60,8 @@ class Ability:
     sorted by name. `balanced_by` are factors with the same proportions in training and testing (`balance.level`).
     `boxes` are the colours of the boxes drawn, by region; with `boxes_optional` it can also be asked without them.
     `padded` images are padded to a square; with `asks_inside_box` only the inside of the red box may be shown.
-    `frames` answers an item by the coordinates of its drawn boxes alone, which is a floor of its scores.
+    `frames` answers an item by the coordinates of its drawn boxes alone, which is a floor of its scores;
+    `cheap_sight` is as in `Task`.
     `meaning` explains the ability to a subject that tags questions; `figure` names the paper's figure of its subgroups.
 
     Items are made by `curation` (real datasets), by `tabletop` or `display` (generated scenes), and from the authors'
@@ -81,6 +82,7 @@ class Ability:
     padded: bool = False
     asks_inside_box: bool = False
     frames: Callable[[Item], Any] | None = None
+    cheap_sight: str = ""
     meaning: str = ""
     figure: str = ""
     parts: tuple[Ability, ...] = ()

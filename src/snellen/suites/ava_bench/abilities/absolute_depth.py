@@ -223,6 +223,7 @@ ABSOLUTE_DEPTH = Ability(
     boxes=("red",),
     padded=True,
     frames=_by_frames,
+    cheap_sight="a distance needs the size and the place of an object in the scene",
     meaning="the distance of an object from the camera",
     figure="Figure 24",
     curation=CURATION,

@@ -66,6 +66,7 @@ ACTION = Ability(
     protocols=choice_protocols(read_number_or_equal),
     subgroups={"source": ()},
     balanced_by=("answer",),
+    cheap_sight="an action is recognised by the posture of a person and by objects",
     meaning="the action that is performed",
     curation=CURATION,
     released=ReleasedForm(folder="Action"),

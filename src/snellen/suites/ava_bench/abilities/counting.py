@@ -202,6 +202,7 @@ COUNTING = Ability(
     protocols=COUNT_PROTOCOLS,
     subgroups={"source": (), "count_range": range_names(COUNT_RANGES)},
     balanced_by=("thing", "count_range"),
+    cheap_sight="a count needs every single object",
     meaning="the number of objects of a kind",
     figure="Figure 21",
     curation=CURATION,

@@ -109,6 +109,7 @@ EMOTION = Ability(
     balanced_by=("answer",),
     boxes=("red",),  # only if the image shows more than the face (appendix A.2)
     asks_inside_box=True,
+    cheap_sight="an expression is in the details of a face",
     meaning="the emotion that a face shows",
     figure="Figure 22",
     curation=CURATION,

@@ -143,6 +143,7 @@ FINE_GRAINED = Ability(
     protocols=choice_protocols(read_any_token),
     subgroups={"group": ()},
     balanced_by=("group", "answer"),
+    cheap_sight="species differ in the shape of their parts",
     meaning="the species, model or other fine-grained category of an object",
     figure="Figure 26",
     curation=CURATION,

@@ -118,6 +118,7 @@ LOCALIZATION = Ability(
     subgroups={"source": (), "box_size": range_names(BOX_SIZES)},
     balanced_by=("thing", "box_size"),
     padded=True,
+    cheap_sight="a box needs the edges of one object among others",
     meaning="the location of an object in the image",
     figure="Figure 8b",
     curation=CURATION,

@@ -73,6 +73,7 @@ OBJECT = Ability(
     boxes=("red",),
     padded=True,
     asks_inside_box=True,
+    cheap_sight="an object is recognised by its shape and its parts",
     meaning="the category of an object",
     curation=CURATION,
     tabletop=asked_by_slot(_ask_tabletop),

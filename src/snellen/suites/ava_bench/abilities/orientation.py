@@ -137,6 +137,7 @@ ORIENTATION = Ability(
     protocols=without_script(strict()),
     subgroups={"source": (), "orientation": ORIENTATIONS},
     balanced_by=("thing", "answer"),
+    cheap_sight="the direction of an object shows in its parts",
     meaning="the direction that an object faces",
     figure="Figure 23",
     curation=CURATION,

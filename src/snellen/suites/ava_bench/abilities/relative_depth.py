@@ -324,6 +324,7 @@ RELATIVE_DEPTH = Ability(
     boxes=("red", "blue"),
     padded=True,
     frames=_by_frames,
+    cheap_sight="an order in depth needs the places of two objects in the scene",
     meaning="which of two objects is closer to the camera",
     figure="Figure 25",
     curation=CURATION,

@@ -346,6 +346,7 @@ SPATIAL = Ability(
     boxes=("red", "blue"),
     boxes_optional=True,
     frames=_by_frames,
+    cheap_sight="a relation needs the positions of two objects",
     meaning="the relative position of two objects in the image (left, right, above, below)",
     curation=CURATION,
     tabletop=TabletopQuestions(make_items=_tabletop_items),

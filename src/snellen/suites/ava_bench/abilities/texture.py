@@ -104,6 +104,7 @@ TEXTURE = Ability(
     protocols=without_script(strict()),
     subgroups={"source": ()},
     balanced_by=("answer",),
+    cheap_sight="a texture is a pattern of fine detail; a thumbnail has its mean colours only",
     meaning="the texture or material of a surface",
     curation=CURATION,
     display=DisplayQuestions(make_item=_ask_display, on_close_ups=True),

@@ -372,5 +372,6 @@ TASKS = (
         method=_method,
         protocols=PAIR_PROTOCOLS,
         split_by=("difficulty", "difference"),
+        cheap_sight="objects of a category share one property, whatever else differs",
     ),
 )

@@ -274,5 +274,6 @@ TASKS = (
         train_split="train",
         asks=asks,
         split_by=("question",),
+        cheap_sight="shapes, materials and contact points are in the details of two touching objects",
     ),
 )
