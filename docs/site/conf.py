@@ -52,6 +52,7 @@ CHAPTERS = {
         "benchmarks",
         "measurements/validity",
         "measurements/intervals",
+        "measurements/grades",
         "measurements/guard",
         "measurements/speed",
         "measurements/rendering",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,19 +13,28 @@ import pytest
 
 from snellen.analysis.deficits import (
     MAX_COUNT,
+    Deficit,
     Findings,
     Property,
     ScoredAnswer,
     Share,
+    answers_by_arm,
     deciding_images,
     find_deficits,
     least_difference,
     properties_of,
     upper_tail,
 )
+from snellen.analysis.grades import FULL, baseline, ceiling_of, progress
+from snellen.analysis.run_view import lines_of
 from snellen.core.item import Item, Option
 from snellen.core.seeds import stream
+from snellen.exam.run import run
+from snellen.reports import load_run
 from snellen.reports.deficit_words import sentences
+from snellen.scoring.protocols import ACCURACY
+from snellen.suites import SUITES
+from tests.helpers.sets import small_set
 
 
 def item(number: int, **cells: Any) -> Item:
@@ -56,8 +67,10 @@ def test_a_colour_blind_subject_is_named_for_colour_only() -> None:
     assert deficit.properties == (Property("requires", "colour"),)
     assert (deficit.affected.n, deficit.elsewhere.n, deficit.elsewhere.right) == (20, 40, 1.0)
     assert findings.dimensions == ("shape",)
-    assert words(findings).startswith("fails where colour decides (")
-    assert words(findings).endswith("% of 20 right there, blind 25 %; 100 % of 40 right elsewhere); most of shape")
+    assert words(findings).startswith("cannot tell the colour (")
+    assert words(findings).endswith(
+        "% of 20 right, blind 25 %; elsewhere 100 % of 40); does most of what depends on the shape"
+    )
 
 
 def test_two_properties_are_named_separately() -> None:
@@ -90,10 +103,10 @@ def test_the_count_from_which_a_subject_fails_is_named() -> None:
     findings = find_deficits(answers)
     assert [deficit.properties for deficit in findings.deficits] == [(Property("count", "4"),)]
     assert words(findings).startswith(
-        "counts only to four, fails from five on (0 % of 24 right there, blind 5 %; 100 % of 12"
+        "does not count beyond four (from five on: 0 % of 24 right, blind 5 %; elsewhere 100 % of 12)"
     )
     without_five = [answer for answer in answers if answer.item.answer not in (5, 6)]
-    assert words(find_deficits(without_five)).startswith("counts only to four, fails from seven on")
+    assert words(find_deficits(without_five)).startswith("does not count beyond four (from seven on: 0 %")
 
 
 def test_counts_are_tested_up_to_the_largest_in_the_items() -> None:
@@ -111,9 +124,9 @@ def test_always_saying_yes_is_right_where_yes_is_right() -> None:
         ScoredAnswer(item(n, answer=("true", "false")[n % 2], answer_kind="true_false"), "s/t", (), n % 2 == 0, 0.5)
         for n in range(30)
     ]
-    assert words(find_deficits(answers)).startswith("says yes: fails where a statement is false (0 % of 15")
+    assert words(find_deficits(answers)).startswith("says yes too readily (where a statement is false: 0 % of 15")
     says_no = [ScoredAnswer(a.item, a.task, (), not a.right, 0.5) for a in answers]
-    assert words(find_deficits(says_no)).startswith("says no: fails where a statement is true")
+    assert words(find_deficits(says_no)).startswith("says no too readily (where a statement is true:")
 
 
 def test_an_option_is_preferred_if_wrong_answers_choose_it() -> None:
@@ -173,3 +186,89 @@ def test_an_image_decides_if_the_answer_is_open_without_it() -> None:
     assert decides("ABB") == [True, False, False]
     assert decides("ABC") == [False, False, False]
     assert list(deciding_images(item(0, answer="true", answer_kind="true_false"))) == []
+
+
+HARD = Property("factor", "difficulty", "hard")
+COLOUR = Property("requires", "colour")
+
+
+def test_a_level_is_judged_from_its_own_floor() -> None:
+    """60 % right is far above a floor of 25 %, and less than a quarter of the way from 55 %."""
+    answers = list(choices(800, lambda i, rng: rng.random() < (0.6 if "hard" in i.factors.values() else 0.95)))
+    (deficit,) = find_deficits(answers).deficits
+    assert (deficit.properties, deficit.affected.floor) == ((HARD,), 0.25)
+    assert words(find_deficits(answers)).startswith("is worse where the difficulty is hard (")
+    by_level = [replace(answer, floors={HARD: 0.55}, words={HARD.key: "hard things"}) for answer in answers]
+    (deficit,) = find_deficits(by_level).deficits
+    assert deficit.affected.floor == pytest.approx(0.55)
+    assert deficit.elsewhere.floor == 0.25
+    assert words(find_deficits(by_level)).startswith("cannot tell hard things (")
+    assert ", blind 55 %; elsewhere " in words(find_deficits(by_level))
+
+
+def test_equal_shares_do_not_differ_by_their_floors() -> None:
+    """A subject that is right on 60 % everywhere has no deficit, although a level has a greater floor than its task."""
+    for seed in range(20):
+        answers = choices(800, lambda i, rng: rng.random() < 0.6, seed)
+        assert not find_deficits([replace(answer, floors={HARD: 0.55}) for answer in answers]).deficits
+
+
+def test_people_are_the_end_of_the_way() -> None:
+    """40 % right is a fifth of the way from 25 % to 100 %, and three fifths of the way to people with 50 %."""
+    answers = list(choices(800, lambda i, rng: rng.random() < (0.4 if "colour" in i.requires else 0.95)))
+    far, near = (find_deficits([replace(a, ceiling=end) for a in answers]).deficits[0].affected for end in (1.0, 0.5))
+    assert far.progress == pytest.approx((far.right - 0.25) / 0.75)
+    assert near.progress == pytest.approx((far.right - 0.25) / 0.25)
+
+
+def test_most_is_judged_from_the_greatest_floor() -> None:
+    answers = list(choices(400, lambda i, rng: "colour" not in i.requires or rng.random() < 0.25))
+    assert find_deficits(answers).dimensions == ("shape",)
+    assert find_deficits([replace(answer, greatest=1.0) for answer in answers]).dimensions == ()
+
+
+def test_sentences_use_the_words_of_the_card() -> None:
+    card = {"colour": "the colour of a thing"}
+    low, high = (Share(0.2, 0.0, -0.1, 0.1, 22, 0.2), Share(0.5, 0.4, 0.3, 0.5, 30, 0.2))
+
+    def sentence(*properties: Property, affected: Share = low) -> str:
+        findings = Findings((Deficit(properties, affected, replace(high, n=44)),), words=card)
+        return words(findings).partition(" (")[0]
+
+    assert sentence(COLOUR) == "cannot tell the colour of a thing"
+    assert sentence(COLOUR, affected=high) == "is worse at telling the colour of a thing"
+    assert sentence(*(Property("requires", name) for name in ("a-b", "c", "d"))) == (
+        "cannot tell the a b, the c or the d, which the same items need"
+    )
+    industry = Property("factor", "image_industry", "Dry-goods 1-5")
+    assert sentence(industry) == "fails where the image industry is Dry goods 1-5"
+    card["image_industry="] = "the trade"
+    assert sentence(industry) == "fails where the trade is Dry goods 1-5"
+    many = Findings((Deficit((COLOUR,), low, high),), dimensions=tuple("abcdef"), words=card)
+    assert words(many).endswith("; does most of what depends on the a, the b, the c and 3 other properties")
+    assert sentence(Property("image", "3")) == "ignores the third image"
+    assert sentence(Property("image", "3"), affected=high) == "makes little use of the third image"
+    assert sentence(Property("count", "4"), affected=high) == "is worse at counting beyond four"
+    assert sentence(Property("false", "statement"), affected=high) == "tends to say yes"
+
+
+def test_floors_and_ceilings_are_those_of_the_grades(sets_folder: Path, tmp_path: Path) -> None:
+    """The mean floor of the answers at a level is the baseline of its row, where it leaves something to grade."""
+    for name in ("combo", "vfm-bench", "vlm2-bench"):
+        run(small_set(name, sets_folder), ["fake:chance"], tmp_path / name, show_progress=False)
+        loaded = load_run(tmp_path / name, SUITES.get)
+        (answers,) = answers_by_arm(loaded).values()
+        rows = loaded.results[(loaded.results["protocol"] == "strict") & (loaded.results["metric"] == ACCURACY.name)]
+        wholes = {row.task: row for row in lines_of(rows[rows["factor"] == ""])}
+        for row in lines_of(rows):
+            of_task = [answer for answer in answers if answer.item.task == row.task]
+            whole, end = wholes[row.task], ceiling_of(wholes[row.task], ACCURACY)
+            assert {answer.ceiling for answer in of_task} == {end}
+            if row.factor == "":
+                assert np.mean([answer.floor for answer in of_task]) == pytest.approx(baseline(row, ACCURACY))
+            elif not row.level.startswith("not "):
+                parts = ("requires", row.level) if row.factor == "requires" else ("factor", row.factor, row.level)
+                floors = [answer.floors[Property(*parts)] for answer in of_task if Property(*parts) in answer.floors]
+                is_graded = progress(baseline(row, ACCURACY), baseline(whole, ACCURACY), end) < FULL
+                assert bool(floors) == (is_graded and not math.isnan(row.blind)), (name, row.task, row.level)
+                assert not floors or np.mean(floors) == pytest.approx(baseline(row, ACCURACY))

@@ -51,7 +51,7 @@ def test_a_grade_claims_no_more_than_its_interval() -> None:
     assert text(0.3, 0.10, 0.5, ceiling=0.3) == "none", "people below blind are no ceiling"
     # People get .70: a quarter of the way is .475.
     assert text(0.3, 0.10, 0.5, ceiling=0.7) == "too few items"
-    assert grading(0.5, 0.41, 0.9).note == "above the blind baseline"
+    assert grading(0.5, 0.41, 0.9).note == "above the floor", "the only one is the blind baseline"
     assert grading(0.5, 0.39, 0.9).note == ""
 
 
@@ -70,7 +70,7 @@ def test_replies_without_an_answer_and_equal_ones_are_states_of_their_own() -> N
     assert text(0.1, 0.0, 0.9, no_answer_rate=0.4, cut_off_rate=0.3) == "cut off"
     assert text(0.1, 0.0, 0.2, unable=True) == "always the same answer"
     assert text(0.8, 0.71, 0.9, no_answer_rate=0.06) == "most", "read or not, this much is right"
-    assert grading(0.1, 0.0, 0.2, no_answer_rate=0.4).note == "40% of its replies"
+    assert grading(0.1, 0.0, 0.2, no_answer_rate=0.4).note == "40 % of its replies"
 
 
 def test_a_chosen_part_of_the_items_has_no_grade() -> None:
@@ -90,7 +90,8 @@ def test_without_a_floor_or_an_interval_there_is_no_grade() -> None:
 def with_floor(right: np.ndarray[Any, Any], floor: list[float], condition: str = "") -> Grading:
     units = pd.DataFrame({"value": right, "cluster_id": [str(n) for n in range(len(right))]})
     facts = {**FACTS, "blind": 0.25, "value": right.mean(), "low": right.mean() - 0.05, "high": right.mean() + 0.05}
-    frames = UnitFloor("drawn boxes", "no more than the frames give", floor, condition)
+    scores = np.array(floor)
+    frames = UnitFloor("drawn boxes", "no more than the frames give", scores, scores.mean(), scores.mean(), condition)
     return graded(SimpleNamespace(**facts), ACCURACY, units, [frames])
 
 
@@ -103,10 +104,42 @@ def test_presence_is_judged_from_the_greatest_floor_and_absence_from_blind() -> 
     assert with_floor(half, np.zeros(200).tolist()).grade == "some", "a rule below blind is no floor"
 
 
+def test_too_few_items_are_marked_if_above_a_floor() -> None:
+    """Blind is .25, and the boxes give .5: a quarter of the way from there is .625."""
+    boxes = np.tile([1.0, 0.0], 50)
+    little_more, as_much = boxes.copy(), np.tile([0.0, 1.0], 50)
+    little_more[1:25:2] = 1.0
+    assert with_floor(little_more, boxes.tolist()).note == "above the floor"
+    assert with_floor(as_much, boxes.tolist()).note == "above the blind baseline"
+
+
 def test_a_floor_near_the_ceiling_leaves_nothing_to_grade() -> None:
     nearly = np.tile([1.0] * 19 + [0.0], 10)
     full = with_floor(np.ones(200), nearly.tolist(), "boxes=none")
-    assert (full.state, full.note) == ("cannot be graded", "drawn boxes alone nearly decide it; ask under boxes=none")
+    assert full.state == "cannot be graded"
+    assert full.note == "the frames give 95 %; ask under boxes=none"
+    assert with_floor(np.ones(200), nearly.tolist()).note == "the frames give 95 %", "no condition is without them"
+
+
+def test_the_greatest_floor_is_chosen_by_its_score_on_many_items() -> None:
+    """On the subject's own items the thumbnail happens to be better than the boxes."""
+    right, halves = np.ones(200), np.tile([1.0, 0.0], 100)
+    boxes = UnitFloor("drawn boxes", "no more than the frames give", halves, 0.5, 0.6)
+    thumbnail = UnitFloor("thumbnail", "no more than a thumbnail gives", right, 1.0, 0.55)
+    units = pd.DataFrame({"value": right, "cluster_id": [str(n) for n in range(200)]})
+    row = SimpleNamespace(**{**FACTS, "blind": 0.25, "value": 1.0, "low": 0.98, "high": 1.0})
+    chosen = graded(row, ACCURACY, units, [thumbnail, boxes])
+    assert (chosen.grade, chosen.floor_name, chosen.floor) == ("nearly all right", "drawn boxes", 0.5)
+    little = UnitFloor("thumbnail", "no more than a thumbnail gives", right, 1.0, 0.28)
+    assert graded(row, ACCURACY, units, [little]).floor_name == "blind baseline", "less than 5 % of the way above blind"
+
+
+def test_a_thumbnail_is_a_note_for_subjects_that_it_is_no_floor_of() -> None:
+    units = pd.DataFrame({"value": np.ones(200), "cluster_id": [str(n) for n in range(200)]})
+    row = SimpleNamespace(**{**FACTS, "value": 1.0, "low": 0.98, "high": 1.0})
+    noted = graded(row, ACCURACY, units, thumbnail=0.8)
+    assert (noted.grade, noted.note) == ("nearly all right", "a thumbnail gives 80 %")
+    assert graded(row, ACCURACY, units, thumbnail=0.5).note == "", "under a quarter of the way from .40 to 1"
 
 
 def test_equal_answers_to_the_items_of_a_floor_are_compared_item_by_item() -> None:

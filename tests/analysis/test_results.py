@@ -12,7 +12,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from snellen.analysis.results import KEYS, parts_of, result_columns, results, summary, with_python_strings
+from snellen.analysis.results import KEYS, result_columns, results, with_python_strings
+from snellen.analysis.units import parts_of, summary
 from snellen.core.condition import Axis
 from snellen.core.item import Item, Option
 from snellen.core.response import Response, Status

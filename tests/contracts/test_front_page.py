@@ -25,11 +25,11 @@ from tests.helpers.sets import undrawn_set
 from tests.reports.exam import leave_out_figures
 
 NAMED: Mapping[str, str] = {
-    "fake:blind-to=colour": "where colour decides",
-    "fake:counts-to=4": "counts only to four",
-    "fake:misses-image=3": "the third image",
+    "fake:blind-to=colour": "cannot tell the colour of a thing",
+    "fake:counts-to=4": "does not count beyond four",
+    "fake:misses-image=3": "ignores the third image",
     "fake:prefers-option=A": "prefers option A (the first)",
-    "fake:says-yes": "says yes",
+    "fake:says-yes": "says yes too readily",
 }
 INNOCENT = ("fake:oracle", "fake:chance")
 SEEDS = (0, 1, 2)

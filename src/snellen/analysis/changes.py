@@ -22,6 +22,7 @@ import numpy as np
 import pandas as pd
 
 from snellen.analysis.contrasts import contrast, with_holm
+from snellen.analysis.grades import words
 from snellen.analysis.run_view import (
     ReportArm,
     lines_of,
@@ -48,7 +49,7 @@ TOO_FEW: Verdict = "too few items"
 COLUMNS = (
     "condition", "kind", "name", "tasks", "metric", "before", "after", "difference", "low", "high", "n", "clusters",
     "p", "p_holm", "clear", "too_few_clusters", "verdict", "detectable_drop", "items_needed",
-    "classes", "class_low", "class_high", "class_p",
+    "classes", "class_low", "class_high", "class_p", "grade_before", "grade_after",
 )  # fmt: skip
 FLIP_COLUMNS = ("condition", "task", "item_id", "before", "after", "is_better")
 FLIP = 0.5
@@ -85,7 +86,8 @@ class Changes:
     `class_…` have the two-sided test by class. `detectable_drop` (in the unit of the metric; infinite if there is
     none, NaN for a metric without a range) is the smallest drop that the test finds with a power of 80 %, at the
     strictest level of Holm's correction and with the observed noise (`noise_flips`). `items_needed` are the items that
-    detect a drop of the share `least_drop` of the range: NaN if these do, infinite if no number does.
+    detect a drop of the share `least_drop` of the range: NaN if these do, infinite if no number does. `grade_before`
+    and `grade_after` are the grades of a task in the two runs, or the states in their place; abilities have none.
 
     `flips` has one row per item whose score flipped, columns `FLIP_COLUMNS`. `pairs` is the number of items with a
     score in both; `unpaired` is by condition and task; `left_out` are conditions and tasks without pairs.
@@ -183,16 +185,34 @@ def changes(former: Run, current: Run, *, least_drop: float | None = None) -> Ch
             f"{_conditions(former)} and {_conditions(current)}"
         )
     rows = [*_task_rows(former, current), *_ability_rows(former, items)]
+    table = pd.DataFrame(rows, columns=[*COLUMNS, "family", "gaps", "units"])
+    for name, run in (("grade_before", former), ("grade_after", current)):
+        grades = _grades(run)
+        table[name] = [
+            grades.get((row.condition, row.name), "") if row.kind == "task" else "" for row in lines_of(table)
+        ]
     return Changes(
         former,
         current,
-        _with_verdicts(former, pd.DataFrame(rows, columns=[*COLUMNS, "family", "gaps", "units"]), least),
+        _with_verdicts(former, table, least),
         pd.DataFrame([row for key, pair in items.items() for row in _flips(former, *key, pair)], columns=FLIP_COLUMNS),
         pairs,
         {(condition, task): _unpaired(pair) for (task, condition), pair in items.items()},
         tuple(f"{task} [{condition}]" for (task, condition), pair in items.items() if pair.dropna().empty),
         least,
     )
+
+
+def _grades(run: Run) -> dict[tuple[str, str], str]:
+    """The grade or state of each task of the run's subject, by condition and task; empty if its results are."""
+    if run.results.empty:
+        return {}
+    rows = run.results[(run.results["protocol"] == protocol_of(run)) & (run.results["factor"] == "")]
+    return {
+        (str(row.condition), str(row.task)): words(row.grade, row.state)
+        for row in lines_of(rows)
+        if row.metric == main_metric(run, str(row.task)).name
+    }
 
 
 def _without_controls(run: Run) -> Run:

@@ -131,11 +131,11 @@ def _answers(
         return [None] * len(test)
     learnt, asked = (np.stack([vectors[item.item_id] for item in items]) for items in (train, test))
     seed = int(stream("cheap sight", train[0].task, len(train)).integers(2**31))
-    if kind in ("box", "colour", "number"):
+    classes = sorted(set(truths), key=str)
+    if kind in ("box", "colour", "number") or (kind == "integer" and len(classes) > len(train) / 2):
         regressor = ExtraTreesRegressor(TREES, random_state=seed).fit(learnt, np.array(truths, np.float64))
         numbers = np.reshape(regressor.predict(asked), (len(test), -1))
         return [_as_answer(tuple(map(float, row)), item) for row, item in zip(numbers, test, strict=True)]
-    classes = sorted(set(truths), key=str)
     targets = [classes.index(truth) for truth in truths]
     likely = ExtraTreesClassifier(TREES, random_state=seed).fit(learnt, targets).predict_proba(asked)
     if not choices(train[0]):
@@ -151,4 +151,6 @@ def _answers(
 def _as_answer(numbers: tuple[float, ...], item: Item) -> Answer:
     if item.answer_kind == "colour":
         return tuple(round(number) for number in numbers)
-    return applied(numbers, item) if item.answer_kind == "box" else numbers[0]
+    if item.answer_kind == "box":
+        return applied(numbers, item)
+    return round(numbers[0]) if item.answer_kind == "integer" else numbers[0]

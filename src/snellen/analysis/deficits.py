@@ -3,13 +3,14 @@
 Each property splits the items of a task into those that it decides and the others: what an item needs (`requires`), a
 level of a factor that the task is split by, a false statement, a count above some number, an image without which the
 answer is open. Shares of right answers are compared within tasks: the other items are weighted by the number of items
-of their task that the property decides. Both shares have intervals, scaled from the floor (0: the better of chance and
-blind baseline) to all right (1), of level 1 - 0.05 / 6 / n: six kinds of properties share the error of 5 %, and the n
-tried properties of a kind share its part. A property is reported if the interval of the difference excludes 0 and the
-share elsewhere is above the floor. The interval of the difference comes from those of both shares: Newcombe 1998,
-"Interval estimation for the difference between independent proportions", Statistics in Medicine 17, method 10. The
-property that best separates right from wrong is reported first; its items are then left out, and the rest is examined
-again.
+of their task that the property decides. Both shares have intervals, scaled as in `grades` from the floor (0: the better
+of chance and blind baseline) to the ceiling (1), of level 1 - 0.05 / 6 / n: six kinds of properties share the error of
+5 %, and the n tried properties of a kind share its part. A property is reported if the interval of the difference
+excludes 0 and the share elsewhere is above the floor. The floor is that of the task; items that the property decides
+have their own, and the difference must exclude 0 with either, so that shares that are equal do not differ by their
+floors. The interval of the difference comes from those of both shares: Newcombe 1998, "Interval estimation for the
+difference between independent proportions", Statistics in Medicine 17, method 10. The property that best separates
+right from wrong is reported first; its items are then left out, and the rest is examined again.
 """
 
 from __future__ import annotations
@@ -18,17 +19,17 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TypeAlias
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from snellen.analysis.grades import BLIND, FULL, HALF, baseline, ceiling_of, progress
 from snellen.analysis.run_view import ReportArm, lines_of
 from snellen.analysis.section import Run, protocol_of
 from snellen.core.item import Item
 from snellen.core.seeds import lazy_stream
-from snellen.core.storage.itemset import BlindScore
 from snellen.scoring.protocols import ACCURACY
 from snellen.scoring.uncertainty import mean_interval
 
@@ -42,9 +43,8 @@ MAX_COUNT = 10
 """Counts above this are not tried."""
 MIN_ITEMS = 4
 """Items that a property needs on either side to be tried."""
-FAILS, MOST = 0.25, 0.5
-"""Boundaries of the grades *none* and *most*, on the way from the floor to all right."""
 Mask: TypeAlias = npt.NDArray[np.bool_]
+Floats: TypeAlias = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -55,26 +55,41 @@ class Property:
     name: str
     level: str = ""
 
+    @property
+    def key(self) -> str:
+        """Its key in the words of a suite's card."""
+        return f"{self.name}={self.level}" if self.kind == "factor" else self.name
+
+    @property
+    def level_key(self) -> tuple[str, str]:
+        """Factor and level of its rows of results."""
+        return (self.name, self.level) if self.kind == "factor" else (self.kind, self.name)
+
 
 @dataclass(frozen=True)
 class ScoredAnswer:
-    """A subject's answer to an item: right or not, with its floor: the better of chance and blind baseline.
+    """A subject's answer to an item: right or not, with the floor of its task: the better of chance and blind baseline.
 
     `task` includes the suite; `split_by` are the factors that the task is split by. `position` is that of the chosen
-    option, -1 for none.
+    option, -1 for none. `floors` are those of properties that have their own. From `greatest`, the greatest floor that
+    applies, *most* is judged; `ceiling` is the end of the way. `words` are those of the suite's card.
     """
 
     item: Item
     task: str
     split_by: tuple[str, ...]
     right: bool
-    chance: float
+    floor: float
     position: int = -1
+    floors: Mapping[Property, float] = field(default_factory=dict)
+    greatest: float = math.nan
+    ceiling: float = 1.0
+    words: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Share:
-    """A share of right answers of `n` items; `progress`, `low` and `high` are scaled from the floor (0) to 1."""
+    """A share of right answers of `n` items; `progress`, `low` and `high` are scaled from floor (0) to ceiling."""
 
     right: float
     progress: float
@@ -106,11 +121,15 @@ class Preference:
 
 @dataclass(frozen=True)
 class Findings:
-    """Findings on one subject: the strongest deficits first, a preferred place, dimensions with the grade *most*."""
+    """Findings on one subject: the strongest deficits first, a preferred place, dimensions with the grade *most*.
+
+    `words` are those of the cards of all suites.
+    """
 
     deficits: tuple[Deficit, ...] = ()
     preference: Preference | None = None
     dimensions: tuple[str, ...] = ()
+    words: Mapping[str, str] = field(default_factory=dict)
 
 
 def properties_of(item: Item, split_by: Iterable[str]) -> Iterator[tuple[Property, bool]]:
@@ -149,24 +168,40 @@ def _without(pattern: str, position: int) -> tuple[int, ...]:
 def answers_by_arm(run: Run) -> dict[ReportArm, list[ScoredAnswer]]:
     """The readable answers of every arm to items of tasks with right and wrong answers (metric `accuracy`).
 
-    Positions of options are those of the item; under a condition that shuffles them the position is unknown.
+    Positions of options are those of the item; under a condition that shuffles them the position is unknown. Floors and
+    ceilings are those of the rows of results. A level has its own floor if its blind baseline is known and leaves
+    something to grade.
     """
-    scores = run.scores[protocol_of(run)]
+    scores, rows = run.scores[protocol_of(run)], run.results
+    rows = rows[(rows["metric"] == ACCURACY.name) & (rows["protocol"] == protocol_of(run))]
+    row_by_part = {(row.subject, row.condition, row.task, row.factor, row.level): row for row in lines_of(rows)}
+    floor_rows = {part: row for part, row in row_by_part.items() if _has_own_floor(row, row_by_part[*part[:3], "", ""])}
     scores = scores[(scores["metric"] == ACCURACY.name) & (scores["outcome"] == "answered") & scores["value"].notna()]
     by_arm: dict[ReportArm, list[ScoredAnswer]] = {}
-    blind = {score.task: score.value for score in run.items.blind.scores if _is_main(score)} if run.items.blind else {}
     for row in lines_of(scores):
         item, task = run.items.by_id[row.item_id], run.suite.tasks[row.task]
         keys = [json.dumps(option.key) for option in item.options]
         position = keys.index(row.prediction) if row.prediction in keys and "order=" not in row.condition else -1
-        place, floor = f"{run.suite.name}/{row.task}", max(row.chance, blind.get(row.task, row.chance))
-        answer = ScoredAnswer(item, place, task.split_by, row.value == 1.0, floor, position)
-        by_arm.setdefault(ReportArm(str(row.subject), str(row.condition)), []).append(answer)
+        arm, place = ReportArm(str(row.subject), str(row.condition)), f"{run.suite.name}/{row.task}"
+        whole = row_by_part[*arm, row.task, "", ""]
+        parts = {key: (*arm, row.task, *key.level_key) for key, _ in properties_of(item, task.split_by)}
+        floors = {key: _floor(floor_rows[part], row.chance) for key, part in parts.items() if part in floor_rows}
+        ceiling, floor = ceiling_of(whole, ACCURACY), _floor(whole, row.chance)
+        greatest = math.nan if whole.floor_name == BLIND else min(whole.floor, ceiling)
+        facts = floor, position, floors, greatest, ceiling, run.suite.card.words
+        by_arm.setdefault(arm, []).append(ScoredAnswer(item, place, task.split_by, row.value == 1.0, *facts))
     return by_arm
 
 
-def _is_main(score: BlindScore) -> bool:
-    return (score.protocol, score.metric, score.factor) == ("strict", ACCURACY.name, "")
+def _has_own_floor(row: Any, whole: Any) -> bool:
+    """Whether the blind baseline of a row of results is known and leaves more than a tenth of the way of its task."""
+    blind, task_blind, ceiling = baseline(row, ACCURACY), baseline(whole, ACCURACY), ceiling_of(whole, ACCURACY)
+    return not math.isnan(row.blind) and progress(blind, task_blind, ceiling) < FULL
+
+
+def _floor(row: Any, chance: float) -> float:
+    """The floor of an item with this chance: the blind baseline of its row of results, unless chance is the better."""
+    return float(row.blind if row.blind > row.chance else chance)
 
 
 class Trials:
@@ -175,7 +210,9 @@ class Trials:
     def __init__(self, answers: Sequence[ScoredAnswer]) -> None:
         self.answers = answers
         self.right = np.array([answer.right for answer in answers], np.float64)
-        self.chance = np.array([answer.chance for answer in answers], np.float64)
+        self.floor = np.array([answer.floor for answer in answers], np.float64)
+        self.greatest = np.array([answer.greatest for answer in answers], np.float64)
+        self.ceiling = np.array([answer.ceiling for answer in answers], np.float64)
         self.tasks = np.unique([answer.task for answer in answers], return_inverse=True)[1]
         self.clusters = np.array([f"{answer.task.partition('/')[0]} {answer.item.cluster_id}" for answer in answers])
         self.decides = self._decides()
@@ -206,14 +243,25 @@ class Trials:
         decided, other = (np.bincount(self.tasks[side], minlength=size) for side in (affected, elsewhere))
         return np.asarray(decided[self.tasks[elsewhere]] / other[self.tasks[elsewhere]], np.float64)
 
-    def share(self, mask: Mask, level: float, weights: npt.NDArray[np.float64] | None = None) -> Share:
-        """The share of right answers on a side, with its interval at this level."""
+    def floors(self, key: Property, affected: Mask) -> Floats:
+        """The floors of the items that the property decides."""
+        answers = (self.answers[number] for number in np.flatnonzero(affected).tolist())
+        return np.array([answer.floors.get(key, answer.floor) for answer in answers], np.float64)
+
+    def shares(self, key: Property, affected: Mask, elsewhere: Mask, level: float) -> tuple[Share, Share]:
+        """The shares of right answers to the items that the property decides and to the others."""
+        others = self.share(elsewhere, level, self.floor[elsewhere], self.weights(affected, elsewhere))
+        return self.share(affected, level, self.floors(key, affected)), others
+
+    def share(self, mask: Mask, level: float, floors: Floats, weights: Floats | None = None) -> Share:
+        """The share of right answers on a side with these floors, with its interval at this level."""
         mass = np.ones(int(mask.sum())) if weights is None else weights
         rng = lazy_stream("deficits")  # shares need no draws
         low, high, _ = mean_interval(self.right[mask], self.clusters[mask], (0.0, 1.0), rng, mass, level)
-        right, chance = (float(np.average(numbers[mask], weights=mass)) for numbers in (self.right, self.chance))
-        progress, first, last = ((end - chance) / (1 - chance) for end in (right, low, high))
-        return Share(right, progress, first, last, int(mask.sum()), chance)
+        numbers = self.right[mask], floors, self.ceiling[mask]
+        right, floor, ceiling = (float(np.average(values, weights=mass)) for values in numbers)
+        middle, first, last = (progress(end, floor, ceiling) for end in (right, low, high))
+        return Share(right, middle, first, last, int(mask.sum()), floor)
 
 
 def find_deficits(answers: Sequence[ScoredAnswer]) -> Findings:
@@ -221,7 +269,7 @@ def find_deficits(answers: Sequence[ScoredAnswer]) -> Findings:
 
     All `answers` are of one subject under one condition, in one repeat or several.
     """
-    answers = [answer for answer in answers if not math.isnan(answer.chance) and answer.chance < 1]
+    answers = [answer for answer in answers if answer.floor < answer.ceiling]
     if not answers:
         return Findings()
     trials, active = Trials(answers), np.ones(len(answers), np.bool_)
@@ -236,7 +284,8 @@ def find_deficits(answers: Sequence[ScoredAnswer]) -> Findings:
     while len(deficits) < MAX_NAMED and (deficit := _strongest(trials, levels, active)) is not None:
         deficits.append(deficit)
         active = active & (trials.decides[deficit.properties[0]] != 1)
-    return Findings(tuple(deficits), preference, _dimensions(trials, active) if deficits else ())
+    words = {key: text for card in {a.task: a.words for a in answers}.values() for key, text in card.items()}
+    return Findings(tuple(deficits), preference, _dimensions(trials, active) if deficits else (), words)
 
 
 def _strongest(trials: Trials, levels: Mapping[Property, float], active: Mask) -> Deficit | None:
@@ -246,13 +295,14 @@ def _strongest(trials: Trials, levels: Mapping[Property, float], active: Mask) -
         squares = _squares(trials, key, active)
         if squares <= most or (sides := trials.sides(key, active)) is None:
             continue
-        weights = trials.weights(*sides)
-        affected, elsewhere = trials.share(sides[0], level), trials.share(sides[1], level, weights)
-        if least_difference(affected, elsewhere) > 0 and elsewhere.low > 0:
+        affected, elsewhere = trials.shares(key, *sides, level)
+        by_task = trials.share(sides[0], level, trials.floor[sides[0]])
+        is_less = all(least_difference(share, elsewhere) > 0 for share in (affected, by_task))
+        if is_less and elsewhere.low > 0:
             best, most = key, squares
     if best is None or (sides := trials.sides(best, active)) is None:
         return None
-    shares = trials.share(sides[0], 1 - ERROR), trials.share(sides[1], 1 - ERROR, trials.weights(*sides))
+    shares = trials.shares(best, *sides, 1 - ERROR)
     return Deficit(_alike(trials, levels, active, best), *shares, _next_count(trials, best))
 
 
@@ -292,10 +342,11 @@ def _next_count(trials: Trials, key: Property) -> int:
 
 def _dimensions(trials: Trials, active: Mask) -> tuple[str, ...]:
     """Other required dimensions with the grade *most*: the interval is above half of the way."""
-    sides = {key.name: (marks == 1) & active for key, marks in trials.decides.items() if key.kind == "requires"}
-    sides = {name: side for name, side in sides.items() if side.sum() >= MIN_ITEMS}
+    sides = {key: (marks == 1) & active for key, marks in trials.decides.items() if key.kind == "requires"}
+    sides = {key: side for key, side in sides.items() if side.sum() >= MIN_ITEMS}
     level = 1 - ERROR / max(len(sides), 1)
-    return tuple(name for name, side in sides.items() if trials.share(side, level).low > MOST)
+    floors = {key: np.fmax(trials.floors(key, side), trials.greatest[side]) for key, side in sides.items()}
+    return tuple(key.name for key, side in sides.items() if trials.share(side, level, floors[key]).low > HALF)
 
 
 def _free_positions(answers: Sequence[ScoredAnswer]) -> Mask:

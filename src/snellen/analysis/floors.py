@@ -26,7 +26,7 @@ from snellen.analysis.blind.attacks import Answer, applied, best_answer_by_quest
 from snellen.analysis.blind.measure import score_frame
 from snellen.analysis.cheap_sight import box_features, forest_answers, image_features, nearest_answers
 from snellen.analysis.grades import UnitFloor
-from snellen.analysis.results import summary
+from snellen.analysis.units import summary
 from snellen.core.item import Item
 from snellen.core.score import Metric, Protocol
 from snellen.core.storage.itemset import FloorScore, ItemSet
@@ -44,7 +44,7 @@ EXCESS = {
 """The state of a subject that is above the blind baseline, but not above this floor."""
 
 
-class Rule(NamedTuple):
+class FloorRule(NamedTuple):
     """A rule of a task. `answers` takes the test items; an item on which it has no answer scores the worst."""
 
     name: str
@@ -70,7 +70,7 @@ class Floors:
         """
         chosen = []
         frameless = self.suite.tasks[task].frameless
-        for rule in self._rules(task):
+        for rule in self.rules(task):
             is_frames = rule.name in (FRAMES, FRAMES_LEARNT)
             if rule.needs_training and not is_fitted:
                 continue
@@ -83,7 +83,7 @@ class Floors:
                 chosen.append(UnitFloor(rule.name, EXCESS[rule.name], values, summary(values, metric), rank, condition))
         return chosen
 
-    def _measured(self, task: str, protocol: Protocol, metric: Metric, rule: Rule) -> float:
+    def _measured(self, task: str, protocol: Protocol, metric: Metric, rule: FloorRule) -> float:
         """The score of a rule on many items of the suite, or else on all test items of this set."""
         recorded = self._recorded.get((task, protocol.name, metric.name, rule.name))
         if recorded is not None:
@@ -97,7 +97,7 @@ class Floors:
     def scores(self, with_images: bool) -> Iterator[FloorScore]:
         """The scores of all rules on the test items of the set: of those that read images, or of all others."""
         for name, task in self.suite.tasks.items():
-            for rule in self._rules(name):
+            for rule in self.rules(name):
                 if (rule.name == THUMBNAIL) != with_images or rule.name == EQUAL_QUESTIONS:
                     continue
                 for protocol in task.protocols.values():
@@ -111,29 +111,32 @@ class Floors:
     def _recorded(self) -> Mapping[tuple[str, str, str, str], float]:
         return {score.key: score.value for score in self.items.blind.floors} if self.items.blind else {}
 
-    def _rules(self, name: str) -> Iterator[Rule]:
+    def rules(self, name: str) -> Iterator[FloorRule]:
+        """The rules of a task."""
         task, items = self.suite.tasks[name], self.items.task(name)
         if (rule := task.frames) is not None:
-            yield Rule(FRAMES, False, lambda test: [applied(rule(item), item) for item in test])
+            yield FloorRule(FRAMES, False, lambda test: [applied(rule(item), item) for item in test])
         pixels = partial(self._image_features, task.boxes)
         if task.cheap_sight and task.train_split is None:
-            yield Rule(THUMBNAIL, False, lambda test: nearest_answers(test, pixels))
+            yield FloorRule(THUMBNAIL, False, lambda test: nearest_answers(test, pixels))
         train = [item for item in items if item.split == task.train_split]
         if not train or (strict := task.protocols.get("strict")) is None or strict.judge is not None:
             return
         metric = strict.metrics[0]
-        yield Rule(EQUAL_QUESTIONS, True, lambda test: best_answer_by_question(train, metric, 1)(test))
+        yield FloorRule(EQUAL_QUESTIONS, True, lambda test: best_answer_by_question(train, metric, 1)(test))
         if task.boxes:
-            yield Rule(FRAMES_LEARNT, True, lambda test: forest_answers(train, test, box_features(task.boxes), metric))
+            yield FloorRule(
+                FRAMES_LEARNT, True, lambda test: forest_answers(train, test, box_features(task.boxes), metric)
+            )
         if task.cheap_sight:
-            yield Rule(THUMBNAIL, True, lambda test: forest_answers(train, test, pixels, metric))
+            yield FloorRule(THUMBNAIL, True, lambda test: forest_answers(train, test, pixels, metric))
 
     @cached_property
     def _image_features(self) -> Callable[[Sequence[str], Item], NDArray[np.float32]]:
         """Shared by all tasks, which ask about the same images."""
         return image_features(self.items.media)
 
-    def _unit_scores(self, task: str, protocol: Protocol, metric: Metric, rule: Rule) -> pd.Series[float]:
+    def _unit_scores(self, task: str, protocol: Protocol, metric: Metric, rule: FloorRule) -> pd.Series[float]:
         """The rule's score on every unit, by item id or group id."""
         key = task, protocol.name, metric.name, rule.name
         if key not in self._scores:

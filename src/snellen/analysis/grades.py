@@ -54,6 +54,8 @@ UNREAD, DECLINED = 0.05, 0.10
 LEAST_EXCESS = 0.05
 """Share of the way that a floor must be above the blind baseline: less may be chance, and does not matter."""
 BLIND = "blind baseline"
+FALSE_MOST = 0.003
+"""Share of the grades *most* or better, in simulated checkups, of abilities truly under halfway (bench/grades.py)."""
 Colour: TypeAlias = Literal["below", "same", "part", "above", "none"]
 
 
@@ -140,12 +142,11 @@ def graded(
     above = [floor for floor in floors if progress(floor.measured, blind, ceiling) >= LEAST_EXCESS]
     best = max(above, key=lambda floor: metric.sign * floor.measured, default=None)
     known = (best.value, best.name) if best else (blind, BLIND)
-    context = [f"floor {_shown(best.value, metric)}: {best.name}"] if best else []
-    if progress(thumbnail, blind, ceiling) >= QUARTER:
-        context.append(f"a thumbnail gives {_shown(thumbnail, metric)}")
+    remark = f"a thumbnail gives {_text(thumbnail, metric)}"
+    remarks = [remark] if progress(thumbnail, blind, ceiling) >= QUARTER else []
 
     def grading(grade: str, state: str, decided_by: str, *notes: str) -> Grading:
-        return Grading(grade, state, *known, decided_by, "; ".join((*notes, *context)))
+        return Grading(grade, state, *known, decided_by, "; ".join(filter(None, (*notes, *remarks))))
 
     def end(boundary: float, floor: UnitFloor | None, upper: bool = False) -> float:
         """An end of the interval of d, signs turned so that more is better."""
@@ -169,14 +170,16 @@ def graded(
     if end(QUARTER, None, upper=True) < 0:
         return grading("none", GRADED, BLIND)
     if best is not None and is_full:
-        instead = f"ask under {best.condition}" if best.condition else "no condition of this task avoids it"
-        return grading("", "cannot be graded", best.name, instead)
+        instead = [f"ask under {best.condition}"] if best.condition else []
+        given = f"{best.excess.removeprefix('no more than ')} {_text(best.value, metric)}"
+        return grading("", "cannot be graded", best.name, given, *instead)
     if best is not None and end(QUARTER, None) > 0 and end(QUARTER, best, upper=True) < 0:
         return grading("", best.excess, best.name)
-    return grading("", TOO_FEW, known[1], *(["above the blind baseline"] if end(0.0, None) > 0 else []))
+    mark = "above the floor" if end(0.0, best) > 0 else "above the blind baseline" if end(0.0, None) > 0 else ""
+    return grading("", TOO_FEW, known[1], mark)
 
 
-def _shown(value: float, metric: Metric) -> str:
+def _text(value: float, metric: Metric) -> str:
     return f"{100 * value:.0f} %" if metric.share else f"{value:.{metric.decimals}f}"
 
 

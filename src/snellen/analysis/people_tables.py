@@ -11,9 +11,9 @@ import pandas as pd
 
 from snellen.analysis.cells import DASH, metric_cell, number, with_interval
 from snellen.analysis.people import is_person, people_interval, rows_of, study_of, study_subject
-from snellen.analysis.results import summary
 from snellen.analysis.run_view import ReportArm, main_metric, result_rows, row_of, score_rows, scored_units
 from snellen.analysis.section import Run, once_a_run
+from snellen.analysis.units import summary
 from snellen.core.score import Metric
 from snellen.core.seeds import stream
 from snellen.core.storage import files

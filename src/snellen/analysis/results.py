@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 
+from snellen.analysis.floors import Floors
 from snellen.analysis.grades import Grading, UnitFloor, baseline, graded
-from snellen.core.item import Item
-from snellen.core.score import OUTCOMES, Metric, Protocol
+from snellen.analysis.units import Places, metric_of, part_places, scored, summary, units_by_place, units_of
+from snellen.core.score import OUTCOMES, Metric
 from snellen.core.seeds import lazy_stream
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.runfolder import ArmCard
 from snellen.core.subject import is_person
-from snellen.core.suite import Suite, Task
+from snellen.core.suite import Suite
 from snellen.scoring.power import detectable, units_needed
-from snellen.scoring.protocols import by_item
 from snellen.scoring.uncertainty import Interval, summary_interval
-
-if TYPE_CHECKING:
-    from snellen.analysis.floors import Floors
 
 KEYS = ("subject", "suite", "task", "condition", "split", "protocol", "judge", "metric")
 NUMBERS = (
@@ -58,9 +55,6 @@ NUMBERS = (
 
 IntervalOf: TypeAlias = Callable[[pd.DataFrame, Metric, tuple[Any, ...]], Interval]
 """Function of scored units, their metric and the key of their row that returns the interval of the row's value."""
-
-Places: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
-"""Indices of rows in a table, or other integers."""
 
 
 def result_columns(suite: Suite) -> list[str]:
@@ -96,8 +90,6 @@ def results(
     `value_read` is `value` over the units all of whose replies were read; NaN if there is none. `floors` are those of
     the items, if other results have computed some.
     """
-    from snellen.analysis.floors import Floors  # which needs the units of results
-
     floors = floors or Floors(items, suite)
     columns = {(arm.subject, arm.condition): arm.columns for arm in arms}
     unfitted = {arm.fingerprint for arm in arms}
@@ -111,12 +103,12 @@ def results(
         axes = columns.get((keys["subject"], keys["condition"]), {})
         arm_scores, arm_tallies = scores.take(places), tallies[:, places]
         is_fitted = not is_person(keys["subject"]) and arm_scores["fingerprint"].iloc[0] not in unfitted
-        metric, by_place = metric_of(protocol, keys["metric"]), _units_by_place(arm_scores, protocol)
+        metric, by_place = metric_of(protocol, keys["metric"]), units_by_place(arm_scores, protocol)
         thumbnail = math.nan if is_fitted else floors.thumbnail(keys["task"], protocol, metric)
         # Cutting units by place costs a quarter of cutting whole scores.
         whole = arm_scores if by_place is None else by_place
-        scored_units = partial(units_of, protocol=protocol) if by_place is None else _scored
-        for factor, level, members in _members(arm_scores, items.by_id, task):
+        scored_units = partial(units_of, protocol=protocol) if by_place is None else scored
+        for factor, level, members in part_places(arm_scores, items.by_id, task):
             part_tallies = arm_tallies if members is None else arm_tallies[:, members]
             part = whole if members is None else whole.take(members)
             blind_key = (keys["task"], keys["protocol"], keys["metric"], factor, level)
@@ -168,41 +160,6 @@ def with_python_strings(rows: pd.DataFrame) -> pd.DataFrame:
 def _shared(strings: pd.Series[Any]) -> pd.Series[Any]:
     codes, names = pd.factorize(strings, use_na_sentinel=False)
     return pd.Series(np.asarray(names, object)[codes], index=strings.index, dtype=object)
-
-
-def metric_of(protocol: Protocol, name: str) -> Metric:
-    """The metric of that name."""
-    return next(metric for metric in protocol.metrics if metric.name == name)
-
-
-def parts_of(
-    arm_scores: pd.DataFrame, items: Mapping[str, Item], task: Task
-) -> Iterator[tuple[str, str, pd.DataFrame]]:
-    """(factor, level, scores) of every row of results; the whole task first, with empty names.
-
-    `items` are by their id. The factor `requires` splits by what the items need.
-    """
-    for factor, level, members in _members(arm_scores, items, task):
-        yield factor, level, arm_scores if members is None else arm_scores.take(members)
-
-
-def _members(
-    arm_scores: pd.DataFrame, items: Mapping[str, Item], task: Task
-) -> Iterator[tuple[str, str, Places | None]]:
-    """(factor, level, indices of its scores) as in `parts_of`; None for all scores."""
-    yield "", "", None
-    if (arm_scores["outcome"].to_numpy() == "not_applicable").all():
-        return
-    items_of_scores = [items[name] for name in arm_scores["item_id"].tolist()]
-    for factor in task.split_by:
-        levels = np.array([item.factors.get(factor, "") for item in items_of_scores])
-        for level in sorted(set(levels.tolist()) - {""}):
-            yield factor, level, np.flatnonzero(levels == level)
-    for required in sorted({name for item in items_of_scores for name in item.requires}):
-        needs = np.array([required in item.requires for item in items_of_scores])
-        yield "requires", required, np.flatnonzero(needs)
-        if not needs.all():
-            yield "requires", f"not {required}", np.flatnonzero(~needs)
 
 
 def _arm_places(scores: pd.DataFrame) -> list[tuple[tuple[Any, ...], Places]]:
@@ -263,41 +220,6 @@ def _numbers(
         "items": responded + failed + not_applicable,
         "cut_off_rate": cut_off / responded if responded else math.nan,
     }
-
-
-def units_of(scores: pd.DataFrame, protocol: Protocol) -> pd.DataFrame:
-    """The scored units (`Protocol.units`) of all repeats that have a value; with several repeats, a column `repeat`."""
-    if _is_repeated(scores):
-        units = pd.concat([protocol.units(once).assign(repeat=n) for n, once in scores.groupby("repeat")])
-    else:
-        units = protocol.units(scores)
-    return _scored(units)
-
-
-def _units_by_place(scores: pd.DataFrame, protocol: Protocol) -> pd.DataFrame | None:
-    """One unit per score, in their order, including those without a value; None if units are not single items."""
-    return None if _is_repeated(scores) or protocol.units is not by_item else by_item(scores)
-
-
-def _is_repeated(scores: pd.DataFrame) -> bool:
-    repeats = scores["repeat"].to_numpy()
-    return bool((repeats != repeats[:1]).any())
-
-
-def _scored(units: pd.DataFrame) -> pd.DataFrame:
-    unscored = np.isnan(units["value"].to_numpy(float))
-    return units[~unscored] if unscored.any() else units
-
-
-def summary(values: np.ndarray[Any, np.dtype[np.float64]], metric: Metric) -> float:
-    """The metric's summary of units; NaN for none."""
-    if not len(values):
-        return math.nan
-    if metric.summary == "median":
-        return float(np.median(values))
-    if metric.summary == "root mean square":
-        return float(np.sqrt(np.mean(values**2)))
-    return float(np.mean(values))
 
 
 def _is_unable(tallies: Places, answered: int, no_answer: int) -> bool:

@@ -130,6 +130,7 @@ def _as_json(summary: RunSummary) -> dict[str, Any]:
         "unasked": sum(summary.unasked.values()),
         "failures": summary.failures,
         "declines": summary.declines,
+        "results": summary.rows,
     }
 
 

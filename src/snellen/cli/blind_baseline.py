@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from snellen.analysis.blind import measure_by_folds, too_blind
-from snellen.analysis.results import metric_of
+from snellen.analysis.units import metric_of
 from snellen.cli.output import console as new_console
 from snellen.core.errors import SnellenError
 from snellen.core.storage.itemset import BlindCard, is_itemset, read_itemset, write_blind

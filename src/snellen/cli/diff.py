@@ -52,7 +52,7 @@ def side(text: str) -> Run:
     """
     root, name = _root_and_subject(text)
     recover(root)
-    run = load_run(root, with_results=False)
+    run = load_run(root)
     subjects = list(dict.fromkeys(arm.subject for arm in run.card.arms))
     examined = [subject for subject in subjects if not is_simulated(subject)]
     if name and name not in subjects:
@@ -83,6 +83,7 @@ def _of_subject(run: Run, name: str) -> Run:
         card=run.card.model_copy(update={"arms": arms}),
         responses=tuple(response for response in run.responses if response.subject == name),
         scores={protocol: rows[rows["subject"] == name] for protocol, rows in run.scores.items()},
+        results=run.results[run.results["subject"] == name],
     )
 
 
@@ -109,7 +110,11 @@ def _print(compared: Changes, out: Path, is_guard: bool) -> None:
     colours = {DROPPED: "red", ROSE: "green"}
     for line in change_lines(compared):
         verdict = f"\n[{colours[line.verdict]}]{line.verdict}[/]" if line.verdict in colours else ""
-        cells = (line.before, line.after, line.difference, escape(line.span), line.p, str(line.n), line.detectable)
+        before, after = (
+            f"{value}\n[dim]{grade}[/]" if grade else value
+            for value, grade in ((line.before, line.grade_before), (line.after, line.grade_after))
+        )
+        cells = (before, after, line.difference, escape(line.span), line.p, str(line.n), line.detectable)
         table.add_row(escape(line.name) + verdict, *cells)
     screen = console(80)
     screen.print(table)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RunSummary:
-    """A run for printing: its folder, numbers of responses and of failed ones, and its table if wanted.
+    """A run for printing: its folder, numbers of responses and of failed ones, its table or else its graded rows.
 
     `failures` and `declines` are reasons by subject, `unasked` numbers of items by subject.
     """
@@ -33,6 +33,7 @@ class RunSummary:
     declines: Mapping[str, Sequence[str]] = field(default_factory=dict)
     unasked: Mapping[str, int] = field(default_factory=dict)
     table: TaskTables | None = None
+    rows: Sequence[Mapping[str, Any]] = ()
 
 
 def summary(examination: Examination, *, with_table: bool) -> RunSummary:
@@ -51,7 +52,14 @@ def summary(examination: Examination, *, with_table: bool) -> RunSummary:
         examination.reasons("declined"),
         examination.unasked(),
         table,
+        () if with_table else _rows(examination),
     )
+
+
+def _rows(examination: Examination) -> list[dict[str, Any]]:
+    from snellen.reports.rows import plain_rows
+
+    return plain_rows(examination.results()) if examination.responses else []
 
 
 def finished_summary(
@@ -79,5 +87,9 @@ def finished_summary(
     stamp = read_stamp(run, run_key(root, examined, inputs, conditions=list(conditions), **options))
     if stamp is None or (with_table and not has_table(run, stamp)):
         return None
-    table = TaskTables(stamp.subjects, stamp.columns) if with_table else None
+    if not with_table:
+        from snellen.exam.run import open_examination
+
+        return RunSummary(run, stamp.responses, declines=stamp.declines, rows=_rows(open_examination(run)))
+    table = TaskTables(stamp.subjects, stamp.columns)
     return RunSummary(run, stamp.responses, declines=stamp.declines, table=table)

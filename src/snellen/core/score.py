@@ -35,7 +35,8 @@ class Metric:
     0 to 1, shown in percent; otherwise it is shown in its own unit with `decimals`. `binary`: an item scores 0 or 1.
     `bounds` are the least and the greatest possible score, None if unbounded; both choose the method of intervals.
     `is_defined`: the item has a score at all (an error relative to a true value of 0 has none). `title` is the name in
-    reports and on the terminal, if it is not `name` with spaces for underscores.
+    reports and on the terminal, if it is not `name` with spaces for underscores. `remark` shows the metric beneath the
+    main one in the main table of a report, with `{value}` and `{n}` (scored units) filled in; empty: only in results.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Metric:
     bounds: tuple[float, float] | None = (0.0, 1.0)
     is_defined: Callable[[Item], bool] = _always
     title: str = ""
+    remark: str = ""
 
     @property
     def best(self) -> float:

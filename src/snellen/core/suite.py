@@ -144,7 +144,9 @@ class Ceiling(BaseModel):
 class SuiteCard(BaseModel):
     """`suite.yaml`: what the suite measures, its source, and its deviations from the paper.
 
-    `needs_real` names the tasks and axis values (`axis=value`) that cannot be generated, each with the reason.
+    `needs_real` names the tasks and axis values (`axis=value`) that cannot be generated, each with the reason. `words`
+    complete "cannot tell …" for readers who do not know the suite: by name in `requires`, or by `factor=level`. Under
+    `factor=` they are a noun for the factor, whose other levels are named as they are.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -158,6 +160,7 @@ class SuiteCard(BaseModel):
     ceilings: list[Ceiling] = []
     deviations: list[str] = []
     needs_real: dict[str, str] = {}
+    words: dict[str, str] = {}
     changelog: list[str] = []
 
 

@@ -250,7 +250,7 @@ def run_folder(items: ItemSet, subjects: Sequence[str | Subject], conditions: Se
 
 def blind_subject(items: ItemSet, card: BlindCard, subject: str | Subject, root: Path, **how: Any) -> BlindCard:
     """The blind scores of a card, or the subject's scores without images (`images=none`) where they are better."""
-    from snellen.analysis.results import metric_of
+    from snellen.analysis.units import metric_of
 
     suite = SUITES.get(items.card.suite)
     rows = run(items, [subject], root, conditions=["images=none"], **how).results()

@@ -36,7 +36,8 @@ MAX_FLIPS = 100
 class ChangeLine:
     """A row of the table of changes: both scores, their difference and its interval as text.
 
-    `name` is the task or ability, with its condition unless that is vanilla; `classes` is the test by class.
+    `name` is the task or ability, with its condition unless that is vanilla; `classes` is the test by class. Abilities
+    have no grades.
     """
 
     name: str
@@ -49,6 +50,8 @@ class ChangeLine:
     n: int
     detectable: str
     classes: str
+    grade_before: str
+    grade_after: str
 
 
 @dataclass(frozen=True)
@@ -78,7 +81,7 @@ def _change_line(row: Any, metric: Metric) -> ChangeLine:
         foreign(row_name(row), 120), row.verdict, amount(row.before, metric, row.n), amount(row.after, metric, row.n),
         sign + amount(abs(row.difference), metric, row.n, False), span(row.low, row.high, metric, row.n),
         probability(row.p_holm), int(row.n),
-        "none" if math.isinf(drop) else amount(drop, metric, row.n, False), classes,
+        "none" if math.isinf(drop) else amount(drop, metric, row.n, False), classes, row.grade_before, row.grade_after,
     )  # fmt: skip
 
 

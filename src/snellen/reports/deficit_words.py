@@ -2,57 +2,61 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
+
 from snellen.analysis.cells import listing
-from snellen.analysis.deficits import FAILS, Deficit, Findings, Preference, Property, Share
+from snellen.analysis.deficits import Deficit, Findings, Preference
+from snellen.analysis.grades import QUARTER
 
 NUMBERS = ("none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 PLACES = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 LETTERS = "ABCDEFGHIJ"
+MAX_NAMES = 3
+DECIDED = {"false": "where a statement is false: ", "true": "where a statement is true: ", "image": "where needed: "}
+"""The items that a property decides, by kind, if the sentence does not say it."""
 
 
 def sentences(findings: Findings) -> tuple[str, ...]:
     """A sentence for each deficit and for a preferred option, each with its numbers."""
-    texts = [f"{_deficit(deficit)} ({_shares(deficit)})" for deficit in findings.deficits]
+    texts = [f"{_deficit(deficit, findings.words)} ({_shares(deficit)})" for deficit in findings.deficits]
     if findings.deficits and findings.dimensions:
-        texts[-1] += f"; most of {listing(findings.dimensions)}"
+        names = [_required(name, findings.words) for name in findings.dimensions]
+        if len(names) > MAX_NAMES + 1:
+            names = [*names[:MAX_NAMES], f"{len(names) - MAX_NAMES} other properties"]
+        texts[-1] += f"; does most of what depends on {listing(names)}"
     if findings.preference is not None:
         texts.append(_preference(findings.preference))
     return tuple(texts)
 
 
-def _deficit(deficit: Deficit) -> str:
-    key, fails = deficit.properties[0], deficit.affected.high < FAILS
-    verb = "fails" if fails else "does worse"
+def _deficit(deficit: Deficit, words: Mapping[str, str]) -> str:
+    key, fails = deficit.properties[0], deficit.affected.high < QUARTER
     if key.kind == "count":
-        count, further = _number(key.name), _number(str(deficit.next_count))
-        return f"counts only to {count}, {verb} from {further} on"
+        return f"{'does not count' if fails else 'is worse at counting'} beyond {_number(key.name)}"
     if key.kind in ("false", "true"):
         word = "yes" if key.kind == "false" else "no"
-        says = f"says {word}" if fails else f"tends to say {word}"
-        return f"{says}: {verb} where a statement is {key.kind}"
+        return f"says {word} too readily" if fails else f"tends to say {word}"
     if key.kind == "image":
-        place = PLACES[int(key.name) - 1]
-        return f"{'ignores' if fails else 'makes little use of'} the {place} image: {verb} where it decides"
-    return f"{verb} where {_decider(key, deficit)}"
+        return f"{'ignores' if fails else 'makes little use of'} the {PLACES[int(key.name) - 1]} image"
+    if key.kind == "factor" and key.key not in words:
+        factor = words.get(f"{key.name}=", f"the {_plain(key.name)}")
+        return f"{'fails' if fails else 'is worse'} where {factor} is {_plain(key.level)}"
+    names = [words[key.key]] if key.kind == "factor" else [_required(p.name, words) for p in deficit.properties]
+    alternatives = " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+    alike = ", which the same items need" if len(names) > 1 else ""
+    return f"{'cannot tell' if fails else 'is worse at telling'} {alternatives}{alike}"
 
 
-def _decider(key: Property, deficit: Deficit) -> str:
-    if key.kind == "factor":
-        return f"{_plain(key.name)} is {key.level}"
-    names = [_plain(alike.name) for alike in deficit.properties]
-    if len(names) == 1:
-        return f"{names[0]} decides"
-    return f"{', '.join(names[:-1])} or {names[-1]} decides (the same items need each)"
+def _required(name: str, words: Mapping[str, str]) -> str:
+    return words.get(name, f"the {_plain(name)}")
 
 
 def _shares(deficit: Deficit) -> str:
-    affected, elsewhere = deficit.affected, deficit.elsewhere
-    floor = f"blind {100 * affected.floor:.0f} %"
-    return f"{_right(affected)} there, {floor}; {_right(elsewhere)} elsewhere"
-
-
-def _right(share: Share) -> str:
-    return f"{100 * share.right:.0f} % of {share.n} right"
+    affected, elsewhere, kind = deficit.affected, deficit.elsewhere, deficit.properties[0].kind
+    right, others = (f"{100 * share.right:.0f} % of {share.n}" for share in (affected, elsewhere))
+    place = f"from {_number(str(deficit.next_count))} on: " if kind == "count" else DECIDED.get(kind, "")
+    return f"{place}{right} right, blind {100 * affected.floor:.0f} %; elsewhere {others}"
 
 
 def _preference(preference: Preference) -> str:
@@ -69,5 +73,5 @@ def _number(count: str) -> str:
 
 
 def _plain(name: str) -> str:
-    """A code name such as `contact-point` or `count_range` as words."""
-    return name.replace("-", " ").replace("_", " ").replace("/", " ")
+    """A code name such as `contact-point` or `count_range` as words; ranges of numbers stay."""
+    return re.sub(r"(?<=[a-z])[-_/](?=[a-z])", " ", name)

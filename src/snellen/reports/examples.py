@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from snellen.analysis.results import metric_of
 from snellen.analysis.run_view import arm_name, lines_of
 from snellen.analysis.section import Run
+from snellen.analysis.units import metric_of
 from snellen.core.item import Item, Media
 from snellen.core.score import Metric
 from snellen.core.seeds import stream

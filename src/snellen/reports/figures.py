@@ -122,7 +122,7 @@ def _panels(panels: Sequence[tuple[str, pd.DataFrame]], names: Sequence[str], ru
 
 
 def _dots(axes: Axes, title: str, rows: pd.DataFrame, run: Run) -> None:
-    """Draw one panel: lines for chance and interval, a dot for the value, filled if it differs from chance."""
+    """Draw one panel: lines for chance and interval, a dot for the value, filled if it has a grade."""
     responded = rows[rows["value"].notna()]
     axes.set_title(fitted(title, 26), pad=7)
     axes.spines[["top", "right", "left"]].set_visible(False)
@@ -187,13 +187,14 @@ def _legend(figure: Figure, with_blind: bool, with_people: bool) -> None:
         return Line2D([], [], color=edge, marker="o", linewidth=1.6, label=name, **style)
 
     handles = [
-        dot(ABOVE, ABOVE, "better than chance and blind" if with_blind else "better than chance"),
-        dot("white", SAME, f"not distinguishable from {'these' if with_blind else 'chance'}"),
-        dot(BELOW, BELOW, "worse than chance"),
+        dot(ABOVE, ABOVE, "most or better"),
+        dot(PART, PART, "some"),
+        dot("white", SAME, "no grade"),
+        dot(BELOW, BELOW, "none"),
     ]
     handles.append(Line2D([], [], color=MUTED, linewidth=1.1, label="chance"))
     if with_blind:
-        handles.append(Line2D([], [], color=MUTED, linewidth=1.1, linestyle=DOTTED, label="blind answers"))
+        handles.append(Line2D([], [], color=MUTED, linewidth=1.1, linestyle=DOTTED, label="blind baseline"))
     if with_people:
         handles.append(Line2D([], [], color=PEOPLE, linewidth=1.1, linestyle=DASHED, label="people"))
     figure.legend(

@@ -11,13 +11,13 @@ import pandas as pd
 
 from snellen.analysis.coverage import Gap, partial_note
 from snellen.analysis.deficits import ScoredAnswer, answers_by_arm, find_deficits
-from snellen.analysis.grades import Colour, baseline, ceiling_of, colour, progress, words
+from snellen.analysis.grades import STATES, Colour, baseline, ceiling_of, colour, progress, words
 from snellen.analysis.run_view import ReportArm, lines_of, main_arms
 from snellen.analysis.section import Run
 from snellen.core.subject import is_simulated
 from snellen.reports.deficit_words import sentences
 from snellen.reports.grid import SIDE_BY_SIDE
-from snellen.reports.rows import metric_in, unjudged, whole_tasks_of
+from snellen.reports.rows import grade_words, metric_in, unjudged, whole_tasks_of
 from snellen.reports.turning import even_parts
 from snellen.reports.words import amount, span
 
@@ -35,6 +35,15 @@ class ExamPart:
     gaps: Sequence[Gap] = ()
     checks: str = ""
 
+    @property
+    def people(self) -> str:
+        """The scores of people on the examined tasks with their sources, except those of studies."""
+        asked, by_source = set(self.run.results["task"]), dict[str, list[str]]()
+        for ceiling in self.run.suite.card.ceilings:
+            if ceiling.task in asked and not ceiling.factor:
+                by_source.setdefault(ceiling.source, []).append(f"{ceiling.task} {100 * ceiling.value:.0f} %")
+        return "; ".join(f"{', '.join(scores)} ({source})" for source, scores in by_source.items())
+
 
 GROUPS: Mapping[str, Colour] = {
     "none": "below", "some": "part", "most or better": "above", "no grade": "same", "not asked": "none",
@@ -50,7 +59,8 @@ COLUMNS = (
 class GradedAbility:
     """The grade of one ability (a task) of a subject, or the state in its place; `note` explains it.
 
-    `progress`, `low` and `high` are the score and its interval, scaled from the blind baseline (0) to the ceiling (1).
+    `text` is the grade with its note and its floor. `progress`, `low` and `high` are the score and its interval, scaled
+    from the blind baseline (0) to the ceiling (1).
     """
 
     suite: str
@@ -61,6 +71,7 @@ class GradedAbility:
     low: float = math.nan
     high: float = math.nan
     note: str = ""
+    text: str = ""
     row: Any = field(default=None, repr=False, compare=False)
 
     @property
@@ -122,7 +133,7 @@ class SubjectLine:
 
     def names(self, group: str) -> str:
         """The abilities of this column as a list with reasons; only their number if all of many are in it."""
-        chosen = self.abilities(group)
+        chosen = sorted(self.abilities(group), key=lambda graded: STATES.index(graded.state))
         by_reason: dict[str, list[str]] = {}
         for graded in chosen:
             by_reason.setdefault(graded.reason, []).append(graded.ability)
@@ -199,7 +210,7 @@ def _graded_ability(row: Any, part: ExamPart) -> GradedAbility:
     blind, ceiling = baseline(row, metric), ceiling_of(row, metric)
     middle, *ends = (progress(score, blind, ceiling) for score in (row.value, row.low, row.high))
     low, high = ends if math.isnan(ends[0]) else sorted(ends)
-    return GradedAbility(*place, row.grade, row.state, middle, low, high, row.note, row)
+    return GradedAbility(*place, row.grade, row.state, middle, low, high, row.note, grade_words(row, metric), row)
 
 
 def _main_arms(part: ExamPart) -> set[ReportArm]:

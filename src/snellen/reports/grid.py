@@ -13,7 +13,7 @@ from snellen.analysis.cells import in_place_of_interval
 from snellen.analysis.grades import Colour, colour
 from snellen.analysis.people import ceiling_source, is_study, number_of_people, rows_of, study_subject
 from snellen.analysis.run_view import arm_name, lines_of
-from snellen.analysis.section import Run
+from snellen.analysis.section import Run, once_a_run
 from snellen.core.score import Metric
 from snellen.core.subject import is_simulated
 from snellen.reports.rows import (
@@ -47,7 +47,10 @@ class Bar:
 
 @dataclass(frozen=True)
 class Cell:
-    """One number with its context and grade. `notes` are always shown, `hover` only under the pointer."""
+    """One number with its context and grade. `notes` are always shown, `hover` only under the pointer.
+
+    `remarks` are other metrics in words (`Metric.remark`).
+    """
 
     text: str
     span: str = ""
@@ -56,6 +59,7 @@ class Cell:
     grade: str = ""
     bar: Bar | None = None
     notes: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
     hover: str = ""
     marks: str = ""
 
@@ -265,9 +269,25 @@ def _cell(row: Any, run: Run, column: Column, draw: Callable[[Any], Bar | None],
     )
     text = amount(row.value, metric, row.n)
     around = in_place_of_interval(row, metric.bounds) or span(row.low, row.high, metric, row.n)
-    return Cell(
-        text, around, chance, colour(row.grade, row.state), grade_words(row), draw(row), tuple(notes), hover, mark
-    )
+    remarks = () if row.factor else tuple(_remarks(run).get(_cell_key(row), ()))
+    shade, grade = colour(row.grade, row.state), grade_words(row, metric)
+    return Cell(text, around, chance, shade, grade, draw(row), tuple(notes), remarks, hover, mark)
+
+
+def _cell_key(row: Any) -> tuple[str, ...]:
+    return row.subject, row.task, row.condition, row.split, row.protocol, row.judge
+
+
+@once_a_run
+def _remarks(run: Run) -> Mapping[tuple[str, ...], list[str]]:
+    """The remarks on whole tasks by `_cell_key`; none for a metric without scored units."""
+    remarks: dict[tuple[str, ...], list[str]] = {}
+    for row in lines_of(run.results[(run.results["factor"] == "") & (run.results["n"] > 0)]):
+        metric = metric_in(run.suite, row)
+        if metric.remark:
+            text = metric.remark.format(value=amount(row.value, metric, row.n), n=row.n)
+            remarks.setdefault(_cell_key(row), []).append(text)
+    return remarks
 
 
 def _marks(run: Run, notes: _Footnotes) -> dict[tuple[str, str], str]:

@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from snellen.analysis.grades import FALSE_MOST
 from snellen.reports.export import format_cell
 from snellen.reports.front_page import GROUPS, Front
 from snellen.reports.turning import parts_of
@@ -22,7 +23,9 @@ FOLDER = Path(__file__).parent
 
 def render_front(front: Front, explorer: bool) -> str:
     """The front page as text; with `explorer` it links to `explore.html` next to it."""
-    return _environment().get_template("front.html.j2").render(front=front, groups=GROUPS, explorer=explorer)
+    false_most = f"{100 * FALSE_MOST:g}"
+    template = _environment().get_template("front.html.j2")
+    return template.render(front=front, groups=GROUPS, explorer=explorer, false_most=false_most)
 
 
 def render_suite(content: dict[str, Any], pages: Sequence[dict[str, Any]]) -> str:

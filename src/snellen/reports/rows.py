@@ -8,16 +8,22 @@ from typing import Any
 
 import pandas as pd
 
-from snellen.analysis.grades import words
+from snellen.analysis.grades import BLIND, words
 from snellen.analysis.people import is_study, rows_of, study_subject
-from snellen.analysis.results import metric_of
 from snellen.analysis.run_view import arm_name
 from snellen.analysis.section import Run, once_a_run
+from snellen.analysis.units import metric_of
 from snellen.core.score import Metric
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.subject import is_simulated
 from snellen.core.suite import Suite
+from snellen.reports.words import amount
 
+GRADED = (
+    "subject", "task", "condition", "judge", "metric", "n", "value", "low", "high", "chance", "blind", "grade", "state",
+    "floor", "floor_name", "note",
+)  # fmt: skip
+"""Columns of the rows that `run --json` prints."""
 ARM_AND_PLACE = ("subject", "condition", "task", "judge", "factor", "level")
 
 
@@ -29,6 +35,13 @@ def whole_tasks(results: pd.DataFrame) -> pd.DataFrame:
     """
     results = _without_people_of_studies(results)
     return _named(_main(results[results["factor"] == ""]))
+
+
+def plain_rows(results: pd.DataFrame) -> list[dict[str, Any]]:
+    """The rows of `whole_tasks` as JSON data (columns `GRADED`); numbers that are not known are null."""
+    rows = whole_tasks(results)[list(GRADED)].astype(object)
+    known = rows.where(rows.notna(), None)
+    return [dict(zip(GRADED, row, strict=True)) for row in known.itertuples(index=False, name=None)]
 
 
 def subgroups(results: pd.DataFrame) -> pd.DataFrame:
@@ -104,7 +117,9 @@ def unjudged(row: Any, suite: Suite) -> bool:
     return protocol.judge is not None and row.judge == "" and not row.not_applicable
 
 
-def grade_words(row: Any) -> str:
-    """The grade of a row of results, or the state in its place with its note."""
-    text = words(row.grade, row.state)
-    return f"{text} ({row.note})" if row.note else text
+def grade_words(row: Any, metric: Metric) -> str:
+    """The grade of a row of results, or the state in its place, with its note, and its floor if that is not blind."""
+    is_greater = row.floor_name not in ("", BLIND) and row.state != "cannot be graded"
+    floor = f"floor {amount(row.floor, metric)}: {row.floor_name}" if is_greater else ""
+    notes = "; ".join(text for text in (row.note, floor) if text)
+    return words(row.grade, row.state) + (f" ({notes})" if notes else "")

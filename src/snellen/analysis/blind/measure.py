@@ -27,7 +27,7 @@ from snellen.analysis.blind.attacks import (
     word_weights,
 )
 from snellen.analysis.blind.learner import learner
-from snellen.analysis.results import parts_of, summary, units_of
+from snellen.analysis.units import parts_of, summary, units_of
 from snellen.core.condition import parse_conditions
 from snellen.core.item import Item
 from snellen.core.score import Metric, Protocol

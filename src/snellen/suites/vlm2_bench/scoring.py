@@ -14,6 +14,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from snellen.core.item import Item, Option, ReplySpec
@@ -155,6 +156,28 @@ def _of_top(item: Item, prediction: int) -> float:
 PAIR_ACCURACY = Metric("pair_accuracy", correct, chance=guess, binary=True)
 """Equation 2: share of pairs of statements with both answers right, 0 to 1. Chance is that of independent guesses, 1/4;
 the paper prints 1/2 for Cpr, since it lets one guess decide both statements."""
+ALIKE_PAIRS = Metric(
+    "alike_pairs",
+    correct,
+    worst=math.nan,
+    higher_is_better=False,
+    binary=True,
+    title="pairs answered alike",
+    remark="pairs answered alike: {value}",
+)
+"""Share of pairs with the same answer twice, 0 to 1, among pairs with two readable answers. Perfect answers score 0,
+but so does any rule that answers oppositely: it has no chance level, and is not graded."""
+OPPOSITE_PAIR_ACCURACY = Metric(
+    "opposite_pair_accuracy",
+    correct,
+    worst=math.nan,
+    chance=guess,
+    binary=True,
+    title="right among pairs answered oppositely",
+    remark="oppositely: {value} of {n} right",
+)
+"""Share of pairs with both answers right, 0 to 1, among those with different keys and different answers. Chance is 1/2,
+whatever the bias of the guesser."""
 COUNT_CLOSENESS = "closeness of the count"
 ACC_NUM = Metric("acc_num", _near, chance=_guessed_count, title=COUNT_CLOSENESS)
 """Equations 3 and 4, 0 to 1. A count outside 1..L and a reply without a count get 0."""
@@ -219,9 +242,35 @@ def all_of_two(scores: pd.DataFrame) -> pd.DataFrame:
     return _by_group(scores, _all_of_two)
 
 
+def _true_counts(scores: pd.DataFrame) -> tuple[Any, Any]:
+    """Numbers of true keys and of answers "true" by group; NaN for answers if one is unread, or if it is no pair."""
+    groups, values = pd.factorize(scores["group_id"])[0], scores["value"].to_numpy(float)
+    keys = (scores["truth"] == '"true"').to_numpy(bool)
+    answers = np.bincount(groups, np.where(np.isnan(values), math.nan, (values == 1.0) == keys))
+    return np.bincount(groups, keys), np.where(np.bincount(groups) == 2, answers, math.nan)
+
+
+def opposite_pairs(scores: pd.DataFrame) -> pd.DataFrame:
+    """Pairs with different keys and different answers, of which both are right or neither; others have no value."""
+    keys, answers = _true_counts(scores)
+    units = all_right(scores)
+    return units.assign(value=units["value"].where((keys == 1) & (answers == 1)), chance=0.5)
+
+
+def alike_pairs(scores: pd.DataFrame) -> pd.DataFrame:
+    """Pairs with two readable answers: 1 if these are the same.
+
+    Scores of blind rules have no column `prediction`. They get no value: with a blind baseline it would be graded.
+    """
+    answers = _true_counts(scores)[1]
+    known = ~np.isnan(answers) & ("prediction" in scores)
+    return all_right(scores).assign(value=np.where(known, answers != 1, math.nan), chance=math.nan)
+
+
 def pairs_or_items(scores: pd.DataFrame, pair_units: Callable[[pd.DataFrame], pd.DataFrame]) -> pd.DataFrame:
-    """The scored units: pairs for `pair_accuracy`, single records for `accuracy`."""
-    return pair_units(scores) if (scores["metric"] == PAIR_ACCURACY.name).all() else by_item(scores)
+    """The scored units of one metric: single records for `accuracy`, pairs for the others."""
+    units = {ACCURACY.name: by_item, ALIKE_PAIRS.name: alike_pairs, OPPOSITE_PAIR_ACCURACY.name: opposite_pairs}
+    return units.get(next(iter(scores["metric"]), ""), pair_units)(scores)
 
 
 def patterns_alike(scores: pd.DataFrame) -> pd.DataFrame:
@@ -270,10 +319,11 @@ def _named(*protocols: Protocol) -> Mapping[str, Protocol]:
 def _pairs(
     name: str, read: Callable[[str, ReplySpec], Any], pair_units: Callable[[pd.DataFrame], pd.DataFrame]
 ) -> Protocol:
-    return Protocol(name, read, (PAIR_ACCURACY, ACCURACY), partial(pairs_or_items, pair_units=pair_units))
+    return Protocol(name, read, PAIR_METRICS, partial(pairs_or_items, pair_units=pair_units))
 
 
-STRICT_PAIRS = strict(PAIR_ACCURACY, ACCURACY, units=partial(pairs_or_items, pair_units=all_right))
+PAIR_METRICS = PAIR_ACCURACY, ACCURACY, ALIKE_PAIRS, OPPOSITE_PAIR_ACCURACY
+STRICT_PAIRS = strict(*PAIR_METRICS, units=partial(pairs_or_items, pair_units=all_right))
 KIT_PAIRS = _pairs("vlmevalkit", read_one_truth, all_of_two)
 CUES = _named(STRICT_PAIRS, _pairs("published", read_bare_truth, any_of_each), KIT_PAIRS)
 COMPARISONS = _named(STRICT_PAIRS, _pairs("published", read_one_truth, last_of_each), KIT_PAIRS)

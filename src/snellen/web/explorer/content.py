@@ -16,9 +16,9 @@ from urllib.parse import quote
 
 from snellen.analysis.blind import guesses_by_folds
 from snellen.analysis.grades import colour
-from snellen.analysis.results import metric_of
 from snellen.analysis.run_view import arm_name, lines_of, protocol_in
 from snellen.analysis.section import Run
+from snellen.analysis.units import metric_of
 from snellen.core.item import Item, Media
 from snellen.core.response import Response
 from snellen.core.subject import is_simulated
@@ -189,7 +189,7 @@ def _cells(run: Run, rows: Any, numbers: dict[str, int]) -> list[list[Any]]:
                 span(row.low, row.high, metric, row.n),
                 colour(row.grade, row.state),
                 int(row.n),
-                grade_words(row),
+                grade_words(row, metric),
             ]
         )
     return cells

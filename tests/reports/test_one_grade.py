@@ -1,0 +1,69 @@
+"""A cell has one grade and one colour wherever it is shown."""
+
+from __future__ import annotations
+
+from snellen.analysis.grades import GRADES, STATES, colour, words
+from snellen.analysis.run_view import lines_of, main_arms
+from snellen.reports import Report, Run
+from snellen.reports.findings import graded_tasks
+from snellen.reports.front_page import ExamPart, front
+from snellen.reports.grid import main_grid
+from snellen.reports.rows import grade_words, metric_in, plain_rows, whole_tasks_of
+from snellen.web.explorer.content import _grid_rows
+
+
+def test_all_pages_and_files_have_the_same_grades_and_colours(loaded: Run, report: Report) -> None:
+    """Front page, suite page, its sentences, explorer, `--json` and front.csv; subjects under the main condition."""
+    rows, tasks = whole_tasks_of(loaded), list(dict.fromkeys(whole_tasks_of(loaded)["task"]))
+    expected = {
+        (row.arm, row.task): (grade_words(row, metric_in(loaded.suite, row)), colour(row.grade, row.state))
+        for row in lines_of(rows[rows["value"].notna()])
+    }
+    assert {shade for _, shade in expected.values()} >= {"below", "same", "above"}
+
+    line_by_subject = {line.subject: line for line in front([ExamPart(loaded, "shapes", "shapes.html")]).lines}
+    of_front = {
+        (subject, task): (graded.text, graded.colour)
+        for subject, line in line_by_subject.items()
+        for task in tasks
+        if (graded := line.grade("shapes", task)).text
+    }
+    arms = {arm.subject for arm in main_arms(loaded)}
+    assert of_front == {key: cell for key, cell in expected.items() if key[0] in arms}
+
+    grid = main_grid(loaded)
+    of_grid = {
+        (line.arm, column.title): (cell.grade, cell.colour)
+        for line in grid.lines
+        for column, cell in zip(grid.columns, line.cells, strict=True)
+        if cell and cell.grade
+    }
+    assert of_grid == expected
+
+    names = list(dict.fromkeys(rows["arm"]))
+    of_explorer = {
+        (names[cell[0]], tasks[row["task"]]): (cell[5], cell[3])
+        for row in _grid_rows(loaded, tasks, {name: number for number, name in enumerate(names)})
+        for cell in row["cells"]
+        if not row["ability"] and cell[4]
+    }
+    assert of_explorer == expected
+
+    for sentence in graded_tasks(loaded):
+        for name, named in sentence.tasks_by_grade.items():
+            cells = [expected.get((sentence.arm, task)) for task in named]
+            assert all(cell[0].startswith(name) for cell in cells if cell)
+    of_json = {(row["subject"], row["task"]): words(row["grade"], row["state"]) for row in plain_rows(loaded.results)}
+    of_file = {(row.subject, row.task): words(row.grade, row.state) for row in lines_of(report.grades())}
+    for key, cell in of_front.items():
+        assert cell[0].startswith(of_json[key])
+        assert of_json[key] == of_file[key]
+        assert of_json[key] in (*GRADES, *STATES)
+
+
+def test_the_word_of_a_grade_is_on_both_pages(report: Report) -> None:
+    pages = {path.name: path.read_text("utf-8") for path in report.pages}
+    for row in lines_of(report.grades()):
+        if row.n == row.n and row.n:
+            assert all(words(row.grade, row.state) in page for page in pages.values())
+    assert not any(" sees " in page or "does not see" in page for page in pages.values())
