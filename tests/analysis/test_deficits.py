@@ -228,15 +228,15 @@ def test_most_is_judged_from_the_greatest_floor() -> None:
 
 
 def test_sentences_use_the_words_of_the_card() -> None:
-    card = {"colour": "the colour of a thing"}
+    card = {"colour": "the colour of an object"}
     low, high = (Share(0.2, 0.0, -0.1, 0.1, 22, 0.2), Share(0.5, 0.4, 0.3, 0.5, 30, 0.2))
 
     def sentence(*properties: Property, affected: Share = low) -> str:
         findings = Findings((Deficit(properties, affected, replace(high, n=44)),), words=card)
         return words(findings).partition(" (")[0]
 
-    assert sentence(COLOUR) == "cannot tell the colour of a thing"
-    assert sentence(COLOUR, affected=high) == "is worse at telling the colour of a thing"
+    assert sentence(COLOUR) == "cannot tell the colour of an object"
+    assert sentence(COLOUR, affected=high) == "is worse at telling the colour of an object"
     assert sentence(*(Property("requires", name) for name in ("a-b", "c", "d"))) == (
         "cannot tell the a b, the c or the d, which the same items need"
     )

@@ -25,7 +25,7 @@ from tests.helpers.sets import undrawn_set
 from tests.reports.exam import leave_out_figures
 
 NAMED: Mapping[str, str] = {
-    "fake:blind-to=colour": "cannot tell the colour of a thing",
+    "fake:blind-to=colour": "cannot tell the colour of an object",
     "fake:counts-to=4": "does not count beyond four",
     "fake:misses-image=3": "ignores the third image",
     "fake:prefers-option=A": "prefers option A (the first)",

@@ -19,7 +19,7 @@ from snellen.core.score import OUTCOMES, Metric
 from snellen.core.seeds import lazy_stream
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.runfolder import ArmCard
-from snellen.core.subject import is_person
+from snellen.core.subject import is_head_name, is_person
 from snellen.core.suite import Suite
 from snellen.scoring.power import detectable, units_needed
 from snellen.scoring.uncertainty import Interval, summary_interval
@@ -102,7 +102,8 @@ def results(
         protocol = task.protocols[keys["protocol"]]
         axes = columns.get((keys["subject"], keys["condition"]), {})
         arm_scores, arm_tallies = scores.take(places), tallies[:, places]
-        is_fitted = not is_person(keys["subject"]) and arm_scores["fingerprint"].iloc[0] not in unfitted
+        has_examples = is_head_name(keys["subject"]) or arm_scores["fingerprint"].iloc[0] not in unfitted
+        is_fitted = has_examples and not is_person(keys["subject"])
         metric, by_place = metric_of(protocol, keys["metric"]), units_by_place(arm_scores, protocol)
         thumbnail = math.nan if is_fitted else floors.thumbnail(keys["task"], protocol, metric)
         # Cutting units by place costs a quarter of cutting whole scores.

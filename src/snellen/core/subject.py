@@ -26,9 +26,9 @@ def is_person(subject: str) -> bool:
     return subject.startswith("human:")
 
 
-def learns_from_examples(subject: str) -> bool:
-    """True if a subject of this name is fitted to the training examples of a task."""
-    return subject.startswith(("encoder:", "head:"))
+def is_head_name(subject: str) -> bool:
+    """True if a subject of this name is a head, which was trained on training examples before the run."""
+    return subject.startswith("head:")
 
 
 @dataclass(frozen=True)

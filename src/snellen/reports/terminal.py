@@ -56,7 +56,8 @@ def answer_table(rows: pd.DataFrame) -> Table:
     from rich.markup import escape
     from rich.table import Table
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
+    caption = "Abilities without a grade (too few items, declined, …) are on the page."
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), caption=caption, caption_justify="left")
     table.add_column("subject", overflow="fold", ratio=3)
     for grade in ("none", "some", "most or better"):
         table.add_column(grade, overflow="fold", ratio=2)
