@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -51,6 +52,11 @@ def test_solved_examples_have_a_closed_rule(sets_folder: Path) -> None:
     (floor,) = Floors(combo, suite).of_units("category-building", protocol, ACCURACY, False, {}, units)
     assert floor.name == THUMBNAIL
     assert set(floor.values) <= {0.0, 1.0}
+    perception = suite.tasks["pattern-perception"].protocols["strict"]
+    assert 0.5 < Floors(combo, suite).thumbnail("pattern-perception", perception, ACCURACY) < 0.9, "a remark"
+    assert math.isnan(Floors(combo, suite).thumbnail("category-building", protocol, ACCURACY)), (
+        "a floor of all subjects"
+    )
 
 
 def test_recorded_scores_decide_which_floor_is_the_greatest(items: ItemSet) -> None:

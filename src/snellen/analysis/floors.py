@@ -91,7 +91,9 @@ class Floors:
         return summary(np.asarray(self._unit_scores(task, protocol, metric, rule).dropna(), np.float64), metric)
 
     def thumbnail(self, task: str, protocol: Protocol, metric: Metric) -> float:
-        """The recorded score of the thumbnail rule; NaN if there is none."""
+        """The recorded score of a forest on thumbnails, no floor of unfitted subjects; NaN if there is none."""
+        if self.suite.tasks[task].train_split is None:
+            return math.nan
         return self._recorded.get((task, protocol.name, metric.name, THUMBNAIL), math.nan)
 
     def scores(self, with_images: bool) -> Iterator[FloorScore]:

@@ -94,11 +94,13 @@ class Examination:
         """One row per subject, task, condition and metric, for all scored protocols; studies of people first."""
         import pandas as pd
 
+        from snellen.analysis.floors import Floors
         from snellen.analysis.people import study_results
         from snellen.analysis.results import results
 
         card, suite, scores = read_run_card(self.root), with_judged_reading(self.suite), read_scores(self.root)
-        tables = [results(rows, self.items, suite, card.arms) for rows in scores.values()]
+        floors = Floors(self.items, suite)
+        tables = [results(rows, self.items, suite, card.arms, floors=floors) for rows in scores.values()]
         studies = study_results(scores, self.items, suite, card.arms)
         return pd.concat([studies, *tables] if len(studies) else tables, ignore_index=True)
 
