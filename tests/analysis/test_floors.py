@@ -79,4 +79,4 @@ def test_packages_record_the_floors_of_their_tasks(name: str) -> None:
         if task.id not in suite.card.needs_real:
             assert ((task.id, FRAMES) in recorded) == (task.frames is not None)
             assert ((task.id, THUMBNAIL) in recorded) == bool(task.cheap_sight)
-    assert all(score.n >= (180 if score.name == THUMBNAIL else 2000) for score in card.floors)
+    assert all(score.n >= (72 if score.name == THUMBNAIL else 2000) for score in card.floors)

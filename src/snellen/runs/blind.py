@@ -22,7 +22,7 @@ from snellen.core.suite import CHECKUP_SIZE_PX, BuildOptions, Recipe, Suite
 
 ITEMS, ITEMS_A_SET = 2000, 200
 """Test items per task for blind scores of a generated recipe, and the number of them made from one seed."""
-RENDERED_SETS, RENDERED_ITEMS = 10, 36
+RENDERED_SETS, RENDERED_ITEMS = 4, 36
 """Rendered sets for floors that read images, and their test items per task: as many as in a checkup of AVA-Bench."""
 TEST_SEED, TRAIN_SEED, TRAIN_SETS = 100, 200, 3
 """First seeds of test sets and of training sets, and the number of training sets."""
