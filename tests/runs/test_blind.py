@@ -114,6 +114,8 @@ def test_a_subject_without_images_can_replace_the_attackers(combo: ItemSet, tmp_
     assert score.attack == ("fake:first-option" if score.value else combo.blind.scores[0].attack)
     assert any(score.attack == "fake:first-option" for score in card.scores)
     assert "fake:first-option without images" in card.method
+    measured = blind_subject(combo, combo.blind, "fake:first-option", tmp_path / "run", show_progress=False)
+    assert measured.floors == combo.blind.floors
 
 
 def test_a_recipe_is_measured_on_undrawn_sets(tmp_path: Path) -> None:

@@ -264,4 +264,5 @@ def blind_subject(items: ItemSet, card: BlindCard, subject: str | Subject, root:
             update = {"value": round(row["value"], 4), "n": row["n"], "attack": row["subject"]}
             scores[key] = scores[key].model_copy(update=update)
     name = subject if isinstance(subject, str) else subject.card.name
-    return BlindCard(method=f"{card.method}; {name} without images", scores=tuple(scores.values()))
+    method = f"{card.method}; {name} without images"
+    return card.model_copy(update={"method": method, "scores": tuple(scores.values())})
