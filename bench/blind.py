@@ -1,6 +1,6 @@
-"""The table of blind scores in docs/measurements/validity.md, from the packaged files.
+"""The tables of blind scores and of other floors in docs/measurements/, from the packaged files.
 
-`python bench/blind.py --write` renews it; `snellen blind-baseline SUITE --out DIR` measures the scores.
+`python bench/blind.py --write` renews them; `snellen blind-baseline SUITE --out DIR` measures the scores.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from snellen.reports.words import amount
 from snellen.runs.blind import recipe_card
 from snellen.suites import SUITES
 
-PAGE = Path(__file__).parents[1] / "docs" / "measurements" / "validity.md"
+PAGES = Path(__file__).parents[1] / "docs" / "measurements"
 START, END = "<!-- bench/blind.py writes from here: do not edit -->", "<!-- to here -->"
 
 
@@ -38,10 +38,31 @@ def table() -> Iterator[str]:
             yield f"| {' | '.join(cells)} |"
 
 
+def floors() -> Iterator[str]:
+    """The lines: one per task and floor, by the main metric."""
+    yield "| suite | task | metric | blind | floor | its score | units |"
+    yield "|---|---|---|---|---|---|---|"
+    for name in SUITES:
+        suite = SUITES.get(name)
+        card = recipe_card(suite, {}) if suite.recipes else None
+        blind = {score.key: score.value for score in card.scores} if card else {}
+        for floor in card.floors if card else ():
+            metric = main_metric(suite.tasks[floor.task])
+            if (floor.protocol, floor.metric) == ("strict", metric.name):
+                whole = blind[floor.task, "strict", metric.name, "", ""]
+                blind_score, value = (amount(score, metric, floor.n) for score in (whole, floor.value))
+                cells = name, floor.task, metric.words, blind_score, floor.name, value, str(floor.n)
+                yield f"| {' | '.join(cells)} |"
+
+
+TABLES = {"validity.md": table, "grades.md": floors}
+
+
 if __name__ == "__main__":
-    lines = "\n".join(table())
-    if "--write" in sys.argv:
-        before, _, rest = PAGE.read_text("utf-8").partition(START)
-        PAGE.write_text(f"{before}{START}\n\n{lines}\n\n{END}{rest.partition(END)[2]}", "utf-8")
-    else:
-        print(lines)
+    for page, lines in TABLES.items():
+        if "--write" in sys.argv:
+            before, _, rest = (PAGES / page).read_text("utf-8").partition(START)
+            text = f"{before}{START}\n\n{chr(10).join(lines())}\n\n{END}{rest.partition(END)[2]}"
+            (PAGES / page).write_text(text, "utf-8")
+        else:
+            print(*lines(), sep="\n")
