@@ -53,7 +53,7 @@ def main(report: Path) -> None:
     info = PngImagePlugin.PngInfo()
     info.add_text(KEY, digest())
     with Image.open(io.BytesIO(shot)) as image:
-        image.convert("RGB").quantize(128, dither=Image.Dither.NONE).save(IMAGE, optimize=True, pnginfo=info)
+        image.convert("RGB").quantize(256, dither=Image.Dither.NONE).save(IMAGE, optimize=True, pnginfo=info)
 
 
 if __name__ == "__main__":
