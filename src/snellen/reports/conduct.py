@@ -14,7 +14,7 @@ import pyarrow as pa
 from snellen.analysis.run_view import arm_name
 from snellen.analysis.section import Run
 from snellen.core.storage import files
-from snellen.core.storage.itemset import ItemSetCard
+from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.runfolder import ArmCard
 from snellen.remote import name_of
 from snellen.reports.loading import Exam
@@ -58,8 +58,9 @@ def conduct(exam: Exam) -> list[Conduct]:
     return [_conduct(run) for run in exam.runs]
 
 
-def set_facts(card: ItemSetCard) -> tuple[tuple[str, str], ...]:
+def set_facts(items: ItemSet) -> tuple[tuple[str, str], ...]:
     """Facts on the item set for the page."""
+    card = items.card
     counts = "; ".join(
         f"{task}: " + ", ".join(f"{n:,} {split}" for split, n in count.items()) for task, count in card.counts.items()
     )
@@ -71,6 +72,7 @@ def set_facts(card: ItemSetCard) -> tuple[tuple[str, str], ...]:
         ("recipe hash", card.recipe_hash),
         ("content hash", card.content_hash),
         ("made with", _plain(card.provenance)),
+        ("blind baselines", items.blind.method if items.blind else "not measured"),
         ("remarks", "; ".join(card.notes)),
     )
     return tuple((name, foreign(fact, 2000)) for name, fact in facts if fact)

@@ -205,7 +205,7 @@ def _section(people_exam: Exam, exam: Exam, name: str, output: _Output, compare_
         "published": printed,
         "asked_published": compare_published,
         "examples": examples(run, thumbs, 6 if full else 2, 60 if full else 8),
-        "set_facts": set_facts(run.items.card),
+        "set_facts": set_facts(run.items),
         "conducts": conduct(exam),
     }
     if note:
