@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from snellen.analysis import cheap_sight
 from snellen.analysis.cheap_sight import MIN_ALIKE, box_features, forest_answers, image_features, nearest_answers
 from snellen.core.item import Demo, Item, Media, Option
 from snellen.core.score import Metric
@@ -102,6 +103,21 @@ def test_solved_examples_are_answered_by_the_nearest_mean(media: MediaFolder) ->
     )
     test = [item(n, patch(media, "blue", 50 + n), "B", split="test", support=support) for n in range(4)]
     assert nearest_answers(test, partial(image_features(media), ())) == ["B"] * 4
+    bare = [replace(shown, support=()) for shown in test]
+    assert nearest_answers(bare, partial(image_features(media), ())) == [None] * 4
+
+
+def test_a_forest_learns_from_a_bounded_number_of_images(media: MediaFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cheap_sight, "MAX_TRAIN", 8)
+    train, test = of_both_colours(media, range(50)), of_both_colours(media, range(100, 102))
+    opened: list[str] = []
+
+    def features(item: Item) -> Any:
+        opened.append(item.item_id)
+        return image_features(media)((), item)
+
+    assert len(forest_answers(train, test, features, ACCURACY)) == len(test)
+    assert len(opened) == 8 + len(test)
 
 
 def test_features_are_equal_for_equal_images(media: MediaFolder) -> None:

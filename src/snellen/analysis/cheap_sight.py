@@ -25,6 +25,8 @@ Features: TypeAlias = Callable[[Item], NDArray[np.float32]]
 TREES = 100
 MIN_ALIKE = 24
 """Training items with the same question from which on the question has a forest of its own."""
+MAX_TRAIN = 2000
+"""Training items per task: more hardly change a forest, and their images take long to read."""
 THUMBNAIL_PX, CROP_PX, BINS = 8, 4, 16
 OPEN_IMAGES = 64
 """Images that are kept open, since several tasks ask about the same ones."""
@@ -88,6 +90,9 @@ def forest_answers(train: Sequence[Item], test: Sequence[Item], features: Featur
 
     A question with enough training items has a forest of its own; all others share one.
     """
+    if len(train) > MAX_TRAIN:
+        order = stream("cheap sight sample", train[0].task, len(train)).permutation(len(train))
+        train = [train[int(n)] for n in order[:MAX_TRAIN]]
     by_question: dict[str, list[Item]] = defaultdict(list)
     for item in train:
         by_question[item.question].append(item)
@@ -114,7 +119,8 @@ def nearest_answers(test: Sequence[Item], features: Features) -> list[Answer]:
             by_option[demo.answer].append(features(replace(item, query=demo.media)))
         means.append({key: np.mean(vectors, axis=0) for key, vectors in by_option.items()})
         targets.append(features(item))
-    scale = np.std([mean for of_item in means for mean in of_item.values()], axis=0) + 1e-6
+    every_mean = [mean for of_item in means for mean in of_item.values()]
+    scale = np.std(every_mean, axis=0) + 1e-6 if every_mean else 1.0
     return [
         min(of_item, key=lambda key: float(np.abs((of_item[key] - target) / scale).sum()), default=None)
         for of_item, target in zip(means, targets, strict=True)
