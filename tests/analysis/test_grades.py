@@ -113,6 +113,15 @@ def test_too_few_items_are_marked_if_above_a_floor() -> None:
     assert with_floor(as_much, boxes.tolist()).note == "above the blind baseline"
 
 
+def test_a_rule_that_is_worse_than_blind_on_a_part_is_not_its_only_floor() -> None:
+    """On many items the rule is right on 60 %, on these on none; blind is .9 here, and .925 a quarter of the way."""
+    units = pd.DataFrame({"value": np.tile([1.0] * 9 + [0.0], 10), "cluster_id": [str(n) for n in range(100)]})
+    rule = UnitFloor("thumbnail", "no more than a thumbnail gives", np.zeros(100), 0.0, 0.95)
+    facts = {**FACTS, "blind": 0.9, "value": 0.9, "low": 0.83, "high": 0.95}
+    part = graded(SimpleNamespace(**facts), ACCURACY, units, [rule])
+    assert (part.grade, part.floor, part.floor_name) == ("", 0.9, "blind baseline")
+
+
 def test_a_floor_near_the_ceiling_leaves_nothing_to_grade() -> None:
     nearly = np.tile([1.0] * 19 + [0.0], 10)
     full = with_floor(np.ones(200), nearly.tolist(), "boxes=none")

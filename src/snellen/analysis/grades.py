@@ -4,7 +4,7 @@ A floor is such a score without the ability: chance, the blind baseline, or what
 way from a floor (0) leads to the ceiling (1): the score of people if known, else a perfect one. With the 95 % interval:
 
 - none: it ends below a quarter of the way from the blind baseline;
-- some, most: it begins above a quarter, or a half, of the way from the greatest floor that applies;
+- some, most: it begins above a quarter, or a half, of the way from the greatest floor that applies, and from blind;
 - as people: it begins above nine tenths, and the score of people is known; otherwise nearly all right;
 - too few items: none of these holds.
 
@@ -141,7 +141,9 @@ def graded(
     blind, ceiling = baseline(row, metric), ceiling_of(row, metric)
     above = [floor for floor in floors if progress(floor.measured, blind, ceiling) >= LEAST_EXCESS]
     best = max(above, key=lambda floor: metric.sign * floor.measured, default=None)
-    known = (best.value, best.name) if best else (blind, BLIND)
+    # In a part of a task, a rule may be worse than the blind baseline of that part, so both are floors.
+    is_greater = best is not None and metric.sign * (best.value - blind) > 0
+    known = (best.value, best.name) if best and is_greater else (blind, BLIND)
     remark = f"a thumbnail gives {_text(thumbnail, metric)}"
     remarks = [remark] if progress(thumbnail, blind, ceiling) >= QUARTER else []
 
@@ -156,7 +158,7 @@ def graded(
         return grading("", "declined", "items declined", f"{row.items - row.not_applicable} of {row.items}")
     if math.isnan(progress(row.value, blind, ceiling)):
         return grading("", "cannot be graded", BLIND, "no blind baseline" if math.isnan(blind) else "blind is perfect")
-    passed = [boundary for boundary in (QUARTER, HALF, NEARLY) if end(boundary, best) > 0]
+    passed = [boundary for boundary in (QUARTER, HALF, NEARLY) if end(boundary, best) > 0 and end(boundary, None) > 0]
     is_full = best is not None and progress(best.measured, blind, ceiling) >= FULL
     if passed and not is_full:
         names = {QUARTER: "some", HALF: "most", NEARLY: "as people" if _people_known(row, metric) else GRADES[3]}

@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import quote
 
 from snellen.analysis.blind import guesses_by_folds
-from snellen.analysis.grades import colour
+from snellen.analysis.grades import colour, words
 from snellen.analysis.run_view import arm_name, lines_of, protocol_in
 from snellen.analysis.section import Run
 from snellen.analysis.units import metric_of
@@ -25,7 +25,7 @@ from snellen.core.subject import is_simulated
 from snellen.presentation.controls import IMAGES
 from snellen.reports.examples import THUMB_WIDTH, Prediction, Thumbnail, Thumbs, example, marks, prediction
 from snellen.reports.loading import Exam
-from snellen.reports.rows import arm_order, grade_words, metric_in, subgroups_of, whole_tasks_of
+from snellen.reports.rows import arm_order, metric_in, subgroups_of, whole_tasks_of
 from snellen.reports.words import amount, answer_words, foreign, span
 
 MAX_THUMBS = 4000
@@ -189,7 +189,7 @@ def _cells(run: Run, rows: Any, numbers: dict[str, int]) -> list[list[Any]]:
                 span(row.low, row.high, metric, row.n),
                 colour(row.grade, row.state),
                 int(row.n),
-                grade_words(row, metric),
+                words(row.grade, row.state),
             ]
         )
     return cells
