@@ -103,7 +103,7 @@ def test_solved_examples_are_answered_by_the_nearest_mean(media: MediaFolder) ->
     )
     test = [item(n, patch(media, "blue", 50 + n), "B", split="test", support=support) for n in range(4)]
     assert nearest_answers(test, partial(image_features(media), ())) == ["B"] * 4
-    bare = [replace(shown, support=()) for shown in test]
+    bare = [replace(item_with_examples, support=()) for item_with_examples in test]
     assert nearest_answers(bare, partial(image_features(media), ())) == [None] * 4
 
 
