@@ -39,8 +39,8 @@ def test_hardly_any_cell_of_an_adversary_is_above_none(
 
 
 def test_the_rule_on_words_alone_has_no_grade_in_gc_trk(tmp_path: Path) -> None:
-    """It is right in half of 120 pairs, as any rule that answers the two statements oppositely."""
-    items = generated("vlm2-bench", tmp_path, size=10, seed=500, renderer="blank", tasks=("gc-trk",))
+    """It is right in half of 60 pairs, as any rule that answers the two statements oppositely."""
+    items = generated("vlm2-bench", tmp_path, size=5, seed=500, renderer="blank", tasks=("gc-trk",))
     (trk,) = lines_of(gradings(items, {"word order": ADVERSARIES["word order"]}))
     assert trk.blind == 0.5
     assert trk.low < 0.5 < trk.high
