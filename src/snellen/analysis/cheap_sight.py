@@ -100,10 +100,10 @@ def forest_answers(train: Sequence[Item], test: Sequence[Item], features: Featur
     vectors = {item.item_id: features(item) for item in (*train, *test)}
     answers: dict[str, Answer] = {}
     for question in (*alone, None):
-        asked = [item for item in test if (item.question if item.question in alone else None) == question]
-        if asked:
-            learnt = train if question is None else alone[question]
-            answers |= zip((item.item_id for item in asked), _answers(learnt, asked, vectors, metric), strict=True)
+        items = [item for item in test if (item.question if item.question in alone else None) == question]
+        if items:
+            examples = train if question is None else alone[question]
+            answers |= zip((item.item_id for item in items), _answers(examples, items, vectors, metric), strict=True)
     return [answers[item.item_id] for item in test]
 
 
@@ -135,15 +135,15 @@ def _answers(
     kind, truths = train[0].answer_kind, [portable(item) for item in train]
     if kind in ("text", "description"):
         return [None] * len(test)
-    learnt, asked = (np.stack([vectors[item.item_id] for item in items]) for items in (train, test))
+    train_vectors, test_vectors = (np.stack([vectors[item.item_id] for item in items]) for items in (train, test))
     seed = int(stream("cheap sight", train[0].task, len(train)).integers(2**31))
     classes = sorted(set(truths), key=str)
     if kind in ("box", "colour", "number") or (kind == "integer" and len(classes) > len(train) / 2):
-        regressor = ExtraTreesRegressor(TREES, random_state=seed).fit(learnt, np.array(truths, np.float64))
-        numbers = np.reshape(regressor.predict(asked), (len(test), -1))
+        regressor = ExtraTreesRegressor(TREES, random_state=seed).fit(train_vectors, np.array(truths, np.float64))
+        numbers = np.reshape(regressor.predict(test_vectors), (len(test), -1))
         return [_as_answer(tuple(map(float, row)), item) for row, item in zip(numbers, test, strict=True)]
     targets = [classes.index(truth) for truth in truths]
-    likely = ExtraTreesClassifier(TREES, random_state=seed).fit(learnt, targets).predict_proba(asked)
+    likely = ExtraTreesClassifier(TREES, random_state=seed).fit(train_vectors, targets).predict_proba(test_vectors)
     if not choices(train[0]):
         examples = [train[targets.index(n)] for n in range(len(classes))]
         worth = np.array([[metric.score(example, answer) for answer in classes] for example in examples])
