@@ -13,8 +13,10 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
+import snellen
 from snellen.analysis.results import with_python_strings
 from snellen.core.errors import SnellenError
+from snellen.core.storage import trees
 from snellen.reports import Report, print_table, stamp, write_report
 from tests.reports.exam import subjects, suite_of, write_items, write_run
 
@@ -129,3 +131,16 @@ def test_a_report_on_a_foreign_suite_is_always_written(run_copy: Path, tmp_path:
     assert not (tmp_path / "report" / stamp.STAMP).exists()
     with pytest.raises(SnellenError, match="no run"):
         stamp.report_stamp([tmp_path], {}, {})
+
+
+def test_the_code_is_that_of_the_whole_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Templates, metrics and suites too, not only the package in which the digest is taken."""
+    roots: list[Path] = []
+
+    def digest_of(root: Path) -> str:
+        roots.append(root)
+        return "digest"
+
+    monkeypatch.setattr(trees, "tree_digest", digest_of)
+    trees.code_digest.__wrapped__()
+    assert roots == [Path(snellen.__file__).parent]

@@ -24,7 +24,7 @@ def tree_digest(path: Path) -> str:
 @functools.cache
 def code_digest() -> str:
     """A digest of this package's files and of the versions of `LIBRARIES`."""
-    package = Path(__file__).parents[1]
+    package = Path(__file__).parents[2]
     return digest([tree_digest(package), {name: version(name) for name in LIBRARIES}])
 
 
