@@ -58,6 +58,7 @@ class Floors:
 
     items: ItemSet
     suite: Suite
+    _rules: dict[str, tuple[FloorRule, ...]] = field(default_factory=dict, repr=False)
     _answers: dict[tuple[str, str], Mapping[str, Answer]] = field(default_factory=dict, repr=False)
     _scores: dict[tuple[str, str, str, str], pd.Series[float]] = field(default_factory=dict, repr=False)
 
@@ -113,8 +114,13 @@ class Floors:
     def _recorded(self) -> Mapping[tuple[str, str, str, str], float]:
         return {score.key: score.value for score in self.items.blind.floors} if self.items.blind else {}
 
-    def rules(self, name: str) -> Iterator[FloorRule]:
+    def rules(self, name: str) -> tuple[FloorRule, ...]:
         """The rules of a task."""
+        if name not in self._rules:  # every row of results asks for them, and training items take long to find
+            self._rules[name] = tuple(self._rules_of(name))
+        return self._rules[name]
+
+    def _rules_of(self, name: str) -> Iterator[FloorRule]:
         task, items = self.suite.tasks[name], self.items.task(name)
         if (rule := task.frames) is not None:
             yield FloorRule(FRAMES, False, lambda test: [applied(rule(item), item) for item in test])

@@ -115,14 +115,14 @@ def results(
             blind_key = (keys["task"], keys["protocol"], keys["metric"], factor, level)
             unseen = blind.get(blind_key, math.nan)
             row_key = (*key, factor, level)
-            numbers = _numbers(part, scored_units, part_tallies, metric, row_key, unseen, interval_of)
+            units, item_ids = scored_units(part), arm_scores["item_id"]
+            numbers = _numbers(part, units, scored_units, part_tallies, metric, row_key, unseen, interval_of)
             facts = {
                 "ceiling": _ceiling(suite, keys, factor, level),
                 "factor": factor,
                 "level": level,
             }
             row = {**keys, **axes, **numbers, **facts}
-            units, item_ids = scored_units(part), arm_scores["item_id"]
             floors_of = partial(floors.of_units, keys["task"], protocol, metric, is_fitted, axes)
             rows.append({**row, **asdict(_grading(row, units, item_ids, metric, floors_of, thumbnail))})
     return pd.DataFrame(rows, columns=result_columns(suite))
@@ -179,6 +179,7 @@ def _tallies(scores: pd.DataFrame) -> Places:
 
 def _numbers(
     scores: pd.DataFrame,
+    units: pd.DataFrame,
     scored_units: Callable[[pd.DataFrame], pd.DataFrame],
     tallies: Places,
     metric: Metric,
@@ -190,7 +191,7 @@ def _numbers(
     responded = answered + no_answer
     cut_off = int(tallies[3].sum())
     tried = responded + failed
-    units = units_read = scored_units(scores)
+    units_read = units
     if no_answer:
         is_read = tallies[0] != OUTCOMES.index("no_answer")
         read_values = np.where(is_read, scores["value"].to_numpy(float), math.nan)
