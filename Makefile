@@ -48,8 +48,8 @@ lint: env  ## ruff, mypy and the import rules
 	$(BIN)/mypy --strict --num-workers $(JOBS) src tests || $(BIN)/mypy --strict src tests
 	$(BIN)/lint-imports
 
-slow: env  ## run the slow tests, and properties on many new examples; on real replies and a real ViT too by REPLIES=FILE DINOV2=FOLDER
-	REPLIES='$(REPLIES)' DINOV2='$(DINOV2)' $(BIN)/python -m pytest -m slow $(ARGS)
+slow: env  ## run the slow tests, and properties on many new examples; on real replies and a real ViT too by REPLIES=FILE REAL_REPLIES=FOLDER DINOV2=FOLDER
+	REPLIES='$(REPLIES)' REAL_REPLIES='$(REAL_REPLIES)' DINOV2='$(DINOV2)' $(BIN)/python -m pytest -m slow $(ARGS)
 	$(BIN)/python -m pytest -m 'hypothesis and not slow' --hypothesis-profile thorough -n $(JOBS) --dist loadfile
 
 bench: env  ## run every bench/*.py

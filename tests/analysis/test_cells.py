@@ -13,7 +13,7 @@ from snellen.scoring.crossed import WILSON
 
 ROW = {
     "value": 0.5, "low": 0.25, "high": 0.75, "interval": "95 % Wilson", "n": 199, "no_answer_rate": 0.0,
-    "failure_rate": 0.0,
+    "cut_off_rate": 0.0, "failure_rate": 0.0,
 }  # fmt: skip
 
 
@@ -28,7 +28,10 @@ ROW = {
         ({"low": 0.05, "high": 0.95, "n": 10}, "50, wide interval (narrow with about 33 items)"),
         # More items would not help when there are few people.
         ({"low": 0.05, "high": 0.95, "n": 10, "interval": WILSON}, "50, too few people or items"),
-        ({"no_answer_rate": 0.1, "failure_rate": 0.02}, "50 [25, 75], no answer 10 %, failed 2 %"),
+        (
+            {"no_answer_rate": 0.1, "cut_off_rate": 0.05, "failure_rate": 0.02},
+            "50 [25, 75], no answer 10 %, cut off 5 %, failed 2 %",
+        ),
         ({"n": 0, "not_applicable": 3}, "declined"),
         ({"n": 0, "not_applicable": 0}, DASH),
     ],

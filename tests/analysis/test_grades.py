@@ -18,6 +18,7 @@ ERROR_METRIC = Metric("mae_over_gt", lambda item, prediction: 0.0, higher_is_bet
 FACTS = {
     "subject": "model", "task": "naming", "chance": 0.25, "blind": 0.4, "ceiling": math.nan, "unable": False,
     "no_answer_rate": 0.0, "cut_off_rate": 0.0, "not_applicable": 0, "items": 36,
+    "boxes_in": "",
 }  # fmt: skip
 
 
@@ -67,7 +68,12 @@ def test_the_better_of_chance_and_blind_is_the_blind_floor() -> None:
 def test_replies_without_an_answer_and_equal_ones_are_states_of_their_own() -> None:
     assert text(0.1, 0.0, 0.2, no_answer_rate=0.05) == "none"
     assert text(0.1, 0.0, 0.2, no_answer_rate=0.06) == "could not be read"
-    assert text(0.1, 0.0, 0.9, no_answer_rate=0.4, cut_off_rate=0.3) == "cut off"
+    assert text(0.1, 0.0, 0.9, no_answer_rate=0.1, cut_off_rate=0.3) == "cut off"
+    assert text(0.1, 0.0, 0.9, no_answer_rate=0.3, cut_off_rate=0.1) == "could not be read"
+    assert text(0.1, 0.0, 0.2, no_answer_rate=0.03, cut_off_rate=0.03) == "cut off", "together too many"
+    assert text(0.1, 0.0, 0.2, cut_off_rate=0.05) == "none", "few enough"
+    assert text(0.1, 0.0, 0.2, no_answer_rate=1.0, boxes_in="pixels") == "boxes in pixels"
+    assert grading(0.1, 0.0, 0.2, no_answer_rate=1.0, boxes_in="pixels").note == "score again with --box-unit pixels"
     assert text(0.1, 0.0, 0.2, unable=True) == "always the same answer"
     assert text(0.8, 0.71, 0.9, no_answer_rate=0.06) == "most", "read or not, this much is right"
     assert grading(0.1, 0.0, 0.2, no_answer_rate=0.4).note == "40 % of its replies"

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 
 from snellen.cli import main
+from tests.helpers.stub_server import Answer, ServedRequest, StubServer
 
 Command = Callable[..., tuple[int, str, str]]
+Serve = Callable[[Callable[[ServedRequest], Answer] | Answer], StubServer]
 
 
 @pytest.fixture
@@ -22,3 +24,21 @@ def snellen(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
         return int(ended.value.code or 0), captured.out, captured.err
 
     return give
+
+
+@pytest.fixture
+def stub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
+    pytest.importorskip("inspect_ai", reason="the extra 'chat' is not installed")
+    servers: list[StubServer] = []
+
+    def serve(answer: Callable[[ServedRequest], Answer] | Answer) -> StubServer:
+        server = StubServer(answer)
+        servers.append(server)
+        server.__enter__()
+        monkeypatch.setenv("STUBBED_BASE_URL", server.url)
+        monkeypatch.setenv("STUBBED_API_KEY", "k")
+        return server
+
+    yield serve
+    for server in servers:
+        server.__exit__(None, None, None)

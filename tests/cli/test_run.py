@@ -6,35 +6,13 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Command
+from tests.cli.conftest import Command, Serve
 from tests.helpers.sets import small_set
-from tests.helpers.stub_server import Answer, ServedRequest, Status, StubServer
-
-Serve = Callable[[Callable[[ServedRequest], Answer] | Answer], StubServer]
-
-
-@pytest.fixture
-def stub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
-    pytest.importorskip("inspect_ai", reason="the extra 'chat' is not installed")
-    servers: list[StubServer] = []
-
-    def serve(answer: Callable[[ServedRequest], Answer] | Answer) -> StubServer:
-        server = StubServer(answer)
-        servers.append(server)
-        server.__enter__()
-        monkeypatch.setenv("STUBBED_BASE_URL", server.url)
-        monkeypatch.setenv("STUBBED_API_KEY", "k")
-        return server
-
-    yield serve
-    for server in servers:
-        server.__exit__(None, None, None)
-
+from tests.helpers.stub_server import Answer, ServedRequest, Status
 
 CHAT = "chat:openai-api/stubbed/model"
 
@@ -47,7 +25,7 @@ def test_a_refused_key_is_one_request_and_renders_nothing(
     monkeypatch.setenv("SNELLEN_HOME", str(tmp_path / "home"))
     for itemset in ("combo", items.root):
         code, out, err = snellen("run", itemset, "--subject", CHAT, "--subject", "fake:chance", "--out", tmp_path / "r")
-        assert (code, out, err.count("\n")) == (2, "", 1 if itemset == "combo" else 2), err
+        assert (code, out, err.count("\n")) == (2, "", 2 if itemset == "combo" else 3), err
         assert f"{CHAT}: 401 AuthenticationError" in err
         assert itemset != "combo" or not (tmp_path / "home").exists()
     assert server.count == 2
@@ -94,7 +72,8 @@ def test_a_key_withdrawn_in_mid_run_ends_only_its_arm(
     code, out, err = snellen(*words, "--out", tmp_path / "run")
     assert (code, "recorded)" in err, "partial" in err) == (0, True, False)
     code, out, err = snellen(*words, "--out", tmp_path / "run")
-    assert (code, err) == (0, ""), "a finished run announces no calls"
+    opening = f"snellen: opening {CHAT}?max_concurrency=1\n"
+    assert (code, err) == (0, opening), "a finished run announces no calls"
     (finished,) = json.loads(snellen(*words, "--out", tmp_path / "run", "--json")[1])["runs"]
     scored = [row for row in finished["results"] if row["subject"] == "fake:chance"]
     assert {row["task"] for row in scored} == {row["task"] for row in summary["results"]}

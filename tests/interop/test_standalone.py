@@ -55,6 +55,9 @@ REPLIES = (
     "x1=0.1, y1=0.2, x2=0.5, y2=0.6",
     "rgb(10, 200, 30)",
     "About 3.5 m",
+    'The text in the red bounding box reads "DEMO".',
+    '{"text": "DEMO"}',
+    "I can't read it.",
 )
 
 
@@ -83,6 +86,17 @@ def test_scores_are_ours(suite: str, sets_folder: Path, tmp_path: Path) -> None:
             assert value == pytest.approx(expected, abs=1e-9), (question.item, reply)
             outcomes.add(outcome)
     assert outcomes == {"answered", "no_answer"}
+
+
+@pytest.mark.parametrize("key", ["DEMO", "Answer: B", '"SALE"'])
+def test_texts_are_unwrapped_as_here(key: str, sets_folder: Path, tmp_path: Path) -> None:
+    """Also if the text of the sign looks like a wrapper."""
+    question = next(q for q in _questions("ava-bench", sets_folder, tmp_path) if q.item.task == "ocr")
+    question = replace(question, item=replace(question.item, answer=key))
+    assert not_scored_alone(question) is None
+    fields = json.loads(json.dumps(scoring_fields(question)))
+    for reply in (key, f'The text in the red bounding box reads "{key}".', f"<answer>{key}</answer>"):
+        assert score(fields, reply) == question.score(reply) == ("answered", 1.0)
 
 
 def test_a_task_that_is_not_scored_by_a_mean_is_not_exported(sets_folder: Path, tmp_path: Path) -> None:
@@ -166,6 +180,7 @@ def test_exported_scoring_files_are_small() -> None:
     others = {name for name in modules if not name.startswith("snellen.scoring.answers")}
     assert others == {
         "snellen.core.colour",
+        "snellen.core.box_units",
         "snellen.core.item",
         "snellen.core.sheet",
         "snellen.interop.standalone.lmms_eval_utils",

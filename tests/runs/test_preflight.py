@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -89,11 +90,11 @@ def test_an_estimate_covers_the_remaining_calls(tmp_path: Path, built: ItemSet) 
     (rest,) = estimates(plan, tmp_path / "run")
     assert (rest.calls, rest.recorded) == (5, 3)
     assert (rest.tokens_in, rest.money) == (whole.tokens_in * 5 // 8, rest.tokens_in * 500 / 1e6)
-    assert not asks_remote(Plan(built, suite, plan.arms, budget=1.5), tmp_path / "run"), "no money, no question"
-    assert asks_remote(plan, tmp_path / "run")
+    assert not asks_remote(replace(plan, budget=1.5), tmp_path / "run", [rest]), "no money, no question"
+    assert asks_remote(plan, tmp_path / "run", [rest])
     ask(tmp_path / "run", plan)
     assert estimates(plan, tmp_path / "run") == []
-    assert not asks_remote(plan, tmp_path / "run")
+    assert not asks_remote(plan, tmp_path / "run", [])
 
 
 def test_subjects_are_made_before_items() -> None:

@@ -63,6 +63,31 @@ def test_more_than_half_of_a_full_window_ends_an_arm() -> None:
     assert boundless.end == ""
 
 
+ONE_IMAGE = "400 BadRequestError: At most 1 image(s) may be provided in one request. Got {} (attempt 1)"
+
+
+def test_three_requests_refused_alike_end_an_arm() -> None:
+    """A server that takes one image refuses every request with more; a reply shows that not all are refused."""
+    rate, too_long = FailureRate(), CallFailed("400 BadRequestError: the prompt is too long (attempt 1)")
+    refused = [CallFailed(ONE_IMAGE.format(count)) for count in (4, 4, 7, 5)]
+    for outcome in (refused[0], too_long, refused[0], None, refused[0], refused[1], None, refused[2], refused[3]):
+        rate.observe(outcome)
+    assert rate.end == "", "never three alike without a reply between them"
+    rate.observe(CallFailed("503 busy"))  # neither counts nor resets
+    rate.observe(refused[0])
+    assert rate.end.startswith("3 requests were refused alike: 400 BadRequestError: At most 1 image(s)")
+    assert rate.end.endswith("; ?max_images=1 declines calls with more images; --keep-going continues")
+    for reason in ("503 busy", "AttemptTimeoutError: 120", "400 BadRequestError: maximum context length is 8192"):
+        other = FailureRate()
+        for _ in range(MAX_ALIKE + 1):
+            other.observe(CallFailed(reason))
+        assert other.end == ""
+    boundless = FailureRate(is_bounded=False)
+    for failure in refused:
+        boundless.observe(failure)
+    assert boundless.end == ""
+
+
 def test_reasons_are_counted_by_kind() -> None:
     reasons = [f"429 RateLimitError: slow down, request {n} (attempt 5)" for n in range(3)] + ["returned int"]
     assert summarize_failures(reasons) == [
@@ -99,6 +124,20 @@ def test_a_refused_key_ends_all_arms_of_its_subject_and_no_other(tmp_path: Path)
     mended = [arm(says("own:refused", "red"), suite, repeat=repeat) for repeat in range(2)]
     assert {r.status for r in ask(tmp_path / "run", Plan(built, suite, mended))} == {"ok"}
     assert len(read_responses(tmp_path / "run")) == 160
+
+
+def test_a_server_of_one_image_is_asked_three_times_and_other_arms_continue(tmp_path: Path) -> None:
+    built, suite, lines = colour_set(tmp_path / "set", 40), suite_of(), list[str]()
+
+    def refused(prompt: Prompt) -> str:
+        raise CallFailed(ONE_IMAGE.format(2))
+
+    subjects = says("own:one", refused, max_concurrency=1), says("own:red", "red")
+    responses = ask(tmp_path / "run", Plan(built, suite, [arm(each, suite) for each in subjects], notify=lines.append))
+    assert [sum(r.subject == subject.card.name for r in responses) for subject in subjects] == [MAX_ALIKE, 40]
+    assert [line.partition(":")[0] for line in lines] == ["own"]
+    assert "own:one is no longer asked" in lines[0]
+    assert "?max_images=1" in lines[0]
 
 
 def test_an_arm_that_mostly_fails_ends_unless_told_to_continue(tmp_path: Path) -> None:

@@ -103,8 +103,8 @@ def metric_cell(row: Any, metric: Metric) -> str:
 
 
 def missing_shares(row: Any) -> str:
-    """The suffix of a score: the shares of a row of results that were not answered and that failed, if any."""
-    shares = ((row.no_answer_rate, "no answer"), (row.failure_rate, "failed"))
+    """The suffix of a score: the shares of a row of results that were not answered, cut off or failed, if any."""
+    shares = ((row.no_answer_rate, "no answer"), (row.cut_off_rate, "cut off"), (row.failure_rate, "failed"))
     return "".join(f", {name} {100 * share:.0f} %" for share, name in shares if share > 0)
 
 

@@ -25,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from snellen.core.box_units import BOX_UNITS, FRACTIONS
 from snellen.core.score import Metric
 from snellen.core.seeds import lazy_stream
 from snellen.scoring.uncertainty import paired_difference
@@ -39,6 +40,7 @@ STATES = (
     "no more than a thumbnail gives",
     "no more than equal questions give",
     "cannot be graded",
+    *(f"boxes in {unit}" for unit in BOX_UNITS if unit != FRACTIONS),
     "cut off",
     "could not be read",
     "always the same answer",
@@ -163,9 +165,12 @@ def graded(
     if passed and not is_full:
         names = {QUARTER: "some", HALF: "most", NEARLY: "as people" if _people_known(row, metric) else GRADES[3]}
         return grading(names[passed[-1]], GRADED, known[1])
-    if row.no_answer_rate > UNREAD:
-        state = "cut off" if row.cut_off_rate > row.no_answer_rate / 2 else "could not be read"
-        share = f"{100 * row.no_answer_rate:.0f} % of its replies"
+    if (unread := row.no_answer_rate + row.cut_off_rate) > UNREAD:
+        if row.boxes_in:
+            remedy = f"score again with --box-unit {row.boxes_in}"
+            return grading("", f"boxes in {row.boxes_in}", "boxes in another unit than asked for", remedy)
+        state = "cut off" if row.cut_off_rate >= row.no_answer_rate else "could not be read"
+        share = f"{100 * unread:.0f} % of its replies"
         return grading("", state, "replies without an answer", share)
     if row.unable:
         return grading("", "always the same answer", "equal replies")

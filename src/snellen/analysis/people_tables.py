@@ -130,7 +130,7 @@ def agreement(run: Run, task: str, study: str, condition: str) -> PeopleAgreemen
     """
     rows = score_rows(run, task)
     rows = rows_of(rows, lambda subject: is_person(subject) and study_of(subject) == study)
-    rows = rows[(rows["condition"] == condition) & rows["outcome"].isin(["answered", "no_answer"])]
+    rows = rows[(rows["condition"] == condition) & rows["outcome"].isin(["answered", "no_answer", "cut_off"])]
     if rows.empty or run.suite.tasks[task].kind not in NAMED_ANSWERS:
         return PeopleAgreement(math.nan, 0, math.nan, 0, 0)
     codes = rows.assign(code=pd.factorize(rows["prediction"].astype(str))[0])

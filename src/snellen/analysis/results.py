@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pandas as pd
 
+from snellen.analysis.answer_forms import other_unit, units_read
 from snellen.analysis.floors import Floors
 from snellen.analysis.grades import Grading, UnitFloor, baseline, graded
 from snellen.analysis.units import Places, metric_of, part_places, scored, summary, units_by_place, units_of
@@ -39,12 +40,14 @@ NUMBERS = (
     "blind",
     "ceiling",
     "no_answer_rate",
+    "cut_off_rate",
     "failure_rate",
     "not_applicable",
     "factor",
     "level",
     "unable",
     "items",
+    "boxes_in",
     "grade",
     "state",
     "floor",
@@ -52,6 +55,8 @@ NUMBERS = (
     "decided_by",
     "note",
 )
+
+UNREAD_CODES = [OUTCOMES.index("no_answer"), OUTCOMES.index("cut_off")]
 
 IntervalOf: TypeAlias = Callable[[pd.DataFrame, Metric, tuple[Any, ...]], Interval]
 """Function of scored units, their metric and the key of their row that returns the interval of the row's value."""
@@ -93,6 +98,7 @@ def results(
     floors = floors or Floors(items, suite)
     columns = {(arm.subject, arm.condition): arm.columns for arm in arms}
     unfitted = {arm.fingerprint for arm in arms}
+    own_units = {arm.subject: arm.attributes.get("box_unit", "") for arm in arms}
     blind = {score.key: score.value for score in items.blind.scores} if items.blind else {}
     scores = with_python_strings(scores).copy()  # a copy has all columns of a type in one block, which is faster to cut
     tallies, rows = _tallies(scores), list[dict[str, Any]]()
@@ -104,6 +110,7 @@ def results(
         arm_scores, arm_tallies = scores.take(places), tallies[:, places]
         has_examples = is_head_name(keys["subject"]) or arm_scores["fingerprint"].iloc[0] not in unfitted
         is_fitted = has_examples and not is_person(keys["subject"])
+        boxes_in, reading = _box_units(arm_scores, own_units.get(keys["subject"], ""))
         metric, by_place = metric_of(protocol, keys["metric"]), units_by_place(arm_scores, protocol)
         thumbnail = math.nan if is_fitted else floors.thumbnail(keys["task"], protocol, metric)
         # Cutting units by place costs a quarter of cutting whole scores.
@@ -121,11 +128,23 @@ def results(
                 "ceiling": _ceiling(suite, keys, factor, level),
                 "factor": factor,
                 "level": level,
+                "boxes_in": boxes_in,
             }
             row = {**keys, **axes, **numbers, **facts}
             floors_of = partial(floors.of_units, keys["task"], protocol, metric, is_fitted, axes)
-            rows.append({**row, **asdict(_grading(row, units, item_ids, metric, floors_of, thumbnail))})
+            grading = asdict(_grading(row, units, item_ids, metric, floors_of, thumbnail))
+            rows.append({**row, **grading, "note": "; ".join(filter(None, (grading["note"], reading)))})
     return pd.DataFrame(rows, columns=result_columns(suite))
+
+
+def _box_units(scores: pd.DataFrame, own: str) -> tuple[str, str]:
+    """The unit of boxes not given as asked, and a note on the unit in which they were read; empty if there is none."""
+    if "form" not in scores or not scores["form"].any():
+        return "", ""
+    replies = scores[scores["form"] != ""]
+    units = units_read(replies["form"].tolist(), replies["outcome"].tolist())
+    unread = replies["form"].where(replies["outcome"] != "answered", "as asked")
+    return other_unit(unread.tolist(), own), f"boxes read in {', '.join(units)}" if units else ""
 
 
 def _grading(
@@ -170,11 +189,10 @@ def _arm_places(scores: pd.DataFrame) -> list[tuple[tuple[Any, ...], Places]]:
 
 
 def _tallies(scores: pd.DataFrame) -> Places:
-    """4 x scores: codes of outcome (its index in `OUTCOMES`), prediction and truth; 1 for a reply that was cut off."""
+    """3 x scores: codes of outcome (its index in `OUTCOMES`), prediction and truth."""
     outcomes = pd.Categorical(scores["outcome"], OUTCOMES).codes
     answers = (pd.factorize(scores[name], use_na_sentinel=False)[0] for name in ("prediction", "truth"))
-    cut_off = scores["cut_off"] if "cut_off" in scores else np.zeros(len(scores))
-    return np.array([outcomes, *answers, cut_off], np.int64)
+    return np.array([outcomes, *answers], np.int64)
 
 
 def _numbers(
@@ -187,13 +205,12 @@ def _numbers(
     blind: float,
     interval_of: IntervalOf,
 ) -> dict[str, Any]:
-    answered, no_answer, failed, not_applicable = np.bincount(tallies[0], minlength=len(OUTCOMES)).tolist()
-    responded = answered + no_answer
-    cut_off = int(tallies[3].sum())
+    answered, no_answer, cut_off, failed, not_applicable = np.bincount(tallies[0], minlength=len(OUTCOMES)).tolist()
+    responded = answered + no_answer + cut_off
     tried = responded + failed
     units_read = units
-    if no_answer:
-        is_read = tallies[0] != OUTCOMES.index("no_answer")
+    if no_answer or cut_off:
+        is_read = ~np.isin(tallies[0], UNREAD_CODES)
         read_values = np.where(is_read, scores["value"].to_numpy(float), math.nan)
         units_read = scored_units(scores.assign(value=read_values))
     low, high, kind = interval_of(units, metric, key)
@@ -216,24 +233,24 @@ def _numbers(
         "chance": chance,
         "blind": blind,
         "no_answer_rate": no_answer / responded if responded else math.nan,
+        "cut_off_rate": cut_off / responded if responded else math.nan,
         "failure_rate": failed / tried if tried else math.nan,
         "not_applicable": not_applicable,
-        "unable": _is_unable(tallies, answered, no_answer),
+        "unable": _is_unable(tallies, answered, no_answer + cut_off),
         "items": responded + failed + not_applicable,
-        "cut_off_rate": cut_off / responded if responded else math.nan,
     }
 
 
-def _is_unable(tallies: Places, answered: int, no_answer: int) -> bool:
+def _is_unable(tallies: Places, answered: int, unread: int) -> bool:
     """True if at least half of the replies hold no readable answer, or if all answers are the same.
 
     The same: at least ten questions with two or more different right answers all got one answer.
     """
-    if no_answer and no_answer >= answered:
+    if unread and unread >= answered:
         return True
     if answered < 10:
         return False
-    outcomes, predictions, truths, _ = tallies
+    outcomes, predictions, truths = tallies
     predictions, truths = (numbers[outcomes == OUTCOMES.index("answered")] for numbers in (predictions, truths))
     return bool((predictions == predictions[0]).all() and (truths != truths[0]).any())
 

@@ -76,7 +76,9 @@ def checkup(
     executor: Executor = "local",
 ) -> None:
     """Run all suites on the packaged subjects and yours, and write one report."""
-    from snellen.cli.asking import announce, explain, finish
+    from snellen.cli.asking import announce, explain, finish, name_services
+
+    name_services(subject)
     from snellen.cli.finished import summary
     from snellen.compute import executing
     from snellen.exam.checkup import checkup as do
@@ -300,9 +302,15 @@ def run(
 def score(
     run: Annotated[str, typer.Argument(help="Run (folder or URL).")],
     protocol: Annotated[str, typer.Option(help="strict, published, or another protocol of the suite.")] = "strict",
+    box_unit: Annotated[
+        str, typer.Option(help="Read boxes in pixels, thousandths, ... from now on; fractions undoes it.")
+    ] = "",
+    subject: Annotated[
+        str, typer.Option(help="The subject whose boxes these are; default: every one recognised.")
+    ] = "",
 ) -> None:
     """Score a run again, also under another protocol, without asking anything."""
-    from snellen.exam.run import recover, rescore
+    from snellen.exam.run import recover, rescore, score_boxes_in
     from snellen.remote import address_of, record_folder
     from snellen.runs.gate import open_run_items
     from snellen.runs.score import score_path
@@ -310,6 +318,8 @@ def score(
     with record_folder(run) as folder:
         recover(folder.root)
         _, items, suite = open_run_items(folder.root)
+        if box_unit:
+            score_boxes_in(folder.root, box_unit, subject or None)
         scores = rescore(folder.root, items, suite, protocol)
     print(f"{address_of(score_path(folder.root, protocol))}: {len(scores)} rows")
 

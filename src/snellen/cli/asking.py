@@ -38,8 +38,28 @@ class RunOptions:
     as_json: bool
 
 
+def name_services(subjects: Sequence[str]) -> None:
+    """Print which services are opened, since that takes seconds.
+
+    Raises SnellenError for an unknown setting, or a missing key, address or package.
+    """
+    services = [name for name in subjects if name.startswith("chat:") and not name.startswith("chat:hf/")]
+    if not services:
+        return
+    from snellen.subjects.chat.layer import check_service
+    from snellen.subjects.chat.settings import read_settings
+    from snellen.subjects.registry import split_spec
+
+    for service in services:
+        _, name, settings = split_spec(service)
+        read_settings(settings)
+        check_service(name)
+    print(f"snellen: opening {', '.join(services)}", file=sys.stderr)
+
+
 def run(itemsets: Sequence[str], subjects: Sequence[str], out: str | None, options: RunOptions) -> None:
     """Ask about one item set after another, print the results, and exit by the outcome."""
+    name_services(subjects)
     from snellen.runs.generated_sets import suite_of_items
 
     with ExitStack() as stack:

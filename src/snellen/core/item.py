@@ -132,13 +132,14 @@ class ReplySpec:
     """The form in which a reply is asked for, used to read it back into the item's own terms.
 
     `keys` pairs shown names with option keys; an option may have several names, of which the first is written. `frame`
-    maps pixels of the stored image to the numbers of the reply. Every response keeps its spec, so that scoring does
-    not depend on presentation code.
+    maps pixels of the stored image to the numbers of the reply. `unit` is the unit of a box (`core.box_units`); empty
+    for fractions of the image. Every response keeps its spec, so that scoring does not depend on presentation code.
     """
 
     kind: AnswerKind
     keys: tuple[tuple[str, str], ...] = ()
     frame: Affine | None = None
+    unit: str = ""
 
     @property
     def offered(self) -> tuple[str, ...]:

@@ -67,6 +67,7 @@ class Reply:
 
     `numbers` are measurements in addition to the text (similarities, log-probabilities). `reasoning` is kept and never
     parsed. `stop` is why the reply ended: `end`, `length`, `filter` or the service's word. `model` is the model served.
+    `token_limit` is the limit that the call was made with; 0 for none.
     """
 
     text: str
@@ -77,6 +78,16 @@ class Reply:
     tokens_in: int = 0
     tokens_out: int = 0
     seconds: float = 0.0
+    token_limit: int = 0
+
+    @property
+    def is_cut_off(self) -> bool:
+        """True if the reply ended at a token limit."""
+        return self.stop == "length"
+
+    def is_outdated(self, token_limit: int) -> bool:
+        """True if the reply was cut off, and a call with this limit (0 for none) could be longer."""
+        return self.is_cut_off and 0 < self.token_limit < (token_limit or math.inf)
 
     def fault(self) -> str | None:
         """The reason why this reply cannot be kept (a field of a wrong type or size), or None."""
@@ -86,7 +97,7 @@ class Reply:
                 return f"the reply's {name} is of type {type(text).__name__}, not text"
             if len(text) > limit:
                 return f"the reply's {name} has {len(text)} characters, more than {limit}"
-        for name in ("tokens_in", "tokens_out"):
+        for name in ("tokens_in", "tokens_out", "token_limit"):
             count = getattr(self, name)
             if not isinstance(count, int) or not 0 <= count <= MAX_TOKENS:
                 return f"the reply's {name} is {_brief(count)}, not a count from 0 to {MAX_TOKENS}"

@@ -30,7 +30,8 @@ class Response:
     """The outcome of one item for one subject under one condition, computed by replaying exchanges.
 
     `text` is None if the calls returned no answer to this item. `calls` are keys of exchanges; items on one sheet share
-    a call, so tokens and seconds are counted there.
+    a call, so tokens and seconds are counted there. `cut_off`: the last call ended at the token limit, and `text` is
+    what it wrote until then, or None.
     """
 
     response_id: str
@@ -45,3 +46,4 @@ class Response:
     reason: str
     reply_spec: ReplySpec
     calls: tuple[str, ...]
+    cut_off: bool = False

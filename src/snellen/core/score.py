@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from snellen.core.response import Response
 
-Outcome = Literal["answered", "no_answer", "failed", "not_applicable"]
-OUTCOMES: tuple[Outcome, ...] = ("answered", "no_answer", "failed", "not_applicable")
+Outcome = Literal["answered", "no_answer", "cut_off", "failed", "not_applicable"]
+OUTCOMES: tuple[Outcome, ...] = ("answered", "no_answer", "cut_off", "failed", "not_applicable")
 
 
 def _unknown(item: Item) -> float:
@@ -78,13 +78,14 @@ class Metric:
 class Protocol:
     """The rules that turn replies into scores.
 
-    `read` turns a text into an answer in the item's own terms, or None. `units` turns the score rows of one repeat into
-    one row per scored unit (columns cluster_id, value, chance), with NaN for an incomplete unit. If units have unequal
-    weights, a column `weight` holds them; value and chance are multiplied by it. `judge` makes an item from a response;
-    the judge's reply is then read instead of the subject's. With `read_verdict`, only replies that `read` cannot read
-    are judged, and `read_verdict` reads the judge's reply in the form asked of the subject. `agrees` tests whether a
-    person's answer confirms the key when people cannot give it exactly (a box, a colour in numbers, a distance);
-    without it, the answer must equal the key.
+    `read` turns a text into an answer in the item's own terms, or None. `read_cut_off` does so for a reply that ended
+    at the token limit; without it, `read` does, as released scorers do not know how a reply ended. `units` turns the
+    score rows of one repeat into one row per scored unit (columns cluster_id, value, chance), with NaN for an
+    incomplete unit. If units have unequal weights, a column `weight` holds them; value and chance are multiplied by it.
+    `judge` makes an item from a response; the judge's reply is then read instead of the subject's. With `read_verdict`,
+    only replies that `read` cannot read are judged, and `read_verdict` reads the judge's reply in the form asked of the
+    subject. `agrees` tests whether a person's answer confirms the key when people cannot give it exactly (a box, a
+    colour in numbers, a distance); without it, the answer must equal the key.
     """
 
     name: str
@@ -95,6 +96,7 @@ class Protocol:
     judge: Callable[[Item, Response], Item] | None = None
     read_verdict: Callable[[str, ReplySpec], Any] | None = None
     agrees: Callable[[Item, Any], bool] | None = None
+    read_cut_off: Callable[[str, ReplySpec], Any] | None = None
 
     def values(self, item: Item, prediction: Any) -> dict[str, float]:
         """The score of a prediction by metric name; None is an unreadable reply."""

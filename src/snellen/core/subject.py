@@ -37,10 +37,12 @@ class SubjectCard:
 
     `settings` holds everything that may change its answers, and determines the fingerprint. `accepts` are the kinds of
     media it can be shown, `max_images` the maximum number of images (None: no limit). `attributes` describe it for
-    comparisons (family, open or closed, reasoning, supervision, parameters). `max_concurrency` limits simultaneous
-    calls. `is_local` subjects are models in this process; they are asked one task at a time. `is_remote` subjects are
-    asked a first question before items are rendered for them. Subjects that read `views` (encoders, fakes) are sent no
-    laid-out images.
+    comparisons (family, open or closed, reasoning, supervision, parameters). `token_limit` is the maximum length of a
+    reply (0: unknown or none). It is not part of the fingerprint: a reply that ended by itself is the same under any
+    greater limit, and one that was cut off is asked again under it. `max_concurrency` limits simultaneous calls.
+    `is_local` subjects are models in this process; they are asked one task at a time. `is_remote` subjects are asked a
+    first question before items are rendered for them. Subjects that read `views` (encoders, fakes) are sent no laid-out
+    images.
     """
 
     name: str
@@ -48,6 +50,7 @@ class SubjectCard:
     accepts: frozenset[str] = frozenset({"image", "video"})
     max_images: int | None = None
     attributes: Mapping[str, str] = field(default_factory=dict)
+    token_limit: int = 0
     max_concurrency: int = 16
     is_local: bool = False
     is_remote: bool = False
@@ -138,6 +141,8 @@ def with_examples(card: SubjectCard, examples: Sequence[TrainingExample]) -> Sub
 
 
 def _plain(view: View) -> dict[str, Any]:
-    """The view as plain data. Empty `marks` are left out, to keep the fingerprints of earlier versions."""
+    """The view as plain data. Empty `marks` and units are left out, to keep the fingerprints of earlier versions."""
     fields = asdict(view)
+    if not view.reply.unit:
+        del fields["reply"]["unit"]
     return fields if view.marks else {name: part for name, part in fields.items() if name != "marks"}

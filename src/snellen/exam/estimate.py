@@ -29,7 +29,7 @@ from snellen.exam.run import run
 from snellen.runs.gate import open_items
 from snellen.runs.generated_sets import suite_of_items
 from snellen.runs.plan import Arm, Plan
-from snellen.runs.preview import CALL_CPU_S, REPLY_TOKENS, Estimate, estimates
+from snellen.runs.preview import CALL_CPU_S, REPLY_TOKENS, Estimate, estimates, limit_faults
 from snellen.runs.selection import select_items
 from snellen.stimuli.render import RenderSettings
 from snellen.stimuli.render.costs import drawing_cost
@@ -299,8 +299,8 @@ class _Asking:
             self.service.price_out if prices[1] is None else prices[1],
         )
         card = SubjectCard(
-            f"chat:{name}", accepts=settings.accepts or frozenset({"image"}), max_images=settings.max_images,
-            attributes={"provider": name.split("/", 1)[0]}, is_remote=True,
+            f"chat:{name}", {"model": name, **settings.answering()}, settings.accepts or frozenset({"image"}),
+            settings.max_images, {"provider": name.split("/", 1)[0]}, is_remote=True,
         )  # fmt: skip
         estimate = self._estimate(card)
         calls, tokens = round(estimate.calls * self.scale), round(estimate.tokens_in * self.scale)
@@ -316,6 +316,8 @@ class _Asking:
         points = [point for text in self.conditions for point in parse_conditions(self.suite.axes, text)]
         plan = Plan(self.pilot, self.suite, [Arm(_Unasked(card), point) for point in points])
         by_subject = estimates(plan, self.root / "none")
+        if faults := limit_faults(by_subject):
+            raise SnellenError(faults)
         return by_subject[0] if by_subject else Estimate(card.name, 0, 0, 0, None)
 
     def _local(self, spec: str) -> StudyStep:

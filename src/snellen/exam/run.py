@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from snellen.analysis.coverage import gaps
 from snellen.compute import Progress
-from snellen.core.condition import Condition, parse_conditions
+from snellen.core.box_units import BOX_UNITS, FRACTIONS
+from snellen.core.condition import Condition, parse_conditions, refuse_unknown
 from snellen.core.errors import Interrupted, SnellenError
 from snellen.core.response import Response, Status
 from snellen.core.storage.itemset import BLIND_KEY, BlindCard, BlindScore, ItemSet, is_itemset
@@ -22,6 +23,7 @@ from snellen.core.suite import Suite
 from snellen.curation.results import read_tables
 from snellen.remote import address_of, published
 from snellen.runs.ask import ask
+from snellen.runs.box_units import in_own_units, read_box_units, set_box_unit
 from snellen.runs.failures import summarize_failures
 from snellen.runs.gate import open_run_items
 from snellen.runs.generated_sets import itemset_folder, suite_of_items
@@ -29,7 +31,7 @@ from snellen.runs.judgements import judgement_items, read_verdicts, score_judged
 from snellen.runs.on_cluster import ask_workers
 from snellen.runs.plan import Arm, Plan, run_card
 from snellen.runs.preflight import Preflight, make_subjects
-from snellen.runs.preview import Estimate, asks_remote, estimates
+from snellen.runs.preview import Estimate, asks_remote, estimates, limit_faults
 from snellen.runs.replay import is_behind, replay, responses_of
 from snellen.runs.score import damaged_scores, read_scores, score_paths, write_scores
 from snellen.runs.stamp import read_stamp, run_key, write_stamp
@@ -157,7 +159,8 @@ def run(
     `inputs` are annotation tables that some conditions use, by name (`curation.results`). `announce` receives the
     estimates of remote subjects and may stop the run by an error, as may `after_call` after each call. `keep_going`
     continues an arm even if most of its calls fail. `deadline` is that of `Plan`. `preflight` knows which subjects were
-    asked a first question. Raises BudgetSpent and Interrupted after scoring the replies so far.
+    asked a first question. Raises SnellenError before anything is asked if a call exceeds the provider's limits, and
+    BudgetSpent and Interrupted after scoring the replies so far.
     """
     suite = SUITES.get(items.card.suite)
     points = [point for text in conditions for point in parse_conditions(suite.axes, text)]
@@ -171,9 +174,13 @@ def run(
         return Examination(root, suite, items, responses_of(root, arms))
     tables = read_tables(inputs or {}, items)
     plan = Plan(items, suite, arms, seed, limit, budget, deadline, tables, keep_going, versions=versions())
-    remote = None if announce is None else estimates(plan, root)
+    remote = estimates(plan, root)
+    if faults := limit_faults(remote):
+        if not keep_going:
+            raise SnellenError(f"{faults}; nothing was asked, and --keep-going asks all the same")
+        _print_line(faults)
     if announce is not None:
-        announce(remote or [])
+        announce(remote)
     preflight = preflight or Preflight(keep_going)
     if asks_remote(plan, root, remote):
         preflight.check(examined)
@@ -214,12 +221,37 @@ def _arms(subjects: Sequence[Subject], conditions: Sequence[Condition], repeats:
 
 
 def rescore(root: Path, items: ItemSet, suite: Suite, protocol: str) -> pd.DataFrame:
-    """Score all responses of a run under a protocol, with existing verdicts, and write the table."""
+    """Score all responses of a run under a protocol, with existing verdicts, and write the table.
+
+    Boxes are read in the units of `runs.box_units`.
+    """
     responses = read_responses(root)
     verdicts = read_verdicts(root, judgement_items(responses, items, suite, protocol))
-    scores = score_judged(responses, items, suite, protocol, verdicts)
+    in_units = in_own_units(responses, read_box_units(root), read_run_card(root).arms)
+    scores = score_judged(in_units, items, suite, protocol, verdicts)
     write_scores(root, scores, protocol)
     return scores
+
+
+def score_boxes_in(root: Path, unit: str, subject: str | None = None) -> None:
+    """Read the boxes of a subject in another unit at this and every later scoring.
+
+    Without a subject, those whose boxes are in this unit (`analysis.answer_forms`). Raises SnellenError for an unknown
+    unit or subject, or if no subject's boxes are.
+    """
+    rows = open_examination(root).results()
+    if subject is not None:
+        refuse_unknown([subject], rows["subject"], f"{root}: no subject")
+        return set_box_unit(root, unit, [subject])
+    subjects = rows["subject"][rows["boxes_in"] == unit].unique().tolist()
+    if unit == FRACTIONS:
+        subjects = list(read_box_units(root))
+    if not subjects and unit in BOX_UNITS:
+        units = ", ".join(f"{row.subject} in {row.boxes_in}" for row in rows[rows["boxes_in"] != ""].itertuples())
+        known = f"boxes are given by {units}" if units else "all boxes are in fractions, or there are none"
+        raise SnellenError(f"{root}: no subject's boxes are recognised as {unit} ({known}); name one with --subject")
+    set_box_unit(root, unit, subjects)
+    return None
 
 
 def recover(root: Path) -> None:

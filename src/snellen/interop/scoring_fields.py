@@ -15,7 +15,7 @@ from snellen.interop.questions import ModelQuestion
 from snellen.interop.standalone.scoring import METRICS, score
 from snellen.presentation.methods import OneByOne, Sheet
 
-_PROBES = {"box": "[1, 2, 30, 40]", "colour": "[0, 128, 255]", "text": "maybe", "true_false": "F", "choice": "B"}
+_PROBES = {"box": "[1, 2, 30, 40]", "colour": "[0, 128, 255]", "text": "**so**", "true_false": "F", "choice": "B"}
 _TOLERANCE = 1e-9
 
 
@@ -28,6 +28,7 @@ def scoring_fields(question: ModelQuestion) -> dict[str, Any]:
         "kind": reply.kind,
         "keys": [list(pair) for pair in reply.keys],
         "frame": None if reply.frame is None else list(astuple(reply.frame)),
+        "unit": reply.unit,
         "answer": item.answer,
         "metric": metric.name,
         "worst": metric.worst,

@@ -25,7 +25,10 @@ _COLUMNS = ["key", "digest", "error", "stop", "model", "tokens_in", "tokens_out"
 
 @dataclass(frozen=True)
 class ArmConduct:
-    """One arm: its subject and settings, calls, tokens, time and cost."""
+    """One arm: its subject and settings, calls, tokens, time and cost.
+
+    `forms` counts the forms of boxes and colours in its replies, if some were not given as asked.
+    """
 
     arm: str
     repeats: int
@@ -40,6 +43,7 @@ class ArmConduct:
     cost: str
     model: str
     stops: str
+    forms: str
 
 
 @dataclass(frozen=True)
@@ -107,10 +111,22 @@ def _arms(run: Run, calls: pd.DataFrame) -> Iterator[ArmConduct]:
         if name not in arms:
             arms.add(name)
             arm_calls = calls[calls.index.isin(used.get(name, {}))]
-            yield _arm_conduct(arm, name, repeats[name], arm_calls)
+            yield _arm_conduct(arm, name, repeats[name], arm_calls, _forms(run, arm))
 
 
-def _arm_conduct(arm: ArmCard, name: str, repeats: int, calls: pd.DataFrame) -> ArmConduct:
+def _forms(run: Run, arm: ArmCard) -> str:
+    scores = run.scores["strict"] if "strict" in run.scores else pd.DataFrame()
+    if "form" not in scores:
+        return ""
+    of_arm = (scores["subject"] == arm.subject) & (scores["condition"] == arm.condition) & (scores["form"] != "")
+    each = scores[of_arm].drop_duplicates(["item_id", "repeat"])
+    counts = Counter(zip(each["task"], each["form"], strict=True))
+    if {form for _, form in counts} <= {"as asked"}:
+        return ""
+    return ", ".join(f"{task}: {form} {count}" for (task, form), count in counts.items())
+
+
+def _arm_conduct(arm: ArmCard, name: str, repeats: int, calls: pd.DataFrame, forms: str) -> ArmConduct:
     tokens, answered = int(calls["tokens_in"].sum()), int(calls["tokens_out"].sum())
     price_in, price_out = (float(arm.settings.get(key) or 0.0) for key in ("price_in", "price_out"))
     cost = (tokens * price_in + answered * price_out) / 1e6
@@ -119,7 +135,7 @@ def _arm_conduct(arm: ArmCard, name: str, repeats: int, calls: pd.DataFrame) -> 
         name, repeats, arm.fingerprint, foreign(_plain(arm.settings), 1000), foreign(_plain(arm.attributes), 400),
         _plain(arm.columns), len(calls), tokens, answered, float(calls["seconds"].sum()), f"{cost:.4f}" if cost else "",
         foreign(", ".join(sorted(set(calls["model"].dropna()) - {""})), 200),
-        ", ".join(f"{foreign(str(stop), 40)} {count}" for stop, count in stops.items() if stop != "end"),
+        ", ".join(f"{foreign(str(stop), 40)} {count}" for stop, count in stops.items() if stop != "end"), forms,
     )  # fmt: skip
 
 

@@ -175,7 +175,7 @@ def marks(scores: pd.DataFrame) -> list[str]:
     values = scores["value"]
     middle = values.median()
     binary = values.dropna().isin([0.0, 1.0]).all()
-    names = {"no_answer": "no answer", "failed": "failed", "not_applicable": "declined"}
+    names = {"no_answer": "no answer", "cut_off": "cut off", "failed": "failed", "not_applicable": "declined"}
     marks = []
     for outcome, value in zip(scores["outcome"], values, strict=True):
         if outcome != "answered":

@@ -59,7 +59,7 @@ def unread_gaps(run: Run) -> list[UnreadGap]:
     rows, gaps = whole_tasks_of(run), []
     rows = rows[rows["no_answer_rate"].notna() & ~rows["arm"].map(is_simulated)]
     for task, part in rows.groupby("task", sort=False):
-        rates = {str(row.arm): float(row.no_answer_rate) for row in lines_of(part)}
+        rates = {str(row.arm): float(row.no_answer_rate + row.cut_off_rate) for row in lines_of(part)}
         least = min(rates, key=lambda arm: rates[arm])
         far = [(arm, rate) for arm, rate in rates.items() if rate - rates[least] > UNREAD_GAP]
         if far:

@@ -26,7 +26,7 @@ from snellen.reports.rows import (
     whole_tasks_of,
 )
 from snellen.reports.turning import even_parts, turned
-from snellen.reports.words import DASH, amount, foreign, rate, read_note, span
+from snellen.reports.words import DASH, amount, foreign, rate, span, unread_notes
 
 SIDE_BY_SIDE = 6
 """Columns of numbers with bars that fit on a page of 1,200 pixels or a sheet of paper."""
@@ -252,9 +252,8 @@ def _scale(part: pd.DataFrame, metric: Metric) -> Callable[[Any], Bar | None]:
 
 
 def _cell(row: Any, run: Run, column: Column, draw: Callable[[Any], Bar | None], mark: str) -> Cell:
-    metric, notes = metric_in(run.suite, row), list[str]()
-    if row.no_answer_rate > 0:
-        notes += [f"no answer {rate(row.no_answer_rate)}", *read_note(row, metric)]
+    metric = metric_in(run.suite, row)
+    notes = unread_notes(row, metric)
     if row.failure_rate > 0:
         notes.append(f"failed {rate(row.failure_rate)}")
     if row.not_applicable and row.n:

@@ -11,12 +11,9 @@ import pandas as pd
 
 from snellen.analysis.floors import Floors
 from snellen.analysis.results import KEYS, NUMBERS, results, with_python_strings
-from snellen.analysis.run_view import ResponseKey, response_key, response_keys
 from snellen.analysis.section import Run
 from snellen.core.condition import near
 from snellen.core.errors import SnellenError
-from snellen.core.response import Response
-from snellen.core.storage import files
 from snellen.core.storage.runfolder import read_responses, read_run_card, same_items
 from snellen.core.suite import Suite
 from snellen.remote import fetched
@@ -56,25 +53,13 @@ def load_run(root: str | Path, suite_of: SuiteOf = registered, *, with_results: 
     suite = with_judged_reading(suite_of(card.suite))
     responses, scores = read_responses(root), read_scores(root)
     items = open_asked_items(root, card, suite)
-    cut_off = _cut_off(root, responses)
     scores = {name: with_python_strings(rows) for name, rows in scores.items()}
-    if cut_off:
-        scores = {
-            name: rows.assign(cut_off=[key in cut_off for key in response_keys(rows)]) for name, rows in scores.items()
-        }
     floors = Floors(items, suite)
     tables = [
         results(rows if with_results else rows[:0], items, suite, card.arms, floors=floors) for rows in scores.values()
     ]
     table = with_python_strings(pd.concat(tables, ignore_index=True))
     return Run(card, suite, items, tuple(responses), scores, table, (root,))
-
-
-def _cut_off(root: Path, responses: Sequence[Response]) -> set[ResponseKey]:
-    """The responses of which a call ended at the limit of its length."""
-    calls = files.read_table(root / "exchanges.parquet").select(["key", "stop"]).to_pylist()
-    ended = {call["key"] for call in calls if call["stop"] == "length"}
-    return {response_key(response) for response in responses if ended.intersection(response.calls)} if ended else set()
 
 
 def with_inputs(runs: Sequence[Run], inputs: Mapping[str, Path]) -> list[Run]:

@@ -15,7 +15,7 @@ from snellen.core.score import Metric
 from snellen.reports.loading import SuiteOf, registered
 from snellen.reports.rows import arm_order, metric_in, unjudged, whole_tasks
 from snellen.reports.task_tables import TaskTables
-from snellen.reports.words import DASH, amount, rate, read_note, span
+from snellen.reports.words import DASH, amount, rate, span, unread_notes
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -85,6 +85,6 @@ def _cell(row: Any, metric: Metric, with_chance: bool, suite_of: SuiteOf) -> str
     text = f"{amount(row.value, metric, row.n)} [dim]{around}[/]"
     notes = [f"chance {amount(row.chance, metric)}"] if with_chance and not math.isnan(row.chance) else []
     notes = [words(row.grade, row.state), *notes]
-    notes += [f"no answer {rate(row.no_answer_rate)}", *read_note(row, metric)] if row.no_answer_rate > 0 else []
+    notes += unread_notes(row, metric)
     notes += [f"failed {rate(row.failure_rate)}"] if row.failure_rate > 0 else []
     return text + (f"\n[dim]{', '.join(notes)}[/]" if notes else "")

@@ -51,9 +51,13 @@ def rate(share: float) -> str:
     return "< 1 %" if 0 < share < 0.01 else f"{100 * share:.0f} %"
 
 
-def read_note(row: Any, metric: Metric) -> list[str]:
-    """The score of the readable replies, for a row of results with unreadable ones; empty if none was readable."""
-    return [] if math.isnan(row.value_read) else [f"of what was read {amount(row.value_read, metric, row.n)}"]
+def unread_notes(row: Any, metric: Metric) -> list[str]:
+    """The rates of replies that were unreadable and cut off, with the score of the others; empty if all were read."""
+    rates = (("no answer", row.no_answer_rate), ("cut off", row.cut_off_rate))
+    notes = [f"{name} {rate(share)}" for name, share in rates if share > 0]
+    if notes and not math.isnan(row.value_read):
+        notes.append(f"of what was read {amount(row.value_read, metric, row.n)}")
+    return notes
 
 
 def foreign(text: str, limit: int = 300) -> str:

@@ -21,11 +21,11 @@ from snellen.core.seeds import stream
 from snellen.core.storage.runfolder import RunCard, RunFolder, has_tables, open_run, other_responses, read_responses
 from snellen.core.subject import Prepares, Subject
 from snellen.core.suite import Method, Task, Trial, ViewContext, all_trials, settle
-from snellen.runs.failures import FailureRate, LastingFailures
+from snellen.runs.failures import CutOffs, FailureRate, LastingFailures
 from snellen.runs.plan import Arm, Plan, is_asked, prices, recorded_responses, run_card, select_test_items
 from snellen.runs.score import primary_score
 from snellen.runs.stopping import BudgetSpent, RunStop, Unasked
-from snellen.runs.views import lay_out_montages, show_items, training_example
+from snellen.runs.views import lay_out_montages, reply_as_sent, show_items, training_example
 
 T = TypeVar("T")
 
@@ -165,6 +165,7 @@ class _ArmRunner:
     condition: Condition
     queue: _SubjectQueue
     rate: FailureRate
+    cut_offs: CutOffs
 
     @property
     def run(self) -> RunFolder:
@@ -176,10 +177,15 @@ class _ArmRunner:
         """The plan of the run."""
         return self.shared.plan
 
+    @property
+    def _arm_name(self) -> str:
+        return arm_name(self.arm.subject.card.name, str(self.arm.condition))
+
     async def call(self, key: str, subject: Subject, prompt: Prompt) -> Reply | None:
         """The recorded reply, or a new one, which is recorded; None if the call failed."""
         digest = prompt.digest()
-        if (reply := self.run.recall(key, digest)) is None:
+        limit = None if self.plan.is_replay else subject.card.token_limit
+        if (reply := self.run.recall(key, digest, limit)) is None:
             if self.plan.is_replay:
                 if self.run.failed(key, digest):
                     return None
@@ -196,6 +202,8 @@ class _ArmRunner:
             self._observe(CallFailed(self.run.error(key), is_lasting=is_lasting) if reply is None else None)
         else:
             sent = self.as_sent(prompt)
+        if reply is not None:
+            self.cut_offs.observe(reply)
         self.run.sent(digest, sent.record())
         self.plan.tick()
         return reply
@@ -203,7 +211,7 @@ class _ArmRunner:
     @property
     def is_ended(self) -> bool:
         """True if this arm makes no more calls."""
-        ends = self.shared.stopped, self.shared.stop.cause, self.queue.lasting.end, self.rate.end
+        ends = self.shared.stopped, self.shared.stop.cause, self.queue.lasting.end, self.rate.end, self.cut_offs.end
         return any(map(bool, ends))
 
     def _check(self) -> None:
@@ -211,6 +219,8 @@ class _ArmRunner:
         if self.shared.stopped:
             raise self.shared.stopped[0]
         self._check_budget()
+        if end := self.cut_offs.announce():
+            self.plan.notify(f"{self._arm_name} is no longer asked: {end}")
         if self.is_ended:
             raise Unasked
 
@@ -219,7 +229,7 @@ class _ArmRunner:
         subject = self.arm.subject.card.name
         if self.queue.lasting.end:
             return
-        counters = (subject, self.queue.lasting), (arm_name(subject, str(self.arm.condition)), self.rate)
+        counters = (subject, self.queue.lasting), (self._arm_name, self.rate)
         for name, failures in counters:
             before = failures.end
             failures.observe(failure)
@@ -256,7 +266,8 @@ async def _ask_all(run: RunFolder, plan: Plan, stop: RunStop, responses: list[Re
         queue = _SubjectQueue(gate, room, local_turn if card.is_local else asyncio.Lock())
         condition = settle(arm.condition, plan.suite, card)
         queue = queues.setdefault(card.fingerprint(), queue)
-        runner = _ArmRunner(shared, arm, condition, queue, FailureRate(not plan.keep_going))
+        rate, cut_offs = FailureRate(not plan.keep_going), CutOffs(not plan.keep_going)
+        runner = _ArmRunner(shared, arm, condition, queue, rate, cut_offs)
         tasks = [
             task for task in plan.suite.tasks.values() if plan.items.task(task.id) and is_asked(arm.condition, task)
         ]
@@ -362,7 +373,11 @@ async def _ask_trial(runner: _ArmRunner, subject: Subject, method: Method, trial
     key_prefix = arm.key(fingerprint, trial.trial_id)
     dialogue, calls = method.run(trial.views), list[str]()
 
-    def responses(status: Status, texts: Mapping[str, str | None], reason: str = "") -> list[Response]:
+    def responses(
+        status: Status, texts: Mapping[str, str | None], reason: str = "", last: Reply | None = None
+    ) -> list[Response]:
+        # Of a reply that was cut off, answers that the method found in it are complete, unlike the whole text.
+        part = {None, last.text} if last and last.is_cut_off else set[str | None]()
         return [
             Response(
                 arm.key(fingerprint, view.item_id),
@@ -375,8 +390,9 @@ async def _ask_trial(runner: _ArmRunner, subject: Subject, method: Method, trial
                 status,
                 texts.get(view.item_id),
                 reason,
-                view.reply,
+                reply_as_sent(view, card),
                 tuple(calls),
+                texts.get(view.item_id) in part,
             )
             for view in trial.views
         ]
@@ -397,4 +413,4 @@ async def _ask_trial(runner: _ArmRunner, subject: Subject, method: Method, trial
         try:
             prompts = dialogue.send(tuple(received))
         except StopIteration as stop:
-            return responses("ok", stop.value)
+            return responses("ok", stop.value, last=received[-1])

@@ -8,13 +8,19 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from snellen.core.errors import CallFailed
+from snellen.core.prompt import Reply
 
 MAX_ALIKE = 3
-"""Equal lasting failures, without a reply between them, that end the arms of a subject."""
+"""Equal failures, without a reply between them, that end a subject (lasting ones) or an arm (refused requests)."""
 WINDOW, MAX_RATE = 50, 0.5
 """Latest calls of an arm that are considered, and the greatest share of them that may fail."""
+FIRST_REPLIES, MAX_CUT_OFF = 10, 3
+"""First replies of an arm that are considered, and the number of them that end it if they were cut off."""
 MAX_KINDS = 5
 """Kinds of failures that a summary names."""
+_REFUSED_FORM = re.compile(r"(400|413|422) (?!.*(too long|context (length|window)|input tokens))", re.IGNORECASE)
+"""Reasons of requests whose form is refused, but not for their length, which differs between prompts."""
+_MAX_IMAGES = re.compile(r"(?:at most|maximum of|more than|up to) (\d{1,4}) image", re.IGNORECASE)
 
 
 def failure_kind(reason: str) -> str:
@@ -56,20 +62,65 @@ class LastingFailures:
 
 @dataclass
 class FailureRate:
-    """The outcomes of an arm's latest calls. `end` is the reason why it is no longer asked, once it is not."""
+    """The outcomes of an arm's latest calls. `end` is the reason why it is no longer asked, once it is not.
+
+    `refusals` are the texts, without numbers, of the latest refusals of a request's form: all alike, and without a
+    reply between them, as from a server that takes one image per request.
+    """
 
     is_bounded: bool = True
     failures: deque[str] = field(default_factory=lambda: deque(maxlen=WINDOW))
+    refusals: list[str] = field(default_factory=list)
     end: str = ""
 
     def observe(self, failure: CallFailed | None) -> None:
         """Note the end of a call, by this failure or (None) a reply."""
         self.failures.append("" if failure is None else str(failure) or type(failure).__name__)
         if failure is None:
+            self.refusals = []
             return
+        self._observe_refusal(str(failure))
         failed = [reason for reason in self.failures if reason]
         if self.is_bounded and not self.end and len(self.failures) == WINDOW and len(failed) > MAX_RATE * WINDOW:
             self.end = (
                 f"{len(failed)} of the latest {WINDOW} calls failed ({'; '.join(summarize_failures(failed))}); "
                 f"--keep-going continues"
             )
+
+    def _observe_refusal(self, reason: str) -> None:
+        if not _REFUSED_FORM.match(reason):
+            return
+        text = re.sub(r"\d+", "", reason)
+        self.refusals = [*self.refusals, text] if text in self.refusals else [text]
+        if self.is_bounded and not self.end and len(self.refusals) >= MAX_ALIKE:
+            limit = _MAX_IMAGES.search(reason)
+            advice = f"?max_images={limit[1]} declines calls with more images; " if limit else ""
+            self.end = f"{len(self.refusals)} requests were refused alike: {reason}; {advice}--keep-going continues"
+
+
+@dataclass
+class CutOffs:
+    """Counter of an arm's first replies that were cut off. `end` is the reason why it is no longer asked, if so."""
+
+    is_bounded: bool = True
+    replies: int = 0
+    count: int = 0
+    end: str = ""
+    is_announced: bool = False
+
+    def observe(self, latest: Reply) -> None:
+        """Note a reply, new or recorded."""
+        self.replies += 1
+        self.count += latest.is_cut_off and latest.token_limit > 0  # other limits cannot be raised
+        if self.is_bounded and not self.end and self.replies <= FIRST_REPLIES and self.count >= MAX_CUT_OFF:
+            self.end = (
+                f"{self.count} of the first {self.replies} replies were cut off at the limit of {latest.token_limit} "
+                f"tokens, which includes reasoning; raise it, as in ?max_tokens={4 * latest.token_limit} "
+                f"(max_new_tokens for a local model), and only these replies are asked again; --keep-going continues"
+            )
+
+    def announce(self) -> str:
+        """The reason, the first time that it is requested after the end; else an empty text."""
+        is_news = bool(self.end) and not self.is_announced
+        self.is_announced = self.is_announced or is_news
+        return self.end if is_news else ""

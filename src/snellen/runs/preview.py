@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 
 from snellen.core.annotations import Annotations
+from snellen.core.box_units import sent_size
 from snellen.core.condition import Condition
+from snellen.core.item import Media, Montage
 from snellen.core.prompt import Prompt
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.media import MediaFolder
@@ -17,9 +20,13 @@ from snellen.core.subject import Subject, SubjectCard
 from snellen.core.suite import Dialogue, Suite, Task, Trial, ViewContext, settle
 from snellen.runs.plan import Arm, Plan, is_asked, prices, select_test_items
 from snellen.runs.views import lay_out_montages, show_items
+from snellen.stimuli.transforms.montage import lay_out
+from snellen.subjects.chat import limits as providers
+from snellen.subjects.chat.limits import ImageSize, Limits
+from snellen.subjects.chat.messages import is_sent_as_stored, sent_form
 
-IMAGE_TOKENS, CHARACTERS_A_TOKEN = 1000, 4
-"""Rough figures for estimates; services count differently, and recorded calls hold the true numbers."""
+CHARACTERS_A_TOKEN = 4
+"""A rough figure for estimates; services count differently, and recorded calls hold the true numbers."""
 REPLY_TOKENS, CALL_CPU_S = 50, 0.008
 """For estimates: tokens per reply, and CPU seconds per call in this process (`bench/ask_loop.py --command`)."""
 
@@ -75,7 +82,8 @@ def _has_more_calls(task: Task, prompts: Sequence[Prompt]) -> bool:
 class Estimate:
     """Remaining calls of a remote subject, calls `recorded`, tokens to be sent, and cost by the user's prices.
 
-    Of dialogues with several steps only the next one counts, so they are underestimated.
+    Of dialogues with several steps only the next one counts, so they are underestimated. `beyond` calls exceed the
+    provider's limits, the first of them by `fault`.
     """
 
     subject: str
@@ -83,37 +91,87 @@ class Estimate:
     recorded: int
     tokens_in: int
     money: float | None
+    beyond: int = 0
+    fault: str = ""
 
 
 def estimates(plan: Plan, root: Path) -> list[Estimate]:
     """An estimate for each remote subject of a plan with calls left; `root` is the run's folder, existing or not."""
     by_subject: dict[str, Estimate] = {}
-    for arm, is_recorded, prompt in _remote_calls(plan, root):
+    for arm, is_recorded, prompt, media in _remote_calls(plan, root):
         card = arm.subject.card
         before = by_subject.get(card.name, Estimate(card.name, 0, 0, 0, None))
         if is_recorded:
             by_subject[card.name] = replace(before, recorded=before.recorded + 1)
             continue
-        tokens = before.tokens_in + sum(
-            len(part) // CHARACTERS_A_TOKEN if isinstance(part, str) else IMAGE_TOKENS for part in prompt.parts
-        )
+        new_tokens, fault = _size_up(prompt, card, media)
+        tokens = before.tokens_in + new_tokens
         price = card.attributes.get("price_in")
         money = None if price is None else tokens * float(price) / 1e6
-        by_subject[card.name] = replace(before, calls=before.calls + 1, tokens_in=tokens, money=money)
+        by_subject[card.name] = replace(
+            before, calls=before.calls + 1, tokens_in=tokens, money=money,
+            beyond=before.beyond + bool(fault), fault=before.fault or fault or "",
+        )  # fmt: skip
     return [estimate for estimate in by_subject.values() if estimate.calls]
 
 
-def asks_remote(plan: Plan, root: Path, remote: Sequence[Estimate] | None = None) -> bool:
-    """True if a remote subject has calls left, and the budget is not spent. `remote`: the `estimates`, if known."""
-    if plan.budget is not None and RunFolder(root, plan.items.media).spent(prices(plan)) >= plan.budget:
-        return False
-    if remote is not None:
-        return bool(remote)
-    return any(not is_recorded for _, is_recorded, _ in _remote_calls(plan, root))
+def limit_faults(remote: Iterable[Estimate]) -> str:
+    """The subjects of which calls exceed the provider's limits, with the numbers and the ways out; else empty."""
+    return "; ".join(
+        f"{estimate.subject}: a call would have {estimate.fault} ({estimate.beyond} of {estimate.calls} calls)"
+        for estimate in remote
+        if estimate.beyond
+    )
 
 
-def _remote_calls(plan: Plan, root: Path) -> Iterator[tuple[Arm, bool, Prompt]]:
-    """The calls of remote subjects: of each dialogue the recorded ones, then the next ones, if any."""
+def asks_remote(plan: Plan, root: Path, remote: Sequence[Estimate]) -> bool:
+    """True if a remote subject has calls left by its estimate, and the budget is not spent."""
+    spent = 0.0 if plan.budget is None else RunFolder(root, plan.items.media).spent(prices(plan))
+    return bool(remote) and (plan.budget is None or spent < plan.budget)
+
+
+def _size_up(prompt: Prompt, card: SubjectCard, media: MediaFolder) -> tuple[int, str | None]:
+    """Tokens of a call, and what it exceeds of the provider's limits."""
+    model, max_px = str(card.settings.get("model", "")), card.settings.get("max_px")
+    limits, parts = providers.limits_of(model), [part for turn in prompt.history for part in (*turn.parts, turn.reply)]
+    parts += prompt.parts
+    texts = [part for part in parts if isinstance(part, str)]
+    videos = [part for part in parts if isinstance(part, Media) and part.kind == "video"]
+    images = [part for part in parts if not isinstance(part, str) and part not in videos]
+    other_bytes = sum(len(text.encode("utf-8", "replace")) for text in texts)
+    other_bytes += sum(media.find(video).stat().st_size * 4 // 3 for video in videos)
+    for is_exact in (False, True):
+        sizes = [_image_size(image, media, limits, max_px, is_exact) for image in images]
+        if (fault := providers.limit_fault(limits, sizes, other_bytes)) is None:
+            break
+    tokens = sum(len(text) // CHARACTERS_A_TOKEN for text in texts)
+    tokens += sum(providers.image_tokens(model, size.width, size.height) for size in sizes)
+    return tokens + round(sum(providers.VIDEO_TOKENS_PER_S * video.seconds for video in videos)), fault
+
+
+@lru_cache(maxsize=100_000)
+def _image_size(
+    prompt_image: Media | Montage, media: MediaFolder, limits: Limits, max_px: int | None, is_exact: bool
+) -> ImageSize:
+    """The size of an image as sent; if not `is_exact`, at most this one, so that nothing is drawn or converted."""
+    image = lay_out(prompt_image, media) if isinstance(prompt_image, Montage) and is_exact else prompt_image
+    width, height = sent_size(_sheet_size(image) if isinstance(image, Montage) else (image.width, image.height), max_px)
+    if isinstance(image, Montage) or not (is_exact or is_sent_as_stored(image, media, limits, max_px)):
+        return ImageSize(4 * width * height + 1000, width, height)
+    return ImageSize(media.find(sent_form(image, media, limits, max_px)).stat().st_size, width, height)
+
+
+def _sheet_size(montage: Montage) -> tuple[int, int]:
+    """(width, height) in pixels of a montage with labels and a title."""
+    cell = montage.cell_px or (10**9, 10**9)
+    width = min(cell[0], max(image.width for image in montage.images))
+    height = min(cell[1], max(image.height for image in montage.images))
+    columns = max(1, min(montage.columns, len(montage.images)))
+    return columns * (width + 8) + 8, -(-len(montage.images) // columns) * (height + 36) + 36
+
+
+def _remote_calls(plan: Plan, root: Path) -> Iterator[tuple[Arm, bool, Prompt, MediaFolder]]:
+    """The calls of remote subjects, with their media: of each dialogue the recorded ones, then the next ones."""
     arms = [arm for arm in plan.arms if arm.subject.card.is_remote]
     if not arms:
         return
@@ -131,7 +189,7 @@ def _remote_calls(plan: Plan, root: Path) -> Iterator[tuple[Arm, bool, Prompt]]:
                 for group in method.group([views[item.item_id] for item in tested]):
                     key = arm.key(arm.subject.card.fingerprint(), Trial(group).trial_id)
                     for is_recorded, prompt in _calls_of(method.run(group), arm.subject, run, key):
-                        yield arm, is_recorded, prompt
+                        yield arm, is_recorded, prompt, media
 
 
 def _calls_of(dialogue: Dialogue, subject: Subject, run: RunFolder, key: str) -> Iterator[tuple[bool, Prompt]]:
@@ -139,7 +197,7 @@ def _calls_of(dialogue: Dialogue, subject: Subject, run: RunFolder, key: str) ->
     prompts, step = next(dialogue), 0
     while not any(map(subject.declines, prompts)):
         replies = [
-            None if run.is_empty else run.recall(f"{key}/{step + n}", prompt.digest())
+            None if run.is_empty else run.recall(f"{key}/{step + n}", prompt.digest(), subject.card.token_limit)
             for n, prompt in enumerate(prompts)
         ]
         yield from ((reply is not None, prompt) for reply, prompt in zip(replies, prompts, strict=True))

@@ -20,6 +20,7 @@ from snellen.core.score import Outcome, Protocol
 from snellen.core.storage import files
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.suite import Suite
+from snellen.scoring.answers import answer_form
 
 COLUMNS = (
     "subject",
@@ -39,10 +40,12 @@ COLUMNS = (
     "truth",
     "prediction",
     "outcome",
+    "form",
     "value",
     "chance",
 )
-"""One row per response and metric. `prediction` is the answer read, as JSON, in the item's own terms."""
+"""One row per response and metric. `prediction` is the answer read, as JSON, in the item's own terms; `form` is that of
+a box or colour in the reply (`scoring.answers.answer_form`), empty for other answers."""
 BATCH = 100_000
 """Responses scored at a time."""
 
@@ -51,26 +54,37 @@ def is_judged(response: Response, protocol: Protocol) -> bool:
     """True if a judge must score the response: any text, or with `read_verdict` one that `read` cannot read."""
     if protocol.judge is None or response.status != "ok" or not response.text:
         return False
-    return protocol.read_verdict is None or protocol.read(response.text, response.reply_spec) is None
+    return protocol.read_verdict is None or (not response.cut_off and _read(response, protocol) is None)
+
+
+def _read(response: Response, protocol: Protocol) -> Any | None:
+    """The answer of a response's own text."""
+    if response.text is None:
+        return None
+    read = (protocol.read_cut_off if response.cut_off else None) or protocol.read
+    return read(response.text, response.reply_spec)
 
 
 def read_one(
     item: Item, response: Response, protocol: Protocol, verdict: Response | None = None
 ) -> tuple[Outcome, Any]:
     """(outcome, prediction) of one response. With a judge, the verdict is read instead."""
-    scored, read = response, protocol.read
+    scored = response
     if is_judged(response, protocol):
         if verdict is None:
             return "failed", None  # not judged yet
         scored = verdict
         if protocol.read_verdict is not None:
-            scored, read = replace(verdict, reply_spec=response.reply_spec), protocol.read_verdict
+            scored = replace(verdict, reply_spec=response.reply_spec)
+            protocol = replace(protocol, read=protocol.read_verdict)
     if scored.status == "declined":
         return "not_applicable", None
     if scored.status == "failed":
         return "failed", None
-    prediction = None if scored.text is None else read(scored.text, scored.reply_spec)
-    return ("no_answer" if prediction is None else "answered"), prediction
+    prediction = _read(scored, protocol)
+    if prediction is None:
+        return ("cut_off" if scored.cut_off else "no_answer"), None
+    return "answered", prediction
 
 
 def score_one(
@@ -78,7 +92,7 @@ def score_one(
 ) -> tuple[Outcome, Any, dict[str, float]]:
     """(outcome, prediction, value of each metric); NaN if there is nothing to score."""
     outcome, prediction = read_one(item, response, protocol, verdict)
-    if outcome in ("answered", "no_answer"):
+    if outcome in ("answered", "no_answer", "cut_off"):
         return outcome, prediction, protocol.values(item, prediction)
     return outcome, prediction, {metric.name: math.nan for metric in protocol.metrics}
 
@@ -126,6 +140,7 @@ def _score_table(
             continue
         outcome, prediction, values = score_one(item, response, how, verdicts.get(response.response_id))
         judge = judge_of if how.judge else ""  # also if nothing needed a judge: an arm is one result
+        form = _form(response)
         for metric in how.metrics:
             rows.append(
                 (
@@ -146,11 +161,17 @@ def _score_table(
                     json.dumps(item.answer),
                     json.dumps(prediction),
                     outcome,
+                    form,
                     values[metric.name],
                     metric.chance(item),
                 )
             )
     return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def _form(response: Response) -> str:
+    has_form = response.text is not None and response.reply_spec.kind in ("box", "colour")
+    return answer_form(response.text or "", response.reply_spec) if has_form else ""
 
 
 def score_path(root: Path, protocol: str) -> Path:

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from snellen.core.box_units import PIXELS, sent_size
 from snellen.core.condition import Condition, parse_conditions
-from snellen.core.item import Item, Montage, Part, View
+from snellen.core.item import Affine, Item, Montage, Part, ReplySpec, View
 from snellen.core.prompt import Prompt
 from snellen.core.seeds import lazy_stream
 from snellen.core.storage.media import MediaFolder
@@ -32,6 +33,17 @@ def show_items(
             view = transform(view, media, transform_stream(seed, item, transform))
         views[item.item_id] = view
     return views
+
+
+def reply_as_sent(view: View, card: SubjectCard) -> ReplySpec:
+    """The form of the reply: a box in pixels is in those of the image as this subject is sent it (`max_px`)."""
+    max_px = card.settings.get("max_px")
+    if view.reply.unit != PIXELS or view.reply.frame is None or not max_px:
+        return view.reply
+    (image,) = view.query
+    width, height = sent_size((image.width, image.height), max_px)
+    smaller = Affine(width / image.width, 0, 0, 0, height / image.height, 0)
+    return replace(view.reply, frame=view.reply.frame.then(smaller))
 
 
 def training_example(

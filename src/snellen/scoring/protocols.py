@@ -10,7 +10,7 @@ import pandas as pd
 
 from snellen.core.item import Item
 from snellen.core.score import Metric, Protocol
-from snellen.scoring.answers import read_answer
+from snellen.scoring.answers import read_answer, read_cut_off
 from snellen.scoring.metrics import exact_match
 
 UNIT_COLUMNS = pd.Index(["cluster_id", "value", "chance"], dtype=object)
@@ -52,4 +52,4 @@ ACCURACY = Metric("accuracy", correct, chance=guess, binary=True)
 
 def strict(*metrics: Metric, units: Callable[[pd.DataFrame], pd.DataFrame] = by_item) -> Protocol:
     """The default protocol: `read_answer`, with the worst score for unreadable replies."""
-    return Protocol("strict", read_answer, metrics or (ACCURACY,), units)
+    return Protocol("strict", read_answer, metrics or (ACCURACY,), units, read_cut_off=read_cut_off)

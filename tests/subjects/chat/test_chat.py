@@ -294,12 +294,12 @@ def test_card_and_fingerprint() -> None:
     assert (
         plain
         == card(temperature="0.0")
-        == card(attempts="2", timeout="9", max_concurrency="4", price_in="3", max_images="1")
+        == card(attempts="2", timeout="9", max_concurrency="4", price_in="3", max_images="1", max_tokens="9")
         == card(family="llava", reasoning="yes", counterpart="chat:openai/gpt-4o", weights="open")
     )
     others = [
         card(temperature="1"),
-        card(max_tokens="9"),
+        card(max_px="512"),
         card(seed="1"),
         card(top_p="0.5"),
         card(reasoning_effort="low"),

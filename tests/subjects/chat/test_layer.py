@@ -38,12 +38,12 @@ REFUSED = {"message": "blocked: answer A", "type": "x", "code": "content_policy_
 
 
 def outcome_of(subject: ChatSubject) -> Reply | str:
-    """The reply without its seconds, or the reason for its absence."""
+    """The reply without its seconds and token limit, or the reason for its absence."""
     try:
         reply = asyncio.run(subject.answer(PROMPT, MediaFolder(Path()), np.random.default_rng(0)))
     except CallFailed as failure:
         return str(failure).removesuffix(" (attempt 1)")
-    return replace(reply, seconds=0.0)
+    return replace(reply, seconds=0.0, token_limit=0)
 
 
 def layer_outcome(model: Model) -> Reply | str:

@@ -266,15 +266,18 @@ def test_videos_and_image_marks_are_declined(models: dict[str, Path], media: Med
 def test_card(models: dict[str, Path], tmp_path: Path) -> None:
     folder = models["llava"]
     usual = chat(folder).card
-    assert usual.name == f"chat:hf/{folder}?max_new_tokens=12&dtype=float32"
+    assert usual.name == f"chat:hf/{folder}?dtype=float32"
+    assert usual.token_limit == 12
     assert usual.accepts == {"image"}
     assert usual.max_concurrency == 16
-    assert usual.attributes == {"provider": "hf", "family": "llava", "price_in": "0", "price_out": "0"}
+    free = {"price_in": "0", "price_out": "0"}
+    assert usual.attributes == {"provider": "hf", "family": "llava", "box_unit": "fractions", **free}
     assert chat(folder, batch="3", frames="1fps").card.attributes["frames"] == "1fps"
     assert make_subject(f"chat:hf/{folder}?dtype=float32&device=cpu&max_new_tokens=12").card == usual
-    changes = [{"temperature": "1"}, {"batch": "2"}, {"seed": "5"}, {"max_new_tokens": "9"}, {"frames": "8"}]
+    changes = [{"temperature": "1"}, {"batch": "2"}, {"seed": "5"}, {"frames": "8"}]
     marks = {chat(folder, **change).card.fingerprint() for change in [{}, *changes]}
-    assert len(marks) == 6
+    assert len(marks) == 5
+    assert chat(folder, max_new_tokens="9").card.fingerprint() in marks, "it cuts replies off, and changes none"
     assert chat(folder, max_images="3").card.fingerprint() in marks  # changes no answer
     other_card = chat(tiny_models.llava(tmp_path)).card  # the content counts, not the path
     assert other_card.settings == usual.settings

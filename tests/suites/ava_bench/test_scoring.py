@@ -23,6 +23,7 @@ from snellen.suites.ava_bench.abilities import ABILITIES, ability_named
 from snellen.suites.ava_bench.abilities.colour import colour_item
 from snellen.suites.ava_bench.abilities.counting import counting_item
 from snellen.suites.ava_bench.abilities.localization import localization_item
+from snellen.suites.ava_bench.abilities.ocr import ocr_item
 from snellen.suites.ava_bench.free_answer_chance import with_chance
 from snellen.suites.ava_bench.released_scorers import as_action, as_vqa
 from snellen.suites.ava_bench.scoring import WORST
@@ -49,7 +50,7 @@ def replied(item: Item, text: str) -> Response:
 # Computed by hand. Localization: the truth is [.05, .35, .25, .55]; next to it is a box of the same size with a full
 # hull, so GIoU is 0 - 0; half of it is .5 - 0. Colour: the truth is (232, 9, 10). Depth: the middles are 3.5, 4.5
 # and 5.5, 1 / 4.5 apart. OCR: one letter of four, half, and 12 of 16 letters too many.
-LINES: dict[str, list[tuple[str, float, float]]] = {
+LINES: dict[str, list[tuple[str, *tuple[float, ...]]]] = {
     "localization": [
         ("[0.05, 0.35, 0.25, 0.55]", 1, 1),
         ("The answer is [0.25, 0.35, 0.45, 0.55].", 0, 0),
@@ -80,12 +81,18 @@ LINES: dict[str, list[tuple[str, float, float]]] = {
         ("B. 4-5", 0, 0),
         ("A. 3-4", 1 / 4.5, 1 / 4.5),
         ("C", 1 / 4.5, LEFT_OUT),
-        ("4.5 m", 1, 0),
+        ("4.5 m", 0, 0),
         ("20", 1, 15.5 / 4.5),
         ("12.0", 1, 1.5 / 4.5),
         ("far", 1, LEFT_OUT),
     ],
-    "ocr": [("stop", 1, 1), ("ST0P", 0.75, 0.75), ("ST", 0.5, 0), ("The word is STOP", 0.25, 0), ("", 0, 0)],
+    "ocr": [
+        ("stop", 1, 1, 1),
+        ("ST0P", 0.75, 0.75, 0.75),
+        ("ST", 0.5, 0, 0.5),
+        ("The word is STOP", 1, 0, 0.25),
+        ("", 0, 0, 0),
+    ],
     "spatial": [
         ("A. Left above", 1, 1),
         ("a", 1, 1),
@@ -191,8 +198,36 @@ def test_texts_have_both_similarities(tmp_path: Path) -> None:
     rows = table(tmp_path, "ocr", ["stop", "ST0P", "ST", ""])
     assert rows["value"].to_dict() == {
         ("strict", "anls"): 2.25 / 4, ("strict", "anls_05"): 1.75 / 4,
+        ("as-replied", "anls"): 2.25 / 4, ("as-replied", "anls_05"): 1.75 / 4,
         ("published", "anls_05"): 1.75 / 4, ("published", "anls"): 2.25 / 4,
     }  # fmt: skip
+
+
+def test_a_sentence_around_a_text_costs_nothing_under_strict() -> None:
+    """Nor is a refusal an answer, but under `as-replied` and `published`."""
+    item = one_of_each()["ocr"]
+    sentence = 'The sign in the red box says "STOP", plainly.'
+    scores = {
+        name: [score_one(item, replied(item, text), protocol) for text in (sentence, "I can't read it.")]
+        for name, protocol in ability_named("ocr").protocols.items()
+    }
+    assert {name: read[2]["anls"] for name, (read, _) in scores.items()} == pytest.approx(
+        {"strict": 1, "published": 4 / len(sentence), "as-replied": 4 / len(sentence)}
+    )
+    assert {name: refusal[0] for name, (_, refusal) in scores.items()} == {
+        "strict": "no_answer", "published": "answered", "as-replied": "answered",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ["Answer: B", '"SALE"', "*NEW*", "The sign says STOP"])
+def test_a_key_that_looks_wrapped_can_be_answered(text: str) -> None:
+    item = ocr_item(item_source(), (10, 20, 50, 60), text)
+    protocol = ability_named("ocr").protocols["strict"]
+    assert protocol.agrees is not None
+    for reply in (text, f'The text reads "{text}".', f"<answer>{text}</answer>"):
+        _, prediction, values = score_one(item, replied(item, reply), protocol)
+        assert values == {"anls": 1, "anls_05": 1}
+        assert protocol.agrees(item, prediction)
 
 
 def test_the_chance_of_a_free_answer_is_the_score_of_other_truths() -> None:

@@ -31,7 +31,7 @@ from snellen.core.storage.parts import bounded, line_of, part_sizes, read_exchan
 from snellen.core.storage.schemas import Card, parse_card
 from snellen.core.storage.user_files import MAX_CARD_BYTES, read_text
 
-_ARROW = {"int": pa.int64(), "float": pa.float64(), "tuple[float, ...]": pa.list_(pa.float64())}
+_ARROW = {"int": pa.int64(), "bool": pa.bool_(), "float": pa.float64(), "tuple[float, ...]": pa.list_(pa.float64())}
 _REPLY = {f.name: _ARROW.get(str(f.type), pa.string()) for f in fields(Reply)}
 EXCHANGES = pa.schema({"key": pa.string(), "digest": pa.string(), "error": pa.string()} | _REPLY)
 RESPONSES = pa.schema(
@@ -120,10 +120,14 @@ class RunFolder:
         """True if nothing has been asked yet."""
         return not self._exchanges
 
-    def recall(self, key: str, digest: str) -> Reply | None:
-        """The recorded reply to exactly this prompt; None after a failure or for another prompt."""
+    def recall(self, key: str, digest: str, token_limit: int | None = None) -> Reply | None:
+        """The recorded reply to exactly this prompt; None after a failure or for another prompt.
+
+        Also None for a reply that was cut off and could be longer with `token_limit` (0: no limit; None: any will do).
+        """
         exchange = self._exchanges.get(key)
-        return exchange.reply if exchange and exchange.digest == digest else None
+        reply = exchange.reply if exchange and exchange.digest == digest else None
+        return None if reply and token_limit is not None and reply.is_outdated(token_limit) else reply
 
     def failed(self, key: str, digest: str) -> bool:
         """True if exactly this prompt was asked and the latest call failed."""
@@ -369,7 +373,8 @@ def _flat(exchange: Exchange) -> dict[str, Any]:
 
 def _response_cells(response: Response) -> dict[str, Any]:
     spec = response.reply_spec
-    reply_spec = json.dumps({"kind": spec.kind, "keys": spec.keys, "frame": spec.frame and asdict(spec.frame)})
+    form = {"kind": spec.kind, "keys": spec.keys, "frame": spec.frame and asdict(spec.frame)}
+    reply_spec = json.dumps(form | ({"unit": spec.unit} if spec.unit else {}))
     cells = {f.name: getattr(response, f.name) for f in fields(Response)}
     cells |= {"reply_spec": reply_spec, "calls": list(response.calls)}
     return {name: _clean(value) if isinstance(value, str) else value for name, value in cells.items()}
@@ -377,6 +382,5 @@ def _response_cells(response: Response) -> dict[str, Any]:
 
 def _spec(text: str) -> ReplySpec:
     cells = json.loads(text)
-    return ReplySpec(
-        cells["kind"], tuple((name, key) for name, key in cells["keys"]), cells["frame"] and Affine(**cells["frame"])
-    )
+    keys = tuple((name, key) for name, key in cells["keys"])
+    return ReplySpec(cells["kind"], keys, cells["frame"] and Affine(**cells["frame"]), cells.get("unit", ""))

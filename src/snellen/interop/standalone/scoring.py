@@ -13,13 +13,14 @@ from typing import Any, Literal
 from snellen.core.item import Affine, ReplySpec, View
 from snellen.core.sheet import read_sheet
 from snellen.scoring.answers import read_answer, read_json_objects
+from snellen.scoring.answers.texts import key_forms, read_text
 from snellen.scoring.metrics import acc_num, anls, ciede2000, exact_match, giou, mae_over_gt
 
 METRICS: Mapping[str, Callable[[Any, Any, Mapping[str, Any]], float]] = {
     "accuracy": lambda answer, prediction, fields: exact_match(answer, prediction),
     "pair_accuracy": lambda answer, prediction, fields: exact_match(answer, prediction),
     "acc_num": lambda answer, prediction, fields: acc_num(answer, prediction, fields["query_images"]),
-    "anls": lambda answer, prediction, fields: anls(answer, prediction),
+    "anls": lambda answer, prediction, fields: max(anls(key, prediction) for key in key_forms(answer)),
     "ciede2000": lambda answer, prediction, fields: ciede2000(answer, prediction),
     "giou": lambda answer, prediction, fields: giou(answer, prediction),
     "mae_over_gt": lambda answer, prediction, fields: mae_over_gt(float(answer), float(prediction)),
@@ -30,11 +31,11 @@ METRICS: Mapping[str, Callable[[Any, Any, Mapping[str, Any]], float]] = {
 def score(fields: Mapping[str, Any], reply: str) -> tuple[Literal["answered", "no_answer"], float]:
     """(outcome, main metric) of a reply; one without a readable answer gets the worst score."""
     frame = fields["frame"]
-    spec = ReplySpec(
-        fields["kind"], tuple((name, key) for name, key in fields["keys"]), None if frame is None else Affine(*frame)
-    )
+    keys = tuple((name, key) for name, key in fields["keys"])
+    spec = ReplySpec(fields["kind"], keys, None if frame is None else Affine(*frame), fields.get("unit", ""))
     text = _sheet_cell(reply, spec) if fields["on_sheet"] else reply
-    if (prediction := read_answer(text, spec)) is None:
+    read = read_text if fields["metric"] == "anls" else read_answer
+    if (prediction := read(text, spec)) is None:
         return "no_answer", fields["worst"]
     if fields["option_scores"]:
         return "answered", fields["option_scores"][prediction]

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from snellen.core.item import AnswerKind, ReplySpec
+from snellen.core.box_units import asks_for_fractions
+from snellen.core.item import AnswerKind, Box, ReplySpec
+from snellen.scoring.answers.cut_off import finished
 from snellen.scoring.answers.forms import box_form, colour_form
 from snellen.scoring.answers.grammar import Grammar
 from snellen.scoring.answers.json_values import read_json_objects
@@ -17,9 +19,9 @@ from snellen.scoring.answers.numbers import Numbers
 from snellen.scoring.answers.options import Options
 from snellen.scoring.answers.plain import prepare, without_thoughts
 from snellen.scoring.answers.reading import read
-from snellen.scoring.answers.shapes import FARTHEST_SHARE, Boxes, Colours, asks_for_shares
+from snellen.scoring.answers.shapes import FARTHEST_FRACTION, Boxes, Colours, numbers_written_out
 
-__all__ = ["answer_form", "read_answer", "read_exactly", "read_json_objects"]
+__all__ = ["answer_form", "read_answer", "read_cut_off", "read_exactly", "read_json_objects"]
 
 GRAMMARS: dict[AnswerKind, Grammar] = {
     "integer": Numbers(integers=True),
@@ -44,17 +46,35 @@ def read_answer(text: str, spec: ReplySpec) -> Any | None:
     if spec.kind in ("text", "description"):
         # Text is stored as UTF-8, which cannot encode half a surrogate pair.
         return without_thoughts(text).encode("utf-8", "replace").decode("utf-8").strip() or None
-    answer = read(prepare(text), GRAMMARS[spec.kind])
-    if (
-        spec.kind == "box"
-        and answer is not None
-        and asks_for_shares(spec.frame)
-        and max(map(abs, answer)) > FARTHEST_SHARE
-    ):
-        return None  # pixels, percent or thousandths: ambiguous
-    if spec.kind == "box" and spec.frame is not None and answer is not None:
-        return spec.frame.inverse().box(answer)
-    return answer
+    if spec.kind == "box":
+        return _stored_box(read(prepare(numbers_written_out(text)), GRAMMARS["box"]), spec)
+    return read(prepare(text), GRAMMARS[spec.kind])
+
+
+def _stored_box(box: Box | None, spec: ReplySpec) -> Box | None:
+    """The box in pixels of the stored image; None if its numbers are in another unit than the one asked for."""
+    if box is None or spec.frame is None:
+        return box
+    greatest = max(map(abs, box))
+    if greatest > FARTHEST_FRACTION if asks_for_fractions(spec) else spec.unit and greatest <= 1:
+        return None
+    return spec.frame.inverse().box(box)
+
+
+def read_cut_off(text: str, spec: ReplySpec) -> Any | None:
+    """The answer of a reply that ended at the token limit, if a complete declaration stands before the cut, else None.
+
+    A description is read as far as it goes.
+    """
+    if spec.kind == "description":
+        return read_answer(text, spec)
+    if spec.kind == "text":
+        return None
+    part = prepare(numbers_written_out(finished(without_thoughts(text))))._replace(cut=True)
+    if spec.kind == "box":
+        return _stored_box(read(part, GRAMMARS["box"]), spec)
+    is_free = spec.kind not in ("choice", "true_false") and (not spec.keys or spec.kind in ("integer", "number"))
+    return read(part, GRAMMARS[spec.kind] if is_free else Options.from_spec(spec))
 
 
 def read_exactly(text: str, spec: ReplySpec) -> str | None:
@@ -67,12 +87,13 @@ def read_exactly(text: str, spec: ReplySpec) -> str | None:
 def answer_form(text: str, spec: ReplySpec) -> str:
     """The form of the answer in the reply: "none", "as asked", or the name of another form than the one asked for.
 
-    For reports that count forms. Boxes: "corners exchanged", "percent", "pixels", "pixels or percent", "corner and
-    size", several joined by a comma. Colours: "hex", "short hex", "bare hex", "rgba", "percentages", "unit floats",
-    "other colour system". `read_answer` does not read all of these forms: ambiguous numbers are no answer.
+    For reports that count forms. Boxes: the units (`core.box_units`) in which the numbers are a box within the image,
+    smallest first and joined by "or", or "corners exchanged", "corner and size", "point". A box that is read in another
+    unit than fractions has the name of that unit. Colours: "hex", "short hex", "bare hex", "rgba", "percentages", "unit
+    floats", "other colour system". `read_answer` does not read all of these forms.
     """
-    if spec.keys or spec.kind not in ("box", "colour"):
-        return "none" if read_answer(text, spec) is None else "as asked"
-    plain = prepare(text).text
-    form = box_form(plain, spec.frame) if spec.kind == "box" else colour_form(plain)
-    return form or ("none" if read_answer(text, spec) is None else "as asked")
+    is_read = read_answer(text, spec) is not None
+    if spec.kind == "box":
+        return spec.unit or "as asked" if is_read else box_form(text, spec) or "none"
+    form = colour_form(prepare(text).text) if spec.kind == "colour" and not spec.keys else ""
+    return form or ("as asked" if is_read else "none")

@@ -22,12 +22,17 @@ CONCLUDING = _words(
     r"[^\w\n]*(?:\d{1,2}[.)] ?)?(?:and |but )?(?:(?:so|therefore|thus|hence|overall|consequently|accordingly"
     r"|ultimately|altogether"
     r"|in (?:total|conclusion|summary|short|sum|all)|to (?:conclude|sum up|summari[sz]e)|conclusion|total|as a result"
-    r"|this (?:means|leaves|gives)(?: that)?|(?:because|as a result) of (?:this|that|these))\b"
-    rf"|(?:based on|given|considering|from|after) [^.,;:!?\n]{{0,60}}\b{_ANALYSIS}\b[^.,;:!?\n]{{0,40}}(?:,|\n"
+    r"|on balance|(?:this|that|which) (?:means|leaves|gives)(?: that)?|that makes(?= \d)"
+    r"|(?:because|as a result) of (?:this|that|these))\b"
+    rf"|(?:based on|given|considering|from|after) [^.,;:!?\n]{{0,60}}\b{_ANALYSIS}\b[^.,;:!?\n]{{0,40}}(?:[:,\n]"
     rf"|$))[:,]*"
 )
 """Beginning of a sentence that draws a conclusion."""
-CONCLUDING_WITHIN = _words(r"[,;:] (?:and )?(?:so|therefore|thus|hence|leaving|which leaves|which means|in total)\b,? ")
+CONCLUDING_WITHIN = _words(
+    r"[,;:] (?:and )?(?:so|therefore|thus|hence|leaving|which leaves|which means|in total"
+    r"|(?:making(?: it| that| a total of)?|for a total of|bringing (?:it|the (?:total|count|number)) (?:up )?to"
+    r"|(?:which|that) makes(?: it)?)(?= \d))\b,? "
+)
 TOTAL = _words(
     r"\b"
     + _one_of(r"""
@@ -65,6 +70,11 @@ HEDGED = _words(
     + r"\b"
 )
 """Words of a sentence that commits to nothing."""
+JUDGED_OBJECT = _words(
+    r"\b(?:shows?|showing|contains?|includes?|has|have|holds?|marks?|depicts?|is|are) (?:at |in )?the (?:\w+ly )?"
+    r"(?:closer|closest|nearer|nearest|correct|right|same|matching|best|odd)\b"
+)
+"""A comparison in the form of a description: "contains the closer object"."""
 DESIGNATED = _words(r"[^.!?\n]{0,40}\b(?:is|be) the\b")
 """Text after a name that is designated as the answer."""
 UNDECIDED = _words(
@@ -137,13 +147,18 @@ PART = _words(
     r"|column)\b"
 )
 """One of several parts: its count need not be the count asked for."""
-TURNED = _words(r"[^\w\n]*(?:but|however|wait|actually|although|on second thought|hmm|except|unless)\b")
+TURNED = _words(
+    r"[^\w\n]*(?:but|however|wait|actually|although|on (?:a )?(?:second|closer|further)|hold on|oops|correction|hmm"
+    r"|except|unless)\b"
+)
 """Beginning of a sentence that retracts the one before, or continues from it."""
+RECOUNTED = _words(r"\b(?:another|more|also|too|extra|additional|missed|hidden|fewer|not|last|third|\w+th)\b|n't\b")
+"""After a count it changes the count: "Actually, another is hidden"."""
 BEST = _words(
     r"\b(?:correct|right|best|closest|nearest|corresponding|matching|most (?:\w+ )?(?:likely|similar"
-    r"|appropriate|suitable|consistent"
+    r"|appropriate|suitable|consistent|reasonable|sensible"
     r"|plausible|probable|accurate|fitting|logical|alike)|better|my|point that|one that|image that|box that"
-    r"|option that|choice that)\b[^.;:!?\n]{0,150}?"
+    r"|option that|choice that)\b(?:[^.;:!?\n]|\.(?=\d)){0,150}?"
     r"\b(?:is|be|are)\b(?: (?:therefore|thus|likely|probably|most likely|clearly|definitely|that|to be))*[ :\n]*"
 )
 EVIDENT = _words(
@@ -153,9 +168,10 @@ EVIDENT = _words(
 SUBORDINATE = _words(
     r"\s*(?:since|given|because|as|while|if|when|although|though|based on|for|considering|in|on|looking at|to"
     r"|among|of|out of|from"
-    r"|with|after|upon|by)\b[^,\n]{0,200}, ?"
+    r"|with|after|upon|by|compared (?:to|with)|relative to|unlike)\b[^,\n]{0,200}, ?"
 )
 """A subordinate clause that may begin a sentence."""
+CONTRAST = _words(r";|: |\b(?:but|however|though|although|while|whereas)\b")
 CLAUSE_END = _words(
     r"\b(?:because|since|as|while|whereas|although|though|but|due to|which|where|compared|than|rather than"
     r"|instead of|unlike|over"
@@ -170,11 +186,14 @@ NEGATED = _words(r"\b(?:not(?! only\b)|never|unlikely|incorrect|wrong|inconsiste
 SENTENCE_START = re.compile(r"[.!?][\"')\]]*\s+|\n")
 RIGHT_WORDS = frozenset(("true", "correct", "right", "accurate"))
 TRUTH = _words(
-    r"(?:\b(?:statement|claim|assertion|sentence|description)(?: (?:above|given|in question|provided))?,? (?:is|was)"
+    r"(?:\b(?:(?:statement|claim|assertion|sentence|description)(?: (?:above|given|in question|provided)| that)?,?"
+    r"|(?P<answer>(?:(?:the|this|that) (?:\w+ )?)answer)(?: (?:above|given|in question|provided))?,?)"
+    r"(?P<quote> [\"'][^\n]{1,300}?[\"'],?)? (?:is|was)"
     r"|\b(?:this|that|which|it)(?: (?:is|was)|'s))(?: (?:therefore|thus|hence|definitely|clearly|indeed|simply))?"
     r"(?P<denied> not|n't)? (?P<word>true|false|correct|incorrect|right|wrong|accurate|inaccurate|untrue)\b"
     r"(?= ?(?:$|[\n.,;:!?)\]\"'])| (?:because|since|as|here)\b)"
 )
+"""`answer`: said of an answer, which may be the one proposed in the question or that of the reply itself."""
 NONE_BEFORE = _words(r"\b(?:none|neither|nor|no (?:option|choice|one|answer))\b[^.!?;\n]{0,70}$")
 GEOMETRY = _words(
     r" is (?:the|an?) (?:[\w-]+ ){0,2}(?:angle|triangle|vertex|midpoint|cent(?:er|re)|corner|side|line|radius"

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 
-from snellen.core.item import Affine
+from snellen.core.box_units import BOX_UNITS, BoxUnit, asks_for_fractions, image_size
+from snellen.core.item import ReplySpec
 from snellen.scoring.answers import shapes
+from snellen.scoring.answers.plain import prepare
 
 PERCENT_BOX = re.compile(shapes.SEP.join([rf"{shapes.PERCENT}"] * 4))
 CORNER_AND_SIZE = re.compile(r"(?i)\b(?:width|height|w|h)\b[\"']?\s?[:=]")
-LARGEST_PERCENT = 100
+POINT = re.compile(r"<points?\b")
+TOLERANCE = 0.03
+"""Share of the image's side by which a box may extend beyond it."""
 COLOUR_FORMS = (
     ("hex", re.compile(r"(?i)(?<![\w&])#[0-9a-f]{6}(?!\w)")),
     ("hex", re.compile(r"(?i)(?<!\w)0x[0-9a-f]{6}(?!\w)")),
@@ -21,20 +25,28 @@ COLOUR_FORMS = (
 )
 
 
-def box_form(text: str, frame: Affine | None) -> str:
-    """The deviation of the last set of four numbers from the box asked for; empty if there is none."""
-    if PERCENT_BOX.search(text):
+def box_form(text: str, spec: ReplySpec) -> str:
+    """The units, or another form, of the last box in a reply that is not read; empty if there is none."""
+    plain = prepare(shapes.numbers_written_out(text)).text
+    if PERCENT_BOX.search(plain):
         return "percent"
-    corners = shapes.corner_numbers(text)
+    corners = shapes.corner_numbers(plain)
     if corners is None:
-        return "corner and size" if CORNER_AND_SIZE.search(text) else ""
+        return "corner and size" if CORNER_AND_SIZE.search(plain) else "point" if POINT.search(text) else ""
     x1, y1, x2, y2 = corners
-    forms = []
-    if shapes.asks_for_shares(frame) and max(map(abs, corners)) > shapes.FARTHEST_SHARE:
-        forms.append("pixels" if max(map(abs, corners)) > LARGEST_PERCENT else "pixels or percent")
     if x2 < x1 or y2 < y1:
-        forms.append("corners exchanged")
-    return ", ".join(forms)
+        return "corners exchanged"
+    if not asks_for_fractions(spec):
+        return "fractions" if spec.unit and max(map(abs, corners)) <= 1 else ""
+    size = image_size(spec)
+
+    def is_within(candidate: BoxUnit) -> bool:
+        right, bottom = (edge * (1 + TOLERANCE) for edge in candidate.edges(size))
+        return x1 >= 0 and y1 >= 0 and x2 <= right and y2 <= bottom
+
+    # The order of the sides cannot be told from the numbers.
+    units = [unit for unit in BOX_UNITS.values() if not unit.y_first and is_within(unit)]
+    return " or ".join(unit.name for unit in sorted(units, key=lambda unit: unit.edges(size)))
 
 
 def colour_form(text: str) -> str:

@@ -6,6 +6,8 @@ import typing
 from dataclasses import dataclass
 from typing import Any
 
+from snellen.scoring.answers import cues
+
 
 @dataclass(frozen=True)
 class Mention:
@@ -19,6 +21,11 @@ class Mention:
     end: int
     value: Any | None
     label: bool = False
+
+
+def is_compared(text: str, mention: Mention) -> bool:
+    """True if an option is only what the answer is compared with: "it is closer than the red cup"."""
+    return bool(cues.COMPARED.search(text[max(0, mention.start - 40) : mention.start]))
 
 
 class Grammar(typing.Protocol):

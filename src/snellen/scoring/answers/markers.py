@@ -17,7 +17,16 @@ def _words(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE | re.MULTILINE)
 
 
-NOUN = r"(?:answer|choice|option|selection|response|verdict|prediction|答案|回答|选项)"
+NOUN = r"(?:answer|choice|option|selection|response|verdict|prediction|decision|pick|guess|judge?ment|答案|回答|选项)"
+_NO = r"(?!(?:no|not|non|nicht|não|niet|nie|không|не)\b)"
+FOREIGN = (
+    r"(?:(?<!\w)(?:antwort|antwoord|réponse|respuesta|risposta|resposta|opción|opzione|opção|alternativa|ответ|odpowiedź"
+    rf"|cevap|đáp án|svar|उत्तर|الإجابة|الاجابة|الجواب)(?: {_NO}\w+){{0,2}}?"
+    r"(?: ?:| (?:ist|lautet|wäre|est|es|sería|è|é|is|to|là|är|है|هي|هو)(?!\w)| - )"
+    r"|\brichtig ist\b|(?:正解|正答|答え|解答)[はが:]|(?:정답|답)(?:은|:)|答案应?该?是)"
+    r"[ :]*(?:(?-i:la|a|die|de|to|den|l'option|die option|opción|opção|opzione|вариант) (?=[\"'(]?[A-Za-z\d]\b))?"
+)
+"""A declaration in another language, up to the answer."""
 GAP = (
     r"(?:\s(?:to|for|of|in|on|this|that|these|the|your|my|question|problem|images?|pictures?|here|given|above|most"
     r"|likely|therefore|thus|should|would|must|will|then|now|task|letter|number|final))*"
@@ -26,6 +35,7 @@ MARKERS: tuple[tuple[Manner, re.Pattern[str]], ...] = (
     ("firm", re.compile(OPEN)),
     ("firm", _words(rf"(?<![a-z]){NOUN}(?:\s(?:is|letter|option))?[\"')\]]*\s?(?::|=>?|->|→)[ :]*")),
     ("firm", _words(r"^[^\w\n]*(?:the )?(?:final |correct )?answer[^\w\n]*$")),
+    ("firm", _words(FOREIGN)),
     ("is", _words(rf"(?<![a-z]){NOUN}{GAP}(?:(?:\s(?:is|be|was|remains)|'s)\b|是|为)[ :]*")),
     (
         "soft",
@@ -33,6 +43,7 @@ MARKERS: tuple[tuple[Manner, re.Pattern[str]], ...] = (
             r"\bi(?:'d|'ll|(?:\s(?:would|will|must|now|therefore|thus|finally))*)\s(?:choose|pick|select|go with"
             r"|vote for|opt for|answer|say|settle on|chose|picked|selected|conclude)\b"
             r"(?:\s(?:that|with|it is|it's)\b)*[ :]*"
+            r"|(?:^|[.!?:,;] )going with\b[ :]*|(?:应该?选|我选|(?<!不)选择)择?(?![项题])[ :]*"
         ),
     ),
     ("soft", _words(r"\b(?:statement|claim)(?:\s(?:above|given|in question))?\sis\b[ :]*")),
@@ -43,7 +54,13 @@ MARKERS: tuple[tuple[Manner, re.Pattern[str]], ...] = (
             r"|\bcorrection\b[:,. -]+|\bon second thoughts?\b[,.!: -]*"
         ),
     ),
-    ("next soft", _words(r"\b(?:actually|i meant?|sorry|my mistake|or rather|make that|no)\b[,.!: -]+")),
+    (
+        "next soft",
+        _words(
+            r"\b(?:(?:actually|i meant?|sorry|my mistake|or rather|make that)\b|no\b(?= ?[,.!:-])"
+            r"|(?:up)?on (?:closer |further |second )?(?:reflection|inspection|look|balance|consideration)\b)[,.!: -]+"
+        ),
+    ),
 )
 LEAD = _words(
     r"(?:(?:the )?(?:option|choice|letter)\b ?|(?:most likely|probably|likely|clearly|definitely|simply)\b,? ?)*"
@@ -62,12 +79,15 @@ ABOUT_IT = _words(
     r"|then|so|asked|expected|required|needed|the same)\b"
 )
 HYPOTHETICAL = _words(
-    r"\b(?:if|whether|unless|suppos\w+|assum\w+|could|might|may)\b[^.,:;!?\n]{0,30}$|\b(?:otherwise"
+    r"\b(?:if|whether|unless|suppos\w+|assum\w+|could|might|may)\b[^.,:;!?\n]{0,30}$"
+    r"|(?:\bnot|n't) (?:say|think|believe|claim|agree)\b[^.,:;!?\n]{0,30}$|\b(?:otherwise"
     r"|else)\b[^.:;!?\n]{0,30}$"
 )
 CUT = _words(
     r"\b(?:because|since|as|for|given|while|whereas|although|though|due to|based on|if|when)\b"
-    r"|[;\n]|[.!?](?=\s|$)|: | - "
+    r"|\b(?:denn|weil|während|parce|tandis|porque|perché|mentre|enquanto|omdat|потому|так как)\b"
+    r"|, (?:want|pois|car)\b"
+    r"|因为|由于|所以|لأن|[;\n]|[.!?](?=\s|$)|: | - "
 )
 SENTENCE_END = re.compile(r"[\w)\]\"'][.!?]\s")
 APPROVED = _words(
@@ -76,9 +96,14 @@ APPROVED = _words(
     r"(?= ?(?:$|[\n.,;:!?)\]\"'])| (?:one|option|choice|answer|selection|match|fit|candidate|because|since|as"
     r"|for|given"
     r"|based|here|and|but|while|among)\b)"
+    r"|[)\].:\"']* (?:is|must be) (?:clearly |definitely |therefore |thus )?the odd (?:one|man) out\b"
+    r"|[)\].:\"']* ?(?:选项)?(?:是)?(?:正确|最合适|最符合|最接近)(?= ?(?:$|[\n.,;!)]))"
 )
 """Must be followed by a sign that an answer is meant: "A is the right angle", "A is the best lit image" are not."""
-JOINED = _words(r"[)\].\"']*,? ?(?:or|and|nor|/|&) ?(?:option |choice )?[(\[\"']*")
+JOINED = _words(
+    r"[)\].\"']*,? ?(?:or|and|nor|/|&|und|oder|et|ou|y|o|e|и|или|和|与|或|と|や|와|과) ?"
+    r"(?:option |choice |图片?|选项)?[(\[\"']*"
+)
 THEREFORE = _words(r"\b(?:so|therefore|thus|hence)\b,? ")
 UNSURE = _words(
     r"\b(?:cannot|can not|can't|cant|couldn't|could not|unable to|not able to|not possible to|impossible to|hard to"
@@ -88,7 +113,13 @@ UNSURE = _words(
     r"|\b(?:not (?:sure|certain|clear)|unsure|unclear|don't know|do not know|as an ai|i'm sorry|i am sorry"
     r"|apologi[sz]e)\b"
 )
-QUESTION = re.compile(r"[^.!?\n]{0,60}\?")
+CUT_OFF = re.compile(
+    r"(?:\b(?:the|an|and|or|of|is|are|was|were|be|to|between|with|that|which|because|than|but|from|as|if|while|its|we)"
+    r"|[,:-])\s?$"
+)
+"""The end of a reply that breaks off within a sentence."""
+QUESTION = re.compile(r"(?i)[^.!?\n]{0,60}\?| (?:only )?(?:if|provided|unless)\b(?! (?:i|you|we|one|forced|asked)\b)")
+"""After a mention it shows a question or a condition."""
 
 _FILL = (
     r"(?:(?:the|a|an|be|to|it|option|choice|answer|letter|either|really|actually|just|necessarily|entirely|completely"
@@ -96,12 +127,17 @@ _FILL = (
 )
 DENIED_BEFORE = _words(
     r"(?:\b(?:not|never|no longer|anything but|neither|nor|without|except|excluding|unlike|no|cannot|can't|rul\w+ out"
-    r"|instead of|rather than|other than|as opposed to|eliminat\w+|reject\w*|exclud\w+|nicht|kein\w*|pas|niet|não|non"
-    rf"|не|no es) |n't |不是 ?){_FILL}"
+    r"|instead of|rather than|other than|as opposed to|eliminat\w+|reject\w*|exclud\w+|nicht|kein\w*|pas|niet|não"
+    rf"(?: é)?|non(?: è)?|не|nie|no es|không phải(?: là)?) |n't |不(?:可能)?[是选] ?|而非|排除 ?){_FILL}"
+    r"|(?:\bnot|n't) (?:think|believe|say|claim|agree|consider)(?: [\w\"']+){0,5} [\"'(\[]*$"
 )
 _IS = r"(?:is|are|was|does|do|did|can|could|would|should|seems?|looks?|has)"
 DENIED_AFTER = _words(
     rf"[)\].:\"',]* ?(?:one |option |choice |answer )?(?:{_IS}(?:n't| not\b| never\b)|can't\b|cannot\b|won't\b"
     r"|(?:is|are|was|seems|looks) (?:\w+ly |also )?(?:wrong|incorrect|impossible|ruled out|excluded|eliminated"
     r"|out\b))"
+    r"|[)\].\"']* ?(?:[이가은는] ?(?:정답[이은] ?)?아[니닙닌]|(?:では|じゃ|で)(?:な|ありません)|都?不[对是正符像选]"
+    r"|是?错|(?:可以|被)?排除)"
+    r"|[)\].\"']* (?:(?:no es|não é|non è|n'est pas|ist nicht|is niet|не)\b|(?:es|ist|est|è|é) (?:incorrect\w*|falsch"
+    r"|fau(?:x|sse)|sbagliat\w+|errad\w+)|неверн|неправильн)"
 )

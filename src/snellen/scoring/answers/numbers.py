@@ -10,6 +10,7 @@ from itertools import pairwise
 
 from snellen.scoring.answers import cues, markers
 from snellen.scoring.answers.grammar import Mention
+from snellen.scoring.answers.plain import UNSPACED
 
 ONES = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
 seventeen eighteen nineteen"""
@@ -22,10 +23,31 @@ _WORD = "|".join(sorted((word.replace(" ", "[ -]") for word in WORDS), key=len, 
 DIGITS = r"(?:\d{1,3}(?:,\d{3})+(?!\d)(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)(?:e[+-]?\d{1,3}(?!\w))?"
 NUMBER = re.compile(
     rf"(?i)(?:(?<![\w)\]])(?P<sign>[+-])\s?|\b(?P<minus>minus|negative)\s)?"
-    rf"(?:(?<![\w.])(?P<digits>{DIGITS})|(?<![\w-])(?P<word>{_WORD})(?!\w))"
+    rf"(?:(?:(?<=[{UNSPACED}])|(?<![\w.]))(?P<digits>{DIGITS})|(?<![\w-])(?P<word>{_WORD})(?!\w))"
 )
 UNIT = re.compile(r"\s?(?:mm|cm|m|km|px|kg|g|s|deg|degrees|°)(?!\w)")
-ORDINAL = re.compile(r"(?i)(?:st|nd|rd|th)\b|-?\w*[^\W\d_]")
+ORDINAL = re.compile(
+    rf"(?i)(?:st|nd|rd|th)\b|-?[^\W{UNSPACED}]*(?![{UNSPACED}])[^\W\d_]| ?(?:번째|번|番|号|[个張张枚本つ台]目)"
+)
+NUMBERED = re.compile(r"(?:第|[图圖图表](?:片|像)?|画像|写真|사진|그림) ?$")
+"""Before a number: "picture 2", in Chinese, Japanese or Korean."""
+COUNTED = re.compile(
+    r"[一二两兩三四五六七八九十百]{1,4} ?[个個只隻张張本匹人枚条條把辆块颗件座杯名位台つ]"
+    r"|(?:두|세|네|다섯|여섯|일곱|여덟|아홉|열) [개명마대권]"
+)
+"""A count in words, which may contradict one in digits, in Chinese, Japanese or Korean."""
+SUM = re.compile(
+    r"(?i)(?:\W{0,3}(?:so|thus|hence|therefore|(?:the |in )?(?:total|sum)(?: is)?|altogether|overall|adding|up"
+    r"|them|these|all|it|everything|together|gives|that|makes|is)[:, ]{1,2}){0,6}"
+    r"(\d{1,6}(?: ?[+*x×] ?\d{1,6}){1,30}) ?= ?(\d{1,9})(?: [^\W\d_]{1,20}){0,2}[.! ]*"
+)
+NOTHING = re.compile(
+    r"(?i)(?:there (?:are|is)(?: no|n't any| not any)|(?:i(?: can)? see|the (?:image|picture|photo) (?:shows|has)) no)"
+    r" (?!(?:\w+ ){0,2}(?:images?|pictures?|photos?|files?|attachments?|way|question|doubt|answers?|options?|numbers?"
+    r"|count|other|more|further|longer|clear|need|sign|evidence|information|content|context|data|details?|differences?|changes?|reason"
+    r"|problem|issue|point|one)\b)[\w'-]+(?: (?!(?:but|except|besides|apart|only|if)\b)[\w'-]+){0,11}[.! ]*"
+)
+"""A sentence that only states that there are none."""
 MANY = re.compile(r"(?i)\s(?:hundred|thousand|million|billion|dozen|score)s?\b|\s?[k‰]\b")
 PERCENT = re.compile(r"\s?(?:%|percent\b)")
 _FILLING = (
@@ -64,9 +86,9 @@ ALGEBRA = re.compile(r"(?:\s?[-+*/^]\s?\d*)?\s?(?:\\(?!circ|deg|%)[a-zA-Z]|[π�
 STEP = re.compile(r"\s*[^\w\s(]?\s*\(?(\d{1,2})[.)](?= \S)")
 BOUND = re.compile(
     r"(?i)(?:\b(?:at least|at most|more than|less than|fewer than|greater than|over|under|above|below|up to|nearly"
-    r"|almost|minimum of|maximum of)|[<>≥≤±])\s?$"
+    r"|almost|minimum of|maximum of)|[<>≥≤±]|至少|至多|最多|最少|超过|不到|최소|최대)\s?$"
 )
-MORE = re.compile(r"(?i)\+|\.\d| (?:or|and) (?:more|less|fewer|above|below|over|under)\b")
+MORE = re.compile(r"(?i)\+|.?(?:以上|以下|이상|이하)|\.\d| (?:or|and) (?:more|less|fewer|above|below|over|under)\b")
 SURE = re.compile(r"(?i)\b(?:is|are|exactly|only|just|total of|count of|see|contains|has|have|answer|:)\s$")
 LARGEST = 10**15
 """Larger numbers are not distinguishable as floats, and no count is as large."""
@@ -90,6 +112,8 @@ class Numbers:
         stripped = passage.strip()
         if len(stripped) > 400:
             return None
+        if self.integers and (value := _result(stripped)) is not None:
+            return value
         matches = list(NUMBER.finditer(stripped))
         if not matches or len(matches) > 2:
             return None
@@ -110,6 +134,7 @@ class Numbers:
         return list(self._mentions(passage, declared))
 
     def _mentions(self, passage: str, declared: bool) -> Iterator[Mention]:
+        yield from (Mention(*match.span(), None) for match in COUNTED.finditer(passage))
         aside = _asides(passage) if declared else []
         steps = _steps(passage)
         for match in NUMBER.finditer(passage):
@@ -205,6 +230,17 @@ class Numbers:
         return int(number) if abs(number) < LARGEST and number == int(number) else None
 
 
+def _result(passage: str) -> int | None:
+    """0 for "There are no cups", 5 for "2 + 3 = 5" if the calculation is right, None for all else."""
+    if NOTHING.fullmatch(passage) and not NUMBER.search(passage):
+        return 0
+    match = SUM.fullmatch(passage)
+    if not match or ("+" in match[1] and re.search("[*x×]", match[1])):
+        return None
+    terms = [int(term) for term in re.findall(r"\d+", match[1])]
+    return int(match[2]) if int(match[2]) == (sum(terms) if "+" in match[1] else math.prod(terms)) else None
+
+
 def _asides(passage: str) -> list[tuple[int, int]]:
     """Spans of parentheses with more than one number: "5 (3 red, 2 blue)", but not "2 (two)"."""
     return [
@@ -229,7 +265,7 @@ def _steps(passage: str) -> set[int]:
 
 def _is_part(lead: str, rest: str, integers: bool) -> bool:
     """True if the number belongs to a name or a word: "2nd", "3D", "COVID-19", "three-sided"."""
-    if re.search(r"[^\W\d]-$|#$", lead):
+    if re.search(r"[^\W\d]-$|#$", lead) or NUMBERED.search(lead):
         return True
     return bool(ORDINAL.match(rest)) and not UNIT.match(rest)
 

@@ -11,11 +11,10 @@ from typing import NamedTuple
 
 from snellen.core.item import ReplySpec
 from snellen.scoring.answers import cues, markers
-from snellen.scoring.answers.grammar import Mention
-from snellen.scoring.answers.plain import flat, lower
+from snellen.scoring.answers.grammar import Mention, is_compared
+from snellen.scoring.answers.numbers import BOUND
+from snellen.scoring.answers.plain import MINUS, UNSPACED, flat, lower
 
-UNSPACED = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff"
-"""Scripts without spaces between words, or with endings attached to them."""
 SINGLE = re.compile(rf"(?:(?<=[{UNSPACED}])|(?<!\w))([A-Za-z]|\d{{1,3}})(?=[{UNSPACED}]|\W|$)")
 STOPS = " \t\n.,:;!?\"'"
 TRIMMINGS = " \t\n*_\"'()[]{}<>.,:;!?#&+-=/|~^"
@@ -26,7 +25,8 @@ NAMED_AS = re.compile(
     r"(?i)\b(?:option|choice|letter|number|picture|image|photo|candidate|answer) ?[#:]? ?[\"'(\[]?$|#$"
 )
 NOT_ARTICLE = re.compile(
-    r"(?:$|[\n.,:;!?)\]\"'/&|]| [^\w\s\"'(\[$#]| [A-Z](?![\w'])| (?:because|since|is|was|are|or|and|due|matches|shows"
+    rf"(?:$|[\n.,:;!?)\]\"'/&|]| ?(?![型形恤字光])[{UNSPACED}]"
+    r"| [^\w\s\"'(\[$#]| [A-Z](?![\w'])| (?:because|since|is|was|are|or|and|due|matches|shows"
     r"|seems|looks|has|given|based|as|for|with|but|not|does|doesn't|isn't|over|than|though|although|rather than"
     r"|instead)\b)"
 )
@@ -41,9 +41,16 @@ A_THING = re.compile(r"\b(?:an?|[Vv]itamin|Mrs?\.?|Dr\.?|[Pp]lan|[Gg]rade) $")
 WORDLIKE = frozenset("aeiouy")
 """Letters that are words in some language: 'a', 'I', Spanish 'o' and 'y', Italian 'e'."""
 MANY_TEXTS = 50
-SUBJECT = 16
+SUBJECT = 24
 """Characters within which a clause names its subject."""
-TRUTHS = {"true": ("true", "t"), "false": ("false", "f")}
+TRUTHS = ("true", "false")
+VERDICTS = {
+    "true": "correct right richtig wahr vrai verdadero vero corretto verdadeiro 正确 对 正しい 맞습니다 верно صحيح",
+    "false": "incorrect wrong falsch faux falso errato 错误 不正确 不对 間違い 거짓 틀렸습니다 неверно خطأ",
+    "yes": "ja oui sí sì sim да 是 是的 はい 네 예 نعم",
+    "no": "nein non não нет 否 不是 いいえ 아니요 아니오 لا",
+}
+"""Words for true, false, yes and no in other words and languages; they count only alone."""
 
 
 class _Name(NamedTuple):
@@ -76,13 +83,16 @@ class Options:
 
     `texts` count anywhere as whole words, `labels` (a letter, or a number next to a text) in the forms of labels,
     `asides` (yes and no) only alone or right after a declaration; those in `openings`, which were shown, also at the
-    beginning of the reply.
+    beginning of the reply. `verdicts` (the same in other words and languages, and numbers without the unit of all
+    texts) count only alone. `ranges` are the texts that are a range of numbers.
     """
 
     texts: Mapping[str, str | None]
     labels: Mapping[str, str | None]
     asides: Mapping[str, str | None]
     openings: frozenset[str]
+    verdicts: Mapping[str, str | None]
+    ranges: tuple[tuple[float, float, str | None], ...] = ()
     judges: bool = False
     reaches_on: bool = False
     counts: bool = False
@@ -94,8 +104,9 @@ class Options:
         pairs, also = list(spec.keys), list[tuple[str, str]]()
         if spec.kind == "true_false":
             pairs = pairs or [("T", "true"), ("F", "false")]
-            pairs += [(name, key) for key, names in TRUTHS.items() for name in names]
-            also = [("yes", "true"), ("no", "false")]
+            pairs += [(truth, truth) for truth in TRUTHS]
+            also = [("yes", "true"), ("no", "false"), ("correct", "true"), ("incorrect", "false"), ("wrong", "false")]
+            also += [(truth[0], truth) for truth in TRUTHS if truth[0] not in _names_in_lower_case(spec)]
         elif all(_forms_of(name).small in ("t", "f") for name, _ in pairs) and len(_names_in_lower_case(spec)) == 2:
             pairs += [(truth, key) for name, key in pairs for truth in TRUTHS if truth[0] == _forms_of(name).small]
         texts: dict[str, str | None] = {}
@@ -106,24 +117,31 @@ class Options:
             plain, _, name, bare, label = _forms_of(written)
             if first.setdefault(key, plain) != plain:
                 many.add(key)
-            if label:
+            if label and (written, key) not in also:
                 like_labels.append((label, name, bare, key))
                 continue
-            names = asides if name in ("yes", "no") else texts
+            names = asides if name in ("yes", "no") or (written, key) in also else texts
             names[name] = key if names.get(name, key) == key else None
         for label, name, bare, key in like_labels:  # a number is a label if its option has another name too
             names, name = (labels, bare) if label == "letter" or key in many else (texts, name)
             names[name] = key if names.get(name, key) == key else None
         asides = {name: key for name, key in asides.items() if any(key == pair_key for _, pair_key in pairs)}
-        openings = frozenset(asides) & (
-            _names_in_lower_case(spec) | ({"yes", "no"} if spec.kind == "true_false" else set())
-        )
+        openings = frozenset(asides) & (_names_in_lower_case(spec) | {name for name, _ in also})
+        measures = [(match, key) for name, key in texts.items() if (match := MEASURE.fullmatch(name))]
+        ranges = [(match, key) for name, key in texts.items() if (match := RANGE.fullmatch(name))]
+        texts = {other: key for name, key in texts.items() for other in _other_forms(name)} | texts
+        meanings = asides | {truth: texts[truth] for truth in TRUTHS if spec.kind == "true_false"}
+        verdicts = {word: key for name, key in meanings.items() for word in VERDICTS.get(name, "").split()}
+        if len(measures) == len(texts) and len({match[2] for match, _ in measures}) == 1:
+            verdicts |= {match[1]: key for match, key in measures}
         return cls(
             texts,
             labels,
             asides,
             openings,
-            spec.kind == "true_false" and not asides.keys() & _names_in_lower_case(spec),
+            verdicts,
+            tuple((float(match[1]), float(match[2]), key) for match, key in ranges),
+            spec.kind == "true_false" and not {"yes", "no"} & _names_in_lower_case(spec),
         )
 
     def within(self, text: str) -> Options:
@@ -137,9 +155,11 @@ class Options:
         """The key of the option whose name the passage is, with or without trimmings, or as a label with its text."""
         small = lower(passage)
         for form in (small, small.strip(STOPS), small.strip(TRIMMINGS), _without_signs(small)):
-            for names in (self.texts, self.labels, self.asides):
+            for names in self._names:
                 if form in names:
-                    return None if _is_signed(passage, small.find(form), form) else names[form]
+                    return names[form]
+        if "none" in self.texts and NONE_ALIKE.fullmatch(small):
+            return self.texts["none"]
         if len(small) <= 400 and (label := LABEL.match(small)) and label[1] in self.labels:
             key, rest = self.labels[label[1]], small[label.end() :]
             forms = (rest, rest.strip(TRIMMINGS))
@@ -149,18 +169,14 @@ class Options:
 
     @property
     def _names(self) -> tuple[Mapping[str, str | None], ...]:
-        return self.texts, self.labels, self.asides
+        return self.texts, self.labels, self.asides, self.verdicts
 
     def stated(self, sentence: str) -> str | None:
         """The one option that the main clause of a sentence names without hedge or denial."""
         opening = cues.SUBORDINATE.match(sentence)
         bodies = [sentence[opening.end() :], sentence] if opening else [sentence]
         for body in bodies:
-            mentions = [
-                mention
-                for mention in self.mentions(body, False)
-                if not cues.COMPARED.search(body[max(0, mention.start - 40) : mention.start])
-            ]
+            mentions = [mention for mention in self.mentions(body, False) if not is_compared(body, mention)]
             if mentions:
                 return _clause_value(body, mentions)
         return None
@@ -173,12 +189,17 @@ class Options:
         paired = any(mention.label and mention.end - mention.start > 3 for mention in mentions)
         lead = cues.SUBORDINATE.match(sentence)
         begins = mentions and mentions[0].start - (lead.end() if lead else 0) <= SUBJECT
-        weighs = begins and cues.JUDGED.search(sentence) and not cues.DESCRIBED.search(sentence)
-        return self.stated(sentence) if paired or weighs else None
+        turn = cues.CONTRAST.search(sentence, mentions[0].end) if begins else None
+        clause = sentence[: turn.start()] if turn else sentence
+        described = cues.DESCRIBED.search(clause) and not cues.JUDGED_OBJECT.search(clause)
+        value = self.stated(sentence) if paired or (begins and cues.JUDGED.search(clause) and not described) else None
+        # "B is taller than A and C is taller than B"
+        rivals = (mention for mention in mentions if mention.value != value and not is_compared(sentence, mention))
+        return None if any(cues.JUDGED.search(clause, mention.end) for mention in rivals) else value
 
     def truth(self, right: bool) -> str | None:
         """The option that means true, or the one that means false, if both are offered."""
-        return self.texts.get("true" if right else "false") if TRUTHS.keys() <= self.texts.keys() else None
+        return self.texts.get("true" if right else "false") if self.texts.keys() >= set(TRUTHS) else None
 
     def listed(self, line: str) -> str | None:
         """The key of the option whose label begins a line."""
@@ -188,7 +209,12 @@ class Options:
     def mentions(self, passage: str, declared: bool) -> list[Mention]:
         """Every option named in the passage and not denied there, in order. A label and its text are one mention."""
         small = lower(passage)
-        candidates = [*self._texts(small, passage), *self._labels(passage, declared), *self._asides(small, declared)]
+        candidates = [
+            *self._texts(small, passage),
+            *self._distances(passage),
+            *self._labels(passage, declared),
+            *self._asides(small, declared),
+        ]
         taken, mentions = bytearray(len(passage)), []
         for mention in sorted(candidates, key=lambda mention: mention.start - mention.end):
             if taken.find(1, mention.start, mention.end) < 0:
@@ -202,9 +228,18 @@ class Options:
             key, start = self.texts[name], small.find(name)
             while start >= 0:
                 end = start + len(name)
-                if _is_whole_word(passage, start, end) and not (name in TRUTHS and small.startswith(" that ", end)):
+                conceded = name in TRUTHS and small.startswith(" that ", end)
+                apart = GROUP.match(name) and APART.match(small, end)
+                if _is_whole_word(passage, start, end) and not conceded and not apart:
                     yield Mention(start, end, key)
                 start = small.find(name, end)
+
+    def _distances(self, passage: str) -> Iterator[Mention]:
+        """Every number with a unit of length, as the one range around it: "6.5 meters" for 6-7."""
+        for match in LENGTH.finditer(passage) if self.ranges else ():
+            keys = {key for low, high, key in self.ranges if low < float(match[1]) < high}
+            bounded = BOUND.search(passage[max(0, match.start() - 30) : match.start()])
+            yield Mention(*match.span(), keys.pop() if len(keys) == 1 and not bounded else None)
 
     def _labels(self, passage: str, declared: bool) -> Iterator[Mention]:
         if not self.labels:
@@ -258,12 +293,13 @@ class Options:
 
     def _asides(self, small: str, declared: bool) -> Iterator[Mention]:
         for name, key in self.asides.items():
-            behind = r"(?! \w)" if declared else r"(?=[,.;:!])"
+            behind = r"(?! \w)" if declared else r"(?= ?[,.;:!]|   ?)"
             opening = re.match(rf"[\"'(\[ ]*({name})\b{behind}", small)
             if not opening or not (declared or name in self.openings):
                 continue
             # "No, they are not the same" denies one statement and agrees with its opposite.
-            if not (self.judges and not declared and DOUBTFUL[name].match(small, opening.end())):
+            doubtful = DOUBTFUL.get(name) if self.judges and not declared else None
+            if not (doubtful and doubtful.match(small, opening.end())):
                 yield Mention(*opening.span(1), key)
 
 
@@ -285,7 +321,8 @@ def _clause_value(body: str, mentions: list[Mention]) -> str | None:
     """The value of the mentions in the clause of the first one; None if they differ or it is unsettled."""
     values, end, labelled = {mentions[0].value}, mentions[0].end, mentions[0].label
     for mention in mentions[1:]:
-        if cues.CLAUSE_END.search(body, end, mention.start):
+        colon = body.find(": ", end, mention.start)
+        if cues.CLAUSE_END.search(body, end, mention.start) or (colon > 0 and cues.JUDGED.search(body, end, colon)):
             break
         values.add(mention.value)
         end, labelled = mention.end, labelled or mention.label
@@ -304,33 +341,62 @@ DOUBTFUL = {
     "no": re.compile(r"(?i)(?:[.!]\s)?[^.!?\n]*(?:\b(?:not|no|never|neither|nor|none|nothing|but)\b|n't\b)"),
     "yes": re.compile(r"(?i)[^.!?\n]*\b(?:but|although|though|however|and no)\b"),
 }
+DOUBTFUL["correct"] = DOUBTFUL["yes"]
 LINK = re.compile(r"(?i)\b(?:option|choice|answer|image|picture)\b ")
 PAIR_MARKS = " ).:,]([\"'-"
 SIGNS_BEFORE = ("-", "°", "$", "+", "∠", "△", "⊙", "√", "∥", "⊥")
 """Signs that belong to the letter or number after them: a temperature, a sum, the name of an angle."""
 ASIDE = re.compile(r" ?[(\[]([^()\[\]\n]{1,80})[)\]]")
 """Text in brackets right after a label."""
+WORD = re.compile(r"[^\W\d_]{2}")
 CAPITAL = re.compile(r" [A-Z]")
-LIST_BEFORE = re.compile(r"\d ?(?:,|and|&|, ?and) ?$")
-LIST_AFTER = re.compile(r" ?(?:,|and|&|, ?and) ?\d")
+ORDINALS = ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth"]
+_SUFFIXES = ("st", "nd", "rd", *["th"] * 6)
+NUMERALS = (ORDINALS, [f"{n}{end}" for n, end in enumerate(_SUFFIXES, 1)], [f"image {n}" for n in range(1, 10)])
+_NUMERAL = rf"(?:the |image )?(?:\d|{'|'.join(ORDINALS)})"
+LIST_BEFORE = re.compile(rf"{_NUMERAL}(?:st|nd|rd|th)? ?(?:,|and|&|, ?and) ?(?:the )?$")
+LIST_AFTER = re.compile(rf" ?(?:,|and|&|, ?and) ?{_NUMERAL}")
+NUMBERED = re.compile(r"[1-9](?:(?:, | and |, and )[1-9]){1,8}")
+"""A name that is a list of numbers, of images: "1 and 3", for which also "first and third" counts."""
+GROUP = re.compile(rf"{_NUMERAL}(?:st|nd|rd|th)?(?:,| and )")
+RANGE = re.compile(r"(\d{1,9}(?:\.\d{1,9})?) (\d{1,9}(?:\.\d{1,9})?)(?: (?:m|meters|metres))?")
+"""A range in the search form of names, in which a hyphen is a space."""
+MEASURE = re.compile(r"(\u2212?\d{1,9}(?:\.\d{1,9})?) ?(degrees|°|%|[cmk]?m|meters|metres|pixels|px|seconds|years)")
+"""A number with a unit; if all texts are such, the number alone counts too."""
+LENGTH = re.compile(r"(?<![\w.,-])(\d{1,9}\.\d{1,9}) ?(?:m|meters?|metres?)(?!\w)")
+APART = re.compile(
+    r"(?: images?| pictures?| photos?)?,?(?: both)? (?:differ|(?:are|show|look|depict|contain|have|feature)"
+    r" (?:\w+ly )?(?:an? |the |two )?(?:not|different\b(?! \w+ of the same)|distinct|unrelated))"
+)
+"""After images listed by number: they are told apart, not grouped."""
+NONE_ALIKE = re.compile(
+    r"none of (?:the |these )?(?:\w+ )?(?:images|pictures|photos) (?:\w+ ){0,5}(?:same|match|alike)\b[^.,:;\n]{0,40}\.?"
+)
+
+
+def _other_forms(name: str) -> Iterator[str]:
+    """Other forms of a text: "3 to 4" and "between 3 and 4" for "3-4"; "first and third" for "1 and 3"."""
+    if match := RANGE.fullmatch(name):
+        yield from (f"{match[1]} to {match[2]}", f"between {match[1]} and {match[2]}")
+    if NUMBERED.fullmatch(name):
+        for numerals in NUMERALS:
+            yield "".join(numerals[int(char) - 1] if char.isdigit() else char for char in name)
 
 
 def _is_whole_word(passage: str, start: int, end: int) -> bool:
     """True if passage[start:end] is not part of a longer word, number, compound or list of numbers."""
     before, after = passage[start - 1 : start], passage[end : end + 1]
-    if passage[start].isdigit() and LIST_BEFORE.search(passage[max(0, start - 8) : start]):
+    group = GROUP.match(passage[start:end].lower())
+    if (group or passage[start].isdigit()) and LIST_BEFORE.search(passage[max(0, start - 20) : start].lower()):
         return False
-    if passage[end - 1].isdigit() and LIST_AFTER.match(passage, end):
+    if (group or passage[end - 1].isdigit()) and LIST_AFTER.match(passage[end : end + 30].lower()):
+        return False
+    if passage[start].isdigit() and MINUS.match(passage, start - 1):
         return False
     return not (
         _binds(passage[start], before, passage[start - 2 : start - 1] if start > 1 else "", ".,")
         or _binds(passage[end - 1], after, passage[end + 1 : end + 2], ".,'")
     )
-
-
-def _is_signed(passage: str, start: int, form: str) -> bool:
-    """True if a number has a minus: -4 is not 4."""
-    return form[:1].isdigit() and passage[start - 1 : start] == "-"
 
 
 SPACELESS = re.compile(f"[{UNSPACED}]")
@@ -359,7 +425,7 @@ def _is_label(passage: str, start: int, end: int, declared: bool) -> bool:
         return False
     bracketed = (after[:1] == ")" and not before[-1:].isalnum()) or (before[-1:] == "[" and after[:1] == "]")
     apart = bool(NOT_ARTICLE.match(after))
-    if bracketed or (apart and NAMED_AS.search(before)):
+    if bracketed or (NAMED_AS.search(before) and (apart or (name.isupper() and name != "A"))):
         return True
     if name.isdigit():
         opens = not before.strip(" ") or before.rstrip(" ").endswith("\n")
@@ -389,7 +455,7 @@ def _belongs_to_more(before: str, after: str) -> bool:
     near, far = after[:1], after[1:2]
     if before[-1:] in SIGNS_BEFORE or (before[-1:] in ("'", ".", ",") and before[-2:-1].isalnum()):
         return True
-    if near in ("+", "#", "%", "°") or (near in ("'", "-", ".", ",") and far.isalnum()):
+    if near in ("+", "#", "%", "°") or (near in ("'", "-", ".", ",") and far.isalnum() and not SPACELESS.match(far)):
         return True
     return (near == ")" or before[-1:] == "(") and before.rstrip("(")[-1:].isalnum()
 
@@ -402,7 +468,7 @@ def _not_denied(mentions: Iterator[Mention], passage: str) -> list[Mention]:
     for mention in mentions:
         joined = before and markers.JOINED.fullmatch(passage, before.end, mention.start)
         lead = passage[max(0, mention.start - 50) : mention.start]
-        denied = bool((denied and joined) or markers.DENIED_BEFORE.search(lead))
+        denied = bool((denied and joined) or (WORD.search(lead) and markers.DENIED_BEFORE.search(lead)))
         if not denied and not markers.DENIED_AFTER.match(passage, mention.end):
             affirmed.append(mention)
         elif joined and not denied and affirmed and affirmed[-1] is before:

@@ -17,6 +17,16 @@ THOUGHT = r"(?:think|thinking|thought|reasoning)"
 THOUGHT_END = re.compile(rf"</{THOUGHT}>", re.I)
 THOUGHT_START = re.compile(rf"<{THOUGHT}>", re.I)
 ANSWER_KEYS = {"answer", "finalanswer", "correctanswer", "choice", "option", "prediction"}
+ANSWER_KEYS |= {"finalchoice", "selectedoption", "selectedanswer"}
+UNSPACED = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff"
+"""Scripts without spaces between words, or with endings attached to them."""
+CONFIDENCE = re.compile(
+    r"[(\[]?\b(?:confidence|certainty)(?: level| score)?\s?(?:[:=]|is|of)?\s?"
+    r"(?:\d[\d.]{0,9}\s?%?|(?:very )?(?:high|low)|medium|moderate)(?!\w)[)\]]?"
+    r"|[(\[](?:about )?\d[\d.]{0,9}\s?% (?:confiden(?:t|ce)|sure|certain(?:ty)?)[)\]]",
+    re.I,
+)
+"""A remark on how sure the reply is: "(confidence: high)", "(90% sure)". Its number is no answer."""
 MANY_MARKS = re.compile(r"([\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u064b-\u065f\u3099\u309a]{8})[\u0300-\u309a]{8,}")
 
 
@@ -39,7 +49,7 @@ def prepare(text: str) -> Prepared:
     """The reply in the form that grammars read."""
     reply = without_thoughts(text.replace(OPEN, " ").replace(CLOSE, " ")).strip()
     cut = len(reply) > LONGEST
-    return Prepared(flat(_mark_tags(_mark_json(reply[-LONGEST:]))), cut)
+    return Prepared(CONFIDENCE.sub("", flat(_mark_tags(_mark_json(reply[-LONGEST:])))).strip(), cut)
 
 
 def _mark_json(text: str) -> str:
@@ -84,6 +94,7 @@ def _variants() -> dict[int, str | None]:
         for code in range(first, last + 1):
             if len(same := unicodedata.normalize("NFKC", chr(code))) == 1 and same.isascii():
                 table[code] = same
+    table |= {0x1F170 + index: chr(ord("A") + index) for index in range(26)}  # letters in dark squares
     invisible = (0xAD, *range(0x200B, 0x2010), *range(0x202A, 0x202F), 0x2060, 0xFE0E, 0xFE0F, 0xFEFF)
     table |= dict.fromkeys(invisible)
     table |= dict.fromkeys((*range(0x2010, 0x2014), 0x2212), "-")
@@ -131,6 +142,8 @@ def flattened(text: str) -> str:
 
 
 SPACES = str.maketrans("-_", "  ")
+MINUS = re.compile(r"(?<![\w)\]])-(?=\.?\d)")
+"""The minus of a number. `lower` turns it into U+2212, which plain text does not contain."""
 
 
 def lower(text: str) -> str:
@@ -138,4 +151,4 @@ def lower(text: str) -> str:
     small = text.lower()
     if len(small) != len(text):
         small = "".join(char.lower() if len(char.lower()) == 1 else char for char in text)
-    return small.translate(SPACES)
+    return MINUS.sub("\u2212", small).translate(SPACES)

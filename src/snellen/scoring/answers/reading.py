@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
@@ -9,15 +10,17 @@ from itertools import pairwise
 from typing import Any
 
 from snellen.scoring.answers import cues, markers
-from snellen.scoring.answers.grammar import Grammar, Mention
+from snellen.scoring.answers.grammar import Grammar, Mention, is_compared
 from snellen.scoring.answers.markers import Manner
 from snellen.scoring.answers.plain import CLOSE, OPEN, Prepared
-from snellen.scoring.answers.statements import Sentence, closing, conclusion, opening, split_sentences, total
+from snellen.scoring.answers.statements import Sentence, closing, conclusion, opening, recounts, split_sentences, total
 
 FARTHEST = 2000
 """Greatest distance from a marker to the end of its answer."""
 SENTENCE_LIMIT = 300
 """Greatest distance back to the beginning of a sentence."""
+TICK = re.compile(r"[✅✔☑✓🗸]|\[[xX]\]")
+CROSS = re.compile(r"[❌✗✘✕🚫]|\[ \]")
 MAX_MARKERS = 100
 """After this many markers that declare nothing, reading ends."""
 
@@ -60,14 +63,29 @@ def read(reply: Prepared, grammar: Grammar) -> Any | None:
             return verdict.value if declaration.firm else _unopposed(text, verdict, declarations[index:MAX_MARKERS])
     if reply.cut or len(declarations) > MAX_MARKERS:
         return None
+    if _breaks_off(text, sentences, grammar):
+        return None
     if (value := _weak_statement(text, sentences, grammar)) is not None:
         return value
+    if recounts(sentences[1:], grammar):
+        return None
     if any(pattern.search(text) for pattern in (markers.UNSURE, cues.REFUSED, cues.MISSING)):
         return None
     if grammar.counts and len(sentences) > 1 and any(cues.PART.search(sentence.text) for sentence in sentences):
         return None
     named = [mention for mention in named if not markers.QUESTION.match(text, mention.end)]
-    return None if all(_in_condition(text, mention.start) for mention in named) else _common_value(named)
+    compared = not grammar.counts and all(is_compared(text, mention) for mention in named)
+    if compared or all(_in_condition(text, mention.start) for mention in named):
+        return None
+    return _common_value(named)
+
+
+def _breaks_off(text: str, sentences: Sequence[Sentence], grammar: Grammar) -> bool:
+    """True if a reply ends within a sentence: in a word that cannot end one, or without full stop and answer."""
+    if grammar.reaches_on or markers.CUT_OFF.search(text):
+        return not grammar.reaches_on
+    full_stop = len(sentences) > 2 and sentences[-2].text.rstrip()[-1] in ".!?"
+    return full_stop and text[-1].isalnum() and not grammar.mentions(sentences[-1].text, True)
 
 
 def _content(text: str) -> list[Sentence]:
@@ -119,6 +137,7 @@ def _declarations(text: str, grammar: Grammar, named: list[Mention]) -> Iterator
                 yield Declaration(match.start(), verdict, firm=manner in ("firm", "is", "next firm"))
     yield from _bare_line(text, grammar)
     yield from _approved(text, named)
+    yield from _ticked(text, grammar)
     yield from _truths(text, grammar)
     for match in list(markers.THEREFORE.finditer(text))[-1:]:
         rest = text[match.end() :]
@@ -143,9 +162,23 @@ def _truths(text: str, grammar: Grammar) -> Iterator[Declaration]:
     if grammar.truth(True) is None:
         return
     for match in cues.TRUTH.finditer(text):
-        right = match["word"].lower() in cues.RIGHT_WORDS
+        value = grammar.truth((match["word"].lower() in cues.RIGHT_WORDS) != bool(match["denied"]))
         if not _is_hypothetical(text, match.start()) and "?" not in text[match.end() : match.end() + 1]:
-            yield Declaration(match.start(), partial(ReplyVerdict, grammar.truth(right != bool(match["denied"]))))
+            quoted = bool(match["answer"] or match["quote"])
+            if quoted and grammar.alone(re.split(r"[.!?\n]", text[:80], maxsplit=1)[0].strip()) not in (None, value):
+                value = None  # "True. The statement "..." is false."
+            yield Declaration(match.start(), partial(ReplyVerdict, value), firm=not quoted, conclusion=quoted)
+
+
+def _ticked(text: str, grammar: Grammar) -> Iterator[Declaration]:
+    """The option in the only line with a tick, in a list or a table that names other options too."""
+    lines = [line for line in text.split("\n") if TICK.search(line)]
+    if grammar.counts or len(lines) != 1 or CROSS.search(lines[0]) or len(TICK.findall(lines[0])) > 1:
+        return
+    ticked, named = (grammar.mentions(part, False) for part in (lines[0], text))
+    value = _common_value(ticked) if CROSS.search(text) else grammar.alone(TICK.sub("", lines[0]).strip(" |-"))
+    if value is not None and {value} != {mention.value for mention in named}:
+        yield Declaration(text.find(lines[0]), partial(ReplyVerdict, value), firm=False, conclusion=True)
 
 
 def _is_hypothetical(text: str, position: int) -> bool:
@@ -174,6 +207,8 @@ def _follow(text: str, start: int, manner: Manner, grammar: Grammar) -> ReplyVer
     if _is_list(text, start, grammar):
         return None if grammar.counts else ReplyVerdict(None)
     soft = ReplyVerdict(None) if manner.endswith("firm") or manner == "is" else None
+    if manner == "is" and grammar.truth(True) is not None and markers.ABOUT_IT.fullmatch(passage.strip(" .!")):
+        return None
     if (answer := grammar.alone(passage.strip())) is not None:
         return ReplyVerdict(answer)
     passage = passage[_past(markers.TURN if manner.startswith("next") else markers.LEAD, passage) :]

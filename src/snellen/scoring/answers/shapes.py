@@ -8,29 +8,22 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Self
 
-from snellen.core.item import Affine, Box
+from snellen.core.item import Box
 from snellen.scoring.answers.grammar import Mention
 
 N = r"([+-]?(?:\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})(?:[eE][+-]?\d{1,3})?)"
 SEP = r"\s{0,9}[,;\s]\s{0,9}"
 Colour = tuple[int, int, int]
-UNIT_SCALE = 1 / 32
-"""A frame with a smaller scale means shares of the image: an image has more than 32 pixels per side."""
-FARTHEST_SHARE = 2.0
-"""Larger numbers are not shares of the image, but pixels, percent or thousandths."""
+FARTHEST_FRACTION = 2.0
+"""Larger numbers are not fractions of the image, but pixels, percent or thousandths."""
 LARGEST = 1e9
 """Larger coordinates are not in any image."""
-
-
-def asks_for_shares(frame: Affine | None) -> bool:
-    """True if boxes are asked for in shares of the image's width and height, 0 to 1."""
-    return frame is not None and max(map(abs, (frame.a, frame.b, frame.d, frame.e))) <= UNIT_SCALE
 
 
 def _keyed(*names: str) -> str:
     """Pattern of named numbers: "x1": 3, "y1": 4 and so on, or x1=3, y1=4."""
     pairs = (rf"[\"']?\b{name}\b[\"']?\s{{0,9}}[:=]\s{{0,9}}{N}" for name in names)
-    return r"\s{0,9}[,;\s]\s{0,9}".join(pairs)
+    return r"\s{0,9}[,;\s]\s{0,9}(?:[-*•]\s{0,3})?".join(pairs)
 
 
 def _row(count: int) -> str:
@@ -38,6 +31,10 @@ def _row(count: int) -> str:
 
 
 PAIR = rf"[\[(]\s{{0,9}}{_row(2)}\s{{0,9}}[\])]"
+_WORDS = r"[^\d(\[]{0,40}"
+NAMED_CORNERS = re.compile(
+    rf"\b(?:top|upper)[- ]left\b{_WORDS}{PAIR}{_WORDS}\b(?:bottom|lower)[- ]right\b{_WORDS}{PAIR}", re.I
+)
 BOXES = tuple(
     re.compile(pattern, re.I)
     for pattern in (
@@ -45,6 +42,7 @@ BOXES = tuple(
         rf"\(\s{{0,9}}{_row(4)}\s{{0,9}}\)",
         # Two corners; three or more points are a polygon.
         rf"(?<![\])])(?<![\])],)(?<![\])], ){PAIR}\s{{0,9}}(?:,|to|and|-)?\s{{0,9}}{PAIR}(?!\s{{0,9}},?\s{{0,9}}[\[(])",
+        NAMED_CORNERS.pattern,
         _keyed("x1", "y1", "x2", "y2"),
         _keyed("x_?min", "y_?min", "x_?max", "y_?max"),
         _keyed("left", "top", "right", "bottom"),
@@ -99,8 +97,9 @@ class Boxes(_NumberSets):
     """[x1, y1, x2, y2] in the numbers of the reply. A box with exchanged corners is invalid."""
 
     def alone(self, passage: str) -> Box | None:
-        """None: `mentions` reads every box."""
-        return None
+        """The box of two named corners, one per line; `mentions` reads every other box."""
+        match = NAMED_CORNERS.fullmatch(passage)
+        return _box(match.groups()) if match else None
 
     def mentions(self, passage: str, declared: bool) -> list[Mention]:
         """Every set of four numbers in the passage: bracketed or named ones if there are any, else bare ones."""
@@ -144,6 +143,21 @@ def _mentions(
         rows = ((match, tuple(re.findall(N, match[0]))) for match in BARE.finditer(passage))
         mentions = [Mention(*match.span(), value(numbers)) for match, numbers in rows if len(numbers) == bare]
     return sorted(mentions, key=lambda mention: mention.start)
+
+
+LOCATION_TOKENS = re.compile(r"<loc_?(\d{1,4})>" * 4)
+POINTS = re.compile(
+    r"<points?\s+"
+    + r"\s+".join(rf"{name}\s?=\s?[\"']?(\d{{1,9}}(?:\.\d{{0,9}})?)[\"']?" for name in ("x1", "y1", "x2", "y2"))
+    + r"(?!\s+x3)[^<>]{0,300}>"
+)
+
+
+def numbers_written_out(text: str) -> str:
+    """The text with tokens of locations, and two points as corners, as [x1, y1, x2, y2]: markup is not read."""
+    if "<" not in text:
+        return text
+    return POINTS.sub(r"[\1, \2, \3, \4] ", LOCATION_TOKENS.sub(r"[\1, \2, \3, \4] ", text))
 
 
 def corner_numbers(text: str) -> tuple[float, ...] | None:

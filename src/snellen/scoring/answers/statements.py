@@ -135,17 +135,25 @@ def closing(sentences: Sequence[Sentence], grammar: Grammar) -> Statement | None
     return Statement(last.start, value if _stands(value, len(sentences) - 1, sentences, grammar) else None)
 
 
+def recounts(sentences: Sequence[Sentence], grammar: Grammar) -> bool:
+    """True if a sentence corrects a count given before it."""
+    turned = [sentence.text for sentence in sentences if grammar.counts and cues.TURNED.match(sentence.text)]
+    return any(cues.RECOUNTED.search(text) or grammar.mentions(text, False) for text in turned)
+
+
 def opening(sentences: Sequence[Sentence], grammar: Grammar) -> Statement | None:
     """The statement of the first sentence, if no later one states something else in the same way."""
-    if len(sentences) < 2 or (cues.PART.search(sentences[0].text) and grammar.counts):
+    if not sentences or (grammar.counts and (len(sentences) < 2 or cues.PART.search(sentences[0].text))):
         return None
     first, rest = sentences[0], sentences[1:]
+    if recounts(rest, grammar):
+        return None
     # Including the second sentence, since "No. They are not the same" is as doubtful as with a comma.
-    alone = not first.text.endswith("\n") and grammar.mentions(first.text + rest[0].text, False)
+    alone = rest and not first.text.endswith(("\n", "?")) and grammar.mentions(first.text + rest[0].text, False)
     value = grammar.alone(first.text.strip()) if alone else None
     if value is None:
         value = grammar.judged(first.text)
-    if value is None and cues.EVIDENT.match(rest[0].text):
+    if value is None and rest and cues.EVIDENT.match(rest[0].text):
         value = grammar.stated(first.text)
     later = grammar.stated if grammar.counts else grammar.judged
     others = [other for sentence in rest if (other := later(sentence.text)) is not None]

@@ -8,8 +8,8 @@ and tests check the behaviour that this module relies on.
 from __future__ import annotations
 
 import asyncio
+import importlib.util
 import os
-import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -23,7 +23,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.extras import install_command
 from snellen.subjects.chat.bodies import bound_bodies
 from snellen.subjects.chat.limiter import Limiter
-from snellen.subjects.chat.retry import Trouble, trouble
+from snellen.subjects.chat.retry import Trouble, plain_text, trouble
 from snellen.subjects.chat.settings import ChatSettings
 
 if TYPE_CHECKING:
@@ -33,6 +33,12 @@ CLIENT_CALLS = 16
 """Maximum of concurrent calls per HTTP client, which scans all its connections and requests for each request."""
 _HOSTED = {"openai", "openai-api"}
 """Providers that may be opened several times, since they only send requests. Others may start a server."""
+
+_NEEDS = {
+    "vllm": ("VLLM_BASE_URL", "vllm"), "sglang": ("SGLANG_BASE_URL", "sglang"), "anthropic": ("", "anthropic"),
+    "bedrock": ("", "aiobotocore"), "sagemaker": ("", "aiobotocore"), "google": ("", "google.genai"),
+}  # fmt: skip
+"""The address that a provider needs, or else the package, which inspect_ai misses late, some at the first call."""
 
 _limiters: dict[str, Limiter] = {}
 """By provider, account and model; subjects with equal ones share the service's rate limit."""
@@ -86,7 +92,7 @@ class Service:
 
 def open_service(name: str, settings: ChatSettings) -> Service:
     """The service behind `PROVIDER/MODEL`. Raises SnellenError if a package, a key or the provider is missing."""
-    _need_key(name)
+    check_service(name)
     model = _open_model(name, settings)
     key = f"{type(model.api).__name__}:{model.api.connection_key()}"
     limiter = _limiters.setdefault(key, Limiter(settings.max_concurrency))
@@ -110,15 +116,20 @@ def _open_model(name: str, settings: ChatSettings) -> Model:
         raise SnellenError(f"chat subjects need inspect_ai ({error}); {install_command('chat')}") from error
     _read_model_tables()
     config = GenerateConfig(
-        **settings.answering(), max_retries=0, attempt_timeout=settings.timeout, adaptive_connections=False, cache=False
+        **settings.sent(),
+        reasoning_summary="none",  # else a model of OpenAI is first asked whether the account may have summaries
+        max_retries=0,
+        attempt_timeout=settings.timeout,
+        adaptive_connections=False,
+        cache=False,
     )
     token = _opening.set(True)
     try:
         return get_model(name, config=config, memoize=False)
     except PrerequisiteError as error:
-        raise SnellenError(f"chat:{name}: {_plain(error.message)}") from None
+        raise SnellenError(f"chat:{name}: {plain_text(error.message)}") from None
     except Exception as error:
-        raise SnellenError(f"chat:{name}: {_plain(error)}") from error
+        raise SnellenError(f"chat:{name}: {plain_text(error)}") from error
     finally:
         _opening.reset(token)
 
@@ -142,9 +153,20 @@ def _read_model_tables() -> None:
         module.yaml = former
 
 
-def _need_key(name: str) -> None:
-    """Raise SnellenError if a common service's key is missing, seconds before the imports would find out."""
+def _is_installed(package: str) -> bool:
+    try:
+        return importlib.util.find_spec(package) is not None
+    except ModuleNotFoundError:  # the package that it is part of
+        return False
+
+
+def check_service(name: str) -> None:
+    """Raise SnellenError if a common service's key, address or package is missing, before the slow imports."""
     provider, _, rest = name.partition("/")
+    address, package = _NEEDS.get(provider, ("", ""))
+    if package and not os.environ.get(address) and not _is_installed(package):
+        wanted = f"set {address} to the address of a running server, or" if address else "it needs a package:"
+        raise SnellenError(f"chat:{name}: {wanted} pip install {package.replace('.', '-')}")
     variable = ""
     if provider == "openai-api" and rest:
         variable = rest.partition("/")[0].upper().replace("-", "_") + "_API_KEY"
@@ -161,11 +183,6 @@ def sends_videos(api: ModelAPI) -> bool:
     module = type(api).__module__
     of_inspect = module.startswith("inspect_ai.model._providers.")
     return not of_inspect or module.endswith(".google") or bool(getattr(api, "responses_api", False))
-
-
-def _plain(message: object) -> str:
-    words = re.sub(r"\[/?[a-z ]+\]", "", str(message)).split()
-    return " ".join(words).removeprefix("ERROR: ")
 
 
 async def _attempt(model: Model, messages: list[ChatMessage], timeout: int) -> ModelOutput | Trouble:
@@ -190,7 +207,7 @@ async def _attempt(model: Model, messages: list[ChatMessage], timeout: int) -> M
         return Trouble("the reply has no choices", again=True)
     if call is not None and call.error:  # providers turn some refusals into an output that reads like an answer
         if output.stop_reason != "content_filter":
-            return Trouble(f"refused: {output.completion[:200]}", again=False)
+            return Trouble(f"refused: {plain_text(output.completion)[:200]}", again=False)
         output.message.content = ""
     return output
 

@@ -3,33 +3,85 @@
 from __future__ import annotations
 
 import base64
+import json
+import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
+from snellen.core.box_units import sent_size
 from snellen.core.errors import SnellenError
 from snellen.core.item import Media, Montage, Part
 from snellen.core.prompt import Prompt, Reply
+from snellen.core.storage import png
 from snellen.core.storage.media import MediaFolder
+from snellen.subjects.chat.limits import Limits, limits_of
 
 if TYPE_CHECKING:
     from inspect_ai.model import ChatMessage, Content, ContentVideo, ModelOutput
 
-_IMAGE_TYPES = {"jpg": "jpeg", "tif": "tiff"}
+_NAMES = {"jpeg": "jpg", "mpo": "jpg"}
+"""Other names of JPEG files: readers see the first image of an MPO file, which is a whole JPEG file."""
+_MODES = ("L", "LA", "RGB", "RGBA")
+"""Pillow's modes of images that any reader understands: 8 bits per channel, grey or RGB, with or without alpha."""
+PNG_VERSION = 1
+SENT_LOG = "sent.jsonl"
+"""In the media folder of a run: a line for each image that was sent as another file."""
 _VIDEOS: dict[str, Literal["mp4", "mpeg", "mov"]] = {"mp4": "mp4", "mpeg": "mpeg", "mpg": "mpeg", "mov": "mov"}
 _VIDEO_TYPES = {"mov": "quicktime"}
 _STOPS = {"stop": "end", "max_tokens": "length", "model_length": "length", "content_filter": "filter"}
 
 
-def to_messages(prompt: Prompt, media: MediaFolder) -> list[ChatMessage]:
-    """Earlier turns and the question, parts in order, media as the bytes of their files."""
+def to_messages(prompt: Prompt, media: MediaFolder, name: str = "", max_px: int | None = None) -> list[ChatMessage]:
+    """Earlier turns and the question, parts in order; media as the bytes of their files, but see `sent_form`.
+
+    `name` is `PROVIDER/MODEL`. Images with a side longer than `max_px` pixels are made smaller.
+    """
     from inspect_ai.model import ChatMessageAssistant, ChatMessageUser
 
     messages: list[ChatMessage] = []
     for turn in prompt.history:
-        messages.append(ChatMessageUser(content=_contents(turn.parts, media)))
+        messages.append(ChatMessageUser(content=_contents(turn.parts, media, limits_of(name), max_px)))
         messages.append(ChatMessageAssistant(content=turn.reply))
-    messages.append(ChatMessageUser(content=_contents(prompt.parts, media)))
+    messages.append(ChatMessageUser(content=_contents(prompt.parts, media, limits_of(name), max_px)))
     return messages
+
+
+@lru_cache(maxsize=100_000)
+def is_sent_as_stored(image: Media, media: MediaFolder, limits: Limits, max_px: int | None) -> bool:
+    """True if an image is sent byte for byte: small enough, of an accepted format, one frame, 8 bits per channel."""
+    from PIL import Image
+
+    if max(image.width, image.height) > (max_px or math.inf):
+        return False
+    try:
+        with Image.open(media.find(image)) as file:
+            is_plain = file.mode in _MODES or (file.format == "GIF" and not getattr(file, "is_animated", False))
+    except OSError:
+        return True  # reading it will say what is wrong
+    return is_plain and _NAMES.get(image.format, image.format) in limits.formats
+
+
+@lru_cache(maxsize=10_000)
+def sent_form(image: Media, media: MediaFolder, limits: Limits, max_px: int | None) -> Media:
+    """The image as it is sent: itself, or an 8-bit PNG stored in `media`, at most `max_px` per side.
+
+    The PNG has the same pixels; more than 8 bits are converted by Pillow, as for all other subjects.
+    """
+    from PIL import Image
+
+    if is_sent_as_stored(image, media, limits, max_px):
+        return image
+    size = sent_size((image.width, image.height), max_px)
+    with media.open(image) as file:
+        pixels = file.convert("RGBA" if file.has_transparency_data else "RGB")
+        if file.mode == "CMYK":
+            pixels.info.pop("icc_profile", None)  # which describes inks
+    form = media.add(png.encode(pixels.resize(size, Image.Resampling.LANCZOS)), "image", "png", size)
+    line = {"stored": image.path.split("/")[1], "sent": form.path.split("/")[1], "px": size, "version": PNG_VERSION}
+    with (media.root / SENT_LOG).open("a") as log:
+        log.write(f"{json.dumps(line)}\n")
+    return form
 
 
 def unsendable(prompt: Prompt) -> str | None:
@@ -38,7 +90,7 @@ def unsendable(prompt: Prompt) -> str | None:
     return f"accepts videos as {', '.join(_VIDEOS)}, not as {min(odd)}" if odd else None
 
 
-def _contents(parts: Sequence[Part], media: MediaFolder) -> list[Content]:
+def _contents(parts: Sequence[Part], media: MediaFolder, limits: Limits, max_px: int | None) -> list[Content]:
     from inspect_ai.model import ContentImage, ContentText
 
     contents: list[Content] = []
@@ -50,8 +102,9 @@ def _contents(parts: Sequence[Part], media: MediaFolder) -> list[Content]:
         elif part.kind == "video":
             contents.append(_video(part, media))
         else:
-            kind = f"image/{_IMAGE_TYPES.get(part.format, part.format)}"
-            contents.append(ContentImage(image=_data_url(kind, media.read(part))))
+            form = sent_form(part, media, limits, max_px)
+            kind = _NAMES.get(form.format, form.format).replace("jpg", "jpeg")
+            contents.append(ContentImage(image=_data_url(f"image/{kind}", media.read(form))))
     return contents
 
 

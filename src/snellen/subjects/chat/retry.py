@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -27,6 +28,15 @@ _PASSING = (TimeoutError, ConnectionError, JSONDecodeError, ValidationError, Typ
 """Broken connections, and errors from parsing a malformed reply."""
 _TIMEOUTS = ("AttemptTimeoutError", "APITimeoutError")
 """Timeouts of the model layer and its clients that are not TimeoutErrors."""
+_SPENT = re.compile(
+    r"insufficient_quota|billing_hard_limit_reached|billing_not_active|credit balance is too low|API key not valid"
+    r"|RESOURCE_EXHAUSTED[\s\S]{0,4000}?\blimit: 0\b"
+)
+"""Errors that only money or another key mends. Google calls a rate limit a quota too, unless it is 0."""
+_MARKUP = re.compile(
+    r"\[/?(?:bold|dim|italic|underline|blue|cyan|green|magenta|red|white|yellow)(?: [a-z ]{1,30})?\]|\[/\]"
+)
+"""Tags of the terminal library that inspect_ai writes messages for."""
 
 
 @dataclass(frozen=True)
@@ -47,17 +57,23 @@ def trouble(error: BaseException, provider_says: bool = False) -> Trouble:
     """Classify an attempt's error. `provider_says`: the model layer's provider considers it worth another try."""
     if refused := refusal(error):
         return Trouble(str(refused), again=False)
-    status = getattr(error, "status_code", None)
-    if isinstance(status, int):
+    codes = getattr(error, "status_code", None), getattr(error, "code", None)  # the second is Google's
+    status = next((code for code in codes if isinstance(code, int) and 100 <= code < 600), None)
+    kind, message = type(error).__name__, str(getattr(error, "provider_message", None) or error)
+    words = [] if status is None else [str(status)]
+    reason = " ".join([*words, f"{kind}: {plain_text(message)[:200]}".rstrip(": ")])
+    if kind == "PrerequisiteError" or _SPENT.search(f"{message} {getattr(error, 'body', '')}"):
+        return Trouble(reason, again=False, is_lasting=True)
+    if status is not None:
         again = status in _AGAIN or status >= 500
     else:
-        again = provider_says or isinstance(error, _PASSING) or type(error).__name__ in _TIMEOUTS
+        again = provider_says or isinstance(error, _PASSING) or kind in _TIMEOUTS
     response = getattr(error, "response", None)
     return Trouble(
-        _reason(error, status),
+        reason,
         again,
         retry_after(getattr(response, "headers", None) or {}),
-        is_lasting=status in _LASTING or (not isinstance(status, int) and _is_refused_connection(error)),
+        is_lasting=status in _LASTING or (status is None and _is_refused_connection(error)),
     )
 
 
@@ -89,8 +105,6 @@ def wait_seconds(failed: int, retry_after: float | None, first_wait: float, rng:
     return backoff if retry_after is None else retry_after + rng.uniform(0.0, min(first_wait, 1.0))
 
 
-def _reason(error: BaseException, status: object) -> str:
-    message = getattr(error, "provider_message", None) or str(error)
-    first = next((line.strip() for line in message.splitlines() if line.strip()), "")
-    words = [str(status)] if isinstance(status, int) else []
-    return " ".join([*words, f"{type(error).__name__}: {first[:200]}".rstrip(": ")])
+def plain_text(message: object) -> str:
+    """A message as one line without markup."""
+    return " ".join(_MARKUP.sub("", str(message)).split()).removeprefix("ERROR: ")

@@ -8,12 +8,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
+from snellen.core.box_units import BOX_UNITS
 from snellen.core.condition import near
 from snellen.core.errors import SnellenError
 
-_ANSWERS = ("temperature", "max_tokens", "seed", "top_p", "reasoning_effort")
+_ANSWERS = ("temperature", "seed", "top_p", "reasoning_effort", "max_px")
 """Settings that may change answers, and so are part of the fingerprint."""
-DESCRIPTIVE = ("family", "reasoning", "counterpart", "weights")
+_SENT = ("temperature", "max_tokens", "seed", "top_p", "reasoning_effort")
+"""Settings that are sent with every call."""
+DESCRIPTIVE = ("family", "reasoning", "counterpart", "weights", "box_unit")
 """Settings that change no answers but describe the subject: they become attributes of its card."""
 _LEFT_OPEN = "none"
 _EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
@@ -25,19 +28,22 @@ DTYPES = ("auto", "float32", "float16", "bfloat16")
 class ChatSettings:
     """Settings of a chat model.
 
-    `temperature`, `max_tokens`, `seed`, `top_p` and `reasoning_effort` may change answers; None leaves one to the
-    service. `attempts` is tries per call, `timeout` seconds per attempt, `max_concurrency` the maximum of concurrent
-    calls. `price_in` and `price_out` are money per million tokens, given by the user, never guessed. `accepts` None
-    means whatever the provider accepts. `family`, `reasoning`, `counterpart` and `weights` (`DESCRIPTIVE`) only
-    describe the subject, for comparisons in reports: the counterpart is the name of a subject of the same run that does
-    not reason, weights are `open` or `closed`.
+    `temperature`, `seed`, `top_p` and `reasoning_effort` may change answers; None leaves one to the service. So may
+    `max_px`: images with a longer side are made smaller before they are sent. `max_tokens` limits a reply (0: as the
+    model's family needs, None: left to the service). `attempts` is tries per call, `timeout` seconds per attempt,
+    `max_concurrency` the maximum of concurrent calls. `price_in` and `price_out` are money per million tokens, given by
+    the user, never guessed. `accepts` None means whatever the provider accepts. `family`, `reasoning`, `counterpart`
+    and `weights` only describe the subject, for comparisons in reports: the counterpart is the name of a subject of the
+    same run that does not reason, weights are `open` or `closed`. `box_unit` is the unit of the model's boxes, for the
+    condition `box_unit=own` (None: that of its family).
     """
 
     temperature: float | None = 0.0
-    max_tokens: int | None = 2048
+    max_tokens: int | None = 0
     seed: int | None = 0
     top_p: float | None = None
     reasoning_effort: str | None = None
+    max_px: int | None = None
     attempts: int = 5
     timeout: int = 120
     max_concurrency: int = 100
@@ -49,10 +55,15 @@ class ChatSettings:
     reasoning: str | None = None
     counterpart: str | None = None
     weights: str | None = None
+    box_unit: str | None = None
 
     def answering(self) -> dict[str, Any]:
         """The settings that may change answers and are not left to the service."""
         return {name: value for name in _ANSWERS if (value := getattr(self, name)) is not None}
+
+    def sent(self) -> dict[str, Any]:
+        """The settings that are sent with every call."""
+        return {name: value for name in _SENT if (value := getattr(self, name)) is not None}
 
 
 @dataclass(frozen=True)
@@ -62,7 +73,7 @@ class LocalSettings:
     `max_new_tokens` limits a reply. `temperature` 0 takes the likeliest token; above 0, tokens are drawn from `seed`
     and the call's own random stream. `dtype` is the weights' type on the device (`auto`: the checkpoint's), `batch` the
     number of prompts per forward pass. `frames` is how videos are shown if a suite asks the subject (None: the suite
-    decides). `family`, `reasoning`, `counterpart` and `weights` as in `ChatSettings`.
+    decides). `family`, `reasoning`, `counterpart`, `weights` and `box_unit` as in `ChatSettings`.
     """
 
     max_new_tokens: int = 512
@@ -78,10 +89,11 @@ class LocalSettings:
     reasoning: str | None = None
     counterpart: str | None = None
     weights: str | None = None
+    box_unit: str | None = None
 
     def answering(self) -> dict[str, Any]:
         """The settings that may change answers, except the device; batching changes rounding."""
-        names = ("max_new_tokens", "temperature", "dtype", "batch", "seed", "frames")
+        names = ("temperature", "dtype", "batch", "seed", "frames")
         return {name: value for name in names if (value := getattr(self, name)) is not None}
 
 
@@ -181,6 +193,7 @@ _READ_DESCRIPTIVE: dict[str, Callable[[str], Any]] = {
     "reasoning": _one_of("yes", "no"),
     "counterpart": str,
     "weights": _one_of("open", "closed"),
+    "box_unit": _one_of(*BOX_UNITS),
 }
 
 _READ: dict[str, Callable[[str], Any]] = {
@@ -189,6 +202,7 @@ _READ: dict[str, Callable[[str], Any]] = {
     "seed": _or_open(_whole_number(0, 2**31 - 1)),
     "top_p": _number(0, 1),
     "reasoning_effort": _one_of(*_EFFORTS),
+    "max_px": _whole_number(16, 10**5),
     "attempts": _whole_number(1, 100),
     "timeout": _whole_number(1, 600),
     "max_concurrency": _whole_number(1, 10_000),

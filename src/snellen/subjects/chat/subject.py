@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -13,8 +13,10 @@ from snellen.core.item import Item
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import Base, SubjectCard
+from snellen.subjects.chat.families import box_unit_of, usual_tokens
 from snellen.subjects.chat.layer import Service, open_service, sends_videos
-from snellen.subjects.chat.messages import to_messages, to_reply, unsendable
+from snellen.subjects.chat.limits import limits_of
+from snellen.subjects.chat.messages import PNG_VERSION, to_messages, to_reply, unsendable
 from snellen.subjects.chat.retry import Trouble, wait_seconds
 from snellen.subjects.chat.settings import ChatSettings, description_of, read_settings
 from snellen.subjects.chat.transformers_model import TransformersChat, make_local
@@ -37,14 +39,14 @@ class ChatSubject(Base):
 
     async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
         """Ask, retrying if that may help. Raises CallFailed with a short reason; a failure is never an answer."""
-        messages = to_messages(prompt, media)
+        messages = to_messages(prompt, media, self.card.settings["model"], self.settings.max_px)
         failed = 0
         while isinstance(outcome := await self.service.generate_once(messages), Trouble):
             failed += 1
             if not outcome.again or failed == self.settings.attempts:
                 raise CallFailed(f"{outcome.reason} (attempt {failed})", is_lasting=outcome.is_lasting)
             await asyncio.sleep(wait_seconds(failed, outcome.after, self.first_wait, rng))
-        return to_reply(outcome)
+        return replace(to_reply(outcome), token_limit=self.card.token_limit)
 
 
 def make_chat(name: str, settings: Mapping[str, str], items: Sequence[Item] = ()) -> ChatSubject | TransformersChat:
@@ -57,6 +59,8 @@ def make_chat(name: str, settings: Mapping[str, str], items: Sequence[Item] = ()
     if name.startswith("hf/"):
         return make_local(name.removeprefix("hf/"), settings)
     chat_settings = read_settings(settings)
+    if chat_settings.max_tokens == 0:
+        chat_settings = replace(chat_settings, max_tokens=usual_tokens(name, chat_settings.reasoning_effort))
     service = open_service(name, chat_settings)
     provider = name.split("/", 1)[0]
     usual = frozenset({"image", "video"} if provider in _SEES_VIDEO else {"image"})
@@ -65,7 +69,10 @@ def make_chat(name: str, settings: Mapping[str, str], items: Sequence[Item] = ()
         raise SnellenError(
             f"chat:{name}: videos cannot be sent to this provider; leave them out of accepts=, and show frames"
         )
-    attributes = {"provider": provider, **description_of(chat_settings)}
+    images = f"{', '.join(sorted(limits_of(name).formats))} as stored, others as 8-bit PNG (version {PNG_VERSION})"
+    attributes = {
+        "provider": provider, "images": images, "box_unit": box_unit_of(name), **description_of(chat_settings)
+    }  # fmt: skip
     for name_of_price in ("price_in", "price_out"):
         if (price := getattr(chat_settings, name_of_price)) is not None:
             attributes[name_of_price] = f"{price:g}"
@@ -75,6 +82,7 @@ def make_chat(name: str, settings: Mapping[str, str], items: Sequence[Item] = ()
         accepts=accepts,
         max_images=chat_settings.max_images,
         attributes=attributes,
+        token_limit=chat_settings.max_tokens or 0,
         max_concurrency=chat_settings.max_concurrency,
         is_remote=True,
     )

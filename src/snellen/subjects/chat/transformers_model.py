@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import Base, SubjectCard
 from snellen.subjects.chat.batching import Batches
 from snellen.subjects.chat.checkpoint import Checkpoint, choose_device
+from snellen.subjects.chat.families import box_unit_of
 from snellen.subjects.chat.messages import split_thought
 from snellen.subjects.chat.settings import LocalSettings, description_of, read_local_settings
 from snellen.subjects.checkpoints import first_line
@@ -90,13 +91,14 @@ def make_local(path: str, written: Mapping[str, str]) -> TransformersChat:
     usual = LocalSettings().answering()
     changed = [f"{name}={value}" for name, value in answering.items() if name != "batch" and value != usual.get(name)]
     attributes = {"provider": "hf", "price_in": "0", "price_out": "0", "family": str(checkpoint.config.model_type)}
-    attributes |= description_of(settings)
+    attributes |= {"box_unit": box_unit_of(path), **description_of(settings)}
     card = SubjectCard(
         name=checkpoint.who + ("?" + "&".join(changed) if changed else ""),
         settings=card_settings,
         accepts=settings.accepts,
         max_images=settings.max_images,
         attributes=attributes | ({"frames": settings.frames} if settings.frames else {}),
+        token_limit=settings.max_new_tokens,
         max_concurrency=2 * settings.batch,  # one batch in the model, one gathering
         is_local=True,
     )
@@ -173,7 +175,7 @@ def answer_batch(
         return [failure if isinstance(failure, CallFailed) else CallFailed(_reason(checkpoint, failure))]
     seconds = time.perf_counter() - begun
     return [
-        _reply(checkpoint, prompt, row, tokens_in=tokens, seconds=seconds)
+        replace(_reply(checkpoint, prompt, row, tokens, seconds), token_limit=settings.max_new_tokens)
         for prompt, row, tokens in zip(prompts, rows, read, strict=True)
     ]
 

@@ -60,13 +60,14 @@ def _others(index: int, count: int) -> list[int]:
 
 
 def _chances(item: Item, answers: Sequence[Any]) -> dict[str, float]:
-    """The mean score of some answers, boxes in shares of the padded square, under every protocol and metric."""
+    """The mean score of some answers, boxes in shares of the padded square, under both protocols and every metric."""
     spec = item.view().reply
     if item.answer_kind == "box":
         back = _to_shares(item).inverse()
         answers = [back.box(answer) for answer in answers]
     chances: dict[str, float] = {}
-    for name, protocol in ability_named(item.task).protocols.items():
+    for name in ("strict", "published"):  # `as-replied` has the chance of `strict`
+        protocol = ability_named(item.task).protocols[name]
         predictions = [protocol.read(spec.write(answer), spec) for answer in answers]
         for metric in protocol.metrics:
             each = [

@@ -98,6 +98,24 @@ SHORT_FORMS: Mapping[AnswerKind, str] = MappingProxyType(
 """The same at `prompt=short`."""
 
 
+_SIDES = "left, top, right and bottom", "top, left, bottom and right"
+_UNITS: Mapping[str, str] = MappingProxyType(
+    {
+        "percent": "a number from 0 to 100, in percent of the width or height of the image",
+        "pixels": "in pixels of the image",
+        "thousandths": "a whole number from 0 to 1000, in thousandths of the width or height of the image",
+        "1024ths": "a whole number from 0 to 1024, in 1024ths of the width or height of the image",
+    }
+)
+
+
+def box_form(unit: str) -> str:
+    """The form of a box in another unit than fractions (`core.box_units`), in the words of `FORMS`."""
+    name, y_first, _ = unit.partition("-y-first")
+    corners = "[y1, x1, y2, x2]" if y_first else "[x1, y1, x2, y2]"
+    return f"Answer with {corners} and nothing else: the {_SIDES[bool(y_first)]} edges of the box, each {_UNITS[name]}."
+
+
 def list_options(wording: tuple[str, str], names: Sequence[str]) -> str:
     """The options as appendix A.2 lists them: `Choose from A. Left above, B. Left below.` if there were two.
 
@@ -124,7 +142,7 @@ def target(reply: ReplySpec, answer: Any) -> str:
 
     Appendix A.2 and the released code: `[0.56, 0.42, 0.67, 0.58]`, `[232, 9, 10]`, `7`, `D. 4-5`, `1. red`.
     """
-    if reply.kind != "box":
+    if reply.kind != "box" or reply.unit:
         return reply.write(answer)
     box = tuple(answer) if reply.frame is None else reply.frame.box(answer)
     return f"[{', '.join(f'{side:.2f}' for side in box)}]"

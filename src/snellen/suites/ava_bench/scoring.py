@@ -4,7 +4,7 @@
 capped at that score too, so that silence never pays. `published` leaves out what the scripts skip, and caps nothing.
 For five abilities no script was released (`without_script`): there `published` is accuracy as in the paper's text, read
 by the project's parser, and equals `strict`. The same holds for composite tasks, which are ours and have the metrics of
-the part that determines the form of the answer.
+the part that determines the form of the answer. OCR also has `as-replied`: `strict` without unwrapping the reply.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import Any
 
 from snellen.core.item import Item, ReplySpec
 from snellen.core.score import Metric, Protocol
+from snellen.scoring.answers.texts import key_forms, read_text
 from snellen.scoring.metrics import anls, anls_05, ciede2000, giou, mae_over_gt
 from snellen.scoring.protocols import ACCURACY, by_item, correct, guess, strict
 from snellen.suites.ava_bench import released_scorers as released
@@ -102,6 +103,10 @@ def _same_text_05(item: Item, prediction: str) -> float:
     return anls_05(item.answer, prediction)
 
 
+def _nearest(similarity: Callable[[str, str], float]) -> Callable[[Item, str], float]:
+    return lambda item, prediction: max(similarity(key, prediction) for key in key_forms(item.answer))
+
+
 def _named(item: Item, prediction: Any) -> float:
     return float(item.answer in prediction)
 
@@ -178,7 +183,7 @@ COUNTED = strict(_free("mae_over_gt", _count_apart, "strict"), _free("accuracy",
 
 def _published(
     read: Callable[[str, ReplySpec], Any], *metrics: Metric, unreadable: Any = "left out"
-) -> Mapping[str, Protocol]:
+) -> dict[str, Protocol]:
     return {"published": Protocol("published", read, metrics, by_item, unreadable)}
 
 
@@ -224,17 +229,20 @@ DEPTH_BIN_PROTOCOLS = _both(
         Metric("accuracy", _same_rounded, chance=_guessed(_same_rounded), binary=True),
     ),
 )
+AS_REPLIED = strict(_free("anls", _same_text, "strict"), _free("anls_05", _same_text_05, "strict"))
 TEXT_PROTOCOLS = _both(
     replace(
-        strict(_free("anls", _same_text, "strict"), _free("anls_05", _same_text_05, "strict")),
-        agrees=lambda item, text: _same_text(item, text) >= AGREEMENT_ANLS,
+        strict(_free("anls", _nearest(anls), "strict"), _free("anls_05", _nearest(anls_05), "strict")),
+        read=read_text,
+        agrees=lambda item, text: _nearest(anls)(item, text) >= AGREEMENT_ANLS,
     ),
     _published(
         released.read_whole_text,
         _free("anls_05", _same_text_05, "published", worst=0.0),
         _free("anls", _same_text, "published", worst=0.0),
         unreadable="worst",
-    ),
+    )
+    | {"as-replied": replace(AS_REPLIED, name="as-replied")},
 )
 """The first metric under `published` is that of Table 5; for OCR it has the threshold of the script, which Eq. 3 lacks,
-so `strict` gives both with `anls` first."""
+so `strict` and `as-replied` give both with `anls` first."""

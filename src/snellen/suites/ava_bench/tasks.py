@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 
+from snellen.core.box_units import BOX_UNITS, FRACTIONS
 from snellen.core.condition import Axis, Condition, Value
 from snellen.core.item import Item, Part, View
 from snellen.core.subject import SubjectCard
@@ -32,14 +33,20 @@ MARKS = Axis(
     ("pixels", "queries"),
     "only the drawn boxes, or also their positions, for probes with query positions",
 )
-AXES = (FORMAT, BOXES, LOOK, MARKS, ORDER, PROMPT, IMAGES)
+BOX_UNIT = Axis(
+    "box_unit",
+    (FRACTIONS, "own", *(name for name in BOX_UNITS if name != FRACTIONS)),
+    "boxes asked for in fractions of the image, as in the paper, or in the unit that the subject was trained on",
+)
+AXES = (FORMAT, BOXES, LOOK, MARKS, BOX_UNIT, ORDER, PROMPT, IMAGES)
 
 
 def resolve(condition: Condition, card: SubjectCard) -> Mapping[str, Value]:
     """Settings for `auto`: `format=paper` for heads, which were tuned on it, `with-format` for all others.
 
     A subject may declare its own (attribute `format`). `look=auto` is `box` for encoders, which see an image as a whole
-    and have no instruction that explains a drawn box, and `image` for all others.
+    and have no instruction that explains a drawn box, and `image` for all others. `box_unit=own` is the attribute
+    `box_unit` of the subject.
     """
     subject_kind, settings = card.name.partition(":")[0], dict[str, Value]()
     if condition["format"] == "auto":
@@ -49,6 +56,8 @@ def resolve(condition: Condition, card: SubjectCard) -> Mapping[str, Value]:
         )
     if condition["look"] == "auto":
         settings["look"] = "box" if subject_kind == "encoder" else "image"
+    if condition["box_unit"] == "own":
+        settings["box_unit"] = card.attributes.get("box_unit", FRACTIONS)
     return settings
 
 
@@ -62,6 +71,8 @@ def wording(ability: Ability, view: View, condition: Condition) -> str:
         question = f"{question} {prompts.list_options(ability.options_wording, names)}"
     if condition["format"] == "paper" or condition["prompt"] == "minimal":
         return question
+    if view.reply.unit:
+        return f"{question}\n{prompts.box_form(view.reply.unit)}"
     forms = prompts.FORMS if condition["prompt"] == "full" else prompts.SHORT_FORMS
     return f"{question}\n{forms[view.reply.kind]}"
 
@@ -91,7 +102,7 @@ def _transforms(ability: Ability, item: Item, context: ViewContext) -> tuple[Tra
         *crop,
         *((Boxed(boxes, ability.padded),) if boxes else (Padded(),) if ability.padded else ()),
         *((Marked(boxes),) if boxes and condition["marks"] == "queries" else ()),
-        *((UnitFrame(),) if item.answer_kind == "box" else ()),
+        *((UnitFrame(str(condition["box_unit"])),) if item.answer_kind == "box" else ()),
         *control(condition["images"], context),
     )
 
@@ -114,6 +125,7 @@ def _axes(ability: Ability) -> tuple[Axis, ...]:
         *((BOXES,) if ability.boxes_optional else ()),
         *((LOOK,) if ability.asks_inside_box else ()),
         *((MARKS,) if ability.boxes else ()),
+        *((BOX_UNIT,) if ability.kind == "box" else ()),
         *((ORDER,) if ability.has_options else ()),
         PROMPT,
         IMAGES,

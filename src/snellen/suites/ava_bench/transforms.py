@@ -16,6 +16,7 @@ from typing import Literal
 import numpy as np
 from PIL import Image, ImageDraw
 
+from snellen.core.box_units import FRACTIONS, in_unit
 from snellen.core.errors import SnellenError
 from snellen.core.item import Affine, Box, Mark, Media, View
 from snellen.core.storage.media import MediaFolder
@@ -147,15 +148,16 @@ class Cut:
 
 @dataclass(frozen=True)
 class UnitFrame:
-    """Answers with boxes in shares of the image shown: 0 to 1, x of its width and y of its height."""
+    """Answers with boxes in a unit of `core.box_units`, by default in fractions of the image shown."""
 
+    unit: str = FRACTIONS
     version: int = 1
 
     def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
         """The view with the frame of its reply. Raises SnellenError for a view of several images."""
         image = _only(view)
         scale = Affine(1 / image.width, 0, 0, 0, 1 / image.height, 0)
-        return replace(view, reply=replace(view.reply, frame=image.from_stored.then(scale)))
+        return replace(view, reply=in_unit(replace(view.reply, frame=image.from_stored.then(scale)), self.unit))
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ from snellen.reports.words import amount, answer_words, foreign, span
 
 MAX_THUMBS = 4000
 """Greatest number of images with thumbnails; with more, the item set's own files are shown."""
-MARKS = ("right", "wrong", "partly", "no answer", "failed", "declined")
+MARKS = ("right", "wrong", "partly", "no answer", "cut off", "failed", "declined")
 
 
 class LinkedImages(Thumbs):

@@ -42,7 +42,7 @@
     return [node("label", {}, label + " ", select), select];
   }
 
-  const SIGNS = { right: "✓", wrong: "✗", partly: "◐", "no answer": "–", failed: "!", declined: "·" };
+  const SIGNS = { right: "✓", wrong: "✗", partly: "◐", "no answer": "–", "cut off": "…", failed: "!", declined: "·" };
   const markClass = (mark) => "mark-" + mark.replace(" ", "-");
   const tasks = exams.flatMap((exam, e) => exam.tasks.map((task, t) => [e + "/" + t, (exams.length > 1 ? exam.title + ": " : "") + task.name]));
 

@@ -21,7 +21,7 @@ from snellen.suites.combo.space import values
 
 def confusions(items: ItemSet, scores: pd.DataFrame) -> Iterator[ReportSection]:
     """Answers against truths, with a figure per question. `scores` are those of Pattern Perception."""
-    scores = scores[scores["outcome"].isin(["answered", "no_answer"])]
+    scores = scores[scores["outcome"].isin(["answered", "no_answer", "cut_off"])]
     questions = scores["item_id"].map(lambda name: items.by_id[name].factors["question"])
     for name, dimension in perception.QUESTIONS.items():
         part = scores[questions == name]

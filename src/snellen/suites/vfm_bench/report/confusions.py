@@ -47,7 +47,7 @@ class Confusion:
 def confusions(series: ShotSeries, items: ItemSet, condition: str) -> list[Confusion]:
     """The confusions of a subject under one condition, by decreasing count, then by decreasing share of chances."""
     rows = series.scores[series.scores["condition"] == condition]
-    rows = rows[rows["outcome"].isin(["answered", "no_answer"])]
+    rows = rows[rows["outcome"].isin(["answered", "no_answer", "cut_off"])]
     chances: dict[tuple[str, str, str], int] = {}
     confused_items: dict[tuple[str, str, str], list[str]] = {}
     for row in rows.itertuples():
