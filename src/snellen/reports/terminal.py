@@ -84,7 +84,8 @@ def _cell(row: Any, metric: Metric, with_chance: bool, suite_of: SuiteOf) -> str
     around = instead or escape(span(row.low, row.high, metric, row.n) + " ").strip()
     text = f"{amount(row.value, metric, row.n)} [dim]{around}[/]"
     notes = [f"chance {amount(row.chance, metric)}"] if with_chance and not math.isnan(row.chance) else []
-    notes = [words(row.grade, row.state), *notes]
+    state = words(row.grade, row.state)
+    notes = [f"{state}: {row.note}" if state == f"boxes in {row.boxes_in}" else state, *notes]
     notes += unread_notes(row, metric)
     notes += [f"failed {rate(row.failure_rate)}"] if row.failure_rate > 0 else []
     return text + (f"\n[dim]{', '.join(notes)}[/]" if notes else "")
