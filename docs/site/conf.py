@@ -27,7 +27,7 @@ html_extra_path = ["root"]
 html_copy_source = False
 
 CHAPTERS = {
-    "Tutorials": ("first-report", "own-model", "own-images", "own-suite", "ci-guard"),
+    "Tutorials": ("first-report", "own-model", "own-images", "own-table", "own-suite", "ci-guard"),
     "How-to guides": (
         "installing",
         "building",
@@ -38,6 +38,7 @@ CHAPTERS = {
         "reviewing",
         "judging",
         "exports",
+        "recorded-answers",
         "remote",
         "cluster",
         "attention",
@@ -62,7 +63,7 @@ CHAPTERS = {
         "fidelity",
     ),
 }
-SUITES = ("combo", "vlm2_bench", "vfm_bench", "ava_bench")
+SUITES = ("combo", "vlm2_bench", "vfm_bench", "ava_bench", "questions")
 
 
 def chapters(app, page, source):

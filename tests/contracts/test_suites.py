@@ -27,8 +27,8 @@ from snellen.runs.views import show_items, training_example
 from snellen.suites import SUITES
 from tests.helpers.sets import small_options, small_set
 
-NAMES = [name for name in SUITES if SUITES.get(name).recipes]
-"""Suites about benchmarks have no recipes: their items come from other recipes."""
+NAMES = [name for name in SUITES if "generated" in SUITES.get(name).recipes]
+"""Curation steps have no recipes of their own, and the items and tasks of `questions` come from a user's table."""
 REPEATS, NEAR_CHANCE = 8, 0.4
 """Repeats of a blind guess, and the tolerance of their mean around chance as a share of the range to perfect.
 

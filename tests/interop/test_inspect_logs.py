@@ -18,6 +18,7 @@ pytest.importorskip("inspect_ai", reason="the extra 'chat' is not installed")
 from snellen.core.condition import parse_conditions
 from snellen.core.storage.runfolder import is_run, read_run_card
 from snellen.exam.examine import examine
+from snellen.exam.run import run
 from snellen.interop import inspect_logs
 from snellen.interop.inspect_import import import_logs
 from snellen.interop.questions import ModelQuestion, Selection, select_questions
@@ -268,3 +269,34 @@ def test_damaged_archives_are_refused_in_one_line(
 def test_a_log_without_samples_is_refused(selection: Selection, tmp_path: Path) -> None:
     log = write_eval(tmp_path / "a.eval", log_header(), [])
     assert_refused(lambda: import_logs([log], selection.items.root, tmp_path / "run"), "nothing to import")
+
+
+def test_a_log_is_a_recorded_subject(selection: Selection, tmp_path: Path) -> None:
+    """As by the import: the same subject, settings, responses and checks."""
+    log = write_eval(tmp_path / "a.eval", log_header(), log_samples(selection, TASK, mixed))
+    imported = import_logs([log], selection.items.root, tmp_path / "run")
+    recorded = run(selection.items, [f"recorded:{log}"], tmp_path / "recorded", show_progress=False)
+    assert recorded.responses == imported.examination.responses
+    arms = [read_run_card(tmp_path / name).arms for name in ("run", "recorded")]
+    assert arms[0] == arms[1]
+    assert_refused(lambda: run(selection.items, [f"recorded:{log}?id=x"], tmp_path / "other"), "have no setting 'id'")
+    samples = log_samples(selection, TASK, right)
+    samples[0]["metadata"]["snellen"]["media"] = ["0" * 64]
+    other = write_eval(tmp_path / "other.eval", log_header(), samples)
+    assert_refused(lambda: run(selection.items, [f"recorded:{other}"], tmp_path / "other"), "showed images that differ")
+
+
+def test_a_log_of_another_task_is_matched_like_a_file(
+    selection: Selection, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    samples = log_samples(selection, TASK, right)
+    for sample in samples:
+        sample["metadata"] = {}
+    samples[0] |= {"id": 7}
+    samples[1]["output"]["choices"][0]["stop_reason"] = "max_tokens"
+    log = write_eval(tmp_path / "a.eval", log_header(), samples)
+    examination = run(selection.items, [f"recorded:{log}"], tmp_path / "run", show_progress=False)
+    assert [response.item_id for response in examination.responses] == [sample["id"] for sample in samples[1:]]
+    assert examination.responses[0].cut_off
+    assert "1 match several items" in capsys.readouterr().err
+    assert_refused(lambda: import_logs([log], selection.items.root, tmp_path / "other"), "recorded:")

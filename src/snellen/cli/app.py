@@ -173,6 +173,10 @@ def build(
         str, typer.Option(help="Answer frequencies: paper (as in the paper) or answers (uniform).")
     ] = "paper",
     settings: Annotated[list[str], typer.Option("--set", help="Recipe setting as NAME=VALUE.")] = [],  # noqa: B006
+    columns: Annotated[
+        list[str], typer.Option("--map", help="Columns of a table: question=prompt,answer=key … (default: by name).")
+    ] = [],  # noqa: B006
+    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Leave out rows of a table that are bad.")] = False,
     lenient: Lenient = False,
     executor: Executor = "local",
     as_json: Json = False,
@@ -186,7 +190,7 @@ def build(
             suite, how, out, plan=plan, as_json=as_json, seed=seed, n=n, full=full,
             sources=named_paths("--source", source), inputs=named_paths("--input", inputs), workers=cores(workers),
             renderer=renderer, quality=quality, size=size_of(size, how) if size else None, rules=rules,
-            encoder=encoder, balance=read_balance(balance),
+            encoder=encoder, balance=read_balance(balance), columns=columns, skip_bad=skip_bad,
             settings=[*settings, *(["reading=lenient"] if lenient else [])],
         )  # fmt: skip
 

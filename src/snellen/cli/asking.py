@@ -14,6 +14,7 @@ import typer
 from snellen.cli.options import cores
 from snellen.cli.output import console, print_json
 from snellen.core.errors import Interrupted, SnellenError
+from snellen.core.subject import is_recorded
 from snellen.remote import RecordFolder, address_of, joined, record_folder, with_urls
 
 if TYPE_CHECKING:
@@ -186,13 +187,15 @@ def explain(summary: RunSummary) -> None:
     for subject, reasons in summary.failures.items():
         print(f"{subject} failed: {'; '.join(reasons)}", file=sys.stderr)
     for subject, missing in summary.unasked.items():
-        print(f"{subject}: partial, {missing} items were not asked", file=sys.stderr)
+        reason = "have no recorded reply" if is_recorded(subject) else "were not asked"
+        print(f"{subject}: partial, {missing} items {reason}", file=sys.stderr)
 
 
 def finish(summaries: Sequence[RunSummary]) -> None:
     """Exit with code 1 if items failed or were not asked; they are asked again next time."""
     failed = sum(summary.failed for summary in summaries)
-    unasked = sum(sum(summary.unasked.values()) for summary in summaries)
+    counts = [count for summary in summaries for count in summary.unasked.items()]
+    unasked = sum(missing for subject, missing in counts if not is_recorded(subject))
     if failed or unasked:
         rest = f", {unasked} were not asked" if unasked else ""
         print(

@@ -20,7 +20,8 @@ from snellen.exam.items import with_blind
 from snellen.exam.run import blind_subject, run_folder
 from snellen.reports.words import amount
 from snellen.runs.blind import FOLDS_METHOD, ITEMS, measure_recipe
-from snellen.suites import SUITES
+from snellen.runs.generated_sets import suite_of_items
+from snellen.suites import SUITES, suite_of
 
 
 def blind(name: str, subject: str | None, n: int | None, out: Path | None, workers: int) -> None:
@@ -32,7 +33,7 @@ def blind(name: str, subject: str | None, n: int | None, out: Path | None, worke
         raise SnellenError(f"{name!r} is neither an item set nor a suite; suites are: {', '.join(SUITES)}")
     if out is None:
         raise SnellenError("--out FOLDER is required: the folder for blind.json of the suite's generated items")
-    suite = SUITES.get(name)
+    suite = suite_of_items(name)
     with tempfile.TemporaryDirectory(prefix="snellen-blind-") as folder:
         card = measure_recipe(suite, Path(folder), BuildOptions(Path(folder), n=n or ITEMS, workers=workers))
     write_blind(out, card)
@@ -42,7 +43,7 @@ def blind(name: str, subject: str | None, n: int | None, out: Path | None, worke
 
 def _of_set(root: Path, subject: str | None) -> None:
     items = read_itemset(root)
-    suite = SUITES.get(items.card.suite)
+    suite = suite_of(items)
     card = items.blind
     if subject is None or card is None:
         card = BlindCard(method=FOLDS_METHOD, scores=tuple(measure_by_folds(items.items, suite)))

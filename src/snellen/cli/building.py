@@ -23,9 +23,20 @@ SHAPES = (1.0, 1.8)
 
 
 def build(
-    suite_and_task: str, how: str, out: str | None, *, plan: bool, as_json: bool, settings: list[str], **given: Any
+    suite_and_task: str,
+    how: str,
+    out: str | None,
+    *,
+    plan: bool,
+    as_json: bool,
+    settings: list[str],
+    columns: list[str],
+    **given: Any,
 ) -> None:
-    """Build a set, or print the plan; `settings` are NAME=VALUE, `given` are fields of `BuildOptions`."""
+    """Build a set, or print the plan.
+
+    `settings` are NAME=VALUE, `columns` FIELD=COLUMN,..; `given` are fields of `BuildOptions`.
+    """
     name, _, task = suite_and_task.partition("/")
     suite = SUITES.get(name)
     recipe = find_recipe(suite, how)
@@ -33,10 +44,13 @@ def build(
         raise SnellenError(f"--rules: {name} --from {how} has no thresholds to change")
     if given.get("encoder") and not hasattr(getattr(recipe, "rules", None), "encoder"):
         raise SnellenError(f"--encoder: {name} --from {how} does not use encoder features to select images")
+    if (columns or given.get("skip_bad")) and not hasattr(recipe, "columns"):
+        raise SnellenError(f"--map and --skip-bad: {name} --from {how} reads no table of questions")
     if out is None and not plan:
         raise SnellenError("--out FOLDER is required, except with --plan")
     known = getattr(recipe, "settings", {})
     given["settings"] = read_settings(settings, known, f"{name} --from {how}")
+    given["columns"] = _read_columns(columns)
     options = BuildOptions(Path(), tasks=(task,) if task else (), show_progress=not as_json, **given)
     if plan:
         planned = dict(recipe.plan(options))
@@ -51,8 +65,19 @@ def build(
     print_fields(_summary(items, suite), as_json)
 
 
+def _read_columns(written: list[str]) -> dict[str, str]:
+    """Columns by field, from texts of FIELD=COLUMN joined by commas. Raises SnellenError for other forms."""
+    columns: dict[str, str] = {}
+    for pair in ",".join(written).split(",") if written else ():
+        field, equals, column = (part.strip() for part in pair.partition("="))
+        if not equals or not field or field in columns:
+            raise SnellenError(f"--map {pair!r}: write FIELD=COLUMN, each field once: question=prompt,answer=key")
+        columns[field] = column
+    return columns
+
+
 def _summary(items: ItemSet, suite: Suite) -> dict[str, Any]:
-    blind = blind_notes(items.blind, suite, items.card.counts) if items.blind else []
+    blind = blind_notes(items.blind, suite.of_items(items), items.card.counts) if items.blind else []
     return {
         "itemset": address_of(items.root),
         "items": items.card.items,

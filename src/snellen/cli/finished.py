@@ -12,7 +12,7 @@ from snellen.core.storage.runfolder import default_folder
 from snellen.reports.task_tables import TaskTables
 from snellen.runs.generated_sets import itemset_folder
 from snellen.runs.stamp import add_table, has_table, read_stamp, run_key
-from snellen.subjects.registry import make_subject
+from snellen.subjects.registry import subjects_of
 from snellen.suites import SUITES
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def summary(examination: Examination, *, with_table: bool) -> RunSummary:
     if with_table and examination.responses:
         from snellen.reports import print_table
 
-        table = print_table(examination.results())
+        table = print_table(examination.results(), suite_of=lambda _: examination.suite)
         add_table(examination.root, table.subjects, table.columns)
     return RunSummary(
         examination.root,
@@ -83,7 +83,7 @@ def finished_summary(
     run = folder or default_folder(card, subjects, conditions)
     if not run.is_dir() or not SUITES.is_packaged(card.suite):
         return None
-    examined = [make_subject(subject) for subject in subjects]
+    examined = [subject for spec in subjects for subject in subjects_of(spec)]
     stamp = read_stamp(run, run_key(root, examined, inputs, conditions=list(conditions), **options))
     if stamp is None or (with_table and not has_table(run, stamp)):
         return None

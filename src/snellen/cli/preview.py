@@ -16,7 +16,7 @@ from snellen.core.subject import SubjectCard
 from snellen.curation.results import read_tables
 from snellen.exam.items import find_items
 from snellen.runs.preview import Call, first_calls
-from snellen.suites import SUITES
+from snellen.suites import suite_of
 
 
 def show(
@@ -24,7 +24,7 @@ def show(
 ) -> None:
     """Print all first calls about an item (default: about the first item of each task); `html` is a page to write."""
     items = find_items(itemset)
-    suite = SUITES.get(items.card.suite)
+    suite = suite_of(items)
     if item_id is not None and item_id not in items.by_id:
         raise SnellenError(f"{itemset}: no item {item_id!r}; the first is {items.items[0].item_id!r}")
     with tempfile.TemporaryDirectory() as folder:

@@ -37,7 +37,7 @@ from snellen.runs.quiz import (
     draw_questions,
     key_text,
 )
-from snellen.suites import SUITES
+from snellen.suites import suite_of
 
 CARD, SHEET, ANSWERS, DISAGREEMENTS, RESULT = (
     "quiz.json",
@@ -68,7 +68,7 @@ class QuizCard(Card):
 def quiz(itemset: str, out: Path, n: int, condition: str, seed: int, as_json: bool) -> None:
     """Write a sheet into `out`; if there is one with answers, compare them with the keys."""
     items = find_items(itemset)
-    suite = SUITES.get(items.card.suite)
+    suite = suite_of(items)
     (point, *others) = parse_conditions(suite.axes, condition)
     if others:
         raise SnellenError(f"--condition {condition!r} is {1 + len(others)} conditions; a sheet has only one")

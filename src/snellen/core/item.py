@@ -14,7 +14,10 @@ from typing import Any, Literal, TypeAlias
 Box: TypeAlias = tuple[float, float, float, float]
 """[x1, y1, x2, y2] in pixels, x to the right, y downwards."""
 
-AnswerKind: TypeAlias = Literal["choice", "true_false", "integer", "number", "box", "colour", "text", "description"]
+AnswerKind: TypeAlias = Literal[
+    "choice", "choices", "true_false", "integer", "number", "box", "colour", "text", "description"
+]
+"""`choices`: all options that are right, as a sorted tuple of their keys."""
 Split: TypeAlias = Literal["train", "calibration", "test"]
 MediaKind: TypeAlias = Literal["image", "video"]
 
@@ -155,6 +158,8 @@ class ReplySpec:
 
     def write(self, answer: Any) -> str:
         """The reply of a subject that knows `answer`: the inverse of reading. For oracles, demos, training targets."""
+        if self.kind == "choices":
+            return ", ".join(map(self.name, answer))
         if self.keys:
             return self.name(str(answer))
         if self.kind == "box":
@@ -162,7 +167,7 @@ class ReplySpec:
             return json.dumps([round(float(x), 6) for x in box])
         if self.kind == "colour":
             return json.dumps([round(x) for x in answer])
-        return str(answer)
+        return str(answer[0] if isinstance(answer, tuple) else answer)  # the first of several texts that are accepted
 
 
 @dataclass(frozen=True)

@@ -87,7 +87,7 @@ def _option_fault(item: Item) -> str | None:
         return f"two options show the same ({repeated[0] or 'the same images'!r:.60})"
     if not all(keys):
         return "an option has an empty key"
-    if item.answer_kind == "choice" and not keys:
+    if item.answer_kind in ("choice", "choices") and not keys:
         return "a choice has no options"
     return None
 
@@ -98,6 +98,9 @@ def answer_fault(item: Item) -> str | None:
         return None
     if item.options and item.answer_kind not in ("box", "colour", "description"):
         keys = {option.key for option in item.options}
+        if item.answer_kind == "choices":
+            is_sorted_set = isinstance(item.answer, tuple) and list(item.answer) == sorted({*item.answer} & keys)
+            return None if item.answer and is_sorted_set else f"the answer {item.answer!r:.60} is no sorted set of keys"
         return None if str(item.answer) in keys else f"the answer {item.answer!r:.60} is not among the options"
     fits, what = _ANSWERS[item.answer_kind]
     return None if fits(item.answer) else f"the answer {item.answer!r:.60} is not {what}"
@@ -123,6 +126,7 @@ def _numbers(answer: Any, count: int) -> bool:
 
 _ANSWERS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "choice": (lambda answer: False, "a choice without options"),
+    "choices": (lambda answer: False, "a choice without options"),
     "true_false": (lambda answer: answer in ("true", "false"), "'true' or 'false'"),
     "integer": (lambda a: isinstance(a, int) and not isinstance(a, bool) and abs(a) < 10**15, "a whole number"),
     "number": (_is_number, "a finite number"),

@@ -26,6 +26,11 @@ def is_person(subject: str) -> bool:
     return subject.startswith("human:")
 
 
+def is_recorded(subject: str) -> bool:
+    """True if the replies of a subject of this name come from a file, which cannot be asked for more."""
+    return subject.startswith(("recorded:", "inspect:"))
+
+
 def is_head_name(subject: str) -> bool:
     """True if a subject of this name is a head, which was trained on training examples before the run."""
     return subject.startswith("head:")

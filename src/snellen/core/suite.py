@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typing
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
@@ -185,7 +185,8 @@ class BuildOptions:
     frequencies of answers: the paper's, or uniform (`answers`), so that base rates do not help a blind guesser.
     `rules` is a file of thresholds that replace the recipe's. `encoder` is the encoder whose features select images.
     `settings` are those that the recipe declares (`Recipe.settings`). `size` is width and height of generated images,
-    None for the default (`size_px`).
+    None for the default (`size_px`). `columns` names the columns of a user's table by what they hold, for recipes that
+    have `columns`; `skip_bad` leaves out rows that cannot be read.
     """
 
     out: Path
@@ -204,6 +205,8 @@ class BuildOptions:
     encoder: str = ""
     balance: Literal["paper", "answers"] = "paper"
     settings: Mapping[str, str] = field(default_factory=dict)
+    columns: Mapping[str, str] = field(default_factory=dict)
+    skip_bad: bool = False
     show_progress: bool = True
 
     def test_items(self, suite: str, checkup: int, quick: int) -> int:
@@ -303,7 +306,8 @@ class Suite:
 
     Recipes that make the suite's own items are called generated, curated and released. `report_inputs` names inputs
     that `snellen report --input NAME=…` passes to the sections. `blind_renderer` makes the images of the sets on which
-    blind scores are measured: blank, unless truths are read from pixels.
+    blind scores are measured: blank, unless truths are read from pixels. With `tasks_of`, an item set determines the
+    tasks (`of_items`), and `tasks` is empty.
     """
 
     card: SuiteCard
@@ -315,6 +319,7 @@ class Suite:
     sections: Callable[..., Iterable[Any]] | None = None
     report_inputs: tuple[str, ...] = ()
     blind_renderer: str = "blank"
+    tasks_of: Callable[[Sequence[Item]], Mapping[str, Task]] | None = None
 
     def __repr__(self) -> str:
         return f"<Suite {self.name} version {self.card.version}: {len(self.tasks)} tasks>"
@@ -324,13 +329,17 @@ class Suite:
         """The suite's name on the command line."""
         return self.card.name
 
+    def of_items(self, items: ItemSet) -> Suite:
+        """The suite with the tasks of an item set; the suite itself if its tasks are fixed."""
+        return self if self.tasks_of is None else replace(self, tasks=self.tasks_of(items.items))
+
 
 def check_items(items: ItemSet, suite: Suite) -> None:
     """Raise SnellenError, naming the row, for an item of an unknown task, without an answer, or without an image.
 
     Items of curation steps may lack both: their answers are unknown, and some are about words alone.
     """
-    path = items.root / "items.parquet"
+    path, suite = items.root / "items.parquet", suite.of_items(items)
     for number, item in enumerate(items.items):
         task = suite.tasks.get(item.task)
         location = f"{path} row {number}"

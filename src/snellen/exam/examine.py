@@ -44,7 +44,7 @@ def examine(
 
     is_callable = callable(subject) and not hasattr(subject, "answer")
     examined: Any = wrap(subject) if is_callable else subject  # type: ignore[arg-type]  # a callable without card is one from parts to text
-    (ready,), preflight = prepare([examined], [itemset], [condition], limit=limit)
+    ready, preflight = prepare([examined], [itemset], [condition], limit=limit)
     if out is not None and not is_url(out):
         refuse_other_run(Path(out), limit=limit, suite=suite_of_items(itemset).name)
     items = find_items(itemset, limit=limit, show_progress=show_progress)
@@ -53,7 +53,7 @@ def examine(
         shutil.rmtree(root)  # the code of the callable may have changed
     with record_folder(root, after_call) as folder:
         return run(
-            items, [ready], folder.root, conditions=[condition], limit=limit, show_progress=show_progress,
+            items, ready, folder.root, conditions=[condition], limit=limit, show_progress=show_progress,
             after_call=folder.after_call, preflight=preflight,
         )  # fmt: skip
 

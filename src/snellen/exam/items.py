@@ -28,7 +28,7 @@ def build(suite: Suite, how: str, options: BuildOptions) -> ItemSet:
 
     recipe = find_recipe(suite, how)
     items = cut_off_set(suite, recipe, options) or recipe.build(options)
-    return with_blind(items, blind_card(items, suite))
+    return with_blind(items, blind_card(items, suite.of_items(items)))
 
 
 def with_blind(items: ItemSet, card: BlindCard) -> ItemSet:

@@ -29,7 +29,7 @@ from snellen.runs.gate import open_run_items
 from snellen.runs.generated_sets import itemset_folder, suite_of_items
 from snellen.runs.judgements import judgement_items, read_verdicts, score_judged
 from snellen.runs.on_cluster import ask_workers
-from snellen.runs.plan import Arm, Plan, run_card
+from snellen.runs.plan import Arm, Plan, recorded_arms, run_card
 from snellen.runs.preflight import Preflight, make_subjects
 from snellen.runs.preview import Estimate, asks_remote, estimates, limit_faults
 from snellen.runs.replay import is_behind, replay, responses_of
@@ -37,8 +37,9 @@ from snellen.runs.score import damaged_scores, read_scores, score_paths, write_s
 from snellen.runs.stamp import read_stamp, run_key, write_stamp
 from snellen.runs.stopping import BudgetSpent
 from snellen.runs.unread import with_judged_reading
-from snellen.subjects.registry import make_subject
-from snellen.suites import SUITES
+from snellen.subjects.recorded import Recording
+from snellen.subjects.registry import subjects_of
+from snellen.suites import SUITES, suite_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -70,7 +71,7 @@ class Examination:
         lines = [f"{subject} failed: {reason}" for subject, reasons in self.reasons("failed").items()
                  for reason in reasons]  # fmt: skip
         notes = "".join(f"<p>{escape(line)}</p>" for line in [repr(self), *lines])
-        return (print_table(self.results()).html() if self.responses else "") + notes
+        return (print_table(self.results(), suite_of=lambda _: self.suite).html() if self.responses else "") + notes
 
     @property
     def failed(self) -> int:
@@ -158,14 +159,22 @@ def run(
 
     `inputs` are annotation tables that some conditions use, by name (`curation.results`). `announce` receives the
     estimates of remote subjects and may stop the run by an error, as may `after_call` after each call. `keep_going`
-    continues an arm even if most of its calls fail. `deadline` is that of `Plan`. `preflight` knows which subjects were
-    asked a first question. Raises SnellenError before anything is asked if a call exceeds the provider's limits, and
-    BudgetSpent and Interrupted after scoring the replies so far.
+    continues an arm even if most of its calls fail. Recorded subjects have the conditions and repeats of their files;
+    `conditions` other than the default select among them. `deadline` is that of `Plan`. `preflight` knows which
+    subjects were asked a first question. Raises SnellenError before anything is asked if a call exceeds the provider's
+    limits, and BudgetSpent and Interrupted after scoring the replies so far.
     """
-    suite = SUITES.get(items.card.suite)
+    suite = suite_of(items)
     points = [point for text in conditions for point in parse_conditions(suite.axes, text)]
-    examined = [make_subject(subject, items.items) if isinstance(subject, str) else subject for subject in subjects]
+    subject_lists = [subjects_of(entry, items.items) if isinstance(entry, str) else [entry] for entry in subjects]
+    examined = [subject for several in subject_lists for subject in several]
     arms = _arms(examined, points, repeats)
+    if recordings := [subject for subject in examined if isinstance(subject, Recording)]:
+        is_filtered = tuple(conditions) != ("vanilla",)  # the default
+        recorded, line = recorded_arms(recordings, items, suite, points if is_filtered else ())
+        arms += recorded
+        if line:
+            _print_line(line)
     options = {"conditions": list(conditions), "repeats": repeats, "seed": seed, "limit": limit}
     # The key covers the whole set on disk, so a run about some of its items gets no stamp.
     is_whole = len(items.items) == items.card.items and SUITES.is_packaged(suite.name)
@@ -217,6 +226,7 @@ def _arms(subjects: Sequence[Subject], conditions: Sequence[Condition], repeats:
     if repeated := next((name for name in names if names.count(name) > 1), None):
         raise SnellenError(f"subject {repeated!r} is given twice; ask it again with --repeats")
     conditions = list({str(point): point for point in conditions}.values())
+    subjects = [subject for subject in subjects if not isinstance(subject, Recording)]
     return [Arm(subject, point, repeat) for subject in subjects for point in conditions for repeat in range(repeats)]
 
 
@@ -286,7 +296,7 @@ def blind_subject(items: ItemSet, card: BlindCard, subject: str | Subject, root:
     """The blind scores of a card, or the subject's scores without images (`images=none`) where they are better."""
     from snellen.analysis.units import metric_of
 
-    suite = SUITES.get(items.card.suite)
+    suite = suite_of(items)
     rows = run(items, [subject], root, conditions=["images=none"], **how).results()
     scores: dict[tuple[str, ...], BlindScore] = {score.key: score for score in card.scores}
     for row in rows[rows["value"].notna()].to_dict("records"):

@@ -14,7 +14,7 @@ from snellen.core.storage import files
 from snellen.interop.formats import ExportFormat, export_name
 from snellen.interop.questions import Selection, select_questions
 from snellen.runs.gate import open_items
-from snellen.suites import SUITES
+from snellen.suites import suite_of
 
 FORMATS: Registry[ExportFormat] = Registry(
     "export format",
@@ -58,7 +58,7 @@ def export(root: Path, format_name: str, out: Path, condition: str = "vanilla") 
     export_format, items = FORMATS.get(format_name), open_items(root)
     if out.exists() and any(out.iterdir()):
         raise SnellenError(f"{out}: not empty; give another --out")
-    suite = SUITES.get(items.card.suite)
+    suite = suite_of(items)
     point, *others = parse_conditions(suite.axes, condition)
     if others:
         raise SnellenError(f"--condition {condition!r} is {1 + len(others)} conditions; an export has only one")

@@ -65,13 +65,21 @@ class _Sample(BaseModel):
     metadata: _Metadata
 
 
+class _OtherSample(BaseModel):
+    id: Annotated[str, Field(max_length=500)] | int
+    epoch: Annotated[int, Field(ge=1, le=MAX_EPOCHS)] = 1
+
+
 @dataclass(frozen=True)
 class LogSample:
-    """One sample in one epoch: its identity as our task wrote it, and Inspect's record with attachments resolved."""
+    """One sample in one epoch, with Inspect's record whose attachments are resolved.
+
+    `identity` is what our task wrote; None for a sample of another task.
+    """
 
     id: str
     epoch: int
-    identity: SampleIdentity
+    identity: SampleIdentity | None
     record: EvalSample
 
     def question(self) -> tuple[list[str | None], list[str | None]]:
@@ -102,7 +110,7 @@ class InspectLog:
     _json_samples: Sequence[object] | None = None
 
     def samples(self) -> Iterator[LogSample]:
-        """Every sample. Raises SnellenError, which names the sample, for what no task of ours wrote."""
+        """Every sample. Raises SnellenError, which names the sample, for what neither our tasks nor Inspect write."""
         if self._json_samples is not None:
             for number, document in enumerate(self._json_samples, 1):
                 yield _sample(document, f"{self.path}: sample {number}")
@@ -152,11 +160,13 @@ def _header(document: Mapping[str, Any], location: str) -> EvalLog:
 def _sample(document: Any, location: str) -> LogSample:
     from inspect_ai.log import EvalSample, resolve_sample_attachments
 
+    metadata = document.get("metadata")
+    is_own = isinstance(metadata, dict) and "snellen" in metadata
     with _ours(location):
-        own = _Sample.model_validate(document)
+        own = _Sample.model_validate(document) if is_own else _OtherSample.model_validate(document)
         kept = {key: document[key] for key in _SAMPLE_FIELDS if key in document}
         record = resolve_sample_attachments(EvalSample.model_validate(kept))
-    return LogSample(own.id, own.epoch, own.metadata.snellen, record)
+    return LogSample(str(own.id), own.epoch, own.metadata.snellen if isinstance(own, _Sample) else None, record)
 
 
 @contextmanager

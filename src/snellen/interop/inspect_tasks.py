@@ -22,7 +22,7 @@ from snellen.interop.inspect_folder import sample_metadata
 from snellen.interop.questions import ModelQuestion, Selection, select_questions
 from snellen.interop.scoring_fields import units
 from snellen.interop.standalone.inspect_questions import unit_mean
-from snellen.suites import SUITES
+from snellen.suites import SUITES, suite_of
 
 
 def inspect_task(suite_task: str, itemset: str = "", condition: str = "vanilla") -> Task:
@@ -32,7 +32,7 @@ def inspect_task(suite_task: str, itemset: str = "", condition: str = "vanilla")
     asked together with others or in several calls.
     """
     suite_name, task_id = suite_task.split("/")
-    items, suite = find_items(itemset or suite_name), SUITES.get(suite_name)
+    suite = suite_of(items := find_items(itemset or suite_name))
     (point, *others) = parse_conditions(suite.axes, condition)
     folder = home() / "inspect" / items.card.content_hash[:16]
     selection = select_questions(items, suite, point, folder)

@@ -44,6 +44,9 @@ def not_scored_alone(question: ModelQuestion) -> str | None:
     reason = "scored by rules that no export contains"
     if not isinstance(question.method, OneByOne | Sheet) or question.protocol.metrics[0].summary != "mean":
         return reason
+    kind, answer = question.view.reply.kind, question.item.answer
+    if kind == "choices" or (kind == "text" and isinstance(answer, tuple)):  # several options, or accepted texts
+        return reason
     fields = scoring_fields(question)
     if not fields["option_scores"] and fields["metric"] not in METRICS:
         return reason

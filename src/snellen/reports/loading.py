@@ -50,9 +50,9 @@ def load_run(root: str | Path, suite_of: SuiteOf = registered, *, with_results: 
     """
     root = fetched(root)
     card = read_run_card(root)
-    suite = with_judged_reading(suite_of(card.suite))
     responses, scores = read_responses(root), read_scores(root)
-    items = open_asked_items(root, card, suite)
+    items = open_asked_items(root, card, suite := suite_of(card.suite))
+    suite = with_judged_reading(suite.of_items(items))
     scores = {name: with_python_strings(rows) for name, rows in scores.items()}
     floors = Floors(items, suite)
     tables = [

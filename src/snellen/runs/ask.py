@@ -20,9 +20,9 @@ from snellen.core.response import Exchange, Response, Status
 from snellen.core.seeds import stream
 from snellen.core.storage.runfolder import RunCard, RunFolder, has_tables, open_run, other_responses, read_responses
 from snellen.core.subject import Prepares, Subject
-from snellen.core.suite import Method, Task, Trial, ViewContext, all_trials, settle
+from snellen.core.suite import Method, Task, Trial, ViewContext, settle
 from snellen.runs.failures import CutOffs, FailureRate, LastingFailures
-from snellen.runs.plan import Arm, Plan, is_asked, prices, recorded_responses, run_card, select_test_items
+from snellen.runs.plan import Arm, Plan, prices, recorded_responses, run_card, select_test_items
 from snellen.runs.score import primary_score
 from snellen.runs.stopping import BudgetSpent, RunStop, Unasked
 from snellen.runs.views import lay_out_montages, reply_as_sent, show_items, training_example
@@ -266,11 +266,10 @@ async def _ask_all(run: RunFolder, plan: Plan, stop: RunStop, responses: list[Re
         queue = _SubjectQueue(gate, room, local_turn if card.is_local else asyncio.Lock())
         condition = settle(arm.condition, plan.suite, card)
         queue = queues.setdefault(card.fingerprint(), queue)
-        rate, cut_offs = FailureRate(not plan.keep_going), CutOffs(not plan.keep_going)
+        may_end = not (plan.keep_going or arm.is_recorded)
+        rate, cut_offs = FailureRate(may_end), CutOffs(may_end)
         runner = _ArmRunner(shared, arm, condition, queue, rate, cut_offs)
-        tasks = [
-            task for task in plan.suite.tasks.values() if plan.items.task(task.id) and is_asked(arm.condition, task)
-        ]
+        tasks = [task for task in plan.suite.tasks.values() if arm.asks(task) and plan.items.task(task.id)]
         shared.takers.update((task.id, str(condition)) for task in tasks)
         jobs += [_ask_task(runner, task) for task in tasks]
     responses += [response for rows in await shared.all_of(jobs) for response in rows]
@@ -295,8 +294,9 @@ async def _begin_task(runner: _ArmRunner, task: Task) -> _TrialBatches:
         raise runner.shared.stopped[0]
     views = runner.shared.take_views(task, runner.condition)
     method = task.method(runner.condition)
+    train_items = [] if arm.is_recorded else views.train_items
     examples = [
-        training_example(views.by_item[item.item_id], item.answer, method, runner.as_sent) for item in views.train_items
+        training_example(views.by_item[item.item_id], item.answer, method, runner.as_sent) for item in train_items
     ]
     if isinstance(arm.subject, Prepares):
         prepare = arm.subject.prepare
@@ -357,7 +357,7 @@ class _TrialBatches:
             if self.runner.is_ended:
                 break  # a schedule that depends on scores would miss some
             scores = {}
-            if self.runner.arm.schedule is not all_trials:  # which needs none
+            if self.runner.arm.is_adaptive:  # others need none
                 scores = {r.item_id: primary_score(items[r.item_id], r, strict) for r in new}
             try:
                 batch = self.schedule.send(scores)

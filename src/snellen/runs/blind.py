@@ -38,8 +38,8 @@ def blind_card(items: ItemSet, suite: Suite) -> BlindCard:
 
 
 def recipe_card(suite: Suite, recipe: Mapping[str, Any]) -> BlindCard | None:
-    """The packaged blind scores of the generated recipe; None for uniform answers and changed settings."""
-    if "balance" in recipe or "settings" in recipe:
+    """The packaged blind scores of the generated recipe; None for uniform answers, changed settings, and no recipe."""
+    if "balance" in recipe or "settings" in recipe or "generated" not in suite.recipes:
         return None
     return read_blind(Path(inspect.getfile(type(suite.recipes["generated"]))).parent)
 

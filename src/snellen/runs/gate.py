@@ -10,7 +10,7 @@ from snellen.core.suite import Suite, check_items
 from snellen.remote import fetched
 from snellen.runs.unread import with_judged_reading
 from snellen.stimuli.video import video_fault
-from snellen.suites import SUITES
+from snellen.suites import SUITES, suite_of
 
 
 def open_items(root: Path, *, remember: bool = True) -> ItemSet:
@@ -29,7 +29,8 @@ def open_run_items(root: Path) -> tuple[RunCard, ItemSet, Suite]:
     Raises SnellenError if the set is not the one asked.
     """
     card = read_run_card(root)
-    return card, open_asked_items(root, card, suite := SUITES.get(card.suite)), with_judged_reading(suite)
+    items = open_asked_items(root, card, SUITES.get(card.suite))
+    return card, items, with_judged_reading(suite_of(items))
 
 
 def open_asked_items(root: Path, card: RunCard, suite: Suite) -> ItemSet:

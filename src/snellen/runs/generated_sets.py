@@ -54,7 +54,10 @@ def suite_of_items(itemset: str | Path) -> Suite:
         if path.exists():
             raise SnellenError(f"{path}: no item set (no itemset.json) and no suite; suites are: {', '.join(SUITES)}")
         raise SnellenError(f"{itemset!r} is neither a folder nor a suite; suites are: {', '.join(SUITES)}")
-    return SUITES.get(str(itemset))
+    suite = SUITES.get(str(itemset))
+    if "generated" not in suite.recipes:
+        raise SnellenError(f"{suite.name} generates no items; build a set (snellen build) and name its folder")
+    return suite
 
 
 def generated_options(suite: Suite, limit: int | None) -> BuildOptions:

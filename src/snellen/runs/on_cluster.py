@@ -19,7 +19,7 @@ from snellen.core.subject import Subject
 from snellen.core.suite import Task
 from snellen.runs.ask import ask
 from snellen.runs.plan import Arm, Plan, TaskRecord, is_asked
-from snellen.suites import SUITES
+from snellen.suites import suite_of
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def _device(subject: Subject) -> str:
 
 def _ask_task(task_plan: _TaskPlan) -> TaskRecord:
     """On a worker: ask in a separate run folder that continues the run's record and shares its images."""
-    suite, lines = SUITES.get(task_plan.items.card.suite), list[str]()
+    suite, lines = suite_of(task_plan.items), list[str]()
     tasks: dict[str, Task] = {task_plan.task: suite.tasks[task_plan.task]}
     plan = Plan(
         task_plan.items, replace(suite, tasks=tasks), task_plan.arms, task_plan.seed, task_plan.limit,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,12 +11,14 @@ from snellen.core.annotations import Annotations
 from snellen.core.condition import Condition
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item
+from snellen.core.plain_text import short_reason
 from snellen.core.response import Exchange, Response
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.runfolder import ArmCard, RunCard
 from snellen.core.subject import Subject
 from snellen.core.suite import Schedule, Suite, Task, ViewContext, all_trials, settle
 from snellen.remote import address_of
+from snellen.subjects.recorded import ItemIndex, Recorded, Recording
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,21 @@ class Arm:
     condition: Condition
     repeat: int = 0
     schedule: Schedule = all_trials
+
+    @property
+    def is_recorded(self) -> bool:
+        """True if the answers exist already."""
+        return isinstance(self.subject, Recorded)
+
+    @property
+    def is_adaptive(self) -> bool:
+        """True if its schedule may depend on scores."""
+        return self.schedule is not all_trials and not self.is_recorded
+
+    def asks(self, task: Task) -> bool:
+        """True if a task is asked: its axes include all that the condition changes, and recorded answers are to it."""
+        tasks = self.subject.tasks if isinstance(self.subject, Recorded) else None
+        return is_asked(self.condition, task) and (tasks is None or task.id in tasks)
 
     def key(self, fingerprint: str, name: str) -> str:
         """The key of a trial or an item in the record; the fingerprint is that of the fitted subject."""
@@ -124,13 +142,13 @@ def run_card(plan: Plan) -> RunCard:
 
 def _test_items(plan: Plan, arm: Arm) -> dict[str, int]:
     """The number of items of each task that an arm is asked; empty if its schedule is adaptive."""
-    if arm.schedule is not all_trials:
+    if arm.is_adaptive:
         return {}
     condition = settle(arm.condition, plan.suite, arm.subject.card)
     counts = {
         task.id: len(select_test_items(plan.items.task(task.id), task, condition, plan.limit))
         for task in plan.suite.tasks.values()
-        if is_asked(arm.condition, task)
+        if arm.asks(task)
     }
     return {task: count for task, count in counts.items() if count}
 
@@ -142,9 +160,35 @@ def _transforms_used(plan: Plan) -> set[str]:
         for arm in plan.arms if items else ():
             context = ViewContext(settle(arm.condition, plan.suite, arm.subject.card), [], plan.annotations)
             first = next((item for item in items if task.asks(item, context.condition)), None)
-            if first is not None and is_asked(arm.condition, task):
+            if first is not None and arm.asks(task):
                 used |= {f"{task.id}: {transform!r}" for transform in task.transforms(first, context)}
     return used
+
+
+def recorded_arms(
+    recordings: Sequence[Recording], items: ItemSet, suite: Suite, conditions: Sequence[Condition]
+) -> tuple[list[Arm], str]:
+    """The arms of recorded subjects, and a line on rows that do not clearly answer an item; empty if all do.
+
+    Only those under `conditions`, unless there are none. Raises SnellenError if no row answers a test item.
+    """
+    index, arms, answers, faults, examples = ItemIndex(items.items), list[Arm](), 0, Counter[str](), list[str]()
+    for recording in recordings:
+        recorded, new_faults, example = recording.join(items, suite, index)
+        arms += [Arm(subject, condition, repeat, subject.schedule) for condition, repeat, subject in recorded]
+        answers += sum(len(subject.answers) for _, _, subject in recorded)
+        faults += new_faults
+        examples += [f" (such as {short_reason(example, 60)!r})"] if example else []
+    rows = sum(len(recording.rows) for recording in recordings)
+    counts = "; ".join(f"{count} {fault}" for fault, count in faults.items()) + "".join(examples[:1])
+    line = f"recorded answers: {answers} of {rows} rows answer a test item of {items.root}; {counts}"
+    if not answers:
+        raise SnellenError(f"{line}; name the column of ids with ?id=COLUMN")
+    selected = [arm for arm in arms if not conditions or arm.condition in conditions]
+    if not selected:
+        names = sorted({str(arm.condition) for arm in arms})
+        raise SnellenError(f"recorded answers: there are answers under {', '.join(names)} only")
+    return selected, line if faults else ""
 
 
 def recorded_responses(plan: Plan, arm: Arm) -> list[Response]:

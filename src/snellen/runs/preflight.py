@@ -15,7 +15,7 @@ from snellen.core.response import Exchange
 from snellen.core.seeds import stream
 from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import Subject
-from snellen.subjects.registry import make_subject, needs_items
+from snellen.subjects.registry import make_subject, needs_items, subjects_of
 
 FIRST_PROMPT = Prompt(("Reply with the word yes.",), ())
 """The question; any reply will do."""
@@ -36,7 +36,7 @@ def make_subjects(subjects: Sequence[str | Subject]) -> list[str | Subject]:
             make_subject(subject)
             made.append(subject)
         else:
-            made.append(make_subject(subject))
+            made += subjects_of(subject)
     return made
 
 

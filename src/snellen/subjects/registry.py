@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from urllib.parse import parse_qsl
 
 from snellen.core.condition import near
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item
 from snellen.core.registry import Registry
-from snellen.core.subject import Subject, SubjectFactory, is_simulated
+from snellen.core.subject import Subject, is_simulated
+
+SubjectFactory = Callable[[str, Mapping[str, str], Sequence[Item]], Subject | Sequence[Subject]]
+"""`core.subject.SubjectFactory`, or one whose specs stand for several subjects."""
 
 SUBJECTS: Registry[SubjectFactory] = Registry(
     "kind of subject",
@@ -21,6 +24,7 @@ SUBJECTS: Registry[SubjectFactory] = Registry(
         "head": "snellen.subjects.heads.subject:make_head",
         "logprob": "snellen.subjects.construction_models.factory:make_logprob",
         "py": "snellen.subjects.from_callable:make_python_subject",
+        "recorded": "snellen.interop.recorded_answers:make_recorded",
         "tower": "snellen.subjects.heads.probed_tower:make_probed_tower",
     },
 )
@@ -43,6 +47,7 @@ EXAMPLES: Mapping[str, str] = {
     "logprob:hf/PATH_OR_ID": "how likely a text is after another: any causal language model of transformers",
     "logprob:openai-api/SERVICE/MODEL": "the same from a server that echoes prompts with log-probabilities (vLLM)",
     "py:MODULE:FACTORY": "your own callable from parts to text",
+    "recorded:FILE": "answers in a file, of all models in it: JSONL, CSV, TSV, XLSX, Inspect logs; nobody is asked",
 }
 
 FORMER_SETTINGS = {"at_once": "max_concurrency"}
@@ -66,14 +71,26 @@ def split_spec(spec: str) -> tuple[str, str, dict[str, str]]:
     if kind == "fake" or "?" not in rest:  # a fake's constant text may contain any character
         return kind, rest, {}
     name, _, query = rest.partition("?")
+    if kind == "recorded":
+        query = query.replace("+", "%2B")  # it joins columns, as in ?id=task+number, and is no space
     settings = {FORMER_SETTINGS.get(key, key): value for key, value in parse_qsl(query, keep_blank_values=True)}
     return kind, name, settings
 
 
-def make_subject(spec: str, items: Sequence[Item] = ()) -> Subject:
-    """The subject of a spec. `items` are used only by ideal observers.
+def subjects_of(spec: str, items: Sequence[Item] = ()) -> list[Subject]:
+    """The subjects of a spec: one, or all models in a file of recorded answers. `items` are used by ideal observers.
 
     Raises SnellenError for an unknown kind, name or setting.
     """
     kind, name, settings = split_spec(spec)
-    return SUBJECTS.get(kind)(name, settings, items)
+    made = SUBJECTS.get(kind)(name, settings, items)
+    return list(made) if isinstance(made, Sequence) else [made]
+
+
+def make_subject(spec: str, items: Sequence[Item] = ()) -> Subject:
+    """The only subject of a spec. Raises SnellenError as `subjects_of` does, and if there are several."""
+    first, *others = subjects_of(spec, items)
+    if others:
+        names = ", ".join(subject.card.name for subject in (first, *others))
+        raise SnellenError(f"{spec!r} stands for {1 + len(others)} subjects; choose one of them: {names:.500}")
+    return first

@@ -18,7 +18,7 @@ from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.versions import versions
 from snellen.core.suite import Suite, Task
 from snellen.scoring.protocols import by_item
-from snellen.suites import SUITES
+from snellen.suites import suite_of
 from snellen.web.dealing import BlockPages, attention_page, deal_forms
 from snellen.web.design import BlockDesign, StudyDesign
 from snellen.web.pages import PageTrial, as_page, media_path, page_trials
@@ -91,7 +91,7 @@ def _block(
         raise SnellenError(f"block {design.name!r}: name the suite of its items (items: SUITE)")
     if name not in by_suite:
         raise SnellenError(f"block {design.name!r}: no item set of {name!r} was given; {near(name, by_suite)}")
-    items, suite = by_suite[name], SUITES.get(name)
+    suite = suite_of(items := by_suite[name])
     media = MediaFolder(folder / name, items.media)
     conditions = [point for text in design.conditions for point in parse_conditions(suite.axes, text)]
     for number, condition in enumerate(conditions):

@@ -140,7 +140,7 @@ def _question(view: View, parts: Sequence[Part], with_sets: bool, several: bool,
             choices.append(Choice(name=name, text="" if name.endswith(option.text) else option.text, media=media))
     return Question(
         item_id=view.item_id,
-        kind=view.reply.kind,
+        kind="text" if view.reply.kind == "choices" else view.reply.kind,
         text=view.question if several else "",
         choices=tuple(choices),
         image=image,
@@ -169,7 +169,7 @@ def as_recorded(view: View, answer: Any) -> Entry:
         return [round(float(edge), 3) for edge in view.query[0].from_stored.box(answer)]
     if view.reply.kind == "colour":
         return [float(round(channel)) for channel in answer]
-    return str(answer)
+    return view.reply.write(answer) if view.reply.kind == "choices" else str(answer)
 
 
 def written(view: View, entry: Entry) -> str:

@@ -14,7 +14,7 @@ from snellen.core.response import Response
 from snellen.core.storage.media import MediaFolder
 from snellen.exam.run import Examination, run
 from snellen.scoring.answers import read_answer
-from snellen.suites import SUITES
+from snellen.suites import suite_of
 from snellen.web.pages import SEED, as_recorded, page_trials
 from snellen.web.plan import Entry, Page
 from snellen.web.study import StudyCard, open_itemset
@@ -68,7 +68,8 @@ def make_stand_in(card: StudyCard, subject: str, people: int, out: Path) -> Stan
     views: dict[ViewPlace, View] = {}
     study_items = {item_id for page in card.pages.values() for item_id in page.item_ids}
     for name in card.itemsets:
-        suite, items = SUITES.get(name), open_itemset(card, name)
+        items = open_itemset(card, name)
+        suite = suite_of(items)
         # Test items that no page shows are dropped; all training items stay, since examples are drawn among them.
         kept = tuple(item for item in items.items if item.split != "test" or item.item_id in study_items)
         items = replace(items, items=kept)

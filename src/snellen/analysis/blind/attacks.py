@@ -40,7 +40,9 @@ class Attack(NamedTuple):
 
 
 def choices(item: Item) -> tuple[str, ...]:
-    """The possible answers in the order shown; empty for free answers."""
+    """The possible answers in the order shown; empty for free answers, and if several options may be right."""
+    if item.answer_kind == "choices":
+        return ()
     return ("true", "false") if item.answer_kind == "true_false" else tuple(option.key for option in item.options)
 
 
@@ -58,6 +60,8 @@ def portable(item: Item) -> Answer:
         return (x1 / width, y1 / height, x2 / width, y2 / height)
     if choices(item):
         return label(item, str(item.answer))
+    if item.answer_kind == "text" and isinstance(item.answer, tuple):  # the first of the texts that are accepted
+        return item.answer[0]
     return tuple(item.answer) if isinstance(item.answer, list | tuple) else item.answer
 
 
@@ -68,6 +72,8 @@ def applied(answer: Answer, item: Item) -> Answer:
         return tuple(share * side for share, side in zip(answer, (width, height, width, height), strict=True))
     if choices(item):
         return next((key for key in choices(item) if label(item, key) == answer), None)
+    if item.answer_kind == "choices" and not {option.key for option in item.options}.issuperset(answer):
+        return None
     return answer
 
 

@@ -38,16 +38,19 @@ VECTORS = ("box", "colour", "number")
 
 def learner(train: Sequence[Item], metric: Metric) -> Attacker:
     """Attacker that learns from solved items; `best_answer` if nothing can be learnt."""
+    from threadpoolctl import threadpool_limits
+
     if len(train) > MAX_TRAIN:
         order = stream("blind learner", train[0].task, len(train)).permutation(len(train))
         train = [train[int(n)] for n in order[:MAX_TRAIN]]
-    if choices(train[0]):
-        return _fit_choices(train)
-    if train[0].answer_kind in VECTORS:
-        return _fit_vectors(train)
-    if 1 < len({portable(item) for item in train}) <= MAX_ANSWERS:
-        return _fit_classes(train, metric)
-    return best_answer(train, metric)
+    with threadpool_limits(1):  # for so few numbers, synchronising threads costs six times the work
+        if choices(train[0]):
+            return _fit_choices(train)
+        if train[0].answer_kind in VECTORS:
+            return _fit_vectors(train)
+        if 1 < len({portable(item) for item in train}) <= MAX_ANSWERS:
+            return _fit_classes(train, metric)
+        return best_answer(train, metric)
 
 
 def item_features(item: Item) -> Iterator[str]:
@@ -135,7 +138,8 @@ def _fit_classes(train: Sequence[Item], metric: Metric) -> Attacker:
 
     def answers(items: Sequence[Item]) -> list[Answer]:
         likely = model.predict_proba(_matrix([item_features(item) for item in items]))
-        return [classes[n] for n in np.argmax(metric.sign * likely @ worth, axis=1)]
+        best = np.argmax(metric.sign * likely @ worth, axis=1)
+        return [applied(classes[n], item) for n, item in zip(best, items, strict=True)]
 
     return answers
 

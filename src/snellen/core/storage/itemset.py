@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pyarrow as pa
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import ListDigest, digest
-from snellen.core.item import Demo, Item, Media, Option
+from snellen.core.item import AnswerKind, Demo, Item, Media, Option, Split
 from snellen.core.item_checks import item_fault, media_fault
 from snellen.core.plain_text import printable
 from snellen.core.storage import files
@@ -41,8 +41,7 @@ _MEDIA_NAMES = tuple(field.name for field in _MEDIA.value_type)
 SCHEMA = pa.schema({f.name: _NESTED.get(f.name, _TEXT) for f in fields(Item)})
 """One row per item."""
 _TEXT_FIELDS = tuple(name for name in SCHEMA.names if name not in {*_NESTED, *JSON_FIELDS})
-_KINDS = {"choice", "true_false", "integer", "number", "box", "colour", "text", "description"}
-_SPLITS = {"train", "calibration", "test"}
+_KINDS, _SPLITS = set(get_args(AnswerKind)), set(get_args(Split))
 
 
 class ItemSetCard(Card):

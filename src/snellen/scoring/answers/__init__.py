@@ -19,6 +19,7 @@ from snellen.scoring.answers.numbers import Numbers
 from snellen.scoring.answers.options import Options
 from snellen.scoring.answers.plain import prepare, without_thoughts
 from snellen.scoring.answers.reading import read
+from snellen.scoring.answers.several import read_several
 from snellen.scoring.answers.shapes import FARTHEST_FRACTION, Boxes, Colours, numbers_written_out
 
 __all__ = ["answer_form", "read_answer", "read_cut_off", "read_exactly", "read_json_objects"]
@@ -34,11 +35,13 @@ GRAMMARS: dict[AnswerKind, Grammar] = {
 def read_answer(text: str, spec: ReplySpec) -> Any | None:
     """The answer of the reply in the item's own terms, or None if it has no valid answer.
 
-    Returns the option key of a choice, 'true' or 'false', an int, a float, a box in pixels of the stored image (four
-    floats), a colour (three ints 0..255), or the stripped text. `read_answer(spec.write(answer), spec)` is `answer`.
-    Never raises on any text, and takes time proportional to its length. Integers and numbers need not be among the
-    options: these only define a guess.
+    Returns the option key of a choice, the sorted keys of several, 'true' or 'false', an int, a float, a box in pixels
+    of the stored image (four floats), a colour (three ints 0..255), or the stripped text.
+    `read_answer(spec.write(answer), spec)` is `answer`. Never raises on any text, and takes time proportional to its
+    length. Integers and numbers need not be among the options: these only define a guess.
     """
+    if spec.kind == "choices":
+        return read_several(prepare(text), spec)
     listed = spec.keys and spec.kind not in ("integer", "number")
     if listed or spec.kind in ("choice", "true_false"):
         exact = read_exactly(text, spec)
@@ -68,6 +71,8 @@ def read_cut_off(text: str, spec: ReplySpec) -> Any | None:
     """
     if spec.kind == "description":
         return read_answer(text, spec)
+    if spec.kind == "choices":
+        return read_several(prepare(finished(without_thoughts(text)))._replace(cut=True), spec)
     if spec.kind == "text":
         return None
     part = prepare(numbers_written_out(finished(without_thoughts(text))))._replace(cut=True)

@@ -171,7 +171,13 @@ def peers_of(items: Iterable[Item]) -> Peers:
 
 
 def draw(view: View, peers: Peers, rng: np.random.Generator) -> str:
-    """A guess: a uniform draw from the offered options, or the truth of another item of the task and kind."""
+    """A guess: a uniform draw from the offered options, or the truth of another item of the task and kind.
+
+    If several options may be right, it is a uniform draw from their subsets that are not empty.
+    """
+    if view.reply.kind == "choices":
+        mask = int(rng.integers(1, 2 ** len(view.reply.offered)))
+        return view.reply.write([key for n, key in enumerate(view.reply.offered) if mask >> n & 1])
     if view.reply.keys:
         return view.reply.name(str(rng.choice(view.reply.offered)))
     alike = peers.get((view.task, view.reply.kind), ())

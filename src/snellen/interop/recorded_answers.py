@@ -1,0 +1,246 @@
+"""`recorded:FILE`: the models of a file of answers as subjects, whatever tool wrote it.
+
+Columns are known by the names that tools give them. lmms-eval writes `doc_id`, `resps`, `filtered_resps` and `input`
+per sample (`save_results_samples` in lmms_eval/loggers/evaluation_tracker.py), VLMEvalKit `index`, `question` and
+`prediction` (docs/en/Development.md), EvalScope `index`, `model` and `model_output` in predictions, `sample_score` in
+reviews (evalscope/api/evaluator/cache.py). None was tried on files of these tools: unverified.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from snellen.core.condition import refuse_unknown
+from snellen.core.errors import SnellenError
+from snellen.core.hashing import sha256
+from snellen.core.item import Item
+from snellen.core.plain_text import short_reason
+from snellen.core.prompt import Reply
+from snellen.core.subject import Subject, SubjectCard
+from snellen.interop import recorded_files
+from snellen.interop.inspect_import import MAX_MODEL, is_log, log_recordings
+from snellen.interop.recorded_files import Row
+from snellen.subjects.chat.messages import split_thought
+from snellen.subjects.chat.settings import DESCRIPTIVE, description_of, read_settings
+from snellen.subjects.recorded import AnswerRow, RecordedAnswer, Recording, answers_digest, image_name
+
+PREFIX = "recorded:"
+_NAMES = {
+    "id": "item_id doc.item_id sample_score.sample_metadata.item_id id question_id qid sample_id doc.id "
+    "doc.question_id index doc_id",
+    "column": "reply response prediction model_output.choices.0.message.content sample_score.score.prediction resps "
+    "filtered_resps model_response output completion generated_text",
+    "model": "model model_name",
+    "question": "question doc.question query problem input",
+    "image": "image_sha256 sha256 image_path image_file image_name image images doc.image_path doc.image",
+    "condition": "",
+    "repeat": "repeat",
+    "reasoning_column": "reasoning_content reasoning thinking model_output.choices.0.message.reasoning",
+    "stop_column": "finish_reason stop_reason stop model_output.choices.0.stop_reason",
+    "error": "error",
+}
+COLUMNS = {role: names.split() for role, names in _NAMES.items()}
+"""Names of columns by role, which is the setting that gives another. Dots lead into objects and lists."""
+_ALL_ROWS = ("id", "column", "model", "repeat")
+"""Roles whose column is the first that the first row of a file has; for others, each row may have another."""
+SETTINGS = ("name", *COLUMNS, *DESCRIPTIVE)
+_STOPS = {
+    **dict.fromkeys(("length", "max_tokens", "max_output_tokens", "model_length"), "length"),
+    **dict.fromkeys(("content_filter", "safety", "refusal"), "filter"),
+    **dict.fromkeys(("", "stop", "end", "end_turn", "eos", "stop_sequence", "eos_token"), "end"),
+}
+FAILURES = ("[LMMS_EVAL_REQUEST_FAILED", "Failed to obtain answer via API.")
+"""How lmms-eval and VLMEvalKit begin what they write in place of a reply."""
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+MAX_MODELS = MAX_REPEATS = 1000
+
+
+def make_recorded(name: str, settings: Mapping[str, str], items: Sequence[Item]) -> Sequence[Subject]:
+    """The models of the files `name`, a path or a pattern such as `replies/*.jsonl`.
+
+    Raises SnellenError, in one line, for unknown settings and models, and for files without replies.
+    """
+    refuse_unknown(settings, SETTINGS, f"{PREFIX}{name} has no setting")
+    path, paths = Path(name), list[Path]()
+    with suppress(ValueError, OSError):  # neither a name nor a pattern
+        is_path = path.exists()
+        paths = [path] if is_path else sorted(Path(path.anchor or ".").glob(str(path.relative_to(path.anchor))))
+    if not paths or not all(path.is_file() for path in paths):
+        what = "not a file" if paths else "no such file"
+        raise SnellenError(f"{PREFIX}{name}: {what}; write recorded:FILE, or a pattern of files in quotes")
+    states = tuple((path, path.stat().st_mtime_ns, path.stat().st_size) for path in paths)
+    attributes = description_of(read_settings({key: settings[key] for key in DESCRIPTIVE if key in settings}))
+    recordings = _read(states, tuple(sorted(settings.items())))
+    if model := settings.get("name"):
+        by_model = {recording.card.name.partition(":")[2]: recording for recording in recordings}
+        refuse_unknown([model], by_model, f"{PREFIX}{name}: no model")
+        recordings = (by_model[model],)
+    cards = [replace(entry.card, attributes={**entry.card.attributes, **attributes}) for entry in recordings]
+    return [replace(entry, card=card) for entry, card in zip(recordings, cards, strict=True)]
+
+
+@lru_cache(maxsize=2)
+def _read(states: Sequence[tuple[Path, int, int]], settings: Sequence[tuple[str, str]]) -> tuple[Recording, ...]:
+    """The models of some files. `states` are paths with time and size, so that a changed file is read again."""
+    logs = [path for path, _, _ in states if is_log(path)]
+    if logs:
+        refuse_unknown(dict(settings), ("name", *DESCRIPTIVE), f"{logs[0]}: logs of Inspect have no setting")
+    reader = _Reader(dict(settings))
+    for path in (path for path, _, _ in states if path not in logs):
+        reader.read(path)
+    if unknown := sorted(reader.conditions.keys() - reader.values):
+        known = short_reason(", ".join(map(repr, sorted(reader.values))), 200)
+        raise SnellenError(f"?condition={dict(settings)['condition']}: no row has {unknown[0]!r:.60}, but {known}")
+    recordings = log_recordings(logs)
+    for model, rows in reader.rows.items():
+        card = SubjectCard(PREFIX + model, {"answers": answers_digest(rows)}, reads="views")
+        recordings.append(Recording(card, rows=rows))
+    if not recordings:
+        raise SnellenError(f"{states[0][0]}: no answers in it")
+    return tuple(recordings)
+
+
+class _Reader:
+    """Reads files by settings into `rows` by model; equal texts and answers become one object each.
+
+    `conditions` are those of `?condition=` by value, `values` the values that rows have.
+    """
+
+    def __init__(self, settings: Mapping[str, str]) -> None:
+        written = settings.get("condition", "")
+        column, _, pairs = written.partition(":")
+        self.settings = {**settings, "condition": column} if column else settings
+        self.rows: dict[str, list[AnswerRow]] = {}
+        self.conditions, self.values = dict[str, str](), set[str]()
+        for pair in pairs.split("+") if pairs else ():
+            value, arrow, condition = (word.strip() for word in pair.partition(">"))
+            if not arrow:
+                raise SnellenError(f"?condition={written}: write COLUMN:VALUE>CONDITION+VALUE>CONDITION")
+            self.conditions[value] = condition
+        self._repeats: dict[str, dict[tuple[str, int], int]] = {}
+        self._shared: dict[Any, Any] = {}
+
+    def read(self, path: Path) -> None:
+        """Add the answers of a file. Those of a condition that the setting leaves out are not used."""
+        columns: Mapping[str, Sequence[str]] = {}
+        location, name = str(path), self.settings.get("name") or _model_of(path)
+        for number, row in recorded_files.read_rows(path):
+            columns = columns or self._columns(row, location)
+            try:
+                model = self._text(row, columns["model"]) if columns["model"] else name
+                if not 0 < len(model) <= MAX_MODEL or not model.isprintable():
+                    raise ValueError(f"{model!r:.60} is no name of a model")
+                self.values.add(condition := self._text(row, columns["condition"]))
+                if self.conditions and condition not in self.conditions:
+                    continue
+                item = self._share("/".join(self._text(row, [column]) for column in columns["id"]))
+                question = self._text(row, columns["question"])
+                images = self._share(tuple(_images(_cell(row, columns["image"]))))
+                condition = self.conditions.get(condition, condition)
+                rows, repeats = self.rows.setdefault(model, []), self._repeats.setdefault(model, {})
+                for n, answer in enumerate(self._answers(row, columns)):
+                    repeat = repeats.setdefault((self._text(row, columns["repeat"]), n), len(repeats))
+                    rows.append(AnswerRow(item, question, images, condition, repeat, answer, location, number))
+                if len(self.rows) > MAX_MODELS or len(repeats) > MAX_REPEATS:
+                    raise ValueError(f"more than {MAX_MODELS} models or repeats; give ?model=COLUMN, ?repeat=COLUMN")
+            except (ValueError, RecursionError) as error:
+                raise SnellenError(f"{location} row {number}: {short_reason(str(error), 300)}") from error
+
+    def _columns(self, row: Row, location: str) -> dict[str, Sequence[str]]:
+        """The columns of each role: alternatives, but parts of an id."""
+        columns: dict[str, Sequence[str]] = {}
+        for role, names in COLUMNS.items():
+            columns[role] = [name for name in names if _has(row, name)][:1] if role in _ALL_ROWS else names
+            if role in self.settings:
+                columns[role] = self.settings[role].split("+") if role == "id" else [self.settings[role]]
+                refuse_unknown([name for name in columns[role] if not _has(row, name)], row, f"{location}: no column")
+        if not columns["column"] or not (columns["id"] or any(_has(row, name) for name in columns["question"])):
+            what = "an id, ?id=COLUMN" if columns["column"] else "replies, ?column=COLUMN"
+            raise SnellenError(f"{location}: name the column of {what}; it has {short_reason(', '.join(row), 200)}")
+        return columns
+
+    def _text(self, row: Row, columns: Sequence[str]) -> str:
+        """The cell of the first of these columns that the row has; empty if it is neither text nor a number."""
+        cell = _cell(row, columns)
+        return str(self._share(str(cell).strip())) if isinstance(cell, str | int | float) else ""
+
+    def _answers(self, row: Row, columns: Mapping[str, Sequence[str]]) -> Iterator[RecordedAnswer]:
+        stop = self._text(row, columns["stop_column"])
+        error, thoughts = self._text(row, columns["error"]), self._text(row, columns["reasoning_column"])
+        for text, reasoning in _replies(_cell(row, columns["column"])):
+            if text is None or (error and not text) or text.startswith(FAILURES):
+                yield self._share(RecordedAnswer(None, short_reason(text or error or "no reply in the file")))
+                continue
+            text, thought = split_thought(text)
+            reasoning = "\n".join(dict.fromkeys(filter(None, (thoughts, reasoning, thought))))
+            reply = Reply(text, reasoning, stop=_STOPS.get(stop.casefold(), stop))
+            if fault := reply.fault():
+                raise ValueError(fault)
+            yield self._share(RecordedAnswer(reply))
+
+    def _share(self, value: Any) -> Any:
+        return self._shared.setdefault(value, value)
+
+
+def _has(row: Row, column: str) -> bool:
+    return column in row or _cell(row, [column]) is not None
+
+
+def _cell(row: Row, columns: Sequence[str]) -> Any:
+    """The cell of the first of these columns that has one; else None."""
+    for column in columns:
+        cell: Any = row.get(column)
+        if cell is None and "." in column:
+            cell = row
+            for key in column.split("."):
+                if isinstance(cell, list):
+                    cell = cell[int(key)] if key.isdecimal() and len(key) < 9 and int(key) < len(cell) else None
+                else:
+                    cell = cell.get(key) if isinstance(cell, dict) else None
+        if cell is not None:
+            return cell
+    return None
+
+
+def _replies(cell: Any) -> Iterator[tuple[str | None, str]]:
+    """Text and reasoning of each reply in a cell: a text, the parts of a message, or lists of replies (lmms-eval)."""
+    if cell is None or isinstance(cell, str):
+        yield cell, ""
+    elif isinstance(cell, int | float):
+        yield str(cell), ""
+    elif cell == []:
+        yield None, ""
+    elif isinstance(cell, list) and all(isinstance(part, dict) for part in cell):
+        texts, thoughts = ([str(part[key]) for part in cell if part.get(key)] for key in ("text", "reasoning"))
+        yield "\n".join(texts), "\n".join(thoughts)
+    elif isinstance(cell, list) and all(isinstance(part, str | list | None) for part in cell):
+        for part in cell:
+            yield from _replies(part)
+    else:
+        raise ValueError(f"the reply is a {type(cell).__name__} without texts; name another with ?column=COLUMN")
+
+
+def _images(cell: Any) -> Iterator[str]:
+    """File names, and SHA-256 as given or of images in base64."""
+    for text in cell if isinstance(cell, list) else [cell]:
+        if not isinstance(text, str) or not text:
+            continue
+        if name := text.lower() if _SHA256.fullmatch(text.lower()) else image_name(text):
+            yield name
+        elif len(text) > 64:
+            with suppress(ValueError):  # no base64
+                yield sha256(base64.b64decode(text.rpartition(",")[2], validate=True))
+
+
+def _model_of(path: Path) -> str:
+    """The name of the model by the path: tools name the folder after it, and VLMEvalKit begins file names with it."""
+    folder, stem = path.resolve().parent, path.name.partition(".")[0]
+    is_named = "_samples_" in stem or stem.startswith(f"{folder.name}_")
+    return folder.name if is_named or folder.parent.name in ("predictions", "reviews") else stem

@@ -1,0 +1,202 @@
+"""Rows of files with recorded answers, within limits: JSON lines, JSON, CSV, TSV (all also as .gz) and XLSX.
+
+XLSX is read as zipped XML, which is all that a table of texts needs (ECMA-376, part 1, section 18.3).
+"""
+
+from __future__ import annotations
+
+import csv
+import errno
+import gzip
+import io
+import json
+import re
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
+from itertools import chain
+from pathlib import Path
+from typing import IO, Any, AnyStr, TypeAlias
+from xml.parsers import expat
+
+from snellen.core.errors import SnellenError
+from snellen.core.plain_text import short_reason
+from snellen.core.storage.files import long_cells
+from snellen.core.storage.user_files import MAX_LIST_BYTES, file_fault
+
+MAX_LINE = 16 * 2**20
+"""Bytes or characters of a line; a cell with an image has some megabytes."""
+MAX_JSON_BYTES = MAX_XLSX_BYTES = 256 * 2**20
+MAX_ROWS, MAX_COLUMNS = 5_000_000, 16_384
+ENDINGS = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".xlsx")
+_SHEET = re.compile(r"xl/worksheets/sheet\d{1,4}\.xml")
+_REFERENCE = re.compile(r"([A-Z]{1,3})\d{1,7}")
+_ESCAPE = re.compile(r"_x([0-9A-Fa-f]{4})_")
+_READ_ERRORS = (
+    *(OSError, EOFError, zlib.error, ValueError, RecursionError, csv.Error),
+    *(zipfile.BadZipFile, NotImplementedError, RuntimeError, expat.ExpatError),
+)
+Row: TypeAlias = Mapping[str, Any]
+
+
+class _Limited(io.RawIOBase):
+    """A binary file of which at most `limit` bytes are read. Raises OSError for more."""
+
+    def __init__(self, file: Any, limit: int) -> None:
+        self.file, self.left = file, limit
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        chunk = self.file.read(len(buffer))
+        self.left -= len(chunk)
+        if self.left < 0:
+            raise OSError(errno.EFBIG, "more bytes than are read; split the file")
+        buffer[: len(chunk)] = chunk
+        return len(chunk)
+
+
+def read_rows(path: Path) -> Iterator[tuple[int, Row]]:
+    """The rows of a file with their numbers from 1, without a head; cells by column.
+
+    Raises SnellenError, which names the row, for a file that is damaged, too large, or of another kind.
+    """
+    number = 0
+    try:
+        for number, row in enumerate(_rows(path), 1):
+            if number > MAX_ROWS:
+                raise ValueError(f"more than {MAX_ROWS} rows; split the file")
+            yield number, row
+    except _READ_ERRORS as error:
+        reason = (error.strerror if isinstance(error, OSError) else "") or str(error) or type(error).__name__
+        raise SnellenError(f"{path} row {number + 1}: not readable ({short_reason(reason, 200)})") from error
+
+
+def _rows(path: Path) -> Iterator[Row]:
+    if fault := file_fault(path, MAX_LIST_BYTES):
+        raise OSError(errno.EINVAL, fault)
+    inner = path.with_suffix("") if path.suffix.lower() == ".gz" else path
+    ending = inner.suffix.lower()
+    if ending not in ENDINGS:
+        raise ValueError(f"its name ends in none of {', '.join(ENDINGS)}, .eval; all but .xlsx and .eval also as .gz")
+    if ending == ".xlsx":
+        yield from _xlsx(path)
+        return
+    with gzip.open(path) if inner != path else path.open("rb") as file:
+        is_json = ending == ".json"
+        limited: Any = io.BufferedReader(_Limited(file, MAX_JSON_BYTES if is_json else MAX_LIST_BYTES))
+        if ending in (".csv", ".tsv"):
+            yield from _table(limited, ending)
+        elif is_json:
+            yield from map(_object, json.loads(limited.read()))
+        else:
+            yield from (_object(json.loads(line)) for line in _lines(limited) if line.strip())
+
+
+def _lines(raw_file: IO[AnyStr]) -> Iterator[AnyStr]:
+    while line := raw_file.readline(MAX_LINE + 1):
+        if len(line) > MAX_LINE:
+            raise ValueError(f"a line of more than {MAX_LINE} characters")
+        yield line
+
+
+def _object(row: Any) -> Row:
+    if not isinstance(row, dict):
+        raise ValueError(f"a {type(row).__name__}, not an object")
+    return row
+
+
+def _table(raw_file: IO[bytes], ending: str) -> Iterator[Row]:
+    text = io.TextIOWrapper(raw_file, "utf-8-sig", newline="")
+    with long_cells():
+        rows = csv.reader(_lines(text), delimiter="\t" if ending == ".tsv" else ",")
+        head = _head(next(rows, []))
+    while True:
+        with long_cells():  # the limit is the process's, so not while others run
+            row = next(rows, None)
+        if row is None:
+            return
+        if len(row) > len(head):
+            raise ValueError(f"{len(row)} cells under {len(head)} columns")
+        if any("\0" in cell for cell in row):
+            raise ValueError("it has NUL bytes; save it as UTF-8")
+        if row:
+            yield dict(zip(head, row, strict=False))
+
+
+def _head(cells: list[str]) -> list[str]:
+    if not any(cells) or len(cells) > MAX_COLUMNS or len(set(cells)) < len(cells):
+        raise ValueError(f"the first row must name the columns, each once, at most {MAX_COLUMNS}")
+    return cells
+
+
+def _xlsx(path: Path) -> Iterator[Row]:
+    """The rows of the first sheet; the first row has the names of the columns."""
+    with zipfile.ZipFile(path) as archive:
+        sheets = sorted((len(name), name) for name in archive.namelist() if _SHEET.fullmatch(name))
+        if not sheets:
+            raise ValueError("no sheet in it")
+        strings = "xl/sharedStrings.xml"
+        texts = [text for ((_, text),) in _xml_rows(archive, strings, [])] if strings in archive.NameToInfo else []
+        rows = map(dict, _xml_rows(archive, sheets[0][1], texts))
+        head = next(rows, {})
+        columns = _head([head.get(n, "") for n in range(max(head, default=-1) + 1)])
+        for row in rows:
+            yield {name: row.get(n, "") for n, name in enumerate(columns)}
+
+
+def _xml_rows(archive: zipfile.ZipFile, name: str, texts: Sequence[str]) -> Iterator[list[tuple[int, str]]]:
+    """Columns, from 0, and texts of the cells of each row; for shared texts, each as the only cell of a row.
+
+    `texts` are the shared texts.
+    """
+    rows: list[list[tuple[int, str]]] = []
+    cells: list[tuple[Mapping[str, str], list[str]]] = []
+    tags: list[str] = []
+
+    def begin(tag: str, attributes: dict[str, str]) -> None:
+        tags.append(tag.rpartition(":")[2])
+        if tags[-1] in ("c", "si"):
+            cells.append((attributes, []))
+        if len(tags) > 50 or len(cells) > MAX_COLUMNS:
+            raise ValueError(f"nested too deeply, or more than {MAX_COLUMNS} columns")
+
+    def add(text: str) -> None:
+        if cells and tags[-1] in ("v", "t") and "rPh" not in tags:  # rPh: how a text is pronounced
+            cells[-1][1].append(text)
+
+    def finish(tag: str) -> None:
+        if tags.pop() in ("row", "si"):
+            rows.append(
+                [_xml_cell(n, attributes, "".join(parts), texts) for n, (attributes, parts) in enumerate(cells)]
+            )
+            cells.clear()
+
+    def refuse(*declaration: Any) -> None:
+        raise ValueError("it declares a document type")
+
+    parser = expat.ParserCreate()
+    parser.buffer_text = True
+    parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = begin, finish, add
+    parser.StartDoctypeDeclHandler = refuse
+    with archive.open(name) as file:
+        limited = _Limited(file, MAX_XLSX_BYTES)
+        for chunk in chain(iter(lambda: limited.read(1 << 16), b""), [b""]):
+            parser.Parse(chunk or b"", not chunk)
+            yield from rows
+            rows.clear()
+
+
+def _xml_cell(n: int, attributes: Mapping[str, str], text: str, texts: Sequence[str]) -> tuple[int, str]:
+    """Column and text of the cell with index `n` in its row. Raises ValueError for odd references."""
+    if reference := attributes.get("r"):
+        if not (match := _REFERENCE.fullmatch(reference)):
+            raise ValueError(f"{reference!r:.40} is no cell")
+        n = reduce(lambda number, letter: 26 * number + ord(letter) - 64, match.group(1), 0) - 1
+    if attributes.get("t") == "s" and text:
+        if not 0 <= int(text) < len(texts):
+            raise ValueError(f"no shared text {int(text)}")
+        text = texts[int(text)]
+    return n, _ESCAPE.sub(lambda match: chr(int(match.group(1), 16)), text)

@@ -1,0 +1,59 @@
+"""Lists written as text, and options that a question lists itself."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from functools import lru_cache
+from typing import Any
+
+MAX_LITERAL = 100_000
+"""Characters of a Python list: its parser takes much memory."""
+FORMS = (
+    re.compile(r"^[ \t]{0,8}[(\[]?([A-Za-z])[)\].:][ \t]{1,4}(?=\S)", re.MULTILINE),
+    re.compile(r"\(([A-Za-z])\)[ \t]{0,4}(?=\S)"),
+    re.compile(r"(?<![\w(.])([A-Z])[.):][ \t]{1,4}(?=\S)"),
+)
+"""The beginning of an option in a question: on its own line, `(a)`, and `A.` or `A)` within a line."""
+
+
+def as_list(text: str) -> list[Any] | None:
+    """The list that a text is, in JSON or as Python writes it; None if it is none."""
+    for read in (json.loads, _literal):
+        try:
+            value = read(text)
+        except (ValueError, SyntaxError, RecursionError, MemoryError):
+            continue
+        if isinstance(value, list | tuple):
+            return list(value)
+    return None
+
+
+def _literal(text: str) -> Any:
+    """The Python literal; a long one only if it is a list of texts without quotes in them, such as base64."""
+    return ast.literal_eval(text) if len(text) <= MAX_LITERAL else json.loads(text.replace("'", '"'))
+
+
+@lru_cache(maxsize=1 << 12)
+def options_in(question: str) -> tuple[tuple[str, str], ...]:
+    """The options (letter as written, text) that a question lists from A or a on; empty if it lists none.
+
+    The last list counts. It begins at the start of a line or after a sentence or a colon, so that "(a) in (b)" is none.
+    An option ends at the next one or at the end of its line.
+    """
+    for form in FORMS:
+        run: list[re.Match[str]] = []
+        for match in form.finditer(question):
+            if run and ord(match[1]) == ord(run[-1][1]) + 1:
+                run.append(match)
+            elif match[1] in "Aa":
+                run = [match]
+        ends = [*(match.start() for match in run[1:]), len(question)]
+        texts = [
+            question[match.end() : end].split("\n")[0].strip(" \t,;") for match, end in zip(run, ends, strict=False)
+        ]
+        before = question[: run[0].start()].rstrip(" \t") if run else ""
+        if len(run) > 1 and all(texts) and (not before or before[-1] in "?!.:\n"):
+            return tuple((match[1], text) for match, text in zip(run, texts, strict=True))
+    return ()

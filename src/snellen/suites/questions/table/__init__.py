@@ -1,0 +1,1 @@
+"""The recipe `table`: questions from a user's table."""

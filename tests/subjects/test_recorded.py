@@ -1,0 +1,264 @@
+"""Recorded answers as subjects: matched to items, asked of nobody, scored as in every run."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from snellen.core.condition import Axis
+from snellen.core.storage.itemset import ItemSet, read_itemset, write_itemset
+from snellen.core.storage.runfolder import read_run_card
+from snellen.exam.examine import examine
+from snellen.exam.run import Examination, run
+from snellen.reports import write_report
+from snellen.subjects.recorded import recorded
+from snellen.subjects.registry import make_subject, subjects_of
+from snellen.suites import SUITES
+from tests.contracts.subject_battery import check_subject
+from tests.helpers.journey import NAMED, colour_set, item, suite_of, value
+from tests.helpers.refusals import assert_refused
+
+METHOD = Axis("method", ("plain", "reasoning"))
+BY_PROMPT = "condition=prompt:direct>vanilla+cot>method=reasoning"
+
+
+@pytest.fixture(autouse=True)
+def suite(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Items named 000 (red), 001 (green), 002 (blue), 003 (red)."""
+    monkeypatch.setitem(SUITES._loaded, "hard", suite_of(METHOD))
+
+
+@pytest.fixture
+def items(tmp_path: Path) -> ItemSet:
+    colour_set(tmp_path / "items")
+    return read_itemset(tmp_path / "items")
+
+
+def write_lines(path: Path, rows: Sequence[Mapping[str, Any]]) -> Path:
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    return path
+
+
+def answers(texts: str, **cells: Any) -> list[dict[str, Any]]:
+    """A row for each word, for the items in order; a dot leaves one out."""
+    return [{"id": f"{n:03}", "reply": text, **cells} for n, text in enumerate(texts.split()) if text != "."]
+
+
+def score(items: ItemSet, spec: str, root: Path, **how: Any) -> Examination:
+    return run(items, [f"recorded:{spec}"], root, show_progress=False, **how)
+
+
+def test_two_models_under_two_prompts_are_two_subjects_with_two_arms(items: ItemSet, tmp_path: Path) -> None:
+    rows = [
+        *answers("red green blue green", model="GPT-4o", prompt="direct"),
+        *answers("red red red red", model="GPT-4o", prompt="cot"),
+        *answers("blue blue blue nothing", model="Molmo 7B", prompt="direct"),
+        *answers("red green blue red", model="Molmo 7B", prompt="cot"),
+        *answers("red green blue red", model="Molmo 7B", prompt="other"),
+    ]
+    file = write_lines(tmp_path / "replies.jsonl", rows)
+    examination = score(items, f"{file}?{BY_PROMPT}", tmp_path / "run")
+    table = examination.results()
+    expected = {
+        ("recorded:GPT-4o", "vanilla"): 3 / 4,
+        ("recorded:GPT-4o", "method=reasoning"): 2 / 4,
+        ("recorded:Molmo 7B", "vanilla"): 1 / 4,
+        ("recorded:Molmo 7B", "method=reasoning"): 1.0,
+    }
+    for (subject, condition), accuracy in expected.items():
+        assert value(table, subject=subject, condition=condition, metric="accuracy", protocol="strict") == accuracy
+    assert len(examination.responses) == 16
+    assert examination.failed == 0
+    assert examination.unasked() == {}
+    again = score(items, f"{file}?{BY_PROMPT}", tmp_path / "run")
+    assert list(again.responses) == list(examination.responses)
+    write_report([tmp_path / "run"], tmp_path / "report")
+    assert "recorded:Molmo 7B" in (tmp_path / "report" / "index.html").read_text("utf-8")
+
+
+def test_conditions_and_models_are_chosen(items: ItemSet, tmp_path: Path) -> None:
+    rows = [
+        *answers("red", model="a", prompt="direct"),
+        *answers("red", model="a", prompt="cot"),
+        *answers("red", model="b", prompt="cot"),
+    ]
+    file = write_lines(tmp_path / "replies.jsonl", rows)
+    score(items, f"{file}?{BY_PROMPT}&name=a", tmp_path / "run", conditions=["method=reasoning"])
+    (arm,) = read_run_card(tmp_path / "run").arms
+    assert (arm.subject, arm.condition, arm.test_items) == ("recorded:a", "method=reasoning", {"task": 4})
+    spec = f"recorded:{file}?{BY_PROMPT}"
+    assert [subject.card.name for subject in subjects_of(spec)] == ["recorded:a", "recorded:b"]
+    assert_refused(lambda: make_subject(spec), "stands for 2 subjects; choose one of them: recorded:a, recorded:b")
+    assert_refused(lambda: make_subject(f"{spec}&name=c"), "no model 'c'")
+    assert_refused(
+        lambda: score(items, f"{file}?{BY_PROMPT}&name=b", tmp_path / "other", conditions=["vanilla", "vanilla"]),
+        "there are answers under method=reasoning only",
+    )
+    assert not (tmp_path / "other").exists()
+
+
+def test_conditions_are_checked(items: ItemSet, tmp_path: Path) -> None:
+    file = write_lines(tmp_path / "replies.jsonl", answers("red", prompt="cot"))
+    assert_refused(lambda: score(items, f"{file}?condition=prompt", tmp_path / "run"), "not one condition of hard")
+    wrong = "prompt:cot>method=slow"
+    assert_refused(lambda: score(items, f"{file}?condition={wrong}", tmp_path / "run"), "no value 'slow'")
+    unused = "prompt:cott>vanilla"
+    assert_refused(lambda: make_subject(f"recorded:{file}?condition={unused}"), "no row has 'cott', but 'cot'")
+    assert_refused(lambda: make_subject(f"recorded:{file}?condition=prompt:cot"), "write COLUMN:VALUE>CONDITION")
+    assert_refused(lambda: make_subject(f"recorded:{file}?condition=promt"), "did you mean 'prompt'?")
+    written = write_lines(tmp_path / "written.jsonl", answers("red", asked="method=reasoning"))
+    score(items, f"{written}?condition=asked", tmp_path / "run")
+    assert [arm.condition for arm in read_run_card(tmp_path / "run").arms] == ["method=reasoning"]
+
+
+def test_rows_without_a_clear_item_are_counted_and_not_scored(
+    items: ItemSet, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    unclear: list[dict[str, Any]] = [{"id": "elsewhere", "reply": "red"}, {"question": " ? ", "reply": "red"}]
+    rows = [*answers("red . blue"), *unclear]
+    file = write_lines(tmp_path / "replies.jsonl", rows)
+    examination = score(items, str(file), tmp_path / "run")
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "recorded answers: 2 of 4 rows answer a test item" in line
+    assert "1 match no item; 1 match several items (such as 'elsewhere')" in line
+    assert [response.item_id for response in examination.responses] == ["000", "002"]
+    assert examination.unasked() == {"recorded:replies": 2}
+    none = write_lines(tmp_path / "none.jsonl", [{"id": "x", "reply": "red"}])
+    assert_refused(lambda: score(items, str(none), tmp_path / "none"), "name the column of ids with ?id=")
+
+
+def test_two_rows_for_an_item_are_refused_unless_they_are_repeats(items: ItemSet, tmp_path: Path) -> None:
+    file = write_lines(tmp_path / "replies.jsonl", [*answers("red", turn=2), *answers("blue", turn=1)])
+    assert_refused(lambda: score(items, str(file), tmp_path / "run"), f"{file} row 1 and {file} row 2 both answer item")
+    score(items, f"{file}?repeat=turn", tmp_path / "run")
+    assert [arm.repeat for arm in read_run_card(tmp_path / "run").arms] == [0, 1]
+    results = examine(f"recorded:{file}?repeat=turn", tmp_path / "items", out=tmp_path / "run", show_progress=False)
+    assert {response.repeat: response.text for response in results.responses} == {0: "red", 1: "blue"}
+
+
+def questions(tmp_path: Path) -> ItemSet:
+    """Three items with two questions; the first two have the same question and different images, with file names."""
+    built = colour_set(tmp_path / "first")
+    texts = {"000": "Which colour?", "001": "Which colour?", "002": "Which  shade\nis it?"}
+    items = [
+        replace(
+            entry, question=texts[entry.item_id],
+            provenance={"id": f"shapes/{n}", "file": f"images/{n}.png", "row": n},
+        )
+        for n, entry in enumerate(built.items[:3])
+    ]  # fmt: skip
+    write_itemset(tmp_path / "first", items, source="generated", recipe={"seed": 1})
+    return read_itemset(tmp_path / "first")
+
+
+def matched(items: ItemSet, rows: Sequence[Mapping[str, Any]], tmp_path: Path, settings: str = "") -> dict[str, Any]:
+    """The replies by item."""
+    name = hashlib.sha256(json.dumps(rows).encode()).hexdigest()[:8]
+    file = write_lines(tmp_path / f"{name}.jsonl", rows)
+    return {r.item_id: r.text for r in score(items, f"{file}{settings}", tmp_path / name).responses}
+
+
+def test_items_are_matched_by_provenance_question_and_image(tmp_path: Path) -> None:
+    items = questions(tmp_path)
+    by_number = [{"task": "shapes", "number": n, "reply": str(n)} for n in range(3)]
+    expected = {"000": "0", "001": "1", "002": "2"}
+    assert matched(items, by_number, tmp_path, "?id=task+number") == expected
+    wordings = ["Which colour?", "Which colour?", "Which shade is it?"]
+    by_name = [{"question": text, "image": f"/data/{n}.png", "reply": str(n)} for n, text in enumerate(wordings)]
+    assert matched(items, by_name, tmp_path) == expected
+    media = [entry.query[0].sha256 for entry in items.items]
+    by_bytes = [{"question": text, "image": media[n], "reply": str(n)} for n, text in enumerate(wordings)]
+    assert matched(items, by_bytes, tmp_path) == expected
+    alone = [{"question": text, "reply": str(n)} for n, text in enumerate(wordings)]
+    assert matched(items, alone, tmp_path) == {"002": "2"}
+    of_others: list[dict[str, Any]] = [*alone, {"question": wordings[2], "image": "elsewhere.png", "reply": "9"}]
+    assert matched(items, of_others, tmp_path) == {"002": "2"}
+
+
+def test_another_question_under_the_same_id_is_counted(
+    items: ItemSet, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = write_lines(tmp_path / "replies.jsonl", answers("red red red red", question="Is a cat"))
+    score(items, str(file), tmp_path / "run")
+    assert "4 match an item by id whose question has another text" in capsys.readouterr().err
+
+
+def test_changed_replies_are_another_subject(items: ItemSet, tmp_path: Path) -> None:
+    fingerprints = []
+    for texts in ("red green blue red", "red green blue blue", "red green blue red"):
+        write_lines(tmp_path / "replies.jsonl", answers(texts))
+        fingerprints.append(make_subject(f"recorded:{tmp_path / 'replies.jsonl'}").card.fingerprint())
+        examination = score(items, str(tmp_path / "replies.jsonl"), tmp_path / "run")
+        assert [response.text for response in examination.responses] == texts.split()
+    assert fingerprints[0] == fingerprints[2] != fingerprints[1]
+
+
+def test_cut_off_replies_reasoning_and_failures(items: ItemSet, tmp_path: Path) -> None:
+    rows: list[dict[str, Any]] = [
+        {"id": "000", "reply": "The colour", "finish_reason": "length", "reasoning_content": None},
+        {"id": "001", "reply": "<think>It is</think> green", "finish_reason": "stop", "reasoning_content": "Hm."},
+        {"id": "002", "reply": None},
+        {"id": "003", "reply": "Failed to obtain answer via API."},
+    ]
+    file = write_lines(tmp_path / "replies.jsonl", rows)
+    examination = score(items, str(file), tmp_path / "run")
+    first, second, third, fourth = examination.responses
+    assert (first.cut_off, second.cut_off, second.text) == (True, False, "green")
+    assert (third.status, third.reason, fourth.status) == ("failed", "no reply in the file", "failed")
+    record = (tmp_path / "run" / "parts" / "0000.jsonl").read_text()
+    assert '"reasoning":"Hm.\\nIt is"' in record
+    assert '"stop":"length"' in record
+
+
+def test_descriptions_are_attributes(tmp_path: Path) -> None:
+    file = write_lines(tmp_path / "replies.jsonl", answers("red"))
+    card = make_subject(f"recorded:{file}?family=gpt&reasoning=no&name=GPT-4o").card
+    assert (card.name, dict(card.attributes)) == ("recorded:GPT-4o", {"family": "gpt", "reasoning": "no"})
+    plain = make_subject(f"recorded:{file}?name=GPT-4o").card
+    assert plain.fingerprint() == card.fingerprint()
+    assert_refused(lambda: make_subject(f"recorded:{file}?familly=gpt"), "did you mean 'family'?")
+
+
+def test_the_contract_of_subjects(items: ItemSet) -> None:
+    views = [entry.view() for entry in items.items]
+    texts = {view.item_id: "red" for view in views}
+    other = {**texts, "000": "blue"}
+    change = partial(recorded, "recorded:model", other)
+    check_subject(partial(recorded, "recorded:model", texts), views, items.media, change=change)
+
+
+def test_a_limit_keeps_the_first_items(items: ItemSet, tmp_path: Path) -> None:
+    file = write_lines(tmp_path / "replies.jsonl", answers("red green blue red"))
+    examination = score(items, str(file), tmp_path / "run", limit=2)
+    assert [response.item_id for response in examination.responses] == ["000", "001"]
+    assert examination.unasked() == {}
+
+
+def test_training_items_are_not_matched(tmp_path: Path) -> None:
+    built = colour_set(tmp_path / "items")
+    items = [replace(entry, split="train") if entry.item_id == "001" else entry for entry in built.items]
+    write_itemset(tmp_path / "items", items, source="generated", recipe={"seed": 1})
+    file = write_lines(tmp_path / "replies.jsonl", answers("red green blue red"))
+    examination = score(read_itemset(tmp_path / "items"), str(file), tmp_path / "run")
+    assert [response.item_id for response in examination.responses] == ["000", "002", "003"]
+
+
+def test_an_item_of_another_task_is_no_gap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Coverage counts the tasks of which the file has answers."""
+    from tests.helpers.journey import task
+
+    monkeypatch.setitem(SUITES._loaded, "hard", suite_of(tasks=(task(), task(id="second"))))
+    built = colour_set(tmp_path / "items")
+    other = item("other", built.items[0].query, "red", "choice", options=NAMED, task="second")
+    write_itemset(tmp_path / "items", [*built.items, other], source="generated", recipe={"seed": 1})
+    file = write_lines(tmp_path / "replies.jsonl", answers("red green"))
+    examination = score(read_itemset(tmp_path / "items"), str(file), tmp_path / "run")
+    assert examination.unasked() == {"recorded:replies": 2}
+    assert read_run_card(tmp_path / "run").arms[0].test_items == {"task": 4}

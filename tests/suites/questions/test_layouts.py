@@ -1,0 +1,167 @@
+"""Tables in the layouts of VLMEvalKit, Hugging Face, lmms-eval and LLaVA are read without a mapping."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from snellen.core.errors import SnellenError
+from snellen.suites.questions import SUITE
+from tests.suites.questions import tables
+
+
+def test_the_tsv_of_vlmevalkit(tmp_path: Path) -> None:
+    """Columns and references as in VLMEvalKit's docs/en/Development.md: an image may be the index of another row."""
+    rows = [
+        {"index": 7, "image": tables.image_text(1), "question": "Which?", "hint": "A hint.", "A": "red", "B": "blue",
+         "C": "", "D": "", "answer": "B", "category": "Colour naming", "l2-category": "x", "split": "dev"},
+        {"index": 8, "image": 7, "question": "Which other?", "hint": "", "A": "red", "B": "blue", "C": "green", "D": "",
+         "answer": "A", "category": "Colour naming", "l2-category": "x", "split": "dev"},
+        {"index": 9, "image": str([tables.image_text(2), tables.image_text(3)]), "question": "Of two?", "hint": "",
+         "A": "one", "B": "two", "C": "", "D": "", "answer": "A", "category": "Other", "l2-category": "y",
+         "split": "dev"},
+        {"index": 10, "image": 9, "question": "And here?", "hint": "", "A": "one", "B": "two", "C": "", "D": "",
+         "answer": "A", "category": "Other", "l2-category": "y", "split": "dev"},
+    ]  # fmt: skip
+    items = tables.build_set(tables.write_csv(tmp_path / "t.tsv", rows), tmp_path / "set")
+    first, second, third, fourth = items.items
+    assert [item.item_id for item in items.items] == ["7", "8", "9", "10"]
+    assert (first.task, third.task) == ("colour-naming", "other")
+    assert first.question == "A hint.\nWhich?"
+    assert [(option.key, option.text) for option in first.options] == [("A", "red"), ("B", "blue")]
+    assert (first.answer_kind, first.answer) == ("choice", "B")
+    assert first.query == second.query
+    assert len(third.query) == 2
+    assert third.query == fourth.query
+    assert first.cluster_id == second.cluster_id != third.cluster_id
+    assert first.provenance == {"id": "7", "row": 1, "file": "t.tsv"}
+    assert items.card.notes[0] == (
+        "read: question from `question`, hint from `hint`, options from `A`..`D`, answer from `answer`, image from "
+        "`image`, id from `index`, split from `split`; 4 rows; tasks by `category`; answers: choice (2 tasks)"
+    )
+
+
+def test_the_parquet_of_hugging_face(tmp_path: Path) -> None:
+    """An image is {bytes, path}, a class label a number whose names are in the metadata (`datasets.Features`)."""
+    rows = [{"image": {"bytes": tables.image_bytes(n), "path": None}, "prompt": "Is it?", "label": n} for n in (0, 1)]
+    features = {"image": {"_type": "Image"}, "label": {"_type": "ClassLabel", "names": ["no", "yes"]}}
+    (tmp_path / "data").mkdir()
+    tables.write_parquet(tmp_path / "data" / "train-00000-of-00001.parquet", rows, features)
+    items = tables.build_set(tmp_path, tmp_path / "set").items
+    assert [(item.answer_kind, item.answer) for item in items] == [("true_false", "false"), ("true_false", "true")]
+    assert [option.text for option in items[0].options] == ["Yes", "No"]
+    assert items[0].query[0].width == 8
+
+
+def test_the_parquet_of_lmms_eval_with_a_list_of_options(tmp_path: Path) -> None:
+    """MMMU: options as the text of a Python list, image_1 .. image_7, `<image 1>` in the question and the options."""
+    empty = {f"image_{n}": None for n in range(3, 8)}
+    rows = [
+        {"id": f"validation_Art_{n}", "question": "Compare <image 1> with <image 2>.", "answer": answer,
+         "options": "['the same', \"another's\", '<image 2>']",
+         "image_1": {"bytes": tables.image_bytes(n), "path": "1.png"},
+         "image_2": {"bytes": tables.image_bytes(n + 10), "path": "2.png"}, **empty}
+        for n, answer in enumerate("AC")
+    ]  # fmt: skip
+    items = tables.build_set(tables.write_parquet(tmp_path / "t.parquet", rows), tmp_path / "set").items
+    assert [item.item_id for item in items] == ["validation_Art_0", "validation_Art_1"]
+    assert [option.text for option in items[0].options] == ["the same", "another's", "<image 2>"]
+    assert [item.answer for item in items] == ["A", "C"]
+    assert [len(item.query) for item in items] == [2, 2]
+
+
+@pytest.mark.parametrize(("first", "keys"), [(0, ["A", "C"]), (1, ["A", "B"])])
+def test_numbers_of_options_from_0_and_from_1(first: int, keys: list[str], tmp_path: Path) -> None:
+    """AI2D and ScienceQA count options from 0. The first number is found from all rows."""
+    rows = [
+        {"image": tables.image_text(n), "question": f"Which {n}?", "options": ["x", "y", "z"][: 3 - first], "answer": a}
+        for n, a in enumerate((first, 2))
+    ]
+    items = tables.build_set(tables.write_jsonl(tmp_path / "t.jsonl", rows), tmp_path / "set")
+    assert [item.answer for item in items.items] == keys
+    assert f"an answer is the number of the option from {first}" in items.card.notes[0]
+
+
+def test_numbers_that_may_count_from_0_or_1_are_refused(tmp_path: Path) -> None:
+    rows = [
+        {"image": tables.image_text(n), "question": f"Which {n}?", "options": ["x", "y", "z"], "answer": 1}
+        for n in range(3)
+    ]
+    with pytest.raises(SnellenError, match="the first may be 0 or 1"):
+        tables.build_set(tables.write_jsonl(tmp_path / "t.jsonl", rows), tmp_path / "set")
+
+
+def test_the_json_of_llava(tmp_path: Path) -> None:
+    """`id`, `image`, `conversations` of human and gpt, as in LLaVA's docs/Finetune_Custom_Data.md."""
+    turns = [{"from": "human", "value": "<image>\nHow many?"}, {"from": "gpt", "value": "3"}]
+    (tmp_path / "t.json").write_text(
+        json.dumps([{"id": "a", "image": tables.image_file(tmp_path), "conversations": turns}])
+    )
+    (item,) = tables.build_set(tmp_path / "t.json", tmp_path / "set").items
+    assert (item.item_id, item.question, item.answer_kind, item.answer) == ("a", "<image>\nHow many?", "integer", 3)
+
+
+def test_a_folder_of_images_with_its_table(tmp_path: Path) -> None:
+    """`metadata.jsonl` with `file_name`, as the ImageFolder of `datasets`, here packed."""
+    (tmp_path / "train").mkdir()
+    tables.image_file(tmp_path / "train", 1)
+    line = {"file_name": "train/1.png", "question": "What is it?", "answer": "noise"}
+    (tmp_path / "metadata.jsonl.gz").write_bytes(gzip.compress(json.dumps(line).encode()))
+    (item,) = tables.build_set(tmp_path, tmp_path / "set").items
+    assert (item.answer_kind, item.answer, item.provenance["file"]) == ("text", "noise", "metadata.jsonl.gz")
+
+
+def test_tasks_have_safe_names_and_one_kind_each(tmp_path: Path) -> None:
+    """Two values that look alike are two tasks; rows of a value with and without options are, too."""
+    rows = [
+        {"image": tables.image_text(), "question": f"What {n}?", "task": task, "answer": answer, "options": options}
+        for n, (task, answer, options) in enumerate(
+            [("A b", "A", ["x", "y"]), ("a/b", "A", ["x", "y"]), ("", "A", ["x", "y"]), ("A b", "12", None)] * 2
+        )
+    ]
+    items = tables.build_set(tables.write_jsonl(tmp_path / "t.jsonl", rows), tmp_path / "set").items
+    assert [item.task for item in items[:4]] == ["a-b", "a-b--2", "questions", "a-b--open"]
+    assert [item.answer for item in items[:4]] == ["A", "A", "A", 12]
+
+
+def test_options_in_the_question_and_several_answers(tmp_path: Path) -> None:
+    """VisOnlyQA: options in the question with their letters in a list, or letters of things in the image alone."""
+    rows = [
+        {"image_path": tables.image_file(tmp_path, 1), "question": "Which? (a) 47 (b) 44 (c) 45 ", "answer": "c",
+         "response_options": ["a", "b", "c"], "task": "charts__extraction"},
+        {"image_path": "1.png", "question": "True or False?", "answer": "True",
+         "response_options": ["True", "False"], "task": "charts__intersection"},
+        {"image_path": "1.png", "question": "List all figures.", "answer": "b,d",
+         "response_options": ["a", "b", "c", "d"], "task": "chemistry__shape_multi"},
+    ] * 2  # fmt: skip
+    items = tables.build_set(tables.write_jsonl(tmp_path / "t.jsonl", rows), tmp_path / "set").items
+    listed, truth, several = items[:3]
+    assert [(option.key, option.text) for option in listed.options] == [("a", "47"), ("b", "44"), ("c", "45")]
+    assert (listed.task, listed.answer) == ("charts-extraction", "c")
+    assert (truth.answer_kind, truth.answer) == ("true_false", "true")
+    assert (several.answer_kind, several.answer) == ("choices", ("b", "d"))
+    assert {item.cluster_id for item in items} == {items[0].cluster_id}
+
+
+def test_groups_clusters_splits_and_a_draw(tmp_path: Path) -> None:
+    rows = [
+        {"image": tables.image_text(n), "q": f"What {n}?", "key": "yes", "pair": f"p{n // 2}", "split": split}
+        for n, split in enumerate(["train", "train", "validation", "test", "test", "test"])
+    ]
+    path = tables.write_jsonl(tmp_path / "t.jsonl", rows)
+    columns = {"question": "q", "answer": "key", "group": "pair"}
+    items = tables.build_set(path, tmp_path / "set", columns=columns)
+    assert [item.split for item in items.items] == ["train", "train", "test", "test", "test", "test"]
+    assert [item.group_id for item in items.items] == ["p0", "p0", "p1", "p1", "p2", "p2"]
+    clusters = [item.cluster_id for item in items.items]
+    assert clusters[::2] == clusters[1::2]
+    assert len(set(clusters)) == 3
+    task = SUITE.of_items(items).tasks["questions"]
+    assert (task.train_split, list(task.protocols)) == ("train", ["strict", "all-right"])
+    few = tables.build_set(path, tmp_path / "few", columns=columns | {"cluster": "q", "group": ""}, n=2)
+    assert few.card.counts == {"questions": {"train": 2, "test": 2}}
+    assert few.items[0].cluster_id == "What 0?"
+    assert few.card.recipe["columns"]["cluster"] == "q"
