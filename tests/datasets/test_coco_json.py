@@ -192,6 +192,7 @@ def test_numbers_split_between_chunks_are_read(chunk: int, tmp_path: Path, monke
     assert [value for _, _, value in stream_json(tmp_path / "a.json", frozenset())] == [123456, 7.25, 2500.0]
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_polygons(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(json_stream, "CHUNK", json_stream.CHUNK // 4)
     outline = [[float(n) for n in range(200)]]

@@ -153,6 +153,7 @@ def test_answering_a_is_right_in_half_of_category_building_and_in_no_pair(blind:
     assert rows.set_index("metric")["value"].to_dict() == {"accuracy": 0.5, "all_correct": 0.0}
 
 
+@pytest.mark.slow
 def test_the_full_plan_has_the_size_of_the_paper(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
