@@ -36,11 +36,25 @@ CONCLUDING_WITHIN = _words(
 TOTAL = _words(
     r"\b"
     + _one_of(r"""
-    in total | altogether | (?:the|a|is|final|grand|overall) total
-    total (?:number|count|of|is|sum|amount|remaining)
+    in total | altogether | in all | au total | insgesamt | en total | in totaal | razem
+    (?:the|a|is|final|grand|overall) total | total (?:number|count|of|is|sum|amount|remaining)
     (?:the|final) (?:number|count|sum|value|result) (?:of|is) | all together | left | remain(?:s|ing)? | overall
 """)
-    + r"\b"
+    + r"\b|合計|共|모두"
+)
+_SUMMED = r"(?:in all|altogether|in total|au total|insgesamt|en total|in totaal|razem|合計|共|모두)"
+SUMMED = _words(
+    rf"(?:\b|一|^){_SUMMED}[\s:|,]{{0,4}}(\d+)(?![.,]?\d)|(?<!\w )(?<![\w.,])(\d+)(?: \w{{1,20}}){{0,2}} {_SUMMED}\b"
+)
+RESULT_HEADING = _words(
+    r"^[^\w\n]*(?:(?:[\w'-]{1,20} ){0,3}?(?:conclu[sz]i\w+|r[ée]sult\w*|summary|verdict|decision|answer|output|final"
+    r"|(?:count|total)(?=:)|estimat(?:e|ion)|antwort|ergebnis|réponse|respuesta|结论|結論|结果|結果)"
+    r"(?: [\w'-]{1,20}){0,3}(?:[^\w\n:.]*\n| ?: )|answer to the question\. )\s*"
+)
+LABELLED = re.compile(r"([^\w\n]*)((?:[^\W\d_][^\s:]{0,20} ?){1,4}) ?: ?(\S.{0,80})")
+NOT_RESULT = _words(r"\b(?:not?|second|other|excluded|rejected|ruled|incorrect|wrong|notes?|first|options?|least)\b")
+WITHDRAWN = _words(
+    r"[^\w\n]*(?:(?:actually|hold on|wait|oops|hmm|scratch that)\b|.{0,60}\bchange (?:what i said|my answer)\b)"
 )
 JUDGED = _words(
     r"\b"
@@ -157,7 +171,7 @@ RECOUNTED = _words(r"\b(?:another|more|also|too|extra|additional|missed|hidden|f
 BEST = _words(
     r"\b(?:correct|right|best|closest|nearest|corresponding|matching|most (?:\w+ )?(?:likely|similar"
     r"|appropriate|suitable|consistent|reasonable|sensible"
-    r"|plausible|probable|accurate|fitting|logical|alike)|better|my|point that|one that|image that|box that"
+    r"|plausible|probable|accurate|fitting|logical|alike)|better|my|odd one out|point that|one that|image that|box that"
     r"|option that|choice that)\b(?:[^.;:!?\n]|\.(?=\d)){0,150}?"
     r"\b(?:is|be|are)\b(?: (?:therefore|thus|likely|probably|most likely|clearly|definitely|that|to be))*[ :\n]*"
 )

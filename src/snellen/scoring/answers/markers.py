@@ -51,13 +51,13 @@ MARKERS: tuple[tuple[Manner, re.Pattern[str]], ...] = (
         "next firm",
         _words(
             r"(?:^|[.!?:,;)-] ?|\b(?:no|but|oh|hmm),? )wait\b[,.!: -]*|\bscratch that\b[,.!: -]*"
-            r"|\bcorrection\b[:,. -]+|\bon second thoughts?\b[,.!: -]*"
+            r"|\bcorrection\b ?[:,.-][:,. -]*|\bon second thoughts?\b[,.!: -]*"
         ),
     ),
     (
         "next soft",
         _words(
-            r"\b(?:(?:actually|i meant?|sorry|my mistake|or rather|make that)\b|no\b(?= ?[,.!:-])"
+            r"\b(?:(?:actually|i meant?|sorry|my mistake|or rather|make that)\b|no\b(?= ?[,.!:-])(?!\W{1,3}\n)"
             r"|(?:up)?on (?:closer |further |second )?(?:reflection|inspection|look|balance|consideration)\b)[,.!: -]+"
         ),
     ),
@@ -68,7 +68,7 @@ LEAD = _words(
 TURN = _words(
     r"(?:(?:no|wait|actually|it(?:'s| is| must be| should be)|that(?:'s| is)|make that|should be|must be"
     r"|the (?:correct )?answer (?:is|should be)|i(?: would|'d)? (?:choose|say|pick|mean|meant)"
-    r"|(?:the )?(?:option|choice|letter)|probably"
+    r"|(?:the )?(?:option|choice|letter|(?:image|picture|photo|tile|panel)(?= [a-z]\b))|probably"
     r"|likely|most likely|definitely|clearly|rather)\b[,:. ]*)*"
 )
 ABOUT_IT = _words(

@@ -25,7 +25,9 @@ NUMBER = re.compile(
     rf"(?i)(?:(?<![\w)\]])(?P<sign>[+-])\s?|\b(?P<minus>minus|negative)\s)?"
     rf"(?:(?:(?<=[{UNSPACED}])|(?<![\w.]))(?P<digits>{DIGITS})|(?<![\w-])(?P<word>{_WORD})(?!\w))"
 )
-UNIT = re.compile(r"\s?(?:mm|cm|m|km|px|kg|g|s|deg|degrees|°)(?!\w)")
+UNIT = re.compile(r"\s?(?:[mck]?m|(?:centi|kilo)?met(?:er|re)s?|px|pixels|k?g|s|seconds|bar|deg|degrees|°)(?!\w)")
+COUNTER = re.compile(r"\s?[个個只隻张張本匹人枚条條把辆块颗件座杯名位台つ羽명개마대권](?:です|입니다)?(?!\w)")
+ROUGHLY = re.compile(r"(?i)\A(?:approx(?:\b\.?|imately\b)|(?:about|around|roughly|circa)\b|ca\.|[~≈]) ?")
 ORDINAL = re.compile(
     rf"(?i)(?:st|nd|rd|th)\b|-?[^\W{UNSPACED}]*(?![{UNSPACED}])[^\W\d_]| ?(?:번째|번|番|号|[个張张枚本つ台]目)"
 )
@@ -56,7 +58,7 @@ _FILLING = (
 )
 COPULA = re.compile(
     r"(?i)\b(?:is|are|was|were|be|equals?|equal to|to be|becomes?|remains?|leav(?:es|ing)|left with|measures?|needs?"
-    rf"|totals?){_FILLING}"
+    rf"|totals|total(?!:)){_FILLING}"
 )
 """Text right before the number that a sentence states."""
 HAVING = re.compile(rf"(?i)\b(?:has|have|see|count(?:ed)?|find){_FILLING}")
@@ -112,6 +114,7 @@ class Numbers:
         stripped = passage.strip()
         if len(stripped) > 400:
             return None
+        stripped = ROUGHLY.sub("", stripped)
         if self.integers and (value := _result(stripped)) is not None:
             return value
         matches = list(NUMBER.finditer(stripped))
@@ -121,7 +124,7 @@ class Numbers:
             return None
         rest = [stripped[: matches[0].start()], *(stripped[a.end() : b.start()] for a, b in pairwise(matches))]
         rest += [stripped[matches[-1].end() :]]
-        last = UNIT.sub("", rest.pop(), count=1) if not self.integers else rest.pop()
+        last = (COUNTER if self.integers else UNIT).sub("", rest.pop(), count=1)
         if rest[0].strip(" \t\n\"'([{#=") or last.strip(TRIMMINGS) or any(part.strip(" (=") for part in rest[1:]):
             return None
         if len(matches) == 2 and not any(mark in rest[1] for mark in "(="):

@@ -47,8 +47,8 @@ TRUTHS = ("true", "false")
 VERDICTS = {
     "true": "correct right richtig wahr vrai verdadero vero corretto verdadeiro 正确 对 正しい 맞습니다 верно صحيح",
     "false": "incorrect wrong falsch faux falso errato 错误 不正确 不对 間違い 거짓 틀렸습니다 неверно خطأ",
-    "yes": "ja oui sí sì sim да 是 是的 はい 네 예 نعم",
-    "no": "nein non não нет 否 不是 いいえ 아니요 아니오 لا",
+    "yes": "yep yeah ja oui sí sì sim да 是 是的 はい 네 예 نعم evet",
+    "no": "nope nein non não нет 否 不是 いいえ 아니요 아니오 لا hayır",
 }
 """Words for true, false, yes and no in other words and languages; they count only alone."""
 
@@ -126,6 +126,9 @@ class Options:
             names, name = (labels, bare) if label == "letter" or key in many else (texts, name)
             names[name] = key if names.get(name, key) == key else None
         asides = {name: key for name, key in asides.items() if any(key == pair_key for _, pair_key in pairs)}
+        for name in {"yes", "no"} & _names_in_lower_case(spec) & asides.keys():  # nope, nein
+            also += [(word, word) for word in VERDICTS[name].split()]
+            asides |= dict.fromkeys(VERDICTS[name].split(), asides[name])
         openings = frozenset(asides) & (_names_in_lower_case(spec) | {name for name, _ in also})
         measures = [(match, key) for name, key in texts.items() if (match := MEASURE.fullmatch(name))]
         ranges = [(match, key) for name, key in texts.items() if (match := RANGE.fullmatch(name))]
@@ -177,8 +180,10 @@ class Options:
         bodies = [sentence[opening.end() :], sentence] if opening else [sentence]
         for body in bodies:
             mentions = [mention for mention in self.mentions(body, False) if not is_compared(body, mention)]
-            if mentions:
-                return _clause_value(body, mentions)
+            aside = {mention.value for mention in self._asides(lower(body), False)}
+            if mentions:  # "so no, the lamp is off"
+                value = _clause_value(body, mentions)
+                return mentions[0].value if aside == {mention.value for mention in mentions} else value
         return None
 
     def judged(self, sentence: str) -> str | None:
@@ -294,11 +299,11 @@ class Options:
     def _asides(self, small: str, declared: bool) -> Iterator[Mention]:
         for name, key in self.asides.items():
             behind = r"(?! \w)" if declared else r"(?= ?[,.;:!]|   ?)"
-            opening = re.match(rf"[\"'(\[ ]*({name})\b{behind}", small)
+            opening = re.match(rf"[\"'(\[ ]*({name})\b{behind}", small) if name in small[:20] else None
             if not opening or not (declared or name in self.openings):
                 continue
             # "No, they are not the same" denies one statement and agrees with its opposite.
-            doubtful = DOUBTFUL.get(name) if self.judges and not declared else None
+            doubtful = DOUBTFUL.get(name) if (self.judges or name in VERDICTS["yes"].split()) and not declared else None
             if not (doubtful and doubtful.match(small, opening.end())):
                 yield Mention(*opening.span(1), key)
 
@@ -339,9 +344,10 @@ def _clause_value(body: str, mentions: list[Mention]) -> str | None:
 ITEM = re.compile(r"[^\w\n]*([A-Za-z]|\d{1,3})[).:\]]")
 DOUBTFUL = {
     "no": re.compile(r"(?i)(?:[.!]\s)?[^.!?\n]*(?:\b(?:not|no|never|neither|nor|none|nothing|but)\b|n't\b)"),
-    "yes": re.compile(r"(?i)[^.!?\n]*\b(?:but|although|though|however|and no)\b"),
+    "yes": re.compile(r"(?i)[^.!?\n]*\b(?:but|although|though|however|and no|aber|mais|pero|maar|но|ama)\b"),
 }
 DOUBTFUL["correct"] = DOUBTFUL["yes"]
+DOUBTFUL |= dict.fromkeys(VERDICTS["yes"].split(), DOUBTFUL["yes"])
 LINK = re.compile(r"(?i)\b(?:option|choice|answer|image|picture)\b ")
 PAIR_MARKS = " ).:,]([\"'-"
 SIGNS_BEFORE = ("-", "°", "$", "+", "∠", "△", "⊙", "√", "∥", "⊥")

@@ -9,11 +9,11 @@ from functools import cache, partial
 from itertools import pairwise
 from typing import Any
 
-from snellen.scoring.answers import cues, markers
+from snellen.scoring.answers import cues, markers, statements
 from snellen.scoring.answers.grammar import Grammar, Mention, is_compared
 from snellen.scoring.answers.markers import Manner
 from snellen.scoring.answers.plain import CLOSE, OPEN, Prepared
-from snellen.scoring.answers.statements import Sentence, closing, conclusion, opening, recounts, split_sentences, total
+from snellen.scoring.answers.statements import Sentence, conclusion, is_corrected, split_sentences
 
 FARTHEST = 2000
 """Greatest distance from a marker to the end of its answer."""
@@ -67,7 +67,7 @@ def read(reply: Prepared, grammar: Grammar) -> Any | None:
         return None
     if (value := _weak_statement(text, sentences, grammar)) is not None:
         return value
-    if recounts(sentences[1:], grammar):
+    if is_corrected(sentences, grammar):
         return None
     if any(pattern.search(text) for pattern in (markers.UNSURE, cues.REFUSED, cues.MISSING)):
         return None
@@ -109,10 +109,9 @@ def _unopposed(text: str, verdict: ReplyVerdict, declarations: Sequence[Declarat
 
 def _weak_statement(text: str, sentences: Sequence[Sentence], grammar: Grammar) -> Any | None:
     """The value that the last total, the last paragraph or the first sentence states, if nothing is declared."""
-    statements = [state(sentences, grammar) for state in (closing, opening)]
-    if grammar.counts:
-        statements.append(total(sentences, grammar))
-    valued = [statement for statement in statements if statement is not None and statement.value is not None]
+    states = (statements.closing, statements.opening, *((statements.total,) if grammar.counts else ()))
+    stated = [statements.concluded(text, grammar), *(state(sentences, grammar) for state in states)]
+    valued = [statement for statement in stated if statement is not None and statement.value is not None]
     if not valued:
         return None
     last = max(valued, key=lambda statement: statement.start)

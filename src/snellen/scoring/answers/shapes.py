@@ -21,9 +21,10 @@ LARGEST = 1e9
 
 
 def _keyed(*names: str) -> str:
-    """Pattern of named numbers: "x1": 3, "y1": 4 and so on, or x1=3, y1=4."""
-    pairs = (rf"[\"']?\b{name}\b[\"']?\s{{0,9}}[:=]\s{{0,9}}{N}" for name in names)
-    return r"\s{0,9}[,;\s]\s{0,9}(?:[-*•]\s{0,3})?".join(pairs)
+    """Pattern of named numbers: "x1": 3, "y1": 4 and so on, or x1=3, y1=4; rows of a table; x1 (left) = 3."""
+    named = r"(?:[\"')]|\s?\([\w -]{1,20}\))?\s{0,9}(?:[:=|]|\bis\b)\s{0,9}"
+    pairs = (rf"[\"']?\b{name}\b{named}{N}" for name in names)
+    return r"\s{0,9}\|?[,;\s]\s{0,9}(?:[-*•|]\s{0,3}|(?:and |the ){1,2})?(?:[^\s\d(]{1,12} ?){0,2}\(?".join(pairs)
 
 
 def _row(count: int) -> str:
@@ -35,6 +36,7 @@ _WORDS = r"[^\d(\[]{0,40}"
 NAMED_CORNERS = re.compile(
     rf"\b(?:top|upper)[- ]left\b{_WORDS}{PAIR}{_WORDS}\b(?:bottom|lower)[- ]right\b{_WORDS}{PAIR}", re.I
 )
+CORNERS_NAMED_AFTER = rf"{PAIR}{_WORDS}\b(?:top|upper)[- ]left\b{_WORDS}{PAIR}{_WORDS}\b(?:bottom|lower)[- ]right\b"
 BOXES = tuple(
     re.compile(pattern, re.I)
     for pattern in (
@@ -43,6 +45,7 @@ BOXES = tuple(
         # Two corners; three or more points are a polygon.
         rf"(?<![\])])(?<![\])],)(?<![\])], ){PAIR}\s{{0,9}}(?:,|to|and|-)?\s{{0,9}}{PAIR}(?!\s{{0,9}},?\s{{0,9}}[\[(])",
         NAMED_CORNERS.pattern,
+        CORNERS_NAMED_AFTER,
         _keyed("x1", "y1", "x2", "y2"),
         _keyed("x_?min", "y_?min", "x_?max", "y_?max"),
         _keyed("left", "top", "right", "bottom"),
@@ -53,7 +56,7 @@ COLOURS = tuple(
     for pattern in (
         rf"\[\s{{0,9}}{_row(3)}\s{{0,9}}\]",
         rf"\(\s{{0,9}}{_row(3)}\s{{0,9}}\)",
-        _keyed("r(?:ed)?", "g(?:reen)?", "b(?:lue)?"),
+        _keyed("r(?:ed)?", "(?:g(?:reen)?|v)", "b(?:lue)?"),
     )
 )
 BARE = re.compile(rf"(?<![\w.+-]){N}(?:{SEP}{N})*(?![\w%])".replace("([", "(?:["))
@@ -173,6 +176,7 @@ def _box(numbers: tuple[str, ...]) -> Box | None:
 
 
 def _colour(numbers: tuple[str, ...]) -> Colour | None:
+    numbers = (*numbers[:2], numbers[2].removesuffix("."))  # of the sentence
     if not all(re.fullmatch(r"\d{1,3}", number) and int(number) <= 255 for number in numbers):
         return None
     red, green, blue = map(int, numbers)

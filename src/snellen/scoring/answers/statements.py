@@ -19,8 +19,9 @@ THINGS = re.compile(r"[^\w.,;\n]{0,3}([^\W\d_]{3,} [^\W\d_]{3,})")
 """The two words after a number; not units, which several things share."""
 ALIKE = 0.7
 """Share of common words from which on two sentences are about the same."""
-LIST_MARK = re.compile(r"[^\w\n]*(?:[A-Za-z]|\d{1,2})[)\]]?")
-"""A letter or number alone before a dot: the mark of a list item, not a sentence."""
+LIST_MARK = re.compile(r"[^\w\n]*(?:[A-Za-z]|\d{1,2}|[Aa]pprox|[Cc]a)[)\]]?")
+"""A letter or number alone before a dot: the mark of a list item, not a sentence. Or an abbreviation."""
+PICTURE = re.compile(r"(?i)(?:the )?(?:image|picture|photo|option|choice|tile|panel|candidate) (?=[a-z]\W*\Z)")
 
 
 @dataclass(frozen=True)
@@ -118,10 +119,34 @@ def total(sentences: Sequence[Sentence], grammar: Grammar) -> Statement | None:
     for index, sentence in reversed(list(enumerate(sentences))):
         if not cues.TOTAL.search(sentence.text) or cues.PART.search(sentence.text):
             continue
-        if not cues.CONDITION.match(sentence.text) and (value := grammar.stated(sentence.text)) is not None:
+        beside = [] if cues.UNDECIDED.search(sentence.text) else cues.SUMMED.findall(sentence.text)
+        value = grammar.alone("".join(beside[0])) if len(beside) == 1 else grammar.stated(sentence.text)
+        if not cues.CONDITION.match(sentence.text) and value is not None:
             stands = _stands(value, index, sentences, grammar)
             return Statement(sentence.start, value) if stands else None
     return None
+
+
+def concluded(text: str, grammar: Grammar) -> Statement | None:
+    """The answer under a last heading such as "Verdict", or of a last line "Label: answer" unlike the lines before."""
+    *lines, line = [cues.LABELLED.fullmatch(part.strip()) for part in text.split("\n") if part.strip()] or [None]
+    alike = (grammar.mentions(other[3], False) for other in lines if line and other and other[1] == line[1])
+    heading = list(cues.RESULT_HEADING.finditer(text))[-1:]
+    label, part = line.group(2, 3) if line else ("", "")
+    if heading:
+        label, part = heading[0][0], text[heading[0].end() :].strip()
+    settled = not any(cue.search(part) for cue in (cues.HEDGED, cues.NEGATED, cues.PART, cues.WITHDRAWN))
+    too_long = ("\n\n" if "\n" in label else "\n") in part or len(part) > LONGEST_SENTENCE
+    if any(alike) or too_long or not settled or cues.NOT_RESULT.search(label):
+        return None
+    value = grammar.alone(re.sub(r" ?\([^()]{1,30}\)\Z", "", part))
+    if heading and value is None:
+        values = {mention.value for mention in grammar.mentions(part, False)}
+        stated = values if grammar.reaches_on else values & {grammar.stated(part)}
+        return Statement(heading[0].start(), stated.pop() if len(values) == len(stated) == 1 else None)
+    # Labels that mean no result may belong to a part, or to another yes-or-no question.
+    is_truth = grammar.truth(True) is not None or part.strip(" .!").lower() in ("yes", "no")
+    return Statement(text.rfind(part), value) if heading or not (is_truth or isinstance(value, int)) else None
 
 
 def closing(sentences: Sequence[Sentence], grammar: Grammar) -> Statement | None:
@@ -135,10 +160,17 @@ def closing(sentences: Sequence[Sentence], grammar: Grammar) -> Statement | None
     return Statement(last.start, value if _stands(value, len(sentences) - 1, sentences, grammar) else None)
 
 
-def recounts(sentences: Sequence[Sentence], grammar: Grammar) -> bool:
-    """True if a sentence corrects a count given before it."""
-    turned = [sentence.text for sentence in sentences if grammar.counts and cues.TURNED.match(sentence.text)]
-    return any(cues.RECOUNTED.search(text) or grammar.mentions(text, False) for text in turned)
+def is_corrected(sentences: Sequence[Sentence], grammar: Grammar) -> bool:
+    """True if a sentence corrects the count before it, or withdraws yes or no and names no other answer."""
+    if grammar.counts:
+        turned = [sentence.text for sentence in sentences[1:] if cues.TURNED.match(sentence.text)]
+        return any(cues.RECOUNTED.search(text) or grammar.mentions(text, False) for text in turned)
+    turns = [index for index, sentence in enumerate(sentences) if index and cues.WITHDRAWN.match(sentence.text)]
+    return bool(turns) and not any(grammar.mentions(sentence.text, False) for sentence in sentences[turns[-1] :])
+
+
+def _alone(sentence: Sentence, grammar: Grammar) -> Any | None:
+    return grammar.alone(PICTURE.sub("", sentence.text.strip()))
 
 
 def opening(sentences: Sequence[Sentence], grammar: Grammar) -> Statement | None:
@@ -146,15 +178,17 @@ def opening(sentences: Sequence[Sentence], grammar: Grammar) -> Statement | None
     if not sentences or (grammar.counts and (len(sentences) < 2 or cues.PART.search(sentences[0].text))):
         return None
     first, rest = sentences[0], sentences[1:]
-    if recounts(rest, grammar):
+    if is_corrected(sentences, grammar):
         return None
     # Including the second sentence, since "No. They are not the same" is as doubtful as with a comma.
-    alone = rest and not first.text.endswith(("\n", "?")) and grammar.mentions(first.text + rest[0].text, False)
-    value = grammar.alone(first.text.strip()) if alone else None
+    alone = rest and not first.text.endswith(("\n", "?")) and grammar.mentions(f"{first.text} {rest[0].text}", False)
+    value = _alone(first, grammar) if alone else None
+    explained = grammar.counts and value is not None and grammar.mentions(first.text, False)
     if value is None:
         value = grammar.judged(first.text)
     if value is None and rest and cues.EVIDENT.match(rest[0].text):
         value = grammar.stated(first.text)
     later = grammar.stated if grammar.counts else grammar.judged
-    others = [other for sentence in rest if (other := later(sentence.text)) is not None]
-    return Statement(first.start, value) if value is not None and set(others) <= {value} else None
+    others = {None if explained else later(sentence.text) for sentence in rest}
+    others |= {_alone(sentence, grammar) for sentence in rest} | {None, value}
+    return Statement(first.start, value) if value is not None and len(others) == 2 else None
