@@ -200,7 +200,8 @@ NEGATED = _words(r"\b(?:not(?! only\b)|never|unlikely|incorrect|wrong|inconsiste
 SENTENCE_START = re.compile(r"[.!?][\"')\]]*\s+|\n")
 RIGHT_WORDS = frozenset(("true", "correct", "right", "accurate"))
 TRUTH = _words(
-    r"(?:\b(?:(?:statement|claim|assertion|sentence|description)(?: (?:above|given|in question|provided)| that)?,?"
+    r"(?:\b(?:(?:statement|claim|assertion|sentence|description)"
+    r"(?: (?:above|given|in question|provided)| that(?: [^\n.!?;]{1,160}?)?)?,?"
     r"|(?P<answer>(?:(?:the|this|that) (?:\w+ )?)answer)(?: (?:above|given|in question|provided))?,?)"
     r"(?P<quote> [\"'][^\n]{1,300}?[\"'],?)? (?:is|was)"
     r"|\b(?:this|that|which|it)(?: (?:is|was)|'s))(?: (?:therefore|thus|hence|definitely|clearly|indeed|simply))?"
