@@ -59,6 +59,8 @@ CHAPTERS = {
         "measurements/rendering",
         "measurements/towers",
         "measurements/datasets",
+        "measurements/visonlyqa",
+        "measurements/blind-arms",
         "coverage",
         "fidelity",
     ),
