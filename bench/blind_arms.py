@@ -136,8 +136,13 @@ def cluster_low(verdict: Verdict) -> float:
 def main() -> None:
     """Print the summary and the models whose verdict changes."""
     parser = argparse.ArgumentParser(description="Better than blind: by chance, and by the model's own blind answers.")
-    parser.add_argument("folder", type=Path)
+    parser.add_argument(
+        "folder", type=Path, nargs="?", help="folder of the response matrices; without it nothing is done"
+    )
     folder = parser.parse_args().folder
+    if folder is None:
+        print("not run: give the folder of the response matrices")
+        return
     results = [verdict for name in DATASETS for verdict in verdicts(folder / f"m3irt_{name}.csv.gz")]
     with pd.option_context("display.width", 200, "display.max_columns", 40, "display.max_rows", 100):
         print(summary(results).T)

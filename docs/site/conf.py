@@ -61,6 +61,7 @@ CHAPTERS = {
         "measurements/datasets",
         "measurements/visonlyqa",
         "measurements/blind-arms",
+        "measurements/traits",
         "coverage",
         "fidelity",
     ),
