@@ -227,13 +227,22 @@ class ShardReader:
 
 
 @dataclass(frozen=True)
-class TableRow:
-    """An image in a row of a shard; those of one dataset share a reader (`ShardReader`)."""
+class ShardCell:
+    """A cell of a shard that is read when needed; cells of one column share a reader, which goes forward."""
 
     reader: ShardReader = field(compare=False, repr=False)
     shard: TableShard
     column: str
     row: int
+
+    def content(self) -> Any:
+        """What the cell holds. Raises SnellenError for damage."""
+        return self.reader.read(self.shard, self.column, self.row)
+
+
+@dataclass(frozen=True)
+class TableRow(ShardCell):
+    """An image in a row of a shard."""
 
     @property
     def path(self) -> Path:
@@ -242,7 +251,7 @@ class TableRow:
 
     def read(self, location: str) -> tuple[bytes, str]:
         """See `SourceImage`. The cell holds bytes, or the {bytes, path} of `datasets`."""
-        cell = self.reader.read(self.shard, self.column, self.row)
+        cell = self.content()
         raw = cell.get("bytes") if isinstance(cell, Mapping) else cell
         if not isinstance(raw, bytes) or not raw or len(raw) > MAX_IMAGE_BYTES:
             raise SnellenError(f"{location}: a cell without image bytes; save the dataset with its images")

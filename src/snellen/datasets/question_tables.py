@@ -2,7 +2,7 @@
 
     JSONL (also .gz), JSON list or {"data": [...]}, LLaVA's `conversations`, CSV and TSV (also .gz), Hugging Face shards
 
-Only one row is in memory at a time. Images in shards are read when they are asked for (`ShardCell`).
+Only one row is in memory at a time. Images in shards are read when they are asked for (`hub_tables.ShardCell`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import re
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from snellen.core.plain_text import printable
 from snellen.core.storage import files
 from snellen.core.storage.user_files import MAX_LIST_BYTES, file_fault
 from snellen.datasets.formats.json_stream import stream_json
-from snellen.datasets.hub_tables import IMAGE_COLUMNS, ShardReader, TableShard, find_shards, open_shard
+from snellen.datasets.hub_tables import IMAGE_COLUMNS, ShardCell, ShardReader, find_shards, open_shard
 from snellen.datasets.own_images import shown_name
 
 SUFFIXES = (".jsonl", ".json", ".csv", ".tsv")
@@ -42,20 +42,6 @@ TURN = "conversations."
 
 class BadRow(SnellenError):
     """A row that cannot be used. The message names file, line or row, and column."""
-
-
-@dataclass(frozen=True)
-class ShardCell:
-    """A cell of a shard that is read when needed; cells of one column share a reader, which goes forward."""
-
-    reader: ShardReader = field(compare=False, repr=False)
-    shard: TableShard
-    column: str
-    row: int
-
-    def read(self) -> Any:
-        """The content. Raises SnellenError for damage."""
-        return self.reader.read(self.shard, self.column, self.row)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from snellen.scoring.answers.grammar import Grammar
 from snellen.scoring.answers.json_values import read_json_objects
 from snellen.scoring.answers.numbers import Numbers
 from snellen.scoring.answers.options import Options
-from snellen.scoring.answers.plain import prepare, without_thoughts
+from snellen.scoring.answers.plain import Prepared, prepare, without_thoughts
 from snellen.scoring.answers.reading import read
 from snellen.scoring.answers.several import read_several
 from snellen.scoring.answers.shapes import FARTHEST_FRACTION, Boxes, Colours, numbers_written_out
@@ -40,18 +40,30 @@ def read_answer(text: str, spec: ReplySpec) -> Any | None:
     `read_answer(spec.write(answer), spec)` is `answer`. Never raises on any text, and takes time proportional to its
     length. Integers and numbers need not be among the options: these only define a guess.
     """
-    if spec.kind == "choices":
-        return read_several(prepare(text), spec)
-    listed = spec.keys and spec.kind not in ("integer", "number")
-    if listed or spec.kind in ("choice", "true_false"):
-        exact = read_exactly(text, spec)
-        return exact if exact is not None else read(prepare(text), Options.from_spec(spec))
-    if spec.kind in ("text", "description"):
+    if spec.kind != "choices" and _is_listed(spec) and (exact := read_exactly(text, spec)) is not None:
+        return exact
+    if spec.kind in ("text", "description") and not _is_listed(spec):
         # Text is stored as UTF-8, which cannot encode half a surrogate pair.
         return without_thoughts(text).encode("utf-8", "replace").decode("utf-8").strip() or None
-    if spec.kind == "box":
-        return _stored_box(read(prepare(numbers_written_out(text)), GRAMMARS["box"]), spec)
-    return read(prepare(text), GRAMMARS[spec.kind])
+    return _read_prepared(_prepared(text, spec), spec)
+
+
+def _is_listed(spec: ReplySpec) -> bool:
+    """True if the answer is one of the options shown; those of integers and numbers only define a guess."""
+    return spec.kind in ("choice", "true_false") or (bool(spec.keys) and spec.kind not in ("integer", "number"))
+
+
+def _prepared(text: str, spec: ReplySpec) -> Prepared:
+    return prepare(numbers_written_out(text) if spec.kind == "box" else text)
+
+
+def _read_prepared(reply: Prepared, spec: ReplySpec) -> Any | None:
+    if spec.kind == "choices":
+        return read_several(reply, spec)
+    if _is_listed(spec):
+        return read(reply, Options.from_spec(spec))
+    answer = read(reply, GRAMMARS[spec.kind])
+    return _stored_box(answer, spec) if spec.kind == "box" else answer
 
 
 def _stored_box(box: Box | None, spec: ReplySpec) -> Box | None:
@@ -71,15 +83,9 @@ def read_cut_off(text: str, spec: ReplySpec) -> Any | None:
     """
     if spec.kind == "description":
         return read_answer(text, spec)
-    if spec.kind == "choices":
-        return read_several(prepare(finished(without_thoughts(text)))._replace(cut=True), spec)
     if spec.kind == "text":
         return None
-    part = prepare(numbers_written_out(finished(without_thoughts(text))))._replace(cut=True)
-    if spec.kind == "box":
-        return _stored_box(read(part, GRAMMARS["box"]), spec)
-    is_free = spec.kind not in ("choice", "true_false") and (not spec.keys or spec.kind in ("integer", "number"))
-    return read(part, GRAMMARS[spec.kind] if is_free else Options.from_spec(spec))
+    return _read_prepared(_prepared(finished(without_thoughts(text)), spec)._replace(cut=True), spec)
 
 
 def read_exactly(text: str, spec: ReplySpec) -> str | None:

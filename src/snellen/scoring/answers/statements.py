@@ -21,7 +21,7 @@ ALIKE = 0.7
 """Share of common words from which on two sentences are about the same."""
 LIST_MARK = re.compile(r"[^\w\n]*(?:[A-Za-z]|\d{1,2}|[Aa]pprox|[Cc]a)[)\]]?")
 """A letter or number alone before a dot: the mark of a list item, not a sentence. Or an abbreviation."""
-PICTURE = re.compile(r"(?i)(?:the )?(?:image|picture|photo|option|choice|tile|panel|candidate) (?=[a-z]\W*\Z)")
+LABEL_NOUN = re.compile(r"(?i)(?:the )?(?:image|picture|photo|option|choice|tile|panel|candidate) (?=[a-z]\W*\Z)")
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,7 @@ def is_corrected(sentences: Sequence[Sentence], grammar: Grammar) -> bool:
 
 
 def _alone(sentence: Sentence, grammar: Grammar) -> Any | None:
-    return grammar.alone(PICTURE.sub("", sentence.text.strip()))
+    return grammar.alone(LABEL_NOUN.sub("", sentence.text.strip()))
 
 
 def opening(sentences: Sequence[Sentence], grammar: Grammar) -> Statement | None:

@@ -11,18 +11,16 @@ from dataclasses import replace
 from typing import Any
 
 from snellen.core.item import Affine, Item
+from snellen.scoring.peers import peers
 from snellen.suites.ava_bench.abilities import ability_named
 from snellen.suites.ava_bench.scoring import measured
 from snellen.suites.ava_bench.transforms import padding
-
-PEERS = 24
-"""The number of other items' truths over which the chance of a free answer is averaged."""
 
 
 def with_chance(items: Sequence[Item]) -> list[Item]:
     """The items, with chance as a measure of test items of tasks without options. Recipes call it once.
 
-    It is the mean score of the truths of up to `PEERS` other test items of the task, evenly spread in the given order,
+    It is the mean score of the truths of other test items of the task (`scoring.peers`), in the given order,
     boxes as shares of the padded square; the only test item of a task has no chance. Answers are read under each
     protocol (`scoring.measured`).
     """
@@ -34,7 +32,7 @@ def with_chance(items: Sequence[Item]) -> list[Item]:
     for task_items in items_by_task.values():
         truths = [_as_answered(item).answer for item in task_items]
         for index, item in enumerate(task_items):
-            if answers := [truths[n] for n in _others(index, len(task_items))]:
+            if answers := [truths[n] for n in peers(index, len(task_items))]:
                 items_with_chance[item.item_id] = replace(item, measures={**item.measures, **_chances(item, answers)})
     return [items_with_chance.get(item.item_id, item) for item in items]
 
@@ -51,12 +49,6 @@ def _to_shares(item: Item) -> Affine:
     width, height = item.query[0].width, item.query[0].height
     share = 1 / max(width, height)
     return padding(width, height).then(Affine(share, 0, 0, 0, share, 0))
-
-
-def _others(index: int, count: int) -> list[int]:
-    """The indices of up to `PEERS` others, evenly spread."""
-    some = min(PEERS, count - 1)
-    return [(index + 1 + n * (count - 1) // some) % count for n in range(some)]
 
 
 def _chances(item: Item, answers: Sequence[Any]) -> dict[str, float]:

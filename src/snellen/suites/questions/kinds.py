@@ -19,6 +19,7 @@ from snellen.presentation.controls import IMAGES, ORDER, Lettered, control, orde
 from snellen.presentation.methods import OneByOne
 from snellen.scoring.answers.texts import key_forms, read_text
 from snellen.scoring.metrics import anls, exact_match
+from snellen.scoring.peers import peers
 from snellen.scoring.protocols import ACCURACY, all_right, correct, strict
 from snellen.suites.questions.lists import options_in
 from snellen.suites.questions.prompts import lists_options, placed, words
@@ -27,8 +28,6 @@ CARD = read_suite_card("snellen.suites.questions")
 SUITE, VERSION = CARD.name, CARD.version
 METHOD = Axis("method", ("direct", "reasoning", "verbatim"), "the form of the answer asked for, with reasons, or not")
 AXES = (METHOD, ORDER, IMAGES)
-PEERS = 24
-"""The number of other items' answers over which the chance of a free answer is averaged."""
 SAME, NEAR = 1e-6, 0.05
 """Greatest error of a right number, as a share of the right one: of `accuracy`, and of `relaxed_accuracy`."""
 
@@ -103,16 +102,15 @@ PROTOCOLS: Mapping[str, Protocol] = {
 
 
 def with_chance(items: Sequence[Item]) -> list[Item]:
-    """The items, with the chance of free answers as measures: the mean score of up to `PEERS` other items' answers."""
+    """The items, with the chance of free answers as measures: the mean score of other items' answers."""
     by_task: dict[str, list[Item]] = {}
     for item in items:
         if item.split == "test" and not item.options:
             by_task.setdefault(item.task, []).append(item)
     measures: dict[str, Mapping[str, float]] = {}
-    for peers in by_task.values():
-        count, some = len(peers), min(PEERS, len(peers) - 1)
-        for index, item in enumerate(peers):
-            others = [peers[(index + 1 + n * (count - 1) // some) % count].answer for n in range(some)]
+    for task_items in by_task.values():
+        for index, item in enumerate(task_items):
+            others = [task_items[n].answer for n in peers(index, len(task_items))]
             answers = [other[0] if isinstance(other, tuple) else other for other in others]
             measures[item.item_id] = {
                 f"chance_{metric.name}": sum(metric.score(item, answer) for answer in answers) / len(answers)

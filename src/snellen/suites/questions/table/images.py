@@ -18,9 +18,9 @@ from snellen.core.item import Media
 from snellen.core.storage.media import MediaFolder, image_fault
 from snellen.core.storage.user_files import file_fault, read_file
 from snellen.curation.near_copies import thumbnail
+from snellen.datasets.hub_tables import ShardCell
 from snellen.datasets.image_files import image_format
 from snellen.datasets.own_images import path_within, shown_name
-from snellen.datasets.question_tables import ShardCell
 from snellen.suites.questions.lists import as_list
 
 REFERENCE, MAX_PATH = 64, 1024
@@ -44,7 +44,7 @@ class TableImages:
 
     def read(self, cell: Any) -> tuple[Media | Reference, ...]:
         """The images of a cell; none for an empty one. Raises SnellenError, without the place, for other cells."""
-        return tuple(self._image(part) for part in _parts(cell.read() if isinstance(cell, ShardCell) else cell))
+        return tuple(self._image(part) for part in _parts(cell.content() if isinstance(cell, ShardCell) else cell))
 
     def _image(self, part: bytes | str) -> Media | Reference:
         if isinstance(part, bytes):
