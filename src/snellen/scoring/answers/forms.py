@@ -44,7 +44,7 @@ def box_form(text: str, spec: ReplySpec) -> str:
         right, bottom = (edge * (1 + TOLERANCE) for edge in candidate.edges(size))
         return x1 >= 0 and y1 >= 0 and x2 <= right and y2 <= bottom
 
-    # The order of the sides cannot be told from the numbers.
+    # The numbers do not show the order of the sides.
     units = [unit for unit in BOX_UNITS.values() if not unit.y_first and is_within(unit)]
     return " or ".join(unit.name for unit in sorted(units, key=lambda unit: unit.edges(size)))
 

@@ -92,7 +92,8 @@ def limit_fault(limits: Limits, sizes: Sequence[ImageSize], text_bytes: int) -> 
         (total, limits.request_bytes, MB, f"{total / MB:.1f} MB in {count} images", f"?max_px=, {fewer}"),
     ):
         if most is not None and number > most:
-            return f"{content}, at most {most / unit:g} are accepted ({limits.source}): {advice}, another provider"
+            way_out = f"use {advice}, or another provider"
+            return f"{content}, at most {most / unit:g} are accepted ({limits.source}): {way_out}"
     return None
 
 

@@ -110,7 +110,7 @@ def truth_words(question: TableQuestion) -> tuple[str, str] | None:
     word = str(question.answer).strip().casefold()
     words = WORDS.get(word)
     texts = {_folded(text) for _, text in question.options}
-    is_alike = words is not None and (not texts or texts == {shown.casefold() for shown in words})
+    is_alike = words is not None and (not texts or texts == {text.casefold() for text in words})
     return words if is_alike and not question.is_listed else None
 
 

@@ -40,9 +40,9 @@ def read_question(row: RawRow, layout: TableLayout, images: TableImages) -> Tabl
     options, is_listed = _options(row, layout, text, answer)
     if layout.hint and (hint := _text(row, layout.hint)):
         text = f"{hint}\n{text}"
-    shown = _images(row, layout, images)
-    if (number := most_mentioned(text, [option for _, option in options])) > len(shown):
-        raise row.bad(layout.question, f"it mentions image {number}, but the row has {len(shown)}")
+    row_images = _images(row, layout, images)
+    if (number := most_mentioned(text, [option for _, option in options])) > len(row_images):
+        raise row.bad(layout.question, f"it mentions image {number}, but the row has {len(row_images)}")
     split = _name(row, layout.split).lower() or "test"
     if split not in SPLITS:
         raise row.bad(layout.split, f"split {split!r:.60}; write train, calibration or test")
@@ -50,7 +50,7 @@ def read_question(row: RawRow, layout: TableLayout, images: TableImages) -> Tabl
         row=replace(row, cells={}),
         text=text,
         answer=answer,
-        images=shown,
+        images=row_images,
         options=options,
         is_listed=is_listed,
         id=_name(row, layout.id),
@@ -137,17 +137,17 @@ def _option_text(row: RawRow, column: str, cell: Any) -> str:
 
 def _images(row: RawRow, layout: TableLayout, images: TableImages) -> tuple[Media | Reference, ...]:
     """The images of all image columns, or of the first that is filled."""
-    shown: list[Media | Reference] = []
+    row_images: list[Media | Reference] = []
     for column in layout.images:
         try:
-            shown += images.read(row.cells.get(column))
+            row_images += images.read(row.cells.get(column))
         except SnellenError as error:
             raise row.bad(column, str(error)) from None
-        if shown and not layout.all_images:
+        if row_images and not layout.all_images:
             break
-    if not shown:
+    if not row_images:
         raise row.bad(layout.images[0], "no image")
-    return tuple(shown)
+    return tuple(row_images)
 
 
 def safe_name(text: str) -> str:
