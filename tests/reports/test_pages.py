@@ -82,6 +82,8 @@ def test_a_browser_shows_and_prints_everything_within_the_policy(report: Report,
             assert complaints == []
             images = "[...document.images].every(image => image.naturalWidth > 0)"
             assert phone.evaluate(images), "the policy lets images through"
+            marks = "[...document.querySelectorAll('.replies td.m')].map(cell => cell.clientWidth)"
+            assert max(phone.evaluate(marks), default=0) < 40, "the column of marks is narrow"
             assert phone.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 25, 29)"
             phone.keyboard.press("Tab")
             assert phone.evaluate("document.activeElement.className") == "skip"
