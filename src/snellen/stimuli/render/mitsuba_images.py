@@ -378,7 +378,7 @@ def _paint(mi: Any, floor: Floor) -> None:
     else:
         surface, name = _painted(mi, mi.variant()), "reflectance.data"
         along = (np.arange(PATTERN_PX) + 0.5) / PATTERN_PX * period_m(floor.pattern, 1.0)
-        factor = pattern_factor(floor.pattern, 1.0, *np.meshgrid(along, along))
+        factor = pattern_factor(floor.pattern, 1.0, *np.meshgrid(along, along), floor.contrast)
         paint = mi.TensorXf((factor[..., None] * np.array(floor.colour_linear_rgb)).astype(np.float32))
     parameters = mi.traverse(surface)
     parameters[name] = paint

@@ -59,7 +59,7 @@ def _ground(scene: Scene, direction: Array, camera: Camera) -> Array:
     if scene.floor.pattern != PLAIN:
         reach = np.where(np.isfinite(along), along, 0)
         x, y = (camera.position_m[axis] + reach * direction[..., axis] for axis in (0, 1))
-        floor = floor * pattern_factor(scene.floor.pattern, scene.floor.stripe_m, x, y)[..., None]
+        floor = floor * pattern_factor(scene.floor.pattern, scene.floor.stripe_m, x, y, scene.floor.contrast)[..., None]
     return np.where(np.isfinite(along)[..., None], floor, np.array(scene.dome.zenith_linear_rgb))
 
 

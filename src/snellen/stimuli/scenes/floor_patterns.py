@@ -2,7 +2,8 @@
 
 Half of each pattern is lighter than the floor's colour and half darker by the same amount, and all have the same length
 of edges per square metre: stripes of width w have 1 / w, chequers of side s 2 / s, and disks that cover half of a
-square grid of pitch g (radius g / sqrt(2 pi)) sqrt(2 pi) / g.
+square grid of pitch g (radius g / sqrt(2 pi)) sqrt(2 pi) / g. Stripes of pitch g that turn by 90 degrees twice per g
+have 2 sqrt(2) / g.
 """
 
 from __future__ import annotations
@@ -21,8 +22,10 @@ PLAIN = "plain"
 STRIPE_M = 0.3
 """Default width of a stripe."""
 CONTRAST = 0.6
-"""Share of the floor's colour by which a pattern is lighter and darker."""
-PERIODS: Mapping[str, float] = MappingProxyType({"striped": 2.0, "chequered": 4.0, "dotted": math.sqrt(2 * math.pi)})
+"""Default share of the floor's colour by which a pattern is lighter and darker."""
+PERIODS: Mapping[str, float] = MappingProxyType(
+    {"striped": 2.0, "chequered": 4.0, "dotted": math.sqrt(2 * math.pi), "zigzagged": 2 * math.sqrt(2)}
+)
 """Period of each pattern along x and y, in stripe widths."""
 PATTERNS = tuple(PERIODS)
 
@@ -39,10 +42,15 @@ def _dotted(x: Array, y: Array) -> Mask:
     return np.hypot(x % 1 - 0.5, y % 1 - 0.5) < 1 / math.sqrt(2 * math.pi)
 
 
+def _zigzagged(x: Array, y: Array) -> Mask:
+    return _striped(y + np.abs(x % 1 - 0.5), x)
+
+
 _IS_LIGHT: Mapping[str, Callable[[Array, Array], Mask]] = {
     "striped": _striped,
     "chequered": _chequered,
     "dotted": _dotted,
+    "zigzagged": _zigzagged,
 }
 
 
@@ -51,9 +59,9 @@ def period_m(pattern: str, stripe_m: float) -> float:
     return PERIODS[pattern] * stripe_m
 
 
-def pattern_factor(pattern: str, stripe_m: float, x_m: Array, y_m: Array) -> Array:
-    """Factor on the floor's colour at points of the floor: 1 for a plain floor, else 1 + or - `CONTRAST`."""
+def pattern_factor(pattern: str, stripe_m: float, x_m: Array, y_m: Array, contrast: float = CONTRAST) -> Array:
+    """Factor on the floor's colour at points of the floor: 1 for a plain floor, else 1 + or - `contrast`."""
     if pattern == PLAIN:
         return np.ones(np.shape(x_m))
     period = period_m(pattern, stripe_m)
-    return np.where(_IS_LIGHT[pattern](np.asarray(x_m) / period, np.asarray(y_m) / period), 1 + CONTRAST, 1 - CONTRAST)
+    return np.where(_IS_LIGHT[pattern](np.asarray(x_m) / period, np.asarray(y_m) / period), 1 + contrast, 1 - contrast)

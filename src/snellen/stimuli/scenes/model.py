@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import canonical
-from snellen.stimuli.scenes.floor_patterns import PATTERNS, PLAIN, STRIPE_M
+from snellen.stimuli.scenes.floor_patterns import CONTRAST, PATTERNS, PLAIN, STRIPE_M
 
 Vec3 = tuple[float, float, float]
 Matrix3 = tuple[Vec3, Vec3, Vec3]
@@ -91,13 +91,17 @@ class Solid:
 
 @dataclasses.dataclass(frozen=True)
 class Floor:
-    """A matt disk at z = 0, plain or with one of `floor_patterns.PATTERNS`, `stripe_m` wide."""
+    """A matt disk at z = 0, plain or with one of `floor_patterns.PATTERNS`, `stripe_m` wide.
+
+    `contrast` is the share of the colour by which a pattern is lighter and darker, 0 to 1.
+    """
 
     colour_linear_rgb: Vec3 = (0.42, 0.42, 0.42)
     radius_m: float = 60.0
     # Omitted from the JSON of a plain floor, since scenes from before there were patterns are identified by it.
     pattern: str = dataclasses.field(default=PLAIN, metadata={"omitted": True})
     stripe_m: float = dataclasses.field(default=STRIPE_M, metadata={"omitted": True})
+    contrast: float = dataclasses.field(default=CONTRAST, metadata={"omitted": True})
 
     def __post_init__(self) -> None:
         _one_of("pattern", self.pattern, (PLAIN, *PATTERNS))

@@ -13,7 +13,7 @@ from snellen.core.item import AnswerKind, Box, Item, Media, Option, Split
 from snellen.core.least_px import LEAST_PX
 
 SUITE = "ava-bench"
-VERSION = "1"
+VERSION = "2"
 """Version of the suite; it changes when old and new scores are no longer comparable."""
 
 ORIENTATIONS = (
@@ -26,6 +26,10 @@ AREA_SHARES = (0.002, 0.5)
 MIN_DEPTH_GAP_M = 0.5
 BOX_SIZES = ((0.1, "0-0.1"), (0.2, "0.1-0.2"), (0.3, "0.2-0.3"), (0.5, "0.3-0.5"))
 """Shares of the image's area. The text of Figure 8(b) names only 0.3-0.5; the steps below it are ours."""
+
+
+DIFFICULTIES = ("easy", "middle", "hard")
+"""Levels of the factor `difficulty` of generated items, from what any eye sees to what is hard to see at 640 pixels."""
 
 
 @dataclass(frozen=True)

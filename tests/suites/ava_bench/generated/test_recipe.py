@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import replace
-from itertools import pairwise
+from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -28,12 +28,12 @@ from snellen.suites.ava_bench.abilities.counting import COUNT_RANGES
 from snellen.suites.ava_bench.abilities.spatial import POSITIONS
 from snellen.suites.ava_bench.generated import recipe
 from snellen.suites.ava_bench.generated.recipe import Design, generated_tasks
-from snellen.suites.ava_bench.items import depth_bin
-from snellen.suites.ava_bench.scenes import display_scenes, pseudo_words, tabletop_scenes, tabletop_truth
+from snellen.suites.ava_bench.items import box_area, depth_bin
+from snellen.suites.ava_bench.scenes import display_scenes, pseudo_words, table_contents, tabletop_truth
 from snellen.suites.ava_bench.scenes.close_ups import SPECIES, TEXTURES, TOWERS
 from snellen.suites.ava_bench.scenes.display_scenes import DIRECTIONS, TOYS
 from snellen.suites.ava_bench.scenes.scenes import SLOTS, apart, dealt, levelled, seen_box
-from snellen.suites.ava_bench.scenes.tabletop_scenes import Table
+from snellen.suites.ava_bench.scenes.tabletop_scenes import Table, draw_table
 from snellen.suites.ava_bench.transforms import line_px
 from tests.suites.ava_bench.fixtures import COMPOSITES
 
@@ -72,21 +72,44 @@ def test_images_stay_within_their_budget() -> None:
 
 
 def test_contents_of_tables_are_balanced() -> None:
-    """On twelve tables each range is counted nine times, and each size of large things is on every second table."""
-    contents = tabletop_scenes.draw_contents(12, np.random.default_rng(0))
+    """On twelve tables each range is counted nine times and each range of areas asked about thrice."""
+    contents = table_contents.draw_contents(12, np.random.default_rng(0))
     ranges = Counter(
         next(name for most, name in COUNT_RANGES if n <= most) for content in contents for n in content.counts
     )
-    assert ranges == dict.fromkeys(tabletop_scenes.COUNTS, 9)
-    assert Counter(size for content in contents for size in content.sizes) == {
-        "": 30,
-        **dict.fromkeys(tabletop_scenes.SIZES, 6),
-    }
+    assert ranges == dict.fromkeys(table_contents.COUNTS, 9)
+    steps = [step for steps in table_contents.AREAS.values() for step in steps]
+    assert Counter(area for content in contents for area in content.areas[:SLOTS]) == dict.fromkeys(steps, 3)
+    for slot in range(SLOTS):
+        assert Counter(content.areas[slot] for content in contents) == dict.fromkeys(steps, 1)
     assert set(Counter(kind for content in contents for kind in content.counted).values()) == {4}
     assert set(Counter(kind for content in contents for kind in content.alone[:SLOTS]).values()) <= {3, 4, 5}
     assert Counter(colour for content in contents for colour in content.colours)["floor"] in (10, 11)
-    assert all(len({*content.alone, *content.counted}) == 7 for content in contents)
-    assert all(sum(content.counts) + tabletop_scenes.SINGLES <= tabletop_scenes.MAX_SOLIDS for content in contents)
+    assert all(len({*content.alone, *content.counted}) == 8 for content in contents)
+    assert all(sum(content.counts) + table_contents.SINGLES <= table_contents.MAX_SOLIDS for content in contents)
+
+
+def test_counts_are_uniform_within_their_ranges() -> None:
+    contents = table_contents.draw_contents(80, np.random.default_rng(1))
+    uses = Counter(count for content in contents for count in content.counts)
+    for low, high in table_contents.COUNTS.values():
+        assert max(uses[n] for n in range(low, high + 1)) - min(uses[n] for n in range(low, high + 1)) <= 1
+    assert all(sum(n > 20 for n in content.counts) <= 1 for content in contents)
+
+
+def test_boxes_do_not_reveal_depths() -> None:
+    """Things on posts end in the image where far things do: the nearer one of two is as often the higher one."""
+    contents = table_contents.draw_contents(16, np.random.default_rng(2))
+    tables = [draw_table(content, n, 2, "test", (640, 480)) for n, content in enumerate(contents)]
+    lower, larger = list[bool](), list[bool]()
+    for table in tables:
+        tabletop = tabletop_truth.tabletop_truth(table, np.zeros((480, 640, 3), np.uint8))
+        for near, far in combinations(sorted(tabletop.placed_in_depth, key=lambda solid: solid.nearest_m), 2):
+            lower.append(near.box[3] > far.box[3])
+            larger.append(box_area(near.box) > box_area(far.box))
+    assert len(lower) >= 60
+    assert 0.35 < np.mean(lower) < 0.65
+    assert 0.35 < np.mean(larger) < 0.65
 
 
 def test_splits_have_their_items_and_share_no_image(built: ItemSet, plan: Design) -> None:
@@ -161,9 +184,18 @@ def test_choices_are_revised_until_all_are_even() -> None:
 
 def test_things_on_tables_do_not_overlap(drawn_tables: list[Table]) -> None:
     for table in drawn_tables:
-        assert 1 <= len(table.kinds) <= 40
-        boxes = [seen_box(solid, table.shot.camera) for solid in table.shot.scene.solids]
-        assert all(apart(a, b) for n, a in enumerate(boxes) for b in boxes[:n])
+        assert 1 <= len(table.kinds) <= 60
+        solids = {solid.name: seen_box(solid, table.shot.camera) for solid in table.shot.scene.solids}
+        boxes = [box for name, box in solids.items() if not name.startswith("frame")]
+        # Only a post and the thing on it touch, and bars of the frame.
+        touching = [
+            {first, second}
+            for first, second in combinations(solids, 2)
+            if not apart(solids[first], solids[second]) and not first.startswith("frame")
+        ]
+        posts = [name for name in solids if name.startswith("post")]
+        assert len(boxes) == len(table.kinds) + len(posts)
+        assert all({post.removeprefix("post "), post} == pair for post, pair in zip(posts, touching, strict=True))
         assert all(table.count(table.kinds[number]) == 1 for number in table.singles)
         assert tuple(map(table.count, table.counted)) == table.content.counts
         assert not {table.kinds[number] for number in table.singles} & set(table.counted)
@@ -174,7 +206,7 @@ def test_truth_of_some_things_agrees_with_the_truth_of_all(drawn_tables: list[Ta
     shot = table.shot
     full_truth = truth(shot.scene, shot.camera)
     table_truth = tabletop_truth.tabletop_truth(table, toy_image(shot.scene, shot.camera))
-    assert all(solid.visible_fraction == 1 for solid in full_truth.solids)
+    assert all(full_truth[str(number)].visible_fraction == 1 for number in range(len(table.kinds)))
     for visible in table_truth.solids:
         expected = full_truth[str(visible.number)]
         assert (expected.visible_box, expected.nearest_m) == (visible.box, visible.nearest_m)
@@ -189,12 +221,13 @@ def test_answers_about_tables_agree_with_corners_and_centres(built: ItemSet, dra
         table = by_number[item.provenance["image"]]
         x1, y1, x2, y2 = item.regions[name]
         centres, _ = project(table.shot.camera, np.array([s.pose.position_m for s in table.shot.scene.solids]))
-        (number,) = (n for n, (x, y) in enumerate(centres) if x1 <= x <= x2 and y1 <= y <= y2)
+        things = enumerate(centres[: len(table.kinds)])
+        (number,) = (n for n, (x, y) in things if x1 <= x <= x2 and y1 <= y <= y2)
         return table, number
 
     for item in items_of(built, "counting"):
         table = by_number[item.provenance["image"]]
-        shape, factors = tabletop_scenes.KINDS[item.factors["thing"].removesuffix("s")]
+        shape, factors = table_contents.KINDS[item.factors["thing"].removesuffix("s")]
         proportions = np.array(factors) / max(factors)
         alike = [
             solid
@@ -220,7 +253,9 @@ def test_answers_about_tables_agree_with_corners_and_centres(built: ItemSet, dra
         table, number = thing_in(item, "red")
         solid = table.shot.scene.solids[number]
         distance_m = math.dist(solid.pose.position_m, table.shot.camera.position_m)
-        assert item.measures["depth_m"] < distance_m < item.measures["depth_m"] + 1.1
+        corners = place_points(unit_mesh(solid.shape, 1).vertices, solid.pose)
+        radius_m = np.linalg.norm(corners - np.array(solid.pose.position_m), axis=1).max()
+        assert item.measures["depth_m"] < distance_m <= item.measures["depth_m"] + radius_m
         assert item.answer == depth_bin(item.measures["depth_m"])
     for item in items_of(built, "relative-depth"):
         (table, red), (_, blue) = thing_in(item, "red"), thing_in(item, "blue")
@@ -304,7 +339,7 @@ def test_close_ups_show_one_tower_each_and_are_separate_scenes(
         assert all(solid.visible_fraction > 0.3 for solid in shot_truth.solids)
         x1, y1, x2, y2 = seen_box(above, shot.camera)
         assert item.measures["least_px"] == pytest.approx(min(x2 - x1, y2 - y1), rel=1e-11)
-        assert item.measures["least_px"] > 20
+        assert item.measures["least_px"] > {"easy": 20, "middle": 10, "hard": 4}[item.factors["difficulty"]]
     for task in ("fine-grained", "texture"):
         assert len({i.cluster_id for i in items_of(built, task)}) == len({i.stimulus_id for i in items_of(built, task)})
     assert {i.stimulus_id for i in items_of(built, "texture")} <= {
@@ -326,17 +361,19 @@ def test_every_stored_image_is_in_an_item(built: ItemSet) -> None:
     assert {path.stem for path in (built.root / "media").rglob("*.png")} == shas
 
 
-def test_every_table_has_a_rod_of_a_metre_and_the_question_names_it(built: ItemSet, drawn_tables: list[Table]) -> None:
+def test_every_table_has_a_frame_of_a_metre_and_the_question_names_it(
+    built: ItemSet, drawn_tables: list[Table]
+) -> None:
     for table in drawn_tables:
-        *_, rod = table.shot.scene.solids
-        assert rod.material.kind == "wood"
-        points, _ = project(table.shot.camera, place_points(unit_mesh(rod.shape, 1).vertices, rod.pose))
-        corners = place_points(unit_mesh(rod.shape, 1).vertices, rod.pose)
-        assert np.ptp(corners, axis=0) == pytest.approx((1.0, 0.08, 0.08))
+        bars = [solid for solid in table.shot.scene.solids if solid.name.startswith("frame")]
+        assert all(bar.material.kind == "wood" for bar in bars)
+        corners = np.concatenate([place_points(unit_mesh(bar.shape, 1).vertices, bar.pose) for bar in bars])
+        assert np.ptp(corners, axis=0) == pytest.approx((1.0, 1.0, 0.06))
+        points, _ = project(table.shot.camera, corners)
         camera = table.shot.camera
         assert ((points > 0) & (points < (camera.width_px, camera.height_px))).all()
     assert all(
-        item.question.startswith("The wooden rod on the floor is 1 meter long. From")
+        item.question.startswith("The wooden frame on the floor is 1 meter wide and 1 meter deep. From")
         for item in items_of(built, "absolute-depth")
     )
 

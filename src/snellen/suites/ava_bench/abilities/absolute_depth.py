@@ -40,8 +40,8 @@ from snellen.suites.ava_bench.candidates.depths import (
 from snellen.suites.ava_bench.candidates.depths import SOURCES as DATASETS
 from snellen.suites.ava_bench.items import ItemSource, bin_middle, checked_box, depth_bin, range_name, range_names
 from snellen.suites.ava_bench.prompts import OPTION_LISTS, TABLE_1
-from snellen.suites.ava_bench.scenes import tabletop_scenes
-from snellen.suites.ava_bench.scenes.tabletop_scenes import KINDS
+from snellen.suites.ava_bench.scenes.table_contents import KINDS
+from snellen.suites.ava_bench.scenes.tabletop_scenes import FRAME_M
 from snellen.suites.ava_bench.scenes.tabletop_truth import (
     ItemSlot,
     TabletopQuestions,
@@ -123,21 +123,26 @@ CURATION = Curation(name=NAME, datasets=DATASETS, find=find, select=select, make
 
 # Generated scenes
 
-TABLE_BINS = tuple(f"{low}-{low + 1}" for low in range(2, 10))
+TABLE_BINS = tuple(f"{low}-{low + 1}" for low in range(3, 10))
 """The bins of the distances at which tables have things."""
-KNOWN_SIZE = f"The wooden rod on the floor is {tabletop_scenes.ROD_M[0]:g} meter long. "
+KNOWN_SIZE = f"The wooden frame on the floor is {FRAME_M:g} meter wide and {FRAME_M:g} meter deep. "
 """Without something of known size, no distance can be estimated from one image."""
-BIN_EDGE_M = 0.1
+BIN_EDGE_M = 0.05
 """The least distance between a depth asked about and the ends of its bin."""
 
 
 def _tabletop_candidates(table: TabletopTruth) -> list[tuple[VisibleSolid, Mapping[str, Hashable]]]:
-    """Framed things whose depth is at least `BIN_EDGE_M` from the ends of its bin."""
+    """Single things whose depth is at least `BIN_EDGE_M` from the ends of its bin."""
     return [
         (solid, {"bin": name, "kind": solid.kind, "bin of kind": (solid.kind, name)})
-        for solid in table.framed
+        for solid in table.placed_in_depth
         if (name := depth_bin(solid.nearest_m)) in TABLE_BINS and BIN_EDGE_M <= solid.nearest_m % 1 <= 1 - BIN_EDGE_M
     ]
+
+
+def tabletop_capacity(table: TabletopTruth) -> int:
+    """The number of items that a table can serve."""
+    return len(_tabletop_candidates(table))
 
 
 def _tabletop_items(turns: Sequence[ItemSlot], rng: np.random.Generator) -> Iterator[Item]:
@@ -227,6 +232,6 @@ ABSOLUTE_DEPTH = Ability(
     meaning="the distance of an object from the camera",
     figure="Figure 24",
     curation=CURATION,
-    tabletop=TabletopQuestions(make_items=_tabletop_items),
+    tabletop=TabletopQuestions(make_items=_tabletop_items, capacity=tabletop_capacity),
     released=ReleasedForm(folder="Absolute_depth", levels=_released_levels),
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -32,8 +32,13 @@ from snellen.suites.ava_bench.candidates.candidates import (
 from snellen.suites.ava_bench.candidates.completeness import completeness
 from snellen.suites.ava_bench.items import MAX_COUNT, ItemSource, range_name, range_names
 from snellen.suites.ava_bench.prompts import TABLE_1
-from snellen.suites.ava_bench.scenes.tabletop_scenes import plural
-from snellen.suites.ava_bench.scenes.tabletop_truth import TabletopTruth, asked_by_slot
+from snellen.suites.ava_bench.scenes.table_contents import KINDS, plural
+from snellen.suites.ava_bench.scenes.tabletop_truth import (
+    ItemSlot,
+    TabletopQuestions,
+    TabletopTruth,
+    evenly_chosen,
+)
 from snellen.suites.ava_bench.scoring import COUNT_PROTOCOLS
 
 NAME = "counting"
@@ -161,10 +166,23 @@ CURATION = Curation(name=NAME, datasets=DATASETS, find=find, select=select, make
 # Generated scenes
 
 
-def _ask_tabletop(table: TabletopTruth, slot: int, item_source: ItemSource, rng: np.random.Generator) -> Item:
-    kind = table.table.counted[slot]
-    source = replace(item_source, measures={LEAST_PX: table.table.least_px(kind)})
-    return counting_item(source, plural(kind), table.table.count(kind))
+def _tabletop_candidates(table: TabletopTruth) -> list[tuple[str, Mapping[str, Hashable]]]:
+    """The counted kinds of a table."""
+    return [
+        (kind, {"range": name, "kind": kind, "kind of range": (kind, name), "count": count})
+        for kind in table.table.counted
+        if (name := range_name(count := table.table.count(kind), COUNT_RANGES))
+    ]
+
+
+def _tabletop_items(turns: Sequence[ItemSlot], rng: np.random.Generator) -> Iterator[Item]:
+    # Ranges weigh as much as kinds.
+    sizes = {"range": len(KINDS), "kind": len(KINDS), "kind of range": len(KINDS), "count": 1}
+    kinds = evenly_chosen(NAME, turns, _tabletop_candidates, sizes, rng)
+    for turn, kind in zip(turns, kinds, strict=True):
+        table = turn.table.table
+        source = replace(turn.source, measures={LEAST_PX: table.least_px(kind)})
+        yield counting_item(source, plural(kind), table.count(kind))
 
 
 # Items
@@ -206,6 +224,6 @@ COUNTING = Ability(
     meaning="the number of objects of a kind",
     figure="Figure 21",
     curation=CURATION,
-    tabletop=asked_by_slot(_ask_tabletop),
+    tabletop=TabletopQuestions(make_items=_tabletop_items),
     released=ReleasedForm(folder="Counting", levels=_released_levels),
 )

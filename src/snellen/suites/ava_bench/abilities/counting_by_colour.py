@@ -22,7 +22,8 @@ from snellen.suites.ava_bench.abilities.colour import COLOUR
 from snellen.suites.ava_bench.abilities.counting import COUNT_RANGES, COUNTING
 from snellen.suites.ava_bench.items import MAX_COUNT, ItemSource, range_name, range_names
 from snellen.suites.ava_bench.prompts import COMPOSITE_QUESTIONS
-from snellen.suites.ava_bench.scenes.tabletop_scenes import KINDS, Table, plural
+from snellen.suites.ava_bench.scenes.table_contents import KINDS, plural
+from snellen.suites.ava_bench.scenes.tabletop_scenes import Table
 from snellen.suites.ava_bench.scenes.tabletop_truth import ItemSlot, TabletopQuestions, TabletopTruth, evenly_chosen
 from snellen.suites.ava_bench.scoring import COUNTED, without_script
 

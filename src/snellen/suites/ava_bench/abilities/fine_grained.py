@@ -28,7 +28,7 @@ from snellen.suites.ava_bench.abilities.ability import Ability, Levels, Released
 from snellen.suites.ava_bench.candidates.candidates import Candidate, Curation, CurationContext, capped, origin_of
 from snellen.suites.ava_bench.candidates.choices import species_name
 from snellen.suites.ava_bench.candidates.classification import NOTHING, offered_names, only_class, with_names
-from snellen.suites.ava_bench.items import ItemSource
+from snellen.suites.ava_bench.items import DIFFICULTIES, ItemSource
 from snellen.suites.ava_bench.prompts import OPTION_LISTS, TABLE_1
 from snellen.suites.ava_bench.released_scorers import read_any_token
 from snellen.suites.ava_bench.scenes.close_ups import SPECIES, TOWERS, UPPER
@@ -111,9 +111,11 @@ CURATION = Curation(name=NAME, datasets=DATASETS, find=find, select=select, make
 
 
 def _ask_display(display: DisplayTruth, slot: int, item_source: ItemSource, rng: np.random.Generator) -> Item:
-    name = display.display.content.species[slot]
+    content = display.display.content.towers[slot]
+    name = content.species
     names = draw_options(name, SPECIES, len(SPECIES), rng)
-    source = close_up_source(display, slot, item_source, display.tower_px(slot, UPPER))
+    source = replace(item_source, factors={"difficulty": content.species_difficulty})
+    source = close_up_source(display, slot, source, display.tower_px(slot, UPPER))
     return fine_grained_item(source, tuple(TOWERS)[slot], name, names)
 
 
@@ -141,8 +143,8 @@ FINE_GRAINED = Ability(
     options_wording=OPTION_LISTS["fine-grained"],
     requires=("kind",),
     protocols=choice_protocols(read_any_token),
-    subgroups={"group": ()},
-    balanced_by=("group", "answer"),
+    subgroups={"group": (), "difficulty": DIFFICULTIES},
+    balanced_by=("group", "answer", "difficulty"),
     cheap_sight="species differ in the shape of their parts",
     meaning="the species, model or other fine-grained category of an object",
     figure="Figure 26",

@@ -19,6 +19,7 @@ from snellen.suites.ava_bench.candidates.candidates import Candidate, Curation, 
 from snellen.suites.ava_bench.candidates.completeness import completeness
 from snellen.suites.ava_bench.items import (
     BOX_SIZES,
+    DIFFICULTIES,
     ItemSource,
     area_share,
     box_area,
@@ -27,7 +28,7 @@ from snellen.suites.ava_bench.items import (
     range_names,
 )
 from snellen.suites.ava_bench.prompts import TABLE_1
-from snellen.suites.ava_bench.scenes.tabletop_truth import TabletopTruth, asked_by_slot
+from snellen.suites.ava_bench.scenes.tabletop_truth import TabletopTruth, asked_by_slot, sized
 from snellen.suites.ava_bench.scoring import BOX_PROTOCOLS
 
 DATASETS = ("Objects365", "LVIS", "iNaturalist-2021", "iNaturalist-2017", "DIOR")
@@ -88,7 +89,7 @@ CURATION = Curation(
 
 def _ask_tabletop(table: TabletopTruth, slot: int, item_source: ItemSource, rng: np.random.Generator) -> Item:
     solid = table.solids[slot]
-    return localization_item(item_source, solid.kind, solid.box)
+    return localization_item(sized(item_source, solid.box), solid.kind, solid.box)
 
 
 # Items
@@ -115,8 +116,8 @@ LOCALIZATION = Ability(
     question=TABLE_1["localization"],
     requires=("location",),
     protocols=BOX_PROTOCOLS,
-    subgroups={"source": (), "box_size": range_names(BOX_SIZES)},
-    balanced_by=("thing", "box_size"),
+    subgroups={"source": (), "box_size": range_names(BOX_SIZES), "difficulty": DIFFICULTIES},
+    balanced_by=("thing", "box_size", "difficulty"),
     padded=True,
     cheap_sight="a box needs the edges of one object among others",
     meaning="the location of an object in the image",

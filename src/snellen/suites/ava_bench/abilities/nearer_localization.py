@@ -62,7 +62,7 @@ from snellen.suites.ava_bench.items import (
 )
 from snellen.suites.ava_bench.prompts import COMPOSITE_QUESTIONS
 from snellen.suites.ava_bench.scenes.scenes import dealt, share_of
-from snellen.suites.ava_bench.scenes.tabletop_scenes import KINDS
+from snellen.suites.ava_bench.scenes.table_contents import KINDS
 from snellen.suites.ava_bench.scenes.tabletop_truth import (
     ItemSlot,
     TabletopQuestions,

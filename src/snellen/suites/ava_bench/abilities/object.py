@@ -17,10 +17,18 @@ from snellen.suites.ava_bench.abilities import localization
 from snellen.suites.ava_bench.abilities.ability import Ability, ReleasedForm
 from snellen.suites.ava_bench.candidates.candidates import Candidate
 from snellen.suites.ava_bench.candidates.classification import offered_names
-from snellen.suites.ava_bench.items import BOX_SIZES, ItemSource, area_share, checked_box, range_name, range_names
+from snellen.suites.ava_bench.items import (
+    BOX_SIZES,
+    DIFFICULTIES,
+    ItemSource,
+    area_share,
+    checked_box,
+    range_name,
+    range_names,
+)
 from snellen.suites.ava_bench.prompts import OPTION_LISTS, TABLE_1
-from snellen.suites.ava_bench.scenes.tabletop_scenes import KINDS
-from snellen.suites.ava_bench.scenes.tabletop_truth import TabletopTruth, asked_by_slot
+from snellen.suites.ava_bench.scenes.table_contents import KINDS
+from snellen.suites.ava_bench.scenes.tabletop_truth import TabletopTruth, asked_by_slot, sized
 from snellen.suites.ava_bench.scoring import without_script
 
 # Real datasets
@@ -40,7 +48,8 @@ CURATION = replace(localization.CURATION, make_item=make_curated_item)
 
 def _ask_tabletop(table: TabletopTruth, slot: int, item_source: ItemSource, rng: np.random.Generator) -> Item:
     solid = table.solids[slot]  # as in localization: the paper has the same images for both
-    return object_item(item_source, solid.kind, solid.box, draw_options(solid.kind, KINDS, len(KINDS), rng))
+    names = draw_options(solid.kind, KINDS, len(KINDS), rng)
+    return object_item(sized(item_source, solid.box), solid.kind, solid.box, names)
 
 
 # Items
@@ -68,8 +77,8 @@ OBJECT = Ability(
     options_wording=OPTION_LISTS["object"],
     requires=("object",),
     protocols=without_script(strict()),
-    subgroups={"source": (), "box_size": range_names(BOX_SIZES)},
-    balanced_by=("answer", "box_size"),
+    subgroups={"source": (), "box_size": range_names(BOX_SIZES), "difficulty": DIFFICULTIES},
+    balanced_by=("answer", "box_size", "difficulty"),
     boxes=("red",),
     padded=True,
     asks_inside_box=True,

@@ -35,10 +35,10 @@ from snellen.suites.ava_bench.candidates.depths import (
     recording,
 )
 from snellen.suites.ava_bench.candidates.depths import SOURCES as DATASETS
-from snellen.suites.ava_bench.items import MIN_DEPTH_GAP_M, ItemSource, checked_box
+from snellen.suites.ava_bench.items import MIN_DEPTH_GAP_M, ItemSource, box_area, checked_box
 from snellen.suites.ava_bench.prompts import OPTION_LISTS, TABLE_1
 from snellen.suites.ava_bench.released_scorers import read_equal
-from snellen.suites.ava_bench.scenes.tabletop_scenes import KINDS
+from snellen.suites.ava_bench.scenes.table_contents import KINDS
 from snellen.suites.ava_bench.scenes.tabletop_truth import (
     ItemSlot,
     TabletopQuestions,
@@ -247,18 +247,26 @@ SolidPair = tuple[VisibleSolid, VisibleSolid]
 
 
 def _tabletop_candidates(table: TabletopTruth) -> list[tuple[SolidPair, Mapping[str, Hashable]]]:
-    """Pairs of things of different kinds, half a metre or more apart."""
+    """Pairs of things, each the only one of its kind, half a metre or more apart."""
     candidates = list[tuple[SolidPair, Mapping[str, Hashable]]]()
-    for red, blue in permutations(table.framed, 2):
+    for red, blue in permutations(table.placed_in_depth, 2):
         near, far = sorted((red, blue), key=lambda solid: solid.nearest_m)
-        if red.kind != blue.kind and far.nearest_m - near.nearest_m >= MIN_DEPTH_GAP_M:
+        if far.nearest_m - near.nearest_m >= MIN_DEPTH_GAP_M:
+            cues = near.box[3] > far.box[3], box_area(near.box) > box_area(far.box)
             levels = {"answer": NEARER[near is blue], "nearer": near.kind, "farther": far.kind, "red": red.kind}
-            candidates.append(((red, blue), levels))
+            candidates.append(((red, blue), {**levels, "lower": cues[0], "larger": cues[1], "cues": cues}))
     return candidates
 
 
+def tabletop_capacity(table: TabletopTruth) -> int:
+    """The number of items that a table can serve."""
+    return len(_tabletop_candidates(table)) // 2
+
+
 def _tabletop_items(turns: Sequence[ItemSlot], rng: np.random.Generator) -> Iterator[Item]:
-    sizes = {"answer": len(NEARER), "nearer": len(KINDS), "farther": len(KINDS), "red": len(KINDS)}
+    # In half of the pairs the nearer thing ends higher in the image, and in half it is smaller: these cues weigh most.
+    cues = dict.fromkeys(("lower", "larger", "cues"), 3 * len(KINDS))
+    sizes = {"answer": len(KINDS), "nearer": len(KINDS), "farther": len(KINDS), "red": len(KINDS), **cues}
     pairs = evenly_chosen(NAME, turns, _tabletop_candidates, sizes, rng)
     for turn, (red, blue) in zip(turns, pairs, strict=True):
         yield relative_depth_item(
@@ -328,6 +336,6 @@ RELATIVE_DEPTH = Ability(
     meaning="which of two objects is closer to the camera",
     figure="Figure 25",
     curation=CURATION,
-    tabletop=TabletopQuestions(make_items=_tabletop_items),
+    tabletop=TabletopQuestions(make_items=_tabletop_items, capacity=tabletop_capacity),
     released=ReleasedForm(folder="Relative_depth"),
 )

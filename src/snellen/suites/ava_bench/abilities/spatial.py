@@ -28,7 +28,7 @@ from snellen.suites.ava_bench.items import ItemSource, box_area, checked_box
 from snellen.suites.ava_bench.prompts import OPTION_LISTS, TABLE_1
 from snellen.suites.ava_bench.released_scorers import read_first_token
 from snellen.suites.ava_bench.scenes.scenes import clear
-from snellen.suites.ava_bench.scenes.tabletop_scenes import KINDS
+from snellen.suites.ava_bench.scenes.table_contents import KINDS
 from snellen.suites.ava_bench.scenes.tabletop_truth import (
     ItemSlot,
     TabletopQuestions,

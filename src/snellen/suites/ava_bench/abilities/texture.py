@@ -8,6 +8,7 @@ two one pool: their images of one name are counted together, and their options a
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from snellen.scoring.protocols import strict
 from snellen.suites.ava_bench.abilities.ability import Ability, Levels, ReleasedForm
 from snellen.suites.ava_bench.candidates.candidates import Candidate, Curation, CurationContext, origin_of
 from snellen.suites.ava_bench.candidates.classification import NOTHING, offered_names, only_class, with_names
-from snellen.suites.ava_bench.items import ItemSource
+from snellen.suites.ava_bench.items import DIFFICULTIES, ItemSource
 from snellen.suites.ava_bench.prompts import OPTION_LISTS, TABLE_1
 from snellen.suites.ava_bench.scenes.close_ups import TEXTURES
 from snellen.suites.ava_bench.scenes.display_truth import DisplayQuestions, DisplayTruth, close_up_source
@@ -77,10 +78,10 @@ CURATION = Curation(name=NAME, datasets=DATASETS, find=find, select=select, make
 
 
 def _ask_display(display: DisplayTruth, slot: int, item_source: ItemSource, rng: np.random.Generator) -> Item:
-    texture = display.display.content.textures[slot]
-    textures = draw_options(texture, TEXTURES, len(TEXTURES), rng)
-    source = close_up_source(display, slot, item_source, display.tower_px(slot))
-    return texture_item(source, texture, textures)
+    content = display.display.content.towers[slot]
+    textures = draw_options(content.texture, TEXTURES, len(TEXTURES), rng)
+    source = replace(item_source, factors={"difficulty": content.texture_difficulty})
+    return texture_item(close_up_source(display, slot, source, display.stripe_px(slot)), content.texture, textures)
 
 
 # Items
@@ -102,8 +103,8 @@ TEXTURE = Ability(
     options_wording=OPTION_LISTS["texture"],
     requires=("texture",),
     protocols=without_script(strict()),
-    subgroups={"source": ()},
-    balanced_by=("answer",),
+    subgroups={"source": (), "difficulty": DIFFICULTIES},
+    balanced_by=("answer", "difficulty"),
     cheap_sight="a texture is a pattern of fine detail; a thumbnail has its mean colours only",
     meaning="the texture or material of a surface",
     curation=CURATION,

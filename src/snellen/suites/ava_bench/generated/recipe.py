@@ -30,9 +30,9 @@ from snellen.suites.ava_bench.abilities.ability import Ability
 from snellen.suites.ava_bench.balance import imbalance
 from snellen.suites.ava_bench.free_answer_chance import with_chance
 from snellen.suites.ava_bench.items import SUITE, VERSION, ItemSource
-from snellen.suites.ava_bench.scenes import display_scenes, tabletop_scenes
+from snellen.suites.ava_bench.scenes import display_scenes, table_contents
 from snellen.suites.ava_bench.scenes.close_ups import SIDE_SHARE
-from snellen.suites.ava_bench.scenes.display_scenes import Display, draw_display
+from snellen.suites.ava_bench.scenes.display_scenes import Display, draw_display, slot_turn
 from snellen.suites.ava_bench.scenes.display_truth import DisplayQuestions, display_truth
 from snellen.suites.ava_bench.scenes.scenes import SLOTS
 from snellen.suites.ava_bench.scenes.tabletop_scenes import Table, draw_table
@@ -100,8 +100,8 @@ class Design:
     def display_turns(self, task: str, split: Split) -> list[tuple[int, int]]:
         """(number of the display in its split, slot) for each item of a task about displays."""
         turns = _turns([SLOTS] * self.displays[split], self.items(task, split))
-        # Slots rotate within a turn: otherwise few items would all be about one thing.
-        return [(index, (turn + index) % SLOTS) for index, turn in turns]
+        slots = {(index, slot_turn(index, slot)): slot for index, _ in turns for slot in range(SLOTS)}
+        return [(index, slots[index, turn]) for index, turn in turns]
 
     def image_equivalents(self) -> float:
         """The number of whole images with as many pixels in total."""
@@ -214,7 +214,7 @@ Displays = list[tuple[Split, Display]]
 
 def draw_tables(design: Design, options: BuildOptions) -> Tables:
     """All tables with their splits."""
-    return _draw(design.tables, options, "wanted tables", tabletop_scenes.draw_contents, draw_table)
+    return _draw(design.tables, options, "wanted tables", table_contents.draw_contents, draw_table)
 
 
 def draw_displays(design: Design, options: BuildOptions) -> Displays:

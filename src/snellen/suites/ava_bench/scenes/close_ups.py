@@ -1,20 +1,24 @@
-"""Close-ups of one tower each: a solid on another, both of one material.
+"""Close-ups of one tower each: a solid on another, both of one material, on a floor with a pattern.
 
-Each is a separate scene, with its own floor, light and camera, so that items about it are independent.
+The patterns have equal mean colours, contrasts and lengths of edges: a thumbnail or a histogram does not tell them
+apart. Each close-up is a separate scene, with its own floor, light and camera, so that items about it are independent.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
+from typing import NamedTuple
 
 from snellen.core.seeds import seed_of, stream
-from snellen.stimuli.scenes import MATERIALS, Appearance, Composite, RenderSpec, Solid, clear_camera, move, turn
+from snellen.stimuli.scenes import Appearance, Camera, Composite, RenderSpec, Solid, clear_camera, move, turn
 from snellen.stimuli.scenes.assembly import FLOOR_GAP_M, join_composite
+from snellen.stimuli.scenes.floor_patterns import PATTERNS
 from snellen.stimuli.scenes.model import COLOURED, COLOURS, Shape
 from snellen.stimuli.scenes.shapes import bounds
-from snellen.suites.ava_bench.items import SUITE, VERSION
+from snellen.suites.ava_bench.items import DIFFICULTIES, SUITE, VERSION
 from snellen.suites.ava_bench.scenes.scenes import lit
 
 TOWERS: Mapping[str, tuple[Shape, str]] = MappingProxyType(
@@ -32,30 +36,72 @@ SPECIES: Mapping[str, tuple[Shape, str]] = MappingProxyType(
     }
 )
 """Classes of every group: they differ only in the upper solid."""
-TEXTURES: tuple[str, ...] = tuple(MATERIALS)
+TEXTURES = PATTERNS
+"""Textures of the floor."""
+CONTRASTS: Mapping[str, float] = MappingProxyType(dict(zip(DIFFICULTIES, (0.6, 0.3, 0.12), strict=True)))
+"""Contrasts of textures by difficulty: the share of the floor's colour by which they are lighter and darker."""
+STRIPE_PX = (6.0, 11.0)
+"""Width of the stripes of a texture in the middle of an image 320 pixels wide; others have as much edge."""
+FILLS: Mapping[str, tuple[float, float]] = MappingProxyType(
+    dict(zip(DIFFICULTIES, ((0.78, 0.92), (0.38, 0.46), (0.19, 0.23)), strict=True))
+)
+"""Shares of the image's side that the ball around a tower spans, by difficulty of its species."""
 SIDE_SHARE = 2 / 3
 """The side of a square close-up as a share of the height of other images; it shows only one thing."""
-ELEVATION_DEG, LEAST_VISIBLE = (20.0, 40.0), 0.4
+ELEVATION_DEG, LEAST_VISIBLE = (28.0, 44.0), 0.4
 UPPER = 1
 """The index of a tower's upper solid."""
 
 
+class CloseUpContent(NamedTuple):
+    """The content of a close-up: the tower and its species, the floor's texture, and the difficulty of either."""
+
+    tower: str
+    species: str
+    texture: str
+    species_difficulty: str
+    texture_difficulty: str
+
+
 def draw_close_up(
-    tower: str, species: str, texture: str, number: tuple[int, int], seed: int, split: str, size_px: tuple[int, int]
+    content: CloseUpContent, number: tuple[int, int], seed: int, split: str, size_px: tuple[int, int]
 ) -> RenderSpec:
     """The close-up of a tower; `number` is that of its display and its slot there."""
     rng = stream(SUITE, VERSION, seed, "close-up", split, *number)
-    kind = next(material for material in MATERIALS if material == texture)
-    colour = COLOURS[int(rng.integers(len(COLOURS)))] if kind in COLOURED else None
-    (below, anchor), (above, pivot) = TOWERS[tower], SPECIES[species]
+    # Glass would show the floor, and wood has a texture of its own.
+    kind, colour = COLOURED[int(rng.integers(len(COLOURED)))], COLOURS[int(rng.integers(len(COLOURS)))]
+    (below, anchor), (above, pivot) = TOWERS[content.tower], SPECIES[content.species]
     composite = Composite(Appearance(below, kind, colour), anchor, Appearance(above, kind, colour), pivot)
     spin = turn((0.0, 0.0, 1.0), float(rng.uniform(0, 360)))
-    scene = lit(tuple(on_floor(tower, [move(part, spin) for part in join_composite(composite)[0]], (0.0, 0.0))), rng)
+    x, y = (float(place) for place in rng.uniform(0, 1, 2))
+    scene = lit(
+        tuple(on_floor(content.tower, [move(part, spin) for part in join_composite(composite)[0]], (x, y))), rng
+    )
     side = round(SIDE_SHARE * size_px[1])
     camera = clear_camera(
-        scene, rng, least_visible=LEAST_VISIBLE, elevation_deg=ELEVATION_DEG, width_px=side, height_px=side
+        scene,
+        rng,
+        least_visible=LEAST_VISIBLE,
+        elevation_deg=ELEVATION_DEG,
+        fill=FILLS[content.species_difficulty],
+        width_px=side,
+        height_px=side,
     )
+    stripe_m = metres_across(camera) * float(rng.uniform(*STRIPE_PX)) / 320
+    floor = replace(
+        scene.floor,
+        pattern=content.texture,
+        stripe_m=stripe_m,
+        contrast=CONTRASTS[content.texture_difficulty],
+    )
+    scene = replace(scene, floor=floor)
     return RenderSpec(scene, camera, seed_of(SUITE, VERSION, seed, "close-up noise", split, *number))
+
+
+def metres_across(camera: Camera) -> float:
+    """The width of the image in metres at the point at which the camera looks."""
+    distance = math.dist(camera.position_m, camera.target_m)
+    return 2 * distance * math.tan(math.radians(camera.horizontal_fov_deg) / 2)
 
 
 def on_floor(name: str, solids: Sequence[Solid], position: tuple[float, float]) -> list[Solid]:

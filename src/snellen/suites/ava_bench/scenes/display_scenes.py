@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from types import MappingProxyType
 
 import numpy as np
@@ -18,10 +19,18 @@ from snellen.stimuli.scenes import Camera, Material, RenderSpec, Solid, chain, m
 from snellen.stimuli.scenes.assembly import FLOOR_GAP_M, tuple_of
 from snellen.stimuli.scenes.model import COLOURS, Colour, Matrix3
 from snellen.stimuli.scenes.shapes import lowest_m
-from snellen.suites.ava_bench.items import ORIENTATIONS, SUITE, VERSION
+from snellen.suites.ava_bench.items import DIFFICULTIES, ORIENTATIONS, SUITE, VERSION
 from snellen.suites.ava_bench.scenes import pseudo_words
-from snellen.suites.ava_bench.scenes.close_ups import SPECIES, TEXTURES, TOWERS, draw_close_up, on_floor
+from snellen.suites.ava_bench.scenes.close_ups import (
+    SPECIES,
+    TEXTURES,
+    TOWERS,
+    CloseUpContent,
+    draw_close_up,
+    on_floor,
+)
 from snellen.suites.ava_bench.scenes.scenes import (
+    SLOTS,
     Rect,
     T,
     Tally,
@@ -67,12 +76,11 @@ _LYING: Matrix3 = turn((0.0, 1.0, 0.0), 90.0)
 class DisplayContent:
     """The content of one display, three of each in order.
 
-    Toys have directions, towers species and materials, plates words and their typefaces.
+    Toys have directions, towers close-ups, plates words and their typefaces.
     """
 
     directions: tuple[str, ...]
-    species: tuple[str, ...]
-    textures: tuple[str, ...]
+    towers: tuple[CloseUpContent, ...]
     words: tuple[str, ...]
     faces: tuple[str, ...]
 
@@ -100,31 +108,50 @@ def draw_contents(count: int, rng: np.random.Generator) -> list[DisplayContent]:
     Every direction, species, material and word length is equally frequent, overall and on each toy, tower and plate.
     """
     tally, contents = Tally(), []
-    lengths = range(pseudo_words.SHORTEST, pseudo_words.LONGEST + 1)
-    for _ in range(count):
-        directions = [_level(DIRECTIONS, "direction", toy, tally, rng) for toy in TOYS]
-        species = [_level(tuple(SPECIES), "species", tower, tally, rng) for tower in TOWERS]
-        textures = [
-            _level(TEXTURES, "texture", tower, tally, rng, kind) for tower, kind in zip(TOWERS, species, strict=True)
-        ]
-        words = [pseudo_words.draw_word(_level(lengths, "length", str(n), tally, rng), rng) for n in range(3)]
-        faces = [_level(tuple(pseudo_words.FACES), "face", str(n), tally, rng) for n in range(3)]
-        contents.append(DisplayContent(tuple(directions), tuple(species), tuple(textures), tuple(words), tuple(faces)))
+    lengths = tuple(range(pseudo_words.SHORTEST, pseudo_words.LONGEST + 1))
+    slots = range(SLOTS)
+    for number in range(count):
+        level = partial(_level, number, tally, rng)
+        directions = [level(DIRECTIONS, "direction", slot) for slot in slots]
+        # All nine pairs of difficulties occur among nine displays.
+        sizes = [DIFFICULTIES[(number // 3 + slot) % 3] for slot in slots]
+        contrasts = [DIFFICULTIES[(number // 3 + 2 * slot) % 3] for slot in slots]
+        species = [level(tuple(SPECIES), "species", slot, sizes[slot]) for slot in slots]
+        textures = [level(TEXTURES, "texture", slot, contrasts[slot]) for slot in slots]
+        towers = map(CloseUpContent, TOWERS, species, textures, sizes, contrasts)
+        words = [pseudo_words.draw_word(level(lengths, "length", slot), rng) for slot in slots]
+        faces = [level(tuple(pseudo_words.FACES), "face", slot) for slot in slots]
+        contents.append(DisplayContent(tuple(directions), tuple(towers), tuple(words), tuple(faces)))
     return contents
 
 
 def _level(
-    values: Sequence[T], factor: str, object_name: str, tally: Tally, rng: np.random.Generator, other_level: str = ""
+    number: int,
+    tally: Tally,
+    rng: np.random.Generator,
+    values: Sequence[T],
+    factor: str,
+    slot: int,
+    other_level: str = "",
 ) -> T:
-    """A rarely used value, considering this object and the combination with `other_level`."""
-    of_object, with_other = f"{factor} of {object_name}", f"{factor} with another"
+    """A rarely used value for a slot of display `number`, considering the slot and the combination with `other_level`.
+
+    Small test sets ask about one slot of each display by turns (`slot_turn`), so values are balanced within turns too.
+    """
+    of_slot, with_other = f"{factor} of {slot}", f"{factor} with another"
+    in_turn = f"{factor} in turn {slot_turn(number, slot)}"
     return evenly(
         values,
-        lambda value: {factor: value, of_object: value, with_other: (other_level, value)},
-        {factor: 9 * len(values), of_object: 3 * len(values), with_other: len(values)},
+        lambda value: {factor: value, in_turn: value, of_slot: value, with_other: (other_level, value)},
+        {factor: 9 * len(values), in_turn: 9 * len(values), of_slot: 3 * len(values), with_other: len(values)},
         tally,
         rng,
     )
+
+
+def slot_turn(number: int, slot: int) -> int:
+    """The turn in which items are about a slot of a display: slots rotate, or few items would be about one thing."""
+    return (slot - number) % SLOTS
 
 
 def draw_display(content: DisplayContent, number: int, seed: int, split: str, size_px: tuple[int, int]) -> Display:
@@ -140,9 +167,8 @@ def draw_display(content: DisplayContent, number: int, seed: int, split: str, si
             apart(a, b, GAP_SHARE * camera.width_px) for a, b in pairs
         ):
             noise = seed_of(SUITE, VERSION, seed, "display noise", split, number)
-            towers = zip(TOWERS, content.species, content.textures, strict=True)
             close_ups = tuple(
-                draw_close_up(*tower, (number, slot), seed, split, size_px) for slot, tower in enumerate(towers)
+                draw_close_up(tower, (number, slot), seed, split, size_px) for slot, tower in enumerate(content.towers)
             )
             return Display(RenderSpec(lit(solids, rng), camera, noise), content, close_ups)
     raise SnellenError(f"{SUITE}: no draw out of {_TRIES} keeps the things of display {number} apart")

@@ -11,6 +11,7 @@ from snellen.core.item import Item, Media
 from snellen.core.least_px import LEAST_PX
 from snellen.stimuli.scenes import Camera, Solid, truth
 from snellen.suites.ava_bench.items import ItemSource
+from snellen.suites.ava_bench.scenes.close_ups import metres_across
 from snellen.suites.ava_bench.scenes.display_scenes import Display, object_of
 from snellen.suites.ava_bench.scenes.scenes import SLOTS, Rect, round_all, seen_box, shorter_side
 
@@ -34,6 +35,11 @@ class DisplayTruth:
         bars = [solid for solid in shot.scene.solids if solid.name.startswith(f"letter {slot}/")]
         box = _box_of(bars, shot.camera)
         return box[3] - box[1]
+
+    def stripe_px(self, slot: int) -> float:
+        """The width of the stripes of a texture, or of others with as much edge, in the middle of its close-up."""
+        shot = self.display.close_ups[slot]
+        return shot.scene.floor.stripe_m / metres_across(shot.camera) * shot.camera.width_px
 
     def tower_px(self, slot: int, number: int | None = None) -> float:
         """The shorter side of a tower, or of one of its two solids, in its close-up, in pixels."""

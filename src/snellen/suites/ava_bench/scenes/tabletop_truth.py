@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item
 from snellen.stimuli.scenes import Material, truth
-from snellen.suites.ava_bench.items import ItemSource
+from snellen.suites.ava_bench.items import ItemSource, area_share
 from snellen.suites.ava_bench.scenes.scenes import SLOTS, Rect, levelled
+from snellen.suites.ava_bench.scenes.table_contents import difficulty
 from snellen.suites.ava_bench.scenes.tabletop_scenes import Table
 
 T = TypeVar("T")
@@ -53,6 +54,13 @@ class TabletopTruth:
     def singles(self) -> tuple[VisibleSolid, ...]:
         """The solids that are the only ones of their kind."""
         return self.solids[: len(self.table.singles)]
+
+    @property
+    def placed_in_depth(self) -> tuple[VisibleSolid, ...]:
+        """The single solids large enough for a frame whose place and size in the image do not reveal their depth."""
+        areas = self.table.content.areas
+        singles = [solid for solid in self.framed if solid.number in self.table.singles]
+        return tuple(solid for solid in singles if difficulty(areas[solid.number][0]) != "easy")
 
     @property
     def framed(self) -> tuple[VisibleSolid, ...]:
@@ -103,6 +111,11 @@ class TabletopQuestions:
 
     make_items: Callable[[Sequence[ItemSlot], np.random.Generator], Iterator[Item]]
     capacity: Callable[[TabletopTruth], int] = _every_slot
+
+
+def sized(source: ItemSource, box: Rect) -> ItemSource:
+    """The source of an item about a thing, with the difficulty of its size."""
+    return replace(source, factors={"difficulty": difficulty(area_share(box, source.image))})
 
 
 def asked_by_slot(

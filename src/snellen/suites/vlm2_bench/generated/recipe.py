@@ -22,7 +22,6 @@ from snellen.core.storage.media import MediaFolder
 from snellen.core.suite import BuildOptions
 from snellen.stimuli.render import Render, image_seconds, render_for_recipe, size_share
 from snellen.stimuli.scenes import Camera, RenderSpec, box_around, truth
-from snellen.stimuli.scenes.floor_patterns import PATTERNS
 from snellen.stimuli.scenes.truth import least_extent_px
 from snellen.suites.vlm2_bench.generated import clips, objects, rooms
 from snellen.suites.vlm2_bench.generated.family_sequences import FamilySequence, draw_sequences, patterns_of
@@ -180,7 +179,7 @@ class Generated:
         return {
             "counts": counts_of(options),
             "objects": len(design(options).families),
-            "floor_patterns": list(PATTERNS),
+            "floor_patterns": list(rooms.ROOM_PATTERNS),
             **options.rendering(),
             **options.balanced(),
             "clip_px": list(_clip_px(options)),

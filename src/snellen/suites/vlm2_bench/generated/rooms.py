@@ -33,7 +33,7 @@ from snellen.stimuli.scenes import (
     turn,
 )
 from snellen.stimuli.scenes.assembly import tuple_of
-from snellen.stimuli.scenes.floor_patterns import PATTERNS, PLAIN, STRIPE_M
+from snellen.stimuli.scenes.floor_patterns import PLAIN, STRIPE_M
 from snellen.stimuli.scenes.shapes import lowest_m
 from snellen.stimuli.scenes.vectors import apply_matrix, dot, lengths, unit_vector
 from snellen.suites.vlm2_bench.items import Edit
@@ -55,6 +55,8 @@ LIGHTS: Mapping[str, tuple[float, float, float]] = {
     "cold": (0.69, 1.04, 1.53),
 }
 """Factor on linear red, green and blue of every light and of the dome, of equal luminance (BT.709)."""
+ROOM_PATTERNS = ("striped", "chequered", "dotted")
+"""Patterns of floors (`floor_patterns`)."""
 STRIPES_M = (0.22, 0.4)
 """Width of the stripes of a patterned floor, drawn for each image, so that the amount of edges reveals nothing."""
 EXPOSURES = (0.5, 1.0)
@@ -236,10 +238,10 @@ def pattern_change(rng: np.random.Generator) -> RoomChange:
         _draw_objects(int(rng.integers(MIN_OBJECTS, MAX_OBJECTS + 1)), rng),
         str(rng.choice(list(FLOORS))),
         str(rng.choice(list(LIGHTS))),
-        pattern=str(rng.choice(PATTERNS)),
+        pattern=str(rng.choice(ROOM_PATTERNS)),
         stripe_m=float(rng.uniform(*STRIPES_M)),
     )
-    new_value = str(rng.choice([pattern for pattern in PATTERNS if pattern != room.pattern]))
+    new_value = str(rng.choice([pattern for pattern in ROOM_PATTERNS if pattern != room.pattern]))
     after = replace(room, pattern=new_value, stripe_m=float(rng.uniform(*STRIPES_M)))
     return RoomChange("environment", room, after, None, ("environment",), "pattern")
 
