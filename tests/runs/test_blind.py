@@ -57,7 +57,8 @@ def test_known_leaks_are_named() -> None:
     (points,) = (s for s in card.scores if s.key == ("pattern-perception", "strict", "accuracy", "question", "anchor"))
     assert points.chance == 0.4
     assert abs(points.value - 0.4) < 0.05
-    assert recipe_card(suite, {"balance": "answers"}) is None
+    assert recipe_card(suite, {"balance": "answers"}) == card
+    assert recipe_card(suite, {"balance": "paper"}) is None
 
 
 def test_labels_by_the_papers_rule_are_measured_on_the_set_and_named(tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ from collections import Counter
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -19,9 +18,10 @@ from hypothesis import strategies as st
 from snellen.core.errors import SnellenError
 from snellen.core.seeds import stream
 from snellen.core.storage.itemset import ItemSet
-from snellen.core.suite import BuildOptions
+from snellen.core.suite import Balance, BuildOptions
 from snellen.exam.items import build
 from snellen.exam.run import run
+from snellen.runs.blind import recipe_card
 from snellen.stimuli.scenes import Appearance, Camera, all_composites, truth
 from snellen.stimuli.video import frames_at, rate_times, uniform_times
 from snellen.suites import SUITES
@@ -171,10 +171,12 @@ def test_budget_and_balance() -> None:
     for task in ("gc-mat", "gc-trk"):
         assert Counter(room.change.edit for room in plan.rooms if task in room.tasks) == dict.fromkeys(rooms.EDITS, 12)
     full = recipe.design(BuildOptions(Path("unused"), full=True))
-    assert (len(full.rooms), len(full.families)) == (260 + 220 // 5, 40)
+    assert (len(full.rooms), len(full.families)) == (260 + 220 // 5, 60)
+    as_printed = recipe.design(BuildOptions(Path("unused"), full=True, balance="paper"))
+    assert len(as_printed.families) == 40
     checkup = recipe.design(BuildOptions(Path("unused")))
     assert (len(checkup.rooms), len(checkup.families)) == (12 + 2, 12), "twelve clusters per task"
-    assert len(recipe.design(BuildOptions(Path("unused"), n=5)).families) == 1
+    assert len(recipe.design(BuildOptions(Path("unused"), n=4)).families) == 1
     with pytest.raises(SnellenError, match="no people are rendered"):
         recipe.design(BuildOptions(Path("unused"), tasks=("pc-cpr",)))
 
@@ -257,19 +259,23 @@ def test_encoders_answer_the_tasks_that_they_were_calibrated_on(small: ItemSet, 
 def test_level_answers_leave_no_base_rate(tmp_path: Path) -> None:
     """With the paper's patterns 3 of 9 sequences show one object and 2 of 5 groups are `None`; level, 1/2 and 1/4."""
 
-    def shares(balance: Literal["paper", "answers"]) -> tuple[float, float]:
-        tasks = ("oc-cpr", "oc-grp")
+    def shares(balance: Balance | None) -> tuple[float, float]:
+        tasks, folder = ("oc-cpr", "oc-grp"), tmp_path / str(balance)
         options = BuildOptions(
-            tmp_path / balance, n=36, tasks=tasks, quick=True, renderer="blank", balance=balance, show_progress=False
+            folder, n=36, tasks=tasks, quick=True, renderer="blank", balance=balance, show_progress=False
         )
-        test = [item for item in build(SUITE, "generated", options).items if item.split == "test"]
+        built = build(SUITE, "generated", options)
+        assert built.card.recipe["balance"] == (balance or "answers")
+        assert built.blind is not None
+        assert (built.blind == recipe_card(SUITE, {})) == (balance != "paper")
+        test = [item for item in built.items if item.split == "test"]
         same_answers = [item.answer == "true" for item in test if item.item_id.endswith("-p")]
         none_answers = [item.answer == "none" for item in test if item.task == "oc-grp"]
         assert (len(same_answers), len(none_answers)) == (36, 36)
         return sum(same_answers) / 36, sum(none_answers) / 36
 
     assert shares("paper") == (12 / 36, 14 / 36)  # 36 sequences are seven rounds of five patterns plus one
-    assert shares("answers") == (1 / 2, 1 / 4)
+    assert shares("answers") == shares(None) == (1 / 2, 1 / 4)
 
 
 @pytest.mark.parametrize("edit", rooms.EDITS)

@@ -19,7 +19,7 @@ from snellen.core.least_px import least_px_notes, with_least_px
 from snellen.core.seeds import seed_of, stream
 from snellen.core.storage.itemset import ItemSet, refuse_existing, write_itemset
 from snellen.core.storage.media import MediaFolder
-from snellen.core.suite import BuildOptions
+from snellen.core.suite import BALANCE, BuildOptions
 from snellen.stimuli.render import Render, image_seconds, render_for_recipe, size_share
 from snellen.stimuli.scenes import Camera, RenderSpec, box_around, truth
 from snellen.stimuli.scenes.floor_patterns import PATTERNS
@@ -182,7 +182,7 @@ class Generated:
             "objects": len(design(options).families),
             "floor_patterns": list(PATTERNS),
             **options.rendering(),
-            **options.balanced(),
+            "balance": options.balance_or(BALANCE),
             "clip_px": list(_clip_px(options)),
         }
 
