@@ -47,9 +47,9 @@ def random_camera(
 ) -> Camera:
     """A camera looking at the centre of the solids' bounding box from a uniformly drawn direction.
 
-    Elevation is at least 20 degrees, so that the horizon is in no image that is wider than high. The distance is such that the ball
-    around all solids spans a uniformly drawn share `fill` of the image's smaller side, or uniform in `distance_m` if
-    that is given.
+    Elevation is at least 20 degrees, so that the horizon is in no image that is wider than high. The distance is such
+    that the ball around all solids spans a uniformly drawn share `fill` of the image's smaller side, or uniform in
+    `distance_m` if that is given.
     """
     if elevation_deg[0] < MIN_ELEVATION_DEG or elevation_deg[1] > MAX_ELEVATION_DEG:
         limits = f"{MIN_ELEVATION_DEG:g} to {MAX_ELEVATION_DEG:g}"

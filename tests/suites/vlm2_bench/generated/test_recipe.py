@@ -23,6 +23,8 @@ from snellen.exam.items import build
 from snellen.exam.run import run
 from snellen.runs.blind import recipe_card
 from snellen.stimuli.scenes import Appearance, Camera, all_composites, truth
+from snellen.stimuli.scenes.raster import project
+from snellen.stimuli.scenes.shapes import place_points, unit_mesh
 from snellen.stimuli.video import frames_at, rate_times, uniform_times
 from snellen.suites import SUITES
 from snellen.suites.vlm2_bench.generated import clips, objects, recipe, rooms
@@ -200,6 +202,30 @@ def test_objects_of_clips_enter_and_leave() -> None:
     assert middle > 0.02 * 192 * 144
     appearance, other = objects.appearance_of(pair.first), objects.appearance_of(pair.second)
     assert [d for d in appearance if appearance[d] != other[d]] == [pair.differs]
+
+
+def test_objects_of_clips_are_in_view_half_of_the_time() -> None:
+    """At least half of the box around the object is within the frame, in at least half of the frames."""
+    size = np.array(BuildOptions(Path("unused")).size_px)
+    assert recipe.Generated().parameters(BuildOptions(Path("unused")))["clip_px"] == [640, 480]
+    for number in range(40):
+        pair = clips.draw_pair(0, number)
+        for index in (pair.first, pair.second):
+            shots = clips.clip_specs(index, pair, 0, 24, (640, 480))
+            shares = []
+            for shot in shots:
+                corners = [place_points(unit_mesh(s.shape, 1).vertices, s.pose) for s in shot.scene.solids]
+                pixels, _ = project(shot.camera, np.concatenate(corners))
+                low, high = pixels.min(axis=0), pixels.max(axis=0)
+                inside = np.clip(np.minimum(high, size) - np.maximum(low, 0), 0, None)
+                shares.append(inside.prod() / (high - low).prod())
+            assert np.mean(np.array(shares) >= 0.5) >= 0.5, (number, index)
+
+
+def test_frames_of_clips_are_drawn_fast_unless_the_best_is_asked_for() -> None:
+    for quality, of_clips in (("fast", "fast"), ("good", "fast"), ("reference", "reference")):
+        parameters = recipe.Generated().parameters(BuildOptions(Path("unused"), n=4, quality=quality))
+        assert (parameters["quality"], parameters["clip_quality"]) == (quality, of_clips)
 
 
 def test_every_part_of_a_video_is_sampled(small: ItemSet) -> None:
