@@ -170,8 +170,12 @@ def build(
     rules: Annotated[Path | None, typer.Option(help="YAML file with thresholds that replace the recipe's.")] = None,
     encoder: Annotated[str, typer.Option(help="Encoder whose features select the images, e.g. hf/PATH.")] = "",
     balance: Annotated[
-        str, typer.Option(help="Answer frequencies: paper (as in the paper) or answers (uniform).")
-    ] = "paper",
+        str | None,
+        typer.Option(
+            help="Answer frequencies: paper (as in the paper) or answers (uniform). Default: answers for generated "
+            "items, otherwise paper."
+        ),
+    ] = None,
     settings: Annotated[list[str], typer.Option("--set", help="Recipe setting as NAME=VALUE.")] = [],  # noqa: B006
     columns: Annotated[
         list[str], typer.Option("--map", help="Columns of a table: question=prompt,answer=key … (default: by name).")

@@ -40,11 +40,13 @@ def cores(workers: int | None) -> int:
     return workers or len(os.sched_getaffinity(0))
 
 
-def read_balance(name: str) -> Literal["paper", "answers"]:
-    """The value of `--balance`. Raises SnellenError for an unknown one."""
+def read_balance(name: str | None) -> Literal["paper", "answers"] | None:
+    """The value of `--balance`, None if it is not given. Raises SnellenError for an unknown one."""
     from snellen.core.condition import near
     from snellen.core.errors import SnellenError
 
+    if name is None:
+        return None
     if name not in ("paper", "answers"):
         raise SnellenError(f"--balance {name!r}: {near(name, ['paper', 'answers'])}")
     return "answers" if name == "answers" else "paper"

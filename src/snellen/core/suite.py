@@ -177,12 +177,19 @@ Settings: TypeAlias = Mapping[str, tuple[str, ...]]
 """Further settings of a recipe: name -> values, of which the first is the default."""
 
 
+Balance: TypeAlias = Literal["paper", "answers"]
+"""Frequencies of answers: the paper's, or uniform."""
+BALANCE: Balance = "answers"
+"""The default of recipes `generated`. Their cards name the balance, which tells such sets from those of the paper."""
+
+
 @dataclass(frozen=True)
 class BuildOptions:
     """Options of a build.
 
     `n` is the number of test items per task, None for the checkup size. Empty `tasks` means all. `balance` sets the
-    frequencies of answers: the paper's, or uniform (`answers`), so that base rates do not help a blind guesser.
+    frequencies of answers: the paper's, or uniform (`answers`), so that base rates do not help a blind guesser; None
+    for the recipe's default.
     `rules` is a file of thresholds that replace the recipe's. `encoder` is the encoder whose features select images.
     `settings` are those that the recipe declares (`Recipe.settings`). `size` is width and height of generated images,
     None for the default (`size_px`). `columns` names the columns of a user's table by what they hold, for recipes that
@@ -203,7 +210,7 @@ class BuildOptions:
     size: tuple[int, int] | None = None
     rules: Path | None = None
     encoder: str = ""
-    balance: Literal["paper", "answers"] = "paper"
+    balance: Balance | None = None
     settings: Mapping[str, str] = field(default_factory=dict)
     columns: Mapping[str, str] = field(default_factory=dict)
     skip_bad: bool = False
@@ -214,9 +221,9 @@ class BuildOptions:
         self.need_items(suite)
         return self.n if self.n is not None else quick if self.quick else checkup
 
-    def balanced(self) -> dict[str, Any]:
-        """The entry of `balance` on the card; empty if it is the paper's."""
-        return {} if self.balance == "paper" else {"balance": self.balance}
+    def balance_or(self, default: Balance) -> Balance:
+        """`balance`, or the recipe's default if none is given."""
+        return self.balance or default
 
     @property
     def size_px(self) -> tuple[int, int]:

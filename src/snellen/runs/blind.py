@@ -18,7 +18,7 @@ from snellen.analysis.blind import measure_blind, measure_by_folds
 from snellen.analysis.floors import Floors
 from snellen.core.item import Item
 from snellen.core.storage.itemset import BlindCard, FloorScore, ItemSet, read_blind
-from snellen.core.suite import CHECKUP_SIZE_PX, BuildOptions, Recipe, Suite
+from snellen.core.suite import BALANCE, CHECKUP_SIZE_PX, BuildOptions, Recipe, Suite
 
 ITEMS, ITEMS_A_SET = 2000, 200
 """Test items per task for blind scores of a generated recipe, and the number of them made from one seed."""
@@ -38,8 +38,8 @@ def blind_card(items: ItemSet, suite: Suite) -> BlindCard:
 
 
 def recipe_card(suite: Suite, recipe: Mapping[str, Any]) -> BlindCard | None:
-    """The packaged blind scores of the generated recipe; None for uniform answers, changed settings, and no recipe."""
-    if "balance" in recipe or "settings" in recipe or "generated" not in suite.recipes:
+    """The packaged blind scores of the generated recipe; None for the paper's answers, changed settings, no recipe."""
+    if recipe.get("balance", BALANCE) != BALANCE or "settings" in recipe or "generated" not in suite.recipes:
         return None
     return read_blind(Path(inspect.getfile(type(suite.recipes["generated"]))).parent)
 

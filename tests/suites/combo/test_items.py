@@ -333,19 +333,22 @@ def test_the_anchors_are_those_of_the_shape(toy: ItemSet) -> None:
 def test_level_answers_leave_no_base_rate(tmp_path: Path) -> None:
     """Values of a dimension come about equally often."""
     sets = {
-        balance: RECIPE.build(options(tmp_path / balance, n=24, renderer="blank", balance=balance, tasks=TWO_TASKS))
-        for balance in ("paper", "answers")
+        balance: RECIPE.build(
+            options(tmp_path / str(balance), n=24, renderer="blank", balance=balance, tasks=TWO_TASKS)
+        )
+        for balance in ("paper", "answers", None)
     }
 
-    def spread(balance: str, question: str) -> int:
+    def spread(balance: str | None, question: str) -> int:
         items = [i for i in sets[balance].task("pattern-perception") if i.split == "test"]
         counts = Counter(i.answer for i in items if i.factors["question"] == question)
         return max(counts.values()) - min(counts.values())
 
     for question in ("primary-shape", "primary-material", "pivot"):
-        assert spread("answers", question) < spread("paper", question), question
-    assert "balance" not in sets["paper"].card.recipe
-    assert sets["answers"].card.recipe["balance"] == "answers"
+        assert spread("answers", question) == spread(None, question) < spread("paper", question), question
+    assert sets["paper"].card.recipe["balance"] == "paper"
+    assert sets["answers"].card.recipe == sets[None].card.recipe
+    assert sets[None].card.recipe["balance"] == "answers"
 
 
 @pytest.mark.parametrize("setting", alignment.DISTRACTORS)

@@ -1,7 +1,7 @@
 """Scenes as plain data: solids, lights, cameras, composites, and the truth of an image. Contains no renderer."""
 
 from snellen.stimuli.scenes.assembly import chain, composite_scene, move, relight, studio, turn
-from snellen.stimuli.scenes.cameras import CameraRanges, clear_camera, random_camera
+from snellen.stimuli.scenes.cameras import CameraRanges, clear_camera, is_within_floor, random_camera
 from snellen.stimuli.scenes.composites import (
     ANCHORS,
     DIMENSIONS,
@@ -71,6 +71,7 @@ __all__ = [
     "composite_scene",
     "from_json",
     "index_of",
+    "is_within_floor",
     "joints",
     "move",
     "random_camera",

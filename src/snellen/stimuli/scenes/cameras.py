@@ -11,11 +11,12 @@ import numpy as np
 from snellen.core.errors import SnellenError
 from snellen.stimuli.scenes.assembly import tuple_of
 from snellen.stimuli.scenes.model import Camera, Scene
+from snellen.stimuli.scenes.raster import frame
 from snellen.stimuli.scenes.shapes import bounds, radius_about
 from snellen.stimuli.scenes.truth import truth
 
 MIN_ELEVATION_DEG = 20.0
-"""Lower cameras would see the horizon."""
+"""Lower cameras would see the horizon. Rolled ones, and tall images, may see it anyway: see `is_within_floor`."""
 MAX_ELEVATION_DEG = 89.0
 _TRIES = 200
 
@@ -46,9 +47,9 @@ def random_camera(
 ) -> Camera:
     """A camera looking at the centre of the solids' bounding box from a uniformly drawn direction.
 
-    Elevation is at least 20 degrees, so that the horizon is never in the image. The distance is such that the ball
-    around all solids spans a uniformly drawn share `fill` of the image's smaller side, or uniform in `distance_m` if
-    that is given.
+    Elevation is at least 20 degrees, so that the horizon is in no image that is wider than high. The distance is such
+    that the ball around all solids spans a uniformly drawn share `fill` of the image's smaller side, or uniform in
+    `distance_m` if that is given.
     """
     if elevation_deg[0] < MIN_ELEVATION_DEG or elevation_deg[1] > MAX_ELEVATION_DEG:
         limits = f"{MIN_ELEVATION_DEG:g} to {MAX_ELEVATION_DEG:g}"
@@ -92,3 +93,19 @@ def clear_camera(
             return camera
     share = f"{least_visible:.0%} of each of {', '.join(solid_names)}"
     raise SnellenError(f"no camera in {_TRIES} draws shows {share}; move the solids apart or ask for less")
+
+
+def is_within_floor(scene: Scene, camera: Camera) -> bool:
+    """True if the image shows nothing beyond the edge of the floor.
+
+    The floor that an image shows is convex, as is the disk, so that the corners of the image decide.
+    """
+    axes, (width, height) = frame(camera), (camera.width_px / 2, camera.height_px / 2)
+    for x, y in ((-width, -height), (width, -height), (-width, height), (width, height)):
+        ahead = axes.forward + (x * axes.right - y * axes.up) / axes.focal_px
+        if ahead[2] >= 0:
+            return False
+        met = axes.position - ahead * axes.position[2] / ahead[2]
+        if math.hypot(met[0], met[1]) > scene.floor.radius_m:
+            return False
+    return True

@@ -19,7 +19,7 @@ from snellen.exam.items import build
 from snellen.exam.run import run
 from snellen.scoring.answers import read_answer
 from snellen.stimuli.scenes import Camera, Solid, truth
-from snellen.stimuli.scenes.raster import project
+from snellen.stimuli.scenes.raster import project, rays
 from snellen.suites import SUITES
 from snellen.suites.vfm_bench.generated import block_images, concepts, recipe
 from snellen.suites.vfm_bench.generated.concepts import FAMILIES
@@ -138,6 +138,18 @@ def test_tilt_and_camera_height_follow_the_draft() -> None:
             assert min(solid.amodal_box) > 0
             assert solid.amodal_box[2] < 96
             assert solid.amodal_box[3] < 72
+
+
+@pytest.mark.parametrize("size_px", [(96, 72), (72, 72), (54, 72)])
+def test_no_image_looks_past_the_floor(size_px: tuple[int, int]) -> None:
+    """Not even in the corners of low tilted views; images 8, 15 and 23 of 96 x 72 pixels once did."""
+    for number, draft in enumerate(recipe.draw_pool(150, 0)[: 60 if size_px == (96, 72) else 12]):
+        shot = block_images.image_spec(draft, number, 0, size_px)
+        down = rays(shot.camera)[[0, 0, -1, -1], [0, -1, 0, -1]]  # through the centres of the pixels in the corners
+        assert (down[:, 2] < 0).all(), draft
+        eye = np.array(shot.camera.position_m)
+        met = eye - down * (eye[2] / down[:, 2])[:, None]
+        assert np.hypot(met[:, 0], met[:, 1]).max() <= shot.scene.floor.radius_m, draft
 
 
 def _plumb_line(solid: Solid, camera: Camera) -> list[Any]:

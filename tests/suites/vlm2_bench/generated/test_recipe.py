@@ -8,7 +8,6 @@ from collections import Counter
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -19,10 +18,13 @@ from hypothesis import strategies as st
 from snellen.core.errors import SnellenError
 from snellen.core.seeds import stream
 from snellen.core.storage.itemset import ItemSet
-from snellen.core.suite import BuildOptions
+from snellen.core.suite import Balance, BuildOptions
 from snellen.exam.items import build
 from snellen.exam.run import run
+from snellen.runs.blind import recipe_card
 from snellen.stimuli.scenes import Appearance, Camera, all_composites, truth
+from snellen.stimuli.scenes.raster import project
+from snellen.stimuli.scenes.shapes import place_points, unit_mesh
 from snellen.stimuli.video import frames_at, rate_times, uniform_times
 from snellen.suites import SUITES
 from snellen.suites.vlm2_bench.generated import clips, objects, recipe, rooms
@@ -171,10 +173,12 @@ def test_budget_and_balance() -> None:
     for task in ("gc-mat", "gc-trk"):
         assert Counter(room.change.edit for room in plan.rooms if task in room.tasks) == dict.fromkeys(rooms.EDITS, 12)
     full = recipe.design(BuildOptions(Path("unused"), full=True))
-    assert (len(full.rooms), len(full.families)) == (260 + 220 // 5, 40)
+    assert (len(full.rooms), len(full.families)) == (260 + 220 // 5, 60)
+    as_printed = recipe.design(BuildOptions(Path("unused"), full=True, balance="paper"))
+    assert len(as_printed.families) == 40
     checkup = recipe.design(BuildOptions(Path("unused")))
     assert (len(checkup.rooms), len(checkup.families)) == (12 + 2, 12), "twelve clusters per task"
-    assert len(recipe.design(BuildOptions(Path("unused"), n=5)).families) == 1
+    assert len(recipe.design(BuildOptions(Path("unused"), n=4)).families) == 1
     with pytest.raises(SnellenError, match="no people are rendered"):
         recipe.design(BuildOptions(Path("unused"), tasks=("pc-cpr",)))
 
@@ -198,6 +202,30 @@ def test_objects_of_clips_enter_and_leave() -> None:
     assert middle > 0.02 * 192 * 144
     appearance, other = objects.appearance_of(pair.first), objects.appearance_of(pair.second)
     assert [d for d in appearance if appearance[d] != other[d]] == [pair.differs]
+
+
+def test_objects_of_clips_are_in_view_half_of_the_time() -> None:
+    """At least half of the box around the object is within the frame, in at least half of the frames."""
+    size = np.array(BuildOptions(Path("unused")).size_px)
+    assert recipe.Generated().parameters(BuildOptions(Path("unused")))["clip_px"] == [640, 480]
+    for number in range(40):
+        pair = clips.draw_pair(0, number)
+        for index in (pair.first, pair.second):
+            shots = clips.clip_specs(index, pair, 0, 24, (640, 480))
+            shares = []
+            for shot in shots:
+                corners = [place_points(unit_mesh(s.shape, 1).vertices, s.pose) for s in shot.scene.solids]
+                pixels, _ = project(shot.camera, np.concatenate(corners))
+                low, high = pixels.min(axis=0), pixels.max(axis=0)
+                inside = np.clip(np.minimum(high, size) - np.maximum(low, 0), 0, None)
+                shares.append(inside.prod() / (high - low).prod())
+            assert np.mean(np.array(shares) >= 0.5) >= 0.5, (number, index)
+
+
+def test_frames_of_clips_are_drawn_fast_unless_the_best_is_asked_for() -> None:
+    for quality, of_clips in (("fast", "fast"), ("good", "fast"), ("reference", "reference")):
+        parameters = recipe.Generated().parameters(BuildOptions(Path("unused"), n=4, quality=quality))
+        assert (parameters["quality"], parameters["clip_quality"]) == (quality, of_clips)
 
 
 def test_every_part_of_a_video_is_sampled(small: ItemSet) -> None:
@@ -257,19 +285,23 @@ def test_encoders_answer_the_tasks_that_they_were_calibrated_on(small: ItemSet, 
 def test_level_answers_leave_no_base_rate(tmp_path: Path) -> None:
     """With the paper's patterns 3 of 9 sequences show one object and 2 of 5 groups are `None`; level, 1/2 and 1/4."""
 
-    def shares(balance: Literal["paper", "answers"]) -> tuple[float, float]:
-        tasks = ("oc-cpr", "oc-grp")
+    def shares(balance: Balance | None) -> tuple[float, float]:
+        tasks, folder = ("oc-cpr", "oc-grp"), tmp_path / str(balance)
         options = BuildOptions(
-            tmp_path / balance, n=36, tasks=tasks, quick=True, renderer="blank", balance=balance, show_progress=False
+            folder, n=36, tasks=tasks, quick=True, renderer="blank", balance=balance, show_progress=False
         )
-        test = [item for item in build(SUITE, "generated", options).items if item.split == "test"]
+        built = build(SUITE, "generated", options)
+        assert built.card.recipe["balance"] == (balance or "answers")
+        assert built.blind is not None
+        assert (built.blind == recipe_card(SUITE, {})) == (balance != "paper")
+        test = [item for item in built.items if item.split == "test"]
         same_answers = [item.answer == "true" for item in test if item.item_id.endswith("-p")]
         none_answers = [item.answer == "none" for item in test if item.task == "oc-grp"]
         assert (len(same_answers), len(none_answers)) == (36, 36)
         return sum(same_answers) / 36, sum(none_answers) / 36
 
     assert shares("paper") == (12 / 36, 14 / 36)  # 36 sequences are seven rounds of five patterns plus one
-    assert shares("answers") == (1 / 2, 1 / 4)
+    assert shares("answers") == shares(None) == (1 / 2, 1 / 4)
 
 
 @pytest.mark.parametrize("edit", rooms.EDITS)

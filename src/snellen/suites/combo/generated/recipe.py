@@ -24,7 +24,7 @@ from snellen.core.seeds import stream
 from snellen.core.storage.home import home
 from snellen.core.storage.itemset import ItemSet, refuse_existing, write_itemset
 from snellen.core.storage.media import MediaFolder
-from snellen.core.suite import BuildOptions, Settings
+from snellen.core.suite import BALANCE, BuildOptions, Settings
 from snellen.stimuli.render import (
     RenderSettings,
     image_recipe,
@@ -137,7 +137,7 @@ def _test_objects(count: int, options: BuildOptions) -> tuple[tuple[int, int], .
     seed = options.seed
     order = stream(SUITE, STREAMS, seed, perception.TASK, "test").permutation(len(all_composites()))
     indices = [int(index) for index in order]
-    chosen = _level_objects(indices, count) if options.balance == "answers" else indices[:count]
+    chosen = _level_objects(indices, count) if options.balance_or(BALANCE) == "answers" else indices[:count]
     return tuple((index, view_of(index, seed)) for index in chosen)
 
 
@@ -241,7 +241,7 @@ class Generated:
         return {
             "counts": _counts(options),
             **options.rendering(),
-            **options.balanced(),
+            "balance": options.balance_or(BALANCE),
             **options.changed(SETTINGS),
             "natural_categories": digest(alignment.natural_categories().model_dump(mode="json"), 16),
             "difficulty": [features.about["features_digest"], *features.thresholds],

@@ -97,7 +97,7 @@ class FromTable:
         options.refuse_others(f"{SUITE} --from table", options.tasks, [TABLE, IMAGES])
         if TABLE not in options.sources:
             raise SnellenError(f"{SUITE} --from table: give --source {TABLE}=FILE, or a folder of tables")
-        if options.tasks or options.balance != "paper":
+        if options.tasks or options.balance is not None:
             raise SnellenError(f"{SUITE} --from table: takes no task and no --balance, since all rows are read")
         reading = _read(options, media)
         items, notes = _make_items(reading, options)

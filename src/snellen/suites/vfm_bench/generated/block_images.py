@@ -27,6 +27,7 @@ from snellen.stimuli.scenes import (
     Solid,
     box_around,
     composite_scene,
+    is_within_floor,
     move,
     random_camera,
     relight,
@@ -58,6 +59,9 @@ MAX_LEVEL_DEG, MIN_LEANING_DEG = 6.0, 14.0
 """Maximum lean of upright things in level views, and minimum lean in tilted ones. Perspective tilts off-centre things,
 in high views by 8 degrees. Views in between are redrawn."""
 ELEVATION_DEG: Mapping[str, tuple[float, float]] = {"low": (20.0, 27.0), "high": (46.0, 56.0)}
+FOV_DEG = 34.0
+BELOW_HORIZON_DEG = 5.0
+"""Angle below the horizon that the upper corners of an image reach in the highest of the low views, at least."""
 FILL = (0.95, 1.3)
 """Share of the image's smaller side that the bounding sphere of the scene spans. Views that cut it off are redrawn."""
 BORDER = 0.03
@@ -133,7 +137,7 @@ class Draft:
 def image_spec(draft: Draft, number: int, seed: int, size_px: tuple[int, int]) -> RenderSpec:
     """Image `number` of a set: the draft with a random rotation and a view that shows both solids clearly.
 
-    Raises SnellenError if no draw shows both.
+    Low tilted views that look past the edge of the floor are redrawn. Raises SnellenError if no draw shows both.
     """
     rng = stream(SUITE, STREAMS, seed, "picture", number)
     for _ in range(_TRIES):
@@ -143,15 +147,25 @@ def image_spec(draft: Draft, number: int, seed: int, size_px: tuple[int, int]) -
             scene,
             rng,
             fill=FILL,
-            elevation_deg=ELEVATION_DEG[draft.height],
+            elevation_deg=_elevation_deg(draft, size_px),
             azimuth_deg=(towards, towards),
+            horizontal_fov_deg=FOV_DEG,
             width_px=size_px[0],
             height_px=size_px[1],
         )
         camera = _tilted(camera, draft.tilt)
-        if _within(scene, camera) and _leans_clearly(scene, camera, draft.tilt) and _clear(scene, camera):
+        is_in_place = _within(scene, camera) and is_within_floor(scene, camera)
+        if is_in_place and _leans_clearly(scene, camera, draft.tilt) and _clear(scene, camera):
             return RenderSpec(scene, camera, seed_of(SUITE, STREAMS, seed, "noise", number))
     raise SnellenError(f"{SUITE}: no view of {draft} in {_TRIES} draws shows both solids")
+
+
+def _elevation_deg(draft: Draft, size_px: tuple[int, int]) -> tuple[float, float]:
+    """The range of the camera's elevation; wide enough in tall images for views that show only floor."""
+    low, high = ELEVATION_DEG[draft.height]
+    tilt = math.radians(TILT_DEG) if draft.tilt != "level" else 0.0
+    corner = math.tan(math.radians(FOV_DEG) / 2) * (math.sin(tilt) + size_px[1] / size_px[0] * math.cos(tilt))
+    return low, max(high, math.degrees(math.atan(corner)) + BELOW_HORIZON_DEG)
 
 
 def _scene(draft: Draft, towards_deg: float, rng: np.random.Generator) -> Scene:

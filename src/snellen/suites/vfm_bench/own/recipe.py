@@ -62,7 +62,7 @@ class Own:
             "n": options.n,
             "images_a_class": MAX_IMAGES,
             "classes_a_task": MAX_CLASSES,
-            **options.balanced(),
+            **({"balance": "answers"} if options.balance == "answers" else {}),
             **options.changed(self.settings),
         }
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from snellen.core.item import Split
 from snellen.core.seeds import stream
-from snellen.core.suite import BuildOptions
+from snellen.core.suite import BALANCE, BuildOptions
 from snellen.suites.vlm2_bench.generated import objects
 from snellen.suites.vlm2_bench.items import STREAMS, SUITE
 from snellen.suites.vlm2_bench.sequences import BALANCED_GRP, BALANCED_OC, PATTERNS_GRP, PATTERNS_OC, draw
@@ -30,7 +30,7 @@ class FamilySequence:
 
 def patterns_of(task: str, options: BuildOptions) -> Sequence[tuple[str, ...]]:
     """The patterns of a task, in groups that take turns; each turn of a group uses one of its patterns."""
-    if options.balance == "answers" and task != "oc-cnt":
+    if options.balance_or(BALANCE) == "answers" and task != "oc-cnt":
         return BALANCED_GRP if task == "oc-grp" else BALANCED_OC
     return [(pattern,) for pattern in (PATTERNS_GRP if task == "oc-grp" else PATTERNS_OC)]
 
@@ -38,7 +38,7 @@ def patterns_of(task: str, options: BuildOptions) -> Sequence[tuple[str, ...]]:
 def draw_sequences(
     counts: Mapping[str, int], tested: int, calibrated: int, options: BuildOptions
 ) -> Iterator[FamilySequence]:
-    """`counts` different sequences per task; each calibration family gives every pattern once."""
+    """`counts` different sequences per task; each calibration family gives a sequence of each group of patterns."""
     for task in ("oc-cpr", "oc-cnt", "oc-grp"):
         if counts[task]:
             patterns = patterns_of(task, options)

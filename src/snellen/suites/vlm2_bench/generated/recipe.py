@@ -8,9 +8,8 @@ single pair. No people are rendered.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from snellen.core.errors import SnellenError
@@ -19,7 +18,7 @@ from snellen.core.least_px import least_px_notes, with_least_px
 from snellen.core.seeds import seed_of, stream
 from snellen.core.storage.itemset import ItemSet, refuse_existing, write_itemset
 from snellen.core.storage.media import MediaFolder
-from snellen.core.suite import BuildOptions
+from snellen.core.suite import BALANCE, BuildOptions
 from snellen.stimuli.render import Render, image_seconds, render_for_recipe, size_share
 from snellen.stimuli.scenes import Camera, RenderSpec, box_around, truth
 from snellen.stimuli.scenes.truth import least_extent_px
@@ -46,8 +45,8 @@ MIN_FAMILIES = 12
 MIN_CLIP_PAIRS = 12
 """Number of pairs of clips (clusters) up to which each video gets its own pair."""
 SECONDS_A_IMAGE = {"fast": 0.47, "good": 1.3, "reference": 2.2}
-SECONDS_A_FRAME, BYTES_A_IMAGE = {"fast": 0.07, "good": 0.1, "reference": 0.25}, 115_000
-"""CPU time by quality, and disk space, for plans (`docs/benchmarks.md`)."""
+SECONDS_A_FRAME, BYTES_A_IMAGE = {"fast": 0.16, "good": 0.16, "reference": 0.9}, 115_000
+"""CPU time by quality, and disk space, for plans (`docs/benchmarks.md`). Frames in `good` are drawn in `fast`."""
 NOUN = "object"
 MARGIN = 0.04
 """Margin of a crop around the object, as a share of its larger side."""
@@ -181,8 +180,9 @@ class Generated:
             "objects": len(design(options).families),
             "floor_patterns": list(rooms.ROOM_PATTERNS),
             **options.rendering(),
-            **options.balanced(),
-            "clip_px": list(_clip_px(options)),
+            "balance": options.balance_or(BALANCE),
+            "clip_px": list(options.size_px),
+            **({"clip_quality": _for_clips(options).quality} if options.renderer == "mitsuba" else {}),
         }
 
     def plan(self, options: BuildOptions) -> Mapping[str, Any]:
@@ -209,9 +209,10 @@ class Generated:
         plan = design(options)
         media = MediaFolder(options.out / "media")
         cameras = [_cameras(room, options) for room in plan.rooms]
-        specs = [*_room_specs(plan, options, cameras), *_object_specs(plan, options), *_clip_specs(plan, options)]
+        specs = [*_room_specs(plan, options, cameras), *_object_specs(plan, options)]
         rendered, provenance = render_for_recipe(specs, options)
-        renders = iter(rendered)
+        frames, of_clips = render_for_recipe(list(_clip_specs(plan, options)), _for_clips(options))
+        renders = iter((*rendered, *frames))
         items = [
             *_rooms(plan, options, cameras, renders, media),
             *_sequences(plan, options, renders, media),
@@ -222,7 +223,7 @@ class Generated:
             items,
             source="generated",
             recipe=self.parameters(options),
-            provenance=provenance,
+            provenance={**provenance, "render_clips": of_clips["render"]},
             notes=[
                 "no people are rendered, so the tasks about people are absent",
                 *least_px_notes(items),
@@ -232,10 +233,9 @@ class Generated:
         )
 
 
-def _clip_px(options: BuildOptions) -> tuple[int, int]:
-    """Width and height of a frame: half of an image's, since a clip has many frames."""
-    width, height = options.size_px
-    return width // 2, height // 2
+def _for_clips(options: BuildOptions) -> BuildOptions:
+    """The options for clips: `fast` instead of `good`, since a clip has many frames."""
+    return replace(options, quality="fast") if options.quality == "good" else options
 
 
 def _room_specs(plan: Design, options: BuildOptions, cameras: Sequence[CameraPair]) -> Iterator[RenderSpec]:
@@ -260,7 +260,7 @@ def _object_specs(plan: Design, options: BuildOptions) -> Iterator[RenderSpec]:
 def _clip_specs(plan: Design, options: BuildOptions) -> Iterator[RenderSpec]:
     for pair in plan.clips:
         for index in (pair.first, pair.second):
-            yield from clips.clip_specs(index, pair, options.seed, clips.timing(options)[0], _clip_px(options))
+            yield from clips.clip_specs(index, pair, options.seed, clips.timing(options)[0], options.size_px)
 
 
 def _rooms(
@@ -341,6 +341,6 @@ def _box(spec: RenderSpec) -> list[float]:
 
     Measured at half the resolution, since one of its pixels is less than the margin.
     """
-    camera = dataclasses.replace(spec.camera, width_px=spec.camera.width_px // 2, height_px=spec.camera.height_px // 2)
+    camera = replace(spec.camera, width_px=spec.camera.width_px // 2, height_px=spec.camera.height_px // 2)
     boxes = [solid.visible_box for solid in truth(spec.scene, camera, detail=1).solids if solid.visible_box]
     return box_around([(2 * x1, 2 * y1, 2 * x2, 2 * y2) for x1, y1, x2, y2 in boxes], MARGIN, spec.camera)
