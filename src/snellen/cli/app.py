@@ -178,6 +178,12 @@ def build(
     ] = [],  # noqa: B006
     skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Leave out rows of a table that are bad.")] = False,
     lenient: Lenient = False,
+    allow_unmatched: Annotated[
+        bool,
+        typer.Option(
+            "--allow-unmatched", help="Accept training items whose classes and ranges differ from those of test items."
+        ),
+    ] = False,
     executor: Executor = "local",
     as_json: Json = False,
 ) -> None:
@@ -191,6 +197,7 @@ def build(
             sources=named_paths("--source", source), inputs=named_paths("--input", inputs), workers=cores(workers),
             renderer=renderer, quality=quality, size=size_of(size, how) if size else None, rules=rules,
             encoder=encoder, balance=read_balance(balance), columns=columns, skip_bad=skip_bad,
+            allow_unmatched=allow_unmatched,
             settings=[*settings, *(["reading=lenient"] if lenient else [])],
         )  # fmt: skip
 

@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from snellen.core.errors import SnellenError
 from snellen.core.item import Item
+from snellen.core.suite import BuildOptions
 from snellen.suites.ava_bench.abilities import ABILITIES
 
 MAX_SHARE_DIFFERENCE = 0.1
@@ -113,4 +115,16 @@ def imbalance(items: Iterable[Item]) -> list[str]:
         points = 100 * balance.apart()
         if balance.apart() > MAX_SHARE_DIFFERENCE:
             notes.append(f"{balance.task}: shares of {balance.factor} differ by {points:.0f} points between splits")
+    return notes
+
+
+def imbalance_if_allowed(items: Iterable[Item], options: BuildOptions) -> list[str]:
+    """The notes of `imbalance`. Raises SnellenError if there are any, unless the set is quick or may be unmatched."""
+    notes = imbalance(items)
+    if notes and not (options.quick or options.allow_unmatched):
+        others = f" (and {len(notes) - 1} more)" if len(notes) > 1 else ""
+        raise SnellenError(
+            f"{options.out}: training and test items do not match: {notes[0]}{others}; build with another --n or "
+            "--seed, or accept this with --allow-unmatched: the set's card then says so"
+        )
     return notes
