@@ -236,13 +236,16 @@ def quiz(
     out: Annotated[Path, typer.Option(help="Folder for the sheet and its answers.")],
     n: Annotated[int, typer.Option("--n", min=1, help="Total number of questions, spread over the tasks.")] = 40,
     condition: OneCondition = "vanilla",
+    difficulty: Annotated[
+        str, typer.Option(help="Ask items of this difficulty (if they have one): easy, middle, hard, not-hard or all.")
+    ] = "not-hard",
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
     """Spot-check answer keys: write a question sheet without keys, then compare answers.csv with them."""
     from snellen.cli.quiz import quiz as do
 
-    do(itemset, out, n, condition, seed, as_json)
+    do(itemset, out, n, condition, seed, difficulty, as_json)
 
 
 @app.command()
