@@ -72,7 +72,8 @@ def examine(suite: str, out: Path, folder: Path, n: int) -> Examination:
     """The run of all subjects on the tasks of a suite's measures. A missing set is built, or with n = 0 an error."""
     tasks = tuple(dict.fromkeys(measure.task for measure in MEASURES if measure.suite == suite))
     if n and not is_itemset(folder):
-        build(SUITES.get(suite), "generated", BuildOptions(folder, n=n, tasks=tasks, renderer="toy", size=(320, 240)))
+        options = BuildOptions(folder, n=n, tasks=tasks, renderer="toy", size=(320, 240), allow_unmatched=True)
+        build(SUITES.get(suite), "generated", options)
     items = read_itemset(folder)
     items = replace(items, items=tuple(item for item in items.items if item.task in tasks))
     return run(items, SUBJECTS, out / "run" / suite)

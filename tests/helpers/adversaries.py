@@ -213,7 +213,7 @@ def generated(
     """
     options = BuildOptions(
         folder / f"{suite}-{size}-{seed}", seed=seed, n=size * CHECKUP_ITEMS[suite], renderer=renderer, workers=2,
-        tasks=tasks, size=(384, 288), quality="fast", show_progress=False,
+        tasks=tasks, size=(384, 288), quality="fast", allow_unmatched=True, show_progress=False,
     )  # fmt: skip
     items = build(SUITES.get(suite), "generated", options)
     card = blind_card(items, SUITES.get(suite))

@@ -16,11 +16,12 @@ from snellen.core.storage.parts import read_exchanges
 from snellen.core.storage.runfolder import read_responses
 from snellen.core.subject import Base, SubjectCard
 from snellen.runs.ask import ask
-from snellen.runs.generated_sets import itemset_folder
+from snellen.runs.generated_sets import generated_options, itemset_folder
 from snellen.runs.plan import Plan
 from snellen.runs.preflight import FIRST_PROMPT, STEP, Preflight, make_subjects
 from snellen.runs.preview import asks_remote, estimates
 from snellen.runs.stopping import BudgetSpent
+from snellen.suites import SUITES
 from tests.helpers.journey import arm, colour_set, suite_of
 from tests.helpers.sets import small_options, small_set
 
@@ -114,6 +115,8 @@ def test_a_limit_has_its_own_set_and_a_large_limit_the_whole_set(
         folders = [itemset_folder(suite, limit) for limit in (None, 1, 2, 10**6)]
         assert folders[0] == folders[3]
         assert len(set(folders)) == 3
+        allowed = [generated_options(SUITES.get(suite), limit).allow_unmatched for limit in (None, 1, 10**6)]
+        assert allowed == [False, True, True]
 
 
 def test_the_folder_of_a_set_is_named_after_its_whole_recipe(

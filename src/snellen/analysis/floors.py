@@ -1,4 +1,4 @@
-"""Floors that are known item by item: scores of rules that need no sight of what is asked.
+"""Floors that are known item by item: scores of rules that see nothing of what is asked about.
 
 - drawn boxes: a closed rule on their coordinates (`Task.frames`), for every subject;
 - drawn boxes, learnt: a forest on the same coordinates;

@@ -197,6 +197,17 @@ def ordered_levels(levels: Iterable[str], order: Sequence[str]) -> list[str]:
     return [*(level for level in order if level in names), *sorted(names - set(order))]
 
 
+@once_a_run
+def divides(run: Run, task: str, factor: str) -> bool:
+    """True if a factor divides a task: False if its results only repeat those of the task, as with one level."""
+    rows = run.results[run.results["task"] == task]
+    parts = rows[rows["factor"] == factor]
+    levels = set(map(str, parts["level"]))
+    if factor == "requires":
+        return any(level.startswith("not ") for level in levels)
+    return len(levels) > 1 or (len(levels) == 1 and parts["n"].max() < rows.loc[rows["factor"] == "", "n"].max())
+
+
 def blind_score(rows: pd.DataFrame) -> float:
     """The blind baseline of the task of these rows of results; NaN if it was not measured."""
     return float(rows["blind"].mean()) if len(rows) else math.nan

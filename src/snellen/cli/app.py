@@ -182,6 +182,12 @@ def build(
     ] = [],  # noqa: B006
     skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Leave out rows of a table that are bad.")] = False,
     lenient: Lenient = False,
+    allow_unmatched: Annotated[
+        bool,
+        typer.Option(
+            "--allow-unmatched", help="Accept training items whose classes and ranges differ from those of test items."
+        ),
+    ] = False,
     executor: Executor = "local",
     as_json: Json = False,
 ) -> None:
@@ -195,6 +201,7 @@ def build(
             sources=named_paths("--source", source), inputs=named_paths("--input", inputs), workers=cores(workers),
             renderer=renderer, quality=quality, size=size_of(size, how) if size else None, rules=rules,
             encoder=encoder, balance=read_balance(balance), columns=columns, skip_bad=skip_bad,
+            allow_unmatched=allow_unmatched,
             settings=[*settings, *(["reading=lenient"] if lenient else [])],
         )  # fmt: skip
 
@@ -233,13 +240,16 @@ def quiz(
     out: Annotated[Path, typer.Option(help="Folder for the sheet and its answers.")],
     n: Annotated[int, typer.Option("--n", min=1, help="Total number of questions, spread over the tasks.")] = 40,
     condition: OneCondition = "vanilla",
+    difficulty: Annotated[
+        str, typer.Option(help="Ask items of this difficulty (if they have one): easy, middle, hard, not-hard or all.")
+    ] = "not-hard",
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
     """Spot-check answer keys: write a question sheet without keys, then compare answers.csv with them."""
     from snellen.cli.quiz import quiz as do
 
-    do(itemset, out, n, condition, seed, as_json)
+    do(itemset, out, n, condition, seed, difficulty, as_json)
 
 
 @app.command()

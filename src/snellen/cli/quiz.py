@@ -28,14 +28,17 @@ from snellen.core.storage.schemas import Card, parse_card
 from snellen.core.storage.user_files import read_text
 from snellen.exam.items import find_items
 from snellen.runs.quiz import (
+    ALL_LEVELS,
     UNDECIDABLE,
     KeyAgreement,
     QuizAnswer,
     QuizQuestion,
     agreements,
+    agreements_by_level,
     compare,
     draw_questions,
     key_text,
+    omissions,
 )
 from snellen.suites import suite_of
 
@@ -63,29 +66,42 @@ class QuizCard(Card):
     condition: str
     n: int
     seed: int
+    difficulty: str = ALL_LEVELS
 
 
-def quiz(itemset: str, out: Path, n: int, condition: str, seed: int, as_json: bool) -> None:
+def quiz(itemset: str, out: Path, n: int, condition: str, seed: int, difficulty: str, as_json: bool) -> None:
     """Write a sheet into `out`; if there is one with answers, compare them with the keys."""
     items = find_items(itemset)
     suite = suite_of(items)
     (point, *others) = parse_conditions(suite.axes, condition)
     if others:
         raise SnellenError(f"--condition {condition!r} is {1 + len(others)} conditions; a sheet has only one")
-    card = QuizCard(suite=suite.name, content_hash=items.card.content_hash, condition=str(point), n=n, seed=seed)
+    card = QuizCard(
+        suite=suite.name, content_hash=items.card.content_hash, condition=str(point), n=n, seed=seed,
+        difficulty=difficulty,
+    )  # fmt: skip
     texts = _read_answers(out, card) if (out / CARD).exists() else {}
     with tempfile.TemporaryDirectory(prefix="snellen-quiz-") as folder:
         media = MediaFolder(Path(folder), items.media)
-        questions = draw_questions(items, suite, point, media, n=n, seed=seed)
+        questions = draw_questions(items, suite, point, media, n=n, seed=seed, difficulty=difficulty)
+        lines = list(omissions(items, suite, point, difficulty))
+        if not as_json:
+            print("".join(f"{line}\n" for line in lines), end="")
         if texts:
             _print_agreement(compare(questions, texts, suite), out, media, as_json)
         else:
-            _write_sheet(questions, items, card, out, media, as_json)
+            _write_sheet(questions, items, card, out, media, lines if as_json else None)
 
 
 def _write_sheet(
-    questions: Sequence[QuizQuestion], items: ItemSet, card: QuizCard, out: Path, media: MediaFolder, as_json: bool
+    questions: Sequence[QuizQuestion],
+    items: ItemSet,
+    card: QuizCard,
+    out: Path,
+    media: MediaFolder,
+    omitted: Sequence[str] | None,
 ) -> None:
+    """Write the files. With `omitted`, the lines on what is left out, print them with the paths as JSON."""
     out.mkdir(parents=True, exist_ok=True)
 
     def address(image: Media) -> str:
@@ -100,8 +116,9 @@ def _write_sheet(
         writer.writerow(["number", "task", "answer"])
         writer.writerows((q.number, q.item.task, "") for q in questions)
     files.write_text(out / CARD, card.model_dump_json(indent=1) + "\n")
-    if as_json:
-        print_json({"sheet": str(out / SHEET), "answers": str(out / ANSWERS), "questions": len(questions)})
+    if omitted is not None:
+        paths = {"sheet": str(out / SHEET), "answers": str(out / ANSWERS)}
+        print_json({**paths, "questions": len(questions), "left_out": list(omitted)})
         return
     if len(questions) < card.n:
         print(f"{items.root}: {len(questions)} test items have a key, fewer than --n {card.n}; build more (build --n)")
@@ -132,17 +149,25 @@ def _read_answers(out: Path, card: QuizCard) -> dict[int, str]:
 
 
 def _print_agreement(answers: Sequence[QuizAnswer], out: Path, media: MediaFolder, as_json: bool) -> None:
-    by_task = agreements(answers)
+    by_task, by_level = agreements(answers), agreements_by_level(answers)
     differences = [answer for answer in answers if answer.outcome not in ("agrees", "blank")]
     sections = [(_heading(answer), _verdict(answer) + prompt_blocks(answer.question.prompt, embedded(media)))
                 for answer in differences]  # fmt: skip
     files.write_text(out / DISAGREEMENTS, page(f"{len(differences)} answers that do not agree with the key", sections))
-    result = {"agreement": [_fields(row) for row in by_task], "disagreements": [_difference(a) for a in differences]}
+    result = {
+        "agreement": [{"task": row.name, **_fields(row)} for row in by_task],
+        "difficulty": [{"level": row.name, **_fields(row)} for row in by_level],
+        "disagreements": [_difference(answer) for answer in differences],
+    }
     files.write_text(out / RESULT, json.dumps(result, indent=1) + "\n")
     if as_json:
         print_json(result)
         return
-    console().print(_table(by_task))
+    console().print(_table("task", by_task))
+    if by_level:
+        console().print(_table("difficulty", by_level))
+    for line in map(_tolerance, by_task):
+        print(line, end="")
     for answer in differences:
         print(f"{_heading(answer)}: {answer.outcome}; written {answer.text!r}, key {key_text(answer.question)!r}")
     print(f"{out / DISAGREEMENTS}")
@@ -173,8 +198,9 @@ def _difference(quiz_answer: QuizAnswer) -> Mapping[str, Any]:
 def _fields(agreement: KeyAgreement) -> Mapping[str, Any]:
     low, high = (None if math.isnan(end) else round(end, 4) for end in (agreement.low, agreement.high))
     return {
-        "task": agreement.task or "all",
         "agreed": agreement.agreed,
+        "exact": agreement.exact,
+        "tolerance": agreement.tolerance,
         "counted": agreement.counted,
         "low": low,
         "high": high,
@@ -183,13 +209,24 @@ def _fields(agreement: KeyAgreement) -> Mapping[str, Any]:
     }
 
 
-def _table(by_task: Sequence[KeyAgreement]) -> Table:
-    table = Table("task", "agreed", "of", "share", "95 % interval", "unreadable", "blank", box=None)
-    for row in by_task:
+def _tolerance(agreement: KeyAgreement) -> str:
+    """A line on answers that agree without being the key, empty if there can be none."""
+    of = f"of {agreement.counted}"
+    if agreement.tolerance:
+        exact = f"{agreement.exact} {of} exact, " if agreement.has_options else ""
+        return f"{agreement.task}: {exact}{agreement.agreed} {of} {agreement.tolerance}\n"
+    if agreement.near and not agreement.task:
+        return f"all: {agreement.exact} {of} without options that are only near the key\n"
+    return ""
+
+
+def _table(head: str, row_agreements: Sequence[KeyAgreement]) -> Table:
+    table = Table(head, "agreed", "of", "share", "95 % interval", "unreadable", "blank", box=None)
+    for row in row_agreements:
         share = f"{100 * row.share:.0f} %" if row.counted else "–"
         interval = "not estimable" if math.isnan(row.low) else f"{100 * row.low:.0f} to {100 * row.high:.0f} %"
         table.add_row(
-            escape(row.task or "all"),
+            escape(row.name),
             str(row.agreed),
             str(row.counted),
             share,

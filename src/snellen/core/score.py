@@ -85,7 +85,8 @@ class Protocol:
     `judge` makes an item from a response; the judge's reply is then read instead of the subject's. With `read_verdict`,
     only replies that `read` cannot read are judged, and `read_verdict` reads the judge's reply in the form asked of the
     subject. `agrees` tests whether a person's answer confirms the key when people cannot give it exactly (a box, a
-    colour in numbers, a distance); without it, the answer must equal the key.
+    colour in numbers, a distance); without it, the answer must equal the key. `tolerance` says in words, after "agree",
+    what it accepts beyond the key.
     """
 
     name: str
@@ -96,6 +97,7 @@ class Protocol:
     judge: Callable[[Item, Response], Item] | None = None
     read_verdict: Callable[[str, ReplySpec], Any] | None = None
     agrees: Callable[[Item, Any], bool] | None = None
+    tolerance: str = ""
     read_cut_off: Callable[[str, ReplySpec], Any] | None = None
 
     def values(self, item: Item, prediction: Any) -> dict[str, float]:

@@ -193,7 +193,8 @@ class BuildOptions:
     `rules` is a file of thresholds that replace the recipe's. `encoder` is the encoder whose features select images.
     `settings` are those that the recipe declares (`Recipe.settings`). `size` is width and height of generated images,
     None for the default (`size_px`). `columns` names the columns of a user's table by what they hold, for recipes that
-    have `columns`; `skip_bad` leaves out rows that cannot be read.
+    have `columns`; `skip_bad` leaves out rows that cannot be read. `allow_unmatched` accepts training and test
+    items that differ in classes and ranges where the recipe matches them.
     """
 
     out: Path
@@ -214,6 +215,7 @@ class BuildOptions:
     settings: Mapping[str, str] = field(default_factory=dict)
     columns: Mapping[str, str] = field(default_factory=dict)
     skip_bad: bool = False
+    allow_unmatched: bool = False
     show_progress: bool = True
 
     def test_items(self, suite: str, checkup: int, quick: int) -> int:

@@ -220,7 +220,7 @@ def prepare_exam(**settings: Any) -> list[ItemSet]:
             by_suite[suite] = (*by_suite.get(suite, ()), *([task] if task else []))
     options = BuildOptions(
         Path(), seed=checked.seed, n=checked.n, size=checked.size, renderer=checked.renderer, quality=checked.quality,
-        workers=checked.workers, show_progress=False,
+        workers=checked.workers, allow_unmatched=True, show_progress=False,
     )  # fmt: skip
     sets = [
         _generated_set(suite_of_items(name), replace(options, tasks=() if name in checked.sets else tasks))

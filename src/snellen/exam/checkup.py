@@ -87,6 +87,7 @@ def checkup(
             workers=workers,
             renderer=renderer,
             quality=quality,
+            allow_unmatched=True,  # a fresh seed is not chosen, and the card says so
             show_progress=show_progress,
         )
         batteries.append(_Battery(name, options, out / "run" / name))

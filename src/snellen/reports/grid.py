@@ -12,7 +12,7 @@ import pandas as pd
 from snellen.analysis.cells import in_place_of_interval
 from snellen.analysis.grades import Colour, colour
 from snellen.analysis.people import ceiling_source, is_study, number_of_people, rows_of, study_subject
-from snellen.analysis.run_view import arm_name, lines_of
+from snellen.analysis.run_view import arm_name, divides, lines_of
 from snellen.analysis.section import Run, once_a_run
 from snellen.core.score import Metric
 from snellen.core.subject import is_simulated
@@ -160,10 +160,12 @@ def main_grid(run: Run) -> Grid:
 
 
 def factor_grids(run: Run) -> list[tuple[str, str, Grid]]:
-    """(task, factor, table) for every factor that results are split by."""
+    """(task, factor, table) for every factor that divides the results of its task."""
     rows, tables = subgroups_of(run), []
     order = arm_order(whole_tasks_of(run))
     for (task, factor), part in rows.groupby(["task", "factor"], sort=False):
+        if not divides(run, str(task), str(factor)):
+            continue
         levels = [
             (level, part[part["level"] == level])
             for level in level_order(run.items, str(task), str(factor), part["level"])

@@ -80,6 +80,7 @@ def _sets(
 ) -> Iterator[ItemSet]:
     """Sets of successive seeds; not rendered, their images are blank, unless the suite reads truths from them."""
     recipe: Recipe = suite.recipes["generated"]
+    options = replace(options, allow_unmatched=True)  # several sets are pooled
     options = options if is_rendered else replace(options, quick=True, renderer=suite.blind_renderer)
     for seed in range(first_seed, first_seed + count):
         yield recipe.build(replace(options, out=folder / f"seed-{seed}", seed=seed))

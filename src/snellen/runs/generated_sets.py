@@ -61,7 +61,10 @@ def suite_of_items(itemset: str | Path) -> Suite:
 
 
 def generated_options(suite: Suite, limit: int | None) -> BuildOptions:
-    """Seed 0 and the checkup size, or with a lower limit that many test items (objects, pairs) per task."""
-    options = BuildOptions(Path())
+    """Seed 0 and the checkup size, or with a lower limit that many test items (objects, pairs) per task.
+
+    With any limit the training items may be unmatched.
+    """
+    options = BuildOptions(Path(), allow_unmatched=limit is not None)
     counts = suite.recipes["generated"].parameters(options)["counts"]
     return options if limit is None or limit >= max(counts.values()) else replace(options, n=limit)

@@ -94,6 +94,7 @@ def test_a_head_learns_colours_beyond_the_blind_baseline(tmp_path: Path, monkeyp
         renderer="toy",
         size=(384, 288),
         workers=2,
+        allow_unmatched=True,
         show_progress=False,
     )
     items = build(SUITES.get("ava-bench"), "generated", options)

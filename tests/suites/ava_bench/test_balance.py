@@ -7,15 +7,16 @@ from pathlib import Path
 
 import pytest
 
+from snellen.core.errors import SnellenError
 from snellen.core.item import Item, Split
-from snellen.core.storage.itemset import ItemSet, ItemSetCard
+from snellen.core.storage.itemset import ItemSet, ItemSetCard, is_itemset
 from snellen.core.storage.media import MediaFolder
 from snellen.core.suite import BuildOptions
 from snellen.suites.ava_bench.abilities.counting import COUNT_RANGES, counting_item
 from snellen.suites.ava_bench.abilities.ocr import ocr_item
 from snellen.suites.ava_bench.abilities.relative_depth import relative_depth_item
-from snellen.suites.ava_bench.balance import balances, hue, imbalance, level
-from snellen.suites.ava_bench.generated import recipe
+from snellen.suites.ava_bench.balance import balances, hue, imbalance, imbalance_if_allowed, level
+from snellen.suites.ava_bench.generated.recipe import Generated
 from snellen.suites.ava_bench.report.sections import balance_section
 from tests.suites.ava_bench.fixtures import COMPOSITES, item_source
 
@@ -82,6 +83,44 @@ def test_the_card_notes_levels_that_are_not_matched() -> None:
     assert imbalance([*test, *few]) == ["counting: shares of count_range differ by 17 points between splits"]
 
 
+@pytest.mark.parametrize("exception", [{"allow_unmatched": True}, {"quick": True}])
+def test_unmatched_splits_are_refused_unless_allowed(exception: dict[str, bool]) -> None:
+    options = BuildOptions(Path("out"))
+    test = counting_items("test", "cups", list(range(1, 13)))
+    train = counting_items("train", "cups", [*range(1, 11), 13, 21])
+    with pytest.raises(SnellenError) as refused:
+        imbalance_if_allowed([*test, *train], options)
+    assert str(refused.value) == (
+        "out: training and test items do not match: counting: count_range 21-40 only in split=train; build with "
+        "another --n or --seed, or accept this with --allow-unmatched: the set's card then says so"
+    )
+    notes = ["counting: count_range 21-40 only in split=train"]
+    assert imbalance_if_allowed([*test, *train], replace(options, **exception)) == notes  # type: ignore[arg-type]
+    assert imbalance_if_allowed([*test[:11], *train], options) == [], "too few test items"
+    assert imbalance_if_allowed([*test, *[replace(item, split="train") for item in test]], options) == []
+
+
+def test_one_refusal_counts_the_other_differences() -> None:
+    test = counting_items("test", "cups", list(range(1, 13)))
+    train = counting_items("train", "pens", list(range(1, 13)))
+    with pytest.raises(SnellenError, match=r"counting: thing pens only in split=train \(and 2 more\); "):
+        imbalance_if_allowed([*test, *train], BuildOptions(Path("out")))
+
+
+def test_an_unmatched_set_is_not_written_and_its_card_says_so_if_it_is_allowed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SNELLEN_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr("snellen.suites.ava_bench.balance.imbalance", lambda items, *_: ["object: no match"])
+    options = BuildOptions(
+        tmp_path / "set", n=1, tasks=("object",), renderer="toy", size=(160, 120), show_progress=False
+    )
+    with pytest.raises(SnellenError, match="do not match: object: no match"):
+        Generated().build(options)
+    assert not is_itemset(options.out)
+    assert "object: no match" in Generated().build(replace(options, allow_unmatched=True)).card.notes
+
+
 def test_generated_splits_are_balanced(built: ItemSet) -> None:
     by_factor = {(balance.task, balance.factor): balance for balance in balances(built.items)}
     assert by_factor["counting", "count_range"].test == {name: 3 for _, name in COUNT_RANGES}
@@ -96,5 +135,5 @@ def test_generated_splits_are_balanced(built: ItemSet) -> None:
 @pytest.mark.parametrize("n", [36, 60])
 def test_the_splits_of_a_checkup_and_of_larger_sets_are_matched(n: int, tmp_path: Path) -> None:
     """Every class and range has the same share of both splits, but for composites, which use the others' tables."""
-    built = recipe.Generated().build(BuildOptions(tmp_path / "set", n=n, renderer="toy", show_progress=False))
+    built = Generated().build(BuildOptions(tmp_path / "set", n=n, renderer="toy", show_progress=False))
     assert [note for note in imbalance(built.items) if not note.startswith(COMPOSITES)] == []

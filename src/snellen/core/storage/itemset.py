@@ -95,7 +95,7 @@ class BlindScore(BaseModel):
 
 
 class FloorScore(BaseModel):
-    """The score of a rule that needs no sight of what is asked (`analysis.floors`), on `n` units of a whole task."""
+    """The score of a rule that sees nothing of what is asked about (`analysis.floors`), on `n` units of a task."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

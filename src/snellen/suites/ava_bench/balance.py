@@ -8,11 +8,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from snellen.core.errors import SnellenError
 from snellen.core.item import Item
+from snellen.core.suite import BuildOptions
 from snellen.suites.ava_bench.abilities import ABILITIES
 
 MAX_SHARE_DIFFERENCE = 0.1
 """A card notes levels whose shares of the training and the test items differ by more."""
+REFUSED_DIFFERENCE = 0.15
+"""A generated set whose shares differ by more is refused."""
 ENOUGH = 12
 """With fewer test items some levels must be missing."""
 PALE = 0.3
@@ -97,10 +101,10 @@ def _count_levels(items: Iterable[Item], split: str, factor: str) -> Counter[str
     return Counter(name for item in items if item.split == split and (name := level(item, factor)))
 
 
-def imbalance(items: Iterable[Item]) -> list[str]:
+def imbalance(items: Iterable[Item], max_difference: float = MAX_SHARE_DIFFERENCE) -> list[str]:
     """Differences between training and testing, one sentence each, for an item set's card.
 
-    They are levels that one split lacks, or shares that differ by more than `MAX_SHARE_DIFFERENCE`, for tasks with at
+    They are levels that one split lacks, or shares that differ by more than `max_difference`, for tasks with at
     least `ENOUGH` test items.
     """
     notes = []
@@ -111,6 +115,23 @@ def imbalance(items: Iterable[Item]) -> list[str]:
             if lone := balance.only_in(split):
                 notes.append(f"{balance.task}: {balance.factor} {', '.join(lone)} only in split={split}")
         points = 100 * balance.apart()
-        if balance.apart() > MAX_SHARE_DIFFERENCE:
+        if balance.apart() > max_difference:
             notes.append(f"{balance.task}: shares of {balance.factor} differ by {points:.0f} points between splits")
     return notes
+
+
+def imbalance_if_allowed(items: Iterable[Item], options: BuildOptions) -> list[str]:
+    """The notes of `imbalance`, for the card of a generated set.
+
+    Raises SnellenError if splits do not match (a level is missing, or shares differ by more than `REFUSED_DIFFERENCE`),
+    unless the set is quick or may be unmatched. Composites do not count: they use images made for other tasks.
+    """
+    items = list(items)
+    unmatched = imbalance([item for item in items if not ABILITIES[item.task].parts], REFUSED_DIFFERENCE)
+    if unmatched and not (options.quick or options.allow_unmatched):
+        others = f" (and {len(unmatched) - 1} more)" if len(unmatched) > 1 else ""
+        raise SnellenError(
+            f"{options.out}: training and test items do not match: {unmatched[0]}{others}; build with another --n or "
+            "--seed, or accept this with --allow-unmatched: the set's card then says so"
+        )
+    return imbalance(items)

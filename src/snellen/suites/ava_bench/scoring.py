@@ -176,7 +176,9 @@ def _neighbours(item: Item, prediction: Any) -> bool:
 
 
 LOCATED = replace(
-    strict(_free("giou", _overlap, "strict")), agrees=lambda item, box: _overlap(item, box) >= AGREEMENT_GIOU
+    strict(_free("giou", _overlap, "strict")),
+    agrees=lambda item, box: _overlap(item, box) >= AGREEMENT_GIOU,
+    tolerance=f"with an overlap (GIoU) of at least {AGREEMENT_GIOU:g}",
 )
 COUNTED = strict(_free("mae_over_gt", _count_apart, "strict"), _free("accuracy", correct, "strict"))
 
@@ -215,6 +217,7 @@ COLOUR_PROTOCOLS = _both(
     replace(
         strict(_free("ciede2000", _colour_apart, "strict")),
         agrees=lambda item, colour: _colour_apart(item, colour) <= AGREEMENT_CIEDE2000,
+        tolerance=f"with a colour difference (ΔE2000) of at most {AGREEMENT_CIEDE2000:g}",
     ),
     _published(released.read_first_colour, _free("ciede2000", _colour_apart, "published")),
 )
@@ -222,6 +225,7 @@ DEPTH_BIN_PROTOCOLS = _both(
     replace(
         strict(_free("mae_over_gt", _bin_apart, "strict", chance=_guessed(_metres_apart, DEPTH)), ACCURACY),
         agrees=_neighbours,
+        tolerance="within one bin",
     ),
     _published(
         released.read_depth,
@@ -235,6 +239,7 @@ TEXT_PROTOCOLS = _both(
         strict(_free("anls", _nearest(anls), "strict"), _free("anls_05", _nearest(anls_05), "strict")),
         read=read_text,
         agrees=lambda item, text: _nearest(anls)(item, text) >= AGREEMENT_ANLS,
+        tolerance=f"with a text similarity (ANLS) of at least {AGREEMENT_ANLS:g}",
     ),
     _published(
         released.read_whole_text,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -173,6 +174,11 @@ def test_cues_are_compared_by_pairs(report: dict[str, ReportSection]) -> None:
     assert [line[name].split()[0] for name in ("add/remove", "swap")] == ["100,", "0,"]  # too few for an interval
     assert line["swap"].endswith("n 2")
     assert (line["attribute"], line["hardest"]) == ("–", "–")  # two pairs against two are too few
+
+
+def test_one_cue_is_not_compared() -> None:
+    items = [replace(item, factors={"cue": "swap"}) for item in made_items() if item.task in ("gc-mat", "gc-trk")]
+    assert "cues" not in _report(made_run({("own:model", "vanilla"): _knows}, items))
 
 
 def _row(k: int, n: int) -> SimpleNamespace:

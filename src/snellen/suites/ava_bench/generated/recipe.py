@@ -27,7 +27,7 @@ from snellen.core.suite import SIZE_PX, BuildOptions
 from snellen.stimuli.render import image_seconds, render_for_recipe, size_share
 from snellen.suites.ava_bench.abilities import ABILITIES
 from snellen.suites.ava_bench.abilities.ability import Ability
-from snellen.suites.ava_bench.balance import imbalance
+from snellen.suites.ava_bench.balance import imbalance_if_allowed
 from snellen.suites.ava_bench.free_answer_chance import with_chance
 from snellen.suites.ava_bench.items import SUITE, VERSION, ItemSource
 from snellen.suites.ava_bench.scenes import display_scenes, table_contents
@@ -193,7 +193,7 @@ class Generated:
                 *options.size_notes(),
                 *scene_notes(items),
                 *least_px_notes(items),
-                *imbalance(items),
+                *imbalance_if_allowed(items, options),
             ],
             image_recipes=media.recipes,
         )

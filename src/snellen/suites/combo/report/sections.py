@@ -19,6 +19,7 @@ from snellen.analysis.run_view import (
     ReportArm,
     ResponseKey,
     arm_cards,
+    divides,
     response_key,
     response_keys,
     result_rows,
@@ -186,7 +187,7 @@ def _compare(run: Run, plain: ArmCard, with_examples: ArmCard, question: str) ->
 def figure_7(run: Run) -> Iterator[ReportSection]:
     """Accuracy by difficulty, as in Figure 7 and Table 4."""
     rows = scored(result_rows(run, categories.TASK, "difficulty"))
-    if rows.empty:
+    if rows.empty or not divides(run, categories.TASK, "difficulty"):
         return
     rows_by_metric = [scored(result_rows(run, categories.TASK, metric=name)) for name in ("accuracy", ALL_CORRECT.name)]
     overall, cards = [row_by_arm(part) for part in rows_by_metric], arm_cards(run)
@@ -221,7 +222,7 @@ def levels_name(run: Run) -> str:
 def by_difference(run: Run) -> Iterator[ReportSection]:
     """Accuracy by the difference between the two categories, which distance alone does not determine."""
     rows = scored(result_rows(run, categories.TASK, "difference"))
-    if rows.empty:
+    if rows.empty or not divides(run, categories.TASK, "difference"):
         return
     levels = [name for name in categories.DIFFERENCES if (rows["level"] == name).any()]
     lines = [

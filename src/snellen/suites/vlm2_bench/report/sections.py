@@ -16,6 +16,7 @@ import pandas as pd
 
 from snellen.analysis.cells import DASH, chance_range, listing, points, result_cell
 from snellen.analysis.run_view import (
+    divides,
     result_rows,
     row_by_arm,
     rows_by_arm,
@@ -175,6 +176,8 @@ def cues(run: Run) -> Iterator[ReportSection]:
     """Pair accuracy of Mat and Trk by the kind of edit (Finding II)."""
     lines, series = [], []
     for task in ("gc-mat", "gc-trk"):
+        if not divides(run, task, "cue"):
+            continue
         for arm, levels in rows_by_arm(scored(result_rows(run, task, "cue"))).items():
             cells = [_cell_with_size(levels.get(cue)) for cue in CUES]
             lines.append([task, *arm, *cells, hardest(levels)])

@@ -1,0 +1,55 @@
+"""Tables and figures by factor: only of factors that divide their task."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from snellen.core.storage.itemset import write_itemset
+from snellen.core.storage.media import MediaFolder
+from snellen.reports import load_run, write_report
+from snellen.reports.grid import factor_grids
+from tests.reports.exam import Album, able, building, suite_of, write_run
+
+
+def run_with(folder: Path, levels: Sequence[str], requires: Sequence[str]) -> Path:
+    """A run about items with these levels of difficulty (empty: none) and these requirements, in turn."""
+    items = [
+        replace(
+            item,
+            factors={"difficulty": level} if (level := levels[number % len(levels)]) else {},
+            requires=tuple(filter(None, [requires[number % len(requires)]])),
+        )
+        for number, item in enumerate(building(Album(MediaFolder(folder / "items/media"), 0), 6))
+    ]
+    itemset = write_itemset(folder / "items", items, source="generated", recipe={}, provenance={})
+    return write_run(folder / "run", itemset, [able("own:half", itemset, {"building": 0.5})], tasks=("building",))
+
+
+@pytest.mark.parametrize(
+    ("levels", "requires", "factors"),
+    [
+        (["easy"], ["colour"], []),
+        (["easy", "hard"], ["colour"], ["difficulty"]),
+        (["easy", ""], [""], ["difficulty"]),  # the others have no level, so that it does not repeat the task
+        (["easy"], ["colour", ""], ["requires"]),
+    ],
+)
+def test_a_factor_with_one_level_is_left_out(
+    tmp_path: Path, levels: list[str], requires: list[str], factors: list[str]
+) -> None:
+    run = load_run(run_with(tmp_path, levels, requires), suite_of)
+    assert [factor for _, factor, _ in factor_grids(run)] == factors
+
+
+@pytest.mark.usefixtures("without_figures")
+def test_pages_have_no_part_for_one_level_but_results_have_its_rows(tmp_path: Path) -> None:
+    report = write_report([run_with(tmp_path, ["easy"], ["colour"])], tmp_path / "report", suite_of=suite_of)
+    pages = "".join(page.read_text("utf-8") for page in report.root.glob("*.html"))
+    assert "Results by factor" not in pages
+    assert "by difficulty" not in pages
+    assert [path.name for path in report.root.rglob("*") if "difficulty" in path.name] == []
+    assert set(report.results["factor"]) == {"", "difficulty", "requires"}
