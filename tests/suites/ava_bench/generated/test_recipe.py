@@ -221,8 +221,8 @@ def test_answers_about_tables_agree_with_corners_and_centres(built: ItemSet, dra
         table = by_number[item.provenance["image"]]
         x1, y1, x2, y2 = item.regions[name]
         centres, _ = project(table.shot.camera, np.array([s.pose.position_m for s in table.shot.scene.solids]))
-        things = enumerate(centres[: len(table.kinds)])
-        (number,) = (n for n, (x, y) in things if x1 <= x <= x2 and y1 <= y <= y2)
+        numbered_centres = enumerate(centres[: len(table.kinds)])
+        (number,) = (n for n, (x, y) in numbered_centres if x1 <= x <= x2 and y1 <= y <= y2)
         return table, number
 
     for item in items_of(built, "counting"):

@@ -126,12 +126,12 @@ def draw_table(content: TableContent, number: int, seed: int, split: str, size_p
     groups = _draw_group_materials(content, stream(SUITE, VERSION, seed, "groups", split, number))
     for start in range(_STARTS):
         rng = stream(SUITE, VERSION, seed, "table", split, number, start)
-        view = draw_viewpoint(size_px, rng)
-        if (frame := _draw_frame(view, rng)) is None:
+        viewpoint = draw_viewpoint(size_px, rng)
+        if (frame := _draw_frame(viewpoint, rng)) is None:
             continue
-        singles = _draw_singles(content, frame, view, rng)
-        if singles and (counted := _draw_groups(content, groups, [frame, *singles], view, rng)):
-            materials = _single_materials(content, singles, view, rng)
+        singles = _draw_singles(content, frame, viewpoint, rng)
+        if singles and (counted := _draw_groups(content, groups, [frame, *singles], viewpoint, rng)):
+            materials = _single_materials(content, singles, viewpoint, rng)
             things = [
                 replace(single.solids[0], material=material)
                 for single, material in zip(singles, materials, strict=True)
@@ -139,16 +139,16 @@ def draw_table(content: TableContent, number: int, seed: int, split: str, size_p
             posts = [post for single in singles for post in single.solids[1:]]
             scene = lit((*things, *counted, *posts, *frame.solids), rng)
             noise = seed_of(SUITE, VERSION, seed, "table noise", split, number)
-            return Table(RenderSpec(scene, view.camera, noise), content, content.kinds)
+            return Table(RenderSpec(scene, viewpoint.camera, noise), content, content.kinds)
     raise SnellenError(
         f"{SUITE}: no room for the things on table {number} ({split}) in {_STARTS} attempts; give another --seed"
     )
 
 
-def _draw_frame(view: Viewpoint, rng: np.random.Generator) -> Placed | None:
+def _draw_frame(viewpoint: Viewpoint, rng: np.random.Generator) -> Placed | None:
     """The wooden frame at a drawn position, parallel to the image; None if it does not fit."""
     near = float(rng.uniform(*FRAME_AT_M))
-    room = view.half_width_m(near) - FRAME_M / 2
+    room = viewpoint.half_width_m(near) - FRAME_M / 2
     if room <= 0:
         return None
     x, y = float(rng.uniform(-room, room)), near - AHEAD_M + FRAME_M / 2
@@ -161,11 +161,11 @@ def _draw_frame(view: Viewpoint, rng: np.random.Generator) -> Placed | None:
         stretched_solid(f"frame {n}", "cube", Material("wood"), (x + across, y + along, BAR_M / 2 + FLOOR_GAP_M), size)
         for n, ((across, along), size) in enumerate(bars)
     )
-    boxes = tuple(seen_box(solid, view.camera) for solid in solids)
-    return Placed(solids, boxes) if all(_inside(box, view) for box in boxes) else None
+    boxes = tuple(seen_box(solid, viewpoint.camera) for solid in solids)
+    return Placed(solids, boxes) if all(_inside(box, viewpoint) for box in boxes) else None
 
 
-def _draw_singles(content: TableContent, frame: Placed, view: Viewpoint, rng: np.random.Generator) -> list[Placed]:
+def _draw_singles(content: TableContent, frame: Placed, viewpoint: Viewpoint, rng: np.random.Generator) -> list[Placed]:
     """The only things of their kinds, placed so that each answer of spatial is true of some two of them.
 
     Empty if one has no room, or if no two are left above and right below each other, or left below and right above.
@@ -176,11 +176,11 @@ def _draw_singles(content: TableContent, frame: Placed, view: Viewpoint, rng: np
     for number in sorted(range(SINGLES), key=lambda n: -content.areas[n][0]):
         boxes = [box for placed in (frame, *singles) for box in placed.boxes]
         if difficulty(content.areas[number][0]) == "easy":
-            single = _draw_single(number, content, EASY_AT_M, False, boxes, view, rng)
+            single = _draw_single(number, content, EASY_AT_M, False, boxes, viewpoint, rng)
         else:
             band, step = next(bands), (FAR_M - NEAR_M) / BANDS
-            near, raised = NEAR_M + step * band, bool(rng.uniform() < RAISED[band])
-            single = _draw_single(number, content, (near, near + step), raised, boxes, view, rng)
+            near, is_raised = NEAR_M + step * band, bool(rng.uniform() < RAISED[band])
+            single = _draw_single(number, content, (near, near + step), is_raised, boxes, viewpoint, rng)
         if single is None:
             return []
         singles.append(single)
@@ -194,9 +194,9 @@ def _draw_single(
     number: int,
     content: TableContent,
     between_m: tuple[float, float],
-    raised: bool,
+    is_raised: bool,
     boxes: Sequence[Rect],
-    view: Viewpoint,
+    viewpoint: Viewpoint,
     rng: np.random.Generator,
 ) -> Placed | None:
     """A single thing of the wanted area in a band of distances, on the floor or on a post; None if it has no room."""
@@ -205,32 +205,34 @@ def _draw_single(
     for _ in range(_TRIES_SINGLE):
         ahead = float(rng.uniform(*between_m))
         bottom = 0.0
-        if raised:
+        if is_raised:
             # Where far things stand in the image, or above.
-            row = view.floor_row(float(rng.uniform(max(ahead, APPARENT_M), FAR_M)))
-            bottom = view.height_at(ahead, float(rng.uniform(0.06, row)))
+            row = viewpoint.floor_row(float(rng.uniform(max(ahead, APPARENT_M), FAR_M)))
+            bottom = viewpoint.height_at(ahead, float(rng.uniform(0.06, row)))
             if bottom < MIN_POST_M:
                 continue
-        half_width = view.half_width_m(ahead, bottom)
+        half_width = viewpoint.half_width_m(ahead, bottom)
         position = float(rng.uniform(-half_width, half_width)), ahead - AHEAD_M
-        if not _point_may_fit((*position, bottom + FLOOR_GAP_M), boxes, view):
+        if not _point_may_fit((*position, bottom + FLOOR_GAP_M), boxes, viewpoint):
             continue
         angle = float(rng.uniform(-TURN_DEG, TURN_DEG))
-        scale = _scale_for(kind, share, position, bottom, angle, view)
+        scale = _scale_for(kind, share, position, bottom, angle, viewpoint)
         solid = standing(str(number), kind, TABLE_MATERIALS[0], position, angle, scale, bottom)
-        box = seen_box(solid, view.camera)
+        box = seen_box(solid, viewpoint.camera)
         placed = Placed((solid,), (box,))
-        if raised:
-            post = _post(number, position, bottom, view)
-            placed = Placed((solid, post), (box, seen_box(post, view.camera)))
-        if low <= share_of(box, view.camera) <= high and all(_fits(each, boxes, view) for each in placed.boxes):
+        if is_raised:
+            post = _post(number, position, bottom, viewpoint)
+            placed = Placed((solid, post), (box, seen_box(post, viewpoint.camera)))
+        if low <= share_of(box, viewpoint.camera) <= high and all(
+            _fits(each, boxes, viewpoint) for each in placed.boxes
+        ):
             return placed
     return None
 
 
-def _post(number: int, position_m: tuple[float, float], height_m: float, view: Viewpoint) -> Solid:
+def _post(number: int, position_m: tuple[float, float], height_m: float, viewpoint: Viewpoint) -> Solid:
     """A wooden post from the floor to a thing above it, equally wide in the image at any distance."""
-    width = POST_SHARE * 2 * view.half_width_m(position_m[1] + AHEAD_M, height_m / 2)
+    width = POST_SHARE * 2 * viewpoint.half_width_m(position_m[1] + AHEAD_M, height_m / 2)
     centre = (*position_m, height_m / 2 + FLOOR_GAP_M)
     return stretched_solid(f"post {number}", "cube", Material("wood"), centre, (width, width, height_m))
 
@@ -239,13 +241,13 @@ def _draw_groups(
     content: TableContent,
     materials: Sequence[Material],
     placed: Sequence[Placed],
-    view: Viewpoint,
+    viewpoint: Viewpoint,
     rng: np.random.Generator,
 ) -> tuple[Solid, ...]:
     """All things to be counted; empty if one has no room."""
     solids, boxes = list[Solid](), [box for each in placed for box in each.boxes]
     for number, kind in list(enumerate(content.kinds))[SINGLES:]:
-        thing = _draw_counted(str(number), kind, materials[number - SINGLES], boxes, view, rng)
+        thing = _draw_counted(str(number), kind, materials[number - SINGLES], boxes, viewpoint, rng)
         if thing is None:
             return ()
         solids.append(thing[0])
@@ -263,11 +265,11 @@ def _draw_group_materials(content: TableContent, rng: np.random.Generator) -> li
 
 
 def _single_materials(
-    content: TableContent, singles: Sequence[Placed], view: Viewpoint, rng: np.random.Generator
+    content: TableContent, singles: Sequence[Placed], viewpoint: Viewpoint, rng: np.random.Generator
 ) -> list[Material]:
     """The materials of single things: the largest ones matt, in the colours of the content."""
     materials = dealt(TABLE_MATERIALS, len(singles), rng)
-    largest = sorted(range(len(singles)), key=lambda n: -share_of(singles[n].boxes[0], view.camera))
+    largest = sorted(range(len(singles)), key=lambda n: -share_of(singles[n].boxes[0], viewpoint.camera))
     for number, colour in zip(largest, content.colours, strict=False):
         if matt := [
             material for material in TABLE_MATERIALS if material.kind == "rubber" and material.colour == colour
@@ -277,34 +279,34 @@ def _single_materials(
 
 
 def _draw_counted(
-    name: str, kind: str, material: Material, boxes: Sequence[Rect], view: Viewpoint, rng: np.random.Generator
+    name: str, kind: str, material: Material, boxes: Sequence[Rect], viewpoint: Viewpoint, rng: np.random.Generator
 ) -> tuple[Solid, Rect] | None:
     """A counted thing at a free position on the floor, and its box; smaller if there is no room for it."""
     share = log_uniform(*SIDE_SHARE, rng)
     for _ in range(_TRIES):
         # Rows of the image are equally likely, distances are not: far rows are narrow strips of floor.
-        ahead = view.floor_m(float(rng.uniform(view.floor_row(FARTHEST_M), 1.0)))
-        half_width = view.half_width_m(ahead)
+        ahead = viewpoint.floor_m(float(rng.uniform(viewpoint.floor_row(FARTHEST_M), 1.0)))
+        half_width = viewpoint.half_width_m(ahead)
         scale = max(share, MIN_SIDE) * 2 * half_width
         position = float(rng.uniform(-half_width, half_width)), ahead - AHEAD_M
         angle = float(rng.uniform(-TURN_DEG, TURN_DEG))
-        if _may_fit(kind, position, angle, scale, boxes, view):
+        if _may_fit(kind, position, angle, scale, boxes, viewpoint):
             solid = standing(name, kind, material, position, angle, scale)
-            box = seen_box(solid, view.camera)
-            if shorter_side(box) >= MIN_SIDE * view.width_px and _fits(box, boxes, view):
+            box = seen_box(solid, viewpoint.camera)
+            if shorter_side(box) >= MIN_SIDE * viewpoint.width_px and _fits(box, boxes, viewpoint):
                 return solid, box
         share *= 0.97
     return None
 
 
-def _inside(box: Rect, view: Viewpoint) -> bool:
-    return inside(box, view.camera, BORDER_SHARE * view.width_px)
+def _inside(box: Rect, viewpoint: Viewpoint) -> bool:
+    return inside(box, viewpoint.camera, BORDER_SHARE * viewpoint.width_px)
 
 
-def _fits(box: Rect, boxes: Sequence[Rect], view: Viewpoint) -> bool:
+def _fits(box: Rect, boxes: Sequence[Rect], viewpoint: Viewpoint) -> bool:
     """True if a box is inside the image and apart from all others."""
-    gap = GAP_SHARE * view.width_px
-    return _inside(box, view) and all(apart(box, other, gap) for other in boxes)
+    gap = GAP_SHARE * viewpoint.width_px
+    return _inside(box, viewpoint) and all(apart(box, other, gap) for other in boxes)
 
 
 def _may_fit(
@@ -313,7 +315,7 @@ def _may_fit(
     turn_deg: float,
     scale: float,
     boxes: Sequence[Rect],
-    view: Viewpoint,
+    viewpoint: Viewpoint,
 ) -> bool:
     """False only for things that are too small or do not fit: a cheap test by a few points that ends most draws.
 
@@ -321,11 +323,11 @@ def _may_fit(
     some points of the surface must fit, since the whole is no smaller. Most draws end before arrays are used.
     """
     centre = _centre(kind, position_m, scale)
-    if not _point_may_fit(centre, boxes, view):
+    if not _point_may_fit(centre, boxes, viewpoint):
         return False
     cosine, sine = math.cos(math.radians(turn_deg)), math.sin(math.radians(turn_deg))
     corners = [
-        view.pixel(
+        viewpoint.pixel(
             centre[0] + scale * (u * cosine - v * sine),
             centre[1] + scale * (u * sine + v * cosine),
             centre[2] + scale * w,
@@ -333,18 +335,18 @@ def _may_fit(
         for u, v, w in _box_corners(kind)
     ]
     across, along = zip(*corners, strict=True)
-    if min(max(across) - min(across), max(along) - min(along)) + _SLACK_PX < MIN_SIDE * view.width_px:
+    if min(max(across) - min(across), max(along) - min(along)) + _SLACK_PX < MIN_SIDE * viewpoint.width_px:
         return False
     rotation = np.array([[cosine, -sine, 0.0], [sine, cosine, 0.0], [0.0, 0.0, 1.0]])
-    pixels, _ = project(view.camera, scale * apply_matrix(rotation, _surface(kind)) + np.array(centre))
+    pixels, _ = project(viewpoint.camera, scale * apply_matrix(rotation, _surface(kind)) + np.array(centre))
     x1, y1, x2, y2 = box_round(pixels)
-    return _fits((x1 + _SLACK_PX, y1 + _SLACK_PX, x2 - _SLACK_PX, y2 - _SLACK_PX), boxes, view)
+    return _fits((x1 + _SLACK_PX, y1 + _SLACK_PX, x2 - _SLACK_PX, y2 - _SLACK_PX), boxes, viewpoint)
 
 
-def _point_may_fit(point_m: Vec3, boxes: Sequence[Rect], view: Viewpoint) -> bool:
+def _point_may_fit(point_m: Vec3, boxes: Sequence[Rect], viewpoint: Viewpoint) -> bool:
     """False only if no solid that contains this point (its foot, or its middle) fits."""
-    x, y = view.pixel(*point_m)
-    return _fits((x + _SLACK_PX, y + _SLACK_PX, x - _SLACK_PX, y - _SLACK_PX), boxes, view)
+    x, y = viewpoint.pixel(*point_m)
+    return _fits((x + _SLACK_PX, y + _SLACK_PX, x - _SLACK_PX, y - _SLACK_PX), boxes, viewpoint)
 
 
 @cache
@@ -371,7 +373,7 @@ def standing(
     scale: float,
     height_m: float = 0.0,
 ) -> Solid:
-    """A thing on the floor, or raised above it by a height."""
+    """A thing on the floor, or is_raised above it by a height."""
     shape, factors = KINDS[kind]
     x, y, z = (scale * unit * factor for unit, factor in zip(extent(shape), factors, strict=True))
     across, along, up = _centre(kind, position_m, scale)
@@ -386,11 +388,11 @@ def _centre(kind: str, position_m: tuple[float, float], scale: float) -> Vec3:
 
 
 def _scale_for(
-    kind: str, share: float, position_m: tuple[float, float], height_m: float, turn_deg: float, view: Viewpoint
+    kind: str, share: float, position_m: tuple[float, float], height_m: float, turn_deg: float, viewpoint: Viewpoint
 ) -> float:
     """The scale at which a thing at this position fills about that share of the image, in two steps."""
-    scale = 0.3 * math.sqrt(share) * view.half_width_m(position_m[1] + AHEAD_M, height_m)
+    scale = 0.3 * math.sqrt(share) * viewpoint.half_width_m(position_m[1] + AHEAD_M, height_m)
     for _ in range(2):
         solid = standing("0", kind, TABLE_MATERIALS[0], position_m, turn_deg, scale, height_m)
-        scale *= math.sqrt(share / share_of(seen_box(solid, view.camera), view.camera))
+        scale *= math.sqrt(share / share_of(seen_box(solid, viewpoint.camera), viewpoint.camera))
     return scale
