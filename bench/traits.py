@@ -53,6 +53,7 @@ class Measure:
     levels: tuple[str, ...] = ("",)
 
 
+# Since version 2 of AVA-Bench, texture asks about patterns: its pairs with ComBo's material compare two traits.
 MEASURES = (
     Measure("colour", "combo", "pattern-perception", "question", ("primary-colour", "secondary-colour")),
     Measure("shape", "combo", "pattern-perception", "question", ("primary-shape", "secondary-shape")),

@@ -127,8 +127,9 @@ def imbalance_if_allowed(items: Iterable[Item], options: BuildOptions) -> list[s
     unless the set is quick or may be unmatched. Composites do not count: they use images made for other tasks.
     """
     items = list(items)
-    unmatched = imbalance([item for item in items if not ABILITIES[item.task].parts], REFUSED_DIFFERENCE)
-    if unmatched and not (options.quick or options.allow_unmatched):
+    atomic = [item for item in items if not ABILITIES[item.task].parts]
+    is_exempt = options.quick or options.allow_unmatched
+    if not is_exempt and (unmatched := imbalance(atomic, REFUSED_DIFFERENCE)):
         others = f" (and {len(unmatched) - 1} more)" if len(unmatched) > 1 else ""
         raise SnellenError(
             f"{options.out}: training and test items do not match: {unmatched[0]}{others}; build with another --n or "

@@ -19,7 +19,7 @@ from snellen.core.storage.media import MediaFolder
 from snellen.core.suite import BuildOptions
 from snellen.exam.run import run
 from snellen.stimuli.render.toy import toy_image
-from snellen.stimuli.scenes import COLOURS, RenderSpec, truth
+from snellen.stimuli.scenes import COLOURS, RenderSpec, is_within_floor, truth
 from snellen.stimuli.scenes.raster import project
 from snellen.stimuli.scenes.shapes import place_points, unit_mesh
 from snellen.suites.ava_bench.abilities import ABILITIES
@@ -354,6 +354,14 @@ def test_close_ups_are_drawn_only_if_they_are_asked_about() -> None:
         assert plan["close_ups"] == close_ups, (
             "one of each of three test displays, three of each of two training displays"
         )
+
+
+def test_no_image_shows_the_edge_of_the_floor(
+    drawn_tables: list[Table], drawn_displays: list[display_scenes.Display]
+) -> None:
+    close_ups = [close_up for display in drawn_displays for close_up in display.close_ups]
+    shots = [*(table.shot for table in drawn_tables), *close_ups]
+    assert all(is_within_floor(shot.scene, shot.camera) for shot in shots)
 
 
 def test_every_stored_image_is_in_an_item(built: ItemSet) -> None:

@@ -198,7 +198,7 @@ def absolute_depth_item(
 
 CLOSENESS_BY_LOWER_EDGE = (0.0613, 0.2746, 0.0710)
 """Parabola from the lower edge of a box, as a share of the image's height, to one over the distance in metres: fitted
-to 900 generated items of seed 900, where it has 89 % of the bins right."""
+to 900 generated items of version 1, where it has 89 % of the bins right; with the cameras of version 2 17 %."""
 
 
 def _by_frames(item: Item) -> str | None:

@@ -170,8 +170,8 @@ def _tabletop_candidates(table: TabletopTruth) -> list[tuple[str, Mapping[str, H
     """The counted kinds of a table."""
     return [
         (kind, {"range": name, "kind": kind, "kind of range": (kind, name), "count": count})
-        for kind in table.table.counted
-        if (name := range_name(count := table.table.count(kind), COUNT_RANGES))
+        for kind, count in zip(table.table.counted, table.table.content.counts, strict=True)
+        for name in (range_name(count, COUNT_RANGES),)
     ]
 
 

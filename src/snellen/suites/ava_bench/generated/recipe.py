@@ -32,7 +32,7 @@ from snellen.suites.ava_bench.free_answer_chance import with_chance
 from snellen.suites.ava_bench.items import SUITE, VERSION, ItemSource
 from snellen.suites.ava_bench.scenes import display_scenes, table_contents
 from snellen.suites.ava_bench.scenes.close_ups import SIDE_SHARE
-from snellen.suites.ava_bench.scenes.display_scenes import Display, draw_display, slot_turn
+from snellen.suites.ava_bench.scenes.display_scenes import Display, draw_display, slot_in_turn
 from snellen.suites.ava_bench.scenes.display_truth import DisplayQuestions, display_truth
 from snellen.suites.ava_bench.scenes.scenes import SLOTS
 from snellen.suites.ava_bench.scenes.tabletop_scenes import Table, draw_table
@@ -100,8 +100,7 @@ class Design:
     def display_turns(self, task: str, split: Split) -> list[tuple[int, int]]:
         """(number of the display in its split, slot) for each item of a task about displays."""
         turns = _turns([SLOTS] * self.displays[split], self.items(task, split))
-        slots = {(index, slot_turn(index, slot)): slot for index, _ in turns for slot in range(SLOTS)}
-        return [(index, slots[index, turn]) for index, turn in turns]
+        return [(index, slot_in_turn(index, turn)) for index, turn in turns]
 
     def image_equivalents(self) -> float:
         """The number of whole images with as many pixels in total."""

@@ -105,7 +105,7 @@ def object_names() -> tuple[str, ...]:
 def draw_contents(count: int, rng: np.random.Generator) -> list[DisplayContent]:
     """The contents of `count` displays.
 
-    Every direction, species, material and word length is equally frequent, overall and on each toy, tower and plate.
+    Every direction, species, texture and word length is equally frequent, overall and on each toy, tower and plate.
     """
     tally, contents = Tally(), []
     lengths = tuple(range(pseudo_words.SHORTEST, pseudo_words.LONGEST + 1))
@@ -136,10 +136,10 @@ def _level(
 ) -> T:
     """A rarely used value for a slot of display `number`, considering the slot and the combination with `other_level`.
 
-    Small test sets ask about one slot of each display by turns (`slot_turn`), so values are balanced within turns too.
+    Small test sets ask about one slot of each display (`slot_in_turn`), so values are balanced within turns too.
     """
     of_slot, with_other = f"{factor} of {slot}", f"{factor} with another"
-    in_turn = f"{factor} in turn {slot_turn(number, slot)}"
+    in_turn = next(f"{factor} in turn {turn}" for turn in range(SLOTS) if slot_in_turn(number, turn) == slot)
     return evenly(
         values,
         lambda value: {factor: value, in_turn: value, of_slot: value, with_other: (other_level, value)},
@@ -149,9 +149,9 @@ def _level(
     )
 
 
-def slot_turn(number: int, slot: int) -> int:
-    """The turn in which items are about a slot of a display: slots rotate, or few items would be about one thing."""
-    return (slot - number) % SLOTS
+def slot_in_turn(number: int, turn: int) -> int:
+    """The slot of display `number` that items are about in a turn: slots rotate, so that few items cover all things."""
+    return (turn + number) % SLOTS
 
 
 def draw_display(content: DisplayContent, number: int, seed: int, split: str, size_px: tuple[int, int]) -> Display:

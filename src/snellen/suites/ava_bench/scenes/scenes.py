@@ -44,6 +44,11 @@ def dealt(values: Sequence[T], count: int, rng: np.random.Generator) -> list[T]:
     return cards[:count]
 
 
+def log_uniform(low: float, high: float, rng: np.random.Generator) -> float:
+    """A number between two bounds, uniform on a logarithmic scale."""
+    return low * math.exp(math.log(high / low) * float(rng.uniform()))
+
+
 Tally = Counter[tuple[str, Hashable]]
 """Counts so far by (factor, level)."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -44,19 +43,24 @@ total."""
 _FEW, _SIX, _TWELVE, _MANY = COUNTS
 RANGES = ((_MANY, _TWELVE, _FEW), (_FEW, _MANY, _TWELVE), (_SIX, _MANY, _SIX), (_TWELVE, _SIX, _FEW))
 """Ranges of counts on four successive tables: each range three times, and at most one kind of 21 to 40 per table."""
-_STEPS = (
+_BOUNDS = (
     (0.0755, 0.0995, 0.1005, 0.1995, 0.2005, 0.2995, 0.3005, 0.4),
     (0.0131, 0.0203, 0.0203, 0.0314, 0.0314, 0.0487, 0.0487, 0.0755),
     (0.0023, 0.0036, 0.0036, 0.0055, 0.0055, 0.0085, 0.0085, 0.0131),
 )
 AREAS: Mapping[str, tuple[tuple[float, float], ...]] = MappingProxyType(
-    {name: tuple(zip(steps[::2], steps[1::2], strict=True)) for name, steps in zip(DIFFICULTIES, _STEPS, strict=True)}
+    {
+        name: tuple(zip(bounds[::2], bounds[1::2], strict=True))
+        for name, bounds in zip(DIFFICULTIES, _BOUNDS, strict=True)
+    }
 )
 """Bounds of the areas of single things' boxes, as shares of the image, by difficulty, each equally frequent.
 
 They are spread evenly on a logarithmic scale between the paper's bounds (0.002 to 0.5); large ones match the ranges of
 `BOX_SIZES`.
 """
+STEPS = 4
+"""Ranges of areas per difficulty."""
 COLOUR_SOURCES = (*COLOURS, "floor", "floor")
 """Sources of colour patches: matt things of each colour, and floors, which have many more colours."""
 _TRIES = 200
@@ -120,8 +124,8 @@ def draw_contents(count: int, rng: np.random.Generator) -> list[TableContent]:
 def _areas(number: int) -> tuple[tuple[float, float], ...]:
     """The bounds of areas on table `number`: one of each difficulty, in turns, and two spare ones that are not easy."""
     names, step = tuple(AREAS), number // len(AREAS)
-    levels = [AREAS[names[(number + n) % len(names)]][(step + n) % 4] for n in range(COUNTED)]
-    return (*levels, *(AREAS[name][(step + COUNTED) % 4] for name in ("middle", "hard")))
+    levels = [AREAS[names[(number + n) % len(names)]][(step + n) % STEPS] for n in range(COUNTED)]
+    return (*levels, *(AREAS[name][(step + COUNTED) % STEPS] for name in ("middle", "hard")))
 
 
 def _kind(free: list[str], role: str, slot: int, level: str, tally: Tally, rng: np.random.Generator) -> str:
@@ -164,8 +168,3 @@ def _dealt_counts(ranges: Sequence[Sequence[str]], rng: np.random.Generator) -> 
         name: dealt(tuple(range(low, high + 1)), uses[name], rng) for name, (low, high) in COUNTS.items() if uses[name]
     }
     return [[numbers[name].pop() for name in names] for names in ranges]
-
-
-def log_uniform(low: float, high: float, rng: np.random.Generator) -> float:
-    """A number between two bounds, uniform on a logarithmic scale."""
-    return low * math.exp(math.log(high / low) * float(rng.uniform()))

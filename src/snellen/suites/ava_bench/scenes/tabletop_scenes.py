@@ -1,8 +1,8 @@
 """Images of many solids on a floor, for questions about number, position, category, distance and colour.
 
 No two things overlap in the image, so each is fully visible. Neither the place of a thing in the image nor its size
-reveals its distance: cameras differ (`viewpoints`), sizes in the image do not depend on the distance, and half of the
-single things are raised on posts.
+reveals its distance: cameras differ (`viewpoints`), sizes in the image do not depend on the distance, and most
+small single things stand on posts.
 """
 
 from __future__ import annotations
@@ -34,18 +34,13 @@ from snellen.suites.ava_bench.scenes.scenes import (
     extent,
     inside,
     lit,
+    log_uniform,
     seen_box,
     share_of,
     shorter_side,
     stretched_solid,
 )
-from snellen.suites.ava_bench.scenes.table_contents import (
-    KINDS,
-    SINGLES,
-    TableContent,
-    difficulty,
-    log_uniform,
-)
+from snellen.suites.ava_bench.scenes.table_contents import KINDS, SINGLES, TableContent, difficulty
 from snellen.suites.ava_bench.scenes.viewpoints import AHEAD_M, Viewpoint, draw_viewpoint
 
 NEAR_M, FAR_M = 2.6, 9.9
@@ -373,7 +368,7 @@ def standing(
     scale: float,
     height_m: float = 0.0,
 ) -> Solid:
-    """A thing on the floor, or is_raised above it by a height."""
+    """A thing on the floor, or raised above it by a height."""
     shape, factors = KINDS[kind]
     x, y, z = (scale * unit * factor for unit, factor in zip(extent(shape), factors, strict=True))
     across, along, up = _centre(kind, position_m, scale)

@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from snellen.stimuli.scenes import Camera
-from snellen.suites.ava_bench.scenes.table_contents import log_uniform
+from snellen.suites.ava_bench.scenes.scenes import log_uniform
 
 AHEAD_M = 6.0
 """The distance along the floor from the camera to the origin of the world."""
@@ -57,9 +57,7 @@ class Viewpoint:
 
     def floor_m(self, row: float) -> float:
         """The distance along the floor of the floor in a row of the image, 0 at the top to 1 at the bottom."""
-        cosine, sine, focal_px = self._frame
-        rise = (0.5 - row) * self.height_px / focal_px
-        return self.height_m * (cosine + rise * sine) / (sine - rise * cosine)
+        return self.height_m / self._descent(row)
 
     def floor_row(self, ahead_m: float) -> float:
         """The row of the image, 0 at the top to 1 at the bottom, of the floor at a distance along it."""
@@ -72,10 +70,13 @@ class Viewpoint:
 
     def height_at(self, ahead_m: float, row: float) -> float:
         """The height above the floor that is seen in a row of the image at a distance along the floor."""
+        return self.height_m - ahead_m * self._descent(row)
+
+    def _descent(self, row: float) -> float:
+        """The metres that the line of sight through a row of the image descends per metre along the floor."""
         cosine, sine, focal_px = self._frame
         rise = (0.5 - row) * self.height_px / focal_px
-        # Along the ray through the row: `sine - rise cosine` down for `cosine + rise sine` ahead.
-        return self.height_m - ahead_m * (sine - rise * cosine) / (cosine + rise * sine)
+        return (sine - rise * cosine) / (cosine + rise * sine)
 
 
 def draw_viewpoint(size_px: tuple[int, int], rng: np.random.Generator) -> Viewpoint:
