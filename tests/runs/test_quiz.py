@@ -192,7 +192,7 @@ def test_the_command_writes_a_sheet_without_keys_and_compares_it(
     assert not any(key in (out / SHEET).read_text("utf-8") + (out / CARD).read_text("utf-8") for key in keys)
     (condition,) = parse_conditions(SUITE.axes, "vanilla")
     media = MediaFolder(tmp_path / "media", built.media)
-    questions = draw_questions(built, SUITE, condition, media, n=12)
+    questions = draw_questions(built, SUITE, condition, media, n=12, difficulty="not-hard")
     fill_in(out, [(q.number, q.item.task, "<b>?" if q.number == 1 else key_text(q)) for q in questions])
     code, text, _ = snellen("quiz", built.root, "--out", out, "--n", 12, "--json")
     result = json.loads(text)

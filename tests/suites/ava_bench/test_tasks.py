@@ -27,11 +27,12 @@ from snellen.suites.ava_bench.abilities.counting import counting_item
 from snellen.suites.ava_bench.abilities.localization import localization_item
 from snellen.suites.ava_bench.abilities.ocr import ocr_item
 from snellen.suites.ava_bench.free_answer_chance import with_chance
+from snellen.suites.ava_bench.items import VERSION
 from snellen.suites.ava_bench.tasks import AXES, presented, resolve
 from tests.helpers.journey import arm
 from tests.suites.ava_bench.fixtures import ATOMIC, HEIGHT, TASK_BY_NAME, WIDTH, item_source, one_of_each
 
-CARD = SuiteCard(name="ava-bench", title="", measures="", paper="", version="1", counts={})
+CARD = SuiteCard(name="ava-bench", title="", measures="", paper="", version=VERSION, counts={})
 SUITE = Suite(CARD, AXES, TASK_BY_NAME, {}, resolve)
 PERFECT = {"accuracy": 1, "anls": 1, "anls_05": 1, "giou": 1, "mae_over_gt": 0, "ciede2000": 0}
 FORM = "Answer with one of these options, exactly as it is written, and nothing else."

@@ -18,6 +18,7 @@ from snellen.core.subject import SubjectCard
 from snellen.core.suite import Suite, SuiteCard, ViewContext, settle
 from snellen.scoring.answers import read_answer
 from snellen.suites.ava_bench.abilities import ABILITIES
+from snellen.suites.ava_bench.items import VERSION
 from snellen.suites.ava_bench.prompts import target
 from snellen.suites.ava_bench.tasks import AXES, resolve
 from snellen.suites.ava_bench.transforms import (
@@ -35,7 +36,7 @@ from tests.suites.ava_bench.fixtures import HEIGHT, TASK_BY_NAME, WIDTH, one_of_
 
 RNG = np.random.default_rng(0)
 PALE = (200, 210, 220)
-CARD = SuiteCard(name="ava-bench", title="", measures="", paper="", version="1", counts={})
+CARD = SuiteCard(name="ava-bench", title="", measures="", paper="", version=VERSION, counts={})
 SUITE = Suite(CARD, AXES, TASK_BY_NAME, {}, resolve)
 
 INSIDE = ("object", "colour", "ocr", "emotion")

@@ -127,7 +127,7 @@ TABLE_BINS = tuple(f"{low}-{low + 1}" for low in range(3, 10))
 """The bins of the distances at which tables have things."""
 KNOWN_SIZE = f"The wooden frame on the floor is {FRAME_M:g} meter wide and {FRAME_M:g} meter deep. "
 """Without something of known size, no distance can be estimated from one image."""
-BIN_EDGE_M = 0.05
+BIN_EDGE_M = 0.02
 """The least distance between a depth asked about and the ends of its bin."""
 
 

@@ -93,6 +93,8 @@ CURATION = Curation(
 
 PATCH_SHARE, MIN_PATCH_PX, PATCHES = 0.38, 4, 80
 """Side of a colour patch as a share of the thing's, in pixels at least, and the places tried for low variance."""
+MAX_PATCH_DEVIATION = 12.0
+"""A patch whose colours have a greater standard deviation, in levels of 255, has no single colour."""
 FLOOR_PATCH_SHARE = 0.06
 MIN_UNCOVERED = 1 / 3
 """The least share of a thing asked about that must be visible outside of the frame and its lines."""
@@ -142,7 +144,7 @@ def patch_colour(pixels: NDArray[np.uint8], box: Rect) -> list[int]:
 def _patch(
     pixels: NDArray[np.uint8], mask: NDArray[np.bool_], box: Rect, share: float, rng: np.random.Generator
 ) -> Rect | None:
-    """The square patch with the least variance of some within the mask, None if there is none."""
+    """The square patch with the least variance of some within the mask, None if there is none of one colour."""
     x1, y1, x2, y2 = (int(side) for side in box)
     side = max(MIN_PATCH_PX, round(share * min(x2 - x1, y2 - y1)))
     best: tuple[float, Rect] | None = None
@@ -151,7 +153,7 @@ def _patch(
         if not mask[top : top + side, left : left + side].all():
             continue
         spread = float(pixels[top : top + side, left : left + side].reshape(-1, 3).std(axis=0).max())
-        if best is None or spread < best[0]:
+        if spread < (MAX_PATCH_DEVIATION if best is None else best[0]):
             best = spread, (float(left), float(top), float(left + side), float(top + side))
     return None if best is None else best[1]
 

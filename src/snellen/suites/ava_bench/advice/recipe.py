@@ -33,7 +33,7 @@ from snellen.curation.review import REVIEW_COLUMNS, read_review
 from snellen.scoring.answers import read_answer
 from snellen.suites.ava_bench.advice.ability_profile import Tagged, UserQuestion, checking_items, tagging_items, tags
 from snellen.suites.ava_bench.advice.user_questions import FORM, read_rows, with_images
-from snellen.suites.ava_bench.items import SUITE, VERSION
+from snellen.suites.ava_bench.items import STREAMS, SUITE
 
 TAGGING, TAG_CHECK = "tagging", "tag-check"
 STEPS = (TAGGING, TAG_CHECK)
@@ -138,7 +138,7 @@ def _check_tagged_questions(items: Iterable[Item], work: ItemSet) -> None:
 
 def _checks(questions: list[UserQuestion], tagged: Tagged, work: ItemSet, options: BuildOptions) -> list[Item]:
     """The items of a spot check, with the tags that they are about."""
-    rng = stream(SUITE, VERSION, options.seed, TAG_CHECK)
+    rng = stream(SUITE, STREAMS, options.seed, TAG_CHECK)
     items = checking_items(questions, tagged, options.n or CHECKED, rng)
     if not items:
         raise SnellenError(f"{options.inputs[TAGS]}: no question has readable tags; {TAG_COMMANDS}")

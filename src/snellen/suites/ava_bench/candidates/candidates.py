@@ -18,7 +18,7 @@ from snellen.curation.ledger import Ledger
 from snellen.curation.rules import Caps
 from snellen.datasets.sample import Sample, SourceImage
 from snellen.suites.ava_bench.candidates.rules import Rules
-from snellen.suites.ava_bench.items import SUITE, VERSION, ItemSource
+from snellen.suites.ava_bench.items import STREAMS, SUITE, ItemSource
 
 if TYPE_CHECKING:
     from snellen.suites.ava_bench.candidates.choices import Choices
@@ -89,7 +89,7 @@ class CurationContext:
 
     def rng(self, *stream_key: str | int) -> np.random.Generator:
         """The random stream of one step."""
-        return stream(SUITE, VERSION, self.seed, "curated", *stream_key)
+        return stream(SUITE, STREAMS, self.seed, "curated", *stream_key)
 
 
 ItemMaker: TypeAlias = Callable[[Candidate, ItemSource, np.random.Generator], Item]

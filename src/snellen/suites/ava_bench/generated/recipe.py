@@ -29,7 +29,7 @@ from snellen.suites.ava_bench.abilities import ABILITIES
 from snellen.suites.ava_bench.abilities.ability import Ability
 from snellen.suites.ava_bench.balance import imbalance_if_allowed
 from snellen.suites.ava_bench.free_answer_chance import with_chance
-from snellen.suites.ava_bench.items import SUITE, VERSION, ItemSource
+from snellen.suites.ava_bench.items import STREAMS, SUITE, ItemSource
 from snellen.suites.ava_bench.scenes import display_scenes, table_contents
 from snellen.suites.ava_bench.scenes.close_ups import SIDE_SHARE
 from snellen.suites.ava_bench.scenes.display_scenes import Display, draw_display, slot_in_turn
@@ -231,7 +231,7 @@ def _draw(
     """The given number of images per split: first the contents of all, then each image."""
     shards: list[Shard[Drawing[Content, DrawnImage]]] = []
     for split, count in counts.items():
-        contents = draw_contents(count, stream(SUITE, VERSION, options.seed, stream_name, split))
+        contents = draw_contents(count, stream(SUITE, STREAMS, options.seed, stream_name, split))
         numbered = tuple(enumerate(contents))
         shards += [
             Shard(f"{stream_name} {split} {start}", (draw_image, numbered[start : start + BATCH], split, options))
@@ -266,7 +266,7 @@ def _table_items(
                 number = numbers[index]
                 source = _source("table", number, images[number], split, options.seed, slot)
                 turns.append(ItemSlot(truths[number], slot, source))
-            yield from questions.make_items(turns, stream(SUITE, VERSION, options.seed, "asked", split, task))
+            yield from questions.make_items(turns, stream(SUITE, STREAMS, options.seed, "asked", split, task))
 
 
 def _display_items(
@@ -285,7 +285,7 @@ def _display_items(
     for split in design.displays:
         numbers = [n for n, (display_split, _) in enumerate(displays) if display_split == split]
         for task, questions in about_displays().items():
-            rng = stream(SUITE, VERSION, options.seed, "asked", split, task)
+            rng = stream(SUITE, STREAMS, options.seed, "asked", split, task)
             for index, slot in design.display_turns(task, split):
                 number = numbers[index]
                 source = _source("display", number, images[number], split, options.seed, slot)
@@ -311,7 +311,7 @@ def _numbered(items: Sequence[Item], seed: int) -> list[Item]:
     tasks = generated_tasks()
     for task in tasks:
         task_items = [item for item in items if item.task == task]
-        numbers = stream(SUITE, VERSION, seed, "numbers", task).permutation(len(task_items))
+        numbers = stream(SUITE, STREAMS, seed, "numbers", task).permutation(len(task_items))
         for item, number in zip(task_items, numbers, strict=True):
             name = f"{task}-{int(number):04d}"
             numbered.append(replace(item, item_id=name, group_id=name))

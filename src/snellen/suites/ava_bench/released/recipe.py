@@ -28,7 +28,7 @@ from snellen.core.suite import BuildOptions
 from snellen.curation.released import ReleasedItems, ReleasedRecipe
 from snellen.suites.ava_bench.abilities import ABILITIES, ability_named, names
 from snellen.suites.ava_bench.free_answer_chance import with_chance
-from snellen.suites.ava_bench.items import BOX_SIZES, SUITE, VERSION, area_share, range_name
+from snellen.suites.ava_bench.items import BOX_SIZES, STREAMS, SUITE, VERSION, area_share, range_name
 from snellen.suites.ava_bench.released.answers import LeftOut, ReleasedQuestion, read_record, stored_box
 from snellen.suites.ava_bench.released.files import (
     ReleasedRecord,
@@ -170,7 +170,7 @@ def _read_records(records: Sequence[ReleasedRecord], left_out: LeftOutRecords) -
     twice = used_twice(records)
     for task in dict.fromkeys(record.task for record in records):
         task_records = [record for record in records if record.task == task]
-        numbers = stream(SUITE, VERSION, "released", "ids", task).permutation(len(task_records))
+        numbers = stream(SUITE, STREAMS, "released", "ids", task).permutation(len(task_records))
         for number, record in zip(numbers, task_records, strict=True):
             try:
                 yield f"{int(number):06d}", record, _read_question(record, twice)
@@ -204,7 +204,7 @@ class _Splits:
         """
         if record.task in self.tested:
             return record.split
-        share = stream(SUITE, VERSION, self.seed, "released", HELD_OUT, digest).random()
+        share = stream(SUITE, STREAMS, self.seed, "released", HELD_OUT, digest).random()
         return "test" if share < HELD_OUT_SHARE else "train"
 
 
@@ -220,7 +220,7 @@ def _draw_records(
     tasks = released_tasks()
     room = {(task, split): n if split == "test" else TRAIN * n for task in tasks for split in ("train", "test")}
     chosen = list[int]()
-    for number in stream(SUITE, VERSION, seed, "released", "drawn").permutation(len(read_records)):
+    for number in stream(SUITE, STREAMS, seed, "released", "drawn").permutation(len(read_records)):
         index = int(number)
         key = read_records[index][1].task, splits[index]
         if room[key]:

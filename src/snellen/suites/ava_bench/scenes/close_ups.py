@@ -18,7 +18,7 @@ from snellen.stimuli.scenes.assembly import FLOOR_GAP_M, join_composite
 from snellen.stimuli.scenes.floor_patterns import PATTERNS
 from snellen.stimuli.scenes.model import COLOURED, COLOURS, Shape
 from snellen.stimuli.scenes.shapes import bounds
-from snellen.suites.ava_bench.items import DIFFICULTIES, SUITE, VERSION
+from snellen.suites.ava_bench.items import DIFFICULTIES, STREAMS, SUITE
 from snellen.suites.ava_bench.scenes.scenes import lit
 
 TOWERS: Mapping[str, tuple[Shape, str]] = MappingProxyType(
@@ -67,7 +67,7 @@ def draw_close_up(
     content: CloseUpContent, number: tuple[int, int], seed: int, split: str, size_px: tuple[int, int]
 ) -> RenderSpec:
     """The close-up of a tower; `number` is that of its display and its slot there."""
-    rng = stream(SUITE, VERSION, seed, "close-up", split, *number)
+    rng = stream(SUITE, STREAMS, seed, "close-up", split, *number)
     # Glass would show the floor, and wood has a texture of its own.
     kind, colour = COLOURED[int(rng.integers(len(COLOURED)))], COLOURS[int(rng.integers(len(COLOURS)))]
     (below, anchor), (above, pivot) = TOWERS[content.tower], SPECIES[content.species]
@@ -95,7 +95,7 @@ def draw_close_up(
         contrast=CONTRASTS[content.texture_difficulty],
     )
     scene = replace(scene, floor=floor)
-    return RenderSpec(scene, camera, seed_of(SUITE, VERSION, seed, "close-up noise", split, *number))
+    return RenderSpec(scene, camera, seed_of(SUITE, STREAMS, seed, "close-up noise", split, *number))
 
 
 def metres_across(camera: Camera) -> float:

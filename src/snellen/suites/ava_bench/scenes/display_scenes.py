@@ -19,7 +19,7 @@ from snellen.stimuli.scenes import Camera, Material, RenderSpec, Solid, chain, m
 from snellen.stimuli.scenes.assembly import FLOOR_GAP_M, tuple_of
 from snellen.stimuli.scenes.model import COLOURS, Colour, Matrix3
 from snellen.stimuli.scenes.shapes import lowest_m
-from snellen.suites.ava_bench.items import DIFFICULTIES, ORIENTATIONS, SUITE, VERSION
+from snellen.suites.ava_bench.items import DIFFICULTIES, ORIENTATIONS, STREAMS, SUITE
 from snellen.suites.ava_bench.scenes import pseudo_words
 from snellen.suites.ava_bench.scenes.close_ups import (
     SPECIES,
@@ -157,7 +157,7 @@ def slot_in_turn(number: int, turn: int) -> int:
 def draw_display(content: DisplayContent, number: int, seed: int, split: str, size_px: tuple[int, int]) -> Display:
     """Display `number` of a split. Raises SnellenError if no draw keeps things apart, which has not occurred yet."""
     for start in range(_TRIES):
-        rng = stream(SUITE, VERSION, seed, "display", split, number, start)
+        rng = stream(SUITE, STREAMS, seed, "display", split, number, start)
         camera = _camera(rng, size_px)
         solids = _solids(content, camera, rng)
         boxes = _boxes(solids, camera)
@@ -166,7 +166,7 @@ def draw_display(content: DisplayContent, number: int, seed: int, split: str, si
         if all(inside(box, camera, free) for box in boxes) and all(
             apart(a, b, GAP_SHARE * camera.width_px) for a, b in pairs
         ):
-            noise = seed_of(SUITE, VERSION, seed, "display noise", split, number)
+            noise = seed_of(SUITE, STREAMS, seed, "display noise", split, number)
             close_ups = tuple(
                 draw_close_up(tower, (number, slot), seed, split, size_px) for slot, tower in enumerate(content.towers)
             )

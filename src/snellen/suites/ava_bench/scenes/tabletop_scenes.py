@@ -23,7 +23,7 @@ from snellen.stimuli.scenes.model import Vec3
 from snellen.stimuli.scenes.raster import project
 from snellen.stimuli.scenes.shapes import outer_points
 from snellen.stimuli.scenes.vectors import Array, apply_matrix
-from snellen.suites.ava_bench.items import SUITE, VERSION
+from snellen.suites.ava_bench.items import STREAMS, SUITE
 from snellen.suites.ava_bench.scenes.materials import TABLE_MATERIALS, group_materials
 from snellen.suites.ava_bench.scenes.scenes import (
     Rect,
@@ -43,7 +43,7 @@ from snellen.suites.ava_bench.scenes.scenes import (
 from snellen.suites.ava_bench.scenes.table_contents import KINDS, SINGLES, TableContent, difficulty
 from snellen.suites.ava_bench.scenes.viewpoints import AHEAD_M, Viewpoint, draw_viewpoint
 
-NEAR_M, FAR_M = 2.6, 9.9
+NEAR_M, FAR_M = 3.2, 9.6
 """The range of distances of single things from the camera along the floor; each of its `BANDS` has one small thing."""
 RAISED = (1.0, 0.95, 0.6, 0.4)
 """Shares of small single things on posts by band, nearest first: they appear where far things stand, or above."""
@@ -118,9 +118,9 @@ class Table:
 
 def draw_table(content: TableContent, number: int, seed: int, split: str, size_px: tuple[int, int]) -> Table:
     """Table `number` of a split. Raises SnellenError if there is no room for things, which has not occurred yet."""
-    groups = _draw_group_materials(content, stream(SUITE, VERSION, seed, "groups", split, number))
+    groups = _draw_group_materials(content, stream(SUITE, STREAMS, seed, "groups", split, number))
     for start in range(_STARTS):
-        rng = stream(SUITE, VERSION, seed, "table", split, number, start)
+        rng = stream(SUITE, STREAMS, seed, "table", split, number, start)
         viewpoint = draw_viewpoint(size_px, rng)
         if (frame := _draw_frame(viewpoint, rng)) is None:
             continue
@@ -133,7 +133,7 @@ def draw_table(content: TableContent, number: int, seed: int, split: str, size_p
             ]
             posts = [post for single in singles for post in single.solids[1:]]
             scene = lit((*things, *counted, *posts, *frame.solids), rng)
-            noise = seed_of(SUITE, VERSION, seed, "table noise", split, number)
+            noise = seed_of(SUITE, STREAMS, seed, "table noise", split, number)
             return Table(RenderSpec(scene, viewpoint.camera, noise), content, content.kinds)
     raise SnellenError(
         f"{SUITE}: no room for the things on table {number} ({split}) in {_STARTS} attempts; give another --seed"

@@ -57,10 +57,9 @@ class TabletopTruth:
 
     @property
     def placed_in_depth(self) -> tuple[VisibleSolid, ...]:
-        """The single solids large enough for a frame whose place and size in the image do not reveal their depth."""
+        """The single solids whose place and size in the image do not reveal their depth: all but the largest."""
         areas = self.table.content.areas
-        singles = [solid for solid in self.framed if solid.number in self.table.singles]
-        return tuple(solid for solid in singles if difficulty(areas[solid.number][0]) != "easy")
+        return tuple(solid for solid in self.singles if difficulty(areas[solid.number][0]) != "easy")
 
     @property
     def framed(self) -> tuple[VisibleSolid, ...]:
