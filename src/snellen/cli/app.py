@@ -241,7 +241,7 @@ def quiz(
     n: Annotated[int, typer.Option("--n", min=1, help="Total number of questions, spread over the tasks.")] = 40,
     condition: OneCondition = "vanilla",
     difficulty: Annotated[
-        str, typer.Option(help="Ask items of this difficulty (if they have one): easy, middle, hard, not-hard or all.")
+        str, typer.Option(help="Ask items of this difficulty (if they have one): a level, not-hard or all.")
     ] = "not-hard",
     seed: Seed = 0,
     as_json: Json = False,

@@ -32,8 +32,8 @@ Outcome = Literal["agrees", "disagrees", "undecidable", "unreadable", "blank"]
 COUNTED: tuple[Outcome, ...] = ("agrees", "disagrees", "undecidable")
 DIFFICULTY = "difficulty"
 """The factor by whose levels questions are chosen, and answers compared with the key."""
-ORDER = ("easy", "medium", "middle", "hard", "expert")
-HARD = ORDER[-2:]
+ORDER = ("easy to see", "easy", "medium", "middle", "hard to see", "hard", "expert")
+HARD = ORDER[-3:]
 """The levels of difficulty that the choice `NOT_HARD` leaves out."""
 NOT_HARD, ALL_LEVELS = "not-hard", "all"
 

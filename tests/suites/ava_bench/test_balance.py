@@ -126,8 +126,8 @@ def test_generated_splits_are_balanced(built: ItemSet) -> None:
     assert by_factor["counting", "count_range"].test == {name: 3 for _, name in COUNT_RANGES}
     assert by_factor["counting", "count_range"].train == {name: 6 for _, name in COUNT_RANGES}
     for task in ("localization", "object", "fine-grained", "texture"):
-        assert by_factor[task, "difficulty"].test == {"easy": 4, "middle": 4, "hard": 4}
-        assert by_factor[task, "difficulty"].train == {"easy": 8, "middle": 8, "hard": 8}
+        assert by_factor[task, "difficulty"].test == {"easy to see": 4, "middle": 4, "hard to see": 4}
+        assert by_factor[task, "difficulty"].train == {"easy to see": 8, "middle": 8, "hard to see": 8}
     assert by_factor["relative-depth", "answer"].test == {"red": 6, "blue": 6}
 
 

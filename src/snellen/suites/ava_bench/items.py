@@ -30,7 +30,7 @@ BOX_SIZES = ((0.1, "0-0.1"), (0.2, "0.1-0.2"), (0.3, "0.2-0.3"), (0.5, "0.3-0.5"
 """Shares of the image's area. The text of Figure 8(b) names only 0.3-0.5; the steps below it are ours."""
 
 
-DIFFICULTIES = ("easy", "middle", "hard")
+DIFFICULTIES = EASY, MIDDLE, HARD = "easy to see", "middle", "hard to see"
 """Levels of the factor `difficulty` of generated items, from what any eye sees to what is hard to see at 640 pixels."""
 
 

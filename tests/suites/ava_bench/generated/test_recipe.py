@@ -339,7 +339,9 @@ def test_close_ups_show_one_tower_each_and_are_separate_scenes(
         assert all(solid.visible_fraction > 0.3 for solid in shot_truth.solids)
         x1, y1, x2, y2 = seen_box(above, shot.camera)
         assert item.measures["least_px"] == pytest.approx(min(x2 - x1, y2 - y1), rel=1e-11)
-        assert item.measures["least_px"] > {"easy": 20, "middle": 10, "hard": 4}[item.factors["difficulty"]]
+        assert (
+            item.measures["least_px"] > {"easy to see": 20, "middle": 10, "hard to see": 4}[item.factors["difficulty"]]
+        )
     for task in ("fine-grained", "texture"):
         assert len({i.cluster_id for i in items_of(built, task)}) == len({i.stimulus_id for i in items_of(built, task)})
     assert {i.stimulus_id for i in items_of(built, "texture")} <= {

@@ -150,7 +150,10 @@ def _level(
 
 
 def slot_in_turn(number: int, turn: int) -> int:
-    """The slot of display `number` that items are about in a turn: slots rotate, so that few items cover all things."""
+    """The slot of display `number` that items are about in a turn.
+
+    Slots rotate, so that a few items are not all about one thing.
+    """
     return (turn + number) % SLOTS
 
 

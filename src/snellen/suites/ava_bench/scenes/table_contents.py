@@ -12,7 +12,7 @@ import numpy as np
 from snellen.core.errors import SnellenError
 from snellen.stimuli.scenes import COLOURS
 from snellen.stimuli.scenes.model import Shape, Vec3
-from snellen.suites.ava_bench.items import DIFFICULTIES, SUITE
+from snellen.suites.ava_bench.items import DIFFICULTIES, HARD, MIDDLE, SUITE
 from snellen.suites.ava_bench.scenes.scenes import Tally, dealt, evenly
 
 KINDS: Mapping[str, tuple[Shape, Vec3]] = MappingProxyType(
@@ -94,8 +94,8 @@ def plural(kind: str) -> str:
 
 
 def difficulty(area_share: float) -> str:
-    """The difficulty of finding a thing whose box has this share of the image: easy, middle or hard."""
-    return next((name for name, steps in AREAS.items() if area_share >= steps[0][0]), "hard")
+    """The difficulty of finding a thing whose box has this share of the image: one of `DIFFICULTIES`."""
+    return next((name for name, steps in AREAS.items() if area_share >= steps[0][0]), HARD)
 
 
 def draw_contents(count: int, rng: np.random.Generator) -> list[TableContent]:
@@ -125,7 +125,7 @@ def _areas(number: int) -> tuple[tuple[float, float], ...]:
     """The bounds of areas on table `number`: one of each difficulty, in turns, and two spare ones that are not easy."""
     names, step = tuple(AREAS), number // len(AREAS)
     levels = [AREAS[names[(number + n) % len(names)]][(step + n) % STEPS] for n in range(COUNTED)]
-    return (*levels, *(AREAS[name][(step + COUNTED) % STEPS] for name in ("middle", "hard")))
+    return (*levels, *(AREAS[name][(step + COUNTED) % STEPS] for name in (MIDDLE, HARD)))
 
 
 def _kind(free: list[str], role: str, slot: int, level: str, tally: Tally, rng: np.random.Generator) -> str:

@@ -23,7 +23,7 @@ from snellen.stimuli.scenes.model import Vec3
 from snellen.stimuli.scenes.raster import project
 from snellen.stimuli.scenes.shapes import outer_points
 from snellen.stimuli.scenes.vectors import Array, apply_matrix
-from snellen.suites.ava_bench.items import STREAMS, SUITE
+from snellen.suites.ava_bench.items import EASY, STREAMS, SUITE
 from snellen.suites.ava_bench.scenes.materials import TABLE_MATERIALS, group_materials
 from snellen.suites.ava_bench.scenes.scenes import (
     Rect,
@@ -170,7 +170,7 @@ def _draw_singles(content: TableContent, frame: Placed, viewpoint: Viewpoint, rn
     # The largest thing first: it has the fewest places.
     for number in sorted(range(SINGLES), key=lambda n: -content.areas[n][0]):
         boxes = [box for placed in (frame, *singles) for box in placed.boxes]
-        if difficulty(content.areas[number][0]) == "easy":
+        if difficulty(content.areas[number][0]) == EASY:
             single = _draw_single(number, content, EASY_AT_M, False, boxes, viewpoint, rng)
         else:
             band, step = next(bands), (FAR_M - NEAR_M) / BANDS
@@ -201,7 +201,7 @@ def _draw_single(
         ahead = float(rng.uniform(*between_m))
         bottom = 0.0
         if is_raised:
-            # Where far things stand in the image, or above.
+            # As high in the image as far things, or higher.
             row = viewpoint.floor_row(float(rng.uniform(max(ahead, APPARENT_M), FAR_M)))
             bottom = viewpoint.height_at(ahead, float(rng.uniform(0.06, row)))
             if bottom < MIN_POST_M:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item
 from snellen.stimuli.scenes import Material, truth
-from snellen.suites.ava_bench.items import ItemSource, area_share
+from snellen.suites.ava_bench.items import EASY, ItemSource, area_share
 from snellen.suites.ava_bench.scenes.scenes import SLOTS, Rect, levelled
 from snellen.suites.ava_bench.scenes.table_contents import difficulty
 from snellen.suites.ava_bench.scenes.tabletop_scenes import Table
@@ -59,7 +59,7 @@ class TabletopTruth:
     def placed_in_depth(self) -> tuple[VisibleSolid, ...]:
         """The single solids whose place and size in the image do not reveal their depth: all but the largest."""
         areas = self.table.content.areas
-        return tuple(solid for solid in self.singles if difficulty(areas[solid.number][0]) != "easy")
+        return tuple(solid for solid in self.singles if difficulty(areas[solid.number][0]) != EASY)
 
     @property
     def framed(self) -> tuple[VisibleSolid, ...]:
