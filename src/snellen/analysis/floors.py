@@ -75,11 +75,11 @@ class Floors:
             is_frames = rule.name in (FRAMES, FRAMES_LEARNT)
             if rule.needs_training and not is_fitted:
                 continue
-            if is_frames and frameless and str(axes.get(frameless[0])) == frameless[1]:
+            if is_frames and frameless and str(axes.get(frameless[0])) in frameless[1:]:
                 continue
             scores = self._unit_scores(task, protocol, metric, rule).reindex(units)
             if len(scores) and scores.notna().all():
-                values, condition = np.asarray(scores, np.float64), "=".join(frameless) if is_frames else ""
+                values, condition = np.asarray(scores, np.float64), "=".join(frameless[:2]) if is_frames else ""
                 rank = self._measured(task, protocol, metric, rule)
                 chosen.append(UnitFloor(rule.name, EXCESS[rule.name], values, summary(values, metric), rank, condition))
         return chosen

@@ -109,8 +109,8 @@ class Task:
     is the split that subjects may learn from. `asks` decides whether an item is asked under a condition. `split_by`
     names factors whose levels get separate rows in the results. `boxes` names the regions that are drawn as boxes.
     `frames` answers an item by the coordinates of its boxes alone, in terms that `applied` reads; `frameless` is the
-    axis and value under which none is drawn. `cheap_sight` states why a thumbnail does not suffice for the ability;
-    empty if it may, or if a forest cannot learn the task.
+    axis and its values under which none is drawn. `cheap_sight` states why a thumbnail does not suffice for the
+    ability; empty if it may, or if a forest cannot learn the task.
     """
 
     id: str
@@ -124,7 +124,7 @@ class Task:
     split_by: tuple[str, ...] = ()
     boxes: tuple[str, ...] = ()
     frames: Callable[[Item], Any] | None = None
-    frameless: tuple[str, str] | tuple[()] = ()
+    frameless: tuple[str, ...] = ()
     cheap_sight: str = ""
 
 
@@ -371,7 +371,7 @@ def _undefined(item: Item, task: Task) -> str:
 
 
 def settle(condition: Condition, suite: Suite, card: SubjectCard) -> Condition:
-    """The condition with every `auto` replaced by its value for this subject."""
+    """The condition with every `auto` replaced by its value for this subject, if that depends on the subject."""
     resolved = suite.resolve(condition, card)
     columns = {**condition.columns(), **resolved}
     return Condition(

@@ -62,12 +62,10 @@ def test_wordings(tmp_path: Path) -> None:
         "Considering the relative positions of two objects in the image, where is the bicycle (red box) located with "
         "respect to the towel (blue box)? Choose from A. Left above, B. Left below, C. Right above, D. Right below."
     )
-    assert wording(items["spatial"], media, "format=paper") == spatial
-    assert wording(items["spatial"], media, "vanilla") == f"{spatial}\n{FORM}"
-    assert wording(items["spatial"], media, "prompt=minimal") == spatial
-    assert wording(items["spatial"], media, "prompt=short") == f"{spatial}\nAnswer with one option."
-    unmarked = spatial.replace(" (red box)", "").replace(" (blue box)", "")
-    assert wording(items["spatial"], media, "format=paper,boxes=none") == unmarked
+    assert wording(items["spatial"], media, "format=paper,boxes=drawn") == spatial
+    assert wording(items["spatial"], media, "boxes=drawn") == f"{spatial}\n{FORM}"
+    assert wording(items["spatial"], media, "boxes=drawn,prompt=minimal") == spatial
+    assert wording(items["spatial"], media, "boxes=drawn,prompt=short") == f"{spatial}\nAnswer with one option."
     assert wording(items["orientation"], media, "format=paper") == (
         "What is the orientation of the toy bus in the image? Choose one from below: 1. front, 2. front right, "
         "3. right, 4. back right, 5. back, 6. back left, 7. left, 8. front left, 9. top"
@@ -81,6 +79,48 @@ def test_wordings(tmp_path: Path) -> None:
         "What color is shown within the bounding box?\nAnswer with [R, G, B] and nothing else: red, green and blue, "
         "each a whole number from 0 to 255 (sRGB)."
     )
+
+
+def test_boxes_are_left_out_where_they_reveal_the_answer(tmp_path: Path) -> None:
+    media = MediaFolder(tmp_path)
+    items = one_of_each(image=image(media, 1), known=True)
+    unmarked = (
+        "Considering the relative positions of two objects in the image, where is the bicycle located with respect to "
+        "the towel? Choose from A. Left above, B. Left below, C. Right above, D. Right below."
+    )
+    assert wording(items["spatial"], media, "format=paper") == unmarked
+    assert wording(items["spatial"], media, "format=paper,boxes=none") == unmarked
+    assert "(red box)" in wording(items["spatial"], media, "vanilla", "head:towers/clip")
+    assert wording(items["relative-depth"], media, "format=paper") == (
+        "Which object is closer to the camera, the car (red box) or the cyclist (blue box) to the camera? Choose one "
+        "option from below: 1. red, 2. blue"
+    )
+    assert wording(items["relative-depth"], media, "format=paper,boxes=none") == (
+        "Which object is closer to the camera, the car or the cyclist to the camera? Choose one option from below: "
+        "1. car, 2. cyclist"
+    )
+    assert "closest point of the car is from" in wording(items["absolute-depth"], media, "format=paper,boxes=none")
+
+
+@pytest.mark.parametrize(
+    ("name", "condition", "is_known", "asked"),
+    [
+        ("own:x", "vanilla", True, ["spatial", "relative-depth", "absolute-depth", "object"]),
+        ("own:x", "boxes=none", True, ["spatial", "relative-depth", "absolute-depth"]),
+        ("own:x", "boxes=none", False, ["spatial"]),
+        ("encoder:x", "vanilla", True, ["relative-depth", "absolute-depth", "object"]),
+        ("encoder:x", "boxes=drawn", True, ["spatial", "relative-depth", "absolute-depth", "object"]),
+        ("encoder:x", "boxes=none", True, []),
+    ],
+)
+def test_items_without_boxes_are_asked_by_their_names(
+    tmp_path: Path, name: str, condition: str, is_known: bool, asked: list[str]
+) -> None:
+    """Names are only sure to be unique in generated items, and in spatial; encoders do not read them."""
+    items = one_of_each(image=image(MediaFolder(tmp_path), 1), known=is_known)
+    point = settle(parse_conditions(AXES, condition)[0], SUITE, SubjectCard(name))
+    tasks = ("spatial", "relative-depth", "absolute-depth", "object")
+    assert [task for task in tasks if TASK_BY_NAME[task].asks(items[task], point)] == asked
 
 
 def test_heads_are_asked_as_in_the_paper_and_others_get_the_answer_format(tmp_path: Path) -> None:
@@ -107,7 +147,7 @@ def test_a_question_that_lists_its_options_is_unchanged(tmp_path: Path) -> None:
 
 def test_tasks_with_square_images_and_with_boxes(tmp_path: Path) -> None:
     media = MediaFolder(tmp_path)
-    (point,) = parse_conditions(AXES, "format=paper")
+    (point,) = parse_conditions(AXES, "format=paper,boxes=drawn")
     square, boxed = set[str](), set[str]()
     for name, item in one_of_each(image=image(media, 1)).items():
         view = item.view()
@@ -179,6 +219,7 @@ def test_shuffled_options_keep_their_answer(built: ItemSet, tmp_path: Path) -> N
     assert (rows.loc[(slice(None), slice(None), "accuracy"), "value"] == 1).all()
 
 
-def test_only_spatial_is_asked_without_boxes(built: ItemSet, tmp_path: Path) -> None:
-    rows = examined(built, tmp_path, "chance", "boxes=none")
-    assert set(rows.index.get_level_values("task")) == {"spatial"}
+def test_the_oracle_is_perfect_without_boxes(built: ItemSet, tmp_path: Path) -> None:
+    rows = examined(built, tmp_path, "oracle", "boxes=none")
+    assert set(rows.index.get_level_values("task")) == {"spatial", "relative-depth", "absolute-depth"}
+    assert (rows.loc[(slice(None), slice(None), "accuracy"), "value"] == 1).all()

@@ -215,9 +215,9 @@ def test_marks_are_where_the_boxes_are_drawn(tmp_path: Path) -> None:
 def test_marks_are_set_only_on_their_axis(tmp_path: Path) -> None:
     media = MediaFolder(tmp_path)
     assert not any(view.marks for view in task_views(media, "encoder:x").values())
-    marked = {task for task, view in task_views(media, "encoder:x", "marks=queries").items() if view.marks}
+    marked = {task for task, view in task_views(media, "encoder:x", "boxes=drawn,marks=queries").items() if view.marks}
     assert marked == {"spatial", "absolute-depth", "relative-depth"}, "the other tasks show only the inside of the box"
-    image_views = task_views(media, "encoder:x", "marks=queries,look=image")
+    image_views = task_views(media, "encoder:x", "boxes=drawn,marks=queries,look=image")
     assert {task for task, view in image_views.items() if view.marks} == {*INSIDE, *marked}
     assert image_views["colour"].marks == (Mark("red", (10.0, 20.0, 50.0, 60.0)),)
     for images in ("none", "grey", "shuffled"):

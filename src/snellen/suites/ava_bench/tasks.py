@@ -15,14 +15,18 @@ from snellen.presentation.methods import OneByOne
 from snellen.suites.ava_bench import prompts
 from snellen.suites.ava_bench.abilities import ABILITIES
 from snellen.suites.ava_bench.abilities.ability import Ability
-from snellen.suites.ava_bench.transforms import Boxed, Cut, Labelled, Marked, Padded, UnitFrame, boxes_of
+from snellen.suites.ava_bench.transforms import Boxed, Cut, Labelled, Marked, Named, Padded, UnitFrame, boxes_of
 
 FORMAT = Axis(
     "format",
     ("auto", "with-format", "paper"),
     "the question of Table 1 followed by the form of the answer, or alone, for heads tuned on it",
 )
-BOXES = Axis("boxes", ("drawn", "none"), "spatial: with the red and the blue box, or without (Figure 8a)")
+BOXES = Axis(
+    "boxes",
+    ("auto", "drawn", "none"),
+    "spatial and both depths: with boxes around the objects, or with their names alone (Figure 8a)",
+)
 LOOK = Axis(
     "look",
     ("auto", "image", "box"),
@@ -45,7 +49,8 @@ def resolve(condition: Condition, card: SubjectCard) -> Mapping[str, Value]:
     """Settings for `auto`: `format=paper` for heads, which were tuned on it, `with-format` for all others.
 
     A subject may declare its own (attribute `format`). `look=auto` is `box` for encoders, which see an image as a whole
-    and have no instruction that explains a drawn box, and `image` for all others. `box_unit=own` is the attribute
+    and have no instruction that explains a drawn box, and `image` for all others. `boxes=auto` is `drawn` for heads, as
+    in the paper; for all others it remains, and depends on the task (`_hides_boxes`). `box_unit=own` is the attribute
     `box_unit` of the subject.
     """
     subject_kind, settings = card.name.partition(":")[0], dict[str, Value]()
@@ -56,6 +61,8 @@ def resolve(condition: Condition, card: SubjectCard) -> Mapping[str, Value]:
         )
     if condition["look"] == "auto":
         settings["look"] = "box" if subject_kind == "encoder" else "image"
+    if condition["boxes"] == "auto" and subject_kind == "head":
+        settings["boxes"] = "drawn"
     if condition["box_unit"] == "own":
         settings["box_unit"] = card.attributes.get("box_unit", FRACTIONS)
     return settings
@@ -64,8 +71,6 @@ def resolve(condition: Condition, card: SubjectCard) -> Mapping[str, Value]:
 def wording(ability: Ability, view: View, condition: Condition) -> str:
     """The whole text of a prompt: the question, its options in one line, the form of the answer."""
     question = view.question
-    if ability.boxes_optional and condition["boxes"] == "none":
-        question = prompts.without_marks(question)
     if view.options and not prompts.lists_options(question):
         names = [view.reply.name(option.key) for option in view.options]
         question = f"{question} {prompts.list_options(ability.options_wording, names)}"
@@ -92,11 +97,13 @@ def _method(ability: Ability, condition: Condition) -> Method:
 
 def _transforms(ability: Ability, item: Item, context: ViewContext) -> tuple[Transform, ...]:
     condition = context.condition
-    boxes = boxes_of(ability.boxes, item.regions) if condition["boxes"] == "drawn" else {}
+    hides_boxes = _hides_boxes(ability, item, condition)
+    boxes = {} if hides_boxes else boxes_of(ability.boxes, item.regions)
     # If the stored pixels already have the box, there is none to cut out, and the whole image is shown.
     inside = ability.asks_inside_box and condition["look"] == "box" and bool(boxes)
     crop = (Cut(boxes.pop("red")),) if inside else ()
     return (
+        *((Named(object_names(ability, item)),) if hides_boxes else ()),
         *order_transforms(condition["order"]),
         *((Labelled(ability.option_labels),) if item.options else ()),
         *crop,
@@ -107,22 +114,39 @@ def _transforms(ability: Ability, item: Item, context: ViewContext) -> tuple[Tra
     )
 
 
+def _hides_boxes(ability: Ability, item: Item, condition: Condition) -> bool:
+    """True if the boxes of an item are not drawn: at `none`, and at `auto` if they reveal the answer."""
+    boxes = condition["boxes"]
+    if boxes == "auto":
+        return ability.boxes_reveal_answer and bool(boxes_of(ability.boxes, item.regions))
+    return boxes == "none"
+
+
+def object_names(ability: Ability, item: Item) -> dict[str, str]:
+    """The names of the objects in the boxes of an item, by the colour of the box."""
+    factors = dict(zip(ability.boxes, ("thing", "reference"), strict=False))
+    return {colour: item.factors[factor] for colour, factor in factors.items()}
+
+
 def _asks(ability: Ability, item: Item, condition: Condition) -> bool:
     """True if an item can be asked under a condition.
 
     Only options of a choice can be shuffled, and not those that a released question lists itself. Boxes drawn into a
-    stored image cannot be left out, and their positions are unknown.
+    stored image cannot be left out, and their positions are unknown. Without boxes an item must name its objects;
+    encoders (`look=box`) do not read names.
     """
     if condition["order"] == "shuffled" and (not item.options or prompts.lists_options(item.question)):
         return False
-    default_boxes = condition["boxes"] == "drawn" and condition["marks"] == "pixels"
-    return default_boxes or bool(boxes_of(ability.boxes, item.regions))
+    if _hides_boxes(ability, item, condition):
+        is_named = ability.is_named is not None and ability.is_named(item)
+        return is_named and condition["look"] != "box" and bool(boxes_of(ability.boxes, item.regions))
+    return condition["marks"] == "pixels" or bool(boxes_of(ability.boxes, item.regions))
 
 
 def _axes(ability: Ability) -> tuple[Axis, ...]:
     return (
         FORMAT,
-        *((BOXES,) if ability.boxes_optional else ()),
+        *((BOXES,) if ability.is_named else ()),
         *((LOOK,) if ability.asks_inside_box else ()),
         *((MARKS,) if ability.boxes else ()),
         *((BOX_UNIT,) if ability.kind == "box" else ()),
@@ -147,7 +171,7 @@ def make_task(ability: Ability) -> Task:
         boxes=ability.boxes,
         frames=ability.frames,
         cheap_sight=ability.cheap_sight,
-        frameless=(BOXES.name, "none") if ability.boxes_optional else (),
+        frameless=(BOXES.name, "none", *(("auto",) if ability.boxes_reveal_answer else ())) if ability.is_named else (),
     )
 
 

@@ -1,6 +1,6 @@
 """Transforms of images and answers: padding to a square, drawn boxes, labelled options, boxes in shares of the image.
 
-Order: `Labelled`, `Cut`, `Padded` or `Boxed`, `Marked`, `UnitFrame`, controls. Boxes are always mapped through
+Order: `Named`, `Labelled`, `Cut`, `Padded` or `Boxed`, `Marked`, `UnitFrame`, controls. Boxes are always mapped through
 `Media.from_stored`, so that regions and answers stay in pixels of the stored image.
 """
 
@@ -20,6 +20,7 @@ from snellen.core.box_units import FRACTIONS, in_unit
 from snellen.core.errors import SnellenError
 from snellen.core.item import Affine, Box, Mark, Media, View
 from snellen.core.storage.media import MediaFolder
+from snellen.suites.ava_bench.prompts import without_marks
 
 PADDING_RGB = (124, 120, 111)
 """Mean over the image processors of nine models (appendix A.2, localization and recognition)."""
@@ -158,6 +159,19 @@ class UnitFrame:
         image = _only(view)
         scale = Affine(1 / image.width, 0, 0, 0, 1 / image.height, 0)
         return replace(view, reply=in_unit(replace(view.reply, frame=image.from_stored.then(scale)), self.unit))
+
+
+@dataclass(frozen=True)
+class Named:
+    """A question about objects by their names alone. Options that are colours of boxes become `names`, by colour."""
+
+    names: Mapping[str, str] = field(repr=False)
+    version: int = 1
+
+    def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
+        """The view without mentions of boxes."""
+        options = tuple(replace(option, text=self.names.get(option.text, option.text)) for option in view.options)
+        return replace(view, question=without_marks(view.question), options=options)
 
 
 @dataclass(frozen=True)

@@ -28,10 +28,11 @@ from snellen.suites.ava_bench.abilities.counting import COUNT_RANGES
 from snellen.suites.ava_bench.abilities.spatial import POSITIONS
 from snellen.suites.ava_bench.generated import recipe
 from snellen.suites.ava_bench.generated.recipe import Design, generated_tasks
-from snellen.suites.ava_bench.items import box_area, depth_bin
+from snellen.suites.ava_bench.items import DIFFICULTIES, ORIENTATIONS, box_area, depth_bin
 from snellen.suites.ava_bench.scenes import display_scenes, pseudo_words, table_contents, tabletop_truth
 from snellen.suites.ava_bench.scenes.close_ups import SPECIES, TEXTURES, TOWERS
-from snellen.suites.ava_bench.scenes.display_scenes import DIRECTIONS, TOYS
+from snellen.suites.ava_bench.scenes.display_scenes import LETTERS_M, TOP, TOYS
+from snellen.suites.ava_bench.scenes.display_truth import DisplayTruth
 from snellen.suites.ava_bench.scenes.scenes import SLOTS, apart, dealt, levelled, seen_box
 from snellen.suites.ava_bench.scenes.tabletop_scenes import Table, draw_table
 from snellen.suites.ava_bench.transforms import line_px
@@ -141,7 +142,7 @@ def test_answers_are_spread(built: ItemSet) -> None:
     count = len(items_of(built, "spatial"))
     for task, values in (
         ("spatial", POSITIONS),
-        ("orientation", DIRECTIONS),
+        ("orientation", ORIENTATIONS),
         ("fine-grained", tuple(SPECIES)),
         ("texture", TEXTURES),
         ("relative-depth", ("red", "blue")),
@@ -153,6 +154,7 @@ def test_answers_are_spread(built: ItemSet) -> None:
     assert len(level("localization", "box_size")) >= 3
     assert len(answers("absolute-depth")) >= 6
     assert len(level("object", "thing")) >= 7
+    assert set(level("ocr", "difficulty")) == set(DIFFICULTIES)
     assert {len(text) for text in answers("ocr")} == set(range(pseudo_words.SHORTEST, pseudo_words.LONGEST + 1))
     positions = Counter(
         index
@@ -275,18 +277,27 @@ def test_colours_are_those_of_the_image(built: ItemSet, drawn_tables: list[Table
 
 
 def test_toys_face_their_recorded_direction(drawn_displays: list[display_scenes.Display]) -> None:
-    """The direction is computed from the tip of the rocket against its body, and so on, as the camera sees them."""
+    """The direction is computed from the tip of the rocket against its body, and so on, as the camera sees them.
+
+    Of a toy that shows its top, something on top of it is nearest to the camera, along the line of sight.
+    """
     ends = {"toy train": (3, 2), "toy bird": (2, 3), "toy rocket": (1, 0)}
+    heights = {"toy train": (3, 1), "toy bird": (1, 0), "toy rocket": (2, 0)}
     for display in drawn_displays:
         camera = display.shot.camera
         solids = {solid.name: np.array(solid.pose.position_m) for solid in display.shot.scene.solids}
         for toy, direction in zip(TOYS, display.content.directions, strict=True):
+            if direction == TOP:
+                upper, lower = (solids[f"{toy}/{n}"] for n in heights[toy])
+                sight = np.array(camera.position_m) - lower
+                assert (upper - lower) @ sight > 0.5 * np.linalg.norm(upper - lower) * np.linalg.norm(sight), toy
+                continue
             front, back = (solids[f"{toy}/{n}"][:2] for n in ends[toy])
             away = back - np.array(camera.position_m[:2])
             away = away / np.linalg.norm(away)
             ahead, rightward = (front - back) @ -away, (front - back) @ np.array([away[1], -away[0]])
             angle = math.degrees(math.atan2(rightward, ahead)) % 360
-            error = (angle - 45 * DIRECTIONS.index(direction) + 180) % 360 - 180
+            error = (angle - 45 * ORIENTATIONS.index(direction) + 180) % 360 - 180
             assert abs(error) < 22.5, (toy, direction, angle)
 
 
@@ -300,6 +311,19 @@ def test_things_on_displays_do_not_hide_each_other(drawn_displays: list[display_
         assert {
             display_scenes.object_of(s.name) for s in display_scenes.without_letters(display.shot.scene.solids)
         } == set(display_scenes.object_names())
+
+
+def test_letters_are_smaller_where_they_are_harder_to_see(drawn_displays: list[display_scenes.Display]) -> None:
+    heights: dict[str, list[float]] = {}
+    for display in drawn_displays:
+        shown = DisplayTruth(display, (), {})
+        for n, size in enumerate(display.content.sizes):
+            bars = [solid for solid in display.shot.scene.solids if solid.name.startswith(f"letter {n}/")]
+            feet = [solid.pose.position_m[2] for solid in bars]
+            assert max(feet) - min(feet) <= LETTERS_M[size]
+            heights.setdefault(size, []).append(shown.letters_px(n))
+    easy, middle, hard = (heights[level] for level in DIFFICULTIES)
+    assert max(hard) < min(middle) < max(middle) < np.median(easy)
 
 
 def test_words_are_written_from_left_to_right(drawn_displays: list[display_scenes.Display]) -> None:
@@ -318,7 +342,7 @@ def test_words_are_written_from_left_to_right(drawn_displays: list[display_scene
             lefts = [centres[a:b, 0].mean() for a, b in pairwise(ends)]
             assert lefts == sorted(lefts)
     enlarged = truth(
-        display.shot.scene, replace(camera, width_px=2 * camera.width_px, height_px=2 * camera.height_px), detail=1
+        display.shot.scene, replace(camera, width_px=4 * camera.width_px, height_px=4 * camera.height_px), detail=1
     )
     for n in range(3):  # a bar of one or two pixels may vanish between its neighbours, a word may not
         bars = [solid.visible_fraction for solid in enlarged.solids if solid.name.startswith(f"letter {n}/")]

@@ -92,7 +92,7 @@ def run(
             )
         )  # fmt: skip
         for item in questions.items:
-            if item.task != "spatial" and condition["boxes"] == "none":
+            if item.task != "spatial" and condition["boxes"] != "auto":
                 continue
             text = says(item)
             status, name = "failed" if text is None else "ok", f"{subject}/{condition}/{item.item_id}"
@@ -216,7 +216,7 @@ def composite_run() -> Run:
         def with_boxes(item: Item, bare: Says = bare) -> str | None:
             return bare(item) if item.task == "localization" else ALL(item)
 
-        replies[name, ""], replies[name, "boxes=none"] = with_boxes, bare
+        replies[name, ""], replies[name, "boxes=drawn"] = bare, with_boxes
     return run(replies)
 
 

@@ -19,6 +19,11 @@ NO_FACTORS: Mapping[str, str] = MappingProxyType({})
 NO_MEASURES: Mapping[str, float] = MappingProxyType({})
 
 
+def is_generated(item: Item) -> bool:
+    """True for items from generated scenes, whose things in questions are the only ones of their names."""
+    return bool(item.latent)
+
+
 class Levels(NamedTuple):
     """The factors and measures of an item."""
 
@@ -58,7 +63,8 @@ class Ability:
     `requires` are the dimensions that must be seen to solve it: one, or for a composite task one per part (`parts`).
     `subgroups` are the factors whose levels get separate results, with the levels in order, or no levels if they are
     sorted by name. `balanced_by` are factors with the same proportions in training and testing (`balance.level`).
-    `boxes` are the colours of the boxes drawn, by region; with `boxes_optional` it can also be asked without them.
+    `boxes` are the colours of the boxes drawn, by region. `is_named` tells whether an item can be asked without them,
+    by the names of its objects alone; this is the default with `boxes_reveal_answer`.
     `padded` images are padded to a square; with `asks_inside_box` only the inside of the red box may be shown.
     `frames` answers an item by the coordinates of its drawn boxes alone, which is a floor of its scores;
     `cheap_sight` is as in `Task`.
@@ -78,7 +84,8 @@ class Ability:
     options_wording: tuple[str, str] = ("", "")
     option_labels: Literal["letters", "numbers"] = "numbers"
     boxes: tuple[str, ...] = ()
-    boxes_optional: bool = False
+    is_named: Callable[[Item], bool] | None = None
+    boxes_reveal_answer: bool = False
     padded: bool = False
     asks_inside_box: bool = False
     frames: Callable[[Item], Any] | None = None

@@ -16,7 +16,7 @@ from snellen.core.item import Box, Item
 from snellen.curation.draws import grouped
 from snellen.datasets.own_images import OWN
 from snellen.datasets.sample import Annotation, Sample
-from snellen.suites.ava_bench.abilities.ability import Ability, Levels, ReleasedForm
+from snellen.suites.ava_bench.abilities.ability import Ability, Levels, ReleasedForm, is_generated
 from snellen.suites.ava_bench.candidates.candidates import (
     Candidate,
     Curation,
@@ -226,6 +226,7 @@ ABSOLUTE_DEPTH = Ability(
     subgroups={"scene_type": (), "depth_range": range_names(DEPTH_RANGES)},
     balanced_by=("thing", "answer"),
     boxes=("red",),
+    is_named=is_generated,
     padded=True,
     frames=_by_frames,
     cheap_sight="a distance needs the size and the place of an object in the scene",

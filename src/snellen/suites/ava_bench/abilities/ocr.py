@@ -32,7 +32,7 @@ from snellen.suites.ava_bench.candidates.candidates import (
     origin_of,
 )
 from snellen.suites.ava_bench.candidates.classification import OUTSIDE, lies_in
-from snellen.suites.ava_bench.items import ItemSource, box_area, checked_box, range_name, range_names
+from snellen.suites.ava_bench.items import DIFFICULTIES, ItemSource, box_area, checked_box, range_name, range_names
 from snellen.suites.ava_bench.prompts import TABLE_1
 from snellen.suites.ava_bench.scenes.display_truth import DisplayQuestions, DisplayTruth
 from snellen.suites.ava_bench.scoring import TEXT_PROTOCOLS
@@ -147,7 +147,7 @@ CURATION = Curation(
 def _ask_display(display: DisplayTruth, slot: int, item_source: ItemSource, rng: np.random.Generator) -> Item:
     plan = display.display.content
     measures = {LEAST_PX: display.letters_px(slot)}
-    source = replace(item_source, factors={"face": plan.faces[slot]}, measures=measures)
+    source = replace(item_source, factors={"face": plan.faces[slot], "difficulty": plan.sizes[slot]}, measures=measures)
     return ocr_item(source, display.plates[slot], plan.words[slot])
 
 
@@ -179,8 +179,8 @@ OCR = Ability(
     question=TABLE_1["ocr"],
     requires=("text",),
     protocols=TEXT_PROTOCOLS,
-    subgroups={"source": (), "text_length": range_names(TEXT_LENGTHS)},
-    balanced_by=("length",),
+    subgroups={"source": (), "text_length": range_names(TEXT_LENGTHS), "difficulty": DIFFICULTIES},
+    balanced_by=("length", "difficulty"),
     boxes=("red",),
     asks_inside_box=True,
     meaning="the text in the image",

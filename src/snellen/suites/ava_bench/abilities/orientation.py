@@ -29,7 +29,7 @@ from snellen.suites.ava_bench.candidates.candidates import (
 )
 from snellen.suites.ava_bench.items import ORIENTATIONS, ItemSource
 from snellen.suites.ava_bench.prompts import OPTION_LISTS, TABLE_1
-from snellen.suites.ava_bench.scenes.display_scenes import DIRECTIONS, TOYS
+from snellen.suites.ava_bench.scenes.display_scenes import TOYS
 from snellen.suites.ava_bench.scenes.display_truth import DisplayQuestions, DisplayTruth
 from snellen.suites.ava_bench.scoring import without_script
 
@@ -105,21 +105,19 @@ CURATION = Curation(name=NAME, datasets=DATASETS, find=find, select=select, make
 
 def _ask_display(display: DisplayTruth, slot: int, item_source: ItemSource, rng: np.random.Generator) -> Item:
     source = replace(item_source, measures={LEAST_PX: display.toy_px(TOYS[slot])})
-    return orientation_item(source, TOYS[slot], display.display.content.directions[slot], DIRECTIONS)
+    return orientation_item(source, TOYS[slot], display.display.content.directions[slot])
 
 
 # Items
 
 
-def orientation_item(
-    item_source: ItemSource, category: str, orientation: str, orientations: Sequence[str] = ORIENTATIONS
-) -> Item:
-    """An item about the direction that a thing faces, one of the nine, or of those in the set."""
+def orientation_item(item_source: ItemSource, category: str, orientation: str) -> Item:
+    """An item about the direction that a thing faces, one of the nine."""
     return ORIENTATION.item(
         item_source,
         ORIENTATION.question.format(category=category),
         orientation,
-        orientations,
+        ORIENTATIONS,
         factors={"thing": category, "orientation": orientation},
     )
 

@@ -20,7 +20,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.item import Item
 from snellen.curation.draws import grouped, least_used, level_shares, shuffled
 from snellen.datasets.sample import Sample
-from snellen.suites.ava_bench.abilities.ability import Ability, ReleasedForm
+from snellen.suites.ava_bench.abilities.ability import Ability, ReleasedForm, is_generated
 from snellen.suites.ava_bench.candidates.candidates import Candidate, Curation, CurationContext, origin_of
 from snellen.suites.ava_bench.candidates.depths import (
     NO_CROP,
@@ -330,6 +330,7 @@ RELATIVE_DEPTH = Ability(
     subgroups={"scene_type": ()},
     balanced_by=("answer", "nearer", "farther"),
     boxes=("red", "blue"),
+    is_named=is_generated,
     padded=True,
     frames=_by_frames,
     cheap_sight="an order in depth needs the places of two objects in the scene",

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 from statistics import fmean
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -37,8 +38,18 @@ from snellen.suites.ava_bench.published import COLUMNS
 from snellen.suites.ava_bench.report import figures
 
 MIN_SUBJECTS = 3
-Pair = tuple[ArmCard, ArmCard]
-"""One subject's arms for the atomic abilities and for the composite task."""
+
+
+class SubjectArms(NamedTuple):
+    """One subject's arms for the atomic abilities, for spatial with boxes, and for the composite task."""
+
+    atomic: ArmCard
+    boxed: ArmCard
+    composite: ArmCard
+
+    def of(self, ability: str) -> ArmCard:
+        """The arm for an atomic ability; spatial has boxes there."""
+        return self.boxed if ability == "spatial" else self.atomic
 
 
 def parts_of(task: str) -> tuple[str, ...]:
@@ -61,13 +72,9 @@ def sections(run: Run, arms: Sequence[ArmCard]) -> Iterator[ReportSection]:
         yield scores(run, arms, tasks)
     subjects = examined(arms)
     for task in tasks:
-        both = [(arm, arm) for arm in arms_with_all(run, subjects, [task])]
+        both = [SubjectArms(arm, arm, arm) for arm in arms_with_all(run, subjects, [task])]
         yield from order_followed(run, both, task, task, parts_of(task))
-    pairs = [
-        (arm, bare)
-        for arm in arms_with_all(run, subjects, ["spatial"])
-        if (bare := _arm_without_boxes(run, arm)) and arms_with_all(run, [bare], ["spatial"])
-    ]
+    pairs = list(filter(None, (_with_and_without_boxes(run, arm) for arm in subjects)))
     if pairs:
         yield without_boxes(run, pairs)
         yield from order_followed(run, pairs, "spatial", "spatial without boxes", ("localization", "spatial"))
@@ -105,35 +112,43 @@ def with_one_part(run: Run, task: str) -> float:
     return fmean(alone.score(item, main_metric(run, task)) for item in run.items.items if item.item_id in scored_items)
 
 
-def _arm_without_boxes(run: Run, arm: ArmCard) -> ArmCard | None:
-    columns = {**arm.columns, "boxes": "none"}
-    others = (card for card in run.card.arms if card.subject == arm.subject and card != arm)
-    return next((card for card in others if card.columns == columns), None)
+def _with_and_without_boxes(run: Run, arm: ArmCard) -> SubjectArms | None:
+    """The arms of a subject, if it was asked spatial with boxes and without them; `arm` is that of the abilities."""
+    by_boxes = {
+        card.columns.get("boxes"): card
+        for card in run.card.arms
+        if card.subject == arm.subject and {**card.columns, "boxes": ""} == {**arm.columns, "boxes": ""}
+    }
+    boxed, bare = by_boxes.get("drawn"), by_boxes.get("none", by_boxes.get("auto"))
+    if boxed is None or bare is None or len(arms_with_all(run, [boxed, bare], ["spatial"])) < 2:
+        return None
+    return SubjectArms(arm, boxed, bare)
 
 
-def _change_without_boxes(run: Run, pair: Pair) -> Paired:
-    ability = score_matrix(run, "spatial", pair)
+def _change_without_boxes(run: Run, pair: SubjectArms) -> Paired:
+    ability = score_matrix(run, "spatial", [pair.boxed, pair.composite])
     with_boxes, without = ability.values
-    rng = stream("ava-bench", "boxes", pair[0].subject)
+    rng = stream("ava-bench", "boxes", pair.atomic.subject)
     return paired_difference(without, with_boxes, ability.clusters, rng, bounds=main_metric(run, "spatial").bounds)
 
 
-def without_boxes(run: Run, pairs: Sequence[Pair]) -> ReportSection:
+def without_boxes(run: Run, pairs: Sequence[SubjectArms]) -> ReportSection:
     """Spatial with and without boxes next to localization, best in localization first."""
     metric, rows = main_metric(run, "spatial"), scored(result_rows(run, "spatial"))
     localization, localized = main_metric(run, "localization"), scored(result_rows(run, "localization"))
 
-    def minus_localization(pair: Pair) -> float:
-        row = row_of(localized, pair[0])
+    def minus_localization(pair: SubjectArms) -> float:
+        row = row_of(localized, pair.atomic)
         return np.inf if row is None else -float(row.value)
 
     lines, accuracies = [], []
     for pair in sorted(pairs, key=minus_localization):
-        both, gap = [row_of(rows, arm) for arm in pair], _change_without_boxes(run, pair)
+        both, gap = [row_of(rows, arm) for arm in (pair.boxed, pair.composite)], _change_without_boxes(run, pair)
         change = points(gap.difference, gap.low, gap.high)
         cells = [*(metric_cell(row, metric) for row in both), change]
-        lines.append([pair[0].subject, *cells, metric_cell(row_of(localized, pair[0]), localization)])
-        accuracies.append((pair[0].subject, float(both[0].value), float(both[1].value)))
+        subject = pair.atomic.subject
+        lines.append([subject, *cells, metric_cell(row_of(localized, pair.atomic), localization)])
+        accuracies.append((subject, float(both[0].value), float(both[1].value)))
     note = (
         "Percent right in spatial with the red and the blue box and without them, the change in points on the items "
         "that have both, and GIoU in localization, each with 95 % interval. Without boxes the two things must be found "
@@ -152,16 +167,16 @@ def agreement_cells(rank_agreement: RankAgreement) -> tuple[str, str]:
 
 
 def order_followed(
-    run: Run, pairs: Sequence[Pair], task: str, composite: str, parts: Sequence[str]
+    run: Run, pairs: Sequence[SubjectArms], task: str, composite: str, parts: Sequence[str]
 ) -> Iterator[ReportSection]:
     """Agreement of a composite task, named `composite`, and each ability in the order of enough subjects."""
     lines = []
-    for ability in scored_tasks(run, [atomic for atomic, _ in pairs], COLUMNS):
-        compared = [pair for pair in pairs if arms_with_all(run, pair[:1], [ability])]
+    for ability in scored_tasks(run, [pair.atomic for pair in pairs], COLUMNS):
+        compared = [pair for pair in pairs if arms_with_all(run, [pair.of(ability)], [ability])]
         if len(compared) < MIN_SUBJECTS:
             continue
-        composed = score_matrix(run, task, [arm for _, arm in compared], composite)
-        atomic = score_matrix(run, ability, [arm for arm, _ in compared])
+        composed = score_matrix(run, task, [pair.composite for pair in compared], composite)
+        atomic = score_matrix(run, ability, [pair.of(ability) for pair in compared])
         rank_agreement = agreement(composed, atomic, stream("ava-bench", "composite", composite, ability))
         part = "yes" if ability in parts else ""
         lines.append([ability, part, str(len(compared)), *agreement_cells(rank_agreement)])

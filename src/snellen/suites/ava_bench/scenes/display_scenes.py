@@ -47,10 +47,12 @@ from snellen.suites.ava_bench.scenes.scenes import (
 
 TOYS = ("toy train", "toy bird", "toy rocket")
 """Each has a front recognisable by its shape: chimney, beak, tip."""
-DIRECTIONS = ORIENTATIONS[:8]
-"""The directions of a toy as seen by the viewer, in steps of 45 degrees; none is seen from the top."""
+TOP = ORIENTATIONS[-1]
+"""The direction of a toy whose upper side faces the viewer. The eight others are headings, in steps of 45 degrees."""
 SWAY_DEG = 9.0
 """The maximum deviation of a toy from the middle of its direction, which spans 22.5 to either side."""
+LETTERS_M: Mapping[str, float] = MappingProxyType(dict(zip(DIFFICULTIES, (0.45, 0.13, 0.065), strict=True)))
+"""Heights of letters by difficulty, at most; those that are easy to see fill the plate."""
 INKS: tuple[tuple[Colour, Colour], ...] = (
     ("yellow", "blue"),
     ("yellow", "purple"),
@@ -76,13 +78,14 @@ _LYING: Matrix3 = turn((0.0, 1.0, 0.0), 90.0)
 class DisplayContent:
     """The content of one display, three of each in order.
 
-    Toys have directions, towers close-ups, plates words and their typefaces.
+    Toys have directions, towers close-ups, plates words with their typefaces and the difficulties of their sizes.
     """
 
     directions: tuple[str, ...]
     towers: tuple[CloseUpContent, ...]
     words: tuple[str, ...]
     faces: tuple[str, ...]
+    sizes: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -112,16 +115,17 @@ def draw_contents(count: int, rng: np.random.Generator) -> list[DisplayContent]:
     slots = range(SLOTS)
     for number in range(count):
         level = partial(_level, number, tally, rng)
-        directions = [level(DIRECTIONS, "direction", slot) for slot in slots]
+        directions = [level(ORIENTATIONS, "direction", slot) for slot in slots]
         # All nine pairs of difficulties occur among nine displays.
         sizes = [DIFFICULTIES[(number // 3 + slot) % 3] for slot in slots]
         contrasts = [DIFFICULTIES[(number // 3 + 2 * slot) % 3] for slot in slots]
         species = [level(tuple(SPECIES), "species", slot, sizes[slot]) for slot in slots]
         textures = [level(TEXTURES, "texture", slot, contrasts[slot]) for slot in slots]
         towers = map(CloseUpContent, TOWERS, species, textures, sizes, contrasts)
-        words = [pseudo_words.draw_word(level(lengths, "length", slot), rng) for slot in slots]
+        letters = [level(DIFFICULTIES, "letters", slot) for slot in slots]
+        words = [pseudo_words.draw_word(level(lengths, "length", slot, letters[slot]), rng) for slot in slots]
         faces = [level(tuple(pseudo_words.FACES), "face", slot) for slot in slots]
-        contents.append(DisplayContent(tuple(directions), tuple(towers), tuple(words), tuple(faces)))
+        contents.append(DisplayContent(tuple(directions), tuple(towers), tuple(words), tuple(faces), tuple(letters)))
     return contents
 
 
@@ -223,14 +227,24 @@ def _toys(content: DisplayContent, positions: Positions, camera: Camera, rng: np
     solids: list[Solid] = []
     colours = dealt(COLOURS, 3, rng)
     for name, direction, position, colour in zip(TOYS, content.directions, positions, colours, strict=True):
-        sway = float(rng.uniform(-SWAY_DEG, SWAY_DEG))
-        heading = towards(camera, *position) + 45.0 * DIRECTIONS.index(direction) + sway
+        pose = _pose(direction, position, camera, rng)
         parts_of_toy = _TOY_BUILDERS[name](
             colour, COLOURS[(COLOURS.index(colour) + 1 + int(rng.integers(4))) % len(COLOURS)]
         )
         grown = [_grown(part, TOY_SCALE) for part in parts_of_toy]
-        solids += on_floor(name, [move(part, turn((0.0, 0.0, 1.0), heading)) for part in grown], position)
+        solids += on_floor(name, [move(part, pose) for part in grown], position)
     return solids
+
+
+def _pose(direction: str, position: tuple[float, float], camera: Camera, rng: np.random.Generator) -> Matrix3:
+    """The rotation of a toy that faces +x. Turned to show its top it has any heading."""
+    sway, viewer = float(rng.uniform(-SWAY_DEG, SWAY_DEG)), towards(camera, *position)
+    if direction != TOP:
+        return turn((0.0, 0.0, 1.0), viewer + 45.0 * ORIENTATIONS.index(direction) + sway)
+    across = math.hypot(camera.position_m[0] - position[0], camera.position_m[1] - position[1])
+    steepness = math.degrees(math.atan2(across, camera.position_m[2]))
+    axis = -math.sin(math.radians(viewer)), math.cos(math.radians(viewer)), 0.0
+    return chain(turn(axis, steepness + sway), turn((0.0, 0.0, 1.0), float(rng.uniform(0, 360))))
 
 
 def _grown(solid: Solid, factor: float) -> Solid:
@@ -242,14 +256,14 @@ def _grown(solid: Solid, factor: float) -> Solid:
 
 def _plates(content: DisplayContent, positions: Positions, camera: Camera, rng: np.random.Generator) -> list[Solid]:
     solids: list[Solid] = []
-    for n, (word, face, position) in enumerate(zip(content.words, content.faces, positions, strict=True)):
+    for n, position in enumerate(positions):
         plate, ink = INKS[int(rng.integers(len(INKS)))]
         facing = towards(camera, *position) + float(rng.uniform(-PLATE_SWAY_DEG, PLATE_SWAY_DEG))
         # Own axes: x to the reader's right, z up, y away from the reader; leaning back, then turned.
         frame = chain(turn((0.0, 0.0, 1.0), facing + 90.0), turn((1.0, 0.0, 0.0), -LEAN_DEG))
         upright = [
             stretched_solid("plate", "cube", Material("rubber", plate), (0.0, 0.0, 0.0), PLATE_M),
-            *_letters(word, face, ink),
+            *_letters(content.words[n], content.faces[n], LETTERS_M[content.sizes[n]], ink),
         ]
         turned = [move(part, frame) for part in upright]
         shift = (*position, FLOOR_GAP_M - lowest_m(turned))
@@ -258,11 +272,11 @@ def _plates(content: DisplayContent, positions: Positions, camera: Camera, rng: 
     return solids
 
 
-def _letters(word: str, face: str, ink: Colour) -> list[Solid]:
-    """The bars of a word on the front of an upright plate about the origin."""
+def _letters(word: str, face: str, height_m: float, ink: Colour) -> list[Solid]:
+    """The bars of a word on the front of an upright plate about the origin, of this height if they fit."""
     bars, width = pseudo_words.word_bars(word, face)
-    high = min(0.88 * PLATE_M[0] / width, 0.72 * PLATE_M[2])
-    deep, material = 0.03, Material("rubber", ink)
+    high = min(height_m, 0.88 * PLATE_M[0] / width, 0.72 * PLATE_M[2])
+    deep, material = min(0.03, high / 6), Material("rubber", ink)
     solids = []
     for left, low, right, top in bars:
         centre = high * (left + right - width) / 2, 0.005 - (PLATE_M[1] + deep) / 2, high * (low + top - 1) / 2
@@ -299,7 +313,7 @@ def _bird(body: Colour, wing: Colour) -> list[Solid]:
 
 
 def _rocket(body: Colour, tip: Colour) -> list[Solid]:
-    """Faces +x: lies on the floor, its tip in front and its four fins behind."""
+    """Faces +x: lies on the floor, its tip in front, its four fins behind and a hatch on top."""
     main, other = Material("rubber", body), Material("rubber", tip)
     fins = []
     for angle in (45.0, 135.0, 225.0, 315.0):
@@ -310,6 +324,7 @@ def _rocket(body: Colour, tip: Colour) -> list[Solid]:
     return [
         stretched_solid("", "cylinder", main, (-0.12, 0.0, 0.34), (0.38, 0.38, 0.86), _LYING),
         stretched_solid("", "cone", other, (0.50, 0.0, 0.34), (0.42, 0.42, 0.44), _LYING),
+        stretched_solid("", "cube", other, (0.0, 0.0, 0.53), (0.30, 0.20, 0.10)),
         *fins,
     ]
 

@@ -11,6 +11,7 @@ from snellen.core.item import Item, Media
 from snellen.core.least_px import LEAST_PX
 from snellen.stimuli.scenes import Camera, Solid, truth
 from snellen.suites.ava_bench.items import ItemSource
+from snellen.suites.ava_bench.scenes import pseudo_words
 from snellen.suites.ava_bench.scenes.close_ups import metres_across
 from snellen.suites.ava_bench.scenes.display_scenes import Display, object_of
 from snellen.suites.ava_bench.scenes.scenes import SLOTS, Rect, round_all, seen_box, shorter_side
@@ -30,10 +31,11 @@ class DisplayTruth:
         return shorter_side(_box_of([s for s in shot.scene.solids if object_of(s.name) == toy], shot.camera))
 
     def letters_px(self, slot: int) -> float:
-        """The height of a word's letters in the image, in pixels."""
-        shot = self.display.shot
-        bars = [solid for solid in shot.scene.solids if solid.name.startswith(f"letter {slot}/")]
-        box = _box_of(bars, shot.camera)
+        """The height of a word's first letter in the image, in pixels."""
+        shot, content = self.display.shot, self.display.content
+        count = len(pseudo_words.bars(content.words[slot][0], content.faces[slot]))
+        bars = {f"letter {slot}/{n}" for n in range(count)}
+        box = _box_of([solid for solid in shot.scene.solids if solid.name in bars], shot.camera)
         return box[3] - box[1]
 
     def stripe_px(self, slot: int) -> float:

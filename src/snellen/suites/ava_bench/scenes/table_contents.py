@@ -147,7 +147,7 @@ def _counts(ranges: Sequence[Sequence[str]], rng: np.random.Generator) -> list[t
     limit = MAX_SOLIDS - SINGLES
     for _ in range(_TRIES):
         tables = _dealt_counts(ranges, rng)
-        for _ in range(_TRIES * len(ranges)):
+        for _ in range(_TRIES * len(ranges) + 1):
             excesses = [max(0, sum(counts) - limit) for counts in tables]
             if not any(excesses):
                 return [tuple(counts) for counts in tables]
