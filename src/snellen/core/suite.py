@@ -371,7 +371,7 @@ def _undefined(item: Item, task: Task) -> str:
 
 
 def settle(condition: Condition, suite: Suite, card: SubjectCard) -> Condition:
-    """The condition with every `auto` replaced by its value for this subject, if that depends on the subject."""
+    """The condition with every `auto` replaced by its value for this subject."""
     resolved = suite.resolve(condition, card)
     columns = {**condition.columns(), **resolved}
     return Condition(

@@ -24,8 +24,8 @@ FORMAT = Axis(
 )
 BOXES = Axis(
     "boxes",
-    ("auto", "drawn", "none"),
-    "spatial and both depths: with boxes around the objects, or with their names alone (Figure 8a)",
+    ("auto", "depths", "drawn", "none"),
+    "spatial and both depths: boxes around the objects in both depths, in all, or names alone (Figure 8a)",
 )
 LOOK = Axis(
     "look",
@@ -50,7 +50,7 @@ def resolve(condition: Condition, card: SubjectCard) -> Mapping[str, Value]:
 
     A subject may declare its own (attribute `format`). `look=auto` is `box` for encoders, which see an image as a whole
     and have no instruction that explains a drawn box, and `image` for all others. `boxes=auto` is `drawn` for heads, as
-    in the paper; for all others it remains, and depends on the task (`_hides_boxes`). `box_unit=own` is the attribute
+    in the paper, and `depths` for all others, since boxes reveal the answer in spatial. `box_unit=own` is the attribute
     `box_unit` of the subject.
     """
     subject_kind, settings = card.name.partition(":")[0], dict[str, Value]()
@@ -61,8 +61,8 @@ def resolve(condition: Condition, card: SubjectCard) -> Mapping[str, Value]:
         )
     if condition["look"] == "auto":
         settings["look"] = "box" if subject_kind == "encoder" else "image"
-    if condition["boxes"] == "auto" and subject_kind == "head":
-        settings["boxes"] = "drawn"
+    if condition["boxes"] == "auto":
+        settings["boxes"] = "drawn" if subject_kind == "head" else "depths"
     if condition["box_unit"] == "own":
         settings["box_unit"] = card.attributes.get("box_unit", FRACTIONS)
     return settings
@@ -115,9 +115,9 @@ def _transforms(ability: Ability, item: Item, context: ViewContext) -> tuple[Tra
 
 
 def _hides_boxes(ability: Ability, item: Item, condition: Condition) -> bool:
-    """True if the boxes of an item are not drawn: at `none`, and at `auto` if they reveal the answer."""
+    """True if the boxes of an item are not drawn: at `none`, and at `depths` if they reveal the answer."""
     boxes = condition["boxes"]
-    if boxes == "auto":
+    if boxes == "depths":
         return ability.boxes_reveal_answer and bool(boxes_of(ability.boxes, item.regions))
     return boxes == "none"
 
@@ -171,7 +171,7 @@ def make_task(ability: Ability) -> Task:
         boxes=ability.boxes,
         frames=ability.frames,
         cheap_sight=ability.cheap_sight,
-        frameless=(BOXES.name, "none", *(("auto",) if ability.boxes_reveal_answer else ())) if ability.is_named else (),
+        frameless=(BOXES.name, "none", *(("depths",) if ability.boxes_reveal_answer else ())) if ability.is_named else (),
     )
 
 

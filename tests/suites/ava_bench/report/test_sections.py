@@ -16,6 +16,8 @@ from snellen.core.response import Response
 from snellen.core.storage.itemset import ItemSet, ItemSetCard
 from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.runfolder import ArmCard, RunCard
+from snellen.core.subject import SubjectCard
+from snellen.core.suite import settle
 from snellen.runs.score import score
 from snellen.suites.ava_bench import report_sections
 from snellen.suites.ava_bench.abilities.counting import counting_item
@@ -88,7 +90,7 @@ def run(
         arms.append(
             ArmCard(
                 subject=subject, fingerprint=subject, settings={}, attributes=(attributes or {}).get(subject, {}),
-                condition=str(condition), columns=condition.columns(), repeat=0,
+                condition=str(condition), columns=settle(condition, SUITE, SubjectCard(subject)).columns(), repeat=0,
             )
         )  # fmt: skip
         for item in questions.items:

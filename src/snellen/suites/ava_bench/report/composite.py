@@ -119,7 +119,7 @@ def _with_and_without_boxes(run: Run, arm: ArmCard) -> SubjectArms | None:
         for card in run.card.arms
         if card.subject == arm.subject and {**card.columns, "boxes": ""} == {**arm.columns, "boxes": ""}
     }
-    boxed, bare = by_boxes.get("drawn"), by_boxes.get("none", by_boxes.get("auto"))
+    boxed, bare = by_boxes.get("drawn"), by_boxes.get("none", by_boxes.get("depths"))
     if boxed is None or bare is None or len(arms_with_all(run, [boxed, bare], ["spatial"])) < 2:
         return None
     return SubjectArms(arm, boxed, bare)
