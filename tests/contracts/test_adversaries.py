@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -53,7 +54,7 @@ def test_cheap_answers_have_states_of_their_own_on_the_page(tmp_path: Path, monk
     leave_out_figures(monkeypatch)
     items = generated("ava-bench", tmp_path, size=3, seed=501)
     subjects = [_scripted(items, name) for name in ("frames reader", "thumbnail forest", "question look-up")]
-    cells = {}
+    cells = dict[tuple[str, str], Any]()
     for arms, condition in ((subjects[:1], "boxes=drawn"), (subjects[1:], "vanilla")):
         run(items, arms, tmp_path / condition, conditions=[condition], show_progress=False)
         report = write_report([tmp_path / condition], tmp_path / f"report-{condition}")

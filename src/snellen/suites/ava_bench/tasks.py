@@ -171,7 +171,9 @@ def make_task(ability: Ability) -> Task:
         boxes=ability.boxes,
         frames=ability.frames,
         cheap_sight=ability.cheap_sight,
-        frameless=(BOXES.name, "none", *(("depths",) if ability.boxes_reveal_answer else ())) if ability.is_named else (),
+        frameless=(BOXES.name, "none", *(("depths",) if ability.boxes_reveal_answer else ()))
+        if ability.is_named
+        else (),
     )
 
 
