@@ -103,7 +103,7 @@ def test_boxes_are_left_out_where_they_reveal_the_answer(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("name", "condition", "is_known", "asked"),
+    ("name", "condition", "is_known", "tasks_asked"),
     [
         ("own:x", "vanilla", True, ["spatial", "relative-depth", "absolute-depth", "object"]),
         ("own:x", "boxes=none", True, ["spatial", "relative-depth", "absolute-depth"]),
@@ -114,13 +114,13 @@ def test_boxes_are_left_out_where_they_reveal_the_answer(tmp_path: Path) -> None
     ],
 )
 def test_items_without_boxes_are_asked_by_their_names(
-    tmp_path: Path, name: str, condition: str, is_known: bool, asked: list[str]
+    tmp_path: Path, name: str, condition: str, is_known: bool, tasks_asked: list[str]
 ) -> None:
     """Names are only sure to be unique in generated items, and in spatial; encoders do not read them."""
     items = one_of_each(image=image(MediaFolder(tmp_path), 1), known=is_known)
     point = settle(parse_conditions(AXES, condition)[0], SUITE, SubjectCard(name))
     tasks = ("spatial", "relative-depth", "absolute-depth", "object")
-    assert [task for task in tasks if TASK_BY_NAME[task].asks(items[task], point)] == asked
+    assert [task for task in tasks if TASK_BY_NAME[task].asks(items[task], point)] == tasks_asked
 
 
 def test_heads_are_asked_as_in_the_paper_and_others_get_the_answer_format(tmp_path: Path) -> None:

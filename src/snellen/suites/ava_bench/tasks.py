@@ -15,7 +15,7 @@ from snellen.presentation.methods import OneByOne
 from snellen.suites.ava_bench import prompts
 from snellen.suites.ava_bench.abilities import ABILITIES
 from snellen.suites.ava_bench.abilities.ability import Ability
-from snellen.suites.ava_bench.transforms import Boxed, Cut, Labelled, Marked, Named, Padded, UnitFrame, boxes_of
+from snellen.suites.ava_bench.transforms import Boxed, Cut, Labelled, Marked, ObjectNames, Padded, UnitFrame, boxes_of
 
 FORMAT = Axis(
     "format",
@@ -103,7 +103,7 @@ def _transforms(ability: Ability, item: Item, context: ViewContext) -> tuple[Tra
     inside = ability.asks_inside_box and condition["look"] == "box" and bool(boxes)
     crop = (Cut(boxes.pop("red")),) if inside else ()
     return (
-        *((Named(object_names(ability, item)),) if hides_boxes else ()),
+        *((ObjectNames(object_names(ability, item)),) if hides_boxes else ()),
         *order_transforms(condition["order"]),
         *((Labelled(ability.option_labels),) if item.options else ()),
         *crop,

@@ -1,7 +1,7 @@
 """Transforms of images and answers: padding to a square, drawn boxes, labelled options, boxes in shares of the image.
 
-Order: `Named`, `Labelled`, `Cut`, `Padded` or `Boxed`, `Marked`, `UnitFrame`, controls. Boxes are always mapped through
-`Media.from_stored`, so that regions and answers stay in pixels of the stored image.
+Order: `ObjectNames`, `Labelled`, `Cut`, `Padded` or `Boxed`, `Marked`, `UnitFrame`, controls. Boxes are always mapped
+through `Media.from_stored`, so that regions and answers stay in pixels of the stored image.
 """
 
 from __future__ import annotations
@@ -162,7 +162,7 @@ class UnitFrame:
 
 
 @dataclass(frozen=True)
-class Named:
+class ObjectNames:
     """A question about objects by their names alone. Options that are colours of boxes become `names`, by colour."""
 
     names: Mapping[str, str] = field(repr=False)

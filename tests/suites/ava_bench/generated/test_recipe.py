@@ -316,12 +316,12 @@ def test_things_on_displays_do_not_hide_each_other(drawn_displays: list[display_
 def test_letters_are_smaller_where_they_are_harder_to_see(drawn_displays: list[display_scenes.Display]) -> None:
     heights: dict[str, list[float]] = {}
     for display in drawn_displays:
-        shown = DisplayTruth(display, (), {})
+        display_truth = DisplayTruth(display, (), {})
         for n, size in enumerate(display.content.sizes):
             bars = [solid for solid in display.shot.scene.solids if solid.name.startswith(f"letter {n}/")]
             feet = [solid.pose.position_m[2] for solid in bars]
             assert max(feet) - min(feet) <= LETTERS_M[size]
-            heights.setdefault(size, []).append(shown.letters_px(n))
+            heights.setdefault(size, []).append(display_truth.letters_px(n))
     easy, middle, hard = (heights[level] for level in DIFFICULTIES)
     assert max(hard) < min(middle) < max(middle) < np.median(easy)
 

@@ -47,7 +47,7 @@ class SubjectArms(NamedTuple):
     boxed: ArmCard
     composite: ArmCard
 
-    def of(self, ability: str) -> ArmCard:
+    def arm(self, ability: str) -> ArmCard:
         """The arm for an atomic ability; spatial has boxes there."""
         return self.boxed if ability == "spatial" else self.atomic
 
@@ -74,10 +74,10 @@ def sections(run: Run, arms: Sequence[ArmCard]) -> Iterator[ReportSection]:
     for task in tasks:
         both = [SubjectArms(arm, arm, arm) for arm in arms_with_all(run, subjects, [task])]
         yield from order_followed(run, both, task, task, parts_of(task))
-    pairs = list(filter(None, (_with_and_without_boxes(run, arm) for arm in subjects)))
-    if pairs:
-        yield without_boxes(run, pairs)
-        yield from order_followed(run, pairs, "spatial", "spatial without boxes", ("localization", "spatial"))
+    asked_twice = list(filter(None, (_with_and_without_boxes(run, arm) for arm in subjects)))
+    if asked_twice:
+        yield without_boxes(run, asked_twice)
+        yield from order_followed(run, asked_twice, "spatial", "spatial without boxes", ("localization", "spatial"))
 
 
 def scores(run: Run, arms: Sequence[ArmCard], tasks: Sequence[str]) -> ReportSection:
@@ -132,7 +132,7 @@ def _change_without_boxes(run: Run, pair: SubjectArms) -> Paired:
     return paired_difference(without, with_boxes, ability.clusters, rng, bounds=main_metric(run, "spatial").bounds)
 
 
-def without_boxes(run: Run, pairs: Sequence[SubjectArms]) -> ReportSection:
+def without_boxes(run: Run, subjects: Sequence[SubjectArms]) -> ReportSection:
     """Spatial with and without boxes next to localization, best in localization first."""
     metric, rows = main_metric(run, "spatial"), scored(result_rows(run, "spatial"))
     localization, localized = main_metric(run, "localization"), scored(result_rows(run, "localization"))
@@ -142,7 +142,7 @@ def without_boxes(run: Run, pairs: Sequence[SubjectArms]) -> ReportSection:
         return np.inf if row is None else -float(row.value)
 
     lines, accuracies = [], []
-    for pair in sorted(pairs, key=minus_localization):
+    for pair in sorted(subjects, key=minus_localization):
         both, gap = [row_of(rows, arm) for arm in (pair.boxed, pair.composite)], _change_without_boxes(run, pair)
         change = points(gap.difference, gap.low, gap.high)
         cells = [*(metric_cell(row, metric) for row in both), change]
@@ -167,16 +167,16 @@ def agreement_cells(rank_agreement: RankAgreement) -> tuple[str, str]:
 
 
 def order_followed(
-    run: Run, pairs: Sequence[SubjectArms], task: str, composite: str, parts: Sequence[str]
+    run: Run, subjects: Sequence[SubjectArms], task: str, composite: str, parts: Sequence[str]
 ) -> Iterator[ReportSection]:
     """Agreement of a composite task, named `composite`, and each ability in the order of enough subjects."""
     lines = []
-    for ability in scored_tasks(run, [pair.atomic for pair in pairs], COLUMNS):
-        compared = [pair for pair in pairs if arms_with_all(run, [pair.of(ability)], [ability])]
+    for ability in scored_tasks(run, [arms.atomic for arms in subjects], COLUMNS):
+        compared = [arms for arms in subjects if arms_with_all(run, [arms.arm(ability)], [ability])]
         if len(compared) < MIN_SUBJECTS:
             continue
-        composed = score_matrix(run, task, [pair.composite for pair in compared], composite)
-        atomic = score_matrix(run, ability, [pair.of(ability) for pair in compared])
+        composed = score_matrix(run, task, [arms.composite for arms in compared], composite)
+        atomic = score_matrix(run, ability, [arms.arm(ability) for arms in compared])
         rank_agreement = agreement(composed, atomic, stream("ava-bench", "composite", composite, ability))
         part = "yes" if ability in parts else ""
         lines.append([ability, part, str(len(compared)), *agreement_cells(rank_agreement)])
