@@ -137,7 +137,8 @@ def main() -> None:
         out = options.out or Path(temporary)
         root, suites = options.items or out / "items", dict.fromkeys(measure.suite for measure in MEASURES)
         results = {
-            suite: examine(suite, out, root / suite, 0 if options.items else options.n).results() for suite in suites
+            suite: examine(suite, out, root / suite, 0 if options.items else options.n).all_results()
+            for suite in suites
         }
         columns = [progress_of(measure, results[measure.suite]) for measure in MEASURES]
     scores = pd.concat(columns, axis=1, keys=range(len(MEASURES)))

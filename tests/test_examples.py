@@ -9,7 +9,7 @@ import pytest
 from tests.helpers.notebook import EXAMPLES, code_cells, outputs_of, read
 
 NOTEBOOKS = sorted(EXAMPLES.glob("*.ipynb"))
-MOST_BYTES = 20_000
+MOST_BYTES = 40_000
 
 
 def test_examples_exist() -> None:

@@ -23,7 +23,7 @@ def test_a_suite_in_one_folder_is_built_asked_and_reported(monkeypatch: pytest.M
     items = build(SUITES.get("landolt"), "generated", BuildOptions(tmp_path / "items", n=48, show_progress=False))
     subjects = ["fake:oracle", "fake:blind-to=gap"]
     examination = run(items, subjects, tmp_path / "run", conditions=["vanilla", "images=none"], show_progress=False)
-    rows = examination.results()
+    rows = examination.all_results()
     score_by_arm = {
         (row["subject"], row["condition"]): row["value"] for row in rows[rows.factor == ""].to_dict("records")
     }

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
 import snellen
+from snellen.core.errors import SnellenError
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.parts import read_exchanges
 from snellen.reports import load_run, write_report
@@ -27,7 +31,8 @@ def combo(sets_folder: Path) -> ItemSet:
 
 def test_the_package_lists_its_api() -> None:
     assert set(dir(snellen)) == {
-        "Examination", "SnellenError", "__version__", "aexamine", "checkpoint_exam", "exam_callback", "examine",
+        "Examination", "SnellenError", "__version__", "aexamine", "build", "checkpoint_exam", "compare", "encoder",
+        "exam_callback", "examine",
     }  # fmt: skip
     assert all(getattr(snellen, name) for name in dir(snellen))
     assert not hasattr(snellen, "axamine")
@@ -132,3 +137,83 @@ def test_a_failure_names_the_line_of_the_callable(combo: ItemSet, tmp_path: Path
     assert reason == (
         "JSONDecodeError: Expecting value: line 1 column 1 (char 0) (my_model.py, line 5: return json.loads(text))"
     )
+
+
+def mean_colour(images: list[Any]) -> np.ndarray:
+    """A function from images to vectors: their mean colours."""
+    return np.stack([np.asarray(image, float).reshape(-1, 3).mean(axis=0) for image in images])
+
+
+def test_several_subjects_and_their_tables(combo: ItemSet, tmp_path: Path) -> None:
+    def answer(parts: list[Any]) -> str:
+        return "A"
+
+    subjects: list[Any] = [answer, "fake:chance", snellen.encoder(mean_colour, "mean colour", size=32)]
+    done = snellen.examine(subjects, combo.root, out=tmp_path / "run", show_progress=False)
+    names = ["py:tests.test_python_api:test_several_subjects_and_their_tables.<locals>.answer", "fake:chance"]
+    names.append("encoder:mean colour")
+    grades = done.grades()
+    assert set(grades["subject"]) == set(names)
+    assert not grades.duplicated(["subject", "task"]).any()
+    assert {"grade", "state", "n", "low", "high", "blind"} <= set(grades.columns)
+    whole, parts = done.results(), done.results_by_factor()
+    assert "factor" not in whole.columns
+    assert (parts["factor"] != "").all()
+    assert len(whole) + len(parts) == len(done.all_results())
+    figure = done.plot()
+    assert figure._repr_png_().startswith(b"\x89PNG")  # type: ignore[attr-defined]
+    squares = figure.axes[0]
+    tasks = [label.get_text() for label in squares.get_xticklabels()]
+    assert tasks == [task for task in done.suite.tasks if task in set(grades["task"])]
+    assert len(squares.patches) == len(grades)
+    assert len(done.plot("profile").axes) >= len(tasks)
+
+
+def test_two_subjects_of_one_name_are_refused(combo: ItemSet, tmp_path: Path) -> None:
+    with pytest.raises(SnellenError, match="given twice"):
+        snellen.examine(["fake:chance", "fake:chance"], combo.root, out=tmp_path / "run", **QUIET)
+
+
+def test_failures_are_printed_with_their_reasons(combo: ItemSet, tmp_path: Path) -> None:
+    def broken(parts: list[Any]) -> str:
+        raise ValueError("no weights")
+
+    done = snellen.examine(broken, combo.root, out=tmp_path / "run", **QUIET)
+    assert done.failed == len(done.responses)
+    assert "ValueError: no weights (test_python_api.py, line" in repr(done)
+
+
+def test_building_and_showing_a_set(tmp_path: Path) -> None:
+    items = snellen.build(
+        "combo", tmp_path / "items", n=2, tasks=("img2text",), renderer="toy", size=(120, 90), show_progress=False
+    )
+    assert {item.task for item in items.items} == {"img2text"}
+    page = items._repr_html_()
+    assert page.count("data:image/png;base64,") == 2
+    assert all(item.question in page for item in items.items)
+    with pytest.raises(SnellenError, match="colours"):
+        snellen.build("combo", tmp_path / "other", colours=3)
+
+
+def test_comparing_two_examinations(combo: ItemSet, tmp_path: Path) -> None:
+    oracle = snellen.examine("fake:oracle", combo.root, out=tmp_path / "oracle", show_progress=False)
+    both = snellen.examine(["fake:oracle", "fake:chance"], combo.root, out=tmp_path / "both", show_progress=False)
+    changed = snellen.compare(oracle, f"{both.root}:fake:chance")
+    assert set(changed.table["verdict"]) <= {"dropped", "no clear change", "too few items"}
+    assert (changed.table["before"] == 1).all()
+    assert repr(changed).startswith("<Changes from fake:oracle to fake:chance:")
+    assert "verdict" in changed._repr_html_()
+
+
+def test_a_script_needs_no_guard(tmp_path: Path) -> None:
+    """Rendering in several processes must not import the script again, which would examine once more in each."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import snellen\n"
+        "print('started')\n"
+        "items = snellen.build('combo', 'items', n=2, tasks=('img2text',), renderer='toy', size=(120, 90), workers=2)\n"
+        "snellen.examine(lambda parts: 'A', 'items', out='run').report('report')\n"
+    )
+    done = subprocess.run([sys.executable, script], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.count("started") == 1
+    assert (tmp_path / "report" / "index.html").exists()

@@ -1,7 +1,12 @@
 """Snellen: an eye exam for vision-language models, vision encoders and people.
 
-`snellen.examine(subject, "combo").report()` examines any callable from parts to text; `await snellen.aexamine(…)` does
-so where an event loop runs, and blocks nobody.
+    snellen.examine(subject, "combo")    ask a subject: a name, a callable from texts and images to text, or a list
+    snellen.encoder(function, "mine")    a subject made of a function from images to vectors
+    snellen.build("combo", "items")      build an item set
+    snellen.compare(first, second)       what got better or worse, on the same items
+    await snellen.aexamine(…)            `examine` where an event loop runs, which it leaves free
+
+`examine` returns an `Examination`: `grades()`, `results()`, `results_by_factor()`, `items`, `plot()`, `report()`.
 """
 
 import typing
@@ -10,15 +15,21 @@ from snellen.core.lazy import lazy_names
 
 if typing.TYPE_CHECKING:
     from snellen.core.errors import SnellenError as SnellenError
+    from snellen.exam.build import build as build
     from snellen.exam.checkpoints import checkpoint_exam as checkpoint_exam
     from snellen.exam.checkpoints import exam_callback as exam_callback
+    from snellen.exam.compare import compare as compare
     from snellen.exam.examine import aexamine as aexamine
     from snellen.exam.examine import examine as examine
     from snellen.exam.run import Examination as Examination
+    from snellen.subjects.encoders.from_function import encoder as encoder
 
     __version__: str
 
-__all__ = ["Examination", "SnellenError", "__version__", "aexamine", "checkpoint_exam", "exam_callback", "examine"]
+__all__ = [
+    "Examination", "SnellenError", "__version__", "aexamine", "build", "checkpoint_exam", "compare", "encoder",
+    "exam_callback", "examine",
+]  # fmt: skip
 
 
 _lazy_name = lazy_names(
@@ -27,6 +38,9 @@ _lazy_name = lazy_names(
         "Examination": "snellen.exam.run",
         "SnellenError": "snellen.core.errors",
         "aexamine": "snellen.exam.examine",
+        "build": "snellen.exam.build",
+        "compare": "snellen.exam.compare",
+        "encoder": "snellen.subjects.encoders.from_function",
         "checkpoint_exam": "snellen.exam.checkpoints",
         "exam_callback": "snellen.exam.checkpoints",
         "examine": "snellen.exam.examine",

@@ -12,9 +12,9 @@ import pytest
 from PIL import Image
 
 from snellen.analysis.changes import changes
-from snellen.cli.diff import side
 from snellen.core.storage.itemset import read_itemset
 from snellen.core.suite import BuildOptions
+from snellen.exam.compare import run_of_subject
 from snellen.exam.run import run
 from snellen.reports.changes_page import render_changes
 from snellen.suites import SUITES
@@ -174,7 +174,7 @@ def test_generated_sets_have_a_least_drop_only_on_request(snellen: Command, run_
 
 def test_foreign_texts_are_escaped(run_root: Path) -> None:
     """A reply that contains markup and a right-to-left override."""
-    sides = [side(f"{run_root}:{name}") for name in (ORACLE, BLIND)]
+    sides = [run_of_subject(f"{run_root}:{name}") for name in (ORACLE, BLIND)]
     hostile = [
         replace(each, responses=tuple(replace(response, text=HOSTILE) for response in each.responses)) for each in sides
     ]

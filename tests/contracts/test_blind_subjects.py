@@ -70,7 +70,7 @@ def _count(suite_name: str, seed: int, folder: Path, root: Path) -> tuple[Count,
     has_examples = all(item.task in trained_tasks for item in items.items)
     examples = () if has_examples else undrawn_set(suite, folder, seed=EXAMPLE_SEED, test_items=TEST_ITEMS).items
     items = with_blind(items, blind_card(items, suite))
-    results = run(items, _subjects(items, examples), root, show_progress=False).results()
+    results = run(items, _subjects(items, examples), root, show_progress=False).all_results()
     results = results[results["protocol"] == "strict"]
     counts = []
     for rows in (whole_tasks(results), subgroups(results)):

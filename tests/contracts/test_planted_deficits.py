@@ -129,7 +129,7 @@ def _check(suite: Suite, items: ItemSet, root: Path) -> set[tuple[str, str]]:
     """Ask the oracle and every deficit; return the deficits and tasks that had to drop and did."""
     done = run(items, ["fake:oracle", *(f"fake:{name}" for name in TOUCHES)], root, show_progress=False)
     assert done.failed == 0
-    results = done.results()
+    results = done.all_results()
     rows = pd.concat([whole_tasks(results), subgroups(results)])
     rows = rows[rows["value"].notna()]
     for row in lines_of(rows[rows["subject"] == "fake:oracle"]):

@@ -137,7 +137,7 @@ def test_seeing_is_perfect_and_blindness_is_not(suite: Suite, built: ItemSet, tm
     guesses = run(
         built, ["fake:oracle"], tmp_path / "blind", conditions=["images=none"], repeats=REPEATS, show_progress=False
     )
-    seeing, blind = (_whole(suite, journey.results()) for journey in (done, guesses))
+    seeing, blind = (_whole(suite, journey.all_results()) for journey in (done, guesses))
     assert ((seeing.value - seeing.best).abs() < ROUNDED).all()
     gained = (blind.value - blind.chance) / (blind.best - blind.chance)
     assert (gained < NEAR_CHANCE).all(), gained

@@ -142,7 +142,7 @@ def _meet(root: Path) -> tuple[str, str]:
     try:
         items = open_items(root / "set")
         examination = run(items, ["fake:oracle", "fake:chance"], root / "run", show_progress=False)
-        table = examination.results()
+        table = examination.all_results()
     except SnellenError as error:
         text = str(error)
         controls = [character for character in text if unicodedata.category(character) == "Cc"]

@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 
 from snellen.analysis.changes import changes
-from snellen.cli.diff import side
 from snellen.core.errors import SnellenError
+from snellen.exam.compare import run_of_subject
 from snellen.exam.examine import examine
 from snellen.interop.inspect_import import import_logs
 from snellen.reports import write_report
@@ -98,7 +98,7 @@ def test_errors_epochs_and_reports(sets_folder: Path, tmp_path: Path) -> None:
     assert "overloaded" in str(imported.examination.reasons("failed"))
     paths = write_report([tmp_path / "run"], tmp_path / "report")
     assert "inspect:mockllm/model" in paths.page.read_text("utf-8")
-    compared = changes(side(str(tmp_path / "run")), side(str(tmp_path / "run")))
+    compared = changes(run_of_subject(str(tmp_path / "run")), run_of_subject(str(tmp_path / "run")))
     assert compared.pairs > 0
     assert len(compared.flips) == 0
 

@@ -324,7 +324,7 @@ def test_hostile_cells_make_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     examination = run(items, [f"recorded:{file}"], tmp_path / "run", show_progress=False)
     assert [response.status for response in examination.responses] == ["ok"] * 4
     assert examination.responses[3].text == "7"
-    assert examination.results()["value"].iloc[0] == 0.0
+    assert examination.all_results()["value"].iloc[0] == 0.0
 
 
 def test_files_are_read_once_until_they_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

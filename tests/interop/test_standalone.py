@@ -244,7 +244,7 @@ def _examined(replies: Mapping[str, str], items: Path, folder: Path, condition: 
 
 def _task_scores(examination: Examination, questions: tuple[ModelQuestion, ...]) -> dict[str, float]:
     """The main metric of each task, of whole tasks."""
-    rows = examination.results()
+    rows = examination.all_results()
     rows = rows[(rows["protocol"] == "strict") & (rows["factor"] == "")]
     metrics = {question.item.task: question.metric for question in questions}
     return {

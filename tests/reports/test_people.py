@@ -175,6 +175,6 @@ def test_a_run_of_people_can_be_printed_before_its_report_exists(sets_folder: Pa
 
     items, suite = small_set("combo", sets_folder), with_task(SUITES.get("combo"), "pattern-perception")
     root = ask_people(tmp_path / "run", items, suite, fakes("X", ["oracle", "chance"], items))
-    rows = Examination(root, suite, items, load_run(root).responses).results()
+    rows = Examination(root, suite, items, load_run(root).responses).all_results()
     assert set(rows["subject"]) == {"human:X", "human:X/p01", "human:X/p02"}
     assert print_table(rows).subjects == ("human:X",)

@@ -93,7 +93,7 @@ def test_an_examination_shows_its_table_and_the_reasons_of_failed_calls(sets_fol
 def test_work_steps_have_no_chance(sets_folder: Path, tmp_path: Path) -> None:
     """A random answer completes a step: a chance level of 100 % would be meaningless."""
     items = small_set("combo", sets_folder)
-    table = snellen.examine("fake:chance", items.root, out=tmp_path / "run", show_progress=False).results()
+    table = snellen.examine("fake:chance", items.root, out=tmp_path / "run", show_progress=False).all_results()
     assert "<th>chance</th>" in print_table(table).html()
     text = print_table(table.assign(chance=1.0, blind=1.0)).html()
     assert "chance" not in text.replace("fake:chance", "")

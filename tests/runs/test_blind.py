@@ -92,7 +92,7 @@ def test_a_built_set_has_its_blind_scores(combo: ItemSet, tmp_path: Path) -> Non
 
 def test_a_score_equal_to_the_blind_baseline_is_not_above_it(combo: ItemSet, tmp_path: Path) -> None:
     """Half is more than a quarter of the way from a chance level of 25, and no way from an equal blind baseline."""
-    rows = run(combo, ["fake:oracle"], tmp_path / "run", show_progress=False).results()
+    rows = run(combo, ["fake:oracle"], tmp_path / "run", show_progress=False).all_results()
     row = next(row for row in lines_of(whole_tasks(rows)) if row.task == "img2text")
     metric, half = metric_in(SUITES.get("combo"), row), {"value": 0.5, "low": 0.40, "high": 0.60}
     row = SimpleNamespace(**{**row._asdict(), "cut_off_rate": 0.0, "ceiling": math.nan})

@@ -65,7 +65,7 @@ def locator(items: ItemSet, unit: str, *, own: str = "", max_px: int | None = No
 
 
 def rows(root: Path, subject: str) -> dict[Hashable, Any]:
-    table = open_examination(root).results()
+    table = open_examination(root).all_results()
     (row,) = table[(table["subject"] == subject) & (table["factor"] == "")].to_dict("records")
     return row
 
@@ -88,7 +88,7 @@ def test_boxes_in_another_unit_are_recognised_and_read_without_asking(tmp_path: 
     assert rows(tmp_path, "chat:fractions-")["value"] == pytest.approx(1.0, abs=1e-5)
     # The unit is remembered: the same command, which replays and scores again, keeps it.
     again = examined(tmp_path, items, subjects)
-    assert sorted(again.results()["boxes_in"].unique()) == ["", "thousandths"]
+    assert sorted(again.all_results()["boxes_in"].unique()) == ["", "thousandths"]
     score_boxes_in(tmp_path, "fractions")
     assert read_box_units(tmp_path) == {}
     rescore(tmp_path, items, suite, "strict")
@@ -112,7 +112,7 @@ def test_the_order_of_the_sides_is_the_family_s_and_pixels_are_those_of_the_imag
 def test_a_condition_asks_in_the_subject_s_own_unit(tmp_path: Path, items: ItemSet) -> None:
     subjects = [locator(items, "any", own=own, heeds=True) for own in BOX_UNITS]
     subjects.append(locator(items, "smaller", own="pixels", max_px=100, heeds=True))
-    table = examined(tmp_path, items, subjects, "box_unit=own").results()
+    table = examined(tmp_path, items, subjects, "box_unit=own").all_results()
     units: dict[str, set[str]] = {}
     for response in read_responses(tmp_path):
         units.setdefault(response.subject, set()).add(response.reply_spec.unit)

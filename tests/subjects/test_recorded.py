@@ -65,7 +65,7 @@ def test_two_models_under_two_prompts_are_two_subjects_with_two_arms(items: Item
     ]
     file = write_lines(tmp_path / "replies.jsonl", rows)
     examination = score(items, f"{file}?{BY_PROMPT}", tmp_path / "run")
-    table = examination.results()
+    table = examination.all_results()
     expected = {
         ("recorded:GPT-4o", "vanilla"): 3 / 4,
         ("recorded:GPT-4o", "method=reasoning"): 2 / 4,

@@ -102,6 +102,18 @@ class Changes:
     left_out: tuple[str, ...]
     least_drop: float
 
+    def __repr__(self) -> str:
+        subjects = (run.card.arms[0].subject for run in (self.before, self.after))
+        counts = (f"{len(self.names(verdict))} {verdict}" for verdict in (DROPPED, ROSE))
+        return f"<Changes from {' to '.join(subjects)}: {self.pairs} answers paired; {', '.join(counts)}>"
+
+    def _repr_html_(self) -> str:
+        """The main columns of the table, for notebooks."""
+        from html import escape
+
+        columns = ["name", "before", "after", "difference", "low", "high", "n", "p_holm", "verdict"]
+        return f"<p>{escape(repr(self))}</p>{self.table[columns].round(3).to_html(index=False)}"
+
     def names(self, verdict: Verdict) -> list[str]:
         """The abilities with that verdict, and the tasks with it that contain none of these."""
         rows = self.table[self.table["verdict"] == verdict]

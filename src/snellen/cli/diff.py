@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import typer
 
-from snellen.analysis.changes import DROPPED, ROSE, TOO_FEW, Changes, changes, plain_changes
+from snellen.analysis.changes import DROPPED, ROSE, TOO_FEW, Changes, plain_changes
 from snellen.analysis.run_view import lines_of
-from snellen.analysis.section import Run
 from snellen.cli.output import console, print_json
-from snellen.core.condition import near
 from snellen.core.errors import SnellenError
-from snellen.core.subject import is_simulated
-from snellen.curation.near_copies import find_near_copies, thumbnail
-from snellen.exam.run import recover
-from snellen.remote import RUN, address_of, fetched, is_url, lies_there
+from snellen.exam.compare import compare
 from snellen.reports.changes_page import change_lines, detection, shortages, write_changes_page
-from snellen.reports.loading import load_run
 
 DROPPED_CODE = 4
 """Exit code with --fail-on drop if an ability or a task dropped."""
@@ -32,7 +25,7 @@ def diff(former: str, current: str, fail_on: str | None, least_drop: float | Non
         raise SnellenError(f"--fail-on {fail_on!r}: only 'drop' is supported")
     if least_drop is not None and not (fail_on and 0 < least_drop <= 100):
         raise SnellenError(f"--least-drop {least_drop:g}: give points above 0 and up to 100, with --fail-on drop")
-    compared = changes(_join_near_copies(side(former)), side(current), least_drop=least_drop and least_drop / 100)
+    compared = compare(former, current, least_drop=least_drop and least_drop / 100)
     write_changes_page(compared, out)
     if as_json:
         print_json({**plain_changes(compared), "page": str(out)})
@@ -42,61 +35,6 @@ def diff(former: str, current: str, fail_on: str | None, least_drop: float | Non
         raise typer.Exit(DROPPED_CODE)
     if fail_on and (compared.unpaired_items.total or compared.undetectable):
         raise typer.Exit(INCOMPLETE_CODE)
-
-
-def side(text: str) -> Run:
-    """The run of one subject: `RUN`, or `RUN:SUBJECT` if it holds several.
-
-    Without a name, the only subject is meant, or the only one that is not simulated. Raises SnellenError if there is no
-    such run or subject, or several.
-    """
-    root, name = _root_and_subject(text)
-    recover(root)
-    run = load_run(root)
-    subjects = list(dict.fromkeys(arm.subject for arm in run.card.arms))
-    examined = [subject for subject in subjects if not is_simulated(subject)]
-    if name and name not in subjects:
-        raise SnellenError(f"{root}: holds no subject {name!r}; {near(name, subjects)}")
-    if not name and len(subjects) > 1 and len(examined) != 1:
-        raise SnellenError(
-            f"{root}: contains several subjects ({', '.join(subjects)}); write {address_of(root)}:SUBJECT"
-        )
-    return _of_subject(run, name or (subjects if len(subjects) == 1 else examined)[0])
-
-
-def _root_and_subject(text: str) -> tuple[Path, str]:
-    """The run folder and the subject's name after it, which may contain colons too."""
-    colons = [n for n, sign in enumerate(text) if sign == ":" and text[n : n + 3] != "://"]
-    for end in (len(text), *colons):
-        if is_url(text) and "?" in text[:end]:
-            continue  # part of a subject's settings: run URLs have no query
-        if lies_there(text[:end], RUN):
-            return fetched(text[:end]), text[end + 1 :]
-    address = text.partition("?")[0] if is_url(text) else text  # the query may hold a signature
-    raise SnellenError(f"{address}: contains no run; give a run folder, or RUN:SUBJECT")
-
-
-def _of_subject(run: Run, name: str) -> Run:
-    arms = [arm for arm in run.card.arms if arm.subject == name]
-    return replace(
-        run,
-        card=run.card.model_copy(update={"arms": arms}),
-        responses=tuple(response for response in run.responses if response.subject == name),
-        scores={protocol: rows[rows["subject"] == name] for protocol, rows in run.scores.items()},
-        results=run.results[run.results["subject"] == name],
-    )
-
-
-def _join_near_copies(run: Run) -> Run:
-    """The run with one stimulus for near copies, if its set keeps them (`--set near-copies=keep`)."""
-    if run.items.card.recipe.get("settings", {}).get("near-copies") != "keep":
-        return run
-    items = run.items.items
-    greys = [thumbnail(run.items.media.open(item.query[0])) for item in items]
-    copies = find_near_copies(greys, [item.cluster_id for item in items]).copies
-    stimuli = [items[copies.get(n, n)].stimulus_id for n in range(len(items))]
-    joined = tuple(replace(item, stimulus_id=stimulus) for item, stimulus in zip(items, stimuli, strict=True))
-    return replace(run, items=replace(run.items, items=joined))
 
 
 def _print(compared: Changes, out: Path, is_guard: bool) -> None:

@@ -42,7 +42,7 @@ def summary(examination: Examination, *, with_table: bool) -> RunSummary:
     if with_table and examination.responses:
         from snellen.reports import print_table
 
-        table = print_table(examination.results(), suite_of=lambda _: examination.suite)
+        table = print_table(examination.all_results(), suite_of=lambda _: examination.suite)
         add_table(examination.root, table.subjects, table.columns)
     return RunSummary(
         examination.root,
@@ -59,7 +59,7 @@ def summary(examination: Examination, *, with_table: bool) -> RunSummary:
 def _rows(examination: Examination) -> list[dict[str, Any]]:
     from snellen.reports.rows import plain_rows
 
-    return plain_rows(examination.results()) if examination.responses else []
+    return plain_rows(examination.all_results()) if examination.responses else []
 
 
 def finished_summary(

@@ -336,7 +336,7 @@ def _print_settings(table: "pd.DataFrame", out: Path) -> None:
 def _print_ranks(examination: "Examination", ranks: "pd.DataFrame") -> None:
     from snellen.reports import print_table
 
-    scores = examination.results()
+    scores = examination.all_results()
     console = new_console(120, fixed=True)
     console.print(print_table(scores[scores["value"].notna()]))
     console.print("Ranks (95 % intervals; 1 is best; '' is the average):")

@@ -6,13 +6,14 @@ import dataclasses
 import os
 import pickle
 import signal
+import sys
 import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor, as_completed
 from contextlib import closing, contextmanager
 from functools import partial
 from multiprocessing import active_children, get_context, parent_process
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from snellen.compute.executor import cluster
 from snellen.compute.progress import Progress
@@ -20,6 +21,8 @@ from snellen.core.errors import SnellenError
 
 Work = TypeVar("Work")
 Result = TypeVar("Result")
+SCRIPT = b"__main__"
+"""The module name of the script that runs, as it occurs in pickled data."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,10 +61,11 @@ def each_result(
 ) -> Generator[tuple[int, Result]]:
     """(index, `function(shard.work)`) of every shard as it ends.
 
-    With `workers` above 1, shards run in newly started processes: the function must be importable and the script
-    guarded by `if __name__ == "__main__"`. Within `executing("ray")` they run in workers of the cluster, whose number
-    the cluster decides; each shard takes `gpus` GPUs there. The first failure ends the work: a SnellenError remains
-    one, with the shard's name added; any other becomes ShardFailed. Ctrl-C ends the workers at once.
+    With `workers` above 1, shards run in newly started processes: the function must be importable. If function or work
+    are defined in the script itself, it must be guarded by `if __name__ == "__main__"`. Within `executing("ray")` they
+    run in workers of the cluster, whose number the cluster decides; each shard takes `gpus` GPUs there. The first
+    failure ends the work: a SnellenError remains one, with the shard's name added; any other becomes ShardFailed.
+    Ctrl-C ends the workers at once.
     """
     if workers < 1:
         raise SnellenError(f"workers must be at least 1, got {workers}")
@@ -90,7 +94,7 @@ def _outcomes(
         for index, shard in enumerate(shards):
             yield index, partial(function, shard.work)
     else:
-        with _pool(min(workers, len(shards)), _ignore_interrupts) as pool:
+        with _pool(min(workers, len(shards)), _ignore_interrupts, _in_script(function, shards[0].work)) as pool:
             indices = {pool.submit(function, shard.work): index for index, shard in enumerate(shards)}
             for future in as_completed(indices):
                 yield indices[future], future.result
@@ -102,7 +106,7 @@ def map_ahead(function: Callable[[Work], Result], shards: Sequence[Shard[Work]])
 
     Failures are as in `map_shards`. Leaving the block by an error or Ctrl-C ends the process and all its children.
     """
-    with _pool(1, _end_with_children) as pool:
+    with _pool(1, _end_with_children, not shards or _in_script(function, shards[0].work)) as pool:
         futures = [pool.submit(function, shard.work) for shard in shards]
         yield (_result(future, shard.name) for future, shard in zip(futures, shards, strict=True))
 
@@ -111,8 +115,8 @@ def map_ahead(function: Callable[[Work], Result], shards: Sequence[Shard[Work]])
 def background(function: Callable[[Work], object], workers: int) -> Iterator[Callable[[Shard[Work]], None]]:
     """Yield a function that submits `function(shard.work)` to `workers` - 1 other processes.
 
-    With one worker, or if work cannot be pickled, it runs at once. All work is done at the end of the block, which
-    raises failures as in `map_shards`.
+    With one worker, or if work cannot be pickled or needs the script that runs, it runs at once. All work is done at
+    the end of the block, which raises failures as in `map_shards`.
     """
 
     def call(shard: Shard[Work]) -> None:
@@ -123,12 +127,11 @@ def background(function: Callable[[Work], object], workers: int) -> Iterator[Cal
         yield call
         return
     futures: list[tuple[str, Future[object]]] = []
-    with _pool(workers - 1, _ignore_interrupts) as pool:
+    with _pool(workers - 1, _ignore_interrupts, imports_script=False) as pool:
 
         def submit(shard: Shard[Work]) -> None:
-            try:
-                pickled = pickle.dumps((function, shard.work))
-            except (pickle.PicklingError, AttributeError, TypeError):  # e.g. a lambda in it
+            pickled = _pickled(function, shard.work)
+            if pickled is None or SCRIPT in pickled:
                 call(shard)
             else:
                 futures.append((shard.name, pool.submit(_call_pickled, pickled)))
@@ -162,12 +165,38 @@ def _named(name: str) -> Iterator[None]:
         raise ShardFailed(f"shard {name} failed: {type(error).__name__}: {error}") from error
 
 
+def _in_script(function: Callable[[Work], object], work: Work) -> bool:
+    """True if the script that runs defines the function, or something in its work."""
+    return SCRIPT in (_pickled(function, work) or SCRIPT)
+
+
+def _pickled(function: Callable[[Work], object], work: Work) -> bytes | None:
+    """Function and work as bytes; None if they cannot be pickled, e.g. for a lambda."""
+    try:
+        return pickle.dumps((function, work))
+    except (pickle.PicklingError, AttributeError, TypeError):
+        return None
+
+
 @contextmanager
-def _pool(workers: int, initializer: Callable[[], None]) -> Iterator[ProcessPoolExecutor]:
+def _hidden_script(is_hidden: bool) -> Iterator[None]:
+    """Processes that start meanwhile do not import the script, which would run it again if it is not guarded."""
+    script = sys.modules["__main__"].__dict__
+    names: dict[str, Any] = {name: script[name] for name in ("__file__", "__spec__") if is_hidden and name in script}
+    try:
+        script.update(dict.fromkeys(names))
+        yield
+    finally:
+        script.update(names)
+
+
+@contextmanager
+def _pool(workers: int, initializer: Callable[[], None], imports_script: bool) -> Iterator[ProcessPoolExecutor]:
     """A pool whose processes, with running shards, are ended if its block is left by an error or Ctrl-C."""
     pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=initializer)
     try:
-        yield pool
+        with _hidden_script(not imports_script):
+            yield pool
     except BaseException:
         processes = list((pool._processes or {}).values())
         pool.shutdown(wait=False, cancel_futures=True)

@@ -7,7 +7,7 @@ import functools
 import inspect
 import shutil
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def examine(
-    subject: str | AnswerFunction | Subject,
+    subject: str | AnswerFunction | Subject | Sequence[str | AnswerFunction | Subject],
     itemset: str | Path = "combo",
     *,
     condition: str = "vanilla",
@@ -33,24 +33,41 @@ def examine(
     show_progress: bool = True,
     after_call: Callable[[], None] = lambda: None,
 ) -> Examination:
-    """Examine one subject: a spec such as `chat:openai/gpt-4o`, a callable from parts to text, or a subject.
+    """Examine one subject or several. This works in a notebook too.
 
-    `itemset` is a suite or a folder with an item set; this and `out` may be URLs (docs/remote.md). A callable is asked
-    again each time; a named subject resumes. This works in a notebook too. `after_call` may end the run by an error.
+    Args:
+        subject: A name such as `chat:openai/gpt-4o`, a callable from parts (texts and images) to text, a subject such
+            as `snellen.encoder(…)`, or a list of these. Named subjects resume; callables and encoders made of functions
+            are asked again each time, unless `out` is given.
+        itemset: A suite, or a folder or URL with an item set. The generated set of a suite is built on first use.
+        condition: Changes of presentation, e.g. `images=none`.
+        out: Folder or URL of the run. Default: a folder named after items and subjects.
+        limit: Maximum number of test items per task.
+        show_progress: Whether to show progress on standard error.
+        after_call: Called after each call; it may end the run by an error.
+
+    Returns:
+        The finished run.
+
+    Raises:
+        SnellenError: For unknown names, missing keys, or two subjects of one name.
 
     >>> examine(lambda parts: "A", "combo").report()  # doctest: +SKIP
+
     """
+    from snellen.subjects.encoders.from_function import is_function_encoder
     from snellen.subjects.from_callable import wrap
 
-    is_callable = callable(subject) and not hasattr(subject, "answer")
-    examined: Any = wrap(subject) if is_callable else subject  # type: ignore[arg-type]  # a callable without card is one from parts to text
-    ready, preflight = prepare([examined], [itemset], [condition], limit=limit)
+    given: list[Any] = list(subject) if isinstance(subject, list | tuple) else [subject]
+    examined: list[Any] = [wrap(one) if _is_callable(one) else one for one in given]
+    from_code = any(_is_callable(one) or is_function_encoder(one) for one in given)
+    ready, preflight = prepare(examined, [itemset], [condition], limit=limit)
     if out is not None and not is_url(out):
         refuse_other_run(Path(out), limit=limit, suite=suite_of_items(itemset).name)
     items = find_items(itemset, limit=limit, show_progress=show_progress)
-    root = out if out is not None else run_folder(items, [examined], [condition])
-    if is_callable and out is None and Path(root).exists():
-        shutil.rmtree(root)  # the code of the callable may have changed
+    root = out if out is not None else run_folder(items, examined, [condition])
+    if from_code and out is None and Path(root).exists():
+        shutil.rmtree(root)  # the code may have changed
     with record_folder(root, after_call) as folder:
         return run(
             items, ready, folder.root, conditions=[condition], limit=limit, show_progress=show_progress,
@@ -58,11 +75,25 @@ def examine(
         )  # fmt: skip
 
 
+def _is_callable(subject: Any) -> bool:
+    """True for a callable from parts to text."""
+    return callable(subject) and not hasattr(subject, "answer")
+
+
 async def aexamine(subject: str | AnswerFunction | Subject, itemset: str | Path = "combo", **how: Any) -> Examination:
     """`examine` as a coroutine, which leaves its event loop free for other work.
 
     A coroutine function is called in that loop, with its clients. After cancellation no more calls are made, running
     ones are recorded, and the same call of a named subject continues.
+
+    Args:
+        subject: One subject, as for `examine`; a callable may be a coroutine function.
+        itemset: As for `examine`.
+        how: Further arguments of `examine`.
+
+    Returns:
+        The finished run.
+
     """
     loop, cancelled = asyncio.get_running_loop(), threading.Event()
 

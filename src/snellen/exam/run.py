@@ -6,8 +6,9 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from snellen.analysis.coverage import gaps
 from snellen.compute import Progress
@@ -43,6 +44,7 @@ from snellen.suites import SUITES, suite_of
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
     from snellen.reports import Report
 
@@ -60,7 +62,13 @@ class Examination:
         subjects = ", ".join(dict.fromkeys(response.subject for response in self.responses))
         failed = f", {self.failed} failed" if self.failed else ""
         address = address_of(self.root)
-        return f"<Examination of {subjects} by {self.suite.name}: {len(self.responses)} responses{failed}; {address}>"
+        head = f"<Examination of {subjects} by {self.suite.name}: {len(self.responses)} responses{failed}; {address}>"
+        return "\n".join([head, *self._failures()])
+
+    def _failures(self) -> list[str]:
+        """One line per subject and kind of failure."""
+        reasons = self.reasons("failed").items()
+        return [f"{subject} failed: {reason}" for subject, of_subject in reasons for reason in of_subject]
 
     def _repr_html_(self) -> str:
         """The table of results and the reasons of failed calls, for notebooks."""
@@ -68,10 +76,8 @@ class Examination:
 
         from snellen.reports import print_table
 
-        lines = [f"{subject} failed: {reason}" for subject, reasons in self.reasons("failed").items()
-                 for reason in reasons]  # fmt: skip
-        notes = "".join(f"<p>{escape(line)}</p>" for line in [repr(self), *lines])
-        return (print_table(self.results(), suite_of=lambda _: self.suite).html() if self.responses else "") + notes
+        notes = "".join(f"<p>{escape(line)}</p>" for line in repr(self).splitlines())
+        return (print_table(self.all_results(), suite_of=lambda _: self.suite).html() if self.responses else "") + notes
 
     @property
     def failed(self) -> int:
@@ -95,6 +101,42 @@ class Examination:
 
     def results(self) -> pd.DataFrame:
         """One row per subject, task, condition and metric, for all scored protocols; studies of people first."""
+        rows = self.all_results()
+        return rows[rows["factor"] == ""].drop(columns=["factor", "level"]).reset_index(drop=True)
+
+    def results_by_factor(self) -> pd.DataFrame:
+        """Like `results`, with one row per level of each factor (size, colour …) of the items."""
+        rows = self.all_results()
+        return rows[rows["factor"] != ""].reset_index(drop=True)
+
+    def grades(self) -> pd.DataFrame:
+        """One row per subject and task: score with 95 % interval, chance, blind baseline, and the grade or a state.
+
+        A grade is how far the score is on the way from the best score without the ability to that of people; a state
+        says why there is none ("too few items"). docs/reports.md explains both.
+        """
+        from snellen.reports.rows import GRADED, whole_tasks
+
+        return whole_tasks(self.all_results())[list(GRADED)]
+
+    def plot(self, kind: Literal["strip", "profile"] = "strip") -> Figure:
+        """A matplotlib figure: one square per subject and task, coloured by grade, or scores with their intervals.
+
+        Args:
+            kind: `strip` for squares, `profile` for one panel per task with chance, blind baseline and people.
+
+        """
+        from snellen.reports.figures import as_png, overview, strip, style
+        from snellen.reports.loading import load_run
+
+        with style():
+            figure = (strip if kind == "strip" else overview)(load_run(self.root, lambda _: self.suite))
+        # Notebooks show figures that pyplot did not make only with this method.
+        vars(figure)["_repr_png_"] = partial(as_png, figure)
+        return figure
+
+    def all_results(self) -> pd.DataFrame:
+        """The rows of `results` and `results_by_factor`; `factor` and `level` of the former are empty."""
         import pandas as pd
 
         from snellen.analysis.floors import Floors
@@ -249,7 +291,7 @@ def score_boxes_in(root: Path, unit: str, subject: str | None = None) -> None:
     Without a subject, those whose boxes are in this unit (`analysis.answer_forms`). Raises SnellenError for an unknown
     unit or subject, or if no subject's boxes are.
     """
-    rows = open_examination(root).results()
+    rows = open_examination(root).all_results()
     if subject is not None:
         refuse_unknown([subject], rows["subject"], f"{root}: no subject")
         return set_box_unit(root, unit, [subject])
@@ -297,7 +339,7 @@ def blind_subject(items: ItemSet, card: BlindCard, subject: str | Subject, root:
     from snellen.analysis.units import metric_of
 
     suite = suite_of(items)
-    rows = run(items, [subject], root, conditions=["images=none"], **how).results()
+    rows = run(items, [subject], root, conditions=["images=none"], **how).all_results()
     scores: dict[tuple[str, ...], BlindScore] = {score.key: score for score in card.scores}
     for row in rows[rows["value"].notna()].to_dict("records"):
         task, protocol, metric_name, *_ = key = tuple(str(row[name]) for name in BLIND_KEY)

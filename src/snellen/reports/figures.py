@@ -19,7 +19,7 @@ from snellen.analysis.run_view import lines_of
 from snellen.analysis.section import Run
 from snellen.core.storage import files
 from snellen.reports.rows import arm_order, level_order, metric_in, subgroups_of, whole_tasks_of
-from snellen.reports.words import foreign
+from snellen.reports.words import amount, foreign
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 ABOVE, SAME, BELOW, PEOPLE = "#0067a5", "#7d8894", "#c4510c", "#1b8a5a"
 PART = "#3b8f94"
 COLOURS = {"above": ABOVE, "same": SAME, "below": BELOW, "part": PART, "none": INK}
+GRADE_COLOURS = (
+    ("most or better", ABOVE, ABOVE), ("some", PART, PART), ("no grade", "white", SAME), ("none", BELOW, BELOW),
+)  # fmt: skip
+"""Names of grades in legends, with the colours of face and edge."""
 STYLE: dict[Any, Any] = {
     "font.family": "sans-serif",
     "font.size": 9.5,
@@ -64,6 +68,14 @@ def style() -> Iterator[None]:
         yield
 
 
+def as_png(figure: Figure) -> bytes:
+    """The figure as PNG, for notebooks."""
+    buffer = io.BytesIO()
+    with style():
+        figure.savefig(buffer, format="png", dpi=110)
+    return buffer.getvalue()
+
+
 def fitted(name: str, width: int) -> str:
     """A name in at most two lines, made safe to show."""
     return two_lines(foreign(name, 400), width)
@@ -76,6 +88,42 @@ def overview(run: Run) -> Figure:
     tasks = [task for task in run.suite.tasks if task in set(rows["task"])]
     panels = [(task, rows[rows["task"] == task].set_index("arm")) for task in tasks]
     return _panels(panels, arms, run, columns=4)
+
+
+def strip(run: Run) -> Figure:
+    """Figure with one square per arm and task: its colour is that of the grade, its text the score."""
+    from matplotlib.figure import Figure
+
+    rows = whole_tasks_of(run)
+    arms = arm_order(rows)
+    tasks = [task for task in run.suite.tasks if task in set(rows["task"])]
+    labels = [fitted(name, 28) for name in arms]
+    margin = 0.4 + 0.07 * max((len(line) for label in labels for line in label.split("\n")), default=0)
+    figure = Figure(figsize=(max(6.4, margin + 0.72 * len(tasks)), 1.7 + 0.5 * len(arms)), layout="constrained")
+    axes = figure.subplots()
+    for row in lines_of(rows):
+        position, state = (tasks.index(row.task), arms.index(row.arm)), colour(row.grade, row.state)
+        face = "white" if state == "same" else COLOURS[state]
+        axes.add_patch(_square(position, face, SAME if state == "same" else face))
+        text = amount(row.value, metric_in(run.suite, row))
+        ink = INK if face == "white" else "white"
+        axes.annotate(text, position, ha="center", va="center", color=ink, fontsize=8.5)
+    axes.set_xlim(-0.5, len(tasks) - 0.5)
+    axes.set_ylim(len(arms) - 0.5, -0.5)
+    axes.set_xticks(range(len(tasks)), tasks, rotation=45, ha="right")
+    axes.set_yticks(range(len(arms)), labels)
+    axes.spines[:].set_visible(False)
+    axes.tick_params(length=0)
+    axes.set_aspect("equal", anchor="W")
+    squares = [_square((0, 0), face, edge, label=name) for name, face, edge in GRADE_COLOURS]
+    figure.legend(handles=squares, loc="outside lower center", ncols=len(squares), fontsize=8.5)
+    return figure
+
+
+def _square(position: tuple[int, int], face: str, edge: str, **style: Any) -> Any:
+    from matplotlib.patches import Rectangle
+
+    return Rectangle((position[0] - 0.45, position[1] - 0.45), 0.9, 0.9, facecolor=face, edgecolor=edge, **style)
 
 
 def by_factor(run: Run, task: str, factor: str) -> Figure:
@@ -186,12 +234,7 @@ def _legend(figure: Figure, with_blind: bool, with_people: bool) -> None:
         style: dict[str, Any] = {"markerfacecolor": face, "markeredgecolor": edge, "markersize": 5.5}
         return Line2D([], [], color=edge, marker="o", linewidth=1.6, label=name, **style)
 
-    handles = [
-        dot(ABOVE, ABOVE, "most or better"),
-        dot(PART, PART, "some"),
-        dot("white", SAME, "no grade"),
-        dot(BELOW, BELOW, "none"),
-    ]
+    handles = [dot(face, edge, name) for name, face, edge in GRADE_COLOURS]
     handles.append(Line2D([], [], color=MUTED, linewidth=1.1, label="chance"))
     if with_blind:
         handles.append(Line2D([], [], color=MUTED, linewidth=1.1, linestyle=DOTTED, label="blind baseline"))

@@ -48,7 +48,7 @@ class PythonSubject(Base):
                 if inspect.isawaitable(text):
                     text = await text
         except Exception as error:  # user code may raise anything; all of it is a failed call
-            raise CallFailed(f"{type(error).__name__}: {error}{_location(error)}") from error
+            raise CallFailed(f"{type(error).__name__}: {error}{location_of(error)}") from error
         if not isinstance(text, str):
             raise CallFailed(f"returned {type(text).__name__} instead of a text")
         return Reply(text)
@@ -64,7 +64,7 @@ class PythonSubject(Base):
         return Image.open(media.find(part))
 
 
-def _location(error: Exception) -> str:
+def location_of(error: Exception) -> str:
     """The last line of the user's file that an error passed through, if any.
 
     The user's file is that of the first frame outside this package and asyncio; libraries may have raised the error

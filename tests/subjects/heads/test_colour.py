@@ -76,7 +76,7 @@ def ask(items: ItemSet, heads: dict[str, Path], out: Path) -> pd.DataFrame:
     """The CIEDE2000 of each head with the right images and with those of other items, by head and images."""
     subjects = [f"head:{folder}?batch=30&max_new_tokens=20" for folder in heads.values()]
     examination = run(items, subjects, out, conditions=("vanilla", "images=shuffled"), show_progress=False)
-    rows = examination.results()
+    rows = examination.all_results()
     rows = rows[(rows.metric == "ciede2000") & (rows.protocol == "strict") & (rows.factor == "")]
     heads_of = {f"head:{folder}?max_new_tokens=20": name for name, folder in heads.items()}
     return rows.assign(head=rows.subject.map(heads_of)).set_index(["head", "images"])

@@ -51,8 +51,8 @@ def test_a_trained_probe_sees_colours_and_an_untrained_one_does_not(
     )
     built = build(SUITES.get("ava-bench"), "generated", options)
     subjects: list[str | Subject] = [SPEC, untrained()]
-    seeing = run(built, subjects, tmp_path / "run", show_progress=False).results()
-    shuffled = run(built, [SPEC], tmp_path / "not", conditions=["images=shuffled"], show_progress=False).results()
+    seeing = run(built, subjects, tmp_path / "run", show_progress=False).all_results()
+    shuffled = run(built, [SPEC], tmp_path / "not", conditions=["images=shuffled"], show_progress=False).all_results()
     rows = seeing[(seeing.factor == "") & (seeing.protocol == "strict")].set_index("subject")
     (blind,) = set(rows.blind)
     print(rows[["value", "low", "high", "chance", "blind", "n"]].to_string())

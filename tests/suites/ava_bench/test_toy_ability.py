@@ -67,7 +67,7 @@ def test_a_toy_ability_is_built_asked_scored_and_reported(tmp_path: Path) -> Non
     assert {item.task for item in items.items} == {MATERIAL.name}
     assert sum(item.split == "test" for item in items.items) == N
     examination = run(items, ["fake:oracle", "fake:blind-to=material"], tmp_path / "run", show_progress=False)
-    rows = examination.results()
+    rows = examination.all_results()
     rows = rows[(rows.task == MATERIAL.name) & (rows.factor == "") & (rows.metric == "accuracy")]
     scores = {str(row["subject"]): float(row["value"]) for row in rows.to_dict("records")}
     assert scores["fake:oracle"] == 1

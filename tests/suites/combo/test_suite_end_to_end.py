@@ -45,7 +45,7 @@ WITHOUT_IMAGES = (
 def _results(toy: ItemSet, root: Path, fakes: Sequence[str], conditions: Sequence[str]) -> pd.DataFrame:
     done = run(toy, [f"fake:{name}" for name in fakes], root, conditions=conditions, show_progress=False)
     assert not done.failed
-    return done.results()
+    return done.all_results()
 
 
 def _like_guessing(row: Any) -> bool:

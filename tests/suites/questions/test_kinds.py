@@ -74,13 +74,13 @@ def test_the_kind_of_each_task_is_found(kinds_set: ItemSet) -> None:
 def test_the_oracle_is_perfect_and_chance_is_as_stated(kinds_set: ItemSet, tmp_path: Path) -> None:
     conditions = ["vanilla", "method=reasoning", "method=verbatim", "order=shuffled", "images=grey", "images=shuffled"]
     done = run(kinds_set, ["fake:oracle"], tmp_path / "run", conditions=conditions, show_progress=False)
-    rows = done.results()
+    rows = done.all_results()
     whole = rows[rows["factor"] == ""]
     assert (whole["value"] == 1).all()
     assert set(whole.loc[whole["condition"] == "order=shuffled", "task"]) == {"choice", "choices"}
     assert set(rows.loc[rows["factor"] == "half", "level"]) == {"0", "1"}
     assert whole["chance"].notna().all()
-    guesses = run(kinds_set, ["fake:chance"], tmp_path / "chance", repeats=8, show_progress=False).results()
+    guesses = run(kinds_set, ["fake:chance"], tmp_path / "chance", repeats=8, show_progress=False).all_results()
     guesses = guesses[guesses["factor"] == ""]
     assert ((guesses["value"] - guesses["chance"]).abs() < 0.2).all()
     assert set(load_run(tmp_path / "run").suite.tasks) == set(SUITE.of_items(kinds_set).tasks)

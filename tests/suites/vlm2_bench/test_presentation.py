@@ -177,7 +177,7 @@ def test_boxes_of_a_detector_become_a_table(small: ItemSet, tmp_path: Path) -> N
         inputs={"boxes": tmp_path / "boxes"},
         show_progress=False,
     )
-    assert set(done.results().query("metric != 'alike_pairs'")["value"].dropna()) == {1.0}
+    assert set(done.all_results().query("metric != 'alike_pairs'")["value"].dropna()) == {1.0}
     card = json.loads((tmp_path / "run" / "run.json").read_text())
     assert card["annotations"]["boxes"].startswith("fake:exact-boxes ")
     other = small.card.model_copy(update={"content_hash": "0" * 64})

@@ -143,6 +143,12 @@ class ItemSet:
     def __repr__(self) -> str:
         return f"<ItemSet {self.card.suite} version {self.card.version}: {len(self.items)} items; {self.root}>"
 
+    def _repr_html_(self) -> str:
+        """The first items with their images, for notebooks."""
+        from snellen.core.storage.itemset_html import items_html
+
+        return items_html(self.items, self.media, repr(self))
+
     def task(self, task: str) -> list[Item]:
         """The items of one task, in order."""
         return [item for item in self.items if item.task == task]

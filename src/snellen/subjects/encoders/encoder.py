@@ -91,6 +91,16 @@ class DerivedEncoder(typing.Protocol):
         ...
 
 
+@typing.runtime_checkable
+class UnsavedEncoder(typing.Protocol):
+    """An encoder whose features hold for this process only."""
+
+    @property
+    def computed(self) -> dict[str, Floats]:
+        """Features (d,) by SHA-256 of the image."""
+        ...
+
+
 def fingerprint(encoder: Encoder) -> str:
     """Twelve hexadecimal digits that change with anything that may affect features; names the cache folder."""
     return digest(dict(encoder.settings), 12)
@@ -105,12 +115,16 @@ def encode(encoder: Encoder, media: Sequence[Media], folder: MediaFolder) -> Flo
     """Features of images, shape (n, d), in the given order.
 
     Each distinct image is computed once and stored as one npy file named by its SHA-256; damaged files are recomputed.
+    Features of an `UnsavedEncoder` stay in memory.
     Batches run in as many threads as there are processors.
     """
     if not media:
         raise ValueError("no images to encode")
-    root = features_folder(encoder)
-    features = {image.sha256: load_array(_file(root, image)) for image in media}
+    root, computed = features_folder(encoder), encoder.computed if isinstance(encoder, UnsavedEncoder) else None
+    features = {
+        image.sha256: load_array(_file(root, image)) if computed is None else computed.get(image.sha256)
+        for image in media
+    }
     missing = [image for sha, image in {image.sha256: image for image in media}.items() if features[sha] is None]
     starts = range(0, len(missing), encoder.batch)
     if missing and isinstance(encoder, DerivedEncoder):
@@ -124,7 +138,10 @@ def encode(encoder: Encoder, media: Sequence[Media], folder: MediaFolder) -> Flo
             rows = encoder.features([folder.open(image) for image in chunk])
         for image, row in zip(chunk, rows, strict=True):
             features[image.sha256] = row
-            save_array(_file(root, image), row)
+            if computed is None:
+                save_array(_file(root, image), row)
+            else:
+                computed[image.sha256] = row
 
     if missing:
         with ThreadPoolExecutor(min(len(starts), os.cpu_count() or 1, MAX_THREADS)) as pool:

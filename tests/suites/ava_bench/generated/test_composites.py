@@ -124,7 +124,7 @@ def test_answers_locate_the_nearer_of_two_unique_things(built: ItemSet, drawn_ta
 def test_observers(built: ItemSet, tmp_path: Path) -> None:
     """The oracle is right; an observer blind to a dimension falls to chance exactly if the dimension is needed."""
     blind = {f"fake:blind-to={name}": name for task in COMPOSITES for name in ABILITIES[task].requires}
-    rows = run(built, ["fake:oracle", *blind], tmp_path / "run", show_progress=False).results()
+    rows = run(built, ["fake:oracle", *blind], tmp_path / "run", show_progress=False).all_results()
     rows = rows[(rows.factor == "") & rows.task.isin(COMPOSITES)]
     rows = rows[rows.metric.isin(["giou", "mae_over_gt"])].set_index(["subject", "task"])
     assert len(rows) == 5 * len(COMPOSITES)

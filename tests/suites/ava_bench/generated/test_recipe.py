@@ -460,7 +460,7 @@ def test_a_set_is_never_built_over_another(built: ItemSet) -> None:
 def test_observers(built: ItemSet, tmp_path: Path) -> None:
     """The oracle is right everywhere; an observer blind to a dimension falls to chance only in its tasks."""
     fakes = ["fake:oracle", "fake:blind-to=colour", "fake:blind-to=depth"]
-    rows = run(built, fakes, tmp_path / "run", show_progress=False).results()
+    rows = run(built, fakes, tmp_path / "run", show_progress=False).all_results()
     overall = rows[rows.factor == ""]
     best = {"mae_over_gt": 0.0, "ciede2000": 0.0}
     blind_rows: list[dict[str, Any]] = []

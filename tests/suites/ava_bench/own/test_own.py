@@ -134,7 +134,7 @@ def test_answers_agree_with_the_table(items: ItemSet, root: Path) -> None:
 
 
 def test_an_oracle_is_always_right_and_chance_rarely(items: ItemSet, tmp_path: Path) -> None:
-    rows = run(items, ["fake:oracle", "fake:chance"], tmp_path / "run", limit=8, show_progress=False).results()
+    rows = run(items, ["fake:oracle", "fake:chance"], tmp_path / "run", limit=8, show_progress=False).all_results()
     overall = rows[(rows["factor"] == "") & rows["metric"].isin(["accuracy", "giou", "relative_error"])]
     oracle = overall[overall["subject"] == "fake:oracle"]
     assert set(oracle["value"].round(3)) <= {0.0, 1.0}

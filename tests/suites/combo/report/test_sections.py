@@ -58,7 +58,7 @@ def loaded(toy: ItemSet, tmp_path_factory: pytest.TempPathFactory) -> Run:
     misled = Misled(replace(oracle.card, name="own:misled"), oracle.items, oracle.shows)
     subjects: list[str | Subject] = ["fake:oracle", "fake:blind-to=colour", "fake:first-option", misled]
     done = run(toy, subjects, root, conditions=CONDITIONS, show_progress=False)
-    return _load(root, toy, done.results())
+    return _load(root, toy, done.all_results())
 
 
 @pytest.fixture(scope="module")
@@ -202,7 +202,7 @@ def test_accuracy_given_perception_splits_by_the_deciding_dimensions(
 def test_images_of_other_items_are_not_counted(toy: ItemSet, tmp_path: Path) -> None:
     condition = "method=perceive-then-classify,images=shuffled"
     done = run(toy, ["fake:oracle"], tmp_path / "run", conditions=[condition], show_progress=False)
-    shuffled_run = _load(tmp_path / "run", toy, done.results())
+    shuffled_run = _load(tmp_path / "run", toy, done.all_results())
     assert described_images(shuffled_run) == []
     assert {section.name for section in sections(shuffled_run)} == {"figure-7", "difference", "letters"}
 
@@ -263,7 +263,7 @@ def test_letters_are_counted_regardless_of_the_right_answer(report: dict[str, Re
 
 def test_letters_are_those_shown_when_options_are_shuffled(toy: ItemSet, tmp_path: Path) -> None:
     done = run(toy, ["fake:first-option"], tmp_path / "run", conditions=["order=shuffled"], show_progress=False)
-    by_name = {section.name: section for section in sections(_load(tmp_path / "run", toy, done.results()))}
+    by_name = {section.name: section for section in sections(_load(tmp_path / "run", toy, done.all_results()))}
     assert row_of(by_name["letters"], task="img2text")["A"].startswith("100 [")
 
 
@@ -285,7 +285,7 @@ def test_confusions_name_the_commonest_mistakes_of_examined_subjects(
 
 def test_a_run_without_a_task_has_no_section_of_it(toy: ItemSet, tmp_path: Path) -> None:
     done = run(toy, ["fake:oracle"], tmp_path / "run", conditions=["method=cot"], show_progress=False)
-    assert [section.name for section in sections(_load(tmp_path / "run", toy, done.results()))] == [
+    assert [section.name for section in sections(_load(tmp_path / "run", toy, done.all_results()))] == [
         "figure-7",
         "difference",
         "letters",
@@ -294,7 +294,7 @@ def test_a_run_without_a_task_has_no_section_of_it(toy: ItemSet, tmp_path: Path)
 
 def test_a_subject_that_never_answers_is_shown_as_such(toy: ItemSet, tmp_path: Path) -> None:
     done = run(toy, ["fake:constant=teapot"], tmp_path / "run", conditions=CONDITIONS, show_progress=False)
-    by_name = {section.name: section for section in sections(_load(tmp_path / "run", toy, done.results()))}
+    by_name = {section.name: section for section in sections(_load(tmp_path / "run", toy, done.all_results()))}
     assert (
         "no answer 100 %" in row_of(by_name["table-2"], subject="fake:constant=teapot", condition="vanilla")["anchor"]
     )

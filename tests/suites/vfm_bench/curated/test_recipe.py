@@ -250,7 +250,7 @@ def test_reviews_by_people_and_by_a_subject_drop_items(chosen: ItemSet, tmp_path
     assert "left out, the verdict cannot be read" in notes
     assert "left out, not answerable" in notes
     examination = run(by_subject, ["fake:oracle"], tmp_path / "oracle", show_progress=False)
-    assert (examination.results().query("factor == ''")["value"] == 1).all()
+    assert (examination.all_results().query("factor == ''")["value"] == 1).all()
 
 
 @pytest.mark.parametrize(
@@ -296,7 +296,7 @@ def test_captions_and_descriptions_become_inputs_of_a_run(chosen: ItemSet, tmp_p
         inputs={"captions": tmp_path / "captions-run", "instructions": tmp_path / "instructions-run"},
         show_progress=False,
     )
-    assert (examination.results().query("factor == ''")["value"] == 1).all()
+    assert (examination.all_results().query("factor == ''")["value"] == 1).all()
     assert examination.failed == 0
     parts = "".join(pd.read_parquet(examination.root / "sent.parquet")["parts"])
     caption = next(item for item in captions.items if chosen.items[0].item_id in item.provenance["items"])

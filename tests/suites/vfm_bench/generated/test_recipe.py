@@ -232,7 +232,7 @@ FAKES = ["oracle", "chance", "knows-names", "compares-images", "blind-to=colour"
 def rows(built: ItemSet, tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
     out = tmp_path_factory.mktemp("vfm-run") / "run"
     done = run(built, [f"fake:{name}" for name in FAKES], out, conditions=CONDITIONS, show_progress=False)
-    rows = done.results()
+    rows = done.all_results()
     return rows[rows.metric == "accuracy"]
 
 

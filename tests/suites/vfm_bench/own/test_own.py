@@ -107,7 +107,7 @@ def test_a_few_items_are_spread_over_the_classes_and_repeatable_by_the_seed(fold
 
 def test_an_oracle_is_always_right_and_chance_in_a_third(folder: Path, tmp_path: Path) -> None:
     items = build(tmp_path / "set", sources={"images": folder})
-    rows = run(items, ["fake:oracle", "fake:chance"], tmp_path / "run", show_progress=False).results()
+    rows = run(items, ["fake:oracle", "fake:chance"], tmp_path / "run", show_progress=False).all_results()
     overall = rows[(rows["factor"] == "") & (rows["metric"] == "accuracy")].set_index("subject")
     score = {str(subject): float(number) for subject, number in overall["value"].items()}
     assert score["fake:oracle"] == 1.0

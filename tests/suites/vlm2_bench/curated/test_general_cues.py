@@ -155,7 +155,7 @@ def test_the_whole_chain(source: Path, tmp_path: Path) -> None:
     assert "fake:scripted=gc-captions.json" in final.card.provenance["construction_subjects"]
     assert not any(name in item.item_id for item in final.items for name in PAIRS)
     examination = run(read_itemset(final.root), ["fake:oracle"], tmp_path / "oracle", show_progress=False)
-    assert (examination.results().query("factor == '' and metric != 'alike_pairs'")["value"] == 1).all()
+    assert (examination.all_results().query("factor == '' and metric != 'alike_pairs'")["value"] == 1).all()
 
 
 def test_each_step_names_its_missing_input(source: Path, tmp_path: Path) -> None:

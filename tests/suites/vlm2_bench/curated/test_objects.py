@@ -118,7 +118,7 @@ def test_only_the_images_reveal_the_answer(forty: ItemSet, tmp_path: Path) -> No
     files = {path.name.split(".")[0] for path in forty.media.root.glob("??/*")}
     assert files == {media.sha256 for item in forty.items for media in item.media()}
     examination = run(forty, ["fake:oracle"], tmp_path / "oracle", limit=40, show_progress=False)
-    assert (examination.results().query("factor == '' and metric != 'alike_pairs'")["value"] == 1).all()
+    assert (examination.all_results().query("factor == '' and metric != 'alike_pairs'")["value"] == 1).all()
 
 
 def test_cues_become_factors_and_few_objects_are_noted(tmp_path: Path) -> None:

@@ -252,7 +252,7 @@ def test_three_part_videos_end_as_they_began(small: ItemSet) -> None:
 def test_fakes_show_that_items_are_solvable_and_leak_nothing(built: ItemSet, tmp_path: Path) -> None:
     subjects = ["fake:oracle", "fake:blind-to=colour", "fake:always-true", "fake:chance"]
     done = run(built, subjects, tmp_path / "run", show_progress=False)
-    rows = done.results()
+    rows = done.all_results()
     overall = rows[(rows.factor == "") & (rows.task != "oc-vid")]
     first = overall.drop_duplicates(["subject", "task"])
     assert set(first[first.subject == "fake:oracle"].value) == {1.0}
@@ -276,7 +276,7 @@ def test_fakes_show_that_items_are_solvable_and_leak_nothing(built: ItemSet, tmp
 
 
 def test_encoders_answer_the_tasks_that_they_were_calibrated_on(small: ItemSet, tmp_path: Path) -> None:
-    rows = run(small, ["encoder:colour-histogram"], tmp_path / "run", show_progress=False).results()
+    rows = run(small, ["encoder:colour-histogram"], tmp_path / "run", show_progress=False).all_results()
     overall = rows[rows.factor == ""].drop_duplicates("task").set_index("task")
     assert (overall.loc[["oc-cpr", "oc-cnt", "oc-grp"], "n"] > 0).all()
     assert (overall.loc[["gc-mat", "gc-trk", "oc-vid"], "n"] == 0).all(), "nothing to calibrate on, no words"

@@ -34,7 +34,7 @@ def test_one_command_builds_items_that_an_oracle_solves(
     assert {task: counts["test"] for task, counts in items.card.counts.items()} == plan["items"]
     # Nine patterns: AA, AAA and AAAA show one thing, AB, AAB and AAAB two, ABC and AABC three, ABCD four.
     assert sorted(item.answer for item in items.task("oc-cnt")) == sorted(2 * [1, 1, 1, 2, 2, 2, 3, 3, 4])
-    rows = run(items, ["fake:oracle", "fake:chance"], tmp_path / "run", show_progress=False).results()
+    rows = run(items, ["fake:oracle", "fake:chance"], tmp_path / "run", show_progress=False).all_results()
     oracle = rows[(rows["subject"] == "fake:oracle") & (rows["factor"] == "") & rows["value"].notna()]
     assert set(oracle.loc[oracle["metric"] != "alike_pairs", "value"].round(6)) == {1.0}
 

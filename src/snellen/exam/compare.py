@@ -1,0 +1,93 @@
+"""Comparisons of two subjects on the same items."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from snellen.analysis.changes import Changes, changes
+from snellen.analysis.section import Run
+from snellen.core.condition import near
+from snellen.core.errors import SnellenError
+from snellen.core.subject import is_simulated
+from snellen.curation.near_copies import find_near_copies, thumbnail
+from snellen.exam.run import Examination, recover
+from snellen.remote import RUN, address_of, fetched, is_url, lies_there
+from snellen.reports.loading import load_run
+
+
+def compare(
+    first_run: str | Path | Examination, second_run: str | Path | Examination, *, least_drop: float | None = None
+) -> Changes:
+    """Compare two subjects on the same items: what got better or worse, by task and by ability.
+
+    Args:
+        first_run: The subject to compare with: an examination or a run folder with one subject, or `RUN:SUBJECT`.
+        second_run: The other subject, given in the same way.
+        least_drop: The drop that must be detectable, as a share of a metric's range. By default 0.2 for your own
+            images, and none for other sets.
+
+    Returns:
+        The comparison; `table` has one row per task and ability, `flips` the items whose answers changed.
+
+    Raises:
+        SnellenError: For different items, or several subjects without a name.
+
+    """
+    runs = [run_of_subject(str(side.root if isinstance(side, Examination) else side)) for side in (first_run, second_run)]
+    return changes(_join_near_copies(runs[0]), runs[1], least_drop=least_drop)
+
+
+def run_of_subject(text: str) -> Run:
+    """The run of one subject: `RUN`, or `RUN:SUBJECT` if it holds several.
+
+    Without a name, the only subject is meant, or the only one that is not simulated. Raises SnellenError if there is no
+    such run or subject, or several.
+    """
+    root, name = _root_and_subject(text)
+    recover(root)
+    run = load_run(root)
+    subjects = list(dict.fromkeys(arm.subject for arm in run.card.arms))
+    examined = [subject for subject in subjects if not is_simulated(subject)]
+    if name and name not in subjects:
+        raise SnellenError(f"{root}: holds no subject {name!r}; {near(name, subjects)}")
+    if not name and len(subjects) > 1 and len(examined) != 1:
+        raise SnellenError(
+            f"{root}: contains several subjects ({', '.join(subjects)}); write {address_of(root)}:SUBJECT"
+        )
+    return _of_subject(run, name or (subjects if len(subjects) == 1 else examined)[0])
+
+
+def _root_and_subject(text: str) -> tuple[Path, str]:
+    """The run folder and the subject's name after it, which may contain colons too."""
+    colons = [n for n, sign in enumerate(text) if sign == ":" and text[n : n + 3] != "://"]
+    for end in (len(text), *colons):
+        if is_url(text) and "?" in text[:end]:
+            continue  # part of a subject's settings: run URLs have no query
+        if lies_there(text[:end], RUN):
+            return fetched(text[:end]), text[end + 1 :]
+    address = text.partition("?")[0] if is_url(text) else text  # the query may hold a signature
+    raise SnellenError(f"{address}: contains no run; give a run folder, or RUN:SUBJECT")
+
+
+def _of_subject(run: Run, name: str) -> Run:
+    arms = [arm for arm in run.card.arms if arm.subject == name]
+    return replace(
+        run,
+        card=run.card.model_copy(update={"arms": arms}),
+        responses=tuple(response for response in run.responses if response.subject == name),
+        scores={protocol: rows[rows["subject"] == name] for protocol, rows in run.scores.items()},
+        results=run.results[run.results["subject"] == name],
+    )
+
+
+def _join_near_copies(run: Run) -> Run:
+    """The run with one stimulus for near copies, if its set keeps them (`--set near-copies=keep`)."""
+    if run.items.card.recipe.get("settings", {}).get("near-copies") != "keep":
+        return run
+    items = run.items.items
+    greys = [thumbnail(run.items.media.open(item.query[0])) for item in items]
+    copies = find_near_copies(greys, [item.cluster_id for item in items]).copies
+    stimuli = [items[copies.get(n, n)].stimulus_id for n in range(len(items))]
+    joined = tuple(replace(item, stimulus_id=stimulus) for item, stimulus in zip(items, stimuli, strict=True))
+    return replace(run, items=replace(run.items, items=joined))

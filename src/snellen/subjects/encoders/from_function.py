@@ -1,0 +1,142 @@
+"""A function from images to vectors as an encoder."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from snellen.core.errors import SnellenError
+from snellen.core.subject import Subject, SubjectCard
+from snellen.subjects.encoders.encoder import Floats, TextSide
+from snellen.subjects.encoders.subject import DEFAULT_C, DEFAULT_K, EncoderSubject
+from snellen.subjects.from_callable import location_of
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+ImageFunction: TypeAlias = "Callable[[list[Image.Image]], Any]"
+"""Maps a list of RGB images to one vector each: an array or tensor of shape (n, d), or a list of n vectors."""
+TextFunction: TypeAlias = "Callable[[list[str]], Any]"
+"""Maps a list of texts to one vector each, in the space of the images' vectors."""
+
+
+@dataclass(frozen=True, eq=False)
+class FunctionText:
+    """The text side of a function encoder."""
+
+    name: str
+    function: TextFunction
+    template: str
+
+    def features(self, texts: Sequence[str]) -> Floats:
+        """Texts -> float32 of shape (n, d). Raises SnellenError if the function fails or returns something else."""
+        return _vectors(f"{self.name}, text", self.function, list(texts))
+
+
+@dataclass(frozen=True, eq=False)
+class FunctionEncoder:
+    """A function of the user as an encoder. It is called by one thread at a time.
+
+    Its code may change while its name stays, so its features are kept in memory (`computed`) and never on disk.
+    """
+
+    name: str
+    function: ImageFunction
+    text: TextSide | None
+    size: tuple[int, int] | None
+    batch: int
+    computed: dict[str, Floats] = field(default_factory=dict)
+    lock: Any = field(default_factory=threading.Lock)
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """The name, and the size to which images are resized."""
+        return {"encoder": self.name, "size": list(self.size) if self.size else "as stored"}
+
+    @property
+    def attributes(self) -> Mapping[str, str]:
+        """None is known."""
+        return {}
+
+    def features(self, images: Sequence[Image.Image]) -> Floats:
+        """Images -> float32 of shape (n, d). Raises SnellenError if the function fails or returns something else."""
+        from PIL import Image
+
+        shown = [image.convert("RGB") for image in images]
+        if self.size is not None:
+            shown = [image.resize(self.size, Image.Resampling.BICUBIC) for image in shown]
+        with self.lock:
+            return _vectors(self.name, self.function, shown)
+
+
+def _vectors(name: str, function: Callable[[list[Any]], Any], inputs: list[Any]) -> Floats:
+    try:
+        vectors = _as_array(function(inputs))
+    except Exception as error:  # user code may raise anything
+        raise SnellenError(f"{name}: {type(error).__name__}: {error}{location_of(error)}") from error
+    if vectors.ndim != 2 or len(vectors) != len(inputs) or not vectors.size:
+        raise SnellenError(
+            f"{name}: returned an array of shape {vectors.shape} for {len(inputs)} inputs; return one vector each, in "
+            f"an array of shape ({len(inputs)}, d)"
+        )
+    if not np.isfinite(vectors).all():
+        raise SnellenError(f"{name}: returned vectors with NaN or infinity; check the size and range of its inputs")
+    return vectors
+
+
+def _as_array(product: Any) -> Floats:
+    """Arrays, tensors on any device, and sequences of these as float32."""
+    if hasattr(product, "detach"):
+        return np.asarray(product.detach().float().cpu().numpy(), np.float32)
+    if isinstance(product, list | tuple):
+        return np.stack([_as_array(row) for row in product])
+    return np.asarray(product, np.float32)
+
+
+def is_function_encoder(subject: object) -> bool:
+    """True for a subject made by `encoder`."""
+    return isinstance(subject, EncoderSubject) and isinstance(subject.encoder, FunctionEncoder)
+
+
+def encoder(
+    function: ImageFunction,
+    name: str,
+    *,
+    text: TextFunction | None = None,
+    template: str = "{}",
+    size: int | tuple[int, int] | None = None,
+    batch_size: int = 32,
+) -> Subject:
+    """A function from images to vectors as a subject, read out as any encoder (docs/own-model.md).
+
+    Args:
+        function: Maps a list of RGB images (Pillow) to one vector each: a numpy array or torch tensor of shape (n, d),
+            or a list of n vectors.
+        name: The name in reports, as `encoder:NAME`.
+        text: Maps a list of texts to vectors in the same space. Without it, questions whose options are texts are
+            answered from training examples only.
+        template: The text that is compared with images, in which `{}` is replaced by an option.
+        size: Images are resized to this width and height in pixels (a number: square). By default they have the size
+            at which they are stored, and images of one batch may differ in size.
+        batch_size: The most images per call.
+
+    Returns:
+        A subject for `examine`.
+
+    """
+    sides = (size, size) if isinstance(size, int) else size
+    text_side = None if text is None else FunctionText(name, text, template)
+    function_encoder = FunctionEncoder(name, function, text_side, sides, batch_size)
+    settings = {"readout": "auto", "k": DEFAULT_K, "C": DEFAULT_C, "readouts": 1}
+    card = SubjectCard(
+        name=f"encoder:{name}",
+        settings={**function_encoder.settings, **({"template": template} if text else {}), **settings},
+        accepts=frozenset({"image"}),
+        max_concurrency=1,
+        is_local=True,
+    )
+    return EncoderSubject(function_encoder, card)
