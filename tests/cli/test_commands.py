@@ -37,11 +37,16 @@ def test_from_items_to_report(snellen: Command, built: Path, tmp_path: Path) -> 
     assert snellen("verify", built)[0] == 0
     assert snellen("run", built, *subjects, "--out", run)[0] == 0
     record = (run / "parts" / "0000.jsonl").read_bytes()
-    assert snellen("run", built, *subjects, "--out", run)[0] == 0
+    printed = snellen("run", built, *subjects, "--out", run)[1]
+    assert f"Next: snellen report {run} --out report" in " ".join(printed.split())
     assert [path.read_bytes() for path in (run / "parts").iterdir()] == [record], "a finished run asks no questions"
     assert snellen("verify", run)[0] == 0
     assert snellen("score", run, "--protocol", "published")[0] == 0
-    assert snellen("report", run, "--out", out, "--compare", "published")[0] == 0
+    code, printed, _ = snellen("report", run, "--out", out, "--compare", "published", "--json")
+    assert code == 0
+    scores = json.loads(printed)["results"]
+    assert {row["subject"] for row in scores} == {"fake:oracle", "fake:blind-to=colour", "fake:chance"}
+    assert all({"value", "n", "grade", "state"} <= row.keys() for row in scores)
     rows = pd.read_csv(out / "results.csv", keep_default_na=False)
     oracle = rows[rows.subject == "fake:oracle"]
     assert set(oracle.protocol) == {"strict", "published"}

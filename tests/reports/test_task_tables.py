@@ -94,7 +94,22 @@ def test_work_steps_have_no_chance(sets_folder: Path, tmp_path: Path) -> None:
     """A random answer completes a step: a chance level of 100 % would be meaningless."""
     items = small_set("combo", sets_folder)
     table = snellen.examine("fake:chance", items.root, out=tmp_path / "run", show_progress=False).all_results()
-    assert "<th>chance</th>" in print_table(table).html()
+    assert "<th>chance</th><th>blind</th><th>n</th>" in print_table(table).html()
     text = print_table(table.assign(chance=1.0, blind=1.0)).html()
     assert "chance" not in text.replace("fake:chance", "")
     assert "blind" not in text
+
+
+def test_scores_with_too_few_items_name_the_number_that_is_needed(sets_folder: Path, tmp_path: Path) -> None:
+    items = small_set("combo", sets_folder)
+    done = snellen.examine("fake:chance", items.root, out=tmp_path / "run", show_progress=False)
+    rows = done.all_results().assign(state="graded", items_needed=40.0)
+    assert print_table(rows).note == ""
+    scores = len(done.grades())
+    few = rows.assign(state="too few items")
+    assert print_table(few).note == (
+        f"{scores} of {scores} scores have too few items for a grade. About 40 items per task would decide half of "
+        "them: build --n 40"
+    )
+    assert "2,000 items per task would not decide half of them." in print_table(few.assign(items_needed=9e4)).note
+    assert "n <" not in print_table(few).html()

@@ -189,6 +189,7 @@ def build(
         ),
     ] = False,
     executor: Executor = "local",
+    verbose: Annotated[bool, typer.Option("--verbose", help="Print the hashes of the set, too.")] = False,
     as_json: Json = False,
 ) -> None:
     """Build an item set."""
@@ -197,7 +198,7 @@ def build(
 
     with executing(executor, (), workers):
         build(
-            suite, how, out, plan=plan, as_json=as_json, seed=seed, n=n, full=full,
+            suite, how, out, plan=plan, as_json=as_json, verbose=verbose, seed=seed, n=n, full=full,
             sources=named_paths("--source", source), inputs=named_paths("--input", inputs), workers=cores(workers),
             renderer=renderer, quality=quality, size=size_of(size, how) if size else None, rules=rules,
             encoder=encoder, balance=read_balance(balance), columns=columns, skip_bad=skip_bad,
@@ -383,12 +384,14 @@ def report(
         list[str], typer.Option("--input", help="NAME=RUN or NAME=FILE used by a suite's sections, e.g. tags=RUN.")
     ] = [],  # noqa: B006  # typer copies it
     workers: Workers = None,
+    as_json: Json = False,
 ) -> None:
     """Write a report: pages, tables, figures and results.csv."""
     from snellen.core.errors import SnellenError
     from snellen.exam.run import recover
     from snellen.remote import address_of, fetched, published
     from snellen.reports import write_report
+    from snellen.reports.rows import plain_rows
     from snellen.web.explorer import explorer_writer
 
     if compare not in (None, "published"):
@@ -407,7 +410,10 @@ def report(
             explorer=explorer,
             workers=cores(workers),
         )
-    print(address_of(paths.page))
+    if as_json:
+        print_json({"page": address_of(paths.page), "results": plain_rows(paths.results)})
+    else:
+        print(address_of(paths.page))
     if reason:
         print(f"snellen: {reason}", file=sys.stderr)
 

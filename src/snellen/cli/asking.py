@@ -175,9 +175,10 @@ def _print_results(summaries: Sequence[RunSummary]) -> None:
         if not summary.responses:
             print(f"{address_of(summary.root)}: nothing was asked", file=sys.stderr)
             continue
-        console().print(summary.table)
         explain(summary)
-        console().print(f"Run: {address_of(summary.root)}", soft_wrap=True, markup=False)
+        console().print(summary.table)
+        address = address_of(summary.root)
+        console().print(f"Run: {address}\nNext: snellen report {address} --out report", soft_wrap=True, markup=False)
 
 
 def explain(summary: RunSummary) -> None:

@@ -29,6 +29,7 @@ def build(
     *,
     plan: bool,
     as_json: bool,
+    verbose: bool,
     settings: list[str],
     columns: list[str],
     **given: Any,
@@ -62,7 +63,12 @@ def build(
         items = build_items(suite, how, replace(options, out=root))
         if is_url(out or ""):
             prune_media(items.media, items.items)  # of an earlier, unfinished build
-    print_fields(_summary(items, suite), as_json)
+    summary = _summary(items, suite)
+    if not (as_json or verbose):
+        summary = {name: field for name, field in summary.items() if not name.endswith("_hash")}
+    print_fields(summary, as_json)
+    if not as_json:
+        print(f"Next: snellen run {summary['itemset']} --subject NAME --out run (names: snellen list subjects)")
 
 
 def _read_columns(written: list[str]) -> dict[str, str]:

@@ -43,7 +43,7 @@ def summary(examination: Examination, *, with_table: bool) -> RunSummary:
         from snellen.reports import print_table
 
         table = print_table(examination.all_results(), suite_of=lambda _: examination.suite)
-        add_table(examination.root, table.subjects, table.columns)
+        add_table(examination.root, table.subjects, table.columns, table.note)
     return RunSummary(
         examination.root,
         len(examination.responses),
@@ -91,5 +91,5 @@ def finished_summary(
         from snellen.exam.run import open_examination
 
         return RunSummary(run, stamp.responses, declines=stamp.declines, rows=_rows(open_examination(run)))
-    table = TaskTables(stamp.subjects, stamp.columns)
+    table = TaskTables(stamp.subjects, stamp.columns, stamp.note)
     return RunSummary(run, stamp.responses, declines=stamp.declines, table=table)

@@ -34,7 +34,9 @@ def compare(
         SnellenError: For different items, or several subjects without a name.
 
     """
-    runs = [run_of_subject(str(side.root if isinstance(side, Examination) else side)) for side in (first_run, second_run)]
+    runs = [
+        run_of_subject(str(side.root if isinstance(side, Examination) else side)) for side in (first_run, second_run)
+    ]
     return changes(_join_near_copies(runs[0]), runs[1], least_drop=least_drop)
 
 

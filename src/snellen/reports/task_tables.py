@@ -22,12 +22,13 @@ class TaskTables:
     """Subjects against tasks, split into several tables if the terminal is too narrow for one.
 
     `columns` have the head of a task and one cell per subject, in rich's markup. The head is the name of the task, and
-    lines for chance and the blind baseline: name, blank, number. The fewer of both are the columns: tasks are rows
-    unless there are more subjects.
+    lines for chance, the blind baseline and the number of items: name, blank, number. The fewer of both are the
+    columns: tasks are rows unless there are more subjects. `note` stands below.
     """
 
     subjects: tuple[str, ...]
     columns: tuple[tuple[str, tuple[str, ...]], ...]
+    note: str = ""
 
     def grid(self) -> tuple[int, list[list[str]]]:
         """The number of columns repeated at the left of every table, and all rows, heads first, in rich's markup."""
@@ -42,7 +43,7 @@ class TaskTables:
             rows.append([head.split("\n")[0], *(f"[dim]{amounts.get(name, '')}[/]" for name in names), *cells])
         return 1 + len(names), [["task", *names, *self.subjects], *rows]
 
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Table]:
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Table | str]:
         """The tables with as many columns side by side as fit, at least one."""
         left, (heads, *rows) = self.grid()
         columns = [[_wrapped(head, max(NAME_WIDTH, *map(_width, cells))), *cells]
@@ -57,13 +58,16 @@ class TaskTables:
                 part, width = [], 0
             part, width = [*part, column], width + _needed(column)
         yield _table([*columns[:left], *part])
+        if self.note:
+            yield self.note
 
     def html(self) -> str:
         """One table, for a notebook."""
         _, (heads, *rows) = self.grid()
         lines = ["".join(f"<th>{_html(head)}</th>" for head in heads)]
         lines += [f"<th>{_html(head)}</th>" + "".join(f"<td>{_html(cell)}</td>" for cell in row) for head, *row in rows]
-        return f"<table>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"
+        table = f"<table>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"
+        return table + (f"<p>{_html(self.note)}</p>" if self.note else "")
 
 
 def _table(columns: Sequence[Sequence[str]]) -> Table:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-import re
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from snellen.analysis.cells import in_place_of_interval
-from snellen.analysis.grades import words
+from snellen.analysis.grades import TOO_FEW, words
 from snellen.analysis.run_view import lines_of
 from snellen.core.score import Metric
 from snellen.reports.loading import SuiteOf, registered
@@ -22,13 +21,15 @@ if TYPE_CHECKING:
 
 HEADS = "chance", "blind"
 """Columns of results that are shown in a head if all subjects have the same value."""
+MAX_ITEMS = 2000
+"""The greatest number of items per task that is recommended."""
 
 
 def print_table(results: pd.DataFrame, *, suite_of: SuiteOf = registered) -> TaskTables:
-    """Tasks against subjects: value and interval, with chance and the blind baseline next to the task's name.
+    """Tasks against subjects: value, interval, grade; number of items, chance and blind baseline next to the task.
 
-    Chance is in the cells if arms differ, and omitted for tasks on which chance is perfect (curation steps). `n < 20`
-    replaces an interval that needs about 20 items. `suite_of` returns the suite of a name, whose metrics format the
+    Numbers of items and chance are in the cells if arms differ; chance is omitted for tasks on which it is perfect
+    (curation steps). Wide intervals are left out. `suite_of` returns the suite of a name, whose metrics format the
     numbers.
     """
     from rich.markup import escape
@@ -45,9 +46,24 @@ def print_table(results: pd.DataFrame, *, suite_of: SuiteOf = registered) -> Tas
         head = escape(f"{suite} {task}" if several else task)
         head += f"\n[dim]chance {chances[0]}[/]" if len(chances) == 1 else ""
         head += f"\n[dim]blind {blind[0]}[/]" if len(blind) == 1 else ""
-        cells = {row.arm: _cell(row, metric, len(chances) > 1, suite_of) for row in lines_of(part)}
+        counts = sorted(set(part["n"][part["value"].notna()]))
+        head += f"\n[dim]n {counts[0]}[/]" if len(counts) == 1 else ""
+        cells = {row.arm: _cell(row, metric, (len(counts) > 1, len(chances) > 1), suite_of) for row in lines_of(part)}
         columns.append((head, tuple(cells.get(arm, "") for arm in arms)))
-    return TaskTables(tuple(map(escape, arms)), tuple(columns))
+    return TaskTables(tuple(map(escape, arms)), tuple(columns), escape(_items_note(rows)))
+
+
+def _items_note(rows: pd.DataFrame) -> str:
+    """The number of items with which half of the scores that have too few would have a grade; empty if none has."""
+    few = rows[rows["state"] == TOO_FEW]
+    if few.empty:
+        return ""
+    needed = few["items_needed"].fillna(math.inf).sort_values().to_numpy()
+    middle = float(needed[(len(needed) - 1) // 2])
+    cells = f"{len(few)} of {int(rows['value'].notna().sum())} scores have too few items for a grade"
+    if middle > MAX_ITEMS:
+        return f"{cells}; {MAX_ITEMS:,} items per task would not decide half of them."
+    return f"{cells}. About {middle:,.0f} items per task would decide half of them: build --n {middle:.0f}"
 
 
 def answer_table(rows: pd.DataFrame) -> Table:
@@ -68,22 +84,20 @@ def answer_table(rows: pd.DataFrame) -> Table:
     return table
 
 
-def _short(reason: str) -> str:
-    """The reason for a missing interval, in the width of an interval."""
-    return re.sub(r"^wide interval \(narrow with about (.*) items\)$", r"n < \1", reason)
-
-
-def _cell(row: Any, metric: Metric, with_chance: bool, suite_of: SuiteOf) -> str:
+def _cell(row: Any, metric: Metric, with_n_and_chance: tuple[bool, bool], suite_of: SuiteOf) -> str:
     from rich.markup import escape
 
     if math.isnan(row.value) and unjudged(row, suite_of(row.suite)):
         return "[dim]unjudged[/]"
     if math.isnan(row.value):
         return "[dim]declined[/]" if row.not_applicable else "[red]failed[/]" if row.failure_rate > 0 else DASH
-    instead = _short(in_place_of_interval(row, metric.bounds))
-    around = instead or escape(span(row.low, row.high, metric, row.n) + " ").strip()
-    text = f"{amount(row.value, metric, row.n)} [dim]{around}[/]"
-    notes = [f"chance {amount(row.chance, metric)}"] if with_chance and not math.isnan(row.chance) else []
+    instead = in_place_of_interval(row, metric.bounds)
+    around = escape(span(row.low, row.high, metric, row.n) + " ").strip()
+    around = around if not instead else "" if instead.startswith("wide") else instead
+    text = f"{amount(row.value, metric, row.n)} [dim]{around}[/]" if around else amount(row.value, metric, row.n)
+    with_n, with_chance = with_n_and_chance
+    notes = [f"n {row.n}"] if with_n else []
+    notes += [f"chance {amount(row.chance, metric)}"] if with_chance and not math.isnan(row.chance) else []
     state = words(row.grade, row.state)
     notes = [f"{state}: {row.note}" if state == f"boxes in {row.boxes_in}" else state, *notes]
     notes += unread_notes(row, metric)

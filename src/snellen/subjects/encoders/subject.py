@@ -26,6 +26,7 @@ from snellen.subjects.encoders.clustering import (
     pairwise_similarity,
 )
 from snellen.subjects.encoders.encoder import Encoder, Floats, TextSide, encode
+from snellen.subjects.encoders.patches import PatchEncoder
 from snellen.subjects.encoders.readouts import (
     Doubles,
     Probe,
@@ -105,7 +106,7 @@ class EncoderSubject:
                 raise _Declined("no training examples of this question to fit colours with")
             return "regression"
         if not offered:
-            raise _Declined(f"the question expects {view.reply.kind}, but an encoder can only choose among options")
+            raise _Declined(f"boxes, numbers and words are not answered by this readout{self._other_readout()}")
         if view.reply.kind == "true_false" and len(view.query) > 1 and self._threshold(view) is not None:
             return "threshold"
         if asks_clustering(view):
@@ -117,6 +118,11 @@ class EncoderSubject:
                 raise _Declined("no training example of this question has one of the offered options as its answer")
             return "training examples"
         return self._text_readout(view, "text")
+
+    def _other_readout(self) -> str:
+        """How to ask an encoder with features by place for boxes, numbers and words."""
+        name = self.card.name.partition("?")[0]
+        return f", but by {name}?readout=attentive" if isinstance(self.encoder, PatchEncoder) else ""
 
     def _text_readout(self, view: View, readout_kind: ReadoutKind) -> ReadoutKind:
         if self.encoder.text is None:
