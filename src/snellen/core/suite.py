@@ -110,7 +110,8 @@ class Task:
     names factors whose levels get separate rows in the results. `boxes` names the regions that are drawn as boxes.
     `frames` answers an item by the coordinates of its boxes alone, in terms that `applied` reads; `frameless` is the
     axis and its values under which none is drawn. `cheap_sight` states why a thumbnail does not suffice for the
-    ability; empty if it may, or if a forest cannot learn the task.
+    ability; empty if it may, or if a forest cannot learn the task. `question_for_people` words a question of one view
+    for people, without the form of the reply and the list of options; None: they get the prompt of models.
     """
 
     id: str
@@ -126,6 +127,7 @@ class Task:
     frames: Callable[[Item], Any] | None = None
     frameless: tuple[str, ...] = ()
     cheap_sight: str = ""
+    question_for_people: Callable[[View], str] | None = None
 
 
 class Ceiling(BaseModel):

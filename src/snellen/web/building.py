@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,6 +13,7 @@ from snellen.core.condition import near, parse_conditions
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
 from snellen.core.item import Media
+from snellen.core.seeds import stream
 from snellen.core.storage import files
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.media import MediaFolder
@@ -22,7 +24,7 @@ from snellen.suites import suite_of
 from snellen.web.dealing import BlockPages, attention_page, deal_forms
 from snellen.web.design import BlockDesign, StudyDesign
 from snellen.web.pages import PageTrial, as_page, media_path, page_trials
-from snellen.web.plan import MediaPart, Page, StudyPlan
+from snellen.web.plan import MediaPart, Page, PageBlock, StudyPlan
 from snellen.web.study import BUNDLE, PLAN, RESULTS, ItemSetPlace, PageSource, StudyCard, as_script, write_card
 
 
@@ -60,11 +62,15 @@ def build_study(
         raise SnellenError(f"{root}: holds people's results; choose another --out")
     collected = _Pages()
     with tempfile.TemporaryDirectory() as folder:
-        blocks = [list(_block(block, by_suite, collected, Path(folder), seed)) for block in design.blocks]
+        for_people = design.kind == "study" and design.wording == "people"
+        blocks = [list(_block(block, by_suite, collected, Path(folder), seed, for_people)) for block in design.blocks]
         forms = deal_forms(design, blocks, seed)
         dealt = {page_id for form in forms for block in form for page_id in block.page_ids}
         pages = {page_id: page for page_id, page in collected.pages.items() if page_id in dealt}
-        plan = StudyPlan(study=name, plan_hash="", kind=design.kind, texts=design.texts, pages=pages, forms=forms)
+        plan = StudyPlan(
+            study=name, plan_hash="", kind=design.kind, wording=design.wording, minutes=_minutes(forms, pages),
+            texts=design.texts, pages=pages, forms=forms,
+        )  # fmt: skip
         plan = plan.model_copy(update={"plan_hash": digest(plan.model_dump(mode="json"), 16)})
         _write_bundle(root / BUNDLE, plan, collected.media)
     card = StudyCard(
@@ -78,14 +84,19 @@ def build_study(
         plan_hash=plan.plan_hash,
         pages={page_id: source for page_id, source in collected.sources.items() if page_id in dealt},
         versions=versions(),
-        notes=tuple(collected.notes),
+        notes=(*collected.notes, *_consent_notes(design)),
     )
     write_card(root, card)
     return card
 
 
 def _block(
-    design: BlockDesign, by_suite: Mapping[str, ItemSet], collected: _Pages, folder: Path, seed: int
+    design: BlockDesign,
+    by_suite: Mapping[str, ItemSet],
+    collected: _Pages,
+    folder: Path,
+    seed: int,
+    for_people: bool,
 ) -> Iterator[BlockPages]:
     if not (name := design.items or (next(iter(by_suite)) if len(by_suite) == 1 else "")):
         raise SnellenError(f"block {design.name!r}: name the suite of its items (items: SUITE)")
@@ -101,7 +112,7 @@ def _block(
             if missing := condition.moves() - set(task.axes):
                 collected.notes.append(f"{design.name}: {task.id} has no axis {min(missing)}, and is left out there")
                 continue
-            trials = page_trials(items, suite, task, condition, media)
+            trials = page_trials(items, suite, task, condition, media, for_people=for_people)
             alone = task.protocols["strict"].units is by_item
             units: dict[str, list[str]] = {}
             for trial in trials:
@@ -109,11 +120,14 @@ def _block(
                 units.setdefault(unit, []).append(_add_page(trial, items, design, collected, media))
             by_task[task.id] = list(units.values())
             if design.practice:
-                train_trials = page_trials(items, suite, task, condition, media, practice=True)[: design.practice]
+                train_trials = page_trials(items, suite, task, condition, media, practice=True, for_people=for_people)[
+                    : design.practice
+                ]
                 practice += [_add_page(trial, items, design, collected, media, practice=True) for trial in train_trials]
         if design.practice and not practice:
             collected.notes.append(f"{design.name}: {name} has no items for practice, so there are no practice pages")
-        attention = [_add_check(design.name, number, k, collected, seed) for k in range(design.attention)]
+        of_block = [page_id for groups in by_task.values() for group in groups for page_id in group]
+        attention = [_add_check(design.name, number, k, of_block, collected, seed) for k in range(design.attention)]
         yield BlockPages(design, str(condition), by_task, practice, attention)
 
 
@@ -149,9 +163,44 @@ def _add_page(
     return collected.add(page, source, trial, media)
 
 
-def _add_check(block: str, point: int, number: int, collected: _Pages, seed: int) -> str:
-    page, name = attention_page(f"{block}-{point}" if point else block, number, seed)
+def _add_check(block: str, point: int, number: int, page_ids: Sequence[str], collected: _Pages, seed: int) -> str:
+    """An attention check like the block's own questions with choices; a bare one if it has none."""
+    pages = (collected.pages[page_id] for page_id in page_ids)
+    alike = [page for page in pages if len(page.questions) == 1 and page.questions[0].choices]
+    rng = stream("study attention page", seed, block, point, number)
+    template = alike[int(rng.integers(len(alike)))] if alike else None
+    page, name = attention_page(f"{block}-{point}" if point else block, number, seed, template)
     return collected.add(page, PageSource(block=block, answers={page.page_id: name}))
+
+
+MISSING = "who", "contact", "approval", "data", "withdrawal"
+"""Fields of `Texts` without which a page of consent is incomplete."""
+SECONDS = {"choice": 9, "true_false": 9, "integer": 15, "number": 15, "box": 12, "colour": 20, "text": 12}
+"""Seconds that a question takes by its kind of answer, for the estimate; 40 for a description. A guess of ours."""
+SECONDS_AN_IMAGE = 1.5
+"""Seconds to look at each further image of a page."""
+
+
+def _consent_notes(design: StudyDesign) -> list[str]:
+    """A warning for consent without its fields."""
+    missing = [name for name in MISSING if not getattr(design.texts, name)]
+    if design.kind != "study" or not design.texts.consent or not missing:
+        return []
+    return [
+        f"the page of consent does not state {', '.join(missing)}: add them to texts in the design (docs/people.md)"
+    ]
+
+
+def _minutes(forms: Sequence[Sequence[PageBlock]], pages: Mapping[str, Page]) -> int:
+    """The estimated duration of the longest form in minutes, rounded up, with one for the words around it."""
+    seconds = [sum(_seconds(pages[page_id]) for block in form for page_id in block.page_ids) for form in forms]
+    return 1 + math.ceil(max(seconds) / 60)
+
+
+def _seconds(page: Page) -> float:
+    images = sum(isinstance(part, MediaPart) for part in page.parts)
+    images += sum(len(choice.media) for question in page.questions for choice in question.choices)
+    return sum(SECONDS.get(question.kind, 40) for question in page.questions) + SECONDS_AN_IMAGE * max(0, images - 1)
 
 
 def _write_bundle(root: Path, plan: StudyPlan, media: Mapping[Media, MediaFolder]) -> None:

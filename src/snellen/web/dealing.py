@@ -85,10 +85,27 @@ def _sample(design: BlockDesign, task: str, page_groups: Sequence[Sequence[str]]
     return [page for place in sorted(places) for page in page_groups[place]]
 
 
-def attention_page(block: str, number: int, seed: int) -> tuple[Page, str]:
-    """A page whose text names the choice to make, and this choice."""
-    name = CHECK_NAMES[int(stream("study attention", seed, block, number).integers(len(CHECK_NAMES)))]
+def attention_page(block: str, number: int, seed: int, template: Page | None = None) -> tuple[Page, str]:
+    """A page whose text names the choice to make, and this choice.
+
+    It looks like `template`, a page with one question with choices, if there is one.
+    """
+    rng = stream("study attention", seed, block, number)
     page_id = f"check-{number}-{block}".replace(" ", "-")
-    question = Question(item_id=page_id, kind="choice", choices=tuple(Choice(name=n) for n in CHECK_NAMES))
-    text = f"This question checks that questions are read. Please choose {name}."
-    return Page(page_id=page_id, kind="attention", parts=(TextPart(text=text),), questions=(question,)), name
+    if template is None:
+        name = CHECK_NAMES[int(rng.integers(len(CHECK_NAMES)))]
+        question = Question(item_id=page_id, kind="choice", choices=tuple(Choice(name=n) for n in CHECK_NAMES))
+        text = f"This question checks that questions are read. Please choose {name}."
+        return Page(page_id=page_id, kind="attention", parts=(TextPart(text=text),), questions=(question,)), name
+    question = template.questions[0].model_copy(update={"item_id": page_id})
+    choice = question.choices[int(rng.integers(len(question.choices)))]
+    words = choice.text if choice.text in ("True", "False") else " ".join(filter(None, (choice.name, choice.text)))
+    text = f"This time, please choose “{words}”, whatever the images show."
+    parts = list(template.parts)
+    last = parts[-1]
+    if isinstance(last, TextPart) and last.is_question:
+        parts[-1] = last.model_copy(update={"text": f"{last.text} {text}"})
+    else:
+        parts.append(TextPart(text=text, is_question=True))
+    page = Page(page_id=page_id, kind="attention", parts=tuple(parts), questions=(question,), seconds=template.seconds)
+    return page, choice.name

@@ -55,12 +55,15 @@ class BlockDesign(_Frozen):
 class StudyDesign(_Frozen):
     """A study. `forms` is the number of prepared orders and samples; participant n takes form n modulo this number.
 
+    `wording`: questions as for people, without the form of a reply, or the prompts of models, word for word.
+
     `block_order`: `fixed`, `random` for each form, or `balanced`: every block is equally often in every place (a cyclic
     Latin square). `reviewers` are the aliases of a review, one form each. `parameters` are the address parameters that
     are recorded.
     """
 
     kind: Literal["study", "review"] = "study"
+    wording: Literal["people", "models"] = "people"
     texts: Texts
     blocks: tuple[BlockDesign, ...] = Field(min_length=1)
     block_order: Literal["fixed", "random", "balanced"] = "fixed"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from snellen.core.annotations import Annotations
@@ -16,23 +16,27 @@ from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import SubjectCard
 from snellen.core.suite import Suite, Task, ViewContext, settle
+from snellen.presentation.people import people_parts
 from snellen.presentation.presenters import option_lines
 from snellen.runs.views import lay_out_montages, show_items
 from snellen.web.plan import Choice, Entry, MediaPart, Page, Question, TextPart
 
 PERSON = SubjectCard("human:new")
 """The subject that pages are for: suites settle `auto` by the kind of subject."""
+TRUTHS = {"T": "True", "F": "False"}
+"""The words of buttons for statements, by the name that is recorded."""
 SEED = 0
 """The run seed for people, the default of `snellen run`, so that they see the same media as models."""
 
 
 @dataclass(frozen=True)
 class PageTrial:
-    """One page before it is written: the prompt with its items, the task and the condition."""
+    """One page before it is written: the prompt with its items, worded `for_people` or not, the task, the condition."""
 
     task: Task
     condition: Condition
     prompt: Prompt
+    for_people: bool = False
 
     @property
     def item_ids(self) -> tuple[str, ...]:
@@ -48,9 +52,12 @@ def page_trials(
     media: MediaFolder,
     *,
     practice: bool = False,
+    for_people: bool = False,
     annotations: Mapping[str, Annotations] | None = None,
 ) -> list[PageTrial]:
     """The calls of a task under a condition: on its test items, or for practice on its training items.
+
+    With `for_people` questions have the wording for people, where the task has one and a call asks one question.
 
     Raises SnellenError for a method whose prompts depend on earlier replies.
     """
@@ -67,7 +74,10 @@ def page_trials(
                 f"{suite.name}/{task.id} under {condition}: asked in several calls that depend on each other; people "
                 "are shown one page per question: choose another method"
             )
-        trials.append(PageTrial(task, condition, lay_out_montages(prompts[0], media)))
+        prompt, is_worded = prompts[0], for_people and task.question_for_people is not None and len(group) == 1
+        if is_worded and task.question_for_people is not None:
+            prompt = replace(prompt, parts=people_parts(group[0], task.question_for_people(group[0])))
+        trials.append(PageTrial(task, condition, lay_out_montages(prompt, media), is_worded))
     return trials
 
 
@@ -102,12 +112,15 @@ def as_page(
         assert all(items[view.item_id].split != "test" for view in views), "no test item is practised on"
         feedback = {view.item_id: as_recorded(view, items[view.item_id].answer) for view in views}
     sets = [option for view in views for option in view.options if len(option.media) > 1]
-    page_parts = without_sets(parts, views[0]) if sets else without_list(parts, views[0])
+    shown_parts = without_sets(parts, views[0]) if sets else without_list(parts, views[0])
+    page_parts = [_page_part(part) for part in shown_parts]
+    if trial.for_people and isinstance(page_parts[-1], TextPart):
+        page_parts[-1] = page_parts[-1].model_copy(update={"is_question": True})
     questions = tuple(_question(view, parts, bool(sets), len(views) > 1, reason) for view in views)
     return Page(
         page_id=digest([trial.task.id, str(trial.condition), list(trial.item_ids), practice], 12),
         kind="practice" if practice else "question",
-        parts=tuple(map(_page_part, page_parts)),
+        parts=tuple(page_parts),
         questions=questions,
         feedback=feedback,
         seconds=seconds,
@@ -137,7 +150,8 @@ def _question(view: View, parts: Sequence[Part], with_sets: bool, several: bool,
         for key in view.reply.offered:
             name, option = view.reply.name(key), options.get(key, Option(key))
             media = tuple(map(_media_part, option.media)) if with_sets else ()
-            choices.append(Choice(name=name, text="" if name.endswith(option.text) else option.text, media=media))
+            text = TRUTHS.get(name, "") if view.reply.kind == "true_false" else option.text
+            choices.append(Choice(name=name, text="" if name.endswith(text) else text, media=media))
     return Question(
         item_id=view.item_id,
         kind="text" if view.reply.kind == "choices" else view.reply.kind,

@@ -28,9 +28,10 @@ class _Frozen(BaseModel):
 
 
 class TextPart(_Frozen):
-    """A text on a page."""
+    """A text on a page; `is_question` for the question of a person, which is never a caption."""
 
     text: str
+    is_question: bool = False
 
 
 class MediaPart(_Frozen):
@@ -90,10 +91,19 @@ class PageBlock(_Frozen):
 
 
 class Texts(_Frozen):
-    """Texts around the questions; empty lines separate paragraphs. With an empty `consent`, none is asked."""
+    """Texts around the questions; empty lines separate paragraphs. With an empty `consent`, none is asked.
+
+    `who` does the study, `contact` is where to ask, `approval` that of an ethics board, `data` what is kept and for how
+    long, `withdrawal` how to have one's data deleted. The page of consent shows them.
+    """
 
     title: str
     consent: str = ""
+    who: str = ""
+    contact: str = ""
+    approval: str = ""
+    data: str = ""
+    withdrawal: str = ""
     instructions: str = ""
     thanks: str = "Thank you."
     completion_code: str = ""
@@ -101,12 +111,17 @@ class Texts(_Frozen):
 
 
 class StudyPlan(_Frozen):
-    """`plan.json`. Participant number n (from 0) takes form n modulo the number of forms."""
+    """`plan.json`. Participant number n (from 0) takes form n modulo the number of forms.
+
+    `minutes` is the estimated duration of the longest form, 0 if it is unknown.
+    """
 
     format: Literal[1] = 1
     study: str
     plan_hash: str
     kind: Literal["study", "review"] = "study"
+    wording: Literal["people", "models"] = "models"
+    minutes: int = 0
     texts: Texts
     pages: dict[str, Page]
     forms: tuple[tuple[PageBlock, ...], ...]

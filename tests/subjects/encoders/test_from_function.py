@@ -11,9 +11,8 @@ from PIL import Image
 import snellen
 from snellen.core.errors import SnellenError
 from snellen.core.item import Media
-from snellen.core.storage.home import home
 from snellen.core.storage.media import MediaFolder
-from snellen.subjects.encoders.encoder import encode
+from snellen.subjects.encoders.encoder import encode, features_folder
 from snellen.subjects.encoders.subject import EncoderSubject
 
 
@@ -67,7 +66,7 @@ def test_each_image_is_encoded_once_and_only_in_memory(tmp_path: Path) -> None:
     for _ in range(2):
         encode(subject.encoder, [*images, images[0]], media)
     assert calls == [("RGB", (16, 12))] * 3
-    assert not (home() / "features").exists()
+    assert not features_folder(subject.encoder).exists()
     assert encoder_of(function).card.fingerprint() != subject.card.fingerprint(), "the size may change answers"
 
 

@@ -137,6 +137,28 @@ def without_marks(question: str) -> str:
     return question
 
 
+FOR_PEOPLE: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        "localization": (r"^Provide bounding box coordinate for (.*)\.$", r"Draw a box around the \1."),
+        "nearer-localization": (
+            r"^Provide bounding box coordinate for whichever is closer to the camera, (.*)\.$",
+            r"Draw a box around whichever is closer to the camera: \1.",
+        ),
+        "relative-depth": (r" to the camera\?$", "?"),
+        "fine-grained": (r"^What species of (.*) is in the image\?$", r"Which kind of \1 is in the image?"),
+        "texture": (r"^What is the texture attribute of image\?$", "Which texture does the image show?"),
+        "colour": (r"^What color is shown within the bounding box\?$", "Which colour is in the red box? Set it."),
+    }
+)
+"""Patterns in the wordings of Table 1 that are replaced for people, by task. Ours."""
+
+
+def for_people(task: str, question: str) -> str:
+    """The question of a task for people, who draw boxes and set colours."""
+    pattern, replacement = FOR_PEOPLE.get(task, ("$^", ""))
+    return re.sub(pattern, replacement, question)
+
+
 def target(reply: ReplySpec, answer: Any) -> str:
     """The reply that a head is trained on: `ReplySpec.write`, but boxes with two decimals as in the authors' data.
 

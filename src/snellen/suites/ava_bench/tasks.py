@@ -171,6 +171,7 @@ def make_task(ability: Ability) -> Task:
         boxes=ability.boxes,
         frames=ability.frames,
         cheap_sight=ability.cheap_sight,
+        question_for_people=lambda view: prompts.for_people(view.task, view.question),
         frameless=(BOXES.name, "none", *(("depths",) if ability.boxes_reveal_answer else ()))
         if ability.is_named
         else (),

@@ -66,6 +66,9 @@ MINIMAL = "{names}?"
 """Replace the whole instruction at `prompt=short` and `prompt=minimal`; `{names}` are the names shown, joined by
 commas. Ours."""
 
+FOR_PEOPLE = "Which of these categories does the last image show?"
+"""The question for people, above buttons with the names. Ours."""
+
 VISUAL_BEFORE = "[image2_{number}]"
 VISUAL_AFTER = "is an example of {label}"
 VISUAL_END = " Please answer the category of [query_image]"

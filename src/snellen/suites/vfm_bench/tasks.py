@@ -132,6 +132,12 @@ def presenter(condition: Condition) -> Callable[[View], tuple[Part, ...]]:
     return parts
 
 
+def _question_for_people(view: View) -> str:
+    """The question, after what is known of the categories if the view states it."""
+    _, heading, descriptions = view.question.partition(prompts.DESCRIPTIONS.partition("\n")[0])
+    return f"{heading}{descriptions}\n{prompts.FOR_PEOPLE}" if heading else prompts.FOR_PEOPLE
+
+
 def _method(condition: Condition) -> Method:
     return OneByOne(presenter(condition))
 
@@ -146,5 +152,6 @@ TASKS = {
         protocols=PROTOCOLS,
         asks=_asks,
         split_by=("industry", "concept_level", "ways"),
+        question_for_people=_question_for_people,
     )
 }

@@ -240,3 +240,13 @@ def core(question: str) -> str:
     """The question without the rules around it; the whole wording if it is not one of the templates."""
     match = _STATEMENT.search(question) or _QUESTION.search(question)
     return match["core"].strip() if match else question.removesuffix(FORM_OF_CUE).strip()
+
+
+_CUE = re.compile(r"^Is the answer '(?P<cue>.*)' correct for the given question: '(?P<question>.*)'$", re.S)
+
+
+def for_people(question: str) -> str:
+    """The question for people: without rules for the reply, and a cue as a statement about the images. Ours."""
+    bare = core(question)
+    match = _CUE.search(bare)
+    return f"{match['question']} Suggested answer: {match['cue']} Is it true or false?" if match else bare

@@ -147,6 +147,7 @@ def _task(
         train_split=train_split,
         asks=_asks,
         split_by=(split_by,),
+        question_for_people=lambda view: prompts.for_people(view.question),
     )
 
 

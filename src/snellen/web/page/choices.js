@@ -23,7 +23,8 @@
       const label = `Choice ${choice.name}${choice.media.length > 1 ? `, image ${index + 1}` : ""}`;
       return part.kind === "video" ? Snellen.video(part, label) : Snellen.plainImage(part, label);
     });
-    const words = choice.text && choice.text !== choice.name ? [element("span", { class: "name" }, choice.name), element("span", { class: "text" }, choice.text)] : element("span", { class: choice.media.length ? "name" : "text" }, choice.name);
+    const isTruth = choice.text === "True" || choice.text === "False"; // in words alone, instead of T or F
+    const words = isTruth ? [element("span", { class: "text" }, choice.text)] : choice.text && choice.text !== choice.name ? [element("span", { class: "name" }, choice.name), element("span", { class: "text" }, choice.text)] : element("span", { class: choice.media.length ? "name" : "text" }, choice.name);
     const stage = media.length ? element("span", { class: media.length > 1 ? "stage many" : "stage" }, media.map((medium) => medium.element)) : null;
     const button = element("button", { type: "button", class: "choice", role: "radio", "aria-checked": "false", tabindex: -1, "data-name": choice.name, "aria-keyshortcuts": key }, element("span", { class: "words-of-choice" }, words), stage);
     const images = media.map((medium) => medium.image).filter(Boolean);

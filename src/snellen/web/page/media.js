@@ -19,7 +19,16 @@
 
   /** The image element of a part; width and height reserve its place while it is loading. */
   function makeImage(part, label) {
-    return element("img", { src: part.path, alt: label, width: part.width, height: part.height, decoding: "sync", draggable: "false" });
+    const zoom = part.zoom ?? 1;
+    return element("img", { src: part.path, alt: label, width: zoom * part.width, height: zoom * part.height, decoding: "sync", draggable: "false" });
+  }
+
+  /** The whole factor by which the only image of a page is enlarged: to at least 640 pixels, if the window has room. */
+  function zoomOf(page) {
+    const images = page.parts.filter((part) => part.kind === "image");
+    if (images.length !== 1) return 1;
+    const room = Math.floor((Math.min(window.innerWidth, 1040) - 112) / images[0].width);
+    return Math.max(1, Math.min(Math.ceil(640 / images[0].width), room));
   }
 
   /** An image in a button that enlarges it. */
@@ -66,5 +75,5 @@
     return [...page.parts, ...onChoices].filter((part) => part.kind === "image").map((part) => part.path);
   }
 
-  Object.assign(Snellen, { makeMedium, plainImage, video, imagesOf });
+  Object.assign(Snellen, { makeMedium, plainImage, video, imagesOf, zoomOf });
 })();

@@ -31,11 +31,13 @@
   /** True if the question should be next to the media on a wide screen, since it would be out of sight below them. */
   function isTall(page) {
     const onChoices = page.questions.some((question) => question.choices.some((choice) => choice.media.length));
-    return !onChoices && page.parts.some((part) => part.height > TALL);
+    return !onChoices && page.parts.some((part) => (part.zoom ?? 1) * part.height > TALL);
   }
 
   /** Builds a page: its element, media and questions. `submit` is called if a choice is confirmed by a key. */
   function makeView(page, place, submit) {
+    const zoom = globalThis.snellenPlan.wording === "people" ? Snellen.zoomOf(page) : 1;
+    for (const part of page.parts) if (part.kind === "image") part.zoom = zoom;
     const drawable = new Set(page.questions.filter((question) => question.kind === "box").map((question) => question.image ?? 0));
     const { media, blocks } = Snellen.makeParts(page, drawable);
     const root = element("section", { class: isTall(page) ? "page waiting beside" : "page waiting", tabindex: -1, "data-page-id": page.page_id, "data-place": place, "data-kind": page.kind }, element("h1", { class: "for-readers" }, `Question ${place + 1}`), element("div", { class: "parts" }, blocks));
@@ -102,6 +104,9 @@
       };
       const countdown = page.seconds ? setInterval(tick, 100) : 0;
       view.confirm = next;
+      // A complaint disappears once there is an answer.
+      const recheck = () => setTimeout(() => view.questions.filter((one) => one.complaint.textContent).forEach((one) => (one.complaint.textContent = one.widget.complaint())));
+      for (const kind of ["input", "click", "pointerup", "keyup"]) view.root.addEventListener(kind, recheck);
       view.form.addEventListener("submit", (event) => {
         event.preventDefault();
         view.confirm();

@@ -16,16 +16,23 @@
     return { type: Snellen.WordsPlugin, on_load: () => showScreen(screen), ...trial };
   }
 
+  /** The lines of consent: who does the study, and so on, as far as the design states them. */
+  function consentFields(texts) {
+    const names = { who: "Who does this study", contact: "Questions and complaints", approval: "Ethics approval", data: "What is kept, and how long", withdrawal: "Withdrawing your data" };
+    return Object.entries(names).filter(([field]) => texts[field]).map(([field, name]) => `${name}: ${texts[field]}`);
+  }
+
   /** Consent (once) and instructions, or a welcome back. */
   function opening(plan, session, total) {
     const { texts } = plan;
     const trials = [];
     if (texts.consent && !session.has("consent")) {
-      trials.push(words("consent", { title: texts.title, text: texts.consent, button: "consent", label: "I agree and take part", note: "If you do not agree, close this window.", keep: () => session.append({ type: "consent" }) }));
+      trials.push(words("consent", { title: texts.title, text: [texts.consent, ...consentFields(texts)].join("\n\n"), button: "consent", label: "I agree and take part", note: "If you do not agree, close this window.", keep: () => session.append({ type: "consent" }) }));
     }
     const count = session.answered().size;
     const back = count ? `Welcome back. ${count} of ${total} questions are answered.\n\n` : "";
-    trials.push(words("start", { title: texts.title, text: back + texts.instructions, button: "start", label: count ? "Go on" : "Start" }));
+    const length = plan.minutes && !count ? `\n\n${total} pages, about ${plan.minutes} minutes. You can pause at any time.` : "";
+    trials.push(words("start", { title: texts.title, text: back + texts.instructions + length, button: "start", label: count ? "Go on" : "Start" }));
     return trials;
   }
 

@@ -282,6 +282,7 @@ TASKS = tuple(
         transforms=_transforms,
         method=method,
         protocols=PROTOCOLS,
+        question_for_people=lambda view: f"{prompts.ALIGNMENT_FOR_PEOPLE} {view.question}",
     )
     for name, method in ((IMG2TEXT, _img2text_method), (TEXT2IMG, _text2img_method))
 )

@@ -373,5 +373,6 @@ TASKS = (
         protocols=PAIR_PROTOCOLS,
         split_by=("difficulty", "difference"),
         cheap_sight="objects of a category share one property, whatever else differs",
+        question_for_people=lambda view: f"{prompts.CATEGORY_FOR_PEOPLE} {view.question}",
     ),
 )

@@ -275,5 +275,6 @@ TASKS = (
         asks=asks,
         split_by=("question",),
         cheap_sight="shapes, materials and contact points are in the details of two touching objects",
+        question_for_people=lambda view: view.question,
     ),
 )
