@@ -9,7 +9,7 @@ import pytest
 from snellen.core.errors import SnellenError
 from snellen.web.dealing import BlockPages, attention_page, deal_forms
 from snellen.web.design import BlockDesign, StudyDesign, preset_names, read_design
-from snellen.web.plan import Texts
+from snellen.web.plan import Choice, Page, Question, TextPart, Texts
 
 UNITS = [[f"q{n}"] for n in range(12)]
 
@@ -82,6 +82,26 @@ def test_an_attention_page_states_the_required_choice() -> None:
     (part,) = page.parts
     assert f"choose {name}." in part.model_dump()["text"]
     assert name in [choice.name for choice in page.questions[0].choices]
+
+
+def test_an_attention_page_looks_like_the_questions_around_it() -> None:
+    choices = tuple(Choice(name=name, text=text) for name, text in (("A", "round"), ("B", "square")))
+    question = Question(item_id="i", kind="choice", choices=choices)
+    parts = (TextPart(text="Which shape?", is_question=True),)
+    template = Page(page_id="p", kind="question", parts=parts, questions=(question,), seconds=9)
+    page, name = attention_page("b", 0, seed=0, template=template)
+    text = {"A": "A round", "B": "B square"}[name]
+    assert page.parts[0].model_dump()["text"] == (
+        f"Which shape? This time, please choose “{text}”, whatever the images show."
+    )
+    assert page.questions == (question.model_copy(update={"item_id": page.page_id}),)
+    assert (page.kind, page.seconds) == ("attention", 9)
+
+
+def test_the_papers_twenty_and_twenty_three_people_are_two_studies() -> None:
+    alignment, categories = read_design("combo"), read_design("combo-categories")
+    assert (alignment.forms, categories.forms) == (20, 23)
+    assert categories.blocks[0].tasks == ("category-building",)
 
 
 @pytest.mark.parametrize("name", preset_names())

@@ -14,6 +14,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.item import View
 from snellen.core.storage.parts import read_exchanges
 from snellen.reports import load_run
+from snellen.suites.ava_bench.scenes.table_contents import KINDS
 from snellen.web.building import build_study
 from snellen.web.design import BlockDesign, StudyDesign
 from snellen.web.importing import PEOPLE, as_participants, import_study
@@ -188,3 +189,28 @@ def test_a_stand_in_s_answers_depend_on_views_only(sets_folder: Path, tmp_path: 
     assert all(isinstance(view, View) for view in stand_in.views.values())
     with pytest.raises(SnellenError, match="gave no readable answer"):
         stand_in.answers(page, 0)
+
+
+def test_a_study_states_its_length_its_words_and_what_its_consent_lacks(sets_folder: Path, tmp_path: Path) -> None:
+    texts = Texts(title="Seeing", consent="You may stop.", who="A laboratory", contact="a@b.c", data="ten years")
+    block = BlockDesign(name="b", tasks=("object", "counting"), questions=2, attention=1)
+    items = small_set("ava-bench", sets_folder)
+    card = build_study([items], StudyDesign(texts=texts, blocks=(block,), forms=2), tmp_path / "study", name="trial")
+    plan = read_plan(tmp_path / "study")
+    assert card.notes == (
+        "the page of consent does not state approval, withdrawal: add them to texts in the design (docs/people.md)",
+    )
+    # Two choices, two numbers and an attention check of 9, 15 and 9 seconds: just over a minute, and one around them.
+    assert (plan.wording, plan.minutes, plan.break_every) == ("people", 2, 50)
+    terms = plan.forms[0][0].terms
+    assert {term.word for term in terms} <= set(KINDS)
+    assert len(terms) >= 2
+    assert all((tmp_path / "study" / "bundle" / term.image.path).exists() for term in terms)
+    (check,) = {page.page_id for page in plan.pages.values() if page.kind == "attention"}
+    assert any(part.model_dump().get("path") for part in plan.pages[check].parts), "it shows an image as the others do"
+    models = StudyDesign(texts=Texts(title="Seeing"), blocks=(block,), forms=2, wording="models")
+    assert build_study([items], models, tmp_path / "other", name="trial").notes == ()
+    plan = read_plan(tmp_path / "other")
+    assert plan.forms[0][0].terms == ()
+    parts = [part.model_dump() for page in plan.pages.values() for part in page.parts]
+    assert any("Answer with" in part.get("text", "") for part in parts)

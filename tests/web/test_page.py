@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from snellen.web.page import Transport, index_page
-from snellen.web.plan import Choice, MediaPart, RecordRow, TextPart
+from snellen.web.plan import Choice, MediaPart, RecordRow, Term, TextPart
 from tests.helpers.study_bundle import PAGES, TILES, page, plan, practice_of, question, write_bundle
 from tests.helpers.study_tab import (
     PHONE,
@@ -389,3 +389,37 @@ def test_the_index_names_its_transport_and_nothing_inline(transport: Transport) 
     assert "A &lt;study&gt;" in text
     assert not re.search(r"<script(?![^>]*\ssrc=)|<style|\sstyle=|\son\w+=", text)
     assert ("unsafe-inline" in text) == (transport == "jatos")
+
+
+@pytest.mark.slow
+def test_consent_words_breaks_and_a_complaint_that_disappears(browser: Browser, tmp_path: Path) -> None:
+    study = plan("choice", "truth", "integer")
+    texts = study.texts.model_copy(update={"consent": "You may stop.", "contact": "a@b.c"})
+    image = next(part for part in study.pages["choice"].parts if isinstance(part, MediaPart))
+    block = study.forms[0][0].model_copy(update={"terms": (Term(word="disk", image=image),)})
+    changes = {"texts": texts, "minutes": 3, "break_every": 2, "forms": ((block,),)}
+    index = write_bundle(tmp_path, study.model_copy(update=changes))
+    with tab(browser) as opened:
+        opened.goto(index.as_uri())
+        opened.wait_for_selector("[data-screen=consent]")
+        assert "Questions and complaints: a@b.c" in opened.inner_text("#study")
+        opened.click("#consent")
+        opened.wait_for_selector("[data-screen=start]")
+        assert "3 pages, about 3 minutes" in opened.inner_text("#study")
+        opened.click("#start")
+        opened.wait_for_selector("[data-screen=block] .terms img")
+        assert opened.inner_text(".terms figcaption") == "disk"
+        opened.click("#continue")
+        wait_for(opened, "choice")
+        opened.click("#next")
+        assert opened.inner_text(".complaint") == "Please choose an answer."
+        opened.click('[data-name="B"]')
+        opened.wait_for_function("document.querySelector('.complaint').textContent === ''")
+        opened.click("#next")
+        wait_for(opened, "truth")
+        opened.click('[data-name="F"]')
+        opened.click("#next")
+        opened.wait_for_selector("[data-screen=block]")
+        assert "2 of 3 pages are done" in opened.inner_text("#study")
+        opened.click("#continue")
+        wait_for(opened, "integer")

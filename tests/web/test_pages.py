@@ -183,3 +183,69 @@ def test_a_timeout_is_no_answer() -> None:
     spec = ReplySpec("choice", (("A", "k1"), ("B", "k2")))
     assert written(view_of(spec), None) == ""
     assert read_answer("", spec) is None
+
+
+# Wording for people
+
+FORMS = ("Answer with", "nothing else", "Respond with", "Provide only one", "expert", "JSON", "Choices:", "Choose ")
+"""Words that only models are to read."""
+
+
+def people_pages(suite_name: str, folder: Path, tmp_path: Path) -> list[Page]:
+    """Pages of a small set with the wording for people."""
+    suite, items = SUITES.get(suite_name), small_set(suite_name, folder)
+    (point,) = parse_conditions(suite.axes, "vanilla")
+    media = MediaFolder(tmp_path / "media", items.media)
+    return [
+        as_page(trial, items.by_id, None, practice=False, reason=False)
+        for task in suite.tasks.values()
+        if items.task(task.id)
+        for trial in page_trials(items, suite, task, point, media, for_people=True)
+        if trial.for_people
+    ]
+
+
+@pytest.mark.parametrize("suite", ["combo", "vlm2-bench", "vfm-bench", "ava-bench"])
+def test_people_read_a_question_without_the_form_of_a_reply(suite: str, sets_folder: Path, tmp_path: Path) -> None:
+    """The images are those of models, each once; the question is the last text, and nothing repeats the buttons."""
+    pages = people_pages(suite, sets_folder, tmp_path)
+    of_models = {page.page_id: page for page, _ in pages_of(suite, sets_folder, tmp_path)}
+    assert len(pages) >= 4
+    for page in pages:
+        texts = [part for part in page.parts if isinstance(part, TextPart)]
+        assert [text.is_question for text in texts] == [False] * (len(texts) - 1) + [True]
+        assert page.parts[-1] == texts[-1]
+        assert not [form for form in FORMS for text in texts if form in text.text], texts[-1].text
+        own, others = (
+            sorted(part.path for part in parts if not isinstance(part, TextPart))
+            for parts in (page.parts, of_models[page.page_id].parts)
+        )
+        # Models see the examples of a category on one sheet, people one by one.
+        assert own == others or (suite == "combo" and len(own) == 9)
+        assert [q.model_dump() for q in page.questions] == [q.model_dump() for q in of_models[page.page_id].questions]
+
+
+def test_questions_of_ava_bench_for_people(sets_folder: Path, tmp_path: Path) -> None:
+    items = small_set("ava-bench", sets_folder)
+    questions = {
+        items.by_id[page.questions[0].item_id].task: page.parts[-1].model_dump()["text"]
+        for page in people_pages("ava-bench", sets_folder, tmp_path)
+    }
+    assert questions["localization"].startswith("Draw a box around the ")
+    assert questions["nearer-localization"].startswith("Draw a box around whichever is closer to the camera: the ")
+    assert questions["relative-depth"].endswith("(blue box)?")
+    assert questions["fine-grained"].startswith("Which kind of ")
+    assert questions["texture"] == "Which texture does the image show?"
+
+
+def test_statements_are_true_or_false_in_words(sets_folder: Path, tmp_path: Path) -> None:
+    items = small_set("vlm2-bench", sets_folder)
+    pages = {
+        items.by_id[page.questions[0].item_id].task: page for page in people_pages("vlm2-bench", sets_folder, tmp_path)
+    }
+    for task in ("gc-mat", "oc-cpr"):
+        (question,) = pages[task].questions
+        assert [(choice.name, choice.text) for choice in question.choices] == [("T", "True"), ("F", "False")]
+    cue = pages["gc-trk"].parts[-1].model_dump()["text"]
+    assert cue.startswith("What key visual difference can be observed from the first image to the second image?")
+    assert cue.endswith("Is it true or false?")

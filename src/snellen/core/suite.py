@@ -318,7 +318,8 @@ class Suite:
     Recipes that make the suite's own items are called generated, curated and released. `report_inputs` names inputs
     that `snellen report --input NAME=…` passes to the sections. `blind_renderer` makes the images of the sets on which
     blind scores are measured: blank, unless truths are read from pixels. With `tasks_of`, an item set determines the
-    tasks (`of_items`), and `tasks` is empty.
+    tasks (`of_items`), and `tasks` is empty. `terms` gives scenes to render (`RenderSpec`) that show people what words
+    in generated questions mean.
     """
 
     card: SuiteCard
@@ -331,6 +332,7 @@ class Suite:
     report_inputs: tuple[str, ...] = ()
     blind_renderer: str = "blank"
     tasks_of: Callable[[Sequence[Item]], Mapping[str, Task]] | None = None
+    terms: Callable[[], Mapping[str, Any]] | None = None
 
     def __repr__(self) -> str:
         return f"<Suite {self.name} version {self.card.version}: {len(self.tasks)} tasks>"

@@ -6,13 +6,17 @@ from snellen.core.item import Part, View
 
 
 def people_parts(view: View, question: str) -> tuple[Part, ...]:
-    """Solved examples with their names, the images (numbered if there are several), images of options, the question."""
+    """Solved examples with their names, the images (numbered if there are several), images of options, the question.
+
+    Examples of one answer are together, in the order of the options.
+    """
     parts: list[Part] = []
-    for demo in view.support:
+    for demo in sorted(view.support, key=lambda demo: view.reply.offered.index(demo.answer)):
         for media in demo.media:
             parts += [demo.caption or f"Example of {view.reply.name(demo.answer)}:", media]
     for number, media in enumerate(view.query, 1):
-        parts += [f"Image {number}:", media] if len(view.query) > 1 else [media]
+        label = f"Image {number}:" if len(view.query) > 1 else "Last image:" if view.support else ""
+        parts += [label, media] if label else [media]
     for option in view.options:
         if option.media:
             parts += [f"{view.reply.name(option.key)}:", *option.media]

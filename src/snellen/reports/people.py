@@ -19,15 +19,24 @@ from snellen.reports.loading import Exam, all_results
 from snellen.reports.rows import metric_in
 from snellen.reports.words import probability, span
 
+WORDING = (
+    "These people read questions worded for people, without the form of a reply and the list of options; other "
+    "subjects read the prompt. A difference may be due to the wording."
+)
+
 
 @dataclass(frozen=True)
 class PeopleSection:
-    """Tables of people: studies by task, people against models, and each person; `name` is the file prefix."""
+    """Tables of people: studies by task, people against models, and each person; `name` is the file prefix.
+
+    `wording` says that people read other words than models; empty if they read the same.
+    """
 
     studies: pd.DataFrame
     against: pd.DataFrame
     persons: pd.DataFrame
     name: str
+    wording: str = ""
 
 
 def with_studies(exam: Exam) -> Exam:
@@ -61,7 +70,14 @@ def people_section(run: Run, study_run: Run, pairs: pd.DataFrame, tables: Path, 
     """Write the section's tables and return it; None without people. `pairs` are contrasts of the `study_run`."""
     if not has_people(run.card.arms):
         return None
-    section = PeopleSection(study_table(run, study_run), people_against(study_run, pairs), person_table(run), name)
+    is_own = any(arm.attributes.get("wording") == "people" for arm in run.card.arms)
+    section = PeopleSection(
+        study_table(run, study_run),
+        people_against(study_run, pairs),
+        person_table(run),
+        name,
+        WORDING if is_own else "",
+    )
     for part in ("studies", "against", "persons"):
         write_frame(tables, f"{name}-people-{part}", getattr(section, part))
     return section

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from PIL import Image
 
 from snellen.core.condition import near, parse_conditions
 from snellen.core.errors import SnellenError
@@ -20,11 +23,12 @@ from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.versions import versions
 from snellen.core.suite import Suite, Task
 from snellen.scoring.protocols import by_item
+from snellen.stimuli.render.toy import toy_image
 from snellen.suites import suite_of
 from snellen.web.dealing import BlockPages, attention_page, deal_forms
 from snellen.web.design import BlockDesign, StudyDesign
-from snellen.web.pages import PageTrial, as_page, media_path, page_trials
-from snellen.web.plan import MediaPart, Page, PageBlock, StudyPlan
+from snellen.web.pages import PageTrial, as_page, media_part, media_path, page_trials
+from snellen.web.plan import MediaPart, Page, PageBlock, StudyPlan, Term, TextPart
 from snellen.web.study import BUNDLE, PLAN, RESULTS, ItemSetPlace, PageSource, StudyCard, as_script, write_card
 
 
@@ -69,6 +73,7 @@ def build_study(
         pages = {page_id: page for page_id, page in collected.pages.items() if page_id in dealt}
         plan = StudyPlan(
             study=name, plan_hash="", kind=design.kind, wording=design.wording, minutes=_minutes(forms, pages),
+            break_every=design.break_every if design.kind == "study" else 0,
             texts=design.texts, pages=pages, forms=forms,
         )  # fmt: skip
         plan = plan.model_copy(update={"plan_hash": digest(plan.model_dump(mode="json"), 16)})
@@ -128,7 +133,29 @@ def _block(
             collected.notes.append(f"{design.name}: {name} has no items for practice, so there are no practice pages")
         of_block = [page_id for groups in by_task.values() for group in groups for page_id in group]
         attention = [_add_check(design.name, number, k, of_block, collected, seed) for k in range(design.attention)]
-        yield BlockPages(design, str(condition), by_task, practice, attention)
+        terms = _terms(suite, items, [*of_block, *practice], collected, media) if for_people else ()
+        yield BlockPages(design, str(condition), by_task, practice, attention, terms)
+
+
+def _terms(
+    suite: Suite, items: ItemSet, page_ids: Sequence[str], collected: _Pages, media: MediaFolder
+) -> tuple[Term, ...]:
+    """The words that occur in questions and choices of these pages, if their items are generated, with images."""
+    if suite.terms is None or items.card.source != "generated":
+        return ()
+    texts = " ".join(_texts(collected.pages[page_id]) for page_id in page_ids)
+    terms = []
+    for word, spec in suite.terms().items():
+        if re.search(rf"\b{re.escape(word)}s?\b", texts):
+            image = media.add_image(Image.fromarray(toy_image(spec.scene, spec.camera)))
+            collected.media[image] = media
+            terms.append(Term(word=word, image=media_part(image)))
+    return tuple(terms)
+
+
+def _texts(page: Page) -> str:
+    shown = [part.text for part in page.parts if isinstance(part, TextPart)]
+    return " ".join([*shown, *(choice.text for question in page.questions for choice in question.choices)])
 
 
 def _tasks(design: BlockDesign, items: ItemSet, suite: Suite) -> list[Task]:
@@ -217,6 +244,7 @@ def _write_bundle(root: Path, plan: StudyPlan, media: Mapping[Media, MediaFolder
     copy_page(root)
     copy_parts(parts, root / "vendor", "study")
     paths = {part.path for page in plan.pages.values() for part in _media_parts(page)}
+    paths |= {term.image.path for form in plan.forms for block in form for term in block.terms}
     for image, folder in media.items():
         if media_path(image) in paths:
             files.write_bytes(root / media_path(image), folder.read(image))

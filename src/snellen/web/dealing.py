@@ -10,14 +10,14 @@ import numpy as np
 from snellen.core.errors import SnellenError
 from snellen.core.seeds import stream
 from snellen.web.design import BlockDesign, StudyDesign
-from snellen.web.plan import Choice, Page, PageBlock, Question, TextPart
+from snellen.web.plan import Choice, Page, PageBlock, Question, Term, TextPart
 
 CHECK_NAMES = ("A", "B", "C", "D")
 
 
 @dataclass(frozen=True)
 class BlockPages:
-    """The pages of a block under one of its conditions: by task, for practice, and attention checks.
+    """The pages of a block under one of its conditions: by task, for practice, and attention checks; and its terms.
 
     Pages that are scored together (a pair of statements) form a group and are dealt together.
     """
@@ -27,6 +27,7 @@ class BlockPages:
     by_task: Mapping[str, Sequence[Sequence[str]]]
     practice: Sequence[str] = ()
     attention: Sequence[str] = field(default=())
+    terms: tuple[Term, ...] = ()
 
     @property
     def name(self) -> str:
@@ -64,7 +65,8 @@ def _deal(block: BlockPages, form: int, seed: int) -> PageBlock:
     for page in block.attention:
         dealt.insert(int(rng.integers(1, len(dealt) + 1)), page)
     design = block.design
-    return PageBlock(name=block.name, title=design.title, text=design.text, page_ids=(*block.practice, *dealt))
+    page_ids = (*block.practice, *dealt)
+    return PageBlock(name=block.name, title=design.title, text=design.text, terms=block.terms, page_ids=page_ids)
 
 
 def _sample(design: BlockDesign, task: str, page_groups: Sequence[Sequence[str]], form: int, seed: int) -> list[str]:

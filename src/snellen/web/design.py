@@ -58,8 +58,8 @@ class StudyDesign(_Frozen):
     `wording`: questions as for people, without the form of a reply, or the prompts of models, word for word.
 
     `block_order`: `fixed`, `random` for each form, or `balanced`: every block is equally often in every place (a cyclic
-    Latin square). `reviewers` are the aliases of a review, one form each. `parameters` are the address parameters that
-    are recorded.
+    Latin square). After `break_every` pages people are told to take a break (0: never). `reviewers` are the aliases of
+    a review, one form each. `parameters` are the address parameters that are recorded.
     """
 
     kind: Literal["study", "review"] = "study"
@@ -67,6 +67,7 @@ class StudyDesign(_Frozen):
     texts: Texts
     blocks: tuple[BlockDesign, ...] = Field(min_length=1)
     block_order: Literal["fixed", "random", "balanced"] = "fixed"
+    break_every: int = Field(default=50, ge=0)
     forms: int = Field(default=20, ge=1, le=1000)
     reviewers: tuple[str, ...] = ()
     parameters: tuple[str, ...] = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")

@@ -190,7 +190,7 @@ def _arms(
                 pages_by_condition.setdefault(sources[page_id].condition, []).append(page)
         settings = {"study": card.plan_hash, "participant": participant.alias}
         size = sum(len(sources[page_id].item_ids) for page_id in _form(plan, participant) if page_id in sources)
-        name, attributes = f"human:{card.name}/{participant.alias}", {QUESTIONS: str(size)}
+        name, attributes = f"human:{card.name}/{participant.alias}", {QUESTIONS: str(size), "wording": plan.wording}
         subject_card = SubjectCard(name, settings=settings, attributes=attributes)
         for written_condition, pages in pages_by_condition.items():
             (condition,) = parse_conditions(axes, written_condition)

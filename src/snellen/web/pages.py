@@ -89,7 +89,8 @@ def media_path(media: Media) -> str:
     return f"media/{media.path}"
 
 
-def _media_part(media: Media) -> MediaPart:
+def media_part(media: Media) -> MediaPart:
+    """The part of a page that shows an image or video."""
     return MediaPart(
         path=media_path(media), kind=media.kind, width=media.width, height=media.height, seconds=media.seconds
     )
@@ -99,7 +100,7 @@ def _page_part(part: Part) -> TextPart | MediaPart:
     if isinstance(part, str):
         return TextPart(text=part)
     assert isinstance(part, Media), "montages are laid out before"
-    return _media_part(part)
+    return media_part(part)
 
 
 def as_page(
@@ -149,7 +150,7 @@ def _question(view: View, parts: Sequence[Part], with_sets: bool, several: bool,
         options = {option.key: option for option in view.options}
         for key in view.reply.offered:
             name, option = view.reply.name(key), options.get(key, Option(key))
-            media = tuple(map(_media_part, option.media)) if with_sets else ()
+            media = tuple(map(media_part, option.media)) if with_sets else ()
             text = TRUTHS.get(name, "") if view.reply.kind == "true_false" else option.text
             choices.append(Choice(name=name, text="" if name.endswith(text) else text, media=media))
     return Question(

@@ -81,12 +81,20 @@ class Page(_Frozen):
     seconds: float | None = None
 
 
+class Term(_Frozen):
+    """A word of the questions, with an image that shows what it means."""
+
+    word: str
+    image: MediaPart
+
+
 class PageBlock(_Frozen):
-    """Pages in the order of one form, after a `text` of instructions."""
+    """Pages in the order of one form, after a `text` of instructions and the `terms` of its questions."""
 
     name: str
     title: str = ""
     text: str = ""
+    terms: tuple[Term, ...] = ()
     page_ids: tuple[str, ...]
 
 
@@ -113,7 +121,8 @@ class Texts(_Frozen):
 class StudyPlan(_Frozen):
     """`plan.json`. Participant number n (from 0) takes form n modulo the number of forms.
 
-    `minutes` is the estimated duration of the longest form, 0 if it is unknown.
+    `minutes` is the estimated duration of the longest form, 0 if it is unknown. A break is offered after `break_every`
+    pages, unless it is 0.
     """
 
     format: Literal[1] = 1
@@ -122,6 +131,7 @@ class StudyPlan(_Frozen):
     kind: Literal["study", "review"] = "study"
     wording: Literal["people", "models"] = "models"
     minutes: int = 0
+    break_every: int = 0
     texts: Texts
     pages: dict[str, Page]
     forms: tuple[tuple[PageBlock, ...], ...]

@@ -249,4 +249,6 @@ def for_people(question: str) -> str:
     """The question for people: without rules for the reply, and a cue as a statement about the images. Ours."""
     bare = core(question)
     match = _CUE.search(bare)
-    return f"{match['question']} Suggested answer: {match['cue']} Is it true or false?" if match else bare
+    if match is None:
+        return bare
+    return f"{match['question']} Suggested answer: {match['cue'].rstrip('.')}. Is it true or false?"

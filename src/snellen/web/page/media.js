@@ -20,15 +20,20 @@
   /** The image element of a part; width and height reserve its place while it is loading. */
   function makeImage(part, label) {
     const zoom = part.zoom ?? 1;
-    return element("img", { src: part.path, alt: label, width: zoom * part.width, height: zoom * part.height, decoding: "sync", draggable: "false" });
+    return element("img", { src: part.path, alt: label, width: Math.round(zoom * part.width), height: Math.round(zoom * part.height), decoding: "sync", draggable: "false" });
   }
 
-  /** The whole factor by which the only image of a page is enlarged: to at least 640 pixels, if the window has room. */
+  /**
+   * The factor by which the images of a page are scaled. A single one is enlarged by a whole factor to at least 640
+   * pixels, if the window has room; several are made smaller, so that two or four are side by side (they can be enlarged).
+   */
   function zoomOf(page) {
     const images = page.parts.filter((part) => part.kind === "image");
-    if (images.length !== 1) return 1;
-    const room = Math.floor((Math.min(window.innerWidth, 1040) - 112) / images[0].width);
-    return Math.max(1, Math.min(Math.ceil(640 / images[0].width), room));
+    const room = Math.min(window.innerWidth, 1040) - 56;
+    const widest = Math.max(...images.map((image) => image.width));
+    if (images.length === 1) return Math.max(1, Math.min(Math.ceil(640 / widest), Math.floor((room - 56) / widest)));
+    const columns = images.length > 4 ? 4 : 2;
+    return window.innerWidth < 600 ? Math.min(1, images.length > 2 ? (room / 2 - 36) / widest : 1) : Math.min(1, (room / columns - 36) / widest);
   }
 
   /** An image in a button that enlarges it. */

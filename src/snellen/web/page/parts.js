@@ -5,14 +5,14 @@
   const { element } = Snellen;
   const LABEL = 48; // letters; a line of at most this length next to media is a label
 
-  const isLabel = (token) => token.text !== undefined && !token.isQuestion && token.text.length <= LABEL && !token.text.trim().includes("\n");
+  const isLabel = (token) => token.text !== undefined && token.text.length <= LABEL && !token.text.trim().includes("\n");
 
   /** Texts, and consecutive media as one: `{text}` or `{media}`. `media` collects all of the page. */
   function tokensOf(page, drawable, media) {
     const tokens = [];
     for (const part of page.parts) {
       if ("text" in part) {
-        tokens.push({ text: part.text, isQuestion: part.is_question });
+        tokens.push({ text: part.text });
         continue;
       }
       const label = part.kind === "video" ? "Video" : `Image ${media.filter((medium) => medium.image).length + 1}`;
@@ -38,7 +38,7 @@
   }
 
   function block(token) {
-    return token.media ? element("div", { class: "stage" }, token.media) : element("p", { class: token.isQuestion ? "part asked" : "part" }, token.text);
+    return token.media ? element("div", { class: "stage" }, token.media) : element("p", { class: "part" }, token.text);
   }
 
   /** Tiles of a run, `{label, media}`: labels belong to the next media if the run begins with one, else to the last. */

@@ -39,13 +39,14 @@
     const zoom = globalThis.snellenPlan.wording === "people" ? Snellen.zoomOf(page) : 1;
     for (const part of page.parts) if (part.kind === "image") part.zoom = zoom;
     const drawable = new Set(page.questions.filter((question) => question.kind === "box").map((question) => question.image ?? 0));
-    const { media, blocks } = Snellen.makeParts(page, drawable);
+    const { media, blocks } = Snellen.makeParts({ ...page, parts: page.parts.filter((part) => !part.is_question) }, drawable);
+    const asked = page.parts.filter((part) => part.is_question).map((part) => element("p", { class: "part asked" }, part.text));
     const root = element("section", { class: isTall(page) ? "page waiting beside" : "page waiting", tabindex: -1, "data-page-id": page.page_id, "data-place": place, "data-kind": page.kind }, element("h1", { class: "for-readers" }, `Question ${place + 1}`), element("div", { class: "parts" }, blocks));
     const questions = page.questions.map((question) => makeQuestion(question, media[question.image ?? 0], submit));
     const next = element("button", { type: "submit", id: "next" }, "Next");
     const keys = questions.length === 1 ? (questions[0].widget.keys ?? []) : [];
     const hint = keys.length ? element("p", { class: "note hint" }, `Keys: ${keys.map((key) => key.toUpperCase()).join(", ")} choose; Enter goes on.`) : null;
-    const form = element("form", { novalidate: true, autocomplete: "off" }, questions.map((one) => one.root), element("div", { class: "actions" }, next, hint));
+    const form = element("form", { novalidate: true, autocomplete: "off" }, asked, questions.map((one) => one.root), element("div", { class: "actions" }, next, hint));
     root.append(form);
     return { root, form, questions, media: [...media, ...questions.flatMap((one) => one.widget.media ?? [])] };
   }
@@ -205,6 +206,13 @@
   }
 
   /** A text to read and one button with the id `button`. */
+  /** A row of words, each below an image that shows what it means; null without words. */
+  function termsOf(terms) {
+    if (!terms.length) return null;
+    const figures = terms.map(({ word, image }) => element("figure", {}, element("img", { src: image.path, alt: "", width: image.width, height: image.height }), element("figcaption", {}, word)));
+    return element("div", {}, element("p", {}, "These words are used in the questions:"), element("div", { class: "terms" }, figures));
+  }
+
   class WordsPlugin {
     static info = {
       name: "snellen-words",
@@ -212,6 +220,8 @@
       parameters: {
         title: { type: ParameterType.STRING, default: "" },
         text: { type: ParameterType.STRING, default: "" },
+        /** Words with images that show what they mean. */
+        terms: { type: ParameterType.COMPLEX, default: [] },
         /** Small text below the button. */
         note: { type: ParameterType.STRING, default: "" },
         button: { type: ParameterType.STRING },
@@ -229,7 +239,7 @@
     trial(display, trial) {
       const button = element("button", { type: "button", id: trial.button }, trial.label);
       const heading = trial.title ? element("h1", {}, trial.title) : null;
-      const root = element("section", { class: "words", tabindex: -1 }, heading, paragraphs(trial.text), element("div", { class: "actions" }, button), element("div", { class: "note" }, paragraphs(trial.note)));
+      const root = element("section", { class: "words", tabindex: -1 }, heading, paragraphs(trial.text), termsOf(trial.terms), element("div", { class: "actions" }, button), element("div", { class: "note" }, paragraphs(trial.note)));
       display.replaceChildren(root);
       button.addEventListener("click", async () => {
         button.disabled = true;

@@ -41,6 +41,11 @@
     return { type: jsPsychPreload, images: pages.flatMap(Snellen.imagesOf), message: '<p class="note later">Loading …</p>', show_progress_bar: false, continue_after_error: true, max_load_time: 10000 };
   }
 
+  /** True if a break precedes a page: after every so many pages of the form, but not at the start of a block. */
+  function isBreak(plan, entry, former) {
+    return plan.break_every > 0 && former !== undefined && entry.place % plan.break_every === 0;
+  }
+
   /** The trials of the unanswered pages of a form, each block after its title and text. */
   function blocks(plan, session, pause, jsPsych) {
     const form = plan.forms[session.form];
@@ -52,9 +57,10 @@
       const left = block.page_ids.map((id, index) => ({ page: plan.pages[id], place: place + index })).filter((entry) => !done.has(entry.place));
       place += block.page_ids.length;
       if (!left.length) continue;
-      if (block.title || block.text) trials.push(words("block", { title: block.title, text: block.text, button: "continue", label: "Continue" }));
+      if (block.title || block.text || block.terms.length) trials.push(words("block", { title: block.title || "Words", text: block.text, terms: block.terms, button: "continue", label: "Continue" }));
       trials.push(preload(left.slice(0, AHEAD).map((entry) => entry.page)));
       left.forEach((entry, index) => {
+        if (isBreak(plan, entry, left[index - 1])) trials.push(words("block", { title: "Time for a break", text: `${entry.place} of ${total} pages are done. Rest your eyes for a moment, and go on when you are ready.`, button: "continue", label: "Go on" }));
         const coming = left.slice(index + 1, index + 1 + AHEAD).flatMap((other) => Snellen.imagesOf(other.page));
         trials.push({
           type: Snellen.PagePlugin,
