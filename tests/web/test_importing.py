@@ -192,7 +192,7 @@ def test_a_stand_in_s_answers_depend_on_views_only(sets_folder: Path, tmp_path: 
 
 
 def test_a_study_states_its_length_its_words_and_what_its_consent_lacks(sets_folder: Path, tmp_path: Path) -> None:
-    texts = Texts(title="Seeing", consent="You may stop.", who="A laboratory", contact="a@b.c", data="ten years")
+    texts = Texts(title="Seeing", consent="You may stop.", who="A laboratory", contact="a@b.c", storage="ten years")
     block = BlockDesign(name="b", tasks=("object", "counting"), questions=2, attention=1)
     items = small_set("ava-bench", sets_folder)
     card = build_study([items], StudyDesign(texts=texts, blocks=(block,), forms=2), tmp_path / "study", name="trial")

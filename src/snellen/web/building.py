@@ -200,7 +200,7 @@ def _add_check(block: str, point: int, number: int, page_ids: Sequence[str], col
     return collected.add(page, PageSource(block=block, answers={page.page_id: name}))
 
 
-MISSING = "who", "contact", "approval", "data", "withdrawal"
+MISSING = "who", "contact", "approval", "storage", "withdrawal"
 """Fields of `Texts` without which a page of consent is incomplete."""
 SECONDS = {"choice": 9, "true_false": 9, "integer": 15, "number": 15, "box": 12, "colour": 20, "text": 12}
 """Seconds that a question takes by its kind of answer, for the estimate; 40 for a description. A guess of ours."""

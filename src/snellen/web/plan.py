@@ -101,7 +101,7 @@ class PageBlock(_Frozen):
 class Texts(_Frozen):
     """Texts around the questions; empty lines separate paragraphs. With an empty `consent`, none is asked.
 
-    `who` does the study, `contact` is where to ask, `approval` that of an ethics board, `data` what is kept and for how
+    `who` does the study, `contact` is where to ask, `approval` that of an ethics board, `storage` what is kept and for how
     long, `withdrawal` how to have one's data deleted. The page of consent shows them.
     """
 
@@ -110,7 +110,7 @@ class Texts(_Frozen):
     who: str = ""
     contact: str = ""
     approval: str = ""
-    data: str = ""
+    storage: str = ""
     withdrawal: str = ""
     instructions: str = ""
     thanks: str = "Thank you."
