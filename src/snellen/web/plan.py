@@ -101,8 +101,8 @@ class PageBlock(_Frozen):
 class Texts(_Frozen):
     """Texts around the questions; empty lines separate paragraphs. With an empty `consent`, none is asked.
 
-    `who` does the study, `contact` is where to ask, `approval` that of an ethics board, `storage` what is kept and for how
-    long, `withdrawal` how to have one's data deleted. The page of consent shows them.
+    `who` does the study, `contact` is where to ask, `approval` that of an ethics board, `storage` what is kept and for
+    how long, `withdrawal` how to have one's data deleted. The page of consent shows them.
     """
 
     title: str
