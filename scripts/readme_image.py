@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 IMAGE = ROOT / "docs" / "images" / "report.png"
 SOURCES = ("front.html.j2", "macros.html.j2", "page.html.j2", "report.css")
 KEY = "sources"
-WIDTH_PX, LAST_ROW = 1240, "tr:last-child"
+WIDTH_PX, LAST_ROW = 1240, "> li:last-child"
 
 
 def digest() -> str:
@@ -40,14 +40,14 @@ def stored_digest() -> str:
 
 
 def main(report: Path) -> None:
-    """Take the first screen of the report: everything down to the end of the table of subjects."""
+    """Take the first screen of the report: everything down to the last subject."""
     from snellen.web.chromium import open_browser
 
     with open_browser() as browser:
         page = browser.new_page(viewport={"width": WIDTH_PX, "height": 900})
         page.goto((report / "index.html").resolve().as_uri())
-        box = page.locator(f"table >> nth=0 >> {LAST_ROW}").last.bounding_box()
-        assert box is not None, f"{report}: the front page has no table of subjects"
+        box = page.locator(f".strips {LAST_ROW}").bounding_box()
+        assert box is not None, f"{report}: the front page shows no subjects"
         clip = {"x": 0.0, "y": 0.0, "width": float(WIDTH_PX), "height": box["y"] + box["height"] + 10}
         shot = page.screenshot(clip=clip, full_page=True)
     info = PngImagePlugin.PngInfo()

@@ -8,10 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pandas as pd
+import pytest
 
-from snellen.reports import Report
+from snellen.reports import Report, Run
+from snellen.reports.front_page import ExamPart, front
 from snellen.reports.page import content_policy
 from snellen.reports.turning import even_parts, parts_of, readable, turned
+from snellen.suites import SUITES
 from tests.helpers.chromium import chromium
 from tests.reports.test_report import Tags
 
@@ -48,6 +51,25 @@ def test_the_front_page_links_every_suite_and_names_every_subject(report: Report
     assert set(answers["subject"]) == set(report.results["subject"])
     assert all(subject in front.text for subject in answers["subject"])
     assert "explore.html" not in links
+
+
+def test_squares_have_the_colours_of_grades_and_lead_to_examples(loaded: Run, report: Report) -> None:
+    front_page, suite_page = Tags(report.page.read_text("utf-8")), Tags(report.pages[1].read_text("utf-8"))
+    lines = front([ExamPart(loaded, "shapes", "shapes.html")]).lines
+    squares = [graded for line in lines for _, group in line.squares() for graded in group]
+    assert len(squares) == len([graded for line in lines for graded in line.grades if graded.group != "not asked"])
+    classes = [attrs.get("class") or "" for tag, attrs in front_page.elements if tag == "li"]
+    assert [name for name in classes if name.startswith("square ")] == [f"square {graded.colour}" for graded in squares]
+    anchors = {attrs.get("id") for _, attrs in suite_page.elements}
+    assert {graded.about.link.partition("#")[2] for graded in squares} <= anchors
+
+
+@pytest.mark.parametrize("name", SUITES)
+def test_every_task_has_a_short_name_and_a_need(name: str) -> None:
+    suite = SUITES.get(name)
+    if suite.tasks and name != "curation-steps":
+        assert set(suite.card.tasks) == set(suite.tasks)
+        assert all(len(task.name) <= 32 for task in suite.card.tasks.values())
 
 
 def test_wide_tables_are_transposed_and_overflow_is_moved_below() -> None:

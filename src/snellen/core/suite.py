@@ -143,12 +143,26 @@ class Ceiling(BaseModel):
     level: str = ""
 
 
+Need: TypeAlias = Literal["shape", "colour", "number", "place", "depth", "text", "matching", "learning", "scene"]
+"""What a task mainly needs; groups of the front page, in this order."""
+
+
+class TaskName(BaseModel):
+    """A task for readers who do not know the suite: a short question or noun, and what it mainly needs."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str
+    needs: Need
+
+
 class SuiteCard(BaseModel):
     """`suite.yaml`: what the suite measures, its source, and its deviations from the paper.
 
     `needs_real` names the tasks and axis values (`axis=value`) that cannot be generated, each with the reason. `words`
     complete "cannot tell …" for readers who do not know the suite: by name in `requires`, or by `factor=level`. Under
-    `factor=` they are a noun for the factor, whose other levels are named as they are.
+    `factor=` they are a noun for the factor, whose other levels are named as they are. `tasks` has a short name and the
+    need of each task for the front page.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -163,6 +177,7 @@ class SuiteCard(BaseModel):
     deviations: list[str] = []
     needs_real: dict[str, str] = {}
     words: dict[str, str] = {}
+    tasks: dict[str, TaskName] = {}
     changelog: list[str] = []
 
 

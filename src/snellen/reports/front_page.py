@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple, get_args
 
 import pandas as pd
 
@@ -15,6 +15,7 @@ from snellen.analysis.grades import STATES, Colour, baseline, ceiling_of, colour
 from snellen.analysis.run_view import ReportArm, lines_of, main_arms
 from snellen.analysis.section import Run
 from snellen.core.subject import is_simulated
+from snellen.core.suite import Need
 from snellen.reports.deficit_words import sentences
 from snellen.reports.grid import SIDE_BY_SIDE
 from snellen.reports.rows import grade_words, metric_in, unjudged, whole_tasks_of
@@ -23,6 +24,17 @@ from snellen.reports.words import amount, span
 
 TRACK = -0.35, 1.15
 """The range of a profile on the way from blind (0) to people (1); values beyond end at its edge."""
+
+
+class AbilityName(NamedTuple):
+    """The short name of a task, what it needs, and the address of its examples."""
+
+    name: str = ""
+    needs: str = ""
+    link: str = ""
+
+
+UNNAMED = AbilityName()
 
 
 @dataclass(frozen=True)
@@ -34,6 +46,12 @@ class ExamPart:
     page: str
     gaps: Sequence[Gap] = ()
     checks: str = ""
+
+    def ability(self, task: str) -> AbilityName:
+        """What readers are told of a task."""
+        known = self.run.suite.card.tasks.get(task)
+        link = f"{self.page}#{self.page.removesuffix('.html')}-{task}" if self.page else ""
+        return AbilityName(known.name if known else task, known.needs if known else "", link)
 
     @property
     def people(self) -> str:
@@ -59,8 +77,8 @@ COLUMNS = (
 class GradedAbility:
     """The grade of one ability (a task) of a subject, or the state in its place; `note` explains it.
 
-    `text` is the grade with its note and its floor. `progress`, `low` and `high` are the score and its interval, scaled
-    from the blind baseline (0) to the ceiling (1).
+    `about` is that of `ExamPart.ability`. `text` is the grade with its note and its floor. `progress`, `low` and `high`
+    are the score and its interval, scaled from the blind baseline (0) to the ceiling (1).
     """
 
     suite: str
@@ -73,6 +91,7 @@ class GradedAbility:
     note: str = ""
     text: str = ""
     row: Any = field(default=None, repr=False, compare=False)
+    about: AbilityName = UNNAMED
 
     @property
     def words(self) -> str:
@@ -130,6 +149,22 @@ class SubjectLine:
     def with_scores(self) -> list[GradedAbility]:
         """The abilities with a score."""
         return [graded for graded in self.grades if graded.group != "not asked"]
+
+    def squares(self) -> list[tuple[str, list[GradedAbility]]]:
+        """The abilities with a score by what they need, the lowest progress first."""
+        shown = sorted(
+            self.with_scores(), key=lambda g: (math.inf if math.isnan(g.progress) else g.progress, g.ability)
+        )
+        needs = [*get_args(Need), ""]
+        grouped = ((need, [graded for graded in shown if graded.about.needs == need]) for need in needs)
+        return [(need or "other", group) for need, group in grouped if group]
+
+    def unasked(self) -> str:
+        """The abilities without a score as a list of names with reasons."""
+        by_note: dict[str, list[str]] = {}
+        for graded in self.abilities("not asked"):
+            by_note.setdefault(graded.note, []).append(graded.about.name)
+        return "; ".join(" · ".join(names) + (f" ({note})" if note else "") for note, names in by_note.items())
 
     def names(self, group: str) -> str:
         """The abilities of this column as a list with reasons; only their number if all of many are in it."""
@@ -206,11 +241,12 @@ def _graded_ability(row: Any, part: ExamPart) -> GradedAbility:
     if math.isnan(row.value):
         waits = unjudged(row, part.run.suite)
         note = "declined" if row.not_applicable else "waits for a judge" if waits else "calls failed"
-        return GradedAbility(*place, note=note, row=row)
+        return GradedAbility(*place, note=note, row=row, about=part.ability(str(row.task)))
     blind, ceiling = baseline(row, metric), ceiling_of(row, metric)
     middle, *ends = (progress(score, blind, ceiling) for score in (row.value, row.low, row.high))
     low, high = ends if math.isnan(ends[0]) else sorted(ends)
-    return GradedAbility(*place, row.grade, row.state, middle, low, high, row.note, grade_words(row, metric), row)
+    texts = (row.note, grade_words(row, metric))
+    return GradedAbility(*place, row.grade, row.state, middle, low, high, *texts, row, part.ability(str(row.task)))
 
 
 def _main_arms(part: ExamPart) -> set[ReportArm]:
@@ -232,7 +268,7 @@ def _line(
 ) -> SubjectLine:
     places = {(graded.suite, graded.ability) for graded in grades}
     unasked = [
-        GradedAbility(part.title, task)
+        GradedAbility(part.title, task, about=part.ability(task))
         for part, tasks in tasks_by_part
         for task in tasks
         if (part.title, task) not in places
