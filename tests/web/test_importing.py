@@ -198,7 +198,7 @@ def test_a_study_states_its_length_its_words_and_what_its_consent_lacks(sets_fol
     card = build_study([items], StudyDesign(texts=texts, blocks=(block,), forms=2), tmp_path / "study", name="trial")
     plan = read_plan(tmp_path / "study")
     assert card.notes == (
-        "the page of consent does not state approval, withdrawal: add them to texts in the design (docs/people.md)",
+        "the consent page does not state approval, withdrawal: add them to texts in the design (docs/people.md)",
     )
     # Two choices, two numbers and an attention check of 9, 15 and 9 seconds: just over a minute, and one around them.
     assert (plan.wording, plan.minutes, plan.break_every) == ("people", 2, 50)

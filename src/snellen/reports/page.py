@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from snellen.analysis.grades import FALSE_MOST
 from snellen.reports.export import format_cell
-from snellen.reports.front_page import GROUPS, Front
+from snellen.reports.front_page import Front
 from snellen.reports.turning import parts_of
 from snellen.reports.words import brief, foreign, rate
 
@@ -25,7 +25,7 @@ def render_front(front: Front, explorer: bool) -> str:
     """The front page as text; with `explorer` it links to `explore.html` next to it."""
     false_most = f"{100 * FALSE_MOST:g}"
     template = _environment().get_template("front.html.j2")
-    return template.render(front=front, groups=GROUPS, explorer=explorer, false_most=false_most)
+    return template.render(front=front, explorer=explorer, false_most=false_most)
 
 
 def render_suite(content: dict[str, Any], pages: Sequence[dict[str, Any]]) -> str:

@@ -154,8 +154,8 @@ def _terms(
 
 
 def _texts(page: Page) -> str:
-    shown = [part.text for part in page.parts if isinstance(part, TextPart)]
-    return " ".join([*shown, *(choice.text for question in page.questions for choice in question.choices)])
+    texts = [part.text for part in page.parts if isinstance(part, TextPart)]
+    return " ".join([*texts, *(choice.text for question in page.questions for choice in question.choices)])
 
 
 def _tasks(design: BlockDesign, items: ItemSet, suite: Suite) -> list[Task]:
@@ -213,9 +213,7 @@ def _consent_notes(design: StudyDesign) -> list[str]:
     missing = [name for name in MISSING if not getattr(design.texts, name)]
     if design.kind != "study" or not design.texts.consent or not missing:
         return []
-    return [
-        f"the page of consent does not state {', '.join(missing)}: add them to texts in the design (docs/people.md)"
-    ]
+    return [f"the consent page does not state {', '.join(missing)}: add them to texts in the design (docs/people.md)"]
 
 
 def _minutes(forms: Sequence[Sequence[PageBlock]], pages: Mapping[str, Page]) -> int:

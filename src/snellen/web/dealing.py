@@ -10,6 +10,7 @@ import numpy as np
 from snellen.core.errors import SnellenError
 from snellen.core.seeds import stream
 from snellen.web.design import BlockDesign, StudyDesign
+from snellen.web.pages import TRUTHS
 from snellen.web.plan import Choice, Page, PageBlock, Question, Term, TextPart
 
 CHECK_NAMES = ("A", "B", "C", "D")
@@ -101,7 +102,7 @@ def attention_page(block: str, number: int, seed: int, template: Page | None = N
         return Page(page_id=page_id, kind="attention", parts=(TextPart(text=text),), questions=(question,)), name
     question = template.questions[0].model_copy(update={"item_id": page_id})
     choice = question.choices[int(rng.integers(len(question.choices)))]
-    words = choice.text if choice.text in ("True", "False") else " ".join(filter(None, (choice.name, choice.text)))
+    words = choice.text if choice.text in TRUTHS.values() else " ".join(filter(None, (choice.name, choice.text)))
     text = f"This time, please choose “{words}”, whatever the images show."
     parts = list(template.parts)
     last = parts[-1]

@@ -74,10 +74,10 @@ def page_trials(
                 f"{suite.name}/{task.id} under {condition}: asked in several calls that depend on each other; people "
                 "are shown one page per question: choose another method"
             )
-        prompt, is_worded = prompts[0], for_people and task.question_for_people is not None and len(group) == 1
-        if is_worded and task.question_for_people is not None:
-            prompt = replace(prompt, parts=people_parts(group[0], task.question_for_people(group[0])))
-        trials.append(PageTrial(task, condition, lay_out_montages(prompt, media), is_worded))
+        prompt, question = prompts[0], task.question_for_people if for_people and len(group) == 1 else None
+        if question is not None:
+            prompt = replace(prompt, parts=people_parts(group[0], question(group[0])))
+        trials.append(PageTrial(task, condition, lay_out_montages(prompt, media), question is not None))
     return trials
 
 

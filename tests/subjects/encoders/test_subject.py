@@ -198,10 +198,10 @@ def test_questions_that_an_encoder_cannot_answer_are_declined(album: Album) -> N
     assert declined(encoder, blank) == "no image to look at"
     assert declined(encoder, good, blank) == "no image to look at"
     assert declined(encoder, album.view([], OPTIONS, support(album))) == "no image to look at"
-    reason = "boxes, numbers and words are not answered by this readout"
+    reason = "this readout cannot answer with boxes, numbers or words"
     assert declined(subject("conse"), album.view([image], kind="integer")) == reason
     by_place = declined(subject("hog"), album.view([image], kind="integer"))
-    assert by_place == f"{reason}, but by encoder:hog?readout=attentive"
+    assert by_place == f"{reason}; encoder:hog?readout=attentive can"
     assert declined(encoder, album.view([image], kind="true_false", question="Red?")) is not None
     video = Media("0" * 64, "video", "mp4", 16, 16, 1.0)
     assert declined(encoder, album.view([video], OPTIONS)) == "cannot be shown a video"

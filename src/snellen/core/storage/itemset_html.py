@@ -25,14 +25,14 @@ def items_html(items: Sequence[Item], media: MediaFolder, title: str) -> str:
     for item in items:
         if item.split == "test":
             by_task.setdefault(item.task, []).append(item)
-    shown = [of_task[n] for n in range(ITEMS) for of_task in by_task.values() if n < len(of_task)][:ITEMS]
+    first_items = [of_task[n] for n in range(ITEMS) for of_task in by_task.values() if n < len(of_task)][:ITEMS]
     rows = "".join(
         f"<tr><td>{escape(item.task)}</td><td>{''.join(_image(image, media) for image in _images(item))}</td>"
         f"<td>{escape(item.question)}</td><td>{escape(str(item.answer))}</td></tr>"
-        for item in shown
+        for item in first_items
     )
     head = "".join(f"<th>{name}</th>" for name in ("task", "images", "question", "answer"))
-    more = f"<p>{escape(title)}; the first {len(shown)} test items</p>"
+    more = f"<p>{escape(title)}; the first {len(first_items)} test items</p>"
     return f"{more}<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
 
 

@@ -66,11 +66,11 @@ class FunctionEncoder:
         """Images -> float32 of shape (n, d). Raises SnellenError if the function fails or returns something else."""
         from PIL import Image
 
-        shown = [image.convert("RGB") for image in images]
+        rgb_images = [image.convert("RGB") for image in images]
         if self.size is not None:
-            shown = [image.resize(self.size, Image.Resampling.BICUBIC) for image in shown]
+            rgb_images = [image.resize(self.size, Image.Resampling.BICUBIC) for image in rgb_images]
         with self.lock:
-            return _vectors(self.name, self.function, shown)
+            return _vectors(self.name, self.function, rgb_images)
 
 
 def _vectors(name: str, function: Callable[[list[Any]], Any], inputs: list[Any]) -> Floats:

@@ -106,7 +106,7 @@ class EncoderSubject:
                 raise _Declined("no training examples of this question to fit colours with")
             return "regression"
         if not offered:
-            raise _Declined(f"boxes, numbers and words are not answered by this readout{self._other_readout()}")
+            raise _Declined(f"this readout cannot answer with boxes, numbers or words{self._other_readout()}")
         if view.reply.kind == "true_false" and len(view.query) > 1 and self._threshold(view) is not None:
             return "threshold"
         if asks_clustering(view):
@@ -122,7 +122,7 @@ class EncoderSubject:
     def _other_readout(self) -> str:
         """How to ask an encoder with features by place for boxes, numbers and words."""
         name = self.card.name.partition("?")[0]
-        return f", but by {name}?readout=attentive" if isinstance(self.encoder, PatchEncoder) else ""
+        return f"; {name}?readout=attentive can" if isinstance(self.encoder, PatchEncoder) else ""
 
     def _text_readout(self, view: View, readout_kind: ReadoutKind) -> ReadoutKind:
         if self.encoder.text is None:

@@ -147,7 +147,10 @@ FOR_PEOPLE: Mapping[str, tuple[str, str]] = MappingProxyType(
         "relative-depth": (r" to the camera\?$", "?"),
         "fine-grained": (r"^What species of (.*) is in the image\?$", r"Which kind of \1 is in the image?"),
         "texture": (r"^What is the texture attribute of image\?$", "Which texture does the image show?"),
-        "colour": (r"^What color is shown within the bounding box\?$", "Which colour is in the red box? Set it."),
+        "colour": (
+            r"^What color is shown within the bounding box\?$",
+            "Which colour is in the red box? Set this colour below.",
+        ),
     }
 )
 """Patterns in the wordings of Table 1 that are replaced for people, by task. Ours."""

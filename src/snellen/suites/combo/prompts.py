@@ -91,7 +91,9 @@ ALIGNMENT_INTRO_MANY = {
     "short": "Abstract objects made of two blocks.",
     "minimal": "",
 }
-ALIGNMENT_FOR_PEOPLE = "An object made of two blocks can stand for something. Colour and material do not matter."
+ALIGNMENT_FOR_PEOPLE = (
+    "The object in an image is made of two blocks and stands for something. Colour and material do not matter."
+)
 LETTER_FORM = {
     "full": "Answer with the letter of exactly one option and nothing else.",
     "short": "Answer with one letter.",
@@ -116,7 +118,7 @@ CATEGORY_FORM = {
 }
 CATEGORY_FOR_PEOPLE = (
     "All objects of category A have something in common: a shape, a material, a colour, or where the two blocks touch. "
-    "So have all objects of category B. Look at the examples, then at the last object."
+    "The same is true of category B. Look at the examples, then at the last object."
 )
 CATEGORY_THINK = (
     "Think step by step: describe the objects, state the rule of each category, compare the test object with both. "

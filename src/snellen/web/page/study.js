@@ -18,7 +18,7 @@
 
   /** The lines of consent: who does the study, and so on, as far as the design states them. */
   function consentFields(texts) {
-    const names = { who: "Who does this study", contact: "Questions and complaints", approval: "Ethics approval", storage: "What is kept, and how long", withdrawal: "Withdrawing your data" };
+    const names = { who: "Who does this study", contact: "Questions and complaints", approval: "Ethics approval", storage: "What is stored, and for how long", withdrawal: "Withdrawing your data" };
     return Object.entries(names).filter(([field]) => texts[field]).map(([field, name]) => `${name}: ${texts[field]}`);
   }
 
