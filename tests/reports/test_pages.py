@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import pytest
 
+import snellen
 from snellen.reports import Report, Run
 from snellen.reports.front_page import ExamPart, front
 from snellen.reports.page import content_policy
 from snellen.reports.turning import even_parts, parts_of, readable, turned
 from snellen.suites import SUITES
 from tests.helpers.chromium import chromium
+from tests.helpers.sets import small_set
 from tests.reports.test_report import Tags
 
 if TYPE_CHECKING:
@@ -62,6 +64,21 @@ def test_squares_have_the_colours_of_grades_and_lead_to_examples(loaded: Run, re
     assert [name for name in classes if name.startswith("square ")] == [f"square {graded.colour}" for graded in squares]
     anchors = {attrs.get("id") for _, attrs in suite_page.elements}
     assert {graded.about.link.partition("#")[2] for graded in squares} <= anchors
+
+
+def test_squares_of_tasks_without_examples_lead_to_the_section(sets_folder: Path, tmp_path: Path) -> None:
+    """Only simulated observers, which have no examples of their own, answer what an encoder without text declines."""
+    items = small_set("combo", sets_folder)
+    subjects = ["encoder:colour-histogram", "fake:oracle"]
+    report = snellen.examine(subjects, items.root, out=tmp_path / "run", show_progress=False).report(
+        tmp_path / "report"
+    )
+    links = {attrs.get("href") or "" for tag, attrs in Tags(report.page.read_text("utf-8")).elements if tag == "a"}
+    named = {link.removeprefix("combo.html#") for link in links if link.startswith("combo.html#")}
+    elements = Tags(report.pages[1].read_text("utf-8")).elements
+    assert named == {f"combo-{task}" for task in SUITES.get("combo").tasks}
+    assert not named <= {attrs.get("id") for tag, attrs in elements if tag == "h3"}, "img2text has no examples"
+    assert named <= {attrs.get("id") for _, attrs in elements}
 
 
 @pytest.mark.parametrize("name", SUITES)
