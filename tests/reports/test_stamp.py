@@ -117,7 +117,7 @@ def test_a_report_cut_off_is_not_taken_for_complete(
 ) -> None:
     write(run_copy)
     with monkeypatch.context() as patched:
-        patched.setattr("snellen.reports.writing.render_front", lambda answers, explorer: 1 / 0)
+        patched.setattr("snellen.reports.writing.render_front", lambda *content: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             write(run_copy, full=True)
     write(run_copy)

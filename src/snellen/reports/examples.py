@@ -8,6 +8,7 @@ import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import pandas as pd
@@ -15,6 +16,7 @@ import pandas as pd
 from snellen.analysis.run_view import arm_name, lines_of
 from snellen.analysis.section import Run
 from snellen.analysis.units import metric_of
+from snellen.core.errors import SnellenError
 from snellen.core.item import Item, Media
 from snellen.core.score import Metric
 from snellen.core.seeds import stream
@@ -23,6 +25,7 @@ from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import is_simulated
 from snellen.reports.rows import arm_order, whole_tasks_of
 from snellen.reports.words import amount, answer_words, foreign
+from snellen.stimuli.video.reading import frame_at_share
 
 THUMB_WIDTH = 240
 """Greatest width of a thumbnail in pixels."""
@@ -81,7 +84,7 @@ class Thumbs:
         self._files: dict[str, Thumbnail] = {}
 
     def shot(self, media: Media) -> Thumbnail:
-        """The thumbnail of an image; for a video a note."""
+        """The thumbnail of an image, or of a video's middle frame with a note."""
         if media.sha256 not in self._files:
             self._files[media.sha256] = self._make(media)
         return self._files[media.sha256]
@@ -93,10 +96,14 @@ class Thumbs:
         return (*(self.shot(image) for image in media[:MAX_IMAGES]), *more)
 
     def _make(self, media: Media) -> Thumbnail:
-        if media.kind == "video":
-            return Thumbnail("", f"video, {media.seconds:.1f} s, {media.width} × {media.height}", 0, 0)
-        jpeg, size = thumbnail(self.media, media)
-        return Thumbnail(self._keep(f"thumbs/{media.sha256[:20]}.jpg", jpeg), "", *size)
+        note = f"video, {media.seconds:.1f} s, {media.width} × {media.height}" if media.kind == "video" else ""
+        try:
+            jpeg, size = thumbnail(self.media, media)
+        except SnellenError:
+            if media.kind == "image":
+                raise
+            return Thumbnail("", note, 0, 0)  # PyAV is not installed here
+        return Thumbnail(self._keep(f"thumbs/{media.sha256[:20]}.jpg", jpeg), note, *size)
 
     def _keep(self, name: str, jpeg: bytes) -> str:
         """Store the thumbnail and return its path for the page."""
@@ -115,8 +122,8 @@ class InlineThumbs(Thumbs):
 
 
 def thumbnail(folder: MediaFolder, media: Media, max_width: int = THUMB_WIDTH) -> tuple[bytes, tuple[int, int]]:
-    """An image as a JPEG of at most `max_width`, with its width and height in pixels."""
-    with folder.open(media) as image:
+    """An image, or the middle frame of a video, as a JPEG of at most `max_width`, with its width and height."""
+    with folder.open(media) if media.kind == "image" else frame_at_share(folder.find(media), 0.5) as image:
         width = min(max_width, image.width)
         size = width, max(1, round(image.height * width / image.width))
         small = image.convert("RGB").resize(size, reducing_gap=2.0)
@@ -165,6 +172,19 @@ def examples(run: Run, thumbs: Thumbs, each: int, limit: int) -> list[tuple[str,
         if task_examples:
             groups.append((str(task), task_examples))
     return [(task, task_examples) for task in run.suite.tasks for name, task_examples in groups if name == task]
+
+
+def task_images(run: Run, thumbs: Thumbs) -> dict[str, Thumbnail]:
+    """One image of a test item of each task, if it has any."""
+    images: dict[str, Thumbnail] = {}
+    for task in run.suite.tasks:
+        for item in run.items.task(task):
+            options = (media for option in item.options for media in option.media)
+            examples = (media for demo in item.support for media in demo.media)
+            if item.split == "test" and (media := next(chain(item.query, options, examples), None)):
+                images[task] = thumbs.shot(media)
+                break
+    return images
 
 
 def marks(scores: pd.DataFrame) -> list[str]:

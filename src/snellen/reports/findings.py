@@ -3,41 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 
-from snellen.analysis.grades import GRADES, STATES, words
 from snellen.analysis.run_view import lines_of
 from snellen.analysis.section import Run
 from snellen.core.score import Metric
 from snellen.core.subject import is_simulated
-from snellen.reports.rows import arm_order, metric_in, subgroups_of, whole_tasks_of
+from snellen.reports.rows import metric_in, subgroups_of, whole_tasks_of
 from snellen.reports.words import amount, span
-
-
-@dataclass(frozen=True)
-class GradedTasks:
-    """The tasks of an arm by grade, or by the state in its place."""
-
-    arm: str
-    tasks_by_grade: Mapping[str, Sequence[str]]
-
-
-def graded_tasks(run: Run) -> list[GradedTasks]:
-    """The graded tasks of every arm that is not simulated, the lowest grade first."""
-    rows, rows_of_tasks = whole_tasks_of(run), []
-    for arm in arm_order(rows):
-        if is_simulated(arm):
-            continue
-        tasks: dict[str, list[str]] = {name: [] for name in (*GRADES, *STATES)}
-        for row in lines_of(rows[rows["arm"] == arm]):
-            tasks[words(row.grade, row.state)].append(str(row.task))
-        rows_of_tasks.append(GradedTasks(arm, {name: of_grade for name, of_grade in tasks.items() if of_grade}))
-    return rows_of_tasks
-
 
 UNREAD_GAP = 0.05
 """Greatest difference of two rates of unread replies with comparable strict scores."""

@@ -17,6 +17,7 @@ from snellen.analysis.section import Run
 from snellen.core.subject import is_simulated
 from snellen.core.suite import Need
 from snellen.reports.deficit_words import sentences
+from snellen.reports.examples import Thumbnail
 from snellen.reports.grid import SIDE_BY_SIDE
 from snellen.reports.rows import grade_words, metric_in, unjudged, whole_tasks_of
 from snellen.reports.turning import even_parts
@@ -27,11 +28,12 @@ TRACK = -0.35, 1.15
 
 
 class AbilityName(NamedTuple):
-    """The short name of a task, what it needs, and the address of its examples."""
+    """The short name of a task, what it needs, the address of its examples, and one of its images."""
 
     name: str = ""
     needs: str = ""
     link: str = ""
+    image: Thumbnail | None = None
 
 
 UNNAMED = AbilityName()
@@ -39,19 +41,24 @@ UNNAMED = AbilityName()
 
 @dataclass(frozen=True)
 class ExamPart:
-    """An exam on the front page: its run, the title of its suite, and its own page."""
+    """An exam on the front page: its run, the title of its suite, and its own page.
+
+    `images` has one image per task, `pairs` the contrasts of its arms (`comparisons.paired`).
+    """
 
     run: Run
     title: str
     page: str
     gaps: Sequence[Gap] = ()
     checks: str = ""
+    images: Mapping[str, Thumbnail] = field(default_factory=dict)
+    pairs: pd.DataFrame = field(default_factory=pd.DataFrame)
 
     def ability(self, task: str) -> AbilityName:
         """What readers are told of a task."""
         known = self.run.suite.card.tasks.get(task)
         link = f"{self.page}#{self.page.removesuffix('.html')}-{task}" if self.page else ""
-        return AbilityName(known.name if known else task, known.needs if known else "", link)
+        return AbilityName(known.name if known else task, known.needs if known else "", link, self.images.get(task))
 
     @property
     def people(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pandas as pd
@@ -66,7 +66,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Column:
-    """A task, or a level of a factor. `chance`, `blind`, `ceiling` are in the head if all arms have the same.
+    """A task with its short `name`, or a level of a factor. `chance`, `blind`, `ceiling` hold for all arms.
 
     `people` is the source of a ceiling that is not printed in the paper.
     """
@@ -79,6 +79,7 @@ class Column:
     ceiling: str = ""
     lower_is_better: bool = False
     people: str = ""
+    name: str = ""
 
 
 @dataclass(frozen=True)
@@ -194,6 +195,8 @@ def _grid(
     for name, part in tables:
         metric = metric_in(run.suite, next(lines_of(part)))
         column = _column(name, part, metric, run)
+        if row_name == "task" and name in run.suite.card.tasks:
+            column = replace(column, name=run.suite.card.tasks[name].name)
         columns.append(column)
         draw = _scale(part, metric)
         cells.append({row.arm: _cell(row, run, column, draw, mark(row)) for row in lines_of(part)})

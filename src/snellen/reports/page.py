@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from snellen.analysis.grades import FALSE_MOST
+from snellen.reports.choice import CHOICE, AbilityChoice, subject_choices
 from snellen.reports.export import format_cell
 from snellen.reports.front_page import Front
 from snellen.reports.turning import parts_of
@@ -17,20 +18,30 @@ from snellen.reports.words import brief, foreign, rate
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+    from markupsafe import Markup
 
 FOLDER = Path(__file__).parent
 
 
-def render_front(front: Front, explorer: bool) -> str:
+def render_front(front: Front, choices: Sequence[AbilityChoice], explorer: bool) -> str:
     """The front page as text; with `explorer` it links to `explore.html` next to it."""
+    pages = [(part.page, part.title) for part, _ in front.abilities]
     false_most = f"{100 * FALSE_MOST:g}"
     template = _environment().get_template("front.html.j2")
-    return template.render(front=front, explorer=explorer, false_most=false_most)
+    return template.render(
+        front=front,
+        choices=choices,
+        standings=subject_choices(choices),
+        choice_file=CHOICE,
+        pages=pages,
+        explorer=explorer,
+        false_most=false_most,
+    )
 
 
-def render_suite(content: dict[str, Any], pages: Sequence[dict[str, Any]]) -> str:
-    """The page of a suite as text; `pages` are the contents of all suites."""
-    return _environment().get_template("suite.html.j2").render(s=content, pages=pages)
+def render_suite(content: dict[str, Any], pages: Sequence[tuple[str, str]], explorer: bool) -> str:
+    """The page of a suite as text; `pages` are the addresses and titles of all suites' pages."""
+    return _environment().get_template("suite.html.j2").render(s=content, pages=pages, explorer=explorer)
 
 
 @cache
@@ -47,10 +58,19 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     css = (FOLDER / "report.css").read_text("utf-8")
-    environment.filters.update(foreign=foreign, brief=brief, shown=format_cell, rate=rate, parts=parts_of)
+    environment.filters.update(
+        foreign=foreign, brief=brief, shown=format_cell, rate=rate, parts=parts_of, breakable=_breakable
+    )
     # The style sheet is ours, and must not be escaped, since its hash is in the policy.
     environment.globals.update(css=Markup(css), policy=content_policy(css))
     return environment
+
+
+def _breakable(name: str) -> Markup:
+    """The name of a subject, which may be broken after its kind instead of inside a word."""
+    from markupsafe import Markup, escape
+
+    return escape(name).replace(":", Markup(":<wbr>"))
 
 
 def content_policy(css: str) -> str:

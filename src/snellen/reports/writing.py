@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -18,11 +19,12 @@ from snellen.compute import Shard, background
 from snellen.core.errors import SnellenError
 from snellen.core.storage import files
 from snellen.reports import figures
+from snellen.reports.choice import CHOICE, ability_choices, choice_frame
 from snellen.reports.comparisons import MAX_ARMS, compared, families, group_cells, paired, rank_cells
 from snellen.reports.conduct import conduct, set_facts
-from snellen.reports.examples import Thumbs, examples
+from snellen.reports.examples import Thumbs, examples, task_images
 from snellen.reports.export import add_note, read_results, with_unasked, write_frame, write_results
-from snellen.reports.findings import checks, graded_tasks, published, unread_gaps
+from snellen.reports.findings import checks, published, unread_gaps
 from snellen.reports.front_page import ExamPart, front
 from snellen.reports.grid import factor_grids, main_grid
 from snellen.reports.loading import Exam, SuiteOf, gather, load_run, registered, with_inputs
@@ -146,12 +148,16 @@ def write_report(
             _section(exam, study_exam, name, output, compare_published)
             for exam, (name, study_exam) in zip(exams, _names(studies), strict=True)
         ]
-    for content in sections:
-        files.write_text(out / f"{content['id']}.html", render_suite(content, sections))
-    answers = front([_front_part(exam, content) for (_, exam), content in zip(_names(studies), sections, strict=True)])
+    pages = [(f"{content['id']}.html", content["title"]) for content in sections]
+    for (name, _), content in zip(pages, sections, strict=True):
+        files.write_text(out / name, render_suite(content, pages, explorer is not None))
+    parts = [_front_part(exam, content) for (_, exam), content in zip(_names(studies), sections, strict=True)]
+    answers, choices = front(parts), ability_choices(parts)
     files.write_csv(out / "tables" / f"{FRONT}.csv", answers.table())
     write_frame(out / "tables", SUBJECTS, answers.frame())
-    files.write_text(page, render_front(answers, explorer=explorer is not None))
+    if choices:
+        write_frame(out / "tables", CHOICE, choice_frame(choices))
+    files.write_text(page, render_front(answers, choices, explorer is not None))
     if stamp:
         write_stamp(out, stamp)
     return Report(out, page, rows)
@@ -160,7 +166,8 @@ def write_report(
 def _front_part(exam: Exam, content: Mapping[str, Any]) -> ExamPart:
     passes, places = (sum(getattr(check, name) for check in content["checks"]) for name in ("passes", "places"))
     checks = f"{passes} of {places} hold" if places else ""
-    return ExamPart(exam.joined, content["title"], f"{content['id']}.html", _gaps(exam), checks)
+    page, images, pairs = f"{content['id']}.html", content["images"], content["pairs"]
+    return ExamPart(exam.joined, content["title"], page, _gaps(exam), checks, images, pairs)
 
 
 def _names(exams: Sequence[Exam]) -> Iterator[tuple[str, Exam]]:
@@ -193,17 +200,22 @@ def _section(people_exam: Exam, exam: Exam, name: str, output: _Output, compare_
         "partial": note,
         "suite": run.suite.card,
         "grid": grid,
-        "graded_tasks": graded_tasks(run),
         "unread_gaps": unread_gaps(run),
         "checks": checks(run),
         "overview": page_figures[0],
-        "factors": [(task, factor, table, _find(page_figures, task, factor)) for task, factor, table in factors],
+        "names": {task: about.name for task, about in run.suite.card.tasks.items()},
+        "factors": [
+            (task, [(factor, table, _find(page_figures, task, factor)) for _, factor, table in of_task])
+            for task, of_task in groupby(factors, lambda grid: grid[0])
+        ],
         "people": people_section(people_exam.joined, run, pairs, tables, name),
         **_comparisons(run, pairs, tables, name, own_ranks=any(section.name == RANKS for section in sections)),
         "left_out": MAX_ARMS if len(grid.lines) > MAX_ARMS else 0,
         "sections": [_section_file(section, name, output) for section in sections],
         "published": printed,
         "asked_published": compare_published,
+        "images": task_images(run, thumbs),
+        "pairs": pairs,
         "examples": examples(run, thumbs, 6 if full else 2, 60 if full else 8),
         "set_facts": set_facts(run.items),
         "conducts": conduct(exam),

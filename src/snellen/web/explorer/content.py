@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,31 @@ from snellen.reports.words import amount, answer_words, foreign, span
 MAX_THUMBS = 4000
 """Greatest number of images with thumbnails; with more, the item set's own files are shown."""
 MARKS = ("right", "wrong", "partly", "no answer", "cut off", "failed", "declined")
+MEASURES: Mapping[str, str] = {
+    "least_px": "smallest extent of what must be seen, in pixels",
+    "mean_region_width": "mean width of the marked region, in pixels",
+    "mean_region_height": "mean height of the marked region, in pixels",
+    "ways": "number of classes",
+    "area_share": "area of the box, as a share of the image",
+    "count": "number of objects to count",
+    "of_kind": "number of objects of the kind",
+    "depth_m": "distance in metres",
+    "depth_gap_m": "difference of the two distances in metres",
+    "text_length": "number of characters",
+    "distance": "distance of the two objects in an encoder's features",
+    "objects": "number of objects that fit",
+    "camera_shift_deg": "turn of the camera between the images, in degrees",
+    "images": "number of images",
+    "things": "number of objects in the room",
+}
+"""Measures of items in words; others are shown by their names."""
+CHANCE = "chance_"
+"""Beginning of the names of measures that are chance levels."""
+
+
+def measure_words(name: str) -> str:
+    """A measure in words."""
+    return MEASURES.get(name) or foreign(name.replace("_", " "), 60)
 
 
 class LinkedImages(Thumbs):
@@ -101,7 +126,11 @@ class Content:
             text(page_example.truth),
             [text(foreign(name, 60)) for name in item.requires],
             [[text(foreign(name, 60)), text(foreign(level, 60))] for name, level in item.factors.items()],
-            [[text(foreign(name, 60)), value] for name, value in item.measures.items() if math.isfinite(value)],
+            [
+                [text(measure_words(name)), value]
+                for name, value in item.measures.items()
+                if math.isfinite(value) and not name.startswith(CHANCE)
+            ],
             self._shots(page_example.query),
             [[text(option.text), self._shots(option.shots), int(option.right)] for option in page_example.options],
             [[text(a), self._shots(shots), [text(c) for c in captions]] for a, shots, captions in page_example.support],
@@ -158,11 +187,13 @@ def explorer_content(exams: Sequence[Exam], out: Path) -> dict[str, Any]:
 
 
 def _task(run: Run, task: str) -> dict[str, Any]:
-    """A task's name, and its main metric: words, sign, width of its range (0: unbounded), and whether it is a share."""
+    """A task in words, and its main metric: words, sign, width of its range (0: unbounded), whether it is a share."""
     row = next(lines_of(whole_tasks_of(run)[whole_tasks_of(run)["task"] == task]))
     metric = metric_in(run.suite, row)
     width = 0.0 if metric.bounds is None else metric.bounds[1] - metric.bounds[0]
-    return {"name": task, "metric": metric.label, "sign": metric.sign, "width": width, "share": metric.share}
+    about = run.suite.card.tasks.get(task)
+    name = f"{about.name} ({task})" if about and about.name != task else task
+    return {"name": name, "metric": metric.label, "sign": metric.sign, "width": width, "share": metric.share}
 
 
 def _grid_rows(run: Run, tasks: Sequence[str], numbers: dict[str, int]) -> Iterator[dict[str, Any]]:

@@ -60,7 +60,7 @@
   function card(item, numbers) {
     const article = node("article", {}, node("h3", {}, item.task.name, " ", node("span", { className: "note" },
       [item.id, ...item.factors, ...(item.requires.length ? ["requires " + item.requires.join(", ")] : []),
-        ...[...item.measures].map(([name, value]) => name + " " + Number(value.toPrecision(4)))].join(" · "))));
+        ...[...item.measures].map(([name, value]) => name + ": " + Number(value.toPrecision(4)))].join(" · "))));
     for (const [answer, shots, captions] of item.support) {
       article.append(node("div", { className: "shots" }, node("span", { className: "note" }, strings[answer]),
         ...shots.map((n) => shot(n, 72)), ...captions.map((n) => node("span", { className: "note" }, strings[n]))));
@@ -162,6 +162,7 @@
         } })),
     ];
     table = new DataTable("#table", { data: [], columns, autoWidth: false, pageLength: 25, order: [], deferRender: true,
+      createdRow: (row, item) => { row.onclick = (event) => { if (!event.target.closest("button, a") && !String(getSelection())) openItem(item); }; },
       layout: { topStart: "search", topEnd: "pageLength", bottomStart: "info", bottomEnd: "paging" } });
     fillItems();
   }

@@ -1,0 +1,108 @@
+"""Which subject to use: for each ability the best, and those that paired tests do not separate from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, get_args
+
+import pandas as pd
+
+from snellen.analysis.run_view import ReportArm, arm_name, lines_of, main_arms
+from snellen.core.score import Metric
+from snellen.core.subject import is_simulated
+from snellen.core.suite import Need
+from snellen.reports.front_page import AbilityName, ExamPart
+from snellen.reports.rows import metric_in, whole_tasks_of
+from snellen.reports.words import amount
+
+CHOICE = "choice"
+"""File name of the table."""
+
+
+@dataclass(frozen=True)
+class AbilityChoice:
+    """The subjects of one ability: the best, those not separable from it, and those that are clearly worse.
+
+    Each is a subject with its score, as text; `uncompared` are those with a score but no test against the best.
+    """
+
+    suite: str
+    task: str
+    about: AbilityName
+    best: tuple[str, str]
+    level: tuple[tuple[str, str], ...]
+    worse: tuple[tuple[str, str], ...]
+    uncompared: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class SubjectChoice:
+    """A subject's standing over all abilities that it shares with others: in how many it is clearly worse."""
+
+    subject: str
+    abilities: int
+    worse: int
+
+
+def ability_choices(parts: Sequence[ExamPart]) -> list[AbilityChoice]:
+    """The choices of all abilities that at least two examined subjects have scores for, by what they need."""
+    needs = [*get_args(Need), ""]
+    choices = [choice for part in parts for choice in _of_part(part)]
+    return sorted(choices, key=lambda choice: needs.index(choice.about.needs))
+
+
+def subject_choices(choices: Sequence[AbilityChoice]) -> list[SubjectChoice]:
+    """The standing of every subject, the one that is least often clearly worse first, then the most often asked."""
+    counts: dict[str, list[int]] = {}
+    for choice in choices:
+        for subject, _ in (choice.best, *choice.level, *choice.worse):
+            counts.setdefault(subject, [0, 0])[0] += 1
+        for subject, _ in choice.worse:
+            counts[subject][1] += 1
+    lines = [SubjectChoice(subject, *count) for subject, count in counts.items()]
+    return sorted(lines, key=lambda line: (line.worse / line.abilities, -line.abilities, line.subject))
+
+
+def choice_frame(choices: Sequence[AbilityChoice]) -> pd.DataFrame:
+    """The choices as a table of text: one row per ability."""
+    rows = [
+        [choice.suite, choice.task, *(_text(group) for group in ((choice.best,), choice.level, choice.worse))]
+        for choice in choices
+    ]
+    return pd.DataFrame(rows, columns=["suite", "task", "best", "no clear difference", "clearly worse"])
+
+
+def _text(group: Sequence[tuple[str, str]]) -> str:
+    return ", ".join(f"{subject} {score}" for subject, score in group)
+
+
+def _of_part(part: ExamPart) -> Iterator[AbilityChoice]:
+    arms = {ReportArm(card.subject, card.condition) for card in main_arms(part.run) if not is_simulated(card.subject)}
+    rows = whole_tasks_of(part.run)
+    asked = [ReportArm(*names) in arms for names in zip(rows["subject"], rows["condition"], strict=True)]
+    rows = rows[pd.Series(asked, index=rows.index) & rows["value"].notna()].drop_duplicates(["subject", "task"])
+    tests: dict[tuple[str, frozenset[str]], Any] = {
+        (test.task, frozenset((test.first, test.second))): test for test in lines_of(part.pairs)
+    }
+    for task, of_task in rows.groupby("task", sort=False):
+        if len(of_task) < 2:
+            continue
+        metric = metric_in(part.run.suite, next(lines_of(of_task)))
+        ranked = list(lines_of(of_task.sort_values("value", ascending=not metric.higher_is_better, kind="stable")))
+        best = arm_name(ranked[0].subject, ranked[0].condition)
+        groups: dict[str, list[tuple[str, str]]] = {"level": [], "worse": [], "uncompared": []}
+        for row in ranked[1:]:
+            test = tests.get((str(task), frozenset((best, arm_name(row.subject, row.condition)))))
+            group = "uncompared" if test is None else "worse" if _is_worse(test, best, metric) else "level"
+            groups[group].append((str(row.subject), amount(row.value, metric, row.n)))
+        first = str(ranked[0].subject), amount(ranked[0].value, metric, ranked[0].n)
+        yield AbilityChoice(
+            part.title, str(task), part.ability(str(task)), first, *(tuple(group) for group in groups.values())
+        )
+
+
+def _is_worse(test: Any, best: str, metric: Metric) -> bool:
+    """Whether the subject that was tested against the best one is clearly worse on the items that both answered."""
+    advantage = test.difference if test.first == best else -test.difference
+    return bool(test.clear and advantage * metric.sign > 0)
