@@ -104,7 +104,8 @@ def test_350_calls_ended_ten_times(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         assert process.returncode == 0, errors
         count = server.count
         again = start([*words, "--out", run], home)
-        assert again.communicate(timeout=PATIENCE)[1] == "", "a finished run announces no calls and makes none"
+        lines = again.communicate(timeout=PATIENCE)[1].splitlines()
+        assert lines == [f"snellen: opening {subject}"], "a finished run announces no calls and makes none"
         assert server.count == count
     responses = pd.read_parquet(run / "responses.parquet")
     items = sum(read_run_card(run).arms[0].test_items.values())

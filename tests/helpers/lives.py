@@ -8,6 +8,7 @@ critical points: between writing a file and giving it its name.
 from __future__ import annotations
 
 import errno
+import gc
 import os
 import resource
 import signal
@@ -112,6 +113,7 @@ def live(act: Callable[[], int], folder: Path, fault: Fault = Fault()) -> Life: 
 
 def _child(act: Callable[[], int], folder: Path, notes: Path, fault: Fault) -> None:
     code = 99
+    gc.freeze()  # objects of the parent's other threads and libraries may not survive a collection here
     try:
         os.setsid()
         signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -155,6 +155,11 @@ def test_keys_only_are_enough(browser: Browser, tmp_path: Path) -> None:
         opened.wait_for_selector("#continue")
         assert opened.locator(".right [data-name]").get_attribute("data-name") == "A"
         keys.press("Enter")
+        wait_for(opened, "practice")
+        keys.press("a")
+        keys.press("Enter")
+        opened.wait_for_selector("[data-right=true]")
+        keys.press("Enter")
         wait_for(opened, "choice")
         keys.press("a")
         keys.press("c")
@@ -289,6 +294,12 @@ def test_practice_shows_the_right_answer_after_answering(browser: Browser, tmp_p
         opened.wait_for_selector("#continue")
         assert opened.locator(".right [data-name]").get_attribute("data-name") == "A"
         assert "Not right" in opened.locator(".feedback").text_content()  # type: ignore[operator]
+        assert opened.locator("#continue").text_content() == "Try again"
+        opened.click("#continue")
+        wait_for(opened, "practice")
+        opened.click('[data-name="A"]')
+        opened.click("#next")
+        opened.wait_for_selector("[data-right=true]")
         opened.click("#continue")
         wait_for(opened, "integer")
         opened.fill("[data-field=answer]", "4")
@@ -301,6 +312,11 @@ def test_practice_shows_the_right_answer_after_answering(browser: Browser, tmp_p
         right = opened.wait_for_selector(".box.right")
         assert right
         assert right.evaluate("box => [box.style.left, box.style.width]") == ["1.66667%", "48.3333%"]
+        opened.click("#continue")
+        wait_for(opened, "box")
+        drag(opened, (20, 25, 290, 215))
+        opened.click("#next")
+        opened.wait_for_selector("[data-right=true]")
         opened.click("#continue")
         wait_for(opened, "colour")
         opened.locator("[data-field=picker]").fill("#102030")
@@ -315,6 +331,23 @@ def test_practice_shows_the_right_answer_after_answering(browser: Browser, tmp_p
         opened.wait_for_selector("#continue")
         assert "OPEN" in opened.locator(".feedback").text_content()  # type: ignore[operator]
         assert answers_of(stored(opened))["colour"] == [16, 32, 48]
+        attempts = {row.page_id: row.attempts for row in pages_of(stored(opened))}
+        assert attempts == {"practice": 2, "integer": 1, "box": 2, "colour": 1}
+        assert answers_of(stored(opened))["practice"] == "B", "the first answer is kept"
+
+
+def test_an_example_is_shown_with_its_answer_and_asks_nothing(browser: Browser, tmp_path: Path) -> None:
+    example = practice_of("integer", "4").model_copy(update={"kind": "example"})
+    index = write_bundle(tmp_path, plan("integer", "choice", changes=(example,)))
+    with tab(browser) as opened:
+        begin(opened, index.as_uri())
+        opened.wait_for_selector("#continue")
+        assert "The right answer: 4" in (opened.locator(".feedback").text_content() or "")
+        assert "Not right" not in (opened.locator(".feedback").text_content() or "")
+        assert opened.locator("#next").count() == 0
+        opened.click("#continue")
+        wait_for(opened, "choice")
+        assert answers_of(stored(opened))["integer"] is None
 
 
 def test_when_the_time_is_up_the_current_answer_counts(browser: Browser, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from PIL import Image
 
@@ -124,13 +125,13 @@ def _block(
                 unit = trial.item_ids[0] if alone else items.by_id[trial.item_ids[0]].group_id
                 units.setdefault(unit, []).append(_add_page(trial, items, design, collected, media))
             by_task[task.id] = list(units.values())
-            if design.practice:
-                train_trials = page_trials(items, suite, task, condition, media, practice=True, for_people=for_people)[
-                    : design.practice
-                ]
-                practice += [_add_page(trial, items, design, collected, media, practice=True) for trial in train_trials]
-        if design.practice and not practice:
-            collected.notes.append(f"{design.name}: {name} has no items for practice, so there are no practice pages")
+            if solved := design.examples + design.practice:
+                training = page_trials(items, suite, task, condition, media, practice=True, for_people=for_people)
+                for place, trial in enumerate(training[:solved]):
+                    kind: Literal["example", "practice"] = "example" if place < design.examples else "practice"
+                    practice.append(_add_page(trial, items, design, collected, media, kind))
+        if design.examples + design.practice and not practice:
+            collected.notes.append(f"{design.name}: {name} has no training items, so no examples and no practice")
         of_block = [page_id for groups in by_task.values() for group in groups for page_id in group]
         attention = [_add_check(design.name, number, k, of_block, collected, seed) for k in range(design.attention)]
         terms = _terms(suite, items, [*of_block, *practice], collected, media) if for_people else ()
@@ -175,11 +176,10 @@ def _add_page(
     design: BlockDesign,
     collected: _Pages,
     media: MediaFolder,
-    *,
-    practice: bool = False,
+    kind: Literal["question", "example", "practice"] = "question",
 ) -> str:
-    page = as_page(trial, items.by_id, design.seconds, practice=practice, reason=design.reason)
-    page = page.model_copy(update={"page_id": digest([design.name, page.page_id], 12)})
+    page = as_page(trial, items.by_id, design.seconds, practice=kind != "question", reason=design.reason)
+    page = page.model_copy(update={"page_id": digest([design.name, page.page_id], 12), "kind": kind})
     source = PageSource(
         block=design.name,
         suite=items.card.suite,

@@ -31,7 +31,8 @@ class BlockDesign(_Frozen):
     block, shown in this order. `questions` is the number of scored units (a question, or several that are scored
     together) per participant, task and condition; None: all. `assignment`: each form has a random `sample`; forms go
     through the items so that all are shown equally often (`spread`); or all forms have the `same` random items.
-    `practice` pages with feedback, of training items, come first; `attention` pages are spread among the others.
+    First come, of training items of each task, `examples` with their right answers, then `practice` pages, which are
+    repeated until the answer is right; `attention` pages are spread among the others.
     `seconds` is the time limit per page. `authenticity` makes the block a check of participants, with items that people
     pass and models fail; its verdict is a column and excludes no one.
     """
@@ -43,6 +44,7 @@ class BlockDesign(_Frozen):
     questions: int | None = Field(default=None, ge=1)
     assignment: Literal["sample", "spread", "same"] = "sample"
     order: Literal["random", "as stored"] = "random"
+    examples: int = Field(default=0, ge=0)
     practice: int = Field(default=0, ge=0)
     attention: int = Field(default=0, ge=0)
     seconds: float | None = Field(default=None, gt=0)

@@ -70,11 +70,12 @@ class Question(_Frozen):
 class Page(_Frozen):
     """The content of one screen, with the questions that are answered with one button.
 
-    `feedback` (practice only) has the right answers by item; `seconds` is the time limit, None for none.
+    An `example` is shown with its right answer; `practice` is repeated until no answer is wrong. `feedback` (of these
+    two) has the right answers by item; `seconds` is the time limit, None for none.
     """
 
     page_id: str
-    kind: Literal["question", "practice", "attention"]
+    kind: Literal["question", "example", "practice", "attention"]
     parts: tuple[TextPart | MediaPart, ...]
     questions: tuple[Question, ...]
     feedback: dict[str, Entry] | None = None
@@ -175,7 +176,8 @@ class PageAnswers(_Frozen):
     """All answers of one page. `position` is its number in the form, from 0.
 
     `seconds` are from the first painted frame that showed everything to the press of the button, `loading` before that.
-    `hidden` are seconds in which the page was paused or out of sight; they are not part of `seconds`.
+    `hidden` are seconds in which the page was paused or out of sight, which are not part of `seconds`. Of a page
+    that was practised several times, the first of its `attempts` is recorded.
     """
 
     type: Literal["answers"]
@@ -186,6 +188,7 @@ class PageAnswers(_Frozen):
     seconds: float
     loading: float = 0.0
     hidden: float = 0.0
+    attempts: int = 1
     time: datetime
 
 

@@ -12,7 +12,7 @@ from snellen.suites.ava_bench.own.recipe import Own
 from snellen.suites.ava_bench.published import published
 from snellen.suites.ava_bench.released.recipe import RELEASED
 from snellen.suites.ava_bench.report.sections import sections
-from snellen.suites.ava_bench.scenes.terms import shape_scenes
+from snellen.suites.ava_bench.scenes.terms import term_scenes
 from snellen.suites.ava_bench.tasks import AXES, make_tasks, resolve
 
 CARD = read_suite_card(__name__)
@@ -42,7 +42,7 @@ def make_suite() -> Suite:
         published=published,
         sections=report_sections,
         report_inputs=encoder_advice.REPORT_INPUTS,
-        terms=shape_scenes,
+        terms=term_scenes,
     )
 
 

@@ -94,6 +94,13 @@
     });
   }
 
+  /** The common area of two boxes as a share of the area that either covers. */
+  function overlap(one, other) {
+    const area = ([x1, y1, x2, y2]) => Math.max(0, x2 - x1) * Math.max(0, y2 - y1);
+    const common = area([Math.max(one[0], other[0]), Math.max(one[1], other[1]), Math.min(one[2], other[2]), Math.min(one[3], other[3])]);
+    return common / (area(one) + area(other) - common);
+  }
+
   /** `image` is the image element, already in the page; `size` its stored width and height. */
   function boxWidget(question, label, image, size) {
     let box = null;
@@ -120,7 +127,7 @@
         const other = element("div", { class: "box right" });
         place(other, right, ...size);
         surface.append(other);
-        return [null, "the dashed box"];
+        return [box !== null && overlap(box, right) >= 0.5, "the dashed box"];
       },
       focus: () => surface.focus(),
     };

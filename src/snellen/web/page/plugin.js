@@ -116,18 +116,21 @@
     });
   }
 
-  /** Shows the right answers of a practice page; resolves at Continue. */
+  /** Shows the right answers; resolves at the button, with whether no answer was wrong. An example has no answers. */
   function showFeedback(view, page) {
+    let passed = true;
     for (const one of view.questions) {
       const right = page.feedback[one.question.item_id];
       if (right === undefined || right === null) continue;
       const [verdict, answer] = one.widget.reveal(right);
+      const wrong = verdict === false && page.kind !== "example";
+      passed = passed && !wrong;
       one.root.dataset.right = String(verdict);
-      one.feedback.textContent = verdict ? "Right." : `${verdict === false ? "Not right. " : ""}The right answer: ${answer}`;
+      one.feedback.textContent = verdict ? "Right." : `${wrong ? "Not right. " : ""}The right answer: ${answer}`;
       one.root.inert = true;
     }
     return new Promise((resolve) => {
-      const go = element("button", { type: "button", id: "continue", click: resolve }, "Continue");
+      const go = element("button", { type: "button", id: "continue", click: () => resolve(passed) }, passed ? "Continue" : "Try again");
       view.root.querySelector(".actions").replaceChildren(go);
       view.root.inert = false;
       go.focus();
@@ -154,19 +157,27 @@
     else view.root.focus({ preventScroll: true });
   }
 
-  async function runPage(display, trial) {
+  /** Shows a page once; resolves with its answers and whether no answer was wrong, as far as the page judges. */
+  async function tryPage(display, { page, place, pause }) {
     const clock = Snellen.makeClock();
-    const view = makeView(trial.page, trial.place, () => view.confirm());
-    trial.pause.setClock(clock);
+    const view = makeView(page, place, () => view.confirm());
+    pause.setClock(clock);
     display.replaceChildren(view.root);
     await reveal(view, clock);
-    const outcome = await answered(view, trial.page, clock);
-    trial.pause.setClock(null);
+    const outcome = page.kind === "example" ? { ...readAnswers(view.questions), ...clock.read() } : await answered(view, page, clock);
+    pause.setClock(null);
     Snellen.showTime(null);
     view.root.inert = true;
-    const record = { type: "answers", page_id: trial.page.page_id, position: trial.place, ...outcome };
+    return { outcome, passed: page.feedback ? await showFeedback(view, page) : true };
+  }
+
+  /** Shows a page, for practice until nothing is wrong; the answers of the first attempt are kept. */
+  async function runPage(display, trial) {
+    const first = await tryPage(display, trial);
+    let attempts = 1;
+    for (let last = first; !last.passed; attempts += 1) last = await tryPage(display, trial);
+    const record = { type: "answers", page_id: trial.page.page_id, position: trial.place, ...first.outcome, attempts };
     await trial.keep(record);
-    if (trial.page.feedback) await showFeedback(view, trial.page);
     return record;
   }
 
@@ -193,6 +204,7 @@
         seconds: { type: ParameterType.FLOAT },
         loading: { type: ParameterType.FLOAT },
         hidden: { type: ParameterType.FLOAT },
+        attempts: { type: ParameterType.INT },
       },
     };
 
@@ -205,7 +217,6 @@
     }
   }
 
-  /** A text to read and one button with the id `button`. */
   /** A row of words, each below an image that shows what it means; null without words. */
   function termsOf(terms) {
     if (!terms.length) return null;
@@ -213,6 +224,7 @@
     return element("div", {}, element("p", {}, "These words are used in the questions:"), element("div", { class: "terms" }, figures));
   }
 
+  /** A text to read and one button with the id `button`. */
   class WordsPlugin {
     static info = {
       name: "snellen-words",

@@ -15,8 +15,9 @@
   }
 
   /** Shows the number of the current page and of all pages; `answered` are those already stored. */
-  function showProgress(place, total, answered, practice) {
-    byId("place").textContent = `${practice ? "Practice, question" : "Question"} ${place + 1} of ${total}`;
+  function showProgress(place, total, answered, kind) {
+    const name = { practice: "Practice, question", example: "Example, page" }[kind] ?? "Question";
+    byId("place").textContent = `${name} ${place + 1} of ${total}`;
     byId("progress").value = answered / total;
   }
 

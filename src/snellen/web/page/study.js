@@ -69,7 +69,7 @@
           keep: (record) => session.append(record),
           on_start: () => {
             showScreen("page");
-            Snellen.showProgress(entry.place, total, session.answered().size, entry.page.kind === "practice");
+            Snellen.showProgress(entry.place, total, session.answered().size, entry.page.kind);
           },
           on_load: () => jsPsych.pluginAPI.preloadImages(coming),
         });

@@ -1,20 +1,29 @@
-"""One scene for each name of a shape in questions about tables, for people who do not know it."""
+"""One scene for each word in questions that people may not know: names of shapes and of textures."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from snellen.stimuli.scenes import Camera, Material, RenderSpec, studio
+from snellen.suites.ava_bench.scenes.close_ups import TEXTURES
 from snellen.suites.ava_bench.scenes.table_contents import KINDS
 from snellen.suites.ava_bench.scenes.tabletop_scenes import standing
 
 WIDTH_PX, HEIGHT_PX = 160, 120
+STRIPE_M, CONTRAST = 0.3, 0.6
 
 
-def shape_scenes() -> Mapping[str, RenderSpec]:
-    """A blue thing of each kind on the floor, by its name."""
+def term_scenes() -> Mapping[str, RenderSpec]:
+    """A blue thing of each kind on the floor, and a floor of each texture, by its name."""
     camera = Camera((0.0, -5.2, 3.0), (0.0, 0.0, 0.4), horizontal_fov_deg=36.0, width_px=WIDTH_PX, height_px=HEIGHT_PX)
-    return {
+    shapes = {
         kind: RenderSpec(studio((standing(kind, kind, Material("rubber", "blue"), (0.0, 0.0), 30.0, 1.0),)), camera, 0)
         for kind in KINDS
     }
+    empty = studio(())
+    floors = {
+        texture: replace(empty.floor, pattern=texture, stripe_m=STRIPE_M, contrast=CONTRAST) for texture in TEXTURES
+    }
+    textures = {texture: RenderSpec(replace(empty, floor=floor), camera, 0) for texture, floor in floors.items()}
+    return {**shapes, **textures}
