@@ -14,6 +14,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.item import View
 from snellen.core.storage.parts import read_exchanges
 from snellen.reports import load_run
+from snellen.suites.ava_bench.scenes.close_ups import TEXTURES
 from snellen.suites.ava_bench.scenes.table_contents import KINDS
 from snellen.web.building import build_study
 from snellen.web.design import BlockDesign, StudyDesign
@@ -203,7 +204,7 @@ def test_a_study_states_its_length_its_words_and_what_its_consent_lacks(sets_fol
     # Two choices, two numbers and an attention check of 9, 15 and 9 seconds: just over a minute, and one around them.
     assert (plan.wording, plan.minutes, plan.break_every) == ("people", 2, 50)
     terms = plan.forms[0][0].terms
-    assert {term.word for term in terms} <= set(KINDS)
+    assert {term.word for term in terms} <= {*KINDS, *TEXTURES}
     assert len(terms) >= 2
     assert all((tmp_path / "study" / "bundle" / term.image.path).exists() for term in terms)
     (check,) = {page.page_id for page in plan.pages.values() if page.kind == "attention"}

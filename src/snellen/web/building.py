@@ -156,7 +156,8 @@ def _terms(
 
 def _texts(page: Page) -> str:
     texts = [part.text for part in page.parts if isinstance(part, TextPart)]
-    return " ".join([*texts, *(choice.text for question in page.questions for choice in question.choices)])
+    choices = [choice for question in page.questions for choice in question.choices]
+    return " ".join([*texts, *(choice.text or choice.name for choice in choices)])
 
 
 def _tasks(design: BlockDesign, items: ItemSet, suite: Suite) -> list[Task]:

@@ -125,7 +125,7 @@
       const [verdict, answer] = one.widget.reveal(right);
       const wrong = verdict === false && page.kind !== "example";
       passed = passed && !wrong;
-      one.root.dataset.right = String(verdict);
+      one.root.dataset.right = String(page.kind === "example" ? null : verdict);
       one.feedback.textContent = verdict ? "Right." : `${wrong ? "Not right. " : ""}The right answer: ${answer}`;
       one.root.inert = true;
     }

@@ -16,7 +16,7 @@ STRIPE_M, CONTRAST = 0.3, 0.6
 
 def term_scenes() -> Mapping[str, RenderSpec]:
     """A blue thing of each kind on the floor, and a floor of each texture, by its name."""
-    camera = Camera((0.0, -5.2, 3.0), (0.0, 0.0, 0.4), horizontal_fov_deg=36.0, width_px=WIDTH_PX, height_px=HEIGHT_PX)
+    camera = Camera((0.0, -5.2, 3.0), (0.0, 0.0, 0.6), horizontal_fov_deg=42.0, width_px=WIDTH_PX, height_px=HEIGHT_PX)
     shapes = {
         kind: RenderSpec(studio((standing(kind, kind, Material("rubber", "blue"), (0.0, 0.0), 30.0, 1.0),)), camera, 0)
         for kind in KINDS
