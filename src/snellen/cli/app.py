@@ -97,10 +97,10 @@ def checkup(
     screen.print(answer_table(result.report.answers()))
     screen.print(f"Report: {result.report.page.resolve()}", soft_wrap=True)
     if reason:
-        screen.print(reason, soft_wrap=True)
-    screen.print(f"{result.seconds:.0f} seconds")
+        print(reason)
+    print(f"{result.seconds:.0f} seconds")
     for note in result.notes:
-        screen.print(f"Note: {note} (snellen build … --size WxH)", soft_wrap=True)
+        print(f"Note: {note} (snellen build … --size WxH)")
     summaries = [summary(examination, with_table=False) for examination in result.examinations]
     for run_summary in summaries:
         explain(run_summary)

@@ -39,14 +39,14 @@ class RunOptions:
     as_json: bool
 
 
-def name_services(subjects: Sequence[str]) -> None:
-    """Print which services are opened, since that takes seconds.
+def name_services(subjects: Sequence[str]) -> bool:
+    """Print which services are opened, since that takes seconds; False if there are none.
 
     Raises SnellenError for an unknown setting, or a missing key, address or package.
     """
     services = [name for name in subjects if name.startswith("chat:") and not name.startswith("chat:hf/")]
     if not services:
-        return
+        return False
     from snellen.subjects.chat.layer import check_service
     from snellen.subjects.chat.settings import read_settings
     from snellen.subjects.registry import split_spec
@@ -56,11 +56,17 @@ def name_services(subjects: Sequence[str]) -> None:
         read_settings(settings)
         check_service(name)
     print(f"snellen: opening {', '.join(services)}", file=sys.stderr)
+    return True
 
 
 def run(itemsets: Sequence[str], subjects: Sequence[str], out: str | None, options: RunOptions) -> None:
     """Ask about one item set after another, print the results, and exit by the outcome."""
-    name_services(subjects)
+    is_named = name_services(subjects)
+    from snellen.suites import SUITES
+
+    suites = [name for name in itemsets if name in SUITES and not Path(name).exists()]
+    if suites and not is_named:
+        print(f"snellen: preparing items of {', '.join(suites)}", file=sys.stderr)  # further imports take seconds
     from snellen.runs.generated_sets import suite_of_items
 
     with ExitStack() as stack:
@@ -184,7 +190,7 @@ def _print_results(summaries: Sequence[RunSummary]) -> None:
 def explain(summary: RunSummary) -> None:
     """Print a line for each subject that declined, failed or was not fully asked, with counts and reasons."""
     for subject, reasons in summary.declines.items():
-        console().print(f"{subject} declined: {'; '.join(reasons)}", soft_wrap=True, markup=False)
+        print(f"{subject} declined: {'; '.join(reasons)}")
     for subject, reasons in summary.failures.items():
         print(f"{subject} failed: {'; '.join(reasons)}", file=sys.stderr)
     for subject, missing in summary.unasked.items():

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
+import textwrap
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
 _ALLOWED = "\n\t"
+_COMMANDS = "Next: ", "Try it: "
+"""Beginnings of lines that offer a command."""
 _CONTROLS = {
     code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in _ALLOWED
 }  # C0, DEL, C1: terminals act on them
@@ -59,7 +63,8 @@ def no_formula(cell: Any) -> Any:
 class PlainStream:
     """A text stream, such as standard output, that escapes control characters.
 
-    Code that draws with them (colours, bars) writes to `stream` and checks its texts itself.
+    On a terminal, long lines are broken between words, except those that offer a command to copy. Code that draws with
+    control characters (colours, bars) writes to `stream` and checks its texts itself.
     """
 
     def __init__(self, stream: TextIO) -> None:
@@ -67,7 +72,11 @@ class PlainStream:
 
     def write(self, text: str) -> int:
         """Write the text with control characters escaped; returns the length of `text`."""
-        self.stream.write(printable(text))
+        written = printable(text)
+        if self.stream.isatty():
+            columns = shutil.get_terminal_size().columns
+            written = "\n".join(_broken(line, columns) for line in written.split("\n"))
+        self.stream.write(written)
         return len(text)
 
     def writelines(self, lines: Iterable[str]) -> None:
@@ -77,6 +86,13 @@ class PlainStream:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.stream, name)
+
+
+def _broken(line: str, columns: int) -> str:
+    """A line broken between words, if it is longer than the terminal is wide and is text."""
+    if len(line) <= columns or line.startswith(("{", *_COMMANDS)):
+        return line
+    return textwrap.fill(line, columns, break_long_words=False, break_on_hyphens=False)
 
 
 def unfiltered(stream: Any) -> Any:

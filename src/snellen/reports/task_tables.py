@@ -76,7 +76,7 @@ def _table(columns: Sequence[Sequence[str]]) -> Table:
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
     for number, (head, *_) in enumerate(columns):
-        table.add_column(head, justify="right" if number else "left", overflow="fold")
+        table.add_column(head, justify="right" if number else "left", overflow="fold", no_wrap=number == 0)
     for row in zip(*(cells for _, *cells in columns), strict=True):
         table.add_row(*row)
     return table

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 HEADS = "chance", "blind"
 """Columns of results that are shown in a head if all subjects have the same value."""
-MAX_ITEMS = 2000
-"""The greatest number of items per task that is recommended."""
+LEAST_ITEMS, MAX_ITEMS = 12, 2000
+"""The range of recommended numbers of items per task."""
 
 
 def print_table(results: pd.DataFrame, *, suite_of: SuiteOf = registered) -> TaskTables:
@@ -54,11 +54,15 @@ def print_table(results: pd.DataFrame, *, suite_of: SuiteOf = registered) -> Tas
 
 
 def _items_note(rows: pd.DataFrame) -> str:
-    """The number of items with which half of the scores that have too few would have a grade; empty if none has."""
+    """The number of items with which half of the scores that have too few would have a grade; empty if none has.
+
+    The power calculation behind it holds for more items than are scored already, and for at least `LEAST_ITEMS`.
+    """
     few = rows[rows["state"] == TOO_FEW]
     if few.empty:
         return ""
-    needed = few["items_needed"].fillna(math.inf).sort_values().to_numpy()
+    more = few["n"].clip(lower=LEAST_ITEMS - 1) + 1
+    needed = few["items_needed"].fillna(math.inf).clip(lower=more).sort_values().to_numpy()
     middle = float(needed[(len(needed) - 1) // 2])
     cells = f"{len(few)} of {int(rows['value'].notna().sum())} scores have too few items for a grade"
     if middle > MAX_ITEMS:

@@ -251,7 +251,7 @@ def test_perception_requires_each_factor_in_some_item() -> None:
 @pytest.mark.parametrize("n", [1, 5, 24, 25, 40, 100])
 def test_the_image_budget_is_kept(n: int) -> None:
     plan = design(options(Path("unused"), n=n, quick=False))
-    assert plan.images() <= max_images(n) == max(120, 8 * n)
+    assert plan.images() <= max_images(n) == max(min(120, 30 + 10 * n), 8 * n)
     assert [plan.counts[task] for task in SUITE.tasks] == [n] * 4
     assert len(plan.test) == n
     assert len(plan.pairs) == -(-n // 2)

@@ -90,8 +90,8 @@ class Design:
 
 
 def max_images(n: int) -> int:
-    """The largest number of images in a set of `n` test items per task."""
-    return max(120, 8 * n)
+    """The largest number of images in a set of `n` test items per task; fewer than 6 are a trial run."""
+    return max(min(120, 30 + 10 * n), 8 * n)
 
 
 def design(options: BuildOptions) -> Design:
