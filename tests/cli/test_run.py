@@ -78,3 +78,14 @@ def test_a_key_withdrawn_in_mid_run_ends_only_its_arm(
     scored = [row for row in finished["results"] if row["subject"] == "fake:chance"]
     assert {row["task"] for row in scored} == {row["task"] for row in summary["results"]}
     assert all(row["n"] > 0 and row["state"] and "chance" in row for row in scored), "grades with the finished run too"
+
+
+def test_declines_name_the_encoders_that_could_answer() -> None:
+    from snellen.cli.finished import able_instead
+
+    declines = {
+        "encoder:hog": ["4 × cannot answer with boxes; encoder:hog?readout=attentive can", "8 × no text side"],
+        "encoder:conse": ["4 × cannot answer with boxes"],
+        "encoder:hf/a/b": ["2 × cannot answer with words; encoder:hf/a/b?readout=attentive can"],
+    }
+    assert able_instead(declines) == ["encoder:hog?readout=attentive", "encoder:hf/a/b?readout=attentive"]

@@ -5,6 +5,7 @@ There is no `from __future__ import annotations`, since Typer would evaluate eac
 
 import sys
 from pathlib import Path
+from shlex import quote
 from typing import Annotated
 
 import typer
@@ -79,7 +80,7 @@ def checkup(
     from snellen.cli.asking import announce, explain, finish, name_services
 
     name_services(subject)
-    from snellen.cli.finished import summary
+    from snellen.cli.finished import able_instead, summary
     from snellen.compute import executing
     from snellen.exam.checkup import checkup as do
     from snellen.reports import answer_table, print_table
@@ -103,7 +104,14 @@ def checkup(
         print(f"Note: {note} (snellen build … --size WxH)")
     summaries = [summary(examination, with_table=False) for examination in result.examinations]
     for run_summary in summaries:
-        explain(run_summary)
+        explain(run_summary, with_declines=False)
+    if declining := {subject: None for run_summary in summaries for subject in run_summary.declines}:
+        print(f"Declined some questions, for reasons that are on the pages: {', '.join(declining)}")
+    for examination, run_summary in zip(result.examinations, summaries, strict=True):
+        if able := able_instead(run_summary.declines):
+            words = " ".join(f"--subject {quote(name)}" for name in able)
+            answers = quote(str(out / f"attentive-{examination.suite.name}"))
+            print(f"Next: snellen run {quote(str(examination.items.root))} {words} --out {answers}")
     finish(summaries)
 
 

@@ -187,9 +187,9 @@ def _print_results(summaries: Sequence[RunSummary]) -> None:
         console().print(f"Run: {address}\nNext: snellen report {address} --out report", soft_wrap=True, markup=False)
 
 
-def explain(summary: RunSummary) -> None:
+def explain(summary: RunSummary, *, with_declines: bool = True) -> None:
     """Print a line for each subject that declined, failed or was not fully asked, with counts and reasons."""
-    for subject, reasons in summary.declines.items():
+    for subject, reasons in summary.declines.items() if with_declines else ():
         print(f"{subject} declined: {'; '.join(reasons)}")
     for subject, reasons in summary.failures.items():
         print(f"{subject} failed: {'; '.join(reasons)}", file=sys.stderr)

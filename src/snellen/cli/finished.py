@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -54,6 +55,14 @@ def summary(examination: Examination, *, with_table: bool) -> RunSummary:
         table,
         () if with_table else _rows(examination),
     )
+
+
+def able_instead(declines: Mapping[str, Sequence[str]]) -> list[str]:
+    """The encoders with another readout that, by the reasons of these declines, answer what was declined."""
+    names = re.findall(
+        r"encoder:\S+?\?readout=attentive", " ".join(reason for reasons in declines.values() for reason in reasons)
+    )
+    return list(dict.fromkeys(names))
 
 
 def _rows(examination: Examination) -> list[dict[str, Any]]:

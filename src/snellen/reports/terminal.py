@@ -71,20 +71,21 @@ def _items_note(rows: pd.DataFrame) -> str:
 
 
 def answer_table(rows: pd.DataFrame) -> Table:
-    """The table of the front page (`Report.answers`): the abilities of each subject by grade, and what decides."""
-    from rich import box
+    """The front page (`Report.answers`): for each subject what decides, and its abilities by grade."""
     from rich.markup import escape
     from rich.table import Table
 
-    caption = "Abilities without a grade (too few items, declined, …) are on the page."
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), caption=caption, caption_justify="left")
-    table.add_column("subject", overflow="fold", ratio=3)
-    for grade in ("none", "some", "most or better"):
-        table.add_column(grade, overflow="fold", ratio=2)
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True)
+    table.add_column()
     for row in rows.to_dict("records"):
-        decides = f"\n[dim]{escape(row['what decides'])}[/]" if row["what decides"] else ""
-        grades = (escape(row[grade]) or DASH for grade in ("none", "some", "most or better"))
-        table.add_row(escape(row["subject"]) + decides, *grades)
+        table.add_row("", "")
+        table.add_row("", f"[bold]{escape(row['subject'])}[/]  {escape(row['what decides'])}".rstrip())
+        for grade in ("none", "some", "most or better"):
+            if row[grade]:
+                table.add_row(f"[dim]{grade}[/]", escape(row[grade]))
+    table.add_row("", "")
+    table.add_row("", "[dim]Abilities without a grade (too few items, declined, …) are on the page.[/]")
     return table
 
 
