@@ -27,7 +27,7 @@ html_extra_path = ["root"]
 html_copy_source = False
 
 CHAPTERS = {
-    "Tutorials": ("first-report", "own-model", "own-images", "own-table", "own-suite", "ci-guard"),
+    "Tutorials": ("first-report", "gallery", "own-model", "own-images", "own-table", "own-suite", "ci-guard"),
     "How-to guides": (
         "installing",
         "building",

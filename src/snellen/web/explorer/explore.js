@@ -155,7 +155,7 @@
       { title: "task", data: (item) => item.task.name, render: escaped },
       { title: "question", data: (item) => item.question, render: escaped, className: "question-cell" },
       { title: "right answer", data: (item) => item.truth, render: escaped },
-      ...shown.map((n) => ({ title: node("span", {}, arms[n].name).innerHTML, data: (item) => item.answers.get(n)?.mark ?? "", render: escaped,
+      ...shown.map((n) => ({ title: node("span", {}, arms[n].name).innerHTML.replace(":", ":<wbr>"), data: (item) => item.answers.get(n)?.mark ?? "", render: escaped,
         createdCell: (cell, mark, item) => {
           const answer = item.answers.get(n);
           if (answer) cell.replaceChildren(node("span", { className: markClass(answer.mark) }, SIGNS[answer.mark] + " " + (answer.score || answer.read || answer.mark)));
