@@ -16,9 +16,6 @@ import torch
 from torch import nn
 
 import snellen
-from snellen.core.suite import BuildOptions
-from snellen.exam.items import build
-from snellen.suites import SUITES
 
 SIDE = 24
 
@@ -31,11 +28,9 @@ def pixels(image):
 
 def training_images(folder):
     """Images and names to learn from: a set of another seed."""
-    options = BuildOptions(
-        folder, n=160, seed=1, tasks=("img2text",), renderer="toy", size=(120, 90),
-        show_progress=False,
-    )  # fmt: skip
-    items = build(SUITES.get("combo"), "generated", options)
+    items = snellen.build(
+        "combo", folder, n=160, seed=1, tasks=("img2text",), renderer="toy", size=(120, 90), show_progress=False
+    )
     pairs = [(pixels(items.media.open(item.query[0])), item.answer) for item in items.items]
     names = sorted({name for _, name in pairs})
     return torch.stack([image for image, _ in pairs]), torch.tensor([names.index(n) for _, n in pairs]), names

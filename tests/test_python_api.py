@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import importlib
+import inspect
+import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,16 +21,51 @@ import snellen
 from snellen.core.errors import SnellenError
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.parts import read_exchanges
+from snellen.exam.items import find_items
 from snellen.reports import load_run, write_report
 from tests.helpers.sets import small_set
 from tests.reports.exam import leave_out_figures
 
+ROOT = Path(__file__).parents[1]
 QUIET: dict[str, Any] = {"limit": 1, "show_progress": False}
 
 
 @pytest.fixture(scope="module")
 def combo(sets_folder: Path) -> ItemSet:
     return small_set("combo", sets_folder)
+
+
+def _public_functions() -> Iterator[tuple[str, Any]]:
+    for name in snellen.__all__:
+        entry = getattr(snellen, name)
+        if inspect.isclass(entry):
+            methods = inspect.getmembers(entry, inspect.isfunction)
+            yield from ((f"{name}.{method}", function) for method, function in methods if not method.startswith("_"))
+        elif callable(entry):
+            yield name, entry
+    yield from (("write_report", write_report), ("find_items", find_items))
+
+
+@pytest.mark.parametrize(("name", "function"), list(_public_functions()))
+def test_every_parameter_is_documented(name: str, function: Any) -> None:
+    text = inspect.getdoc(function) or ""
+    parameters = [parameter for parameter in inspect.signature(function).parameters if parameter != "self"]
+    assert [parameter for parameter in parameters if not re.search(rf"^ +{parameter}: \S", text, re.M)] == [], name
+
+
+def test_examples_import_only_what_the_reference_lists() -> None:
+    """Imported are the package itself, names in the reference, and names of packages that lead to such a name."""
+    listed = (ROOT / "docs" / "site" / "reference.md").read_text("utf-8")
+    pages = [ROOT / "README.md", *ROOT.glob("docs/*.md"), *ROOT.glob("examples/*.py"), *ROOT.glob("examples/*.ipynb")]
+    unlisted = set()
+    for page in pages:
+        for module, names in re.findall(r"from (snellen(?:\.\w+)+) import ([\w, ]+)", page.read_text("utf-8")):
+            for name in names.split(", "):
+                entry = getattr(importlib.import_module(module), name)
+                places = {f"{module}.{name}", f"{getattr(entry, '__module__', module)}.{name}"}
+                if not any(place in listed for place in places):
+                    unlisted.add(f"{page.name}: {module}.{name}")
+    assert not unlisted
 
 
 def test_the_package_lists_its_api() -> None:

@@ -40,10 +40,9 @@ GUESSERS = 20
 
 
 def _sentences(page: str, subject: str) -> list[str]:
-    """The findings for a subject in the page's first table, one sentence each."""
-    rows = re.findall(r'<th scope="row" role="rowheader">(.*?)</th>', page, re.DOTALL)
-    (row,) = [row for row in rows if row.startswith(html.escape(subject))]
-    return [html.unescape(text) for text in re.findall(r'<span class="decides">(.*?)</span>', row, re.DOTALL)]
+    """The findings for a subject above its squares, one sentence each."""
+    (part,) = [part for part in page.split('<li class="subject') if f"<h3>{html.escape(subject)}</h3>" in part]
+    return [html.unescape(text) for text in re.findall(r'<p class="decides">(.*?)</p>', part, re.DOTALL)]
 
 
 def _sets(seed: int, folder: Path) -> dict[str, ItemSet]:

@@ -119,10 +119,20 @@ def checkpoint_exam(
 ) -> CheckpointVerdict | None:
     """Examine a callable from parts to text, as for `snellen.examine`; write and return the verdict.
 
-    `folder/step-…/verdict.json` includes a comparison with the previous exam. `settings` are those of `ExamSettings`,
-    and stay the same in a folder. `model` is the torch module behind the callable: it is asked in eval mode without
-    gradients and then restored, as are random states. Any error becomes a verdict `failed`; it is not written if the
-    settings are wrong, or if `folder` holds exams with others. Returns None in every process but the first.
+    `folder/step-…/verdict.json` includes a comparison with the previous exam. Any error becomes a verdict `failed`; it
+    is not written if the settings are wrong, or if `folder` holds exams with others.
+
+    Args:
+        function: Callable from a list of parts (texts and images) to text.
+        folder: Folder of all exams of this training.
+        step: Number of the training step. Default: the number after that of the previous exam.
+        model: The torch module behind the callable. It is asked in eval mode without gradients and then restored, as
+            are random states.
+        settings: Fields of `ExamSettings`, such as `sets`, `seconds` and `n`; they stay the same in a folder.
+
+    Returns:
+        The verdict; None in every process but the first.
+
     """
     refuse_second_import()
     if not is_main_process():
@@ -158,9 +168,18 @@ def exam_callback(
 ) -> Any:
     """A callback for transformers' Trainer: an exam at each saved checkpoint, or after `every` steps.
 
-    `function` is called with the model and the parts; without it, the model is asked with the chat template of
-    Trainer's `processing_class`. Each verdict is passed to `on_verdict`, or printed. Raises SnellenError at once for
-    invalid settings; nothing is raised later.
+    Args:
+        function: Callable from the model and a list of parts to text. Default: the model is asked with the chat
+            template of Trainer's `processing_class`.
+        folder: Folder of all exams of this training.
+        every: Number of steps between exams. Default: an exam at each saved checkpoint.
+        on_verdict: Function that receives each verdict. Default: it is printed.
+        max_new_tokens: Greatest length of a reply with the chat template.
+        settings: Fields of `ExamSettings`, such as `sets`, `seconds` and `n`.
+
+    Raises:
+        SnellenError: At once for invalid settings; nothing is raised later.
+
     """
     refuse_second_import()
     read_settings(settings)

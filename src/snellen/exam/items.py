@@ -42,7 +42,12 @@ def find_items(
 ) -> ItemSet:
     """The item set in a folder, or the generated one of a suite: seed 0, checkup size, built on first use.
 
-    For a suite, at most `limit` items per task are built.
+    Args:
+        itemset: Folder or URL of an item set, or name of a suite.
+        limit: Greatest number of test items per task that are built for a suite.
+        workers: Number of rendering processes.
+        show_progress: Whether to show progress on standard error.
+
     """
     if is_itemset(path := fetched(itemset)):
         return open_items(path)

@@ -85,7 +85,12 @@ class Examination:
         return sum(response.status == "failed" for response in self.responses)
 
     def reasons(self, status: Status) -> dict[str, list[str]]:
-        """The reasons, by subject, why items failed or were declined, each kind with its count."""
+        """The reasons, by subject, why items failed or were declined, each kind with its count.
+
+        Args:
+            status: `failed` or `declined`.
+
+        """
         reasons: dict[str, list[str]] = {}
         for response in self.responses:
             if response.status == status:
@@ -150,7 +155,13 @@ class Examination:
         return pd.concat([studies, *tables] if len(studies) else tables, ignore_index=True)
 
     def report(self, out: str | Path = "report", **how: Any) -> Report:
-        """Write the report folder, which may be a URL."""
+        """Write the report.
+
+        Args:
+            out: Folder or URL of the report.
+            how: Further parameters of `write_report`, such as `full`.
+
+        """
         from snellen.reports import write_report
 
         with published(out) as folder:

@@ -116,12 +116,23 @@ def write_report(
 ) -> Report:
     """Report on finished, scored runs in the folder `out`.
 
-    Runs on one item set share their tables; each further item set or suite has its own page. `compare_published` shows
-    printed numbers next to ours; `full` shows more examples and draws every factor; `inputs` are runs and files by name
-    for sections of a suite; `explorer` writes `explore.html` (`web.explorer.explorer_writer`), which the page links to.
-    With several `workers`, figures are drawn in other processes, to the same bytes. Raises SnellenError for runs of
-    different versions of a suite, for inputs that no suite here takes, and if a run, its scores or its items cannot be
-    read. An existing report of the same runs by the same code with the same options is kept unchanged.
+    Runs on one item set share their tables; each further item set or suite has its own page. An existing report of the
+    same runs by the same code with the same options is kept unchanged.
+
+    Args:
+        runs: Folders of runs.
+        out: Folder of the report.
+        compare_published: Whether to show the paper's printed numbers next to ours.
+        full: Whether to show more examples and to draw every factor.
+        inputs: Runs and files by name, for sections of a suite.
+        suite_of: Function from the name of a suite to the suite.
+        explorer: Function that writes `explore.html` (`web.explorer.explorer_writer`), which the page links to.
+        workers: Number of processes that draw figures, to the same bytes.
+
+    Raises:
+        SnellenError: For runs of different versions of a suite, for inputs that no suite here takes, and if a run, its
+            scores or its items cannot be read.
+
     """
     page, stamp = out / "index.html", ""
     if runs and suite_of is registered:  # code of other suites is outside this package, so changes would be missed
