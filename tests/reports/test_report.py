@@ -384,16 +384,16 @@ def test_pairs_are_compared_as_pairs(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("without_figures")
 def test_only_the_first_of_many_arms_are_compared(tmp_path: Path) -> None:
     items = write_items(tmp_path / "items", 4, tasks=("naming",))
-    crowd = [able(f"chat:crowd/m{number:02d}", items, {"naming": 0.5}) for number in range(18)]
+    crowd = [able(f"chat:crowd/m{number:02d}", items, {"naming": 0.5}) for number in range(26)]
     root = write_run(tmp_path / "run", items, crowd, tasks=("naming",), protocols=("strict",))
     report = write_report([root], tmp_path / "report", suite_of=suite_of)
     pairs = pd.read_csv(report.root / "tables" / "shapes-contrasts.csv")
-    assert len(pairs) == 16 * 15 // 2
+    assert len(pairs) == 24 * 23 // 2
     text = " ".join(page(report).text.split())
-    assert "only the first 16 were compared" in text
+    assert "only the first 24 were compared" in text
     # Four items have two to four clusters.
-    assert "0 of 120 pairs clear" in text
-    assert "120 pairs have too few clusters to detect any difference." in text
+    assert "0 of 276 pairs clear" in text
+    assert "276 pairs have too few clusters to detect any difference." in text
 
 
 @pytest.mark.usefixtures("without_figures")

@@ -53,14 +53,18 @@ def ability_choices(parts: Sequence[ExamPart]) -> list[AbilityChoice]:
 
 
 def subject_choices(choices: Sequence[AbilityChoice]) -> list[SubjectChoice]:
-    """The standing of every subject, the one that is least often clearly worse first, then the most often asked."""
+    """The standing of every subject, the one that is least often clearly worse first, then the most often asked.
+
+    Subjects that were not compared with the best are left out.
+    """
     counts: dict[str, list[int]] = {}
+    uncompared = {subject for choice in choices for subject, _ in choice.uncompared}
     for choice in choices:
         for subject, _ in (choice.best, *choice.level, *choice.worse):
             counts.setdefault(subject, [0, 0])[0] += 1
         for subject, _ in choice.worse:
             counts[subject][1] += 1
-    lines = [SubjectChoice(subject, *count) for subject, count in counts.items()]
+    lines = [SubjectChoice(subject, *count) for subject, count in counts.items() if subject not in uncompared]
     return sorted(lines, key=lambda line: (line.worse / line.abilities, -line.abilities, line.subject))
 
 

@@ -21,7 +21,7 @@ from snellen.reports.rows import arm_order, metric_in, whole_tasks_of
 from snellen.reports.words import amount, difference, probability, span
 from snellen.scoring.permutation import clusters_needed
 
-MAX_ARMS = 16
+MAX_ARMS = 24
 """Greatest number of arms that are compared in pairs."""
 FAMILIES: Mapping[str, str] = {
     "subjects": "two examined subjects under one condition, over all tasks",

@@ -23,6 +23,8 @@ from snellen.reports.rows import grade_words, metric_in, unjudged, whole_tasks_o
 from snellen.reports.turning import even_parts
 from snellen.reports.words import amount, span
 
+MANY = 6
+"""With more subjects than this, a table of small squares is shown before the strips."""
 TRACK = -0.35, 1.15
 """The range of a profile on the way from blind (0) to people (1); values beyond end at its edge."""
 
@@ -202,6 +204,17 @@ class Front:
     def people(self) -> float:
         """The position of people in a profile."""
         return _x(1.0)
+
+    @property
+    def many(self) -> bool:
+        """True if the subjects are compared in one table of small squares first."""
+        return len(self.lines) > MANY
+
+    def columns(self) -> list[tuple[str, list[tuple[str, str, AbilityName]]]]:
+        """The abilities as (suite, task, about), by what they need, for the table of small squares."""
+        asked = [(part.title, task, part.ability(task)) for part, tasks in self.abilities for task in tasks]
+        grouped = ((need, [entry for entry in asked if entry[2].needs == need]) for need in (*get_args(Need), ""))
+        return [(need or "other", group) for need, group in grouped if group]
 
     def blocks(self) -> list[range]:
         """The subjects that are side by side in one table of profiles."""

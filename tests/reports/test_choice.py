@@ -1,0 +1,65 @@
+"""Which subject to use: the best of each ability, and those that tests do not separate from it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from snellen.reports import write_report
+from snellen.reports.choice import AbilityChoice, SubjectChoice, ability_choices, choice_frame, subject_choices
+from snellen.reports.comparisons import paired
+from snellen.reports.front_page import AbilityName, ExamPart
+from snellen.reports.loading import gather, load_run
+from tests.reports.exam import able, suite_of, write_items, write_run
+from tests.reports.test_report import page
+
+
+def _choices(root: Path) -> list[AbilityChoice]:
+    run = gather([load_run(root, suite_of)])[0].joined
+    return ability_choices([ExamPart(run, "shapes", "shapes.html", pairs=paired(run))])
+
+
+def test_the_best_and_the_clearly_worse_are_told_apart(tmp_path: Path) -> None:
+    items = write_items(tmp_path / "items", 60, tasks=("naming",))
+    skills = {"chat:good": 1.0, "chat:nearly": 0.97, "chat:poor": 0.1}
+    crowd = [able(name, items, {"naming": skill}) for name, skill in skills.items()]
+    root = write_run(tmp_path / "run", items, crowd, tasks=("naming",), protocols=("strict",))
+    (choice,) = _choices(root)
+    assert choice.best[0] == "chat:good"
+    assert [subject for subject, _ in choice.level] == ["chat:nearly"]
+    assert [subject for subject, _ in choice.worse] == ["chat:poor"]
+    assert choice.uncompared == ()
+    table = choice_frame([choice])
+    assert table.loc[0, "best"].startswith("chat:good 100")
+
+
+def test_one_subject_is_no_choice(tmp_path: Path) -> None:
+    items = write_items(tmp_path / "items", 8, tasks=("naming",))
+    root = write_run(
+        tmp_path / "run", items, [able("chat:one", items, {"naming": 1.0})], tasks=("naming",), protocols=("strict",)
+    )
+    assert _choices(root) == []
+
+
+def test_standings_count_the_abilities_in_which_a_subject_is_worse() -> None:
+    a, b, c = (("a", "9"), ("b", "8"), ("c", "7"))
+    choices = [
+        AbilityChoice("s", "one", AbilityName(), a, (b,), (c,), ()),
+        AbilityChoice("s", "two", AbilityName(), b, (), (a,), ()),
+    ]
+    assert subject_choices(choices) == [SubjectChoice("b", 2, 0), SubjectChoice("a", 2, 1), SubjectChoice("c", 1, 1)]
+    untested = [*choices, AbilityChoice("s", "three", AbilityName(), a, (), (), (b,))]
+    assert "b" not in [line.subject for line in subject_choices(untested)], "it was not compared everywhere"
+
+
+@pytest.mark.usefixtures("without_figures")
+def test_many_subjects_are_rows_of_one_table(tmp_path: Path) -> None:
+    items = write_items(tmp_path / "items", 8, tasks=("naming",))
+    crowd = [able(f"chat:m{number}", items, {"naming": number / 8}) for number in range(8)]
+    root = write_run(tmp_path / "run", items, crowd, tasks=("naming",), protocols=("strict",))
+    report = write_report([root], tmp_path / "report", suite_of=suite_of)
+    front = page(report)
+    rows = [attrs for tag, attrs in front.elements if tag == "td" and "small-square" in attrs.get("class", "")]
+    assert len(rows) == 8
+    assert {"href": "#choice"} in [attrs for tag, attrs in front.elements if tag == "a"]
