@@ -76,12 +76,14 @@ def brief(name: str, room: int) -> str:
 
 
 def answer_words(item: Item, answer: Any) -> str:
-    """An answer in the item's own terms as text: an option by its text."""
+    """An answer in the item's own terms as text: an option by its text, numbers with four digits."""
     if answer is None:
         return ""
     for option in item.options:
         if option.key == answer:
             return foreign(option.text or option.key, 80)
+    if isinstance(answer, list) and all(isinstance(number, int | float) for number in answer):
+        return f"[{', '.join(f'{number:.4g}' for number in answer)}]"
     return foreign(answer if isinstance(answer, str) else json.dumps(answer), 80)
 
 
