@@ -126,10 +126,11 @@ class GradedAbility:
 
 @dataclass(frozen=True)
 class Track:
-    """One ability of one subject in a profile: positions from 0 to 100, and the number as text."""
+    """One ability of one subject in a profile: positions from 0 to 100, the number and the blind baseline as text."""
 
     text: str
     span: str
+    guessing: str
     value: float
     low: float
     high: float
@@ -169,11 +170,11 @@ class SubjectLine:
         return [(need or "other", group) for need, group in grouped if group]
 
     def unasked(self) -> str:
-        """The abilities without a score as a list of names with reasons."""
+        """The abilities without a score, by reason."""
         by_note: dict[str, list[str]] = {}
         for graded in self.abilities("not asked"):
-            by_note.setdefault(graded.note, []).append(graded.about.name)
-        return "; ".join(" · ".join(names) + (f" ({note})" if note else "") for note, names in by_note.items())
+            by_note.setdefault(graded.note or "not asked", []).append(graded.about.name)
+        return ". ".join(f"{note.capitalize()}: {' · '.join(names)}" for note, names in by_note.items())
 
     def names(self, group: str) -> str:
         """The abilities of this column as a list with reasons; only their number if all of many are in it."""
@@ -304,7 +305,8 @@ def _track(graded: GradedAbility, run: Run) -> Track:
     row = graded.row
     metric = metric_in(run.suite, row)
     places = (_x(point) for point in (graded.progress, graded.low, graded.high))
-    return Track(amount(row.value, metric, row.n), span(row.low, row.high, metric, row.n), *places)
+    text = amount(row.value, metric, row.n) + ("" if metric.higher_is_better else " ↓")
+    return Track(text, span(row.low, row.high, metric, row.n), amount(baseline(row, metric), metric), *places)
 
 
 def _x(position: float) -> float:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 HEADS = "chance", "blind"
 """Columns of results that are shown in a head if all subjects have the same value."""
+FEW_CLUSTERS = 6
+"""With fewer clusters than this, more items of the same clusters do not narrow an interval enough for a grade."""
 LEAST_ITEMS, MAX_ITEMS = 12, 2000
 """The range of recommended numbers of items per task."""
 
@@ -65,6 +67,9 @@ def _items_note(rows: pd.DataFrame) -> str:
     needed = few["items_needed"].fillna(math.inf).clip(lower=more).sort_values().to_numpy()
     middle = float(needed[(len(needed) - 1) // 2])
     cells = f"{len(few)} of {int(rows['value'].notna().sum())} scores have too few items for a grade"
+    clusters = int(few["clusters"].median())
+    if clusters < min(FEW_CLUSTERS, few["n"].median() / 2):
+        return f"{cells}: they have {clusters} independent groups of items (classes, scenes); more groups are needed."
     if middle > MAX_ITEMS:
         return f"{cells}; {MAX_ITEMS:,} items per task would not decide half of them."
     return f"{cells}. About {middle:,.0f} items per task would decide half of them: build --n {middle:.0f}"
