@@ -59,7 +59,7 @@ def test_a_subject_s_answers_through_the_pages_are_imported(sets_folder: Path, t
 @pytest.mark.parametrize("suite", ["combo", "vlm2-bench", "vfm-bench", "ava-bench"])
 def test_every_kind_of_reply_of_every_suite(suite: str, phone: bool, sets_folder: Path, tmp_path: Path) -> None:
     practice = 1 if suite == "ava-bench" else 0
-    study(suite, sets_folder, tmp_path / "study", BlockDesign(name="b", practice=practice))
+    study(suite, sets_folder, tmp_path / "study", BlockDesign(name="b", examples=practice, practice=practice))
     (examination,) = simulate(tmp_path / "study", "fake:chance", 1, tmp_path / "out", phone=phone)
     assert_equal_to_own(tmp_path / "out", examination)
 

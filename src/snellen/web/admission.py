@@ -59,7 +59,7 @@ def _page_problems(page_answers: PageAnswers, plan: StudyPlan, form: int) -> Ite
     if any(len(reason) > MAX_TEXT for reason in page_answers.reasons.values()):
         yield f"A reason has at most {MAX_TEXT} characters."
     for item_id, answer in page_answers.answers.items():
-        if answer is None and page.seconds is None:
+        if answer is None and page.seconds is None and page.kind != "example":
             yield f"The answer to {item_id!r} is missing."
         elif answer is not None and not answer_fits(answer, questions[item_id]):
             yield f"The answer to {item_id!r} is not of the kind {questions[item_id].kind}."

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -87,14 +87,23 @@ def walk(tab: Tab, address: str, plan: StudyPlan, stand_in: StandIn, person: int
     pages = [plan.pages[page_id] for block in plan.forms[person % len(plan.forms)] for page_id in block.page_ids]
     for page in pages:
         to_page(tab, page.page_id)
-        entries = stand_in.answers(page, person)
-        for question in page.questions:
-            field = tab.locator(f'[data-item-id="{question.item_id}"]')
-            enter(tab, field, question, page, entries[question.item_id], phone=phone)
-        tab.click("#next")
+        if page.kind != "example":
+            _answer(tab, page, stand_in.answers(page, person), phone)
         if page.feedback is not None:
+            is_wrong = tab.inner_text("#continue") == "Try again"
             tab.click("#continue")
+            if is_wrong:  # practice
+                to_page(tab, page.page_id)
+                _answer(tab, page, page.feedback, phone)
+                tab.click("#continue")
     tab.wait_for_selector("[data-screen=end]")
+
+
+def _answer(tab: Tab, page: Page, entries: Mapping[str, Entry], phone: bool) -> None:
+    for question in page.questions:
+        field = tab.locator(f'[data-item-id="{question.item_id}"]')
+        enter(tab, field, question, page, entries[question.item_id], phone=phone)
+    tab.click("#next")
 
 
 def to_page(tab: Tab, page_id: str) -> None:

@@ -98,3 +98,10 @@ def test_texts_are_compared_in_the_template() -> None:
     assert side.features(["a", "b"]).tolist() == [[1.0, 0.0], [0.0, 1.0]]
     assert given == ["a", "b"]
     assert encoder_of(mean_colours).encoder.text is None
+
+
+def test_an_edited_function_is_another_subject() -> None:
+    first = snellen.encoder(lambda images: [[float(image.width)] for image in images], "mine")
+    same = snellen.encoder(lambda images: [[float(image.width)] for image in images], "mine")
+    edited = snellen.encoder(lambda images: [[float(image.height)] for image in images], "mine")
+    assert first.card.fingerprint == same.card.fingerprint != edited.card.fingerprint

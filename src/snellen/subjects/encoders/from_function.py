@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import CodeType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -54,8 +56,12 @@ class FunctionEncoder:
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """The name, and the size to which images are resized."""
-        return {"encoder": self.name, "size": list(self.size) if self.size else "as stored"}
+        """The name, the size to which images are resized, and a digest of the function's code.
+
+        With the digest an edited function is another subject, whose answers are not those of an earlier run.
+        """
+        size = list(self.size) if self.size else "as stored"
+        return {"encoder": self.name, "size": size, "code": code_digest(self.function)}
 
     @property
     def attributes(self) -> Mapping[str, str]:
@@ -71,6 +77,18 @@ class FunctionEncoder:
             rgb_images = [image.resize(self.size, Image.Resampling.BICUBIC) for image in rgb_images]
         with self.lock:
             return _vectors(self.name, self.function, rgb_images)
+
+
+def code_digest(function: Any) -> str:
+    """The first digits of SHA-256 of a Python function's bytecode and constants; empty for other callables."""
+    code = getattr(function, "__code__", None)
+    return hashlib.sha256(_code_text(code).encode()).hexdigest()[:12] if code else ""
+
+
+def _code_text(code: Any) -> str:
+    """Bytecode, names and constants as text; inner functions instead of their addresses."""
+    constants = [_code_text(part) if isinstance(part, CodeType) else repr(part) for part in code.co_consts]
+    return repr((code.co_code, code.co_names, constants))
 
 
 def _vectors(name: str, function: Callable[[list[Any]], Any], inputs: list[Any]) -> Floats:
