@@ -62,8 +62,8 @@ def test_examples_import_only_what_the_reference_lists() -> None:
         for module, names in re.findall(r"from (snellen(?:\.\w+)+) import ([\w, ]+)", page.read_text("utf-8")):
             for name in names.split(", "):
                 entry = getattr(importlib.import_module(module), name)
-                places = {f"{module}.{name}", f"{getattr(entry, '__module__', module)}.{name}"}
-                if not any(place in listed for place in places):
+                names_of_entry = {f"{module}.{name}", f"{getattr(entry, '__module__', module)}.{name}"}
+                if not any(name_of_entry in listed for name_of_entry in names_of_entry):
                     unlisted.add(f"{page.name}: {module}.{name}")
     assert not unlisted
 

@@ -104,4 +104,4 @@ def test_an_edited_function_is_another_subject() -> None:
     first = snellen.encoder(lambda images: [[float(image.width)] for image in images], "mine")
     same = snellen.encoder(lambda images: [[float(image.width)] for image in images], "mine")
     edited = snellen.encoder(lambda images: [[float(image.height)] for image in images], "mine")
-    assert first.card.fingerprint == same.card.fingerprint != edited.card.fingerprint
+    assert first.card.fingerprint() == same.card.fingerprint() != edited.card.fingerprint()
