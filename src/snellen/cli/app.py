@@ -106,7 +106,7 @@ def checkup(
     for run_summary in summaries:
         explain(run_summary, with_declines=False)
     if declining := {subject: None for run_summary in summaries for subject in run_summary.declines}:
-        print(f"Declined some questions, for reasons that are on the pages: {', '.join(declining)}")
+        print(f"Some questions were declined by {', '.join(declining)}. The reasons are on the pages.")
     for examination, run_summary in zip(result.examinations, summaries, strict=True):
         if able := able_instead(run_summary.declines):
             words = " ".join(f"--subject {quote(name)}" for name in able)

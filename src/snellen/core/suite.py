@@ -162,7 +162,7 @@ class SuiteCard(BaseModel):
     `needs_real` names the tasks and axis values (`axis=value`) that cannot be generated, each with the reason. `words`
     complete "cannot tell …" for readers who do not know the suite: by name in `requires`, or by `factor=level`. Under
     `factor=` they are a noun for the factor, whose other levels are named as they are. `tasks` has a short name and the
-    need of each task for the front page.
+    need of each task for the front page, `measure_words` the items' measures in words.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -178,6 +178,7 @@ class SuiteCard(BaseModel):
     needs_real: dict[str, str] = {}
     words: dict[str, str] = {}
     tasks: dict[str, TaskName] = {}
+    measure_words: dict[str, str] = {}
     changelog: list[str] = []
 
 

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any
 
 import pandas as pd
 
-from snellen.analysis.run_view import ReportArm, arm_name, lines_of, main_arms
+from snellen.analysis.run_view import arm_name, lines_of
 from snellen.core.score import Metric
 from snellen.core.subject import is_simulated
-from snellen.core.suite import Need
-from snellen.reports.front_page import AbilityName, ExamPart
-from snellen.reports.rows import metric_in, whole_tasks_of
+from snellen.reports.front_page import AbilityName, ExamPart, by_need, main_rows
+from snellen.reports.rows import metric_in
 from snellen.reports.words import amount
 
 CHOICE = "choice"
@@ -47,9 +46,8 @@ class SubjectChoice:
 
 def ability_choices(parts: Sequence[ExamPart]) -> list[AbilityChoice]:
     """The choices of all abilities that at least two examined subjects have scores for, by what they need."""
-    needs = [*get_args(Need), ""]
-    choices = [choice for part in parts for choice in _of_part(part)]
-    return sorted(choices, key=lambda choice: needs.index(choice.about.needs))
+    choices = (choice for part in parts for choice in _of_part(part))
+    return [choice for _, group in by_need(choices, lambda choice: choice.about) for choice in group]
 
 
 def subject_choices(choices: Sequence[AbilityChoice]) -> list[SubjectChoice]:
@@ -82,10 +80,8 @@ def _text(group: Sequence[tuple[str, str]]) -> str:
 
 
 def _of_part(part: ExamPart) -> Iterator[AbilityChoice]:
-    arms = {ReportArm(card.subject, card.condition) for card in main_arms(part.run) if not is_simulated(card.subject)}
-    rows = whole_tasks_of(part.run)
-    asked = [ReportArm(*names) in arms for names in zip(rows["subject"], rows["condition"], strict=True)]
-    rows = rows[pd.Series(asked, index=rows.index) & rows["value"].notna()].drop_duplicates(["subject", "task"])
+    rows = main_rows(part)
+    rows = rows[rows["value"].notna() & ~rows["subject"].map(is_simulated)]
     tests: dict[tuple[str, frozenset[str]], Any] = {
         (test.task, frozenset((test.first, test.second))): test for test in lines_of(part.pairs)
     }

@@ -102,7 +102,7 @@ class Thumbs:
         except SnellenError:
             if media.kind == "image":
                 raise
-            return Thumbnail("", note, 0, 0)  # PyAV is not installed here
+            return Thumbnail("", note, 0, 0)  # PyAV is missing, or the video is damaged
         return Thumbnail(self._keep(f"thumbs/{media.sha256[:20]}.jpg", jpeg), note, *size)
 
     def _keep(self, name: str, jpeg: bytes) -> str:

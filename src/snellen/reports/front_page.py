@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple, TypeVar, get_args
 
 import pandas as pd
 
@@ -39,6 +39,8 @@ class AbilityName(NamedTuple):
 
 
 UNNAMED = AbilityName()
+"""What is known of a task whose suite names none."""
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -153,8 +155,7 @@ class SubjectLine:
 
     def abilities(self, group: str) -> list[GradedAbility]:
         """The abilities of this column, the lowest progress first."""
-        chosen = [graded for graded in self.grades if graded.group == group]
-        return sorted(chosen, key=lambda g: (math.inf if math.isnan(g.progress) else g.progress, g.ability))
+        return sorted((graded for graded in self.grades if graded.group == group), key=_by_progress)
 
     def with_scores(self) -> list[GradedAbility]:
         """The abilities with a score."""
@@ -162,12 +163,7 @@ class SubjectLine:
 
     def squares(self) -> list[tuple[str, list[GradedAbility]]]:
         """The abilities with a score by what they need, the lowest progress first."""
-        shown = sorted(
-            self.with_scores(), key=lambda g: (math.inf if math.isnan(g.progress) else g.progress, g.ability)
-        )
-        needs = [*get_args(Need), ""]
-        grouped = ((need, [graded for graded in shown if graded.about.needs == need]) for need in needs)
-        return [(need or "other", group) for need, group in grouped if group]
+        return by_need(sorted(self.with_scores(), key=_by_progress), lambda graded: graded.about)
 
     def unasked(self) -> str:
         """The abilities without a score, by reason."""
@@ -213,9 +209,8 @@ class Front:
 
     def columns(self) -> list[tuple[str, list[tuple[str, str, AbilityName]]]]:
         """The abilities as (suite, task, about), by what they need, for the table of small squares."""
-        asked = [(part.title, task, part.ability(task)) for part, tasks in self.abilities for task in tasks]
-        grouped = ((need, [entry for entry in asked if entry[2].needs == need]) for need in (*get_args(Need), ""))
-        return [(need or "other", group) for need, group in grouped if group]
+        abilities = [(part.title, task, part.ability(task)) for part, tasks in self.abilities for task in tasks]
+        return by_need(abilities, lambda ability: ability[2])
 
     def blocks(self) -> list[range]:
         """The subjects that are side by side in one table of profiles."""
@@ -240,13 +235,25 @@ class Front:
         return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
+def by_need(abilities: Iterable[T], name_of: Callable[[T], AbilityName]) -> list[tuple[str, list[T]]]:
+    """Abilities grouped by what they need, in the order of `Need`; those without a need last, as "other"."""
+    groups: dict[str, list[T]] = {need: [] for need in (*get_args(Need), "")}
+    for ability in abilities:
+        groups[name_of(ability).needs].append(ability)
+    return [(need or "other", group) for need, group in groups.items() if group]
+
+
+def _by_progress(graded: GradedAbility) -> tuple[float, str]:
+    return (math.inf if math.isnan(graded.progress) else graded.progress, graded.ability)
+
+
 def front(parts: Sequence[ExamPart]) -> Front:
     """The page content on every subject under the main condition of each run; worst first, simulated ones last."""
-    abilities = tuple((part, tuple(dict.fromkeys(_rows(part)["task"]))) for part in parts)
+    abilities = tuple((part, tuple(dict.fromkeys(main_rows(part)["task"]))) for part in parts)
     grades: dict[str, list[GradedAbility]] = {}
     answers: dict[str, list[ScoredAnswer]] = {}
     for part in parts:
-        for row in lines_of(_rows(part)):
+        for row in lines_of(main_rows(part)):
             grades.setdefault(str(row.subject), []).append(_graded_ability(row, part))
         arms = _main_arms(part)
         for arm, of_arm in answers_by_arm(part.run).items():
@@ -274,7 +281,7 @@ def _main_arms(part: ExamPart) -> set[ReportArm]:
     return {ReportArm(card.subject, card.condition) for card in main_arms(part.run)}
 
 
-def _rows(part: ExamPart) -> pd.DataFrame:
+def main_rows(part: ExamPart) -> pd.DataFrame:
     """Rows of whole tasks under the main condition; of several judges those of the first."""
     rows, arms = whole_tasks_of(part.run), _main_arms(part)
     chosen = [ReportArm(*names) in arms for names in zip(rows["subject"], rows["condition"], strict=True)]

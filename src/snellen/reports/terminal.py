@@ -69,7 +69,8 @@ def _items_note(rows: pd.DataFrame) -> str:
     cells = f"{len(few)} of {int(rows['value'].notna().sum())} scores have too few items for a grade"
     clusters = int(few["clusters"].median())
     if clusters < min(FEW_CLUSTERS, few["n"].median() / 2):
-        return f"{cells}: they have {clusters} independent groups of items (classes, scenes); more groups are needed."
+        groups = f"only {clusters} groups (such as classes or scenes)"
+        return f"{cells}: their items form {groups}. Add groups rather than items."
     if middle > MAX_ITEMS:
         return f"{cells}; {MAX_ITEMS:,} items per task would not decide half of them."
     return f"{cells}. About {middle:,.0f} items per task would decide half of them: build --n {middle:.0f}"

@@ -83,7 +83,7 @@ def answer_words(item: Item, answer: Any) -> str:
         if option.key == answer:
             return foreign(option.text or option.key, 80)
     if isinstance(answer, list) and all(isinstance(number, int | float) for number in answer):
-        return f"[{', '.join(f'{number:.4g}' for number in answer)}]"
+        return f"[{', '.join(f'{number:.4g}' if abs(number) < 1e4 else f'{number:.0f}' for number in answer)}]"
     return foreign(answer if isinstance(answer, str) else json.dumps(answer), 80)
 
 

@@ -9,7 +9,6 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
 
 from PIL import Image
 
@@ -29,7 +28,7 @@ from snellen.suites import suite_of
 from snellen.web.dealing import BlockPages, attention_page, deal_forms
 from snellen.web.design import BlockDesign, StudyDesign
 from snellen.web.pages import PageTrial, as_page, media_part, media_path, page_trials
-from snellen.web.plan import MediaPart, Page, PageBlock, StudyPlan, Term, TextPart
+from snellen.web.plan import MediaPart, Page, PageBlock, PageKind, StudyPlan, Term, TextPart
 from snellen.web.study import BUNDLE, PLAN, RESULTS, ItemSetPlace, PageSource, StudyCard, as_script, write_card
 
 
@@ -128,7 +127,7 @@ def _block(
             if solved := design.examples + design.practice:
                 training = page_trials(items, suite, task, condition, media, practice=True, for_people=for_people)
                 for place, trial in enumerate(training[:solved]):
-                    kind: Literal["example", "practice"] = "example" if place < design.examples else "practice"
+                    kind: PageKind = "example" if place < design.examples else "practice"
                     practice.append(_add_page(trial, items, design, collected, media, kind))
         if design.examples + design.practice and not practice:
             collected.notes.append(f"{design.name}: {name} has no training items, so no examples and no practice")
@@ -177,7 +176,7 @@ def _add_page(
     design: BlockDesign,
     collected: _Pages,
     media: MediaFolder,
-    kind: Literal["question", "example", "practice"] = "question",
+    kind: PageKind = "question",
 ) -> str:
     page = as_page(trial, items.by_id, design.seconds, practice=kind != "question", reason=design.reason)
     page = page.model_copy(update={"page_id": digest([design.name, page.page_id], 12), "kind": kind})

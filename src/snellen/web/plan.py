@@ -67,6 +67,9 @@ class Question(_Frozen):
     reason: bool = False
 
 
+PageKind: TypeAlias = Literal["question", "example", "practice", "attention"]
+
+
 class Page(_Frozen):
     """The content of one screen, with the questions that are answered with one button.
 
@@ -75,7 +78,7 @@ class Page(_Frozen):
     """
 
     page_id: str
-    kind: Literal["question", "example", "practice", "attention"]
+    kind: PageKind
     parts: tuple[TextPart | MediaPart, ...]
     questions: tuple[Question, ...]
     feedback: dict[str, Entry] | None = None

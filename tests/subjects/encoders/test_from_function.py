@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +16,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.item import Media
 from snellen.core.storage.media import MediaFolder
 from snellen.subjects.encoders.encoder import encode, features_folder
+from snellen.subjects.encoders.from_function import code_digest
 from snellen.subjects.encoders.subject import EncoderSubject
 
 
@@ -105,3 +109,16 @@ def test_an_edited_function_is_another_subject() -> None:
     same = snellen.encoder(lambda images: [[float(image.width)] for image in images], "mine")
     edited = snellen.encoder(lambda images: [[float(image.height)] for image in images], "mine")
     assert first.card.fingerprint() == same.card.fingerprint() != edited.card.fingerprint()
+
+
+@pytest.mark.parametrize("hash_seed", ["1", "2", "3"])
+def test_the_digest_of_a_function_is_the_same_in_every_process(hash_seed: str) -> None:
+    """Sets are constants of the code, and have another order in another process."""
+    code = (
+        "from snellen.subjects.encoders.from_function import code_digest\n"
+        "print(code_digest(lambda image: image in {'a', 'b', 'c', 'd', 'e'}))"
+    )
+    environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    here = code_digest(lambda image: image in {"a", "b", "c", "d", "e"})
+    assert done.stdout.strip() == here

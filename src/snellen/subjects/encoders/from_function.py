@@ -80,15 +80,27 @@ class FunctionEncoder:
 
 
 def code_digest(function: Any) -> str:
-    """The first digits of SHA-256 of a Python function's bytecode and constants; empty for other callables."""
+    """The first digits of SHA-256 of a Python function's bytecode and constants; empty for other callables.
+
+    Values that the function takes from outside, such as weights, are not part of it.
+    """
     code = getattr(function, "__code__", None)
     return hashlib.sha256(_code_text(code).encode()).hexdigest()[:12] if code else ""
 
 
 def _code_text(code: Any) -> str:
-    """Bytecode, names and constants as text; inner functions instead of their addresses."""
-    constants = [_code_text(part) if isinstance(part, CodeType) else repr(part) for part in code.co_consts]
-    return repr((code.co_code, code.co_names, constants))
+    """Bytecode, names and constants as text, the same in every process."""
+    return repr((code.co_code, code.co_names, [_constant_text(part) for part in code.co_consts]))
+
+
+def _constant_text(part: Any) -> str:
+    """A constant as text: of inner functions the code, not the address; sets sorted, since their order varies."""
+    if isinstance(part, CodeType):
+        return _code_text(part)
+    if isinstance(part, tuple | frozenset):
+        texts = [_constant_text(entry) for entry in part]
+        return repr(sorted(texts) if isinstance(part, frozenset) else texts)
+    return repr(part)
 
 
 def _vectors(name: str, function: Callable[[list[Any]], Any], inputs: list[Any]) -> Floats:

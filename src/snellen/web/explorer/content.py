@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from snellen.analysis.units import metric_of
 from snellen.core.item import Item, Media
 from snellen.core.response import Response
 from snellen.core.subject import is_simulated
+from snellen.core.suite import SuiteCard
 from snellen.presentation.controls import IMAGES
 from snellen.reports.examples import THUMB_WIDTH, Prediction, Thumbnail, Thumbs, example, marks, prediction
 from snellen.reports.loading import Exam
@@ -31,35 +32,21 @@ from snellen.reports.words import amount, answer_words, foreign, span
 MAX_THUMBS = 4000
 """Greatest number of images with thumbnails; with more, the item set's own files are shown."""
 MARKS = ("right", "wrong", "partly", "no answer", "cut off", "failed", "declined")
-MEASURES: Mapping[str, str] = {
-    "least_px": "smallest extent of what must be seen, in pixels",
-    "mean_region_width": "mean width of the marked region, in pixels",
-    "mean_region_height": "mean height of the marked region, in pixels",
-    "ways": "number of classes",
-    "area_share": "area of the box, as a share of the image",
-    "count": "number of objects to count",
-    "of_kind": "number of objects of the kind",
-    "depth_m": "distance in metres",
-    "depth_gap_m": "difference of the two distances in metres",
-    "text_length": "number of characters",
-    "distance": "distance of the two objects in an encoder's features",
-    "objects": "number of objects that fit",
-    "camera_shift_deg": "turn of the camera between the images, in degrees",
-    "images": "number of images",
-    "things": "number of objects in the room",
-}
-"""Measures of items in words; others are shown by their names."""
 CHANCE = "chance_"
 """Beginning of the names of measures that are chance levels."""
 
 
-def measure_words(name: str) -> str:
-    """A measure in words."""
-    return MEASURES.get(name) or foreign(name.replace("_", " "), 60)
+def _measures(item: Item, suite: SuiteCard) -> list[tuple[str, float]]:
+    """The measures of an item, without chance levels: by the words of the suite, or else by their names."""
+    return [
+        (suite.measure_words.get(name) or foreign(name.replace("_", " "), 60), value)
+        for name, value in item.measures.items()
+        if math.isfinite(value) and not name.startswith(CHANCE)
+    ]
 
 
 class LinkedImages(Thumbs):
-    """The item set's own files, by their path from the report: nothing is copied, but the set must not be moved."""
+    """The item set's own files, by their path from the report: do not move the set. Video frames are copied."""
 
     def _make(self, media: Media) -> Thumbnail:
         if media.kind == "video":
@@ -110,12 +97,13 @@ class Content:
         answers, guesses = _answers(run), guesses_by_folds(run.items.items, run.suite)
         for item in run.items.items:
             if item.item_id in answers:
-                cells = self._item(exam, tasks.index(item.task), item, answers[item.item_id], numbers, thumbs)
+                measures = _measures(item, run.suite.card)
+                cells = self._item(exam, tasks.index(item.task), item, measures, answers[item.item_id], numbers, thumbs)
                 self.items.append([*cells, self._guess(run, item, guesses.get(item.item_id))])
 
     def _item(
-        self, exam: int, task: int, item: Item, predictions: Sequence[tuple[Prediction, float]],
-        numbers: dict[str, int], thumbs: Thumbs,
+        self, exam: int, task: int, item: Item, measures: Sequence[tuple[str, float]],
+        predictions: Sequence[tuple[Prediction, float]], numbers: dict[str, int], thumbs: Thumbs,
     ) -> list[Any]:  # fmt: skip
         page_example, text = example(item, (), thumbs), self.strings
         return [
@@ -126,11 +114,7 @@ class Content:
             text(page_example.truth),
             [text(foreign(name, 60)) for name in item.requires],
             [[text(foreign(name, 60)), text(foreign(level, 60))] for name, level in item.factors.items()],
-            [
-                [text(measure_words(name)), value]
-                for name, value in item.measures.items()
-                if math.isfinite(value) and not name.startswith(CHANCE)
-            ],
+            [[text(name), value] for name, value in measures],
             self._shots(page_example.query),
             [[text(option.text), self._shots(option.shots), int(option.right)] for option in page_example.options],
             [[text(a), self._shots(shots), [text(c) for c in captions]] for a, shots, captions in page_example.support],

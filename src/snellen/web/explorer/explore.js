@@ -34,7 +34,7 @@
     const [path, note, width, height] = images[number];
     if (!path) return node("span", { className: "note" }, note);
     const scale = Math.min(1, limit / width);
-    return node("img", { src: path, alt: "", loading: "lazy", width: Math.round(width * scale), height: Math.round(height * scale) });
+    return node("img", { src: path, alt: "", title: note, loading: "lazy", width: Math.round(width * scale), height: Math.round(height * scale) });
   }
 
   function choice(label, entries, change) {
