@@ -291,4 +291,4 @@ def test_the_example_shows_an_improvement(tmp_path: Path) -> None:
     assert "rose since 0: combo/img2text" in lines[1]
     last = read_verdict(tmp_path / "exam" / "step-00000120")
     assert last.state == "whole"
-    assert last.abilities[0].state == "sees"
+    assert last.abilities[0].state == "most"

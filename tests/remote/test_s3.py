@@ -187,7 +187,9 @@ def test_failures_are_reported_in_one_line(s3: Any, tmp_path: Path, monkeypatch:
         assert errors.startswith(f"snellen: {SET}: Unable to locate credentials; set AWS_ACCESS_KEY_ID")
     code, _, errors = give("run", "combo", "-s", "fake:chance", "--out", "s3://nobucket/run")
     assert (code, errors.count("\n")) == (2, 1)
-    assert errors.startswith("snellen: s3://nobucket/run: The specified bucket does not exist; make the bucket")
+    assert errors.startswith(
+        "snellen: s3://nobucket/run: The specified bucket does not exist; create the bucket, or correct the URL"
+    )
     assert give("build", "combo/pattern-perception", "--from", "generated", "--n", 2, "--renderer", "toy", "--size",
                 "160x120", "--out", SET)[0] == 0  # fmt: skip
     s3.stop()

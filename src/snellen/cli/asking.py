@@ -62,13 +62,10 @@ def name_services(subjects: Sequence[str]) -> bool:
 def run(itemsets: Sequence[str], subjects: Sequence[str], out: str | None, options: RunOptions) -> None:
     """Ask about one item set after another, print the results, and exit by the outcome."""
     is_named = name_services(subjects)
+    from snellen.runs.generated_sets import suite_of_items
     from snellen.suites import SUITES
 
     suites = [name for name in itemsets if name in SUITES and not Path(name).exists()]
-    if suites and not is_named:
-        print(f"snellen: preparing items of {', '.join(suites)}", file=sys.stderr)  # further imports take seconds
-    from snellen.runs.generated_sets import suite_of_items
-
     with ExitStack() as stack:
         folders = dict[str, RecordFolder]()
         if out:
@@ -79,6 +76,8 @@ def run(itemsets: Sequence[str], subjects: Sequence[str], out: str | None, optio
                     f"--out {out}: two of the sets are of the same suite; use a separate command and --out for each"
                 )
             folders = {name: stack.enter_context(record_folder(address)) for name, address in addresses.items()}
+        if suites and not is_named:
+            print(f"snellen: preparing items of {', '.join(suites)}", file=sys.stderr)  # further imports take seconds
         summaries, stop = _ask(itemsets, subjects, folders, options)
     if options.as_json:
         print_json({"runs": list(map(_as_json, summaries)), **({"stopped": with_urls(str(stop))} if stop else {})})
