@@ -18,8 +18,9 @@ from snellen.core.item import Item
 from snellen.core.seeds import stream
 from snellen.core.storage.itemset import ItemSet
 from snellen.scoring.permutation import noise_flips, one_sided_p, sign_flip, sign_test_power
-from tests.helpers.guard import NOISE, answered, compare, own_items, probabilities, run_of
-from tests.reports.exam import write_items
+from snellen.scoring.protocols import ACCURACY, strict
+from tests.helpers.guard import NOISE, answered, compare, own_items, probabilities, run_of, scored_run
+from tests.reports.exam import SUITE, write_items
 
 
 @pytest.fixture(scope="module")
@@ -206,15 +207,7 @@ def test_one_sided_p_by_hand() -> None:
     assert sign_flip(partial, np.arange(10), rng) == pytest.approx(2 * expected)
 
 
-def test_power_by_hand() -> None:
-    # At 0.05 five of five flips are significant (1 / 32), four of four are not (1 / 16); of six only all six.
-    assert sign_test_power(5, 0.9, 0.0, 0.05) == pytest.approx(0.9**5)
-    assert sign_test_power(6, 0.9, 0.0, 0.05) == pytest.approx(6 * 0.9**5 * 0.1 + 0.9**6)
-    assert sign_test_power(4, 1.0, 0.0, 0.05) == 0
-    # With noise 0.1 of five: all five flip to worse.
-    assert sign_test_power(5, 0.8, 0.1, 0.05) == pytest.approx(0.9**5)
-    # At most so many flip that a drop of 0.9 is left: 0.95 to worse, 0.05 to better.
-    assert sign_test_power(5, 0.9, 0.3, 0.05) == pytest.approx(0.95**5)
+def test_flips_without_a_change_by_hand() -> None:
     # Two flips to better, four to worse of 20.
     gaps = np.array([1.0] * 2 + [-1.0] * 4 + [0.0] * 14)
     assert noise_flips(gaps, np.arange(20)) == noise_flips(-gaps, np.arange(20)) == (20, 0.1)
@@ -241,6 +234,23 @@ def test_the_detectable_drop_and_the_images_needed() -> None:
     # Four images never detect a drop; JSON has no infinity.
     none = plain_changes(compare(own_items(4, 2), *shares(4, 4, 0)))
     assert (none["rows"][0]["verdict"], none["rows"][0]["detectable_drop"]) == ("too few items", None)
+
+
+def error_rates(items: ItemSet, scores: np.ndarray) -> Run:
+    """A run whose only task has a score of which lower is better."""
+    scored = scored_run(items, scores)
+    error = replace(ACCURACY, higher_is_better=False)
+    task = replace(SUITE.tasks["finding"], protocols={"strict": strict(error)})
+    return replace(scored, suite=replace(SUITE, tasks={"finding": task}))
+
+
+@pytest.mark.parametrize("right", [30, 25, 5, 0])
+def test_errors_can_rise_as_far_as_right_answers_can_fall(right: int) -> None:
+    items, (before, after) = own_items(30), shares(30, right, right)
+    errors = changes(error_rates(items, 1 - before), error_rates(items, 1 - after)).table
+    expected = compare(items, before, after).table
+    assert list(errors["detectable_drop"]) == pytest.approx(list(expected["detectable_drop"]))
+    assert list(errors["items_needed"]) == pytest.approx(list(expected["items_needed"]), nan_ok=True)
 
 
 def test_other_sets_need_no_least_drop(items: ItemSet) -> None:

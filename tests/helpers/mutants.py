@@ -176,7 +176,7 @@ def sample(root: Path, number: int, seed: int = 0) -> list[Mutant]:
 def copy_of_the_tree(folder: Path) -> Path:
     """A copy of the files that the tests need, in which code may be changed."""
     ignored = shutil.ignore_patterns("__pycache__")
-    for name in ("src", "tests", "docs", "design"):
+    for name in ("src", "tests", "docs", "design", "bench"):
         shutil.copytree(ROOT / name, folder / name, ignore=ignored)
     for name in ("pyproject.toml", "README.md"):
         shutil.copy(ROOT / name, folder / name)

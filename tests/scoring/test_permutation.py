@@ -11,7 +11,15 @@ import pytest
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from snellen.scoring.permutation import DRAWS, MAX_ENUMERATED, clusters_needed, holm, least_p, sign_flip
+from snellen.scoring.permutation import (
+    DRAWS,
+    MAX_ENUMERATED,
+    clusters_needed,
+    holm,
+    least_p,
+    sign_flip,
+    sign_test_power,
+)
 
 NAN = math.nan
 
@@ -126,3 +134,14 @@ def test_clusters_needed() -> None:
 def test_lists_must_fit() -> None:
     with pytest.raises(ValueError, match="the same length"):
         sign_flip([1, 2], ["a"], rng())
+
+
+def test_power_by_hand() -> None:
+    # At 0.05 five of five flips are significant (1 / 32), four of four are not (1 / 16); of six only all six.
+    assert sign_test_power(5, 0.9, 0.0, 0.05) == pytest.approx(0.9**5)
+    assert sign_test_power(6, 0.9, 0.0, 0.05) == pytest.approx(6 * 0.9**5 * 0.1 + 0.9**6)
+    assert sign_test_power(4, 1.0, 0.0, 0.05) == 0
+    # With noise 0.1 of five: all five flip to worse.
+    assert sign_test_power(5, 0.8, 0.1, 0.05) == pytest.approx(0.9**5)
+    # At most so many flip that a drop of 0.9 is left: 0.95 to worse, 0.05 to better.
+    assert sign_test_power(5, 0.9, 0.3, 0.05) == pytest.approx(0.95**5)

@@ -39,10 +39,12 @@ READ = {
     "<think>A or B</think>C": "C",
     "I look at them.\n\nA, C": "AC",
     "Answer: A, C\nD is wrong": "AC",
+    "Answer: A, C\nIn B the bar is missing": "AC",
 }
 UNREAD = [
     "", "None", "CA", "A or C", "A, not C", "A, E", "Answer: A, E", "I think A", "A, C (because)", "maybe A, C",
     "The answer is not A, C", "If the first one counts, the answer is A, C", "A. red is large\nB. blue is small",
+    "Answer: A\nB is larger", "Answer: A\n10. C is larger",
     "* Figure (a) is one\n* Figure (c", "All but B",
 ]  # fmt: skip
 

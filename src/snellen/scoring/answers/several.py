@@ -54,7 +54,8 @@ def read_several(reply: Prepared, spec: ReplySpec) -> tuple[str, ...] | None:
 def _declared(passage: str, options: Options) -> tuple[str, ...] | None:
     """The keys of the whole passage, of its first paragraph, or of its first line if no list begins there."""
     lines = [line for line in passage.split("\n") if line.strip()]
-    is_list = len(lines) > 1 and any(mention.start < 3 for mention in options.mentions(lines[1][:MAX_PASSAGE], True))
+    second = BULLET.sub("", lines[1])[:MAX_PASSAGE] if len(lines) > 1 else ""
+    is_list = any(mention.start < 3 for mention in options.mentions(second, True))
     parts = (passage, passage.split("\n\n")[0], "" if is_list or not lines else lines[0])
     return next(filter(None, (_keys(part, options) for part in parts)), None)
 
