@@ -244,6 +244,23 @@ def test_comparing_two_examinations(combo: ItemSet, tmp_path: Path) -> None:
     assert "verdict" in changed._repr_html_()
 
 
+def test_versions_of_a_callable_have_separate_runs(
+    combo: ItemSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By default each call has a folder of its own; with `out`, an edited function does not get earlier answers."""
+    monkeypatch.chdir(tmp_path)
+    for letter in "AB":
+        namespace: dict[str, Any] = {"__name__": "mine"}
+        exec(f"def answer(parts):\n    return {letter!r}", namespace)
+        done = snellen.examine(namespace["answer"], combo.root, **QUIET)
+        runs = [
+            load_run(done.root),
+            load_run(snellen.examine(namespace["answer"], combo.root, out="one", **QUIET).root),
+        ]
+        assert [{response.text for response in run.responses} for run in runs] == [{letter}, {letter}]
+    assert [folder.name[-2:] == "-2" for folder in sorted(Path("runs").iterdir())] == [False, True]
+
+
 def test_a_script_needs_no_guard(tmp_path: Path) -> None:
     """Rendering in several processes must not import the script again, which would examine once more in each."""
     script = tmp_path / "script.py"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import inspect
-import shutil
+import itertools
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -38,10 +38,10 @@ def examine(
     Args:
         subject: A name such as `chat:openai/gpt-4o`, a callable from parts (texts and images) to text, a subject such
             as `snellen.encoder(…)`, or a list of these. Named subjects resume; callables and encoders made of functions
-            are asked again each time, unless `out` is given.
+            are asked again each time, in a new folder, unless `out` is given.
         itemset: A suite, or a folder or URL with an item set. The generated set of a suite is built on first use.
         condition: Changes of presentation, e.g. `images=none`.
-        out: Folder or URL of the run. Default: a folder named after items and subjects.
+        out: Folder or URL of the run. Default: a folder in `runs` named after items and subjects.
         limit: Maximum number of test items per task.
         show_progress: Whether to show progress on standard error.
         after_call: Called after each call; it may end the run by an error.
@@ -66,13 +66,19 @@ def examine(
         refuse_other_run(Path(out), limit=limit, suite=suite_of_items(itemset).name)
     items = find_items(itemset, limit=limit, show_progress=show_progress)
     root = out if out is not None else run_folder(items, examined, [condition])
-    if from_code and out is None and Path(root).exists():
-        shutil.rmtree(root)  # the code may have changed
+    if from_code and out is None:
+        root = _unused(Path(root))  # the code, or what it uses, may have changed
     with record_folder(root, after_call) as folder:
         return run(
             items, ready, folder.root, conditions=[condition], limit=limit, show_progress=show_progress,
             after_call=folder.after_call, preflight=preflight,
         )  # fmt: skip
+
+
+def _unused(folder: Path) -> Path:
+    """The folder, or the first of `FOLDER-2`, `FOLDER-3`, … that does not exist."""
+    numbered = (folder.with_name(f"{folder.name}-{number}") for number in itertools.count(2))
+    return next(path for path in itertools.chain([folder], numbered) if not path.exists())
 
 
 def _is_callable(subject: Any) -> bool:

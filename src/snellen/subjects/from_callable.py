@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import hashlib
 import importlib
 import inspect
 import sys
@@ -11,6 +12,7 @@ import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import CodeType
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -82,15 +84,42 @@ def location_of(error: Exception) -> str:
     return f" ({Path(last.filename).name}, line {last.lineno}: {last.line})"
 
 
+def code_digest(function: Any) -> str:
+    """The first digits of SHA-256 of a Python function's bytecode and constants; empty for other callables.
+
+    Values that the function takes from outside, such as weights, are not part of it.
+    """
+    code = getattr(function, "__code__", None)
+    return hashlib.sha256(_code_text(code).encode()).hexdigest()[:12] if code else ""
+
+
+def _code_text(code: Any) -> str:
+    """Bytecode, names and constants as text, the same in every process."""
+    return repr((code.co_code, code.co_names, [_constant_text(part) for part in code.co_consts]))
+
+
+def _constant_text(part: Any) -> str:
+    """A constant as text: of inner functions the code, not the address; sets sorted, since their order varies."""
+    if isinstance(part, CodeType):
+        return _code_text(part)
+    if isinstance(part, tuple | frozenset):
+        texts = [_constant_text(entry) for entry in part]
+        return repr(sorted(texts) if isinstance(part, frozenset) else texts)
+    return repr(part)
+
+
 def wrap(function: AnswerFunction, name: str | None = None) -> Subject:
-    """A callable as a subject, e.g. `wrap(lambda parts: "A")`."""
+    """A callable as a subject, e.g. `wrap(lambda parts: "A")`.
+
+    Its settings hold a digest of the function's code: an edited function does not get the answers of an earlier run.
+    """
     full_name = (
         name
         or f"py:{getattr(function, '__module__', '?')}:{getattr(function, '__qualname__', type(function).__name__)}"
     )
-    return cast(
-        Subject, PythonSubject(SubjectCard(full_name, max_concurrency=4, accepts=frozenset({"image"})), function)
-    )
+    settings = {"code": code} if (code := code_digest(function)) else {}
+    card = SubjectCard(full_name, settings=settings, max_concurrency=4, accepts=frozenset({"image"}))
+    return cast(Subject, PythonSubject(card, function))
 
 
 def make_python_subject(name: str, settings: Mapping[str, str], items: Sequence[Item]) -> Subject:

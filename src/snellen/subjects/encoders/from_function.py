@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import CodeType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -15,7 +13,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.subject import Subject, SubjectCard
 from snellen.subjects.encoders.encoder import Floats, TextSide
 from snellen.subjects.encoders.subject import DEFAULT_C, DEFAULT_K, EncoderSubject
-from snellen.subjects.from_callable import location_of
+from snellen.subjects.from_callable import code_digest, location_of
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -77,30 +75,6 @@ class FunctionEncoder:
             rgb_images = [image.resize(self.size, Image.Resampling.BICUBIC) for image in rgb_images]
         with self.lock:
             return _vectors(self.name, self.function, rgb_images)
-
-
-def code_digest(function: Any) -> str:
-    """The first digits of SHA-256 of a Python function's bytecode and constants; empty for other callables.
-
-    Values that the function takes from outside, such as weights, are not part of it.
-    """
-    code = getattr(function, "__code__", None)
-    return hashlib.sha256(_code_text(code).encode()).hexdigest()[:12] if code else ""
-
-
-def _code_text(code: Any) -> str:
-    """Bytecode, names and constants as text, the same in every process."""
-    return repr((code.co_code, code.co_names, [_constant_text(part) for part in code.co_consts]))
-
-
-def _constant_text(part: Any) -> str:
-    """A constant as text: of inner functions the code, not the address; sets sorted, since their order varies."""
-    if isinstance(part, CodeType):
-        return _code_text(part)
-    if isinstance(part, tuple | frozenset):
-        texts = [_constant_text(entry) for entry in part]
-        return repr(sorted(texts) if isinstance(part, frozenset) else texts)
-    return repr(part)
 
 
 def _vectors(name: str, function: Callable[[list[Any]], Any], inputs: list[Any]) -> Floats:
