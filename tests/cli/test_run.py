@@ -73,8 +73,10 @@ def test_a_key_withdrawn_in_mid_run_ends_only_its_arm(
     assert (code, "recorded)" in err, "partial" in err) == (0, True, False)
     code, out, err = snellen(*words, "--out", tmp_path / "run")
     opening = f"snellen: opening {CHAT}?max_concurrency=1\n"
-    assert (code, err) == (0, opening), "a finished run announces no calls"
+    line = f"{tmp_path / 'run'}: finished earlier, so nothing was asked; another --out asks again\n"
+    assert (code, err) == (0, opening + line), "a finished run announces no calls"
     (finished,) = json.loads(snellen(*words, "--out", tmp_path / "run", "--json")[1])["runs"]
+    assert (finished["finished_earlier"], summary["finished_earlier"]) == (True, False)
     scored = [row for row in finished["results"] if row["subject"] == "fake:chance"]
     assert {row["task"] for row in scored} == {row["task"] for row in summary["results"]}
     assert all(row["n"] > 0 and row["state"] and "chance" in row for row in scored), "grades with the finished run too"

@@ -154,6 +154,7 @@ def _as_json(summary: RunSummary) -> dict[str, Any]:
         "responses": summary.responses,
         "failed": summary.failed,
         "unasked": sum(summary.unasked.values()),
+        "finished_earlier": summary.is_old,
         "failures": summary.failures,
         "declines": summary.declines,
         "results": summary.rows,
@@ -181,8 +182,10 @@ def _print_results(summaries: Sequence[RunSummary]) -> None:
             print(f"{address_of(summary.root)}: nothing was asked", file=sys.stderr)
             continue
         explain(summary)
-        console().print(summary.table)
         address = address_of(summary.root)
+        if summary.is_old:
+            print(f"{address}: finished earlier, so nothing was asked; another --out asks again", file=sys.stderr)
+        console().print(summary.table)
         console().print(f"Run: {address}\nNext: snellen report {address} --out report", soft_wrap=True, markup=False)
 
 

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 class RunSummary:
     """A run for printing: its folder, numbers of responses and of failed ones, its table or else its graded rows.
 
-    `failures` and `declines` are reasons by subject, `unasked` numbers of items by subject.
+    `failures` and `declines` are reasons by subject, `unasked` numbers of items by subject. `is_old`: the run was
+    finished by an earlier command.
     """
 
     root: Path
@@ -35,6 +36,7 @@ class RunSummary:
     unasked: Mapping[str, int] = field(default_factory=dict)
     table: TaskTables | None = None
     rows: Sequence[Mapping[str, Any]] = ()
+    is_old: bool = False
 
 
 def summary(examination: Examination, *, with_table: bool) -> RunSummary:
@@ -99,6 +101,6 @@ def finished_summary(
     if not with_table:
         from snellen.exam.run import open_examination
 
-        return RunSummary(run, stamp.responses, declines=stamp.declines, rows=_rows(open_examination(run)))
+        return RunSummary(run, stamp.responses, declines=stamp.declines, rows=_rows(open_examination(run)), is_old=True)
     table = TaskTables(stamp.subjects, stamp.columns, stamp.note)
-    return RunSummary(run, stamp.responses, declines=stamp.declines, table=table)
+    return RunSummary(run, stamp.responses, declines=stamp.declines, table=table, is_old=True)

@@ -13,11 +13,14 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import httpx
 import numpy as np
 import pytest
 from PIL import Image
 
 pytest.importorskip("inspect_ai", reason="the extra 'chat' is not installed")
+
+import openai
 
 from snellen.core.box_units import sent_size
 from snellen.core.errors import CallFailed, SnellenError
@@ -290,6 +293,13 @@ GOOGLE_QUOTA = "429 RESOURCE_EXHAUSTED. {'error': {'message': 'You exceeded your
 def test_spent_money_is_lasting_and_a_rate_limit_is_not(status: int, text: str, is_lasting: bool) -> None:
     outcome = trouble(ServiceError(status, text), provider_says=True)
     assert (outcome.is_lasting, outcome.again) == (is_lasting, not is_lasting)
+
+
+def test_a_server_without_a_reply_is_named_without_the_rest_of_its_address() -> None:
+    request = httpx.Request("GET", "http://user:secret@127.0.0.1:9/v1/models?key=secret")
+    outcome = trouble(openai.APIConnectionError(request=request), provider_says=True)
+    assert outcome.reason == "APIConnectionError: Connection error. (http://127.0.0.1:9)"
+    assert trouble(httpx.ConnectError("refused")).reason == "ConnectError: refused"
 
 
 def test_the_first_question_finds_a_spent_quota_with_one_request() -> None:

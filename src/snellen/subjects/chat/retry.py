@@ -61,7 +61,8 @@ def trouble(error: BaseException, provider_says: bool = False) -> Trouble:
     status = next((code for code in codes if isinstance(code, int) and 100 <= code < 600), None)
     kind, message = type(error).__name__, str(getattr(error, "provider_message", None) or error)
     words = [] if status is None else [str(status)]
-    reason = " ".join([*words, f"{kind}: {plain_text(message)[:200]}".rstrip(": ")])
+    address = _address(error) if status is None else ""
+    reason = " ".join([*words, f"{kind}: {plain_text(message)[:200]}".rstrip(": "), address]).rstrip()
     if kind == "PrerequisiteError" or _SPENT.search(f"{message} {getattr(error, 'body', '')}"):
         return Trouble(reason, again=False, is_lasting=True)
     if status is not None:
@@ -75,6 +76,18 @@ def trouble(error: BaseException, provider_says: bool = False) -> Trouble:
         retry_after(getattr(response, "headers", None) or {}),
         is_lasting=status in _LASTING or (status is None and _is_refused_connection(error)),
     )
+
+
+def _address(error: BaseException) -> str:
+    """Scheme, host and port to which a client sent a request that got no reply, in brackets; empty if unknown.
+
+    The rest of a URL may hold a key.
+    """
+    try:
+        url = error.request.url  # type: ignore[attr-defined]
+        return f"({url.scheme}://{url.host}{f':{url.port}' if url.port else ''})"
+    except (AttributeError, RuntimeError):  # httpx raises RuntimeError where no request is known
+        return ""
 
 
 def _is_refused_connection(error: BaseException | None) -> bool:
