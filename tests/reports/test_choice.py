@@ -22,16 +22,28 @@ def _choices(root: Path) -> list[AbilityChoice]:
 
 def test_the_best_and_the_clearly_worse_are_told_apart(tmp_path: Path) -> None:
     items = write_items(tmp_path / "items", 60, tasks=("naming",))
-    skills = {"chat:good": 1.0, "chat:nearly": 0.97, "chat:poor": 0.1}
+    skills = {"chat:good": 1.0, "chat:nearly": 0.92, "chat:poor": 0.1}
     crowd = [able(name, items, {"naming": skill}) for name, skill in skills.items()]
     root = write_run(tmp_path / "run", items, crowd, tasks=("naming",), protocols=("strict",))
     (choice,) = _choices(root)
-    assert choice.best[0] == "chat:good"
+    assert [subject for subject, _ in choice.best] == ["chat:good"]
+    assert choice.grade == "most"
     assert [subject for subject, _ in choice.level] == ["chat:nearly"]
     assert [subject for subject, _ in choice.worse] == ["chat:poor"]
     assert choice.uncompared == ()
     table = choice_frame([choice])
     assert list(table["best"].str.startswith("chat:good 100")) == [True]
+
+
+def test_equal_scores_are_best_together_and_errors_are_marked(tmp_path: Path) -> None:
+    items = write_items(tmp_path / "items", 24, tasks=("naming", "sizing"))
+    skills = {"chat:a": 1, "chat:b": 1, "chat:c": 0}
+    crowd = [able(name, items, {"naming": skill, "sizing": 0.5}) for name, skill in skills.items()]
+    root = write_run(tmp_path / "run", items, crowd, tasks=("naming", "sizing"), protocols=("strict",))
+    choices = {choice.task: choice for choice in _choices(root)}
+    assert [subject for subject, _ in choices["naming"].best] == ["chat:a", "chat:b"]
+    assert all(score.endswith(" ↓") for _, score in choices["sizing"].best)
+    assert not any("↓" in score for _, score in choices["naming"].best)
 
 
 def test_one_subject_is_no_choice(tmp_path: Path) -> None:
@@ -45,11 +57,11 @@ def test_one_subject_is_no_choice(tmp_path: Path) -> None:
 def test_standings_count_the_abilities_in_which_a_subject_is_worse() -> None:
     a, b, c = (("a", "9"), ("b", "8"), ("c", "7"))
     choices = [
-        AbilityChoice("s", "one", AbilityName(), a, (b,), (c,), ()),
-        AbilityChoice("s", "two", AbilityName(), b, (), (a,), ()),
+        AbilityChoice("s", "one", AbilityName(), (a,), "some", (b,), (c,), ()),
+        AbilityChoice("s", "two", AbilityName(), (b,), "some", (), (a,), ()),
     ]
     assert subject_choices(choices) == [SubjectChoice("b", 2, 0), SubjectChoice("a", 2, 1), SubjectChoice("c", 1, 1)]
-    untested = [*choices, AbilityChoice("s", "three", AbilityName(), a, (), (), (b,))]
+    untested = [*choices, AbilityChoice("s", "three", AbilityName(), (a,), "none", (), (), (b,))]
     assert "b" not in [line.subject for line in subject_choices(untested)], "it was not compared everywhere"
 
 

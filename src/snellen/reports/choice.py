@@ -8,12 +8,13 @@ from typing import Any
 
 import pandas as pd
 
+from snellen.analysis.grades import words
 from snellen.analysis.run_view import arm_name, lines_of
 from snellen.core.score import Metric
 from snellen.core.subject import is_simulated
 from snellen.reports.front_page import AbilityName, ExamPart, by_need, main_rows
 from snellen.reports.rows import metric_in
-from snellen.reports.words import amount
+from snellen.reports.words import marked_amount
 
 CHOICE = "choice"
 """File name of the table."""
@@ -23,13 +24,15 @@ CHOICE = "choice"
 class AbilityChoice:
     """The subjects of one ability: the best, those not separable from it, and those that are clearly worse.
 
-    Each is a subject with its score, as text; `uncompared` are those with a score but no test against the best.
+    Each is a subject with its score, as text; the best are several if their scores are equal. `grade` is that of the
+    first of them, or its state. `uncompared` are those with a score but no test against the best.
     """
 
     suite: str
     task: str
     about: AbilityName
-    best: tuple[str, str]
+    best: tuple[tuple[str, str], ...]
+    grade: str
     level: tuple[tuple[str, str], ...]
     worse: tuple[tuple[str, str], ...]
     uncompared: tuple[tuple[str, str], ...]
@@ -58,7 +61,7 @@ def subject_choices(choices: Sequence[AbilityChoice]) -> list[SubjectChoice]:
     counts: dict[str, list[int]] = {}
     uncompared = {subject for choice in choices for subject, _ in choice.uncompared}
     for choice in choices:
-        for subject, _ in (choice.best, *choice.level, *choice.worse):
+        for subject, _ in (*choice.best, *choice.level, *choice.worse):
             counts.setdefault(subject, [0, 0])[0] += 1
         for subject, _ in choice.worse:
             counts[subject][1] += 1
@@ -69,10 +72,12 @@ def subject_choices(choices: Sequence[AbilityChoice]) -> list[SubjectChoice]:
 def choice_frame(choices: Sequence[AbilityChoice]) -> pd.DataFrame:
     """The choices as a table of text: one row per ability."""
     rows = [
-        [choice.suite, choice.task, *(_text(group) for group in ((choice.best,), choice.level, choice.worse))]
+        [choice.suite, choice.task, _text(choice.best), choice.grade, _text(choice.level), _text(choice.worse)]
         for choice in choices
     ]
-    return pd.DataFrame(rows, columns=["suite", "task", "best", "no clear difference", "clearly worse"])
+    return pd.DataFrame(
+        rows, columns=["suite", "task", "best", "grade of the best", "no clear difference", "clearly worse"]
+    )
 
 
 def _text(group: Sequence[tuple[str, str]]) -> str:
@@ -91,15 +96,18 @@ def _of_part(part: ExamPart) -> Iterator[AbilityChoice]:
         metric = metric_in(part.run.suite, next(lines_of(of_task)))
         ranked = list(lines_of(of_task.sort_values("value", ascending=not metric.higher_is_better, kind="stable")))
         best = arm_name(ranked[0].subject, ranked[0].condition)
-        groups: dict[str, list[tuple[str, str]]] = {"level": [], "worse": [], "uncompared": []}
-        for row in ranked[1:]:
+        groups: dict[str, list[tuple[str, str]]] = {"best": [], "level": [], "worse": [], "uncompared": []}
+        for row in ranked:
             test = tests.get((str(task), frozenset((best, arm_name(row.subject, row.condition)))))
-            group = "uncompared" if test is None else "worse" if _is_worse(test, best, metric) else "level"
-            groups[group].append((str(row.subject), amount(row.value, metric, row.n)))
-        first = str(ranked[0].subject), amount(ranked[0].value, metric, ranked[0].n)
+            if row.value == ranked[0].value:
+                group = "best"
+            else:
+                group = "uncompared" if test is None else "worse" if _is_worse(test, best, metric) else "level"
+            groups[group].append((str(row.subject), marked_amount(row.value, metric, row.n)))
         yield AbilityChoice(
-            part.title, str(task), part.ability(str(task)), first, *(tuple(group) for group in groups.values())
-        )
+            part.title, str(task), part.ability(str(task)), grade=words(ranked[0].grade, ranked[0].state),
+            **{name: tuple(group) for name, group in groups.items()},
+        )  # fmt: skip
 
 
 def _is_worse(test: Any, best: str, metric: Metric) -> bool:

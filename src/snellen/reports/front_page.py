@@ -21,7 +21,7 @@ from snellen.reports.examples import Thumbnail
 from snellen.reports.grid import SIDE_BY_SIDE
 from snellen.reports.rows import grade_words, metric_in, unjudged, whole_tasks_of
 from snellen.reports.turning import even_parts
-from snellen.reports.words import amount, span
+from snellen.reports.words import amount, marked_amount, span
 
 MANY = 6
 """With more subjects than this, a table of small squares is shown before the strips."""
@@ -312,7 +312,7 @@ def _track(graded: GradedAbility, run: Run) -> Track:
     row = graded.row
     metric = metric_in(run.suite, row)
     places = (_x(point) for point in (graded.progress, graded.low, graded.high))
-    text = amount(row.value, metric, row.n) + ("" if metric.higher_is_better else " ↓")
+    text = marked_amount(row.value, metric, row.n)
     return Track(text, span(row.low, row.high, metric, row.n), amount(baseline(row, metric), metric), *places)
 
 

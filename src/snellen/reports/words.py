@@ -26,6 +26,11 @@ def amount(value: float, metric: Metric, n: int = 0, unit: bool = True) -> str:
     return f"{100 * value:.{int(n >= 200)}f}" + " %" * unit
 
 
+def marked_amount(value: float, metric: Metric, n: int = 0) -> str:
+    """The `amount` of a score, with an arrow if lower is better."""
+    return amount(value, metric, n) + ("" if metric.higher_is_better else " ↓")
+
+
 def span(low: float, high: float, metric: Metric, n: int = 0) -> str:
     """An interval as `[low, high]`; empty if there is none."""
     if math.isnan(low) or math.isnan(high):

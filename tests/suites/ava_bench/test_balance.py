@@ -92,7 +92,8 @@ def test_unmatched_splits_are_refused_unless_allowed(exception: dict[str, bool])
         imbalance_if_allowed([*test, *train], options)
     assert str(refused.value) == (
         "out: training and test items do not match: counting: count_range 21-40 only in split=train; build with "
-        "another --n or --seed, or accept this with --allow-unmatched: the set's card then says so"
+        "another --n or --seed, or accept this with --allow-unmatched (in Python allow_unmatched=True): the images are "
+        "not rendered again, and the set's card says so"
     )
     notes = ["counting: count_range 21-40 only in split=train"]
     assert imbalance_if_allowed([*test, *train], replace(options, **exception)) == notes  # type: ignore[arg-type]

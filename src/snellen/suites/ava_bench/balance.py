@@ -133,6 +133,7 @@ def imbalance_if_allowed(items: Iterable[Item], options: BuildOptions) -> list[s
         others = f" (and {len(unmatched) - 1} more)" if len(unmatched) > 1 else ""
         raise SnellenError(
             f"{options.out}: training and test items do not match: {unmatched[0]}{others}; build with another --n or "
-            "--seed, or accept this with --allow-unmatched: the set's card then says so"
+            "--seed, or accept this with --allow-unmatched (in Python allow_unmatched=True): the images are not "
+            "rendered again, and the set's card says so"
         )
     return imbalance(items)
