@@ -11,7 +11,8 @@ import pandas as pd
 import pytest
 
 import snellen
-from snellen.reports import Report, Run
+from snellen.reports import Report, Run, load_run
+from snellen.reports.examples import reply_texts
 from snellen.reports.front_page import ExamPart, front
 from snellen.reports.page import content_policy
 from snellen.reports.turning import even_parts, parts_of, readable, turned
@@ -64,6 +65,32 @@ def test_squares_have_the_colours_of_grades_and_lead_to_examples(loaded: Run, re
     assert [name for name in classes if name.startswith("square ")] == [f"square {graded.colour}" for graded in squares]
     anchors = {attrs.get("id") for _, attrs in suite_page.elements}
     assert {graded.about.link.partition("#")[2] for graded in squares} <= anchors
+
+
+def test_a_reply_in_which_no_answer_was_found_is_still_printed(sets_folder: Path, tmp_path: Path) -> None:
+    """In pattern perception a reply answers all questions about an object; one that answers none belongs to each."""
+    items = small_set("combo", sets_folder)
+    done = snellen.examine(lambda _: "hard to say", items.root, out=tmp_path / "run", limit=4, show_progress=False)
+    run = load_run(done.root)
+    replies = reply_texts(run)
+    assert {response.task for response in run.responses if response.text is None} == {"pattern-perception"}
+    assert {replies[response.response_id] for response in run.responses} == {"hard to say"}
+
+
+def test_failed_calls_are_on_the_first_page(sets_folder: Path, tmp_path: Path) -> None:
+    def answer(parts: list[object]) -> str:
+        if any("category" in str(part) for part in parts):
+            raise ValueError("no memory")
+        return "A"
+
+    items = small_set("combo", sets_folder)
+    done = snellen.examine(answer, items.root, out=tmp_path / "run", limit=2, show_progress=False)
+    run = load_run(done.root)
+    (line,) = front([ExamPart(run, "combo", "combo.html")]).lines
+    rows = done.results()
+    rates = dict(zip(rows["task"], rows["failure_rate"], strict=False))
+    assert [task for task, rate in rates.items() if rate > 0] == ["category-building"]
+    assert line.partial == "Items without a score because their calls failed: 100 % of “which of two new kinds?”."
 
 
 def test_squares_of_tasks_without_examples_lead_to_the_section(sets_folder: Path, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pandas as pd
 
 from snellen.analysis.run_view import arm_name, lines_of
-from snellen.analysis.section import Run
+from snellen.analysis.section import Run, once_a_run
 from snellen.analysis.units import metric_of
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item, Media
@@ -141,7 +141,8 @@ def examples(run: Run, thumbs: Thumbs, each: int, limit: int) -> list[tuple[str,
     rows, groups = whole_tasks_of(run), []
     order = arm_order(rows)
     order = ([arm for arm in order if not is_simulated(arm)] or order)[:MAX_ARMS]
-    texts = {(r.item_id, arm_name(r.subject, r.condition)): r.text or "" for r in reversed(run.responses)}
+    replies = reply_texts(run)
+    texts = {(r.item_id, arm_name(r.subject, r.condition)): replies[r.response_id] for r in reversed(run.responses)}
     reasons = {(r.item_id, arm_name(r.subject, r.condition)): r.reason for r in reversed(run.responses)}
     for (task, protocol, metric), _ in rows.groupby(["task", "protocol", "metric"], sort=False):
         how = run.suite.tasks[str(task)].protocols[str(protocol)]
@@ -172,6 +173,21 @@ def examples(run: Run, thumbs: Thumbs, each: int, limit: int) -> list[tuple[str,
         if task_examples:
             groups.append((str(task), task_examples))
     return [(task, task_examples) for task in run.suite.tasks for name, task_examples in groups if name == task]
+
+
+@once_a_run
+def reply_texts(run: Run) -> Mapping[str, str]:
+    """The reply to each item, by response id; the whole reply of a call in which no answer to the item was found."""
+    texts = {response.response_id: response.text or "" for response in run.responses}
+    unread = [r for r in run.responses if r.text is None and r.status == "ok" and r.calls]
+    paths = [path for root in run.roots if unread and (path := root / "exchanges.parquet").is_file()]
+    calls = {key: text for path in paths for key, text in zip(*_columns(path, "key", "text"), strict=True)}
+    return texts | {response.response_id: calls.get(response.calls[-1]) or "" for response in unread}
+
+
+def _columns(path: Path, *names: str) -> list[list[str]]:
+    table = files.read_table(path)
+    return [table[name].to_pylist() for name in names]
 
 
 def task_images(run: Run, thumbs: Thumbs) -> dict[str, Thumbnail]:

@@ -24,7 +24,7 @@ from snellen.core.response import Response
 from snellen.core.subject import is_simulated
 from snellen.core.suite import SuiteCard
 from snellen.presentation.controls import IMAGES
-from snellen.reports.examples import THUMB_WIDTH, Prediction, Thumbnail, Thumbs, example, marks, prediction
+from snellen.reports.examples import THUMB_WIDTH, Prediction, Thumbnail, Thumbs, example, marks, prediction, reply_texts
 from snellen.reports.loading import Exam
 from snellen.reports.rows import arm_order, metric_in, subgroups_of, whole_tasks_of
 from snellen.reports.words import amount, answer_words, foreign, span
@@ -216,6 +216,7 @@ def _answers(run: Run) -> dict[str, list[tuple[Prediction, float]]]:
     for response in run.responses:
         responses.setdefault((response.item_id, response.subject, response.condition), response)
     answers: dict[str, list[tuple[Prediction, float]]] = {}
+    replies = reply_texts(run)
     keys = whole_tasks_of(run).drop_duplicates("task")
     for key in lines_of(keys):
         scores = run.scores[key.protocol]
@@ -226,7 +227,7 @@ def _answers(run: Run) -> dict[str, list[tuple[Prediction, float]]]:
         for row in lines_of(scores.assign(mark=marks(scores))):
             response = responses[row.item_id, row.subject, row.condition]
             arm, item = arm_name(row.subject, row.condition), run.items.by_id[row.item_id]
-            answer = prediction(item, arm, row, metric, response.text or "", response.reason)
+            answer = prediction(item, arm, row, metric, replies[response.response_id], response.reason)
             if answer.mark == "partly" and row.value == metric.best:
                 answer = replace(answer, mark="right")
             answers.setdefault(row.item_id, []).append((answer, float(row.value)))
