@@ -140,7 +140,7 @@ def test_items_that_both_decline_are_not_missing(items: ItemSet) -> None:
 def test_too_few_items_give_no_verdict(items: ItemSet) -> None:
     first = run_of(items, lambda item: 1.0 if number(item) < 5 else math.nan, tasks=("finding",))
     second = run_of(items, lambda item: 0.0 if number(item) < 5 else math.nan, tasks=("finding",))
-    assert by_name(changes(first, second)) == {"finding": "too few items"}
+    assert by_name(changes(first, second)) == {"finding": "too few clusters"}
 
 
 def test_equal_conditions_are_paired_and_controls_left_out(items: ItemSet) -> None:
@@ -233,7 +233,7 @@ def test_the_detectable_drop_and_the_images_needed() -> None:
     assert math.isinf(compare(own_items(100), *shares(100, 0, 0)).undetectable["finding"])
     # Four images never detect a drop; JSON has no infinity.
     none = plain_changes(compare(own_items(4, 2), *shares(4, 4, 0)))
-    assert (none["rows"][0]["verdict"], none["rows"][0]["detectable_drop"]) == ("too few items", None)
+    assert (none["rows"][0]["verdict"], none["rows"][0]["detectable_drop"]) == ("too few clusters", None)
 
 
 def error_rates(items: ItemSet, scores: np.ndarray) -> Run:

@@ -249,6 +249,8 @@ def test_a_ceiling_applies_to_its_task_metric_and_level(tmp_path: Path) -> None:
     suite = replace(base, card=base.card.model_copy(update={"ceilings": ceilings}))
     done = table(built, suite, replied(built, ["red"] * 3))
     assert done["ceiling"].to_list() == [0.9, 0.7]
+    own = replace(built, card=built.card.model_copy(update={"source": "own"}))
+    assert table(own, suite, replied(own, ["red"] * 3))["ceiling"].isna().all(), "the paper's people saw other images"
 
 
 def test_errors_are_aggregated_as_their_metric_states(tmp_path: Path) -> None:

@@ -100,7 +100,7 @@ def test_items_without_a_partner_are_reported(snellen: Command, run_root: Path, 
     code, out, _ = snellen(*words, "--fail-on", "drop")
     assert code == 1
     assert "items unpaired" in out
-    assert "Too few items to tell: " in out
+    assert "Too few clusters for a test: " in out
     assert snellen(*words)[0] == 0
 
 

@@ -42,10 +42,10 @@ from snellen.presentation.controls import IMAGES
 from snellen.scoring.permutation import ALPHA, clusters_needed, holm, noise_flips, one_sided_p, sign_test_power
 from snellen.scoring.power import POWER
 
-Verdict: TypeAlias = Literal["dropped", "rose", "no clear change", "too few items"]
+Verdict: TypeAlias = Literal["dropped", "rose", "no clear change", "too few clusters"]
 DROPPED: Verdict = "dropped"
 ROSE: Verdict = "rose"
-TOO_FEW: Verdict = "too few items"
+TOO_FEW: Verdict = "too few clusters"
 COLUMNS = (
     "condition", "kind", "name", "tasks", "metric", "before", "after", "difference", "low", "high", "n", "clusters",
     "p", "p_holm", "clear", "too_few_clusters", "verdict", "detectable_drop", "items_needed",

@@ -21,7 +21,8 @@ from snellen.core.seeds import lazy_stream
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.runfolder import ArmCard
 from snellen.core.subject import is_head_name, is_person
-from snellen.core.suite import Suite
+from snellen.core.suite import Ceiling, Suite
+from snellen.datasets.own_images import OWN
 from snellen.scoring.power import detectable, units_needed
 from snellen.scoring.uncertainty import Interval, summary_interval
 
@@ -100,6 +101,7 @@ def results(
     unfitted = {arm.fingerprint for arm in arms}
     own_units = {arm.subject: arm.attributes.get("box_unit", "") for arm in arms}
     blind = {score.key: score.value for score in items.blind.scores} if items.blind else {}
+    printed = printed_ceilings(suite, items)
     scores = with_python_strings(scores).copy()  # a copy has all columns of a type in one block, which is faster to cut
     tallies, rows = _tallies(scores), list[dict[str, Any]]()
     for key, places in _arm_places(scores):
@@ -125,7 +127,7 @@ def results(
             units, item_ids = scored_units(part), arm_scores["item_id"]
             numbers = _numbers(part, units, scored_units, part_tallies, metric, row_key, unseen, interval_of)
             facts = {
-                "ceiling": _ceiling(suite, keys, factor, level),
+                "ceiling": _ceiling(printed, keys, factor, level),
                 "factor": factor,
                 "level": level,
                 "boxes_in": boxes_in,
@@ -255,7 +257,11 @@ def _is_unable(tallies: Places, answered: int, unread: int) -> bool:
     return bool((predictions == predictions[0]).all() and (truths != truths[0]).any())
 
 
-def _ceiling(suite: Suite, keys: Mapping[str, str], factor: str, level: str) -> float:
+def printed_ceilings(suite: Suite, items: ItemSet) -> Sequence[Ceiling]:
+    """The scores of people that the paper prints; none for a user's own images, which these people have not seen."""
+    return () if items.card.source == OWN else suite.card.ceilings
+
+
+def _ceiling(printed: Sequence[Ceiling], keys: Mapping[str, str], factor: str, level: str) -> float:
     sought = keys["task"], keys["metric"], factor, level
-    ceilings = (c.value for c in suite.card.ceilings if (c.task, c.metric, c.factor, c.level) == sought)
-    return next(ceilings, math.nan)
+    return next((c.value for c in printed if (c.task, c.metric, c.factor, c.level) == sought), math.nan)

@@ -42,18 +42,18 @@ def _print(compared: Changes, out: Path, is_guard: bool) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for head in ("", "before", "after", "change", "95 % interval", "p", "n", "detects"):
-        table.add_column(head, justify="right" if head else "left", overflow="fold")
+        table.add_column(
+            head, justify="right" if head else "left", overflow="fold", min_width=20 if not head else None,
+            no_wrap=head not in ("", "95 % interval"),
+        )  # fmt: skip
     colours = {DROPPED: "red", ROSE: "green"}
     for line in change_lines(compared):
         verdict = f"\n[{colours[line.verdict]}]{line.verdict}[/]" if line.verdict in colours else ""
-        before, after = (
-            f"{value}\n[dim]{grade}[/]" if grade else value
-            for value, grade in ((line.before, line.grade_before), (line.after, line.grade_after))
-        )
-        cells = (before, after, line.difference, escape(line.span), line.p, str(line.n), line.detectable)
-        table.add_row(escape(line.name) + verdict, *cells)
+        grades = " → ".join(dict.fromkeys(filter(None, (line.grade_before, line.grade_after))))
+        cells = (line.before, line.after, line.difference, escape(line.span), line.p, str(line.n), line.detectable)
+        table.add_row(escape(line.name) + verdict + (f"\n[dim]{grades}[/]" if grades else ""), *cells)
     screen = console(80)
     screen.print(table)
     if compared.is_own:
@@ -76,7 +76,7 @@ def _print(compared: Changes, out: Path, is_guard: bool) -> None:
         if names := compared.names(verdict):
             screen.print(f"[{colours[verdict]}]{word}: {escape('; '.join(names))}[/]", highlight=False)
     if few := compared.table[compared.table["verdict"] == TOO_FEW]["name"].tolist():
-        screen.print(f"Too few items to tell: {escape(', '.join(few))}.")
+        screen.print(f"Too few clusters for a test: {escape(', '.join(few))}.")
     if not compared.names(DROPPED):
         screen.print(detection(compared), highlight=False)
     for sentence in shortages(compared) if is_guard else ():

@@ -66,7 +66,7 @@ class FlipCard:
 
 def change_lines(changes: Changes) -> list[ChangeLine]:
     """The rows of the table, drops first, abilities before tasks."""
-    order = {"dropped": 0, "rose": 1, "no clear change": 2, "too few items": 3}
+    order = {"dropped": 0, "rose": 1, "no clear change": 2, "too few clusters": 3}
     rows = sorted(lines_of(changes.table), key=lambda row: (order[row.verdict], row.kind))
     return [_change_line(row, main_metric(changes.before, row.tasks[0])) for row in rows]
 

@@ -12,6 +12,7 @@ import pandas as pd
 from snellen.analysis.coverage import Gap, partial_note
 from snellen.analysis.deficits import ScoredAnswer, answers_by_arm, find_deficits
 from snellen.analysis.grades import STATES, Colour, baseline, ceiling_of, colour, progress, words
+from snellen.analysis.results import printed_ceilings
 from snellen.analysis.run_view import ReportArm, lines_of, main_arms
 from snellen.analysis.section import Run
 from snellen.core.subject import is_simulated
@@ -68,7 +69,7 @@ class ExamPart:
     def people(self) -> str:
         """The scores of people on the examined tasks with their sources, except those of studies."""
         asked, by_source = set(self.run.results["task"]), dict[str, list[str]]()
-        for ceiling in self.run.suite.card.ceilings:
+        for ceiling in printed_ceilings(self.run.suite, self.run.items):
             if ceiling.task in asked and not ceiling.factor:
                 by_source.setdefault(ceiling.source, []).append(f"{ceiling.task} {100 * ceiling.value:.0f} %")
         return "; ".join(f"{', '.join(scores)} ({source})" for source, scores in by_source.items())
