@@ -166,12 +166,12 @@ class SubjectLine:
         """The abilities with a score by what they need, the lowest progress first."""
         return by_need(sorted(self.with_scores(), key=_by_progress), lambda graded: graded.about)
 
-    def unasked(self) -> str:
-        """The abilities without a score, by reason."""
+    def unasked(self) -> list[str]:
+        """The abilities without a score, one text for each reason."""
         by_note: dict[str, list[str]] = {}
         for graded in self.abilities("not asked"):
             by_note.setdefault(graded.note or "not asked", []).append(graded.about.name)
-        return ". ".join(f"{note.capitalize()}: {' · '.join(names)}" for note, names in by_note.items())
+        return [f"{note.capitalize()}: {' · '.join(names)}" for note, names in by_note.items()]
 
     def names(self, group: str) -> str:
         """The abilities of this column as a list with reasons; only their number if all of many are in it."""
