@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pytest
@@ -78,7 +78,7 @@ def test_a_reply_in_which_no_answer_was_found_is_still_printed(sets_folder: Path
 
 
 def test_failed_calls_are_on_the_first_page(sets_folder: Path, tmp_path: Path) -> None:
-    def answer(parts: list[object]) -> str:
+    def answer(parts: list[Any]) -> str:
         if any("category" in str(part) for part in parts):
             raise ValueError("no memory")
         return "A"

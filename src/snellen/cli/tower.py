@@ -63,6 +63,19 @@ def list_() -> None:
     print("Settings after '?': model (other weights), side (pixels), layer, seed (random weights).")
 
 
+@app.command("convert")
+def convert_weights(
+    tower: Annotated[str, typer.Argument(help="radio-h or internvit-300m.")],
+    checkpoint: Annotated[Path, typer.Argument(help="Published checkpoint: a file, or a folder with weights.")],
+    out: Annotated[Path, typer.Option(help="Folder of the converted weights.")],
+) -> None:
+    """Convert published weights that transformers does not read."""
+    from snellen.subjects.heads.conversion import convert
+
+    convert(tower, checkpoint, out)
+    print(f"Weights: {out}\nNext: --tower '{tower}?model={out}'")
+
+
 @app.command()
 def pretrain(
     json_file: Json,

@@ -73,17 +73,17 @@ def load_model(who: str, kind: str, path: str, device: str, dtype: str) -> Any:
     return for_inference(who, model, device)
 
 
-def load_weights(who: str, kind: str, path: str, dtype: str, **settings: Any) -> tuple[Any, set[str]]:
+def load_weights(who: str, kind: Any, path: str, dtype: str, **settings: Any) -> tuple[Any, set[str]]:
     """The model, and the names of the weights that the checkpoint lacks, which are random.
 
-    `settings` are passed to transformers unchanged.
+    `kind` is a class of transformers, or its name. `settings` are passed to transformers unchanged.
     """
     torch = import_extra("torch", who)
     safetensors = import_extra("safetensors", who)
     torch_dtype = dtype if dtype == "auto" else getattr(torch, dtype)
     try:
         with quiet_transformers(who) as transformers:
-            model, report = getattr(transformers, kind).from_pretrained(
+            model, report = (getattr(transformers, kind) if isinstance(kind, str) else kind).from_pretrained(
                 path, dtype=torch_dtype, output_loading_info=True, trust_remote_code=False, **settings
             )
     except pickle.UnpicklingError as error:

@@ -296,7 +296,7 @@ def test_spent_money_is_lasting_and_a_rate_limit_is_not(status: int, text: str, 
 
 
 def test_a_server_without_a_reply_is_named_without_the_rest_of_its_address() -> None:
-    request = httpx.Request("GET", "http://user:secret@127.0.0.1:9/v1/models?key=secret")
+    request: Any = httpx.Request("GET", "http://user:secret@127.0.0.1:9/v1/models?key=secret")
     outcome = trouble(openai.APIConnectionError(request=request), provider_says=True)
     assert outcome.reason == "APIConnectionError: Connection error. (http://127.0.0.1:9)"
     assert trouble(httpx.ConnectError("refused")).reason == "ConnectError: refused"

@@ -16,8 +16,8 @@ from snellen.core.errors import SnellenError
 from snellen.core.item import Media
 from snellen.core.storage.media import MediaFolder
 from snellen.subjects.encoders.encoder import encode, features_folder
-from snellen.subjects.encoders.from_function import code_digest
 from snellen.subjects.encoders.subject import EncoderSubject
+from snellen.subjects.from_callable import code_digest
 
 
 def encoder_of(function: Callable[[list[Any]], Any], **settings: Any) -> EncoderSubject:
@@ -115,7 +115,7 @@ def test_an_edited_function_is_another_subject() -> None:
 def test_the_digest_of_a_function_is_the_same_in_every_process(hash_seed: str) -> None:
     """Sets are constants of the code, and have another order in another process."""
     code = (
-        "from snellen.subjects.encoders.from_function import code_digest\n"
+        "from snellen.subjects.from_callable import code_digest\n"
         "print(code_digest(lambda image: image in {'a', 'b', 'c', 'd', 'e'}))"
     )
     environment = {**os.environ, "PYTHONHASHSEED": hash_seed}

@@ -30,6 +30,7 @@ TOKENS = {
     "clip-l": (336, 576, 1024),
     "internvit-300m": (448, 1024, 1024),
     "radio-h": (432, 729, 1280),
+    "c-radio-v4-h": (432, 729, 1280),
     "dinov2-l": (384, 729, 1024),
     "sam-h": (1024, 576, 1280),
     "midas-3.0": (384, 576, 768),
@@ -43,7 +44,8 @@ PARAMETERS = {
     "aimv2-h": 681,
     "clip-l": 304,
     "internvit-300m": 304,
-    "radio-h": 652,
+    "radio-h": 653,
+    "c-radio-v4-h": 652,
     "dinov2-l": 304,
     "sam-h": 637,
     "midas-3.0": 99,  # 123M of Table 6 include the neck and the depth head
@@ -201,7 +203,9 @@ def test_any_vision_model_is_a_tower(tmp_path: Path) -> None:
 def test_weights_of_another_model_are_refused(tmp_path: Path) -> None:
     model: Any = tower_models.load_tower("tiny/clip-l")
     model.save_pretrained(tmp_path)
-    with pytest.raises(SnellenError, match="give a folder with converted weights"):
+    with pytest.raises(
+        SnellenError, match=r"; download the model's own, and give the folder as dinov2-l\?model=FOLDER$"
+    ):
         tower_models.load_tower(f"dinov2-l?model={tmp_path}")
 
 

@@ -16,6 +16,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
 from snellen.subjects.checkpoints import load_weights, read_image_processor, to_device, weights_digest
 from snellen.subjects.encoders.efficientnet import network, states, weights
+from snellen.subjects.heads.conversion import CONVERTED, radio_with_mlp_norm
 from snellen.subjects.heads.tower import Tower
 from snellen.subjects.heads.towers import find_tower
 from snellen.subjects.loading import file_sha256, import_extra, once
@@ -63,12 +64,14 @@ def _tower(name: str, device: str) -> nn.Module:
     elif tower.kind == "EfficientNetLite":
         model = network(name.partition("?")[0], device)
     else:
-        model, missing = load_weights(f"tower {name}", tower.kind, tower.model, "float32")
+        model, missing = load_weights(f"tower {name}", _model_class(tower), tower.model, "float32")
         read = {key for key in missing if not _is_unread(key)}
         if read:
+            base = name.partition("?")[0]
+            remedy = "convert it with `snellen tower convert`" if base in CONVERTED else "download the model's own"
             raise SnellenError(
-                f"tower {name}: {tower.model} lacks {min(read)}, which transformers' {tower.kind} needs; give a folder "
-                f"with converted weights as {name}?model=FOLDER"
+                f"tower {name}: {tower.model} lacks {min(read)}, which transformers' {tower.kind} needs; {remedy}, "
+                f"and give the folder as {base}?model=FOLDER"
             )
     frozen: nn.Module = to_device(f"tower {name}", model.requires_grad_(False).eval(), device, "--device")
     return frozen
@@ -166,4 +169,6 @@ def pixels_of(name: str, images: Sequence[Image.Image]) -> torch.Tensor:
 
 
 def _model_class(tower: Tower) -> Any:
+    if tower.architecture.get("mlp_norm"):
+        return radio_with_mlp_norm()
     return getattr(import_extra("transformers", f"tower {tower.name}"), tower.kind)

@@ -7,8 +7,10 @@ CLIP's processor, could remove the object in question.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -43,6 +45,14 @@ _SIGLIP: dict[str, Any] = {
     "patch": 14,
     "processor": "SiglipImageProcessorPil",
     "architecture": _vit(1152, 27, 16, 4304),
+}
+_RADIO: dict[str, Any] = {
+    "kind": "RadioModel",
+    "side": 432,
+    "patch": 16,
+    "processor": "CLIPImageProcessorPil",
+    "normalisation": {"do_normalize": False, "resample": BICUBIC},  # its input conditioner normalises
+    "architecture": {"hidden_size": 1280, "num_hidden_layers": 32, "num_attention_heads": 16},
 }
 _LARGE = _vit(1024, 24, 16, 4096)
 
@@ -95,14 +105,19 @@ TOWERS: Mapping[str, Tower] = {
         ),
         _paper_tower(
             "radio-h",
-            kind="RadioModel",
+            model="nvidia/RADIO",
+            # Four teachers with a class token each, filled up with registers to 16; a norm in each MLP. A converted
+            # folder says what its checkpoint has (`_of_radio_folder`).
+            architecture={**_RADIO["architecture"], "num_cls_tokens": 4, "num_registers": 12, "mlp_norm": True},
+            prefix_tokens=16,
+            **{key: fact for key, fact in _RADIO.items() if key != "architecture"},
+        ),
+        Tower(
+            name="c-radio-v4-h",
             model="nvidia/C-RADIOv4-H",
-            side=432,
-            patch=16,
-            processor="CLIPImageProcessorPil",
-            normalisation={"do_normalize": False, "resample": BICUBIC},  # its input conditioner normalises
-            architecture={"hidden_size": 1280, "num_hidden_layers": 32, "num_attention_heads": 16},
             prefix_tokens=10,  # three class tokens and seven registers
+            attributes={"architecture": "ViT-H/16", "supervision": "teacher-student distillation"},
+            **_RADIO,
         ),
         _paper_tower(
             "dinov2-l",
@@ -171,7 +186,7 @@ TOWERS: Mapping[str, Tower] = {
         ),
     )
 }
-"""The nine towers of Table 6, and two with packaged weights."""
+"""The nine towers of Table 6, a newer RADIO, and two with packaged weights."""
 
 PAPER_COMPAT: Mapping[str, Mapping[str, Any]] = {
     # The authors' common tower class drops the first token of every model; these three have no class token.
@@ -191,6 +206,7 @@ PAPER_COMPAT: Mapping[str, Mapping[str, Any]] = {
     "radio-h": {
         "model": "nvidia/RADIO-L",
         "architecture": {"hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 16},
+        "prefix_tokens": 10,
     },
 }
 """Differences of the authors' public scripts from the paper (OSU-MLB/AVA-Bench, commit 081b360)."""
@@ -236,6 +252,8 @@ def find_tower(written: str) -> Tower:
         changes["model"] = ""
     if tower.kind == "EfficientNetLite":
         changes |= _of_layer(name, changes.get("layer", tower.layer))
+    if tower.kind == "RadioModel" and changes.get("model"):
+        changes |= _of_radio_folder(changes["model"], tower)
     return _checked(replace(tower, name=written, **changes)) if changes else tower
 
 
@@ -259,6 +277,18 @@ def _of_layer(name: str, layer: int) -> dict[str, Any]:
         raise SnellenError(f"tower {name}: has no layer {layer}, only 0 to {len(sizes) - 1}")
     patch, width = sizes[layer]
     return {"patch": patch, "architecture": {"hidden_size": width}}
+
+
+def _of_radio_folder(folder: str, tower: Tower) -> dict[str, Any]:
+    """What the configuration in a folder says of prefix tokens and of norms in MLPs, if there is one."""
+    path = Path(folder) / "config.json"
+    config = json.loads(path.read_text("utf-8")) if path.is_file() else {}
+    if "num_cls_tokens" not in config:
+        return {}
+    names = ("num_hidden_layers", "num_cls_tokens", "num_registers")
+    facts = {**{name: config[name] for name in names}, "mlp_norm": bool(config.get("mlp_norm"))}
+    prefix_tokens = config["num_cls_tokens"] + config["num_registers"]
+    return {"prefix_tokens": prefix_tokens, "architecture": {**tower.architecture, **facts}}
 
 
 def _whole_number(name: str, setting: str, text: str) -> int:

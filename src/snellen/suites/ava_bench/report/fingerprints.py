@@ -24,7 +24,7 @@ TOWERS: tuple[tuple[str, str], ...] = (
     ("AIMv2", r"aim-?v2"),
     ("InternVL-2.5", r"intern-?v"),
     ("CLIP", r"\bclip"),
-    ("RADIOv2.1", r"radio"),
+    ("RADIOv2.1", r"(?<!c-)radio"),
     ("DINOv2", r"dino-?v2"),
     ("SAM", r"\bsam\b"),
     ("MiDaS-3.0", r"midas"),
