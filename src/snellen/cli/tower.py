@@ -40,7 +40,9 @@ QWEN = "Qwen/Qwen2-0.5B"
 
 
 @app.command("list")
-def list_() -> None:
+def list_(
+    training: Annotated[bool, typer.Option("--training", help="How they were trained: the paper's Table 6.")] = False,
+) -> None:
     """List the available towers."""
     from rich import box
     from rich.table import Table
@@ -48,8 +50,11 @@ def list_() -> None:
     from snellen.subjects.heads.towers import PAPER_COMPAT, TOWERS, find_tower
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    if training:
+        _print_training()
+        return
     for head in ("tower", "weights", "supervision"):
-        table.add_column(head, overflow="fold")
+        table.add_column(head, no_wrap=head != "supervision")
     for head in ("pixels", "tokens", "features"):
         table.add_column(head, justify="right")
     table.add_column("loaded")
@@ -61,6 +66,15 @@ def list_() -> None:
     new_console(120, fixed=True).print(table)
     print("tiny/NAME is a small tower of the same family with random weights; hf/PATH_OR_ID is any vision model.")
     print("Settings after '?': model (other weights), side (pixels), layer, seed (random weights).")
+
+
+def _print_training() -> None:
+    from snellen.subjects.heads.table_6 import FACTS, SOURCE, TABLE_6
+
+    print(f"{SOURCE}:")
+    for name, facts in TABLE_6.items():
+        print(f"\n{name}")
+        print("\n".join(f"  {fact.replace('_', ' '):16} {facts[fact]}" for fact in FACTS))
 
 
 @app.command("convert")

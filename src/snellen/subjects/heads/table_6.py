@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 SOURCE = "AVA-Bench (arXiv 2506.09082), Table 6"
-_COLUMNS = ("paper_name", "architecture", "parameters", "training_images", "supervision", "process", "loss")
+FACTS = ("paper_name", "architecture", "parameters", "training_images", "supervision", "process", "loss")
 _ROWS: Mapping[str, tuple[str, ...]] = {
     "siglip-2": (
         "SigLIP-2",
@@ -92,6 +92,6 @@ _ROWS: Mapping[str, tuple[str, ...]] = {
     ),
 }
 TABLE_6: Mapping[str, Mapping[str, str]] = {
-    name: dict(zip(_COLUMNS, row, strict=True)) | {"source": SOURCE} for name, row in _ROWS.items()
+    name: dict(zip(FACTS, row, strict=True)) | {"source": SOURCE} for name, row in _ROWS.items()
 }
 """Attributes by tower. Reports compare by `supervision`."""

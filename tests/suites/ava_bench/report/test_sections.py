@@ -19,6 +19,7 @@ from snellen.core.storage.runfolder import ArmCard, RunCard
 from snellen.core.subject import SubjectCard
 from snellen.core.suite import settle
 from snellen.runs.score import score
+from snellen.subjects.heads.table_6 import TABLE_6
 from snellen.suites.ava_bench import report_sections
 from snellen.suites.ava_bench.abilities.counting import counting_item
 from snellen.suites.ava_bench.abilities.localization import localization_item
@@ -233,6 +234,15 @@ def test_spatial_without_boxes() -> None:
     assert start(row_of(order, "localization", "ability")["tau-b"]) == 1
     assert row_of(order, "spatial", "ability")["tau-b"] == "–"  # with boxes all are equal
     assert "without-boxes" not in report_of(run({("a", ""): ALL, ("b", ""): right_on(0)}))
+
+
+def test_the_training_of_the_papers_towers_is_printed() -> None:
+    subjects = {f"head:{name}": {"tower": name, **TABLE_6[name]} for name in ("radio-h", "sam-h")}
+    subjects["head:own"] = {"tower": "own", "supervision": "labels"}
+    replies = {(subject, ""): right_on(0) for subject in subjects}
+    frame = report_of(run(replies, subjects))["towers"].table
+    assert frame["tower"].tolist() == ["radio-h", "sam-h"]
+    assert frame["parameters"].tolist() == ["RADIO-Huge (653M)", "ViT-H (637M)"]
 
 
 def test_two_evaluators() -> None:

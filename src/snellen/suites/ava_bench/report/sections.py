@@ -33,6 +33,7 @@ from snellen.analysis.run_view import (
 from snellen.analysis.section import ReportSection, Run, protocol_of
 from snellen.core.seeds import stream
 from snellen.core.storage.runfolder import ArmCard
+from snellen.subjects.heads.table_6 import FACTS, SOURCE
 from snellen.suites.ava_bench.abilities import ability_named, composites
 from snellen.suites.ava_bench.balance import FactorBalance, balances
 from snellen.suites.ava_bench.published import COLUMNS, TRAINING_ITEMS
@@ -53,6 +54,7 @@ def sections(run: Run) -> Iterator[ReportSection]:
         yield ranks(run, compared, abilities)
         yield spreads(run, compared, abilities)
     yield from fingerprint(run, arms)
+    yield from tower_training(arms)
     yield from evaluators(run, examined(arms))
     yield from composite.sections(run, arms)
     for task in (*tasks, *composed):
@@ -133,6 +135,20 @@ def spreads(run: Run, arms: Sequence[ArmCard], abilities: Sequence[ScoreMatrix])
     names = ["ability", "spread", "beyond chance of the draw", "best minus worst", "% of the way", "items"]
     frame = pd.DataFrame(lines, columns=names)
     return ReportSection("How far subjects lie apart", note, frame, None, "spread")
+
+
+def tower_training(arms: Sequence[ArmCard]) -> Iterator[ReportSection]:
+    """What Table 6 of the paper says of the towers of these subjects, if they are among the paper's."""
+    towers = {
+        arm.attributes.get("tower", arm.subject): arm.attributes
+        for arm in arms
+        if arm.attributes.get("source") == SOURCE
+    }
+    if towers:
+        lines = [[name, *(attributes[fact] for fact in FACTS)] for name, attributes in towers.items()]
+        frame = pd.DataFrame(lines, columns=["tower", *(fact.replace("_", " ") for fact in FACTS)])
+        note = f"Facts printed in {SOURCE}; nothing here was measured."
+        yield ReportSection("How the towers were trained (Table 6)", note, frame, None, "towers", detail=True)
 
 
 # Figure 7
