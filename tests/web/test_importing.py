@@ -181,17 +181,19 @@ def test_a_practice_page_knows_what_is_near_enough(sets_folder: Path, tmp_path: 
 
 
 @pytest.mark.parametrize(
-    ("kind", "answer", "shown", "further"),
+    ("kind", "answer", "recorded", "further"),
     [
         ("text", ("STOP", "Halt"), "STOP", ("Halt",)),
         ("text", "STOP", "STOP", ()),
         ("choices", ("a", "c"), "A, C", ("A, C", "C, A")),
     ],
 )
-def test_practice_accepts_every_right_text(kind: AnswerKind, answer: Any, shown: str, further: tuple[str, ...]) -> None:
+def test_practice_accepts_every_right_text(
+    kind: AnswerKind, answer: Any, recorded: str, further: tuple[str, ...]
+) -> None:
     keys = (("A", "a"), ("B", "b"), ("C", "c")) if kind == "choices" else ()
     view = View(item_id="i", stimulus_id="i", task="t", question="?", query=(), reply=ReplySpec(kind, keys))
-    assert as_recorded(view, answer) == shown
+    assert as_recorded(view, answer) == recorded
     assert accepted_texts(view, answer) == further
 
 

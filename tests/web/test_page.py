@@ -403,7 +403,7 @@ def test_the_page_measures_texts_and_colours_as_the_metrics_do(browser: Browser,
     rng = np.random.default_rng(0)
     colours = [*rng.integers(0, 256, (200, 2, 3)).tolist(), [[0, 0, 0], [255, 255, 255]], [[9, 9, 9], [200, 0, 3]]]
     words = ["", "open", "Open  House", "OPEN HOUSE.", "stop", "tops", "grün", "a b"]
-    texts = [[one, other] for one in words for other in words]
+    texts = [[text, right] for text in words for right in words]
     with tab(browser) as opened:
         opened.goto(index.as_uri())
         differences = opened.evaluate("pairs => pairs.map((pair) => Snellen.colourDifference(...pair))", colours)

@@ -104,8 +104,8 @@ class Protocol:
     def confirms(self, item: Item, prediction: Any, is_key: bool) -> bool:
         """True if a person's answer, which equals the key or not, confirms it."""
         if self.threshold is not None:
-            metric = self.metrics[0]
-            return metric.sign * metric.score(item, prediction) >= metric.sign * self.threshold
+            sign, score = self.metrics[0].sign, self.metrics[0].score(item, prediction)
+            return sign * score >= sign * self.threshold
         return self.agrees(item, prediction) if self.agrees else is_key
 
     def values(self, item: Item, prediction: Any) -> dict[str, float]:

@@ -71,12 +71,6 @@ class Participant:
         return pages
 
     @property
-    def codes(self) -> str:
-        """The codes that they were shown to quote, usually one."""
-        starts = (row.record for row in self.rows if isinstance(row.record, Start))
-        return " ".join(dict.fromkeys(start.code for start in starts if start.code))
-
-    @property
     def consented(self) -> bool:
         """True if consent was given."""
         return any(isinstance(row.record, Consent) for row in self.rows)
@@ -104,8 +98,8 @@ def as_participants(
 ) -> list[Participant]:
     """Participants of a study by the time of their start, together with those imported `earlier`.
 
-    Rows with the same first start are of one person. Those without a plain word as name, or with that of somebody else,
-    are named p01, p02 and so on. Raises SnellenError for rows of another plan.
+    Rows with the same first start are of one person. Those without a plain word of their own as name are named p01, p02
+    and so on. Raises SnellenError for rows of another plan.
     """
     known = {participant.alias: participant for participant in earlier}
     for name, rows in people_rows:
@@ -127,10 +121,10 @@ def as_participants(
     return sorted(known.values(), key=lambda person: (person.start.time.timestamp(), person.alias))
 
 
-def _joined(participant: Participant, rows: Sequence[RecordRow]) -> Participant:
+def _joined(participant: Participant, record_rows: Sequence[RecordRow]) -> Participant:
     """The participant with further rows. Of two rows with one number the first counts, and the conflict is named."""
     by_number = {row.sequence: row for row in participant.rows}
-    for row in rows:
+    for row in record_rows:
         if by_number.setdefault(row.sequence, row) != row:
             log.warning("%s: row %d differs from the one imported before, which stays", participant.alias, row.sequence)
     return Participant(participant.alias, participant.name, tuple(by_number[number] for number in sorted(by_number)))
@@ -139,8 +133,7 @@ def _joined(participant: Participant, rows: Sequence[RecordRow]) -> Participant:
 def _imported(out: Path, plan_hash: str) -> Iterator[Participant]:
     """The people who were imported into a folder before."""
     for path in sorted((out / RECORDS).glob("*.jsonl")):
-        rows = tuple(row for _, rows in read_folder([path], plan_hash) for row in rows)
-        yield Participant(path.stem, Participant(path.stem, path.stem, rows).start.participant, rows)
+        yield from (Participant(path.stem, name, tuple(rows)) for name, rows in read_folder([path], plan_hash))
 
 
 @dataclass(frozen=True)
@@ -256,13 +249,14 @@ def people_table(plan: StudyPlan, card: StudyCard, participants: Sequence[Partic
         )
         answered = [participant.pages[page_id] for page_id in questions if page_id in participant.pages]
         seconds = [page.seconds for page in answered]
+        codes = (row.record.code for row in participant.rows if isinstance(row.record, Start))
         outcomes = [_passed(card, participant, page_id) for page_id in checks]
         rows.append(
             {
                 "participant": participant.alias,
                 "subject": f"human:{card.name}/{participant.alias}",
                 "name": participant.name,
-                "code": participant.codes,
+                "code": " ".join(filter(None, dict.fromkeys(codes))),
                 "form": participant.start.form,
                 "started": participant.start.time.isoformat(),
                 "ended": participant.end.time.isoformat() if participant.end else "",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import permutations
+from itertools import islice, permutations
 from typing import Any
 
 from snellen.core.annotations import Annotations
@@ -26,8 +26,6 @@ PERSON = SubjectCard("human:new")
 """The subject that pages are for: suites settle `auto` by the kind of subject."""
 TRUTHS = {"T": "True", "F": "False"}
 """The words of buttons for statements, by the name that is recorded."""
-MAX_REORDERED = 5
-"""Most right options of a practice page that may be typed in any order."""
 SEED = 0
 """The run seed for people, the default of `snellen run`, so that they see the same media as models."""
 
@@ -200,7 +198,7 @@ def as_recorded(view: View, answer: Any) -> Entry:
 def accepted_texts(view: View, answer: Any) -> tuple[str, ...]:
     """Further right texts: those that the item accepts, or the options in any order."""
     if view.reply.kind == "choices":
-        return tuple(map(view.reply.write, permutations(answer))) if len(answer) <= MAX_REORDERED else ()
+        return tuple(map(view.reply.write, islice(permutations(answer), 120)))  # all orders of five
     return answer[1:] if view.reply.kind == "text" and isinstance(answer, tuple) else ()
 
 

@@ -74,9 +74,8 @@ class Page(_Frozen):
     """The content of one screen, with the questions that are answered with one button.
 
     An `example` is shown with its right answer; `practice` is repeated until no answer is wrong, three times at most.
-    `feedback` (of these two) has the right answers by item, `accepted` further right texts. A practised text or colour
-    is right within the `tolerance` (least ANLS, greatest CIEDE2000); with None, an equal text is, and colours are not
-    judged. `seconds` is the time limit, None for none.
+    `feedback` (of these two) has the right answers by item, `accepted` further texts. A text or colour is right within
+    the `tolerance` (least ANLS, greatest CIEDE2000; None: equal texts). `seconds` is the time limit, None for none.
     """
 
     page_id: str
@@ -160,10 +159,7 @@ def refuse_broken_text(cells: Any) -> Any:
 
 
 class Start(_Frozen):
-    """A participant started or returned. `parameters` are those of the address (`PROLIFIC_PID` …).
-
-    `code` is what they were shown to quote when they withdraw; it is made by the page, at random.
-    """
+    """A participant started or returned, with address `parameters`, and the random `code` by which they withdraw."""
 
     type: Literal["start"]
     participant: str

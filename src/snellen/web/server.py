@@ -62,10 +62,7 @@ Secret: TypeAlias = Annotated[Word, Header(alias=SECRET_HEADER)]
 
 
 class Opening(BaseModel):
-    """A participant begins, or returns with a secret. Of `parameters`, those of the study are stored.
-
-    `consented`: they agreed on the page of consent, if the study has one; before that, nothing is stored.
-    """
+    """A participant begins (and has `consented`, if the study asks), or returns. The study's `parameters` are kept."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     _texts = model_validator(mode="before")(refuse_broken_text)

@@ -24,11 +24,11 @@
     return longest ? 1 - distance(one, other) / longest : 1;
   }
 
-  /** True if a text is near one of the accepted ones; without a tolerance if it is equal, but for commas and a full stop. */
+  /** True if a text is as near as this to an accepted one; without a tolerance, equal but for commas and a full stop. */
   function isRightText(text, accepted, tolerance) {
-    if (tolerance !== null) return accepted.some((right) => Math.max(similarity(text, right), similarity(text.replace(QUOTES, ""), right)) >= tolerance);
-    const plain = (words) => words.toLowerCase().replace(QUOTES, "").split(/[\s,;]+/).filter(Boolean).join(" ").replace(/\.$/, "");
-    return accepted.some((right) => plain(right) === plain(text));
+    const bare = text.replace(QUOTES, "");
+    const plain = (words) => words.toLowerCase().split(/[\s,;]+/).filter(Boolean).join(" ").replace(/\.$/, "");
+    return accepted.some((right) => (tolerance === null ? plain(right) === plain(bare) : Math.max(similarity(text, right), similarity(bare, right)) >= tolerance));
   }
 
   function toLab(levels) {
@@ -37,26 +37,24 @@
     return [116 * y - 16, 500 * (x - y), 200 * (y - z)];
   }
 
+  const radians = (degrees) => (degrees * Math.PI) / 180;
+  const cos = (degrees) => Math.cos(radians(degrees));
+  const saturation = (chroma) => Math.sqrt(chroma ** 7 / (chroma ** 7 + 25 ** 7));
+  const mean = ([one, other]) => (one + other) / 2;
+
   /** CIEDE2000 difference of two sRGB colours, written like `ciede2000` in Python. */
-  function colourDifference(one, other) {
-    const labs = [toLab(one), toLab(other)];
-    const saturation = (chroma) => Math.sqrt(chroma ** 7 / (chroma ** 7 + 25 ** 7));
-    const radians = (degrees) => (degrees * Math.PI) / 180;
-    const cos = (degrees) => Math.cos(radians(degrees));
-    const stretch = 1.5 - 0.5 * saturation((Math.hypot(labs[0][1], labs[0][2]) + Math.hypot(labs[1][1], labs[1][2])) / 2);
+  function colourDifference(...colours) {
+    const labs = colours.map(toLab);
+    const stretch = 1.5 - 0.5 * saturation(mean(labs.map(([, a, b]) => Math.hypot(a, b))));
     const chromas = labs.map(([, a, b]) => Math.hypot(stretch * a, b));
-    const hues = labs.map(([, a, b]) => (Math.atan2(b, stretch * a) * 180) / Math.PI).map((hue) => (hue + 360) % 360);
-    const lightness = (labs[0][0] + labs[1][0]) / 2;
-    const chroma = (chromas[0] + chromas[1]) / 2;
-    let turn = hues[1] - hues[0];
-    let hue = (hues[0] + hues[1]) / 2;
+    const hues = labs.map(([, a, b]) => ((Math.atan2(b, stretch * a) * 180) / Math.PI + 360) % 360);
+    const chroma = mean(chromas);
+    let [turn, hue] = [hues[1] - hues[0], mean(hues)];
     if (chromas[0] * chromas[1] === 0) [turn, hue] = [0, hues[0] + hues[1]];
-    else if (Math.abs(turn) > 180) {
-      turn -= Math.sign(turn) * 360;
-      hue += hue < 180 ? 180 : -180;
-    }
+    else if (Math.abs(turn) > 180) [turn, hue] = [turn - Math.sign(turn) * 360, hue + (hue < 180 ? 180 : -180)];
     const weight = 1 - 0.17 * cos(hue - 30) + 0.24 * cos(2 * hue) + 0.32 * cos(3 * hue + 6) - 0.2 * cos(4 * hue - 63);
-    const light = (labs[1][0] - labs[0][0]) / (1 + (0.015 * (lightness - 50) ** 2) / Math.sqrt(20 + (lightness - 50) ** 2));
+    const fromMiddle = (mean(labs.map(([lightness]) => lightness)) - 50) ** 2;
+    const light = (labs[1][0] - labs[0][0]) / (1 + (0.015 * fromMiddle) / Math.sqrt(20 + fromMiddle));
     const chromaPart = (chromas[1] - chromas[0]) / (1 + 0.045 * chroma);
     const huePart = (2 * Math.sqrt(chromas[0] * chromas[1]) * Math.sin(radians(turn / 2))) / (1 + 0.015 * chroma * weight);
     const rotation = -2 * saturation(chroma) * Math.sin(radians(60 * Math.exp(-(((hue - 275) / 25) ** 2))));

@@ -118,10 +118,7 @@
     });
   }
 
-  /**
-   * Shows the right answers; resolves at the button, with whether no answer was wrong. An example has no answers. After
-   * the last attempt the person goes on.
-   */
+  /** Shows the right answers; resolves at the button, with whether no answer was wrong (an example has none). */
   function showFeedback(view, page, isLast) {
     let passed = true;
     for (const one of view.questions) {
@@ -237,7 +234,7 @@
   async function showWords(display, { title = "", text, terms = [], above, below, button, label }) {
     const go = element("button", { type: "button", id: button }, label);
     const heading = title ? element("h1", {}, title) : null;
-    const root = element("section", { class: "words", tabindex: -1 }, heading, paragraphs(text), termsOf(terms), above?.(), element("div", { class: "actions" }, go), element("div", { class: "note" }, below?.()));
+    const root = element("section", { class: "words", tabindex: -1 }, heading, paragraphs(text), termsOf(terms), above?.(), element("div", { class: "actions" }, go), element("div", { class: "note" }, below?.() ?? []));
     display.replaceChildren(root);
     (button === "consent" ? root : go).focus({ preventScroll: true });
     await new Promise((resolve) => go.addEventListener("click", resolve));

@@ -9,22 +9,15 @@
   let pressed = { key: "", time: -Infinity };
   let ended = pressed; // the key that ended the last screen
 
-  /** A screen gives way to the next: its last key, pressed again at once, is not meant for the next one. */
-  function endScreen() {
-    ended = pressed;
-  }
+  /** A screen gives way to the next: its last key, held or pressed again at once, is not meant for the next one. */
+  const endScreen = () => (ended = pressed);
 
-  document.addEventListener(
-    "keydown",
-    (event) => {
-      const isAgain = event.key === ended.key && event.timeStamp - ended.time < AGAIN;
-      if (isAgain || (event.repeat && event.key === "Enter")) {
-        event.preventDefault();
-        event.stopImmediatePropagation();
-      } else pressed = { key: event.key, time: event.timeStamp };
-    },
-    true,
-  );
+  function onPress(event) {
+    const isAgain = event.key === ended.key && event.timeStamp - ended.time < AGAIN;
+    if (!isAgain && !(event.repeat && event.key === "Enter")) pressed = { key: event.key, time: event.timeStamp };
+    else event.preventDefault(), event.stopImmediatePropagation();
+  }
+  document.addEventListener("keydown", onPress, true);
 
   /** Names the screen for styles and for automatic participants: loading, consent, start, block, page, end. */
   function showScreen(name) {
@@ -111,10 +104,7 @@
       clock?.uncover("pause"); // at the click: the close event comes later, on a busy machine much later
       dialog.close();
     });
-    byId("stop").addEventListener("click", () => {
-      dialog.close();
-      stop();
-    });
+    byId("stop").addEventListener("click", () => (dialog.close(), stop()));
     dialog.addEventListener("close", () => clock?.uncover("pause")); // by Escape
     document.addEventListener("visibilitychange", () => (document.hidden ? clock?.cover("tab") : clock?.uncover("tab")));
     return {
@@ -137,10 +127,8 @@
       participant: opened.participant,
       form: opened.form,
       code: ofType("start").map((row) => row.record.code).find(Boolean) ?? code,
-      /** Nothing is appended any more: whoever waits for it waits for ever. */
-      close() {
-        closed = true;
-      },
+      /** From now on nothing is appended, and `append` never resolves. */
+      close: () => (closed = true),
       has: (type) => ofType(type).length > 0,
       answered: () => new Set(ofType("answers").map((row) => row.record.position)),
       /** Resolves when the record is stored; nothing else may be shown before. */
@@ -159,9 +147,7 @@
   }
 
   /** The width at which an image is opened: up to twice that on the page, as the window allows; at least its own. */
-  function enlargedWidth(image) {
-    return Math.max(image.naturalWidth, Math.min(2 * image.clientWidth, window.innerWidth - 32));
-  }
+  const enlargedWidth = (image) => Math.max(image.naturalWidth, Math.min(2 * image.clientWidth, window.innerWidth - 32));
 
   /** Opens images larger; scrolls if the window is smaller. */
   function zoom(images) {

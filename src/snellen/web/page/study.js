@@ -17,10 +17,7 @@
   }
 
   /** The code by which a person withdraws; null in a review. */
-  function codeLine(plan, code) {
-    const why = " Please note it: quote it if you want your answers deleted.";
-    return plan.kind === "review" ? null : element("p", {}, "Your code: ", element("code", { id: "own-code" }, code), ".", why);
-  }
+  const codeLine = (plan, code) => (plan.kind === "review" ? null : element("p", {}, "Your code: ", element("code", { id: "own-code" }, code), ". Please note it: quote it if you want your answers deleted."));
 
   /** The lines of consent: who does the study, and so on, as far as the design states them. */
   function consentFields(plan, code) {
@@ -35,7 +32,7 @@
     const { texts } = plan;
     showScreen("consent");
     const text = [texts.consent, ...consentFields(plan, code)].join("\n\n");
-    const below = () => element("div", {}, ...paragraphs("If you do not agree, close this window."), wayBack(transport));
+    const below = () => [...paragraphs("If you do not agree, close this window."), wayBack(transport)];
     return Snellen.showWords(document.getElementById("study"), { title: texts.title, text, above: () => codeLine(plan, code), below, button: "consent", label: "I agree and take part" });
   }
 
@@ -47,18 +44,10 @@
     const go = (event) => {
       event.preventDefault();
       const name = transport.unfinished().find((one) => one.toLowerCase() === field.value.trim().toLowerCase());
-      if (name) goTo(name);
-      else complaint.textContent = "Nobody with this code has begun here and not finished.";
+      complaint.textContent = name ? "" : "Nobody with this code has begun here and not finished.";
+      if (name) location.replace(Snellen.addressOf(name));
     };
     return element("form", { class: "way-back", submit: go }, element("label", { class: "line" }, "Did you begin here before? Your code: ", field, element("button", { type: "submit", class: "plain" }, "Go on")), complaint);
-  }
-
-  /** Opens the page for a participant, or for a new one. */
-  function goTo(participant) {
-    const address = new URL(location.href);
-    if (participant) address.searchParams.set("participant", participant);
-    else address.searchParams.delete("participant");
-    location.replace(address);
   }
 
   /** Instructions, or a welcome back, which another person may decline. */
@@ -67,11 +56,8 @@
     const count = session.answered().size;
     const back = count ? `Welcome back. ${count} of ${total} questions are answered.\n\n` : "";
     const length = plan.minutes && !count ? `\n\n${total} pages, about ${plan.minutes} minutes. You can pause at any time.` : "";
-    const other = async () => {
-      await transport.stop();
-      await Snellen.wait(0.5); // until a file is saved
-      goTo("");
-    };
+    // Half a second, until a file is saved.
+    const other = () => transport.stop().then(() => Snellen.wait(0.5)).then(() => location.replace(Snellen.addressOf("")));
     const above = () => (returns ? codeLine(plan, session.code) : null);
     const below = () => {
       if (!returns) return texts.consent ? null : wayBack(transport);
@@ -130,10 +116,7 @@
     return navigator.clipboard ? element("button", { type: "button", class: "plain", click: copy }, "Copy") : null;
   }
 
-  /**
-   * Thanks, the completion code or link (not if the person stopped), the code to withdraw, and what the transport
-   * offers: the download again, or another participant.
-   */
+  /** Thanks, the completion code or link (unless the person stopped), the code to withdraw, the download again, the next participant. */
   function showEnd(plan, transport, session, stopped = false) {
     const { thanks, completion_code: code, completion_url: url } = stopped ? { thanks: "What you answered so far is kept.", completion_code: "", completion_url: "" } : plan.texts;
     const parts = [element("h1", {}, stopped ? "You stopped" : "The end"), ...paragraphs(thanks), codeLine(plan, session.code)];
@@ -141,7 +124,7 @@
     if (/^https?:/.test(url)) parts.push(element("p", {}, element("a", { id: "completion", href: url, class: "button" }, "Finish")));
     if (transport.download) {
       parts.push(element("p", {}, "Your answers were saved as a file. Please hand it in."));
-      parts.push(element("p", { class: "line" }, element("button", { type: "button", id: "download", click: transport.download }, "Save the file again"), element("button", { type: "button", id: "another", class: "plain", click: () => (transport.forget(), goTo("")) }, "Next participant")));
+      parts.push(element("p", { class: "line" }, element("button", { type: "button", id: "download", click: transport.download }, "Save the file again"), element("button", { type: "button", id: "another", class: "plain", click: () => (transport.forget(), location.replace(Snellen.addressOf(""))) }, "Next participant")));
     }
     document.getElementById("study").replaceChildren(element("section", { class: "words", tabindex: -1 }, parts));
     showScreen("end");
@@ -159,11 +142,7 @@
     const session = Snellen.makeSession(transport, opened, code);
     const back = session.has("end");
     const consents = plan.texts.consent && !session.has("consent");
-    const stop = async () => {
-      session.close();
-      await insist(() => transport.stop(), "The study could not be closed.");
-      showEnd(plan, transport, session, true);
-    };
+    const stop = () => (session.close(), insist(() => transport.stop(), "The study could not be closed.").then(() => showEnd(plan, transport, session, true)));
     if (!back) {
       if (consents && returns) await agree(plan, transport, session.code);
       await session.append(startRecord(plan, session, opened.parameters ?? address));

@@ -35,13 +35,10 @@
     setTimeout(() => URL.revokeObjectURL(address), 60000);
   }
 
-  /**
-   * Rows stay in this browser and are downloaded at the end: `PARTICIPANT.jsonl`. Several people may use the device, so
-   * that a new tab is a new participant, unless the address names one.
-   */
+  /** Rows stay in this browser and are downloaded at the end: `PARTICIPANT.jsonl`. Every tab is a new participant. */
   function folder(plan) {
     const home = `snellen/${plan.plan_hash}`;
-    const current = `${home}/current`;
+    const current = `${home}/current`; // in the tab
     let key = "";
     let name = "";
     const read = () => storage().getItem(key) ?? "";
@@ -50,22 +47,22 @@
     /** The form of a personal address; else the first one of this device, and for later participants the next. */
     const takeForm = (parameters) => {
       if (parameters.participant && parameters.form) return chosenForm(plan, parameters.form);
-      const random = crypto.getRandomValues(new Uint32Array(1))[0];
       const first = parameters.form ?? document.documentElement.dataset.form;
-      const form = chosenForm(plan, storage().getItem(`${home}/form`) ?? first, random);
+      const form = chosenForm(plan, storage().getItem(`${home}/form`) ?? first, crypto.getRandomValues(new Uint32Array(1))[0]);
       storage().setItem(`${home}/form`, form + 1);
       return form;
     };
     const forget = () => {
       sessionStorage.removeItem(current);
-      const address = new URL(location.href);
-      address.searchParams.delete("participant");
-      history.replaceState(null, "", address);
+      history.replaceState(null, "", Snellen.addressOf(""));
     };
     return {
-      async returns(parameters) {
-        return storage().getItem(`${home}/rows/${known(parameters)}`) !== null;
-      },
+      download: save,
+      forget,
+      stop: async () => (save(), forget()),
+      /** Names of those who began on this device and did not finish. */
+      unfinished: () => Object.keys(storage()).filter((other) => other.startsWith(`${home}/rows/`) && !storage().getItem(other).includes('{"type":"end"')).map((other) => other.slice(`${home}/rows/`.length)),
+      returns: async (parameters) => storage().getItem(`${home}/rows/${known(parameters)}`) !== null,
       async open(parameters, code) {
         name = known(parameters) || code;
         sessionStorage.setItem(current, name);
@@ -81,18 +78,6 @@
       },
       async finish(rows, back) {
         if (!back) save();
-      },
-      /** Ends the session before its end; the answers so far are handed in as a file. */
-      async stop() {
-        save();
-        forget();
-      },
-      download: save,
-      forget,
-      /** Names of those who began on this device and did not finish. */
-      unfinished() {
-        const begun = Object.keys(storage()).filter((other) => other.startsWith(`${home}/rows/`) && !storage().getItem(other).includes('{"type":"end"'));
-        return begun.map((other) => other.slice(`${home}/rows/`.length));
       },
     };
   }
@@ -155,17 +140,11 @@
         // Without site data the study works, except for returning after a reload.
       }
     };
-    const forget = () => {
-      try {
-        localStorage.removeItem(key);
-      } catch {
-        // Nothing was remembered.
-      }
-    };
+    const forget = () => remember({});
     return {
-      async returns() {
-        return Boolean(remembered().secret);
-      },
+      forget,
+      stop: async () => forget(),
+      returns: async () => Boolean(remembered().secret),
       async open(parameters) {
         const known = remembered();
         const body = { parameters };
@@ -187,10 +166,6 @@
         await post("api/records", row, { "X-Snellen-Secret": secret });
       },
       async finish() {},
-      async stop() {
-        forget();
-      },
-      forget,
     };
   }
 
