@@ -99,6 +99,17 @@ def test_nothing_is_stored_before_consent(browser: Browser, tmp_path: Path) -> N
         opened.reload()  # consent is asked once
         opened.wait_for_selector("#start")
         assert opened.inner_text("#own-code") == server.rows[0]["record"]["code"]
+    write_bundle(tmp_path / "jatos", plan("choice", texts=texts), "jatos")
+    (tmp_path / "jatos" / "jatos.js").write_text(JATOS, encoding="utf-8")
+    with tab(browser) as opened:
+        serve(opened, tmp_path / "jatos")
+        opened.goto(SITE)
+        opened.wait_for_selector("#consent")
+        assert opened.evaluate(STORED) == []
+        opened.click("#consent")
+        opened.wait_for_selector("#start")
+        rows = json.loads(opened.evaluate("sessionStorage.getItem('jatos')"))["rows"].splitlines()
+        assert [json.loads(row)["record"]["type"] for row in rows] == ["start", "consent"]
 
 
 def test_on_a_shared_device_nobody_continues_for_somebody_else(browser: Browser, tmp_path: Path) -> None:
