@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -11,14 +13,15 @@ from typer.testing import CliRunner, Result
 
 from snellen.analysis.people_tables import person_table
 from snellen.core.errors import SnellenError
-from snellen.core.item import View
+from snellen.core.item import AnswerKind, ReplySpec, View
 from snellen.core.storage.parts import read_exchanges
 from snellen.reports import load_run
 from snellen.suites.ava_bench.scenes.close_ups import TEXTURES
 from snellen.suites.ava_bench.scenes.table_contents import KINDS
 from snellen.web.building import build_study
 from snellen.web.design import BlockDesign, StudyDesign
-from snellen.web.importing import PEOPLE, as_participants, import_study
+from snellen.web.importing import PEOPLE, Participant, as_participants, import_study, people_table
+from snellen.web.pages import accepted_texts, as_recorded
 from snellen.web.plan import PageAnswers, RecordRow, Start, StudyPlan, Texts
 from snellen.web.stand_ins import make_stand_in
 from snellen.web.study import BUNDLE, StudyCard, read_plan, read_study
@@ -82,7 +85,10 @@ def test_unfinished_people_are_partial_not_missing(sets_folder: Path, tmp_path: 
     table = pd.read_csv(tmp_path / "people" / PEOPLE).set_index("participant")
     assert list(table["questions"]) == [questions, _questions(plan, 1)]
     assert list(table["answered"]) == [questions, questions_before]
-    assert (table.loc["p01", "checks"], table.loc["p01", "checks_passed"]) == (1, 1)
+    outcomes = table[["checks", "checks_passed", "checks_failed", "checks_not_reached"]]
+    position = next(n for n, page_id in enumerate(_ids(plan, 1)) if plan.pages[page_id].kind == "attention")
+    assert list(outcomes.loc["p01"]) == [1, 1, 0, 0]
+    assert list(outcomes.loc["p02"]) == ([1, 1, 0, 0] if position < 3 else [1, 0, 0, 1])
     assert table.loc["p01", "ended"] == NOON.isoformat()
     assert table["ended"].isna().to_dict() == {"p01": False, "p02": True}
     remarks = person_table(load_run(examination.root))["remark"].tolist()
@@ -95,8 +101,100 @@ def test_unfinished_people_are_partial_not_missing(sets_folder: Path, tmp_path: 
 
 def _questions(plan: StudyPlan, form: int, pages: int | None = None) -> int:
     """The number of questions on the first pages of a form."""
-    ids = [page_id for block in plan.forms[form] for page_id in block.page_ids][:pages]
-    return sum(plan.pages[page_id].kind == "question" for page_id in ids)
+    return sum(plan.pages[page_id].kind == "question" for page_id in _ids(plan, form)[:pages])
+
+
+def _ids(plan: StudyPlan, form: int) -> list[str]:
+    return [page_id for block in plan.forms[form] for page_id in block.page_ids]
+
+
+def test_a_check_that_was_not_reached_is_not_failed(sets_folder: Path, tmp_path: Path) -> None:
+    card = small_study("combo", sets_folder, tmp_path / "study")
+    plan, stand_in = read_plan(tmp_path / "study"), make_stand_in(card, "fake:oracle", 1, tmp_path / "own")
+    (check,) = [page_id for page_id in _ids(plan, 0) if plan.pages[page_id].kind == "attention"]
+    position = _ids(plan, 0).index(check)
+    rows = entered(plan, stand_in, 0)
+    wrong = next(row for row in rows if isinstance(row.record, PageAnswers) and row.record.page_id == check)
+    assert isinstance(wrong.record, PageAnswers)
+    answers = {"answers": {check: "nothing offered"}, "passed": False}
+    failed = wrong.model_copy(update={"record": wrong.record.model_copy(update=answers)})
+    people = [
+        Participant(name, name, tuple(some))
+        for name, some in (
+            ("before", rows[: 2 + position]),
+            ("wrong", [*rows[: 2 + position], failed]),
+            ("right", rows),
+        )
+    ]
+    table = people_table(plan, card, people).set_index("participant")
+    columns = ["checks", "checks_passed", "checks_failed", "checks_not_reached", "practice_failed"]
+    assert table[columns].T.to_dict("list") == {
+        "before": [1, 0, 0, 1, 0],
+        "wrong": [1, 0, 1, 0, 1],
+        "right": [1, 1, 0, 0, 0],
+    }
+
+
+def test_imports_into_one_folder_add_up(sets_folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    card = small_study("combo", sets_folder, tmp_path / "study")
+    plan, stand_in = read_plan(tmp_path / "study"), make_stand_in(card, "fake:oracle", 3, tmp_path / "own")
+    first, second, third = (entered(plan, stand_in, person) for person in range(3))
+    out = tmp_path / "people"
+
+    def imported(*people: tuple[str, list[RecordRow]]) -> tuple[list[str], set[str]]:
+        (examination,) = import_study(tmp_path / "study", people, out)
+        people_of_run = {response.subject.partition("/")[2] for response in examination.responses}
+        return list(pd.read_csv(out / PEOPLE)["participant"]), people_of_run
+
+    def files() -> dict[str, bytes]:
+        return {str(path): path.read_bytes() for path in out.rglob("*") if path.suffix in (".csv", ".jsonl")}
+
+    assert imported(("p03", third)) == (["p03"], {"p03"})
+    assert imported(("p01", first[:4]), ("p01", first)) == (["p01", "p03"], {"p01", "p03"})
+    before = files()
+    assert imported(("p03", third), ("p01", first[:5])) == (["p01", "p03"], {"p01", "p03"})
+    assert files() == before
+    assert caplog.messages == []
+    # Other rows of the same person under numbers that are there are named, and those imported before stay.
+    position = 4
+    record = first[position].record
+    assert isinstance(record, PageAnswers)
+    changed = first[position].model_copy(update={"record": record.model_copy(update={"seconds": 99.0})})
+    imported(("p01", [*first[:position], changed, *first[position + 1 :]]))
+    assert files() == before
+    assert caplog.messages == ["p01: row 4 differs from the one imported before, which stays"]
+    # Somebody else under the same name gets another one.
+    start = second[0].record.model_copy(update={"participant": "p01"})
+    assert imported(("p01", [second[0].model_copy(update={"record": start}), *second[1:]]))[0] == ["p01", "p02", "p03"]
+    assert caplog.messages[1:] == ["p01: somebody else of this name is there already; this person is p02"]
+
+
+def test_a_practice_page_knows_what_is_near_enough(sets_folder: Path, tmp_path: Path) -> None:
+    """The thresholds are those at which people confirm a key (`snellen quiz`)."""
+    block = BlockDesign(name="b", tasks=("colour", "ocr", "counting"), questions=1, practice=1)
+    design = StudyDesign(texts=Texts(title="t"), blocks=(block,), forms=1)
+    card = build_study([small_set("ava-bench", sets_folder)], design, tmp_path / "study", name="trial")
+    pages = read_plan(tmp_path / "study").pages
+    practice = {card.pages[name].task: page for name, page in pages.items() if page.kind == "practice"}
+    assert {task: page.tolerance for task, page in practice.items()} == {"colour": 15.0, "ocr": 0.8, "counting": None}
+    assert {page.tolerance for page in pages.values() if page.kind == "question"} == {None}
+
+
+@pytest.mark.parametrize(
+    ("kind", "answer", "recorded", "further"),
+    [
+        ("text", ("STOP", "Halt"), "STOP", ("Halt",)),
+        ("text", "STOP", "STOP", ()),
+        ("choices", ("a", "c"), "A, C", ("A, C", "C, A")),
+    ],
+)
+def test_practice_accepts_every_right_text(
+    kind: AnswerKind, answer: Any, recorded: str, further: tuple[str, ...]
+) -> None:
+    keys = (("A", "a"), ("B", "b"), ("C", "c")) if kind == "choices" else ()
+    view = View(item_id="i", stimulus_id="i", task="t", question="?", query=(), reply=ReplySpec(kind, keys))
+    assert as_recorded(view, answer) == recorded
+    assert accepted_texts(view, answer) == further
 
 
 def test_results_of_another_plan_are_refused(sets_folder: Path, tmp_path: Path) -> None:
@@ -108,9 +206,12 @@ def test_results_of_another_plan_are_refused(sets_folder: Path, tmp_path: Path) 
 
 def test_names_that_are_not_plain_words_get_an_alias(sets_folder: Path, tmp_path: Path) -> None:
     card = small_study("combo", sets_folder, tmp_path / "study")
-    start = Start(type="start", participant="x", form=0, plan_hash=card.plan_hash, time=NOON)
-    rows = [RecordRow(sequence=0, record=start)]
-    participants = as_participants([("p01", rows), ("../../etc", rows), ("p01", rows)], card)
+    rows = [
+        [RecordRow(sequence=0, record=start.model_copy(update={"time": NOON + timedelta(seconds=number)}))]
+        for number in range(3)
+        for start in [Start(type="start", participant="x", form=0, plan_hash=card.plan_hash, time=NOON)]
+    ]
+    participants = as_participants([("p01", rows[0]), ("../../etc", rows[1]), ("p01", rows[2])], card)
     assert [(person.alias, person.name) for person in participants] == [
         ("p01", "p01"),
         ("p02", "../../etc"),
@@ -169,9 +270,26 @@ def test_a_study_from_the_command_line_to_a_report(sets_folder: Path, tmp_path: 
         saved.append(tmp_path / f"p0{person + 1}.jsonl")
         saved[-1].write_text("".join(f"{row.model_dump_json()}\n" for row in rows))
     imported = snellen("study", "import", str(study), *map(str, saved), "--out", str(people), "--json")
-    assert json.loads(imported.stdout)["responses"] == 8
+    assert (result := json.loads(imported.stdout))["responses"] == 8
+    assert result["people_by_form"] == [1, 1]
     assert snellen("report", str(people / "combo"), "--out", str(tmp_path / "report")).exit_code == 0
     assert any("People" in page.read_text() for page in (tmp_path / "report").glob("combo*.html"))
+    # Two more with form 0 are counted, and the imbalance is named.
+    for person in (3, 5):
+        rows = entered(read_plan(study), stand_in, 0)
+        start = rows[0].record.model_copy(update={"participant": f"p0{person}"})
+        lines = [rows[0].model_copy(update={"record": start}), *rows[1:]]
+        saved.append(tmp_path / f"p0{person}.jsonl")
+        saved[-1].write_text("".join(f"{row.model_dump_json()}\n" for row in lines))
+    uneven = snellen("study", "import", str(study), *map(str, saved[2:]), "--out", str(people))
+    assert "note: forms are uneven: 1 to 3 people each" in uneven.stdout
+    exported = snellen("study", "export", str(study), "--to", "folder", "--out", str(tmp_path / "kiosk"))
+    assert "note: each device begins with a form at random" in exported.stdout
+    second = snellen("study", "export", str(study), "--to", "folder", "--form", "3", "--out", str(tmp_path / "second"))
+    assert "note" not in second.stdout
+    assert 'data-form="1"' in (tmp_path / "second" / "index.html").read_text()  # the third modulo two forms
+    jatos = snellen("study", "export", str(study), "--to", "jatos", "--form", "3", "--out", str(tmp_path / "a.jzip"))
+    assert "--form is for --to folder" in str(jatos.exception)
     nobody = snellen("study", "import", str(study), "--out", str(people))
     assert isinstance(nobody.exception, SnellenError)
     assert "`snellen study serve` writes them" in str(nobody.exception)

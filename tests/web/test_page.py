@@ -6,9 +6,11 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 from PIL import Image
 
+from snellen.scoring.metrics import anls, ciede2000
 from snellen.web.page import Transport, index_page
 from snellen.web.plan import Choice, MediaPart, RecordRow, Term, TextPart
 from tests.helpers.study_bundle import PAGES, TILES, page, plan, practice_of, question, write_bundle
@@ -133,6 +135,8 @@ def test_every_kind_by_touch_on_a_phone(browser: Browser, tmp_path: Path) -> Non
         check_kinds(stored(opened))
 
 
+AGAIN_MS = 450
+"""Milliseconds after which the same key counts again on a new screen."""
 KEYS = "all => all.map((one) => one.getAttribute('aria-keyshortcuts'))"
 
 
@@ -144,22 +148,28 @@ def test_keys_only_are_enough(browser: Browser, tmp_path: Path) -> None:
     )
     with tab(browser) as opened:
         keys = opened.keyboard
+
+        def confirm() -> None:
+            """Press Enter, long enough after the key before to be meant for this screen."""
+            opened.wait_for_timeout(AGAIN_MS)
+            keys.press("Enter")
+
         opened.goto(index.as_uri())
         opened.wait_for_selector("#start")
-        keys.press("Enter")
+        confirm()
         opened.wait_for_selector("#continue")
-        keys.press("Enter")
+        confirm()
         wait_for(opened, "practice")
         keys.press("b")
-        keys.press("Enter")
+        confirm()
         opened.wait_for_selector("#continue")
         assert opened.locator(".right [data-name]").get_attribute("data-name") == "A"
-        keys.press("Enter")
+        confirm()
         wait_for(opened, "practice")
         keys.press("a")
-        keys.press("Enter")
+        confirm()
         opened.wait_for_selector("[data-right=true]")
-        keys.press("Enter")
+        confirm()
         wait_for(opened, "choice")
         keys.press("a")
         keys.press("c")
@@ -168,18 +178,18 @@ def test_keys_only_are_enough(browser: Browser, tmp_path: Path) -> None:
         assert opened.locator("[data-name]").evaluate_all(KEYS) == ["1", "2", "3", "4"]
         keys.press("ArrowRight")
         keys.press("ArrowRight")
-        keys.press("Enter")
+        confirm()
         wait_for(opened, "integer")
         keys.type("7")
         keys.press("ArrowUp")
-        keys.press("Enter")
+        confirm()
         wait_for(opened, "box")
         opened.focus(".surface")
         keys.press("ArrowDown")  # the middle half of 600 x 400: (150, 100, 450, 300)
         keys.press("ArrowRight")  # a fiftieth of 600: 12
         keys.press("Shift+ArrowDown")
         keys.press("Control+ArrowUp")  # one
-        keys.press("Enter")
+        confirm()
         wait_for(opened, "labels")
         assert opened.locator("[data-name]").evaluate_all(KEYS) == ["a", "2", None, "m", None, None]
         keys.press("m")
@@ -188,7 +198,7 @@ def test_keys_only_are_enough(browser: Browser, tmp_path: Path) -> None:
         keys.press("k")
         opened.focus("[data-field=answer]")
         keys.type("2")
-        keys.press("Enter")
+        confirm()
         wait_for_end(opened)
         answers = answers_of(stored(opened))
     assert answers == {
@@ -334,6 +344,125 @@ def test_practice_shows_the_right_answer_after_answering(browser: Browser, tmp_p
         attempts = {row.page_id: row.attempts for row in pages_of(stored(opened))}
         assert attempts == {"practice": 2, "integer": 1, "box": 2, "colour": 1}
         assert answers_of(stored(opened))["practice"] == "B", "the first answer is kept"
+
+
+def test_practice_is_passed_by_right_answers_only_and_ends_after_three(browser: Browser, tmp_path: Path) -> None:
+    text = practice_of("text", "OPEN").model_copy(update={"tolerance": 0.8})
+    word = practice_of("description", "STOP").model_copy(
+        update={"page_id": "word", "questions": (question("text", "word"),), "feedback": {"word": "STOP"}}
+    )
+    word = word.model_copy(update={"accepted": {"word": ("halt",)}})
+    colour = practice_of("colour", [255, 0, 0]).model_copy(update={"tolerance": 15.0})
+    index = write_bundle(tmp_path, plan("text", "word", "colour", "choice", changes=(text, word, colour)))
+    with tab(browser) as opened:
+        begin(opened, index.as_uri())
+
+        def attempt(page_id: str, field: str, answer: str) -> str:
+            wait_for(opened, page_id)
+            opened.fill(f"[data-field={field}]", answer)
+            opened.click("#next")
+            label = opened.inner_text("#continue")
+            opened.click("#continue")
+            return label
+
+        assert [attempt("text", "answer", answer) for answer in ("SHUT", "ope", "open")] == [
+            "Try again",
+            "Try again",
+            "Continue",
+        ]
+        assert attempt("word", "answer", "“Halt”") == "Continue"
+        assert attempt("colour", "picker", "#00ff00") == "Try again"
+        assert attempt("colour", "picker", "#f50a00") == "Continue"
+        wait_for(opened, "choice")
+        records = {record.page_id: record for record in pages_of(stored(opened))}
+    assert {name: (record.attempts, record.passed) for name, record in records.items()} == {
+        "text": (3, True),
+        "word": (1, True),
+        "colour": (2, True),
+    }
+
+
+def test_after_three_wrong_answers_the_right_one_is_shown_and_it_goes_on(browser: Browser, tmp_path: Path) -> None:
+    index = write_bundle(tmp_path, plan("integer", "choice", changes=(practice_of("integer", "4"),)))
+    with tab(browser) as opened:
+        begin(opened, index.as_uri())
+        for label in ("Try again", "Try again", "Continue"):
+            wait_for(opened, "integer")
+            opened.fill("[data-field=answer]", "5")
+            opened.click("#next")
+            assert opened.inner_text("#continue") == label
+            assert "The right answer: 4" in opened.inner_text(".feedback")
+            opened.click("#continue")
+        wait_for(opened, "choice")
+        (record,) = pages_of(stored(opened))
+    assert (record.answers, record.attempts, record.passed) == ({"integer": "5"}, 3, False)
+
+
+def test_the_page_measures_texts_and_colours_as_the_metrics_do(browser: Browser, tmp_path: Path) -> None:
+    index = write_bundle(tmp_path, plan("choice"))
+    rng = np.random.default_rng(0)
+    colours = [*rng.integers(0, 256, (200, 2, 3)).tolist(), [[0, 0, 0], [255, 255, 255]], [[9, 9, 9], [200, 0, 3]]]
+    words = ["", "open", "Open  House", "OPEN HOUSE.", "stop", "tops", "grün", "a b"]
+    texts = [[text, right] for text in words for right in words]
+    with tab(browser) as opened:
+        opened.goto(index.as_uri())
+        differences = opened.evaluate("pairs => pairs.map((pair) => Snellen.colourDifference(...pair))", colours)
+        similarities = opened.evaluate("pairs => pairs.map((pair) => Snellen.similarity(...pair))", texts)
+    assert differences == pytest.approx([ciede2000(*pair) for pair in colours], abs=1e-9)
+    assert similarities == pytest.approx([anls(*pair) for pair in texts])
+
+
+def test_a_key_pressed_twice_ends_one_screen_only(browser: Browser, tmp_path: Path) -> None:
+    """Also a key that is held, which the browser repeats."""
+    example = practice_of("integer", "4").model_copy(update={"kind": "example"})
+    index = write_bundle(tmp_path, plan("integer", "tiles", "choice", "sets", changes=(example,)))
+    with tab(browser) as opened:
+        keys = opened.keyboard
+        opened.goto(index.as_uri())
+        opened.wait_for_selector("#start")
+        keys.press("Enter")
+        keys.press("Enter")
+        opened.wait_for_timeout(AGAIN_MS)
+        assert opened.get_attribute("body", "data-screen") == "block"
+        for _ in range(9):
+            keys.down("Enter")
+            opened.wait_for_timeout(80)
+        assert opened.get_attribute("[data-page-id]", "data-page-id") == "integer"
+        keys.up("Enter")
+        opened.wait_for_timeout(AGAIN_MS)
+        keys.press("Enter")
+        wait_for(opened, "tiles")
+        keys.press("2")
+        opened.wait_for_timeout(AGAIN_MS)
+        keys.press("2")
+        opened.wait_for_selector("[data-page-id=choice]")
+        keys.press("2")
+        wait_for(opened, "choice")
+        keys.press("b")
+        keys.press("b")
+        opened.wait_for_selector("[data-page-id=sets]")
+        keys.press("b")
+        opened.wait_for_timeout(AGAIN_MS)
+        assert answers_of(stored(opened)) == {"integer": None, "tiles": "2", "choice": "B"}
+
+
+def test_an_example_of_a_box_asks_for_no_dragging_and_pages_say_what_enlarges(browser: Browser, tmp_path: Path) -> None:
+    example = practice_of("box", [10, 20, 300, 220]).model_copy(update={"kind": "example"})
+    index = write_bundle(tmp_path, plan("box", "choice", "sets", changes=(example,)))
+    with tab(browser, viewport={"width": 1400, "height": 900}) as opened:
+        begin(opened, index.as_uri())
+        opened.wait_for_selector("#continue")
+        assert "drag" not in opened.inner_text("#study").lower()
+        assert "No box yet" not in opened.inner_text("#study")
+        drag(opened, (100, 100, 200, 200))
+        assert opened.locator(".box:not(.right)").is_hidden()
+        assert "enlarge" not in opened.inner_text("#study")
+        opened.click("#continue")
+        wait_for(opened, "choice")
+        assert "Press an image to enlarge it." in opened.inner_text("#study")
+        width = opened.locator(".image img").evaluate("image => image.clientWidth")
+        opened.click(".image")
+        assert opened.locator("#zoom img").evaluate("image => image.clientWidth") > 1.05 * width
 
 
 def test_an_example_is_shown_with_its_answer_and_asks_nothing(browser: Browser, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from snellen.web.page import index_page
 from snellen.web.plan import RecordRow, Texts
 from tests.helpers.study_bundle import plan, write_bundle
 from tests.helpers.study_tab import SITE, answers_of, begin, serve, stored, tab, wait_for, wait_for_end
@@ -60,14 +61,131 @@ def test_a_returning_participant_continues_after_the_last_answer(browser: Browse
     assert answers_of(rows) == {"choice": "A", "integer": "4"}
 
 
+STORED = "[...Object.entries(localStorage), ...Object.entries(sessionStorage)]"
+
+
+def test_nothing_is_stored_before_consent(browser: Browser, tmp_path: Path) -> None:
+    """Neither in the browser nor at a server; the code to withdraw by is shown before, and is that of the records."""
+    texts = Texts(title="A study", consent="May we?", withdrawal="Write to a@b.c.")
+    index = write_bundle(tmp_path / "files", plan("choice", texts=texts))
+    with tab(browser) as opened:
+        opened.goto(index.as_uri())
+        opened.wait_for_selector("#consent")
+        assert opened.evaluate(STORED) == []
+        code = opened.inner_text("#own-code")
+        assert f"Withdrawing your data: Write to a@b.c. Quote your code, {code}." in opened.inner_text("#study")
+        opened.click("#consent")
+        opened.click("#start")
+        rows = stored(opened)
+        assert [row.record.type for row in rows] == ["start", "consent"]
+        assert rows[0].plain()["record"]["code"] == code
+        opened.click("#continue")
+        wait_for(opened, "choice")
+        opened.click('[data-name="A"]')
+        opened.click("#next")
+        wait_for_end(opened)
+        assert opened.inner_text("#own-code") == code
+    write_bundle(tmp_path / "served", plan("choice", texts=texts), "local")
+    server = Server()
+    with tab(browser) as opened:
+        serve(opened, tmp_path / "served", server)
+        opened.goto(f"{SITE}?PROLIFIC_PID=abc")
+        opened.wait_for_selector("#consent")
+        assert (server.calls, opened.evaluate(STORED)) == ([], [])
+        opened.click("#consent")
+        opened.wait_for_selector("#start")
+        assert server.calls[0][1] == {"parameters": {"PROLIFIC_PID": "abc"}, "consented": True}
+        assert [row["record"]["type"] for row in server.rows] == ["start", "consent"]
+        opened.reload()  # consent is asked once
+        opened.wait_for_selector("#start")
+        assert opened.inner_text("#own-code") == server.rows[0]["record"]["code"]
+    write_bundle(tmp_path / "jatos", plan("choice", texts=texts), "jatos")
+    (tmp_path / "jatos" / "jatos.js").write_text(JATOS, encoding="utf-8")
+    with tab(browser) as opened:
+        serve(opened, tmp_path / "jatos")
+        opened.goto(SITE)
+        opened.wait_for_selector("#consent")
+        assert opened.evaluate(STORED) == []
+        opened.click("#consent")
+        opened.wait_for_selector("#start")
+        rows = json.loads(opened.evaluate("sessionStorage.getItem('jatos')"))["rows"].splitlines()
+        assert [json.loads(row)["record"]["type"] for row in rows] == ["start", "consent"]
+
+
+def test_on_a_shared_device_nobody_continues_for_somebody_else(browser: Browser, tmp_path: Path) -> None:
+    texts = Texts(title="A study", consent="May we?", completion_code="C1AB")
+    index = write_bundle(tmp_path, plan("choice", "integer", texts=texts)).as_uri()
+
+    def answer_first(opened: Any) -> str:
+        opened.wait_for_selector("#consent")
+        code = str(opened.inner_text("#own-code"))
+        for button in ("#consent", "#start", "#continue"):
+            opened.click(button)
+        wait_for(opened, "choice")
+        opened.click('[data-name="A"]')
+        opened.click("#next")
+        wait_for(opened, "integer")
+        return code
+
+    with tab(browser) as opened:
+        opened.goto(f"{index}?participant=p07")
+        answer_first(opened)
+        opened.click("#pause")
+        with opened.expect_download() as download:
+            opened.click("#stop")
+        wait_for_end(opened)
+        rows = [RecordRow.model_validate_json(line) for line in download.value.path().read_text("utf-8").splitlines()]
+        assert (download.value.suggested_filename, answers_of(rows)) == ("p07.jsonl", {"choice": "A"})
+        assert "C1AB" not in opened.inner_text("body")
+        opened.keyboard.press("Enter")  # the page that was left is deaf
+        opened.reload()
+        second = answer_first(opened)  # asked for consent, from the first question
+        other = opened.context.new_page()  # the second one left: a third opens the study
+        other.goto(index)
+        other.wait_for_selector("#consent")
+        other.fill("[data-field=code]", "nobody")
+        other.click(".way-back button")
+        assert other.inner_text(".way-back .complaint")
+        other.fill("[data-field=code]", second.upper())
+        other.click(".way-back button")
+        other.wait_for_selector("#start")
+        assert "1 of 2 questions are answered" in other.inner_text("#study")
+        with other.expect_download() as download:
+            other.click("#other")
+        assert download.value.suggested_filename == f"{second}.jsonl"
+        other.wait_for_selector("#consent")
+
+
+def test_on_one_device_forms_are_taken_in_turn(browser: Browser, tmp_path: Path) -> None:
+    study = plan("choice")
+    study = study.model_copy(update={"forms": study.forms * 2})  # four
+    index = write_bundle(tmp_path, study)
+    index.write_text(index_page("A study", "folder", 2), encoding="utf-8")
+    forms = []
+    with tab(browser) as opened:
+        opened.goto(index.as_uri())
+        for _ in range(5):
+            opened.click("#start")
+            opened.click("#continue")
+            wait_for(opened, "choice")
+            opened.click('[data-name="A"]')
+            opened.click("#next")
+            wait_for_end(opened)
+            name = opened.evaluate("sessionStorage.getItem(Object.keys(sessionStorage)[0])")
+            row = opened.evaluate(f"localStorage.getItem('snellen/{study.plan_hash}/rows/{name}')").splitlines()[0]
+            forms.append(json.loads(row)["record"]["form"])
+            opened.click("#another")
+    assert forms == [2, 3, 0, 1, 2]
+
+
 @pytest.mark.slow
 def test_a_second_window_loses_nothing(browser: Browser, tmp_path: Path) -> None:
     index = write_bundle(tmp_path, plan("choice", "integer"))
     with tab(browser) as opened:
-        begin(opened, index.as_uri())
+        begin(opened, f"{index.as_uri()}?participant=p07")
         wait_for(opened, "choice")
         other = opened.context.new_page()
-        begin(other, index.as_uri())
+        begin(other, f"{index.as_uri()}?participant=p07")
         wait_for(other, "choice")
         other.click('[data-name="C"]')
         other.click("#next")

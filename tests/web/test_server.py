@@ -7,7 +7,7 @@ import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -115,6 +115,21 @@ def test_only_named_parameters_are_recorded(visitor: Visitor) -> None:
     assert json.loads(column) == named
     for path in visitor.root.glob("results.sqlite*"):
         assert b"a@b.example" not in path.read_bytes()
+
+
+def test_nobody_is_stored_before_consent(tmp_path: Path) -> None:
+    plan = write_study(tmp_path)
+    service = open_service(tmp_path)
+    texts = plan.texts.model_copy(update={"consent": "You may stop."})
+    service = replace(service, plan=plan.model_copy(update={"texts": texts}))
+    with TestClient(app_of(service)) as client:
+        visitor = Visitor(client, tmp_path, plan, f"/s/{service.links[0].token}/")
+        refused(visitor.open(parameters={"PROLIFIC_PID": "abc"}), 403)
+        with closing(sqlite3.connect(tmp_path / "results.sqlite")) as connection:
+            assert connection.execute("SELECT count(*) FROM participants").fetchone() == (0,)
+        opened = visitor.open(parameters={"PROLIFIC_PID": "abc"}, consented=True).json()
+        assert (opened["participant"], opened["form"]) == ("p01", 0)
+        assert visitor.open(secret=opened["secret"]).json()["participant"] == "p01"
 
 
 def test_a_name_without_its_secret_gives_nothing(visitor: Visitor) -> None:

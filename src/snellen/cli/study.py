@@ -77,10 +77,15 @@ def export(
     study: Study,
     to: Annotated[str, typer.Option(help="jatos (a .jzip) or folder (a copy of the bundle for a kiosk or e-mail).")],
     out: Annotated[Path, typer.Option(help="File or folder to write.")],
+    form: Annotated[
+        int | None, typer.Option(min=0, help="Folder: form of the first participant; the next ones take turns.")
+    ] = None,
 ) -> None:
     """Export a study for JATOS or as a folder."""
     from snellen.core.errors import SnellenError
 
+    if form is not None and to != "folder":
+        raise SnellenError(f"--form is for --to folder, not {to}: elsewhere the server chooses forms")
     if to == "jatos":
         from snellen.web.jatos import write_jzip
 
@@ -88,12 +93,19 @@ def export(
     elif to == "folder":
         import shutil
 
+        from snellen.core.storage import files
+        from snellen.web.bundle import INDEX
+        from snellen.web.page import index_page
         from snellen.web.study import BUNDLE, read_plan
 
-        read_plan(study)
+        plan = read_plan(study)
         if out.exists():
             raise SnellenError(f"{out}: exists already; choose another --out")
         shutil.copytree(study / BUNDLE, out)
+        if form is not None:
+            files.write_text(out / INDEX, index_page(plan.texts.title, "folder", form % len(plan.forms)))
+        elif len(plan.forms) > 1:
+            print("note: each device begins with a form at random; for several, export each with its own --form")
     else:
         raise SnellenError(f"--to {to}: unknown transport; choose jatos or folder (serve needs no export)")
     print(out)
@@ -111,14 +123,17 @@ def import_(
     as_json: Json = False,
 ) -> None:
     """Import people's answers as scored runs with subjects human:STUDY/ALIAS."""
-    from snellen.web.importing import PEOPLE, import_study, read_results_of
+    from snellen.web.importing import PEOPLE, import_study, people_by_form, read_results_of
 
     examinations = import_study(study, read_results_of(study, result_files or []), out)
     runs = [str(examination.root) for examination in examinations]
     answered = sum(len(examination.responses) for examination in examinations)
+    counts = people_by_form(study, out)
     if as_json:
-        print(json.dumps({"runs": runs, "responses": answered, "people": str(out / PEOPLE)}))
+        print(json.dumps({"runs": runs, "responses": answered, "people": str(out / PEOPLE), "people_by_form": counts}))
         return
+    if max(counts) - min(counts) > 1:
+        print(f"note: forms are uneven: {min(counts)} to {max(counts)} people each (docs/people.md)")
     print(f"{answered} answers; participants: {out / PEOPLE}")
     for run in runs:
         print(f"snellen report {run} --out report")

@@ -84,9 +84,9 @@ class Protocol:
     incomplete unit. If units have unequal weights, a column `weight` holds them; value and chance are multiplied by it.
     `judge` makes an item from a response; the judge's reply is then read instead of the subject's. With `read_verdict`,
     only replies that `read` cannot read are judged, and `read_verdict` reads the judge's reply in the form asked of the
-    subject. `agrees` tests whether a person's answer confirms the key when people cannot give it exactly (a box, a
-    colour in numbers, a distance); without it, the answer must equal the key. `tolerance` says in words, after "agree",
-    what it accepts beyond the key.
+    subject. Where people cannot give the key exactly (a box, a colour in numbers, a distance), their answer confirms it
+    if the first metric reaches the `threshold`, or if `agrees` is true; without both it must equal the key. `tolerance`
+    says in words, after "agree", what is accepted beyond the key.
     """
 
     name: str
@@ -97,8 +97,16 @@ class Protocol:
     judge: Callable[[Item, Response], Item] | None = None
     read_verdict: Callable[[str, ReplySpec], Any] | None = None
     agrees: Callable[[Item, Any], bool] | None = None
+    threshold: float | None = None
     tolerance: str = ""
     read_cut_off: Callable[[str, ReplySpec], Any] | None = None
+
+    def confirms(self, item: Item, prediction: Any, is_key: bool) -> bool:
+        """True if a person's answer, which equals the key or not, confirms it."""
+        if self.threshold is not None:
+            sign, score = self.metrics[0].sign, self.metrics[0].score(item, prediction)
+            return sign * score >= sign * self.threshold
+        return self.agrees(item, prediction) if self.agrees else is_key
 
     def values(self, item: Item, prediction: Any) -> dict[str, float]:
         """The score of a prediction by metric name; None is an unreadable reply."""

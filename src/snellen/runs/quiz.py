@@ -204,7 +204,7 @@ def compare(
             outcome = "unreadable"
         else:
             is_key = correct(question.item, prediction) == 1.0
-            agrees = how.agrees(question.item, prediction) if how.agrees else is_key
+            agrees = how.confirms(question.item, prediction, is_key)
             outcome = "agrees" if agrees else "disagrees"
             is_near = agrees and not is_key and bool(question.item.options)
         answers.append(QuizAnswer(question, text, prediction, outcome, how.tolerance, is_near))

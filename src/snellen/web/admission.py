@@ -30,7 +30,7 @@ def row_problem(record_row: RecordRow, plan: StudyPlan, participant: str, form: 
 def _start_problem(start: Start, plan: StudyPlan, participant: str, form: int) -> str:
     if (start.participant, start.form, start.plan_hash) != (participant, form, plan.plan_hash):
         return "The start is that of another participant, form or plan; reload the page."
-    words = (start.agent, *start.parameters, *start.parameters.values(), *start.screen)
+    words = (start.agent, start.code, *start.parameters, *start.parameters.values(), *start.screen)
     if len(start.parameters) + len(start.screen) > MAX_ENTRIES or any(len(word) > MAX_WORD for word in words):
         return "The start holds too much."
     return "" if all(map(math.isfinite, start.screen.values())) else "A size of the screen is no number."

@@ -6,10 +6,11 @@ view's own `ReplySpec`. Keys, tables and scores are those of every run.
 
 from __future__ import annotations
 
+import logging
 import re
 import statistics
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -40,6 +41,8 @@ from snellen.web.study import PageSource, StudyCard, open_itemset, read_plan, re
 
 ALIAS = re.compile(r"[A-Za-z0-9._-]{1,40}")
 PEOPLE, RECORDS, AUTHENTICITY = "people.csv", "records", "authenticity"
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -90,26 +93,47 @@ def read_results_of(study: Path, paths: Sequence[Path]) -> Iterator[tuple[str, S
         yield from read_folder(others, plan_hash)
 
 
-def as_participants(people_rows: Iterable[tuple[str, Sequence[RecordRow]]], card: StudyCard) -> list[Participant]:
-    """Participants of a study; those without a plain word as name are named p01, p02 and so on.
+def as_participants(
+    people_rows: Iterable[tuple[str, Sequence[RecordRow]]], card: StudyCard, earlier: Iterable[Participant] = ()
+) -> list[Participant]:
+    """Participants of a study by the time of their start, together with those imported `earlier`.
 
-    Raises SnellenError for rows of another plan.
+    Rows with the same first start are of one person. Those without a plain word of their own as name are named p01, p02
+    and so on. Raises SnellenError for rows of another plan.
     """
-    participants, names = [], set[str]()
+    known = {participant.alias: participant for participant in earlier}
     for name, rows in people_rows:
-        alias = name if ALIAS.fullmatch(name) and name not in names else ""
-        number = 1
-        while not alias or alias in names:
-            alias, number = f"p{number:02d}", number + 1
-        names.add(alias)
-        participant = Participant(alias, name, tuple(rows))
+        participant = Participant(name, name, tuple(rows))
         if participant.start.plan_hash != card.plan_hash:
             raise SnellenError(
                 f"{name}: belongs to another plan ({participant.start.plan_hash}) than that of {card.name} "
                 f"({card.plan_hash}); import it into the study it was made with"
             )
-        participants.append(participant)
-    return participants
+        if same := next((other for other in known.values() if other.start == participant.start), None):
+            known[same.alias] = _joined(same, rows)
+            continue
+        alias, number = name if ALIAS.fullmatch(name) else "", 1
+        while not alias or alias in known:
+            alias, number = f"p{number:02d}", number + 1
+        if name in known:
+            log.warning("%s: somebody else of this name is there already; this person is %s", name, alias)
+        known[alias] = replace(participant, alias=alias)
+    return sorted(known.values(), key=lambda person: (person.start.time.timestamp(), person.alias))
+
+
+def _joined(participant: Participant, record_rows: Sequence[RecordRow]) -> Participant:
+    """The participant with further rows. Of two rows with one number the first counts, and the conflict is named."""
+    by_number = {row.sequence: row for row in participant.rows}
+    for row in record_rows:
+        if by_number.setdefault(row.sequence, row) != row:
+            log.warning("%s: row %d differs from the one imported before, which stays", participant.alias, row.sequence)
+    return Participant(participant.alias, participant.name, tuple(by_number[number] for number in sorted(by_number)))
+
+
+def _imported(out: Path, plan_hash: str) -> Iterator[Participant]:
+    """The people who were imported into a folder before."""
+    for path in sorted((out / RECORDS).glob("*.jsonl")):
+        yield from (Participant(path.stem, name, tuple(rows)) for name, rows in read_folder([path], plan_hash))
 
 
 @dataclass(frozen=True)
@@ -135,12 +159,12 @@ class Person(Base):
 
 
 def import_study(root: Path, people_rows: Iterable[tuple[str, Sequence[RecordRow]]], out: Path) -> list[Examination]:
-    """Write one run per suite under `out`, with `people.csv` and the records; a repeated import continues.
+    """Write one run per suite under `out`, with `people.csv` and the records, of these people and all imported before.
 
     A block with an authenticity rule becomes separate runs under `authenticity/`, and columns of `people.csv`.
     """
     card, plan = read_study(root), read_plan(root)
-    participants = as_participants(people_rows, card)
+    participants = as_participants(people_rows, card, _imported(out, card.plan_hash))
     if not participants:
         raise SnellenError(f"{root}: no one has started yet")
     for participant in participants:
@@ -225,11 +249,14 @@ def people_table(plan: StudyPlan, card: StudyCard, participants: Sequence[Partic
         )
         answered = [participant.pages[page_id] for page_id in questions if page_id in participant.pages]
         seconds = [page.seconds for page in answered]
+        codes = (row.record.code for row in participant.rows if isinstance(row.record, Start))
+        outcomes = [_passed(card, participant, page_id) for page_id in checks]
         rows.append(
             {
                 "participant": participant.alias,
                 "subject": f"human:{card.name}/{participant.alias}",
                 "name": participant.name,
+                "code": " ".join(filter(None, dict.fromkeys(codes))),
                 "form": participant.start.form,
                 "started": participant.start.time.isoformat(),
                 "ended": participant.end.time.isoformat() if participant.end else "",
@@ -237,14 +264,24 @@ def people_table(plan: StudyPlan, card: StudyCard, participants: Sequence[Partic
                 "questions": len(questions),
                 "answered": len(answered),
                 "median_seconds": round(statistics.median(seconds), 3) if seconds else None,
+                "practice_failed": sum(not page.passed for page in participant.pages.values()),
                 "checks": len(checks),
-                "checks_passed": sum(_passed(card, participant, page_id) for page_id in checks),
+                "checks_passed": outcomes.count(True),
+                "checks_failed": outcomes.count(False),
+                "checks_not_reached": outcomes.count(None),
                 **{f"parameter_{key}": text for key, text in sorted(participant.start.parameters.items())},
             }
         )
     return pd.DataFrame(rows)
 
 
-def _passed(card: StudyCard, participant: Participant, page_id: str) -> bool:
+def _passed(card: StudyCard, participant: Participant, page_id: str) -> bool | None:
+    """The outcome of an attention check; None if the person did not get there."""
     page = participant.pages.get(page_id)
-    return page is not None and page.answers == card.pages[page_id].answers
+    return None if page is None else page.answers == card.pages[page_id].answers
+
+
+def people_by_form(root: Path, out: Path) -> list[int]:
+    """The number of imported people with each form of a study."""
+    forms = pd.read_csv(out / PEOPLE)["form"]
+    return [int((forms == form).sum()) for form in range(len(read_plan(root).forms))]

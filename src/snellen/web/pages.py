@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice, permutations
 from typing import Any
 
 from snellen.core.annotations import Annotations
@@ -109,9 +110,13 @@ def as_page(
     """The page of a call. Right answers are on practice pages only, which have no test items."""
     parts, views = trial.prompt.parts, trial.prompt.views
     feedback: dict[str, Entry] | None = None
+    accepted: dict[str, tuple[str, ...]] = {}
     if practice:
         assert all(items[view.item_id].split != "test" for view in views), "no test item is practised on"
         feedback = {view.item_id: as_recorded(view, items[view.item_id].answer) for view in views}
+        accepted = {
+            view.item_id: texts for view in views if (texts := accepted_texts(view, items[view.item_id].answer))
+        }
     sets = [option for view in views for option in view.options if len(option.media) > 1]
     shown_parts = without_sets(parts, views[0]) if sets else without_list(parts, views[0])
     page_parts = [_page_part(part) for part in shown_parts]
@@ -124,6 +129,8 @@ def as_page(
         parts=tuple(page_parts),
         questions=questions,
         feedback=feedback,
+        accepted=accepted,
+        tolerance=trial.task.protocols["strict"].threshold if practice else None,
         seconds=seconds,
     )
 
@@ -184,7 +191,15 @@ def as_recorded(view: View, answer: Any) -> Entry:
         return [round(float(edge), 3) for edge in view.query[0].from_stored.box(answer)]
     if view.reply.kind == "colour":
         return [float(round(channel)) for channel in answer]
-    return view.reply.write(answer) if view.reply.kind == "choices" else str(answer)
+    is_text = view.reply.kind == "text" and isinstance(answer, tuple)  # of several right texts the first
+    return view.reply.write(answer) if is_text or view.reply.kind == "choices" else str(answer)
+
+
+def accepted_texts(view: View, answer: Any) -> tuple[str, ...]:
+    """Further right texts: those that the item accepts, or the options in any order."""
+    if view.reply.kind == "choices":
+        return tuple(map(view.reply.write, islice(permutations(answer), 120)))  # all orders of five
+    return answer[1:] if view.reply.kind == "text" and isinstance(answer, tuple) else ()
 
 
 def written(view: View, entry: Entry) -> str:

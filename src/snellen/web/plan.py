@@ -73,8 +73,9 @@ PageKind: TypeAlias = Literal["question", "example", "practice", "attention"]
 class Page(_Frozen):
     """The content of one screen, with the questions that are answered with one button.
 
-    An `example` is shown with its right answer; `practice` is repeated until no answer is wrong. `feedback` (of these
-    two) has the right answers by item; `seconds` is the time limit, None for none.
+    An `example` is shown with its right answer; `practice` is repeated until no answer is wrong, three times at most.
+    `feedback` (of these two) has the right answers by item, `accepted` further texts. A text or colour is right within
+    the `tolerance` (least ANLS, greatest CIEDE2000; None: equal texts). `seconds` is the time limit, None for none.
     """
 
     page_id: str
@@ -82,6 +83,8 @@ class Page(_Frozen):
     parts: tuple[TextPart | MediaPart, ...]
     questions: tuple[Question, ...]
     feedback: dict[str, Entry] | None = None
+    accepted: dict[str, tuple[str, ...]] = {}
+    tolerance: float | None = None
     seconds: float | None = None
 
 
@@ -156,13 +159,14 @@ def refuse_broken_text(cells: Any) -> Any:
 
 
 class Start(_Frozen):
-    """A participant started or returned. `parameters` are those of the address (`PROLIFIC_PID` …)."""
+    """A participant started or returned, with address `parameters`, and the random `code` by which they withdraw."""
 
     type: Literal["start"]
     participant: str
     form: int
     plan_hash: str
     time: datetime
+    code: str = ""
     parameters: dict[str, str] = Field(default_factory=dict)
     screen: dict[str, float] = Field(default_factory=dict)
     agent: str = ""
@@ -180,7 +184,7 @@ class PageAnswers(_Frozen):
 
     `seconds` are from the first painted frame that showed everything to the press of the button, `loading` before that.
     `hidden` are seconds in which the page was paused or out of sight, which are not part of `seconds`. Of a page
-    that was practised several times, the first of its `attempts` is recorded.
+    that was practised several times, the first of its `attempts` is recorded; `passed` is False if none was right.
     """
 
     type: Literal["answers"]
@@ -192,6 +196,7 @@ class PageAnswers(_Frozen):
     loading: float = 0.0
     hidden: float = 0.0
     attempts: int = 1
+    passed: bool = True
     time: datetime
 
 

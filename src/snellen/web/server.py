@@ -62,7 +62,7 @@ Secret: TypeAlias = Annotated[Word, Header(alias=SECRET_HEADER)]
 
 
 class Opening(BaseModel):
-    """A participant begins, or returns with a secret. Of `parameters`, those of the study are stored."""
+    """A participant begins (and has `consented`, if the study asks), or returns. The study's `parameters` are kept."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     _texts = model_validator(mode="before")(refuse_broken_text)
@@ -70,6 +70,7 @@ class Opening(BaseModel):
     parameters: dict[Word, Annotated[str, Field(max_length=1000)]] = Field(default_factory=dict, max_length=50)
     participant: Word | None = None
     secret: Word | None = None
+    consented: bool = False
 
 
 class Opened(BaseModel):
@@ -122,6 +123,8 @@ class StudyService:
         return Opened.model_validate(await self.run(partial(self._open, link, opening)))
 
     def _open(self, link: Link, opening: Opening, connection: sqlite3.Connection) -> Opened:
+        if self.plan.texts.consent and not (opening.consented or opening.secret):
+            raise Refusal(403, "Consent comes first; load the page again.")
         kept = {name: text for name, text in opening.parameters.items() if name in self.parameters}
         reviewers = [link.reviewer for link in self.links if link.reviewer]
         number = reviewers.index(link.reviewer) if link.reviewer else 0

@@ -177,7 +177,7 @@ def _neighbours(item: Item, prediction: Any) -> bool:
 
 LOCATED = replace(
     strict(_free("giou", _overlap, "strict")),
-    agrees=lambda item, box: _overlap(item, box) >= AGREEMENT_GIOU,
+    threshold=AGREEMENT_GIOU,
     tolerance=f"with an overlap (GIoU) of at least {AGREEMENT_GIOU:g}",
 )
 COUNTED = strict(_free("mae_over_gt", _count_apart, "strict"), _free("accuracy", correct, "strict"))
@@ -216,7 +216,7 @@ COUNT_PROTOCOLS = _both(
 COLOUR_PROTOCOLS = _both(
     replace(
         strict(_free("ciede2000", _colour_apart, "strict")),
-        agrees=lambda item, colour: _colour_apart(item, colour) <= AGREEMENT_CIEDE2000,
+        threshold=AGREEMENT_CIEDE2000,
         tolerance=f"with a colour difference (ΔE2000) of at most {AGREEMENT_CIEDE2000:g}",
     ),
     _published(released.read_first_colour, _free("ciede2000", _colour_apart, "published")),
@@ -238,7 +238,7 @@ TEXT_PROTOCOLS = _both(
     replace(
         strict(_free("anls", _nearest(anls), "strict"), _free("anls_05", _nearest(anls_05), "strict")),
         read=read_text,
-        agrees=lambda item, text: _nearest(anls)(item, text) >= AGREEMENT_ANLS,
+        threshold=AGREEMENT_ANLS,
         tolerance=f"with a text similarity (ANLS) of at least {AGREEMENT_ANLS:g}",
     ),
     _published(

@@ -17,14 +17,14 @@ Transport: TypeAlias = Literal["folder", "local", "jatos"]
 
 SCRIPTS = tuple(
     f"{name}.js"
-    for name in ("dom", "transports", "shell", "media", "parts", "fields", "choices", "box", "plugin", "study")
+    for name in "dom transports shell media parts judging fields choices box plugin study".split()  # noqa: SIM905
 )
 """Scripts in the order in which `index.html` loads them."""
 STYLE = "study.css"
 
 
-def index_page(plan_title: str, transport: Transport) -> str:
-    """`index.html` of a bundle for one transport."""
+def index_page(plan_title: str, transport: Transport, form: int | None = None) -> str:
+    """`index.html` of a bundle for one transport; `form` is that of the first participant of a folder."""
     from jinja2 import Environment, StrictUndefined
 
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
@@ -33,7 +33,9 @@ def index_page(plan_title: str, transport: Transport) -> str:
         release = version("snellen")
     except PackageNotFoundError:
         release = "unreleased"
-    return template.render(title=plan_title, transport=transport, version=release, scripts=SCRIPTS, style=STYLE)
+    return template.render(
+        title=plan_title, transport=transport, version=release, scripts=SCRIPTS, style=STYLE, form=form
+    )
 
 
 def copy_page(folder: Path) -> None:

@@ -127,6 +127,7 @@
         const other = element("div", { class: "box right" });
         place(other, right, ...size);
         surface.append(other);
+        surface.inert = true;
         return [box !== null && overlap(box, right) >= 0.5, "the dashed box"];
       },
       focus: () => surface.focus(),

@@ -28,6 +28,14 @@ globalThis.Snellen = {};
     return text.toWellFormed?.() ?? text;
   }
 
+  /** The address of the page for a participant, or for a new one. */
+  function addressOf(participant) {
+    const address = new URL(location.href);
+    address.searchParams.delete("participant");
+    if (participant) address.searchParams.set("participant", participant);
+    return address;
+  }
+
   /** Resolves when the browser has painted a frame with the current document. */
   function painted() {
     return new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
@@ -76,5 +84,5 @@ globalThis.Snellen = {};
     return Math.round(1000 * Math.max(0, seconds)) / 1000;
   }
 
-  Object.assign(Snellen, { element, paragraphs, painted, typed, wait, makeClock });
+  Object.assign(Snellen, { addressOf, element, paragraphs, painted, typed, wait, makeClock });
 })();

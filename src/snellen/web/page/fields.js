@@ -2,7 +2,7 @@
  * Widgets for typed or set answers: integer, number, text, description, colour.
  *
  * Every widget has `element`, `read()` (the answer, or undefined while there is none), `complaint()` (what is missing,
- * or ""), `reveal(right)` (practice: marks the right answer; returns whether the answer was right, null if it does not
+ * or ""), `reveal(right, page)` (practice: marks the right answer; returns whether the answer was right, null if it does not
  * judge, and the right one in words) and `focus()`; choices also `press(key)`.
  */
 "use strict";
@@ -53,7 +53,7 @@
       element: field,
       read: () => typed(field) || undefined,
       complaint: () => (field.value.trim() ? "" : "Please write an answer."),
-      reveal: (right) => [null, String(right)],
+      reveal: (right, page) => [question.kind === "description" ? null : Snellen.isRightText(typed(field), [right, ...(page.accepted[question.item_id] ?? [])], page.tolerance), String(right)],
       focus: () => field.focus(),
     };
   }
@@ -105,11 +105,11 @@
       element: root,
       read: () => (chosen ? [...levels] : undefined),
       complaint: () => (chosen ? "" : "Please set a colour."),
-      reveal(right) {
+      reveal(right, { tolerance }) {
         const other = element("div", { class: "swatch", role: "img", "aria-label": "The right colour" });
         other.style.backgroundColor = toHex(right);
         swatches.append(other);
-        return [null, "the colour below yours"];
+        return [tolerance === null ? null : chosen && Snellen.colourDifference(levels, right) <= tolerance, "the colour below yours"];
       },
       focus: () => channels[0].slider.focus(),
     };

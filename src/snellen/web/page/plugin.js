@@ -5,6 +5,7 @@
   const { element, paragraphs, typed, insist } = Snellen;
   const { ParameterType } = jsPsychModule;
   const TALL = 480; // CSS pixels
+  const ATTEMPTS = 3; // at a practice page
   const version = document.documentElement.dataset.version;
 
   function makeWidget(question, label, drawn, submit) {
@@ -99,6 +100,7 @@
       };
       const next = () => isComplete(view.questions) && finish();
       const tick = () => {
+        if (!view.root.isConnected) return clearInterval(countdown); // the person stopped
         const left = page.seconds - clock.read().seconds;
         Snellen.showTime(left);
         if (left <= 0) finish();
@@ -116,21 +118,22 @@
     });
   }
 
-  /** Shows the right answers; resolves at the button, with whether no answer was wrong. An example has no answers. */
-  function showFeedback(view, page) {
+  /** Shows the right answers; resolves at the button, with whether no answer was wrong (an example has none). */
+  function showFeedback(view, page, isLast) {
     let passed = true;
     for (const one of view.questions) {
       const right = page.feedback[one.question.item_id];
       if (right === undefined || right === null) continue;
-      const [verdict, answer] = one.widget.reveal(right);
+      const [verdict, answer] = one.widget.reveal(right, page);
       const wrong = verdict === false && page.kind !== "example";
       passed = passed && !wrong;
       one.root.dataset.right = String(page.kind === "example" ? null : verdict);
-      one.feedback.textContent = verdict ? "Right." : `${wrong ? "Not right. " : ""}The right answer: ${answer}`;
+      one.feedback.textContent = verdict ? "Right." : `${wrong ? "Not right. " : ""}The right answer: ${answer}${wrong && isLast ? ". You may go on all the same." : ""}`;
       one.root.inert = true;
     }
     return new Promise((resolve) => {
-      const go = element("button", { type: "button", id: "continue", click: () => resolve(passed) }, passed ? "Continue" : "Try again");
+      const go = element("button", { type: "button", id: "continue", click: () => resolve(passed) }, passed || isLast ? "Continue" : "Try again");
+      Snellen.endScreen();
       view.root.querySelector(".actions").replaceChildren(go);
       view.root.inert = false;
       go.focus();
@@ -148,6 +151,8 @@
       const images = [...enlarge.parentElement.querySelectorAll("img")];
       enlarge.hidden = images.every((image) => image.clientWidth >= 0.95 * image.naturalWidth);
     }
+    const larger = [...view.root.querySelectorAll(".image img")].filter((image) => Snellen.enlargedWidth(image) > 1.05 * image.clientWidth);
+    if (larger.length) view.root.querySelector(".parts").append(element("p", { class: "note" }, "Press an image to enlarge it."));
     await Snellen.painted();
     clock.paint();
     for (const medium of view.media) medium.begin();
@@ -158,7 +163,7 @@
   }
 
   /** Shows a page once; resolves with its answers and whether no answer was wrong, as far as the page judges. */
-  async function tryPage(display, { page, place, pause }) {
+  async function tryPage(display, { page, place, pause }, isLast = false) {
     const clock = Snellen.makeClock();
     const view = makeView(page, place, () => view.confirm());
     pause.setClock(clock);
@@ -168,15 +173,15 @@
     pause.setClock(null);
     Snellen.showTime(null);
     view.root.inert = true;
-    return { outcome, passed: page.feedback ? await showFeedback(view, page) : true };
+    return { outcome, passed: page.feedback ? await showFeedback(view, page, isLast) : true };
   }
 
-  /** Shows a page, for practice until nothing is wrong; the answers of the first attempt are kept. */
+  /** Shows a page, for practice until nothing is wrong or attempts end; the answers of the first attempt are kept. */
   async function runPage(display, trial) {
     const first = await tryPage(display, trial);
-    let attempts = 1;
-    for (let last = first; !last.passed; attempts += 1) last = await tryPage(display, trial);
-    const record = { type: "answers", page_id: trial.page.page_id, position: trial.place, ...first.outcome, attempts };
+    let [last, attempts] = [first, 1];
+    for (; !last.passed && attempts < ATTEMPTS; attempts += 1) last = await tryPage(display, trial, attempts + 1 === ATTEMPTS);
+    const record = { type: "answers", page_id: trial.page.page_id, position: trial.place, ...first.outcome, attempts, passed: last.passed };
     await trial.keep(record);
     return record;
   }
@@ -205,6 +210,7 @@
         loading: { type: ParameterType.FLOAT },
         hidden: { type: ParameterType.FLOAT },
         attempts: { type: ParameterType.INT },
+        passed: { type: ParameterType.BOOL },
       },
     };
 
@@ -224,7 +230,18 @@
     return element("div", {}, element("p", {}, "These words are used in the questions:"), element("div", { class: "terms" }, figures));
   }
 
-  /** A text to read and one button with the id `button`. */
+  /** Shows a text to read and one button with the id `button`; resolves when it was pressed. */
+  async function showWords(display, { title = "", text, terms = [], above, below, button, label }) {
+    const go = element("button", { type: "button", id: button }, label);
+    const heading = title ? element("h1", {}, title) : null;
+    const root = element("section", { class: "words", tabindex: -1 }, heading, paragraphs(text), termsOf(terms), above?.(), element("div", { class: "actions" }, go), element("div", { class: "note" }, below?.() ?? []));
+    display.replaceChildren(root);
+    (button === "consent" ? root : go).focus({ preventScroll: true });
+    await new Promise((resolve) => go.addEventListener("click", resolve));
+    go.disabled = true;
+  }
+
+  /** `showWords` in the order of the study. */
   class WordsPlugin {
     static info = {
       name: "snellen-words",
@@ -234,12 +251,11 @@
         text: { type: ParameterType.STRING, default: "" },
         /** Words with images that show what they mean. */
         terms: { type: ParameterType.COMPLEX, default: [] },
-        /** Small text below the button. */
-        note: { type: ParameterType.STRING, default: "" },
+        /** `above()` and `below()` make what stands above and below the button. */
+        above: { type: ParameterType.FUNCTION, default: null },
+        below: { type: ParameterType.FUNCTION, default: null },
         button: { type: ParameterType.STRING },
         label: { type: ParameterType.STRING },
-        /** Called when the button is pressed; the trial ends when it resolves. */
-        keep: { type: ParameterType.FUNCTION, default: null },
       },
       data: {},
     };
@@ -249,19 +265,9 @@
     }
 
     trial(display, trial) {
-      const button = element("button", { type: "button", id: trial.button }, trial.label);
-      const heading = trial.title ? element("h1", {}, trial.title) : null;
-      const root = element("section", { class: "words", tabindex: -1 }, heading, paragraphs(trial.text), termsOf(trial.terms), element("div", { class: "actions" }, button), element("div", { class: "note" }, paragraphs(trial.note)));
-      display.replaceChildren(root);
-      button.addEventListener("click", async () => {
-        button.disabled = true;
-        if (trial.keep) await trial.keep();
-        this.jsPsych.finishTrial({});
-      });
-      if (trial.button === "consent") root.focus({ preventScroll: true });
-      else button.focus({ preventScroll: true });
+      showWords(display, trial).then(() => this.jsPsych.finishTrial({}), Snellen.fail);
     }
   }
 
-  Object.assign(Snellen, { PagePlugin, WordsPlugin });
+  Object.assign(Snellen, { PagePlugin, WordsPlugin, showWords });
 })();

@@ -3,12 +3,27 @@
 
 (() => {
   const { element } = Snellen;
+  const AGAIN = 400; // milliseconds in which a second press of a key belongs to the first
   const byId = (id) => document.getElementById(id);
+
+  let pressed = { key: "", time: -Infinity };
+  let ended = pressed; // the key that ended the last screen
+
+  /** A screen gives way to the next: its last key, held or pressed again at once, is not meant for the next one. */
+  const endScreen = () => (ended = pressed);
+
+  function onPress(event) {
+    const isAgain = event.key === ended.key && event.timeStamp - ended.time < AGAIN;
+    if (!isAgain && !(event.repeat && event.key === "Enter")) pressed = { key: event.key, time: event.timeStamp };
+    else event.preventDefault(), event.stopImmediatePropagation();
+  }
+  document.addEventListener("keydown", onPress, true);
 
   /** Names the screen for styles and for automatic participants: loading, consent, start, block, page, end. */
   function showScreen(name) {
+    endScreen();
     document.body.dataset.screen = name;
-    byId("pause").hidden = name !== "page";
+    byId("pause").hidden = name !== "page" && name !== "block";
     byId("place").hidden = byId("progress").hidden = name !== "page" && name !== "block";
     if (name !== "page") byId("time").hidden = true;
     window.scrollTo(0, 0);
@@ -77,8 +92,8 @@
     startOver(`The page cannot go on: ${error?.message ?? error}. What was answered is saved.`);
   }
 
-  /** Covers the page on Pause, and notices when it is out of sight. `setClock` sets the clock to stop. */
-  function makePause() {
+  /** Covers the page on Pause, and notices when it is out of sight. `setClock` sets the clock to halt. */
+  function makePause(stop) {
     let clock = null;
     const dialog = byId("paused");
     byId("pause").addEventListener("click", () => {
@@ -89,6 +104,7 @@
       clock?.uncover("pause"); // at the click: the close event comes later, on a busy machine much later
       dialog.close();
     });
+    byId("stop").addEventListener("click", () => (dialog.close(), stop()));
     dialog.addEventListener("close", () => clock?.uncover("pause")); // by Escape
     document.addEventListener("visibilitychange", () => (document.hidden ? clock?.cover("tab") : clock?.uncover("tab")));
     return {
@@ -99,19 +115,25 @@
     };
   }
 
-  /** A participant's rows: those returned by `open` and those appended since. */
-  function makeSession(transport, opened) {
+  /** A participant's rows: those returned by `open` and those appended since. `code` is theirs if they have none yet. */
+  function makeSession(transport, opened, code) {
     const rows = [...opened.records].sort((one, other) => one.sequence - other.sequence);
     let sequence = rows.length ? rows[rows.length - 1].sequence + 1 : 0;
+    let closed = false;
+    const never = new Promise(() => {});
     const ofType = (type) => rows.filter((row) => row.record.type === type);
     return {
       rows,
       participant: opened.participant,
       form: opened.form,
+      code: ofType("start").map((row) => row.record.code).find(Boolean) ?? code,
+      /** From now on nothing is appended, and `append` never resolves. */
+      close: () => (closed = true),
       has: (type) => ofType(type).length > 0,
       answered: () => new Set(ofType("answers").map((row) => row.record.position)),
       /** Resolves when the record is stored; nothing else may be shown before. */
       async append(record) {
+        if (closed) return never;
         const row = { sequence, record: { ...record, time: new Date().toISOString() } };
         const slow = setTimeout(() => showStatus("Saving …"), 400);
         await insist(() => transport.append(row), "The answer is not saved yet.");
@@ -119,21 +141,24 @@
         showStatus("");
         rows.push(row);
         sequence += 1;
+        return closed ? never : row;
       },
     };
   }
 
-  /** Opens images at up to twice their size, as large as the window allows; scrolls if they are larger. */
+  /** The width at which an image is opened: up to twice that on the page, as the window allows; at least its own. */
+  const enlargedWidth = (image) => Math.max(image.naturalWidth, Math.min(2 * image.clientWidth, window.innerWidth - 32));
+
+  /** Opens images larger; scrolls if the window is smaller. */
   function zoom(images) {
     const dialog = byId("zoom");
     const close = element("button", { type: "button", id: "close-zoom", click: () => dialog.close() }, "Close");
     const copies = images.map((image) => {
-      const scale = Math.min(2, Math.max(1, (window.innerWidth - 32) / image.naturalWidth));
-      return element("img", { src: image.src, alt: image.alt, width: Math.round(image.naturalWidth * scale), click: () => dialog.close() });
+      return element("img", { src: image.src, alt: image.alt, width: enlargedWidth(image), click: () => dialog.close() });
     });
     dialog.replaceChildren(close, element("div", { class: images.length > 1 ? "stage several" : "stage" }, copies));
     dialog.showModal();
   }
 
-  Object.assign(Snellen, { showScreen, showProgress, showTime, showStatus, insist, fail, makePause, makeSession, zoom });
+  Object.assign(Snellen, { endScreen, showScreen, showProgress, showTime, showStatus, insist, fail, makePause, makeSession, enlargedWidth, zoom });
 })();

@@ -9,31 +9,61 @@
   function startRecord(plan, session, parameters) {
     const { width, height } = window.screen;
     const sizes = { width, height, ratio: window.devicePixelRatio, window_width: window.innerWidth, window_height: window.innerHeight };
-    return { type: "start", participant: session.participant, form: session.form, plan_hash: plan.plan_hash, parameters, screen: sizes, agent: navigator.userAgent };
+    return { type: "start", participant: session.participant, form: session.form, plan_hash: plan.plan_hash, code: session.code, parameters, screen: sizes, agent: navigator.userAgent };
   }
 
   function words(screen, trial) {
     return { type: Snellen.WordsPlugin, on_load: () => showScreen(screen), ...trial };
   }
 
+  /** The code by which a person withdraws; null in a review. */
+  const codeLine = (plan, code) => (plan.kind === "review" ? null : element("p", {}, "Your code: ", element("code", { id: "own-code" }, code), ". Please note it: quote it if you want your answers deleted."));
+
   /** The lines of consent: who does the study, and so on, as far as the design states them. */
-  function consentFields(texts) {
+  function consentFields(plan, code) {
+    const texts = { ...plan.texts };
+    if (plan.kind !== "review") texts.withdrawal = `${texts.withdrawal} Quote your code, ${code}.`.trim();
     const names = { who: "Who does this study", contact: "Questions and complaints", approval: "Ethics approval", storage: "What is stored, and for how long", withdrawal: "Withdrawing your data" };
     return Object.entries(names).filter(([field]) => texts[field]).map(([field, name]) => `${name}: ${texts[field]}`);
   }
 
-  /** Consent (once) and instructions, or a welcome back. */
-  function opening(plan, session, total) {
+  /** Asks for consent; until it is given, nothing is stored. */
+  function agree(plan, transport, code) {
     const { texts } = plan;
-    const trials = [];
-    if (texts.consent && !session.has("consent")) {
-      trials.push(words("consent", { title: texts.title, text: [texts.consent, ...consentFields(texts)].join("\n\n"), button: "consent", label: "I agree and take part", note: "If you do not agree, close this window.", keep: () => session.append({ type: "consent" }) }));
-    }
+    showScreen("consent");
+    const text = [texts.consent, ...consentFields(plan, code)].join("\n\n");
+    const below = () => [...paragraphs("If you do not agree, close this window."), wayBack(transport)];
+    return Snellen.showWords(document.getElementById("study"), { title: texts.title, text, above: () => codeLine(plan, code), below, button: "consent", label: "I agree and take part" });
+  }
+
+  /** Where several people use a device: the way back to an unfinished session, by its code. */
+  function wayBack(transport) {
+    if (!transport.unfinished?.().length) return null;
+    const field = element("input", { type: "text", size: 12, autocomplete: "off", "data-field": "code" });
+    const complaint = element("p", { class: "complaint", role: "alert" });
+    const go = (event) => {
+      event.preventDefault();
+      const name = transport.unfinished().find((one) => one.toLowerCase() === field.value.trim().toLowerCase());
+      complaint.textContent = name ? "" : "Nobody with this code has begun here and not finished.";
+      if (name) location.replace(Snellen.addressOf(name));
+    };
+    return element("form", { class: "way-back", submit: go }, element("label", { class: "line" }, "Did you begin here before? Your code: ", field, element("button", { type: "submit", class: "plain" }, "Go on")), complaint);
+  }
+
+  /** Instructions, or a welcome back, which another person may decline. */
+  function opening(plan, session, total, transport, returns) {
+    const { texts } = plan;
     const count = session.answered().size;
     const back = count ? `Welcome back. ${count} of ${total} questions are answered.\n\n` : "";
     const length = plan.minutes && !count ? `\n\n${total} pages, about ${plan.minutes} minutes. You can pause at any time.` : "";
-    trials.push(words("start", { title: texts.title, text: back + texts.instructions + length, button: "start", label: count ? "Go on" : "Start" }));
-    return trials;
+    // Half a second, until a file is saved.
+    const other = () => transport.stop().then(() => Snellen.wait(0.5)).then(() => location.replace(Snellen.addressOf("")));
+    const above = () => (returns ? codeLine(plan, session.code) : null);
+    const below = () => {
+      if (!returns) return texts.consent ? null : wayBack(transport);
+      return transport.forget && plan.kind !== "review" ? element("button", { type: "button", class: "plain", id: "other", click: other }, "I am somebody else") : null;
+    };
+    return words("start", { title: texts.title, text: back + texts.instructions + length, above, below, button: "start", label: count ? "Go on" : "Start" });
   }
 
   /** Loads images in the background; every page still waits for its own images, and complains if they fail. */
@@ -86,45 +116,46 @@
     return navigator.clipboard ? element("button", { type: "button", class: "plain", click: copy }, "Copy") : null;
   }
 
-  /** Thanks, the completion code or link, and what the transport offers: the download again, or another participant. */
-  function showEnd(plan, transport) {
-    const { thanks, completion_code: code, completion_url: url } = plan.texts;
-    const parts = [element("h1", {}, "The end"), ...paragraphs(thanks)];
+  /** Thanks, the completion code or link (unless the person stopped), the code to withdraw, the download again, the next participant. */
+  function showEnd(plan, transport, session, stopped = false) {
+    const { thanks, completion_code: code, completion_url: url } = stopped ? { thanks: "What you answered so far is kept.", completion_code: "", completion_url: "" } : plan.texts;
+    const parts = [element("h1", {}, stopped ? "You stopped" : "The end"), ...paragraphs(thanks), codeLine(plan, session.code)];
     if (code) parts.push(element("p", {}, "Your completion code: ", element("code", { id: "code" }, code), " ", copyButton(code)));
     if (/^https?:/.test(url)) parts.push(element("p", {}, element("a", { id: "completion", href: url, class: "button" }, "Finish")));
     if (transport.download) {
       parts.push(element("p", {}, "Your answers were saved as a file. Please hand it in."));
-      parts.push(element("p", { class: "line" }, element("button", { type: "button", id: "download", click: transport.download }, "Save the file again"), element("button", { type: "button", id: "another", class: "plain", click: () => another(transport) }, "Next participant")));
+      parts.push(element("p", { class: "line" }, element("button", { type: "button", id: "download", click: transport.download }, "Save the file again"), element("button", { type: "button", id: "another", class: "plain", click: () => (transport.forget(), location.replace(Snellen.addressOf(""))) }, "Next participant")));
     }
     document.getElementById("study").replaceChildren(element("section", { class: "words", tabindex: -1 }, parts));
     showScreen("end");
     document.querySelector("#study section").focus({ preventScroll: true });
   }
 
-  function another(transport) {
-    transport.another();
-    const address = new URL(location.href);
-    address.searchParams.delete("participant");
-    location.replace(address);
-  }
-
   async function run() {
     const plan = globalThis.snellenPlan;
     const transport = Snellen.transports[document.documentElement.dataset.transport](plan);
     const address = Object.fromEntries(new URLSearchParams(location.search));
-    const opened = await insist(() => transport.open(address), "The study could not be opened.");
-    const session = Snellen.makeSession(transport, opened);
+    const code = Snellen.randomCode();
+    const returns = await insist(() => transport.returns(address), "The study could not be opened.");
+    if (plan.texts.consent && !returns) await agree(plan, transport, code);
+    const opened = await insist(() => transport.open(address, code), "The study could not be opened.");
+    const session = Snellen.makeSession(transport, opened, code);
     const back = session.has("end");
+    const consents = plan.texts.consent && !session.has("consent");
+    const stop = () => (session.close(), insist(() => transport.stop(), "The study could not be closed.").then(() => showEnd(plan, transport, session, true)));
     if (!back) {
+      if (consents && returns) await agree(plan, transport, session.code);
       await session.append(startRecord(plan, session, opened.parameters ?? address));
+      if (consents) await session.append({ type: "consent" });
+      document.getElementById("study").replaceChildren(); // the page of consent
       const jsPsych = jsPsychModule.initJsPsych({ display_element: "study", override_safe_mode: true });
       const total = plan.forms[session.form].flatMap((block) => block.page_ids).length;
-      const pause = Snellen.makePause();
-      await jsPsych.run([...opening(plan, session, total), ...blocks(plan, session, pause, jsPsych)]);
+      const pause = Snellen.makePause(stop);
+      await jsPsych.run([opening(plan, session, total, transport, returns), ...blocks(plan, session, pause, jsPsych)]);
       await session.append({ type: "end" });
     }
     await insist(() => transport.finish(session.rows, back), "The study could not be closed.");
-    showEnd(plan, transport);
+    showEnd(plan, transport, session);
   }
 
   run().catch(Snellen.fail);

@@ -11,10 +11,10 @@
     return number % plan.forms.length;
   }
 
-  /** A random name of a participant: p and eight hexadecimal digits. */
-  function randomName() {
-    const bytes = crypto.getRandomValues(new Uint8Array(4));
-    return "p" + Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  /** A random code of a participant, like k7wd-9q2m, without signs that are mistaken for others. */
+  function randomCode() {
+    const signs = Array.from(crypto.getRandomValues(new Uint8Array(8)), (byte) => "abcdefghjklmnpqrstuvwxyz23456789"[byte % 32]);
+    return `${signs.slice(0, 4).join("")}-${signs.slice(4).join("")}`;
   }
 
   /** `localStorage`, or an error with a remedy. */
@@ -35,21 +35,40 @@
     setTimeout(() => URL.revokeObjectURL(address), 60000);
   }
 
-  /** Rows stay in this browser and are downloaded at the end: `PARTICIPANT.jsonl`. */
+  /** Rows stay in this browser and are downloaded at the end: `PARTICIPANT.jsonl`. Every tab is a new participant. */
   function folder(plan) {
     const home = `snellen/${plan.plan_hash}`;
+    const current = `${home}/current`; // in the tab
     let key = "";
     let name = "";
     const read = () => storage().getItem(key) ?? "";
     const save = () => download(`${name.replace(/[^\w.-]/g, "_")}.jsonl`, read());
+    const known = (parameters) => parameters.participant || sessionStorage.getItem(current);
+    /** The form of a personal address; else the first one of this device, and for later participants the next. */
+    const takeForm = (parameters) => {
+      if (parameters.participant && parameters.form) return chosenForm(plan, parameters.form);
+      const first = parameters.form ?? document.documentElement.dataset.form;
+      const form = chosenForm(plan, storage().getItem(`${home}/form`) ?? first, crypto.getRandomValues(new Uint32Array(1))[0]);
+      storage().setItem(`${home}/form`, form + 1);
+      return form;
+    };
+    const forget = () => {
+      sessionStorage.removeItem(current);
+      history.replaceState(null, "", Snellen.addressOf(""));
+    };
     return {
-      async open(parameters) {
-        name = parameters.participant || storage().getItem(`${home}/current`) || randomName();
-        storage().setItem(`${home}/current`, name);
+      download: save,
+      forget,
+      stop: async () => (save(), forget()),
+      /** Names of those who began on this device and did not finish. */
+      unfinished: () => Object.keys(storage()).filter((other) => other.startsWith(`${home}/rows/`) && !storage().getItem(other).includes('{"type":"end"')).map((other) => other.slice(`${home}/rows/`.length)),
+      returns: async (parameters) => storage().getItem(`${home}/rows/${known(parameters)}`) !== null,
+      async open(parameters, code) {
+        name = known(parameters) || code;
+        sessionStorage.setItem(current, name);
         key = `${home}/rows/${name}`;
         const records = read().split("\n").filter(Boolean).map((line) => JSON.parse(line));
-        const random = crypto.getRandomValues(new Uint32Array(1))[0];
-        const form = records.length ? records[0].record.form : chosenForm(plan, parameters.form, random);
+        const form = records.length ? records[0].record.form : takeForm(parameters);
         return { participant: name, form, records };
       },
       async append(row) {
@@ -59,10 +78,6 @@
       },
       async finish(rows, back) {
         if (!back) save();
-      },
-      download: save,
-      another() {
-        storage().removeItem(`${home}/current`);
       },
     };
   }
@@ -125,19 +140,23 @@
         // Without site data the study works, except for returning after a reload.
       }
     };
-    const begin = async (parameters, known) => {
-      const body = { parameters };
-      const participant = known.participant ?? parameters.participant;
-      if (participant) body.participant = participant;
-      if (known.secret) body.secret = known.secret;
-      return post("api/open", body);
-    };
+    const forget = () => remember({});
     return {
+      forget,
+      stop: async () => forget(),
+      returns: async () => Boolean(remembered().secret),
       async open(parameters) {
         const known = remembered();
-        const answer = await begin(parameters, known).catch((error) => {
-          if (known.secret && error instanceof Refusal) return begin(parameters, {}); // a server that was emptied since
-          throw error;
+        const body = { parameters };
+        const participant = known.participant ?? parameters.participant;
+        if (participant) body.participant = participant;
+        if (known.secret) body.secret = known.secret;
+        else if (plan.texts.consent) body.consented = true; // the page asks before it opens
+        const answer = await post("api/open", body).catch((error) => {
+          if (!known.secret || !(error instanceof Refusal)) throw error;
+          forget(); // the server was emptied since
+          location.reload();
+          return new Promise(() => {});
         });
         secret = answer.secret;
         remember({ participant: answer.participant, secret });
@@ -154,12 +173,16 @@
   function jatosTransport(plan) {
     const loaded = new Promise((resolve) => jatos.onLoad(resolve));
     let rows = [];
+    const finish = async () => (jatos.endStudyWithoutRedirect ?? jatos.endStudyAjax).call(jatos);
     return {
-      async open() {
+      async returns() {
         await loaded;
-        const parameters = { ...jatos.urlQueryParameters };
         const kept = jatos.studySessionData?.snellen;
         rows = kept?.plan_hash === plan.plan_hash ? kept.rows : [];
+        return rows.length > 0;
+      },
+      async open() {
+        const parameters = { ...jatos.urlQueryParameters };
         const number = Number(jatos.studyResultId ?? jatos.workerId ?? 0) || 0;
         const form = rows.length ? rows[0].record.form : chosenForm(plan, parameters.form, number);
         const participant = rows[0]?.record.participant ?? parameters.participant ?? `jatos-${jatos.studyResultId}`;
@@ -172,11 +195,11 @@
         jatos.studySessionData = { ...jatos.studySessionData, snellen: { plan_hash: plan.plan_hash, rows } };
         await jatos.setStudySessionData(jatos.studySessionData);
       },
-      async finish() {
-        await (jatos.endStudyWithoutRedirect ?? jatos.endStudyAjax).call(jatos);
-      },
+      finish,
+      stop: finish,
     };
   }
 
+  Snellen.randomCode = randomCode;
   Snellen.transports = { folder, local, jatos: jatosTransport };
 })();
