@@ -20,6 +20,12 @@ def written(path: Path, variable: Any, *, packed: bool) -> Path:
     return path
 
 
+def value_of(path: Path) -> list[Any]:
+    value = read_variable(path, "x", list)
+    assert isinstance(value, list)
+    return value
+
+
 @pytest.mark.parametrize("packed", [False, True])
 def test_values_are_those_written(tmp_path: Path, packed: bool) -> None:
     path = tmp_path / "a.mat"
@@ -29,12 +35,12 @@ def test_values_are_those_written(tmp_path: Path, packed: bool) -> None:
         assert column == [0.0, 1.0, 100.0, 3.0]
     assert read_variable(written(path, "Caf\u00e9 1", packed=packed), "x", str) == "Caf\u00e9 1"
     cells = np.array(["a", np.array([2.0, np.nan]), np.array(["b", "cd"], object)], object)
-    text, numbers, inner = read_variable(written(path, cells, packed=packed), "x", list)
+    text, pair, inner = value_of(written(path, cells, packed=packed))
     assert text == "a"
-    assert np.array_equal(numbers, [2.0, np.nan], equal_nan=True)
+    assert np.array_equal(pair, [2.0, np.nan], equal_nan=True)
     assert inner == ["b", "cd"]
     rows = np.array([[("one", 1.0), ("two", 2.0)]], [("Name", object), ("Number", object)])
-    first, second = read_variable(written(path, rows, packed=packed), "x", list)
+    first, second = value_of(written(path, rows, packed=packed))
     assert (first["Name"](), second["Name"](), second["Number"]().tolist()) == ("one", "two", [2.0])
     assert read_variable(path, "y", list) == "MATLAB file without the variable y"
 
@@ -52,7 +58,7 @@ def test_damage_is_a_reason(tmp_path: Path, seed: int) -> None:
     """SciPy 1.17 ends the process on some of these."""
     rng, path = np.random.default_rng(seed), tmp_path / "a.mat"
     raw = written(path, np.array([[1.0], [2.0]]), packed=False).read_bytes()
-    for place in range(128, len(raw)):
-        path.write_bytes(raw[:place] + bytes([raw[place] ^ 1 << int(rng.integers(8))]) + raw[place + 1 :])
+    for start in range(128, len(raw)):
+        path.write_bytes(raw[:start] + bytes([raw[start] ^ 1 << int(rng.integers(8))]) + raw[start + 1 :])
         column = read_variable(path, "x", list)
         assert len(column) == 2 or "MATLAB file" in column

@@ -70,15 +70,15 @@ def _find(raw: bytes, variable: str) -> tuple[list[tuple[int, memoryview]], str]
     return None
 
 
-def _value(parts: list[tuple[int, memoryview]], order: str, depth: int = 0) -> Any:
-    """The value of a matrix: its parts are flags, dimensions, name, and what its class has."""
+def _value(elements: list[tuple[int, memoryview]], order: str, depth: int = 0) -> Any:
+    """The value of a matrix: its elements are flags, dimensions, name, and what its class has."""
     import numpy as np
 
     if depth > MAX_DEPTH:
         raise ValueError(f"more than {MAX_DEPTH} nested levels")
-    if not parts:  # an empty cell
+    if not elements:  # an empty cell
         return []
-    (_, flags), (_, sizes), _, *content = parts
+    (_, flags), (_, sizes), _, *content = elements
     matrix_class = struct.unpack_from(f"{order}I", flags)[0] & 0xFF
     count = prod(size for (size,) in struct.iter_unpack(f"{order}I", sizes))
     if matrix_class == _CHAR:
@@ -106,8 +106,8 @@ def _inner(content: memoryview, order: str, depth: int) -> Any:
     return _value(list(_elements(content, order)), order, depth + 1)
 
 
-def _text(kind: int, content: memoryview, order: str) -> str:
-    encoding = _ENCODINGS[kind]
+def _text(element_type: int, content: memoryview, order: str) -> str:
+    encoding = _ENCODINGS[element_type]
     return bytes(content).decode(f"{encoding}-{'le' if order == '<' else 'be'}" if encoding == "utf-16" else encoding)
 
 
