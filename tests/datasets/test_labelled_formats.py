@@ -352,3 +352,19 @@ def test_shards_of_a_numbered_series_that_are_missing_or_damaged(tmp_path: Path)
     first.unlink()
     write(root, layouts.folders("watermark", "no-watermark"))
     assert {sample.label for sample in DATASETS.get("SceneryWatermark").samples(root)} == {"watermark", "no-watermark"}
+
+
+def test_a_flipped_bit_of_a_packed_volume_never_changes_an_image_silently(tmp_path: Path) -> None:
+    def images() -> list[tuple[bytes, bytes | None]]:
+        samples = DATASETS.get("MSD-Spleen").samples(root)
+        return [(sample.read_image()[0], sample.annotations[0].read_mask()) for sample in samples]
+
+    files = layouts.spleen()
+    root, rng = write(tmp_path, files), np.random.default_rng(5)
+    intact = images()
+    for name in [*files] * 40:
+        raw = bytearray(files[name])
+        raw[int(rng.integers(len(raw)))] ^= 1 << int(rng.integers(8))
+        (root / name).write_bytes(raw)
+        assert DATASETS.get("MSD-Spleen").check(root).state == "broken" or images() == intact
+        (root / name).write_bytes(files[name])
