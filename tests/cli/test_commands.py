@@ -161,7 +161,7 @@ def test_a_build_prints_the_notes_of_the_card(snellen: Command, tmp_path: Path) 
     )
     code, out, _ = snellen(*words)
     assert code == 0
-    assert "notes: no people are rendered, so the tasks about people are absent\n" in out
+    assert "notes: not covered of the paper: photographs; the tasks about people (no people are rendered)\n" in out
 
 
 @pytest.mark.parametrize(

@@ -90,6 +90,10 @@ def test_the_declaration_is_complete(suite: Suite) -> None:
     assert {(ceiling.task, ceiling.metric) for ceiling in suite.card.ceilings} <= known
 
 
+def test_the_card_begins_with_what_of_the_paper_is_missing(built: ItemSet) -> None:
+    assert built.card.notes[0].startswith("not covered of the paper: ")
+
+
 def test_items_match_the_declaration(suite: Suite, built: ItemSet) -> None:
     assert {item.version for item in built.items} == {suite.card.version}
     assert set(built.card.counts) == set(suite.tasks) - set(suite.card.needs_real)

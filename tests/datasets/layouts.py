@@ -6,11 +6,14 @@ import base64
 import gzip
 import hashlib
 import io
+import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import nibabel
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import scipy.io
 from PIL import Image
 
@@ -18,6 +21,7 @@ from snellen.datasets.declarations import goods, surface_defects
 
 Files = dict[str, bytes]
 SIZE = (8, 6)
+MARKS = ("no_watermark", "watermark")
 
 
 def image(name: str, size: tuple[int, int] = SIZE) -> bytes:
@@ -199,8 +203,21 @@ def folders(*names: str) -> Files:
 
 
 def fabrics() -> Files:
-    # Kampouris et al. 2016, section 3: of each sample images under several lights
-    return image_files(*(f"Fabrics/{name}/{n}/im_{n}.png" for name, n in (("Cotton", 1), ("Cotton", 2), ("Wool", 1))))
+    # elliswmartin/fabric, 0_preprocess.ipynb: of each sample images under several lights
+    samples = (("Cotton", 1), ("Cotton", 2), ("Wool", 1), ("Unclassified", 1))
+    return image_files(*(f"Fabrics/{name}/{n}/im_{n}.png" for name, n in samples))
+
+
+def scenery() -> Files:
+    # huggingface.co/datasets/qwertyforce/scenery_watermarks: the features in its README, the names of its files
+    files = Files()
+    for number in range(2):
+        table = pa.table({"image": [{"bytes": image(f"{number}{name}")} for name in MARKS], "label": [0, 1]})
+        features = {"image": {"_type": "Image"}, "label": {"_type": "ClassLabel", "names": list(MARKS)}}
+        about, buffer = json.dumps({"info": {"features": features}}), io.BytesIO()
+        pq.write_table(table.replace_schema_metadata({"huggingface": about}), buffer)
+        files[f"data/train-0000{number}-of-00002-ab1be11dcc36e61f.parquet"] = buffer.getvalue()
+    return files
 
 
 def exposures() -> Files:
@@ -306,8 +323,11 @@ LAYOUTS: Mapping[str, Callable[[], Files]] = {
     "BTAD": btad,
     # github.com/jianzhang96/GoodsAD: "the dataset format is same as MVTec AD", JPG
     "GoodsAD": lambda: like_mvtec(surface_defects.GOODS_AD.card.objects, "jpg", "000.png"),
-    # No page describes the archive of ISP-AD: assumed to be as MVTec AD, three modalities
-    "ISP-AD": lambda: like_mvtec(("LSM_1", "LSM_2", "ASM"), "png", "000.png"),
+    # SharmaShivani12/ispad-anomaly-segmentation: one modality of a copy on Kaggle
+    "ISP-AD": lambda: image_files(
+        *(f"supervised_ASM/{name}_area_asm.png" for name in ("train/defects/1", "test/defects/2", "test/defects/3")),
+        "supervised_ASM/test/good/4.png",
+    ),
     "ITD": itd,
     "NEU-DET": neu_det,
     # Loaders of WFDD take it as MVTec AD
@@ -315,8 +335,7 @@ LAYOUTS: Mapping[str, Callable[[], Files]] = {
     "AITEX": aitex,
     "Product1M": product1m,
     "Products-10K": products_10k,
-    # No page describes the folders: two classes, as watermark datasets of the same site have them
-    "SceneryWatermark": lambda: folders("train/no-watermark", "valid/no-watermark", "train/watermark"),
+    "SceneryWatermark": scenery,
     # Rice_Image_Dataset.zip of the authors' page: one folder per variety
     "RiceImage": lambda: folders(*(f"Rice_Image_Dataset/{name}" for name in goods.RICE_IMAGE.card.labels)),
     "Fabrics": fabrics,
@@ -338,14 +357,14 @@ LAYOUTS: Mapping[str, Callable[[], Files]] = {
     },
     # NC4K: Imgs, GT (Lyu et al. 2021; loaders)
     "NC4K": lambda: camouflage("NC4K/Imgs", "NC4K/GT", "10"),
-    # Kaggle arjunbasandrai: training_set, validation_set
-    "25-Indian-Bird": lambda: folders("training_set/House-Crow", "validation_set/Ruddy-Shelduck"),
+    # SapientSapiens/capstone1project-2025-mlz: the archive of Kaggle as unpacked
+    "25-Indian-Bird": lambda: folders(*(f"training_set/training_set/{name}" for name in ("House Crow", "Hoopoe"))),
     # No page describes the folders of EPLID: one folder per class
     "EPLID": lambda: folders("cotton", "pepper"),
     # Giselsson et al. 2017: one folder per species
     "V2-Plant-Seedlings": lambda: folders("Black-grass", "Charlock"),
-    # Users of the dataset describe one folder per class
-    "MeatDataset": lambda: folders("train/HORSE", "test/HORSE", "train/PORK"),
+    # Craingit/MeatTypeClassification and ZorAlf/LBP_Meat_Classification: one folder per class
+    "MeatDataset": lambda: folders("horse", "beef", "pork"),
     "GMAI-MMBench": gmai,
     "MSD-Brain": brain,
     "MSD-Spleen": spleen,

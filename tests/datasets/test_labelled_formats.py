@@ -81,9 +81,10 @@ def test_labels_and_objects(tmp_path: Path) -> None:
         "COD10K-Non": "not camouflaged",
     }
     assert by_dataset["Fabrics"]["Fabrics/Cotton/2/im_2.png"].label == "Cotton"
+    assert {sample.label for sample in by_dataset["Fabrics"].values()} == {"Cotton", "Wool"}, "the rest have no class"
     assert {sample.label for sample in by_dataset["AITEX"].values()} == {"defect", "no defect"}
     assert {sample.label for sample in by_dataset["MVTec-AD-2"].values()} == {"good", "bad"}, "masks are not a class"
-    assert by_dataset["25-Indian-Bird"]["validation_set/Ruddy-Shelduck/1.jpg"].label == "Ruddy-Shelduck"
+    assert by_dataset["25-Indian-Bird"]["training_set/training_set/Hoopoe/1.jpg"].label == "Hoopoe"
 
 
 def test_odd_masks(tmp_path: Path) -> None:
@@ -335,3 +336,35 @@ def test_images_that_cannot_be_read_are_errors_that_name_them(tmp_path: Path) ->
 def _record(image: SourceImage) -> Sample:
     annotations = (Annotation("label"),)
     return Sample(source="s", licence="none", record_id="r", image=image, annotations=annotations, object="object")
+
+
+def test_shards_of_a_numbered_series_that_are_missing_or_damaged(tmp_path: Path) -> None:
+    root = write(tmp_path, layouts.scenery())
+    first, second = sorted((root / "data").iterdir())
+    by_id = {sample.record_id: sample.label for sample in DATASETS.get("SceneryWatermark").samples(root)}
+    marks = dict(enumerate(layouts.MARKS))
+    assert by_id == {f"data/{path.name}#{n}": marks[n] for path in (first, second) for n in marks}
+    second.write_bytes(second.read_bytes()[:-9])
+    (location,) = notes_of("SceneryWatermark", root)["unreadable", "not a table of images and classes"]
+    assert f"{second}: cannot be read as a table" in location
+    second.unlink()
+    assert notes_of("SceneryWatermark", root)["missing", "files of a numbered series"] == ("train: 1 of 2",)
+    first.unlink()
+    write(root, layouts.folders("watermark", "no-watermark"))
+    assert {sample.label for sample in DATASETS.get("SceneryWatermark").samples(root)} == {"watermark", "no-watermark"}
+
+
+def test_a_flipped_bit_of_a_packed_volume_never_changes_an_image_silently(tmp_path: Path) -> None:
+    def images() -> list[tuple[bytes, bytes | None]]:
+        samples = DATASETS.get("MSD-Spleen").samples(root)
+        return [(sample.read_image()[0], sample.annotations[0].read_mask()) for sample in samples]
+
+    files = layouts.spleen()
+    root, rng = write(tmp_path, files), np.random.default_rng(5)
+    intact = images()
+    for name in [*files] * 40:
+        raw = bytearray(files[name])
+        raw[int(rng.integers(len(raw)))] ^= 1 << int(rng.integers(8))
+        (root / name).write_bytes(raw)
+        assert DATASETS.get("MSD-Spleen").check(root).state == "broken" or images() == intact
+        (root / name).write_bytes(files[name])

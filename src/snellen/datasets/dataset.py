@@ -22,7 +22,8 @@ class DatasetCard:
     `Sample.attributes`. `homepage` is empty if no reliable address is known; the citation then serves instead.
     `verified` states how the layout is known, and `evidence` lists the pages and files that show it
     (`evidence.verification_fault` checks the two against each other). `caveat` states which assumptions are not backed
-    by evidence, and why a layout is assumed. No card claims that the real files were read: so far none were.
+    by evidence, and why a layout is assumed. No card claims that the real files were read:
+    docs/measurements/datasets.md lists those that were.
     """
 
     name: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 Verification: TypeAlias = Literal["listing", "loaders", "assumed"]
 """The source of a layout: a listing by its publisher, at least two public loaders, or neither."""
@@ -28,7 +28,7 @@ class Evidence:
     def publisher(self) -> str:
         """The author of the page: the owner and name of a repository, else the host."""
         parts = urlsplit(self.url)
-        path = [part for part in parts.path.split("/") if part and part != "datasets"]
+        path = parts.path.removeprefix("/datasets").strip("/").split("/")
         return "/".join([parts.netloc, *path[:2]]) if parts.netloc in HUBS else parts.netloc
 
 
@@ -44,7 +44,7 @@ def loader(url: str, statement: str) -> Evidence:
 
 def github(repository: str, path: str, commit: str = "HEAD") -> str:
     """The address of a file: owner/name of the repository, the file's path, and the commit (HEAD if unknown)."""
-    return f"https://github.com/{repository}/blob/{commit}/{path}"
+    return f"https://github.com/{repository}/blob/{commit}/{quote(path)}"
 
 
 def verification_fault(verified: Verification, evidence: tuple[Evidence, ...], caveat: str) -> str:

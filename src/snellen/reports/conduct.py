@@ -70,6 +70,7 @@ def set_facts(items: ItemSet) -> tuple[tuple[str, str], ...]:
     )
     facts = (
         ("suite and version", f"{card.suite} {card.version}"),
+        ("remarks", "; ".join(card.notes)),
         ("made by recipe", card.source),
         ("recipe", _plain(card.recipe)),
         ("items", counts),
@@ -77,7 +78,6 @@ def set_facts(items: ItemSet) -> tuple[tuple[str, str], ...]:
         ("content hash", card.content_hash),
         ("made with", _plain(card.provenance)),
         ("blind baselines", items.blind.method if items.blind else "not measured"),
-        ("remarks", "; ".join(card.notes)),
     )
     return tuple((name, foreign(fact, 2000)) for name, fact in facts if fact)
 

@@ -5,6 +5,7 @@ from snellen.datasets.declarations import UNKNOWN
 from snellen.datasets.evidence import github, listing, loader
 from snellen.datasets.formats.attributes_mat import Attribute, AttributesMat
 from snellen.datasets.formats.class_folders import ClassFolders
+from snellen.datasets.formats.class_shards import ClassShards
 from snellen.datasets.formats.exposures import Exposures
 from snellen.datasets.formats.image_masks import FolderPair, ImagesAndMasks
 from snellen.datasets.formats.mvtec import MvtecLayout
@@ -162,22 +163,23 @@ SCENERY_WATERMARK = Dataset(
         licence=UNKNOWN,
         citation="Vesnin, Scenery Watermark Detection, Kaggle, 2023",
         homepage="https://www.kaggle.com/dsv/4926870",
-        layout="one folder per class, in folders of splits or not",
-        verified="assumed",
+        layout="data/train-0000N-of-00003-*.parquet of the copy on Hugging Face (columns image, label), or one folder "
+        "per class",
+        verified="listing",
         evidence=(
             listing(
                 "https://huggingface.co/datasets/qwertyforce/scenery_watermarks/blob/main/README.md?code=true",
-                "22,762 images of 512 x 512 pixels in two classes, no_watermark and watermark, as parquet.",
+                "22,762 images of 512 x 512 pixels; columns image and label, a ClassLabel of no_watermark and "
+                "watermark.",
             ),
             listing(
-                "https://github.com/qwertyforce/scenery_watermarks",
-                "There is a copy on Kaggle in addition to the one on Hugging Face; no folder is named.",
+                "https://huggingface.co/datasets/qwertyforce/scenery_watermarks/tree/main/data",
+                "Three files: train-00000-of-00003-ab1be11dcc36e61f.parquet and so on.",
             ),
         ),
-        caveat="Parquet is not read. One folder per class in the copy on Kaggle is assumed because there are two "
-        "classes.",
+        caveat="The copy on Kaggle is read as one folder per class: no page names its folders.",
     ),
-    ClassFolders("scenery"),
+    ClassShards("scenery"),
 )
 
 RICE_IMAGE = Dataset(
@@ -225,11 +227,22 @@ FABRICS = Dataset(
         citation="Kampouris et al., Fine-grained Material Classification Using Micro-geometry and Reflectance, "
         "ECCV 2016",
         homepage="",
-        layout="Fabrics/MATERIAL/SAMPLE/*.png",
-        verified="assumed",
-        caveat="No publisher's page or public loader was available: folders are those of the paper's section 3.",
+        layout="Fabrics/MATERIAL/SAMPLE/im_{1,2,3,4}.png",
+        notes="The 26 classes of Table 5 of VFM Bench include the folder Unclassified (492 images), which names no "
+        "material and is left out.",
+        verified="loaders",
+        evidence=(
+            loader(
+                github("naod488/Fabric_Classification", "Dataset_Analysis('fabrics').ipynb", "f6ef0c118a"),
+                "26 folders with 7,881 PNG files: Cotton 2,352, Blended 1,645, Unclassified 492 and so on; Fur 0.",
+            ),
+            loader(
+                github("elliswmartin/fabric", "0_preprocess.ipynb", "6fd23066cf"),
+                "MATERIAL/NUMBER/im_1.png, im_2.png …: Blended/6, Wool/22.",
+            ),
+        ),
     ),
-    ClassFolders("fabric", between=1),
+    ClassFolders("fabric", between=1, not_classes=("Unclassified",)),
 )
 
 IMAGE_EXPOSURES = Dataset(
@@ -245,7 +258,7 @@ IMAGE_EXPOSURES = Dataset(
         labels=("under-exposed", "well exposed", "over-exposed"),
         notes="Three classes. The RAW images of Fu et al. are not read: no page that we know describes their layout, "
         "and subjects take no RAW.",
-        verified="assumed",
+        verified="loaders",
         evidence=(
             listing(
                 github("csjcai/SICE", "README.md", "0704e0a977"),
@@ -257,9 +270,12 @@ IMAGE_EXPOSURES = Dataset(
                 "Dataset_Part1 and Dataset_Part2, one folder per sequence, and Label with the reference under the "
                 "sequence's name. Dark images are found by their brightness, not by their numbers.",
             ),
+            loader(
+                github("bznick98/bilateral-image-enhance", "datasets/SICE.py", "46bbeeb51b"),
+                "The same folders. In the order of their numbers, the first half of a sequence is under-exposed (3 "
+                "of 7 images, 4 of 9).",
+            ),
         ),
-        caveat="Only one publisher of code was found instead of two. That numbers run from dark to bright is known "
-        "only from code of unknown origin: compare the first and the last image of some sequences.",
     ),
     Exposures("scene"),
 )

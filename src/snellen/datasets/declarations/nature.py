@@ -157,10 +157,18 @@ INDIAN_BIRD = Dataset(
         licence=UNKNOWN,
         citation="Basandrai, 25 Indian bird species with 22.6k images, Kaggle, 2023",
         homepage="https://www.kaggle.com/datasets/arjunbasandrai/25-indian-bird-species-with-226k-images",
-        layout="training_set/SPECIES/*.jpg, validation_set/SPECIES/*.jpg",
-        verified="assumed",
-        caveat="The publisher's page was not available. training_set/ is known from code of unknown origin, "
-        "validation_set/ is assumed; any folders around the species are read.",
+        layout="training_set/training_set/SPECIES/*.jpg (any folders around the species)",
+        verified="loaders",
+        evidence=(
+            loader(
+                github("SapientSapiens/capstone1project-2025-mlz", "README.md", "0395e6808e"),
+                "The archive as unpacked: training_set/training_set/SPECIES. There is no other split.",
+            ),
+            loader(
+                github("mahavir0/Bird_Classification_AI_Project_COMP_6721", "data_preprocessing.py", "405d605149"),
+                "One folder per species, split by this code; resized copies of 10 species, up to 929 images each.",
+            ),
+        ),
     ),
     ClassFolders("bird"),
 )
@@ -225,9 +233,20 @@ MEAT = Dataset(
         citation="Agistany, Pork, meat, and horse meat dataset, Kaggle, 2022",
         homepage="https://www.kaggle.com/datasets/iqbalagistany/pork-meat-and-horse-meat-dataset",
         layout="one folder per class, in folders of splits or not",
-        verified="assumed",
-        caveat="The publisher's page was not available. The folders horse, beef and pork are known from notes of "
-        "unknown origin.",
+        verified="loaders",
+        evidence=(
+            loader(
+                github("Craingit/MeatTypeClassification", "modeltrain.py", "be38761a3f"),
+                "One folder per class: pork, horse and beef, with *.jpg.",
+            ),
+            loader(
+                github(
+                    "ZorAlf/LBP_Meat_Classification", "LBP_Klasifikasi Daging(Kuda, Sapi, dan Babi).ipynb", "b7f1349fc4"
+                ),
+                "One folder per class: horse meat, meat (beef) and pork.",
+            ),
+        ),
+        caveat="The loaders name the three folders differently; a class is called as its folder.",
     ),
     ClassFolders("meat"),
 )

@@ -220,7 +220,7 @@ ISP_AD = Dataset(
         citation="Krassnig and Gruber, ISP-AD: A Large-Scale Real-World Dataset for Advancing Industrial Anomaly "
         "Detection with Synthetic and Real Defects, arXiv 2503.04997, 2025",
         homepage="https://huggingface.co/datasets/p4ulk/ISP-AD",
-        layout="MODALITY/train/good, MODALITY/test/CLASS, MODALITY/ground_truth/CLASS (as MVTec AD)",
+        layout="supervised_MODALITY/train/defects, supervised_MODALITY/test/{good,defects}, of one modality or several",
         verified="assumed",
         evidence=(
             listing(
@@ -228,11 +228,20 @@ ISP_AD = Dataset(
                 "559,049 images of three modalities in 256 and 512 pixels, synthetic and real defects; no folder "
                 "is named.",
             ),
+            loader(
+                github(
+                    "SharmaShivani12/ispad-anomaly-segmentation",
+                    "deeplabv3-training-on-isp-ad-asm-shivani.ipynb",
+                    "99d4ac1e44",
+                ),
+                "supervised_ASM/train/defects, supervised_ASM/test/defects (N_area_asm.png), supervised_ASM/test/good "
+                "(1,916 images); 199,991 synthetic patches in supervised_ASM/train/syn_train_asm.hdf5.",
+            ),
         ),
-        caveat="The publisher's page names no folder and no public loader was found: read as MVTec AD. If the folder "
-        "contains two sizes of the same images, both are read.",
+        caveat="One publisher of code was found instead of two; it reads one modality, ASM. HDF5 files and the kinds "
+        "of defects in file names are not read. Of images in two sizes, both are read.",
     ),
-    MvtecLayout(),
+    MvtecLayout(masks=""),
 )
 
 ITD = Dataset(

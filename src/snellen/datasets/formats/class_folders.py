@@ -19,12 +19,14 @@ class ClassFolders:
     """Settings of the layout. The class is the nearest folder around the image that is not a split (`SPLITS`).
 
     `between` is the number of folders between a class and its images (Fabrics: one, the sample). If the root has a
-    folder called `only`, nothing else is read: the other folders contain the same images again.
+    folder called `only`, nothing else is read: the other folders contain the same images again. Images in the folders
+    `not_classes` have no class and are left out.
     """
 
     object: str
     between: int = 0
     only: str = ""
+    not_classes: tuple[str, ...] = ()
 
     def scan(self, root: Path) -> Iterator[RawSample | Note]:
         """See `Reader`. Folders and images by name."""
@@ -42,7 +44,9 @@ class ClassFolders:
     def _folder(self, root: Path, folder: Path) -> Iterator[RawSample | Note]:
         label = self._label(root, folder)
         for path in images(folder):
-            if label:
+            if label in self.not_classes:
+                yield Note("left out", f"image in {label}", name_below(path, root))
+            elif label:
                 yield labelled_image(name_below(path, root), ImageFile(path), label, self.object)
             else:
                 yield Note("odd", "image outside a class folder", name_below(path, root))

@@ -9,6 +9,7 @@ radiologists view them, front up, the patient's right on the left of the image. 
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
     from PIL import Image
+
+CHUNK_BYTES = 1 << 20
+"""Unpacked bytes in memory at once while a checksum is computed."""
 
 
 @dataclass(frozen=True)
@@ -184,9 +188,19 @@ def _nibabel() -> ModuleType:
 def _load(path: Path) -> Any:
     nibabel = _nibabel()
     try:
+        _check_stream(path, path.stat().st_mtime_ns)
         return nibabel.load(path)
     except Exception as error:  # a damaged header may raise anything
         raise SnellenError(f"{path}: not a readable NIfTI volume; copy it again") from error
+
+
+@lru_cache(maxsize=4)  # a volume is loaded several times
+def _check_stream(path: Path, stamp: int) -> None:
+    """Read a packed file to its checksum, before which nibabel stops. Raises OSError, EOFError or zlib.error."""
+    if path.suffix == ".gz":
+        with gzip.open(path) as file:
+            while file.read(CHUNK_BYTES):
+                pass
 
 
 def _shape(path: Path) -> tuple[int, ...]:

@@ -129,9 +129,8 @@ class Iiit5k:
 
 def read_struct(path: Path, variable: str, fields: tuple[str, ...]) -> list[tuple[str, ...]] | str:
     """Rows of a MATLAB struct array (version 5 to 7.2) as texts, or the problem with the file."""
-    import numpy as np
 
-    def read_rows(array: Any) -> list[tuple[str, ...]]:
-        return [tuple("".join(str(part) for part in np.ravel(row[field])) for field in fields) for row in array]
+    def read_rows(rows: Any) -> list[tuple[str, ...]]:
+        return [tuple("".join(row[field]()) for field in fields) for row in rows]
 
     return read_variable(path, variable, read_rows)

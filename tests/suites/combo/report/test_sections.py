@@ -153,6 +153,7 @@ def test_figure_6_pairs_arms_that_differ_only_in_the_examples(report: dict[str, 
     spheres = sum(item.factors["primary shape"] == "sphere" for item in tested) // 8
     assert row_of(report["figure-6"], subject="fake:oracle", question="anchor")["items"] == 16 - spheres
     assert report["figure-6"].figure is not None
+    assert "The paper draws the values of GPT-4V and Gemini, and prints none" in report["figure-6"].note
 
 
 def test_figure_7_goes_from_easy_to_expert(report: dict[str, ReportSection]) -> None:
@@ -161,6 +162,7 @@ def test_figure_7_goes_from_easy_to_expert(report: dict[str, ReportSection]) -> 
     line = row_of(report["figure-7"], subject="fake:first-option", condition="vanilla")
     assert [line[level].split()[0].rstrip(",") for level in ("easy", "medium", "hard", "expert", "all")] == ["50"] * 5
     assert line["all of a pair"].startswith("0 [")
+    assert "Of 23 people the paper draws a line, and prints no value" in report["figure-7"].note
     chance = row_of(report["figure-7"], subject="(chance)")
     assert (chance["easy"], chance["all"], chance["all of a pair"]) == ("50", "50", "25")
 

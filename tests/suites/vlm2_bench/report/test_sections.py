@@ -72,8 +72,23 @@ def report() -> dict[str, ReportSection]:
 def test_every_section_exists_and_the_suite_offers_them(report: dict[str, ReportSection]) -> None:
     assert SUITE.sections is sections
     names = ["table-1", "methods", "turned", "cases", "cues", "people-objects", "yes-bias", "letters", "counts"]
-    assert list(report) == [*names, "people-named", "judge", "table-1-printed"]
-    assert [name for name, section in report.items() if section.detail] == ["cases", "table-1-printed"]
+    assert list(report) == [*names, "people-named", "judge", "set-statistics", "table-1-printed"]
+    details = [name for name, section in report.items() if section.detail]
+    assert details == ["cases", "set-statistics", "table-1-printed"]
+
+
+def test_the_set_is_counted_by_task_and_by_format(report: dict[str, ReportSection]) -> None:
+    section = report["set-statistics"]
+    counts = dict(zip(section.table["task"], section.table["questions"], strict=True))
+    families = {f"{family}-{task}": n for family in ("oc", "pc") for task, n in (("cpr", 8), ("cnt", 4), ("grp", 4))}
+    assert counts == {"gc-mat": 8, "gc-trk": 8, **families, "pc-vid": 2}
+    assert row_of(section, task="pc-vid") == {
+        "cues": "people", "task": "pc-vid", "format": "description", "questions": 2, "percent": "4.0",
+    }  # fmt: skip
+    assert section.note.endswith("64.0 % true or false, 16.0 % number, 16.0 % choice, 4.0 % description.")
+    tasks, formats = section.figure().axes
+    assert [text.get_text() for text in tasks.texts] == [str(count) for count in counts.values()]
+    assert [bar.get_width() for bar in formats.patches] == [64, 16, 16, 4]
 
 
 # Table 1
@@ -336,12 +351,12 @@ def test_the_judge_is_shown_by_pattern_and_by_unreadable_verdicts(report: dict[s
 def test_a_run_without_people_methods_or_judges_has_no_section_of_them() -> None:
     items = [item for item in made_items() if item.task in ("gc-mat", "oc-cnt")]
     names = list(_report(made_run({("own:model", "vanilla"): _knows}, items)))
-    assert names == ["table-1", "cues", "yes-bias", "counts", "table-1-printed"]
+    assert names == ["table-1", "cues", "yes-bias", "counts", "set-statistics", "table-1-printed"]
 
 
 def test_the_figures_can_be_drawn(report: dict[str, ReportSection], tmp_path: Path) -> None:
     figures = {name: section.figure() for name, section in report.items() if section.figure is not None}
-    assert set(figures) == {"methods", "cues"}
+    assert set(figures) == {"methods", "cues", "set-statistics"}
     for name, figure in figures.items():
         figure.savefig(tmp_path / f"{name}.svg")
     bars = [patch for axes in figures["methods"].axes for patch in axes.patches]

@@ -188,7 +188,8 @@ class Generated:
             recipe=self.parameters(options),
             provenance=drawn_by,
             notes=[
-                "no faces, people or kinds of places are rendered, so that emotion, action and scene are absent",
+                "not covered of the paper: photographs; emotion, action and scene (no faces, people or places are "
+                "rendered)",
                 *options.size_notes(),
                 *scene_notes(items),
                 *least_px_notes(items),

@@ -283,7 +283,13 @@ class Generated:
             source="generated",
             recipe=self.parameters(options),
             provenance={"render": renderer_info(settings), "difficulty": difficulty},
-            notes=[*_notes(plan, difficulty), *least_px_notes(items), *options.size_notes()],
+            notes=[
+                "not covered of the paper: its own images, wordings, options, categories and levels, which were not "
+                "released",
+                *_notes(plan, difficulty),
+                *least_px_notes(items),
+                *options.size_notes(),
+            ],
             image_recipes=media.recipes,
         )
 

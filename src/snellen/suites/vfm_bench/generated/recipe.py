@@ -283,7 +283,8 @@ class Generated:
             recipe=self.parameters(options),
             provenance=provenance,
             notes=[
-                "concepts are rules on composite blocks, patterns, lights and views, one pool of images for all",
+                "not covered of the paper: photographs of its 31 datasets; concepts are rules on composite blocks, "
+                "patterns, lights and views, one pool of images for all",
                 *options.size_notes(),
                 *least_px_notes(items),
             ],

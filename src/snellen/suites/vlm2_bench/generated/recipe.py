@@ -225,7 +225,7 @@ class Generated:
             recipe=self.parameters(options),
             provenance={**provenance, "render_clips": of_clips["render"]},
             notes=[
-                "no people are rendered, so the tasks about people are absent",
+                "not covered of the paper: photographs; the tasks about people (no people are rendered)",
                 *least_px_notes(items),
                 *options.size_notes(),
             ],

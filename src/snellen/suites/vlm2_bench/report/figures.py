@@ -102,6 +102,40 @@ def gains(bars: Sequence[Bar]) -> Figure:
     return figure
 
 
+def set_statistics(by_task: Sequence[tuple[str, int]], by_format: Sequence[tuple[str, int]]) -> Figure:
+    """Questions by task, coloured by family, and the share of each format of answer (Figure 4 has the former as a pie).
+
+    Both are (name, number of questions), and have the same sum.
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8.6, 0.8 + 0.32 * max(len(by_task), len(by_format) + 2)), layout="constrained")
+    tasks, formats = figure.subplots(1, 2)
+    colours = dict(zip(FAMILIES, SERIES, strict=False))
+    _labelled_bars(tasks, [(task, count, f"{count:,}", colours[task[:2]]) for task, count in by_task])
+    total = sum(count for _, count in by_format)
+    shares = [(name, 100 * count / total) for name, count in by_format]
+    _labelled_bars(formats, [(name, share, f"{share:.1f} %", MUTED) for name, share in shares])
+    tasks.set_title("questions by task")
+    formats.set_title("format of the answer")
+    present = {task[:2] for task, _ in by_task}
+    handles = [_swatch(n, words) for n, (name, words) in enumerate(FAMILIES.items()) if name in present]
+    figure.legend(handles=handles, loc="outside lower left", ncols=len(handles))
+    return figure
+
+
+def _labelled_bars(axes: Axes, labelled_lengths: Sequence[tuple[str, float, str, str]]) -> None:
+    """Horizontal bars from the top down: name, length, text at the end, and colour."""
+    names, lengths, texts, colours = zip(*labelled_lengths, strict=True)
+    drawn = axes.barh(range(len(names)), lengths, color=colours, height=0.7, alpha=0.75)
+    axes.bar_label(drawn, texts, padding=4)
+    axes.set_yticks(range(len(names)), names)
+    axes.set_xticks(())
+    axes.set_xlim(0, 1.18 * max(lengths))
+    axes.invert_yaxis()
+    plain_axes(axes, "x")
+
+
 def _draw_bars(axes: Axes, bars: Sequence[Bar], tasks: Sequence[str], methods: Sequence[str]) -> None:
     width = 0.8 / len(methods)
     for _, method, task, gap in bars:

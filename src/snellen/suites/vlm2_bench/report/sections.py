@@ -47,6 +47,7 @@ from snellen.suites.vlm2_bench.report import (
     response_bias,
 )
 from snellen.suites.vlm2_bench.report.methods_compared import Units
+from snellen.suites.vlm2_bench.report.set_statistics import set_statistics
 from snellen.suites.vlm2_bench.report.task_means import below_people, mean_of_tasks
 
 IMAGE_TASKS = 8
@@ -67,6 +68,7 @@ def sections(run: Run) -> Iterator[ReportSection]:
     yield from response_bias.sections(run)
     yield from refusals_and_names.sections(run)
     yield from judge_report.sections(run)
+    yield from set_statistics(run)
     yield as_printed()
 
 
