@@ -16,6 +16,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.item import AnswerKind, ReplySpec, View
 from snellen.core.storage.parts import read_exchanges
 from snellen.reports import load_run
+from snellen.stimuli.scenes import MATERIALS, SHAPES
 from snellen.suites.ava_bench.scenes.close_ups import TEXTURES
 from snellen.suites.ava_bench.scenes.table_contents import KINDS
 from snellen.web.building import build_study
@@ -308,6 +309,15 @@ def test_a_stand_in_s_answers_depend_on_views_only(sets_folder: Path, tmp_path: 
     assert all(isinstance(view, View) for view in stand_in.views.values())
     with pytest.raises(SnellenError, match="gave no readable answer"):
         stand_in.answers(page, 0)
+
+
+def test_words_for_shapes_and_materials_have_images(sets_folder: Path, tmp_path: Path) -> None:
+    block = BlockDesign(name="b", tasks=("pattern-perception",), questions=1)
+    design = StudyDesign(texts=Texts(title="Seeing"), blocks=(block,), forms=1)
+    build_study([small_set("combo", sets_folder)], design, tmp_path / "study", name="trial")
+    terms = read_plan(tmp_path / "study").forms[0][0].terms
+    assert [term.word for term in terms] == [*SHAPES, *MATERIALS], "the choices name them all"
+    assert len({(tmp_path / "study" / "bundle" / term.image.path).read_bytes() for term in terms}) >= len(SHAPES)
 
 
 def test_a_study_states_its_length_its_words_and_what_its_consent_lacks(sets_folder: Path, tmp_path: Path) -> None:

@@ -21,8 +21,9 @@ from snellen.core.storage import files
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.versions import versions
-from snellen.core.suite import Suite, Task
+from snellen.core.suite import BuildOptions, Suite, Task
 from snellen.scoring.protocols import by_item
+from snellen.stimuli.render import render_for_recipe
 from snellen.stimuli.render.toy import toy_image
 from snellen.suites import suite_of
 from snellen.web.dealing import BlockPages, attention_page, deal_forms
@@ -144,13 +145,16 @@ def _terms(
     if suite.terms is None or items.card.source != "generated":
         return ()
     texts = " ".join(_texts(collected.pages[page_id]) for page_id in page_ids)
-    terms = []
-    for word, spec in suite.terms().items():
-        if re.search(rf"\b{re.escape(word)}s?\b", texts):
-            image = media.add_image(Image.fromarray(toy_image(spec.scene, spec.camera)))
-            collected.media[image] = media
-            terms.append(Term(word=word, image=media_part(image)))
-    return tuple(terms)
+    scenes = {word: spec for word, spec in suite.terms().items() if re.search(rf"\b{re.escape(word)}s?\b", texts)}
+    looks = {name: items.card.recipe[name] for name in ("renderer", "quality") if name in items.card.recipe}
+    try:  # as the items look, so that glass looks like glass
+        renders, _ = render_for_recipe(list(scenes.values()), BuildOptions(Path(), show_progress=False, **looks))
+        images = [media.add_file(*render) for render in renders]
+    except SnellenError as error:
+        collected.notes.append(f"words are explained by flat images, since nothing can be rendered ({error})")
+        images = [media.add_image(Image.fromarray(toy_image(spec.scene, spec.camera))) for spec in scenes.values()]
+    collected.media |= dict.fromkeys(images, media)
+    return tuple(Term(word=word, image=media_part(image)) for word, image in zip(scenes, images, strict=True))
 
 
 def _texts(page: Page) -> str:

@@ -8,6 +8,7 @@ from snellen.suites.combo.published import published
 from snellen.suites.combo.report.people import REPORT_INPUTS
 from snellen.suites.combo.report.sections import sections
 from snellen.suites.combo.tasks import AXES, TASKS
+from snellen.suites.combo.terms import term_scenes
 
 CARD = read_suite_card(__name__)
 SUITE = Suite(
@@ -19,4 +20,5 @@ SUITE = Suite(
     published=published,
     sections=sections,
     report_inputs=REPORT_INPUTS,
+    terms=term_scenes,
 )
