@@ -13,8 +13,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from snellen.exam.run import Examination
-    from snellen.subjects.heads.files import HeadCard
+    from snellen.subjects.heads.conversations import Conversation
+    from snellen.subjects.heads.files import HeadCard, TrainingCard
     from snellen.subjects.heads.fitting import HeadPlan
+    from snellen.subjects.heads.llava_tuning import LlavaPlan
+    from snellen.subjects.heads.stages import TrainingStage
     from snellen.towers.sweep import Sweep, Tiers
 
 app = typer.Typer(help="Compare vision encoders as towers of a small language model.", no_args_is_help=True)
@@ -31,7 +34,7 @@ Scope = Annotated[str, typer.Option(help="Part to train: lora, or language-model
 MicroBatch = Annotated[int, typer.Option(min=1, help="Conversations per computation step; affects only rounding.")]
 
 Compile = Annotated[bool, typer.Option("--compile", help="Compile for a GPU: a slower start, then faster steps.")]
-Json = Annotated[Path, typer.Option("--data", help="JSON file in LLaVA's layout.")]
+Json = Annotated[list[Path], typer.Option("--data", help="JSON file in LLaVA's layout; may be repeated.")]
 Images = Annotated[Path, typer.Option(help="Folder that image paths are relative to.")]
 SkipMissing = Annotated[bool, typer.Option("--skip-missing", help="Skip conversations without their image.")]
 Compat = Annotated[bool, typer.Option("--paper-compat", help="Follow the authors' scripts, not the paper.")]
@@ -65,7 +68,7 @@ def list_() -> None:
 
 @app.command()
 def pretrain(
-    json_file: Json,
+    json_files: Json,
     images: Images,
     tower: TowerName,
     out: Out,
@@ -80,16 +83,18 @@ def pretrain(
 ) -> None:
     """Stage 1: train the connector on captions (LLaVA-558K)."""
     plan = _plan("pretrain", _named(tower, compat), language_model, None, rate, epochs, micro_batch, device, compiled)
-    _train_stage(plan, json_file, images, out, skip_missing)
+    _train_stage(plan, json_files, images, out, skip_missing)
 
 
 @app.command()
 def tune(
-    json_file: Json,
+    json_files: Json,
     images: Images,
-    tower: TowerName,
     out: Out,
-    base_folder: BaseFolder = None,
+    tower: Annotated[str, typer.Option(help="Tower, as above; none for a published LLaVA, which has its own.")] = "",
+    base_folder: Annotated[
+        Path | None, typer.Option("--base", help="Folder of stage 1, or a published LLaVA: folder or hub ID.")
+    ] = None,
     language_model: Language = QWEN,
     scope: Scope = "language-model",
     rate: Rate = None,
@@ -100,11 +105,34 @@ def tune(
     skip_missing: SkipMissing = False,
     compat: Compat = False,
 ) -> None:
-    """Stage 2: train connector and language model on instructions (mix665k)."""
-    plan = _plan(
-        "tune", _named(tower, compat), language_model, base_folder, rate, epochs, micro_batch, device, compiled, scope
-    )
-    _train_stage(plan, json_file, images, out, skip_missing)
+    """Stage 2: train connector and language model on instructions (mix665k).
+
+    Without --tower, --base is a published LLaVA (as llava-hf/llava-1.5-7b-hf), which --scope lora trains further. The
+    result is the subject chat:hf/OUT.
+    """
+    from snellen.core.errors import SnellenError
+    from snellen.subjects.heads.files import is_head
+    from snellen.subjects.heads.llava_tuning import LlavaPlan
+
+    if tower:
+        plan = _plan(
+            "tune",
+            _named(tower, compat),
+            language_model,
+            base_folder,
+            rate,
+            epochs,
+            micro_batch,
+            device,
+            compiled,
+            scope,
+        )
+        _train_stage(plan, json_files, images, out, skip_missing)
+        return
+    if base_folder is None or is_head(base_folder) or language_model != QWEN:
+        raise SnellenError("give a --tower; only a published LLaVA as --base has a tower and a language model")
+    llava = LlavaPlan(str(base_folder), _stage("tune", rate, epochs, scope), device, micro_batch, compiled=compiled)
+    tune_published(llava, read_conversations(json_files, images, skip_missing), out)
 
 
 @app.command()
@@ -276,45 +304,72 @@ def _plan(
     compiled: bool,
     scope: str = "",
 ) -> "HeadPlan":
-    from snellen.core.condition import near
-    from snellen.core.errors import SnellenError
     from snellen.subjects.heads.fitting import HeadPlan
-    from snellen.subjects.heads.stages import STAGES
-    from snellen.subjects.heads.stages import Scope as ScopeName
 
-    stage = STAGES[stage_name]
-    if scope and scope not in get_args(ScopeName):
-        raise SnellenError(f"--scope {scope!r}; {near(scope, get_args(ScopeName))}")
-    chosen = cast(ScopeName, scope or stage.scope)
-    stage = replace(stage, scope=chosen, rate=rate or stage.rate, epochs=epochs or stage.epochs)
+    stage = _stage(stage_name, rate, epochs, scope)
     return HeadPlan(
         tower, language_model, stage, base_folder, device=device, micro_batch=micro_batch, compiled=compiled
     )
 
 
-def _train_stage(plan: "HeadPlan", path: Path, images: Path, out: Path, skip_missing: bool) -> None:
+def _stage(name: str, rate: float | None, epochs: int | None, scope: str) -> "TrainingStage":
+    from snellen.core.condition import near
+    from snellen.core.errors import SnellenError
+    from snellen.subjects.heads.stages import STAGES
+    from snellen.subjects.heads.stages import Scope as ScopeName
+
+    stage = STAGES[name]
+    if scope and scope not in get_args(ScopeName):
+        raise SnellenError(f"--scope {scope!r}; {near(scope, get_args(ScopeName))}")
+    chosen = cast(ScopeName, scope or stage.scope)
+    return replace(stage, scope=chosen, rate=rate or stage.rate, epochs=epochs or stage.epochs)
+
+
+def read_conversations(paths: list[Path], images: Path, skip_missing: bool = False) -> "list[Conversation]":
+    """The conversations of files in LLaVA's layout; prints how many are skipped."""
+    from snellen.subjects.heads.llava_files import read_llava
+
+    files = [read_llava(path, images, skip_missing=skip_missing) for path in paths]
+    if missing := sum(file.missing for file in files):
+        print(f"skipped, since their images are missing: {missing}")
+    return [conversation for file in files for conversation in file.conversations]
+
+
+def _train_stage(plan: "HeadPlan", paths: list[Path], images: Path, out: Path, skip_missing: bool) -> None:
     from snellen.compute import Progress
     from snellen.subjects.heads.features import opener
     from snellen.subjects.heads.fitting import train_head
-    from snellen.subjects.heads.llava_files import read_llava
 
-    file = read_llava(path, images, skip_missing=skip_missing)
-    if file.missing:
-        print(f"skipped, since their images are missing: {file.missing}")
+    conversations = read_conversations(paths, images, skip_missing)
     with Progress("training", unit="steps") as progress:
-        progress.expect(plan.stage.steps(len(file.conversations)))
-        card = train_head(plan, file.conversations, out, opener(None), progress.advance)
+        progress.expect(plan.stage.steps(len(conversations)))
+        card = train_head(plan, conversations, out, opener(None), progress.advance)
     _print_card(card, out)
 
 
+def tune_published(plan: "LlavaPlan", conversations: "list[Conversation]", out: Path) -> None:
+    """Train a published LLaVA on conversations, and print the result."""
+    from snellen.compute import Progress
+    from snellen.subjects.heads.llava_tuning import tune_llava
+
+    with Progress("training", unit="steps") as progress:
+        progress.expect(plan.stage.steps(len(conversations)))
+        card = tune_llava(plan, conversations, out, progress.advance)
+    _print_training(card)
+    print(f"Ask it: snellen run ITEMS --subject chat:hf/{plan.base} --subject chat:hf/{out}")
+
+
 def _print_card(card: "HeadCard", out: Path) -> None:
+    _print_training(card)
+    print(f"features {card.features}; {out / card.file}")
+
+
+def _print_training(card: "TrainingCard") -> None:
     print(
         f"{card.steps} steps on {card.conversations} conversations: "
         f"loss {card.first_loss:.3f} to {card.last_loss:.3f}; "
-        f"{card.samples_per_second:.3g} samples/s, {card.device_hours:.3g} hours on {card.device}, "
-        f"features {card.features}"
+        f"{card.samples_per_second:.3g} samples/s, {card.device_hours:.3g} hours on {card.device}"
     )
-    print(out / "head.json")
 
 
 def _print_sweep(result: "Sweep", out: Path) -> None:

@@ -17,7 +17,7 @@ from snellen.core.seeds import stream
 from snellen.core.storage.files import write_text
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.media import MediaFolder
-from snellen.core.storage.schemas import Card
+from snellen.core.storage.schemas import Card, parse_card
 from snellen.core.suite import Suite
 from snellen.runs.views import learner_condition, solved_examples
 from snellen.suites import SUITES
@@ -102,6 +102,24 @@ def write_conversations(
         rendering=rendering.about(),
     )
     write_text(out / CARD, card.model_dump_json(indent=2) + "\n")
+    return card
+
+
+def conversations_for(
+    items: ItemSet, captions: int, questions: int, out: Path, *, seed: int = 0, workers: int = 1
+) -> ConversationCard:
+    """`write_conversations`, or the card of those that are there. Raises SnellenError if they are others."""
+    path = out / CARD
+    if not path.is_file():
+        return write_conversations(items, captions, questions, out, seed=seed, workers=workers)
+    card = parse_card(ConversationCard, path, path.read_text("utf-8"))
+    if (card.items, card.seed, card.captions, sum(card.questions.values())) != (
+        items.card.recipe_hash,
+        seed,
+        captions,
+        questions,
+    ):
+        raise SnellenError(f"{out}: holds other conversations; use another --out")
     return card
 
 

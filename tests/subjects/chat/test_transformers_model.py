@@ -134,6 +134,14 @@ def test_parts_and_turns_keep_their_order(models: dict[str, Path], media: MediaF
     assert [image.tobytes() for image in rendered.images] == [image.tobytes() for image in stored]
 
 
+def test_texts_in_sequence_are_lines_of_one_block(models: dict[str, Path], media: MediaFolder) -> None:
+    """A template that writes blocks without a space would join their words."""
+    prompt = Prompt(("Look.", "Closely.", noise(media, 1), "What?", "A or B?"), ())
+    rendered = apply_template(chat(models["qwen2_vl"]).checkpoint.processor, prompt, media)
+    image = "<|vision_start|><|image_pad|><|vision_end|>"
+    assert rendered.text == f"<s>[user]Look.\nClosely.{image}What?\nA or B?<end>[assistant]"
+
+
 def test_the_sampling_settings_of_the_checkpoint_are_ignored(
     models: dict[str, Path], media: MediaFolder, tmp_path: Path
 ) -> None:

@@ -30,12 +30,35 @@ from snellen.subjects.heads.training import prepare
 CARD, WEIGHTS = "head.json", "head.safetensors"
 
 
-class HeadCard(Card):
+class TrainingCard(Card):
+    """A training on conversations and its cost.
+
+    `base` is the folder of what was trained further, or a hub id. `fingerprint` covers everything that determines the
+    weights. `seconds` is the duration of the training steps on `device`, `device_hours` the same in hours of one
+    device.
+    """
+
+    stage: dict[str, Any]
+    base: str
+    base_weights: str
+    fingerprint: str
+    conversations: int
+    steps: int
+    seconds: float
+    samples_per_second: float
+    device: str
+    device_hours: float
+    first_loss: float
+    last_loss: float
+    trained_parameters: int
+    versions: dict[str, str]
+
+
+class HeadCard(TrainingCard):
     """The parts of a head, its training and the cost.
 
-    `task` is the one it was fitted to, empty for earlier stages. `base` is the folder of the previous stage.
-    `fingerprint` covers everything that determines the weights; `weights` is their SHA-256. `seconds` is the duration
-    of the training steps on `device`, `device_hours` the same in hours of one device.
+    `task` is the one it was fitted to, empty for earlier stages. `base` is the folder of the previous stage. `weights`
+    is the SHA-256 of the trained weights.
     """
 
     file = CARD
@@ -44,25 +67,11 @@ class HeadCard(Card):
     tower_fingerprint: str
     language_model: str
     language_model_weights: str
-    stage: dict[str, Any]
     task: str
-    base: str
-    base_weights: str
-    fingerprint: str
     weights: str
-    conversations: int
-    steps: int
-    seconds: float
-    samples_per_second: float
-    device: str
-    device_hours: float
     features: str
     live_seconds_per_image: float
     read_seconds_per_image: float
-    first_loss: float
-    last_loss: float
-    trained_parameters: int
-    versions: dict[str, str]
 
 
 def is_head(folder: Path) -> bool:
