@@ -79,7 +79,7 @@ def test_questions_are_learned_as_they_are_asked(items: ItemSet, base: Path, tmp
     shutil.copytree(items.media.root, tmp_path / "images")
     suite, media = SUITES.get("combo"), MediaFolder(tmp_path / "images")
     checkpoint = llava_checkpoint(str(base))
-    wording = template_wording(checkpoint, load_weights("test", KIND, str(base), "float32")[0])
+    wording = template_wording(checkpoint.processor, load_weights("test", KIND, str(base), "float32")[0])
     for task, condition in CONDITIONS.items():
         test_items = [item for item in items.task(task) if item.split == "test"][:3]
         write_llava(tmp_path / "questions.json", question_records(test_items, suite, condition, media))
@@ -92,7 +92,7 @@ def test_questions_are_learned_as_they_are_asked(items: ItemSet, base: Path, tmp
             assert sum(isinstance(part, Media) for part in example.prompt.parts) == 1
             templated = apply_template(checkpoint.processor, example.prompt, media)
             prompt_ids = encode_prompts(checkpoint.processor, [templated])["input_ids"][0]
-            assert list(wording.tokens(conversation).ids[: len(asked)]) == asked
+            assert list(wording.tokens(conversation).ids[: len(prompt_ids)]) == prompt_ids
 
 
 def test_tune_takes_a_published_llava_in_place_of_a_tower(snellen: Command, base: Path, tmp_path: Path) -> None:

@@ -82,18 +82,21 @@ def train_llava(
     """Train a published LLaVA by LoRA on untested objects (ComBo, appendix E). The result is chat:hf/OUT."""
     from dataclasses import replace
 
-    from snellen.cli.tower import read_conversations, tune_published
+    from snellen.cli.tower import train_on
     from snellen.exam.items import find_items
-    from snellen.subjects.heads.llava_tuning import LlavaPlan, llava_checkpoint
+    from snellen.subjects.heads.fitting import HeadPlan
+    from snellen.subjects.heads.llava_files import read_llava
+    from snellen.subjects.heads.llava_tuning import llava_checkpoint
     from snellen.subjects.heads.stages import STAGES
     from snellen.towers.conversations import CAPTIONS, IMAGES, QUESTIONS, conversations_for
 
     llava_checkpoint(base)  # before hours of rendering
     folder = out / "conversations"
     conversations_for(find_items(items), captions, questions, folder, seed=seed, workers=cores(workers))
-    conversations = read_conversations([folder / CAPTIONS, folder / QUESTIONS], folder / IMAGES)
+    files = [read_llava(folder / name, folder / IMAGES) for name in (CAPTIONS, QUESTIONS)]
     stage = replace(STAGES["tune"], scope="lora", rate=rate, epochs=epochs, seed=seed)
-    tune_published(LlavaPlan(base, stage, device, micro_batch), conversations, out)
+    plan = HeadPlan("", "", stage, Path(base), device=device, micro_batch=micro_batch)
+    train_on(plan, [conversation for file in files for conversation in file.conversations], out)
 
 
 def _print_card(card: "ClassifierCard", out: Path, items: str) -> None:

@@ -14,10 +14,8 @@ if TYPE_CHECKING:
 
     from snellen.exam.run import Examination
     from snellen.subjects.heads.conversations import Conversation
-    from snellen.subjects.heads.files import HeadCard, TrainingCard
+    from snellen.subjects.heads.files import TrainingCard
     from snellen.subjects.heads.fitting import HeadPlan
-    from snellen.subjects.heads.llava_tuning import LlavaPlan
-    from snellen.subjects.heads.stages import TrainingStage
     from snellen.towers.sweep import Sweep, Tiers
 
 app = typer.Typer(help="Compare vision encoders as towers of a small language model.", no_args_is_help=True)
@@ -112,27 +110,14 @@ def tune(
     """
     from snellen.core.errors import SnellenError
     from snellen.subjects.heads.files import is_head
-    from snellen.subjects.heads.llava_tuning import LlavaPlan
 
-    if tower:
-        plan = _plan(
-            "tune",
-            _named(tower, compat),
-            language_model,
-            base_folder,
-            rate,
-            epochs,
-            micro_batch,
-            device,
-            compiled,
-            scope,
-        )
-        _train_stage(plan, json_files, images, out, skip_missing)
-        return
-    if base_folder is None or is_head(base_folder) or language_model != QWEN:
+    if not tower and (base_folder is None or is_head(base_folder) or language_model != QWEN):
         raise SnellenError("give a --tower; only a published LLaVA as --base has a tower and a language model")
-    llava = LlavaPlan(str(base_folder), _stage("tune", rate, epochs, scope), device, micro_batch, compiled=compiled)
-    tune_published(llava, read_conversations(json_files, images, skip_missing), out)
+    language_model = language_model if tower else ""
+    plan = _plan(
+        "tune", _named(tower, compat), language_model, base_folder, rate, epochs, micro_batch, device, compiled, scope
+    )
+    _train_stage(plan, json_files, images, out, skip_missing)
 
 
 @app.command()
@@ -304,72 +289,53 @@ def _plan(
     compiled: bool,
     scope: str = "",
 ) -> "HeadPlan":
+    from snellen.core.condition import near
+    from snellen.core.errors import SnellenError
     from snellen.subjects.heads.fitting import HeadPlan
+    from snellen.subjects.heads.stages import STAGES
+    from snellen.subjects.heads.stages import Scope as ScopeName
 
-    stage = _stage(stage_name, rate, epochs, scope)
+    stage = STAGES[stage_name]
+    if scope and scope not in get_args(ScopeName):
+        raise SnellenError(f"--scope {scope!r}; {near(scope, get_args(ScopeName))}")
+    chosen = cast(ScopeName, scope or stage.scope)
+    stage = replace(stage, scope=chosen, rate=rate or stage.rate, epochs=epochs or stage.epochs)
     return HeadPlan(
         tower, language_model, stage, base_folder, device=device, micro_batch=micro_batch, compiled=compiled
     )
 
 
-def _stage(name: str, rate: float | None, epochs: int | None, scope: str) -> "TrainingStage":
-    from snellen.core.condition import near
-    from snellen.core.errors import SnellenError
-    from snellen.subjects.heads.stages import STAGES
-    from snellen.subjects.heads.stages import Scope as ScopeName
-
-    stage = STAGES[name]
-    if scope and scope not in get_args(ScopeName):
-        raise SnellenError(f"--scope {scope!r}; {near(scope, get_args(ScopeName))}")
-    chosen = cast(ScopeName, scope or stage.scope)
-    return replace(stage, scope=chosen, rate=rate or stage.rate, epochs=epochs or stage.epochs)
-
-
-def read_conversations(paths: list[Path], images: Path, skip_missing: bool = False) -> "list[Conversation]":
-    """The conversations of files in LLaVA's layout; prints how many are skipped."""
+def _train_stage(plan: "HeadPlan", paths: list[Path], images: Path, out: Path, skip_missing: bool) -> None:
     from snellen.subjects.heads.llava_files import read_llava
 
     files = [read_llava(path, images, skip_missing=skip_missing) for path in paths]
     if missing := sum(file.missing for file in files):
         print(f"skipped, since their images are missing: {missing}")
-    return [conversation for file in files for conversation in file.conversations]
+    train_on(plan, [conversation for file in files for conversation in file.conversations], out)
 
 
-def _train_stage(plan: "HeadPlan", paths: list[Path], images: Path, out: Path, skip_missing: bool) -> None:
+def train_on(plan: "HeadPlan", conversations: "list[Conversation]", out: Path) -> None:
+    """Train a head, or a published LLaVA, on conversations, and print the result."""
     from snellen.compute import Progress
     from snellen.subjects.heads.features import opener
     from snellen.subjects.heads.fitting import train_head
-
-    conversations = read_conversations(paths, images, skip_missing)
-    with Progress("training", unit="steps") as progress:
-        progress.expect(plan.stage.steps(len(conversations)))
-        card = train_head(plan, conversations, out, opener(None), progress.advance)
-    _print_card(card, out)
-
-
-def tune_published(plan: "LlavaPlan", conversations: "list[Conversation]", out: Path) -> None:
-    """Train a published LLaVA on conversations, and print the result."""
-    from snellen.compute import Progress
     from snellen.subjects.heads.llava_tuning import tune_llava
 
     with Progress("training", unit="steps") as progress:
         progress.expect(plan.stage.steps(len(conversations)))
-        card = tune_llava(plan, conversations, out, progress.advance)
-    _print_training(card)
-    print(f"Ask it: snellen run ITEMS --subject chat:hf/{plan.base} --subject chat:hf/{out}")
+        card = (train_head if plan.tower else tune_llava)(plan, conversations, out, opener(None), progress.advance)
+    _print_card(card, out)
+    if not plan.tower:
+        print(f"Ask it: snellen run ITEMS --subject chat:hf/{plan.base} --subject chat:hf/{out}")
 
 
-def _print_card(card: "HeadCard", out: Path) -> None:
-    _print_training(card)
-    print(f"features {card.features}; {out / card.file}")
-
-
-def _print_training(card: "TrainingCard") -> None:
+def _print_card(card: "TrainingCard", out: Path) -> None:
     print(
         f"{card.steps} steps on {card.conversations} conversations: "
         f"loss {card.first_loss:.3f} to {card.last_loss:.3f}; "
         f"{card.samples_per_second:.3g} samples/s, {card.device_hours:.3g} hours on {card.device}"
     )
+    print(out / card.file)
 
 
 def _print_sweep(result: "Sweep", out: Path) -> None:

@@ -113,12 +113,8 @@ def conversations_for(
     if not path.is_file():
         return write_conversations(items, captions, questions, out, seed=seed, workers=workers)
     card = parse_card(ConversationCard, path, path.read_text("utf-8"))
-    if (card.items, card.seed, card.captions, sum(card.questions.values())) != (
-        items.card.recipe_hash,
-        seed,
-        captions,
-        questions,
-    ):
+    settings = (card.items, card.seed, card.captions, sum(card.questions.values()))
+    if settings != (items.card.recipe_hash, seed, captions, questions):
         raise SnellenError(f"{out}: holds other conversations; use another --out")
     return card
 

@@ -29,14 +29,16 @@ need("peft", "heads")
 
 from snellen.subjects.chat.transformers_model import TemplatedPrompt, encode_prompts, write_turns  # noqa: E402
 from snellen.subjects.checkpoints import load_weights  # noqa: E402
+from snellen.subjects.heads import llava_tuning  # noqa: E402
+from snellen.subjects.heads.features import opener  # noqa: E402
+from snellen.subjects.heads.fitting import HeadPlan  # noqa: E402
 from snellen.subjects.heads.llava_tuning import (  # noqa: E402
     ADAPTER,
     CARD,
     KIND,
-    LlavaPlan,
+    LlavaCard,
     llava_checkpoint,
     template_wording,
-    tune_llava,
 )
 from snellen.subjects.heads.template_wording import TemplateWording  # noqa: E402
 from snellen.subjects.heads.tensor_files import read_tensors  # noqa: E402
@@ -74,10 +76,17 @@ def conversations(images: Path, count: int = 32) -> list[Conversation]:
 @pytest.fixture(scope="module")
 def tuned(base: Path, images: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("tuned") / "model"
-    card = tune_llava(LlavaPlan(str(base), STAGE), conversations(images), out)
+    card = tune_llava(HeadPlan("", "", STAGE, base), conversations(images), out)
     assert (card.base, card.steps, card.conversations) == (str(base), 60, 32)
     assert card.last_loss < 0.5 < card.first_loss
     return out
+
+
+def tune_llava(
+    plan: HeadPlan, examples: list[Conversation], out: Path, tick: Callable[[], None] = lambda: None
+) -> LlavaCard:
+    """The training on images in files."""
+    return llava_tuning.tune_llava(plan, examples, out, opener(None), tick)
 
 
 def ask(folder: Path, images: Path, dtype: str = "float32") -> dict[str, str]:
@@ -128,7 +137,7 @@ def test_merged_and_unmerged_weights_give_equal_answers(base: Path, tuned: Path,
 
 def wording_of(folder: Path) -> TemplateWording:
     checkpoint = llava_checkpoint(str(folder))
-    return template_wording(checkpoint, load_weights("test", KIND, str(folder), "float32")[0])
+    return template_wording(checkpoint.processor, load_weights("test", KIND, str(folder), "float32")[0])
 
 
 @pytest.mark.parametrize(
@@ -190,7 +199,7 @@ def killing(step: int) -> Callable[[], None]:
 
 
 def test_a_killed_training_resumes_to_the_same_weights(base: Path, images: Path, tmp_path: Path) -> None:
-    plan = LlavaPlan(str(base), replace(STAGE, epochs=3), interval=2)
+    plan = HeadPlan("", "", replace(STAGE, epochs=3), base, interval=2)
     whole, parts = tmp_path / "whole", tmp_path / "parts"
     tune_llava(plan, conversations(images), whole)
     with pytest.raises(Killed):
@@ -207,7 +216,7 @@ def test_a_killed_training_resumes_to_the_same_weights(base: Path, images: Path,
     other = replace(plan, stage=replace(plan.stage, rate=1e-3))
     assert_refused(partial(tune_llava, other, conversations(images), parts), "contains a model of other settings")
     (parts / CARD).write_text('{"schema_version": 2}')
-    assert_refused(partial(tune_llava, plan, conversations(images), parts), "not the card of a trained LLaVA")
+    assert_refused(partial(tune_llava, plan, conversations(images), parts), "not the card of a training")
 
 
 def test_a_trained_model_is_a_base_again_and_keeps_its_precision(base: Path, images: Path, tmp_path: Path) -> None:
@@ -220,10 +229,10 @@ def test_a_trained_model_is_a_base_again_and_keeps_its_precision(base: Path, ima
             (half / file.name).write_bytes(file.read_bytes())
     sampling = {"temperature": 0.3, "top_p": 0.5, "do_sample": False}  # transformers refuses to save it
     (half / "generation_config.json").write_text(json.dumps(sampling | {"eos_token_id": [2]}))
-    plan = LlavaPlan(str(half), STAGE)
+    plan = HeadPlan("", "", STAGE, half)
     first, second = tmp_path / "first", tmp_path / "second"
     tune_llava(plan, conversations(images), first)
-    again = tune_llava(replace(plan, base=str(first), stage=replace(STAGE, epochs=1)), conversations(images), second)
+    again = tune_llava(replace(plan, base=first, stage=replace(STAGE, epochs=1)), conversations(images), second)
     assert again.first_loss < 0.5  # it goes on from what it had learned
     for folder in (first, second):
         tensors, _ = read_tensors(folder / "model.safetensors")
@@ -237,10 +246,10 @@ def test_other_models_and_settings_are_refused(base: Path, images: Path, tmp_pat
     rows = conversations(images, 2)
     (other := tmp_path / "idefics3").mkdir()
     tiny_models.idefics3(other)
-    plan = LlavaPlan(str(base), STAGE)
-    cases: list[tuple[LlavaPlan, list[Conversation], Path, str]] = [
-        (replace(plan, base=str(other)), rows, tmp_path / "out", "an? idefics3 model with a Idefics3Processor, not"),
-        (replace(plan, base=str(tmp_path / "none")), rows, tmp_path / "out", "no such model"),
+    plan = HeadPlan("", "", STAGE, base)
+    cases: list[tuple[HeadPlan, list[Conversation], Path, str]] = [
+        (replace(plan, base=other), rows, tmp_path / "out", "an? idefics3 model with a Idefics3Processor, not"),
+        (replace(plan, base=tmp_path / "none"), rows, tmp_path / "out", "no such model"),
         (replace(plan, stage=STAGES["tune"]), rows, tmp_path / "out", "add --scope lora"),
         (plan, [], tmp_path / "out", "no conversations to train on"),
         (plan, rows, base, "is the model to be trained; use another --out"),

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from snellen.core.errors import SnellenError
 from snellen.core.storage.files import write_text
-from snellen.core.storage.schemas import Card, parse_card
+from snellen.core.storage.schemas import Card, CardT, parse_card
 from snellen.subjects.checkpoints import for_inference
 from snellen.subjects.heads.composition import compose
 from snellen.subjects.heads.conversations import Wording
@@ -81,14 +81,19 @@ def is_head(folder: Path) -> bool:
 
 def read_head_card(folder: Path) -> HeadCard:
     """The card. Raises SnellenError if it is missing or invalid."""
-    path = folder / CARD
-    if not path.is_file():
+    if not is_head(folder):
         raise SnellenError(f"{folder}: no trained head (no {CARD}); train one with `snellen tower fit`")
+    return read_training_card(HeadCard, folder)
+
+
+def read_training_card(card_type: type[CardT], folder: Path) -> CardT:
+    """The existing card of a training. Raises SnellenError if it is invalid."""
+    path = folder / card_type.file
     try:
-        return parse_card(HeadCard, path, path.read_text("utf-8"))
+        return parse_card(card_type, path, path.read_text("utf-8"))
     except (ValidationError, UnicodeDecodeError) as error:
         problem = error.errors()[0]["loc"] if isinstance(error, ValidationError) else "no text"
-        raise SnellenError(f"{path}: not the card of a head ({problem}); train it again") from error
+        raise SnellenError(f"{path}: not the card of a training ({problem}); train it again") from error
 
 
 def write_head(folder: Path, card: HeadCard, trained: Mapping[str, torch.Tensor]) -> HeadCard:

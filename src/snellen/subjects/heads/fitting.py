@@ -44,6 +44,7 @@ PACKAGES = ("torch", "transformers", "peft")
 class HeadPlan:
     """A head to be trained: its tower, language model, stage, base (the head it builds on) and task.
 
+    `tower` and `language_model` are empty if `base` is a published LLaVA, which has both (`llava_tuning`).
     `source` None measures whether live or cached features are faster. `micro_batch`, `device`, `source`, `interval`
     (steps per checkpoint) and `threads` (of torch, 0 for its own choice) affect only rounding; `compiled` (`Training`)
     also changes the dropout that is drawn.
