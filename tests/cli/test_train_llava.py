@@ -51,7 +51,7 @@ def test_one_command_trains_on_untested_objects_and_both_models_are_asked(
     code, output, err = snellen(*words, *COUNTS, "--epochs", 2)
     assert code == 0, err
     assert "2 steps on 12 conversations" in output
-    assert f"--subject chat:hf/{base} --subject chat:hf/{out}" in output
+    assert f"--subject 'chat:hf/{base}?pad=square' --subject 'chat:hf/{out}?pad=square'" in output
     card = json.loads((out / "conversations" / CARD).read_text())
     assert (card["captions"], card["questions"]) == (4, {"pattern-perception": 4, "category-building": 4})
     tested = {path.name for path in items.media.root.glob("??/*.png")}
@@ -60,18 +60,20 @@ def test_one_command_trains_on_untested_objects_and_both_models_are_asked(
     assert not tested & learned
     stage = json.loads((out / "tuning.json").read_text())["stage"]
     assert (stage["scope"], stage["rate"], stage["lora_rank"], stage["lora_alpha"]) == ("lora", 2e-4, 128, 256)
-    subjects = [f"chat:hf/{folder}?max_new_tokens=3&dtype=float32" for folder in (base, out)]
+    subjects = [f"chat:hf/{folder}?max_new_tokens=3&dtype=float32&pad=square" for folder in (base, out)]
     run = ("run", items.root, "--subject", subjects[0], "--subject", subjects[1], "--out", tmp_path / "run")
     code, _, err = snellen(*run, "--condition", "sheet=single,layout=images-first", "--limit", 2, "--keep-going")
     assert code == 0, err
     building = [row for row in read_responses(tmp_path / "run") if row.task == "category-building"]
-    assert Counter(row.subject for row in building) == {f"chat:hf/{folder}?dtype=float32": 2 for folder in (base, out)}
+    assert Counter(row.subject for row in building) == {
+        f"chat:hf/{folder}?dtype=float32&pad=square": 2 for folder in (base, out)
+    }
     assert {row.status for row in building} == {"ok"}
     stamp = (out / "model.safetensors").stat().st_mtime_ns
     assert snellen(*words, *COUNTS, "--epochs", 2)[0] == 0  # finished: only looked up
     assert (out / "model.safetensors").stat().st_mtime_ns == stamp
     code, _, err = snellen(*words, "--captions", 5, "--questions", 8)
-    assert (code, "holds other conversations; use another --out" in err) == (2, True)
+    assert (code, "already holds other conversations" in err) == (2, True)
 
 
 def test_questions_are_learned_as_they_are_asked(items: ItemSet, base: Path, tmp_path: Path) -> None:

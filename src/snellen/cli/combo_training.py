@@ -82,21 +82,20 @@ def train_llava(
     """Train a published LLaVA by LoRA on untested objects (ComBo, appendix E). The result is chat:hf/OUT."""
     from dataclasses import replace
 
-    from snellen.cli.tower import train_on
+    from snellen.cli.tower import train_stage
     from snellen.exam.items import find_items
     from snellen.subjects.heads.fitting import HeadPlan
-    from snellen.subjects.heads.llava_files import read_llava
     from snellen.subjects.heads.llava_tuning import llava_checkpoint
     from snellen.subjects.heads.stages import STAGES
-    from snellen.towers.conversations import CAPTIONS, IMAGES, QUESTIONS, conversations_for
+    from snellen.towers.conversations import CAPTIONS, IMAGES, QUESTIONS
+    from snellen.towers.conversations import write_conversations as write
 
     llava_checkpoint(base)  # before hours of rendering
     folder = out / "conversations"
-    conversations_for(find_items(items), captions, questions, folder, seed=seed, workers=cores(workers))
-    files = [read_llava(folder / name, folder / IMAGES) for name in (CAPTIONS, QUESTIONS)]
+    write(find_items(items), captions, questions, folder, seed=seed, workers=cores(workers))
     stage = replace(STAGES["tune"], scope="lora", rate=rate, epochs=epochs, seed=seed)
     plan = HeadPlan("", "", stage, Path(base), device=device, micro_batch=micro_batch)
-    train_on(plan, [conversation for file in files for conversation in file.conversations], out)
+    train_stage(plan, [folder / CAPTIONS, folder / QUESTIONS], folder / IMAGES, out)
 
 
 def _print_card(card: "ClassifierCard", out: Path, items: str) -> None:

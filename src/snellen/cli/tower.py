@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from snellen.exam.run import Examination
-    from snellen.subjects.heads.conversations import Conversation
     from snellen.subjects.heads.files import TrainingCard
     from snellen.subjects.heads.fitting import HeadPlan
     from snellen.towers.sweep import Sweep, Tiers
@@ -81,7 +80,7 @@ def pretrain(
 ) -> None:
     """Stage 1: train the connector on captions (LLaVA-558K)."""
     plan = _plan("pretrain", _named(tower, compat), language_model, None, rate, epochs, micro_batch, device, compiled)
-    _train_stage(plan, json_files, images, out, skip_missing)
+    train_stage(plan, json_files, images, out, skip_missing)
 
 
 @app.command()
@@ -117,7 +116,7 @@ def tune(
     plan = _plan(
         "tune", _named(tower, compat), language_model, base_folder, rate, epochs, micro_batch, device, compiled, scope
     )
-    _train_stage(plan, json_files, images, out, skip_missing)
+    train_stage(plan, json_files, images, out, skip_missing)
 
 
 @app.command()
@@ -305,28 +304,25 @@ def _plan(
     )
 
 
-def _train_stage(plan: "HeadPlan", paths: list[Path], images: Path, out: Path, skip_missing: bool) -> None:
+def train_stage(plan: "HeadPlan", paths: list[Path], images: Path, out: Path, skip_missing: bool = False) -> None:
+    """Train a head, or a published LLaVA, on files in LLaVA's layout, and print the result."""
+    from snellen.compute import Progress
+    from snellen.subjects.heads.features import opener
+    from snellen.subjects.heads.fitting import train_head
     from snellen.subjects.heads.llava_files import read_llava
+    from snellen.subjects.heads.llava_tuning import tune_llava
 
     files = [read_llava(path, images, skip_missing=skip_missing) for path in paths]
     if missing := sum(file.missing for file in files):
         print(f"skipped, since their images are missing: {missing}")
-    train_on(plan, [conversation for file in files for conversation in file.conversations], out)
-
-
-def train_on(plan: "HeadPlan", conversations: "list[Conversation]", out: Path) -> None:
-    """Train a head, or a published LLaVA, on conversations, and print the result."""
-    from snellen.compute import Progress
-    from snellen.subjects.heads.features import opener
-    from snellen.subjects.heads.fitting import train_head
-    from snellen.subjects.heads.llava_tuning import tune_llava
-
+    conversations = [conversation for file in files for conversation in file.conversations]
     with Progress("training", unit="steps") as progress:
         progress.expect(plan.stage.steps(len(conversations)))
         card = (train_head if plan.tower else tune_llava)(plan, conversations, out, opener(None), progress.advance)
     _print_card(card, out)
     if not plan.tower:
-        print(f"Ask it: snellen run ITEMS --subject chat:hf/{plan.base} --subject chat:hf/{out}")
+        subjects = (f"--subject 'chat:hf/{model}?pad=square'" for model in (plan.base, out))
+        print(f"Ask both: snellen run ITEMS {' '.join(subjects)}")
 
 
 def _print_card(card: "TrainingCard", out: Path) -> None:

@@ -71,14 +71,18 @@ def write_conversations(
     """Descriptions and questions about ComBo objects that the set does not test, in images rendered like the set's.
 
     Writes `captions.json`, `questions.json` (half on patterns, half on categories), `images/`, and the card last.
-    Raises SnellenError if there is a card already, and for more images than exist.
+    Finished ones are kept. Raises SnellenError if `out` has others, and for more images than exist.
     """
     from snellen.subjects.heads.llava_files import write_llava
     from snellen.towers.combo_training import training_items as training
     from snellen.towers.combo_training.objects import exclusion_of, rendering_of
 
-    if (out / CARD).is_file():
-        raise SnellenError(f"{out}: already holds conversations; choose another --out")
+    if (path := out / CARD).is_file():
+        card = parse_card(ConversationCard, path, path.read_text("utf-8"))
+        settings = (card.items, card.seed, card.captions, sum(card.questions.values()))
+        if settings != (items.card.recipe_hash, seed, captions, questions):
+            raise SnellenError(f"{out}: already holds other conversations; choose another --out")
+        return card
     suite, exclusion, rendering = SUITES.get(items.card.suite), exclusion_of(items), rendering_of(items, workers)
     counts = training.TrainingCounts(captions, questions - questions // 2, questions // 2)
     plan, media = training.design(items, counts, exclusion, seed), MediaFolder(out / IMAGES)
@@ -102,20 +106,6 @@ def write_conversations(
         rendering=rendering.about(),
     )
     write_text(out / CARD, card.model_dump_json(indent=2) + "\n")
-    return card
-
-
-def conversations_for(
-    items: ItemSet, captions: int, questions: int, out: Path, *, seed: int = 0, workers: int = 1
-) -> ConversationCard:
-    """`write_conversations`, or the card of those that are there. Raises SnellenError if they are others."""
-    path = out / CARD
-    if not path.is_file():
-        return write_conversations(items, captions, questions, out, seed=seed, workers=workers)
-    card = parse_card(ConversationCard, path, path.read_text("utf-8"))
-    settings = (card.items, card.seed, card.captions, sum(card.questions.values()))
-    if settings != (items.card.recipe_hash, seed, captions, questions):
-        raise SnellenError(f"{out}: holds other conversations; use another --out")
     return card
 
 

@@ -27,7 +27,12 @@ from tests.subjects.chat import tiny_models
 
 need("peft", "heads")
 
-from snellen.subjects.chat.transformers_model import TemplatedPrompt, encode_prompts, write_turns  # noqa: E402
+from snellen.subjects.chat.transformers_model import (  # noqa: E402
+    TemplatedPrompt,
+    encode_prompts,
+    pad_to_square,
+    write_turns,
+)
 from snellen.subjects.checkpoints import load_weights  # noqa: E402
 from snellen.subjects.heads import llava_tuning  # noqa: E402
 from snellen.subjects.heads.features import opener  # noqa: E402
@@ -89,9 +94,9 @@ def tune_llava(
     return llava_tuning.tune_llava(plan, examples, out, opener(None), tick)
 
 
-def ask(folder: Path, images: Path, dtype: str = "float32") -> dict[str, str]:
+def ask(folder: Path, images: Path) -> dict[str, str]:
     """What the subject `chat:hf/FOLDER` says about the colour of each image."""
-    subject = make_chat(f"hf/{folder}", {"dtype": dtype, "device": "cpu", "max_new_tokens": "8"})
+    subject = make_chat(f"hf/{folder}", {"dtype": "float32", "device": "cpu", "max_new_tokens": "8", "pad": "square"})
     assert isinstance(subject, TransformersChat)
     media = MediaFolder(images.parent / "media")
 
@@ -126,7 +131,7 @@ def test_merged_and_unmerged_weights_give_equal_answers(base: Path, tuned: Path,
     processor, replies = llava_checkpoint(str(base)).processor, ask(tuned, images)
     text = write_turns(processor, [((images, QUESTION), None)])
     for name in COLOURS:
-        image = Image.open(images / f"{name}.png").convert("RGB")
+        image = pad_to_square(processor, Image.open(images / f"{name}.png").convert("RGB"))
         inputs = encode_prompts(processor, [TemplatedPrompt(text, (image,))], return_tensors="pt")
         with torch.no_grad():
             first, second = unmerged(**inputs).logits, merged(**inputs).logits

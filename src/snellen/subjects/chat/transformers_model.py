@@ -68,6 +68,9 @@ class TransformersChat(Base):
         seed = int(rng.integers(2**63))
         try:
             templated = apply_template(self.checkpoint.processor, prompt, media, seed)
+            if self.settings.pad:
+                images = (pad_to_square(self.checkpoint.processor, image) for image in templated.images)
+                templated = replace(templated, images=tuple(images))
         except SnellenError:
             raise
         except Exception as error:  # a template is a program in the checkpoint, and may raise anything
@@ -153,6 +156,17 @@ def _open_image(image: Media, media: MediaFolder) -> Image.Image:
     if image.kind == "video":
         raise SnellenError(f"{media.find(image)}: transformers models accept frames of a video, not the video itself")
     return media.open(image).convert("RGB")
+
+
+def pad_to_square(processor: Any, image: Image.Image) -> Image.Image:
+    """The image in the middle of a square in the processor's mean colour, as LLaVA's own code prepares images.
+
+    LLaVA-1.5's image processor would cut off both ends of the longer side.
+    """
+    from PIL import ImageOps
+
+    mean = tuple(int(255 * level) for level in getattr(processor.image_processor, "image_mean", None) or (0.5,) * 3)
+    return ImageOps.pad(image, (max(image.size),) * 2, color=mean)
 
 
 def encode_prompts(processor: Any, prompts: Sequence[TemplatedPrompt], **more: Any) -> Any:

@@ -1,6 +1,7 @@
 """Fine-tunes a published LLaVA by LoRA: from a folder or hub id of transformers to a folder for `chat:hf/FOLDER`.
 
-The result has the processor, chat template and generation settings of the model before, so both are asked alike.
+The result has the processor, chat template and generation settings of the model before. Both are asked as they are
+trained with `?pad=square`.
 Imports torch: import it inside functions.
 """
 
@@ -19,7 +20,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
 from snellen.core.storage.files import cannot_write, write_text
 from snellen.subjects.chat.checkpoint import Checkpoint
-from snellen.subjects.chat.transformers_model import TemplatedPrompt, encode_prompts
+from snellen.subjects.chat.transformers_model import TemplatedPrompt, encode_prompts, pad_to_square
 from snellen.subjects.checkpoints import load_weights
 from snellen.subjects.heads.conversations import Conversation, StoredImage
 from snellen.subjects.heads.features import ImageOpener
@@ -70,8 +71,8 @@ def tune_llava(
     model, processor = _load(checkpoint, str(dtype).removeprefix("torch.")), checkpoint.processor
 
     def read(images: Sequence[StoredImage]) -> Any:
-        rgb = [open_image(image).convert("RGB") for image in images]
-        return processor.image_processor(images=rgb, return_tensors="pt")["pixel_values"]
+        squares = [pad_to_square(processor, open_image(image).convert("RGB")) for image in images]
+        return processor.image_processor(images=squares, return_tensors="pt")["pixel_values"]
 
     training = Training(
         model=model,
