@@ -146,7 +146,7 @@ def test_padding_to_a_square_shows_what_the_model_would_cut_off(models: dict[str
     """A reply is that to an image padded by hand; without `pad`, LLaVA sees only the square in the middle."""
     pixels = np.random.default_rng(6).integers(0, 256, (20, 40, 3), dtype=np.uint8)
     other, square = pixels.copy(), np.zeros((40, 40, 3), np.uint8)
-    other[:, :10] = 255 - other[:, :10]
+    other[:, :4] = 255 - other[:, :4]
     square[:] = [int(255 * level) for level in chat(models["llava"]).checkpoint.processor.image_processor.image_mean]
     square[10:30] = pixels
     images = [media.add_image(Image.fromarray(array)) for array in (pixels, other, square)]
