@@ -72,6 +72,8 @@ def attention_of(
     """
     if reason := chat.declines(prompt):
         raise SnellenError(f"{chat.card.name} declines this prompt: {reason}")
+    if chat.settings.pad:
+        raise SnellenError(f"{chat.card.name}: places in padded images are not known; leave out pad=")
     checkpoint = chat.checkpoint
     processor, model = checkpoint.processor, checkpoint.model
     templated = apply_template(processor, prompt, media)

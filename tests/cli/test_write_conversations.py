@@ -80,9 +80,12 @@ def test_the_same_command_gives_the_same_files(snellen: Command, items: ItemSet,
         assert (learned / name).read_bytes() == (tmp_path / "again" / name).read_bytes()
     first, second = (sorted(path.name for path in (folder / IMAGES).glob("??/*")) for folder in folders)
     assert first == second
-    code, _, err = snellen(*words)
-    assert code == 2
-    assert "already holds conversations" in err
+    stamp = (tmp_path / "again" / QUESTIONS).stat().st_mtime_ns
+    assert snellen(*words)[:2] == (0, output)
+    assert (tmp_path / "again" / QUESTIONS).stat().st_mtime_ns == stamp
+    for other in (("--seed", 1), ("--captions", 3), ("--questions", 6)):
+        code, _, err = snellen(*words, *other)
+        assert (code, "already holds other conversations" in err) == (2, True)
 
 
 def test_questions_are_worded_as_tested(items: ItemSet, learned: Path, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from snellen.cli.combo_training import train_classifier, write_conversations
+from snellen.cli.combo_training import train_classifier, train_llava, write_conversations
 from snellen.cli.options import (
     VANILLA,
     Executor,
@@ -41,6 +41,7 @@ app = typer.Typer(
 app.add_typer(sources, name="sources")
 tower.command()(train_classifier)
 tower.command()(write_conversations)
+tower.command()(train_llava)
 app.add_typer(tower, name="tower")
 app.add_typer(study, name="study")
 

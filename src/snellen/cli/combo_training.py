@@ -1,4 +1,4 @@
-"""`snellen tower train-classifier` and `write-conversations`: training of ComBo's specialized models (appendix E)."""
+"""`snellen tower train-classifier`, `write-conversations`, `train-llava`: ComBo's specialized models (appendix E)."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 Count = Annotated[int, typer.Option(min=1, help="Objects to classify (paper: 9,504, including those that are tested).")]
 Views = Annotated[int, typer.Option(min=1, help="Images per object, at most 20.")]
+Captions = Annotated[int, typer.Option(min=0, help="Number of captions, one per image.")]
+Questions = Annotated[int, typer.Option(min=0, help="Number of questions, half of each kind.")]
 Leak = Annotated[bool, typer.Option("--leak", help="Also train on tested objects; the card records it.")]
 
 
@@ -46,8 +48,8 @@ def train_classifier(
 def write_conversations(
     items: Annotated[str, typer.Option(help="ComBo item set whose objects are excluded.")],
     out: Annotated[Path, typer.Option(help="Folder for captions.json, questions.json and their images.")],
-    captions: Annotated[int, typer.Option(min=0, help="Number of captions, one per image.")] = 33_656,
-    questions: Annotated[int, typer.Option(min=0, help="Number of questions, half of each kind.")] = 40_000,
+    captions: Captions = 33_656,
+    questions: Questions = 40_000,
     seed: Annotated[int, typer.Option(help="Random seed for objects, views, questions and wordings.")] = 0,
     workers: Workers = None,
 ) -> None:
@@ -62,6 +64,38 @@ def write_conversations(
     print(f"{card.images} images of {card.objects} objects, none of them tested by {items}")
     for name, stage in ((CAPTIONS, "pretrain"), (QUESTIONS, "tune")):
         print(f"Train: snellen tower {stage} --data {out / name} --images {out / IMAGES} --tower TOWER --out HEAD")
+
+
+def train_llava(
+    base: Annotated[str, typer.Option(help="Published LLaVA: folder or hub ID, as llava-hf/llava-1.5-13b-hf.")],
+    items: Annotated[str, typer.Option(help="Generated ComBo item set that it will be tested on.")],
+    out: Annotated[Path, typer.Option(help="Folder of the model. Repeating the command resumes there.")],
+    captions: Captions = 33_656,
+    questions: Questions = 40_000,
+    rate: Annotated[float, typer.Option(min=0.0, help="Maximum learning rate (LLaVA's own for LoRA).")] = 2e-4,
+    epochs: Annotated[int, typer.Option(min=1, help="Epochs.")] = 1,
+    seed: Annotated[int, typer.Option(help="Random seed of conversations and training.")] = 0,
+    micro_batch: Annotated[int, typer.Option(min=1, help="Conversations per computation step.")] = 4,
+    workers: Workers = None,
+    device: Device = "cpu",
+) -> None:
+    """Train a published LLaVA by LoRA on untested objects (ComBo, appendix E). The result is chat:hf/OUT."""
+    from dataclasses import replace
+
+    from snellen.cli.tower import train_stage
+    from snellen.exam.items import find_items
+    from snellen.subjects.heads.fitting import HeadPlan
+    from snellen.subjects.heads.llava_tuning import llava_checkpoint
+    from snellen.subjects.heads.stages import STAGES
+    from snellen.towers.conversations import CAPTIONS, IMAGES, QUESTIONS
+    from snellen.towers.conversations import write_conversations as write
+
+    llava_checkpoint(base)  # before hours of rendering
+    folder = out / "conversations"
+    write(find_items(items), captions, questions, folder, seed=seed, workers=cores(workers))
+    stage = replace(STAGES["tune"], scope="lora", rate=rate, epochs=epochs, seed=seed)
+    plan = HeadPlan("", "", stage, Path(base), device=device, micro_batch=micro_batch)
+    train_stage(plan, [folder / CAPTIONS, folder / QUESTIONS], folder / IMAGES, out)
 
 
 def _print_card(card: "ClassifierCard", out: Path, items: str) -> None:

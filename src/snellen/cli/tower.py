@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from snellen.exam.run import Examination
-    from snellen.subjects.heads.files import HeadCard
+    from snellen.subjects.heads.files import TrainingCard
     from snellen.subjects.heads.fitting import HeadPlan
     from snellen.towers.sweep import Sweep, Tiers
 
@@ -31,7 +31,7 @@ Scope = Annotated[str, typer.Option(help="Part to train: lora, or language-model
 MicroBatch = Annotated[int, typer.Option(min=1, help="Conversations per computation step; affects only rounding.")]
 
 Compile = Annotated[bool, typer.Option("--compile", help="Compile for a GPU: a slower start, then faster steps.")]
-Json = Annotated[Path, typer.Option("--data", help="JSON file in LLaVA's layout.")]
+Json = Annotated[list[Path], typer.Option("--data", help="JSON file in LLaVA's layout; may be repeated.")]
 Images = Annotated[Path, typer.Option(help="Folder that image paths are relative to.")]
 SkipMissing = Annotated[bool, typer.Option("--skip-missing", help="Skip conversations without their image.")]
 Compat = Annotated[bool, typer.Option("--paper-compat", help="Follow the authors' scripts, not the paper.")]
@@ -92,7 +92,7 @@ def convert_weights(
 
 @app.command()
 def pretrain(
-    json_file: Json,
+    json_files: Json,
     images: Images,
     tower: TowerName,
     out: Out,
@@ -107,16 +107,18 @@ def pretrain(
 ) -> None:
     """Stage 1: train the connector on captions (LLaVA-558K)."""
     plan = _plan("pretrain", _named(tower, compat), language_model, None, rate, epochs, micro_batch, device, compiled)
-    _train_stage(plan, json_file, images, out, skip_missing)
+    train_stage(plan, json_files, images, out, skip_missing)
 
 
 @app.command()
 def tune(
-    json_file: Json,
+    json_files: Json,
     images: Images,
-    tower: TowerName,
     out: Out,
-    base_folder: BaseFolder = None,
+    tower: Annotated[str, typer.Option(help="Tower, as above; none for a published LLaVA, which has its own.")] = "",
+    base_folder: Annotated[
+        Path | None, typer.Option("--base", help="Folder of stage 1, or a published LLaVA: folder or hub ID.")
+    ] = None,
     language_model: Language = QWEN,
     scope: Scope = "language-model",
     rate: Rate = None,
@@ -127,11 +129,21 @@ def tune(
     skip_missing: SkipMissing = False,
     compat: Compat = False,
 ) -> None:
-    """Stage 2: train connector and language model on instructions (mix665k)."""
+    """Stage 2: train connector and language model on instructions (mix665k).
+
+    Without --tower, --base is a published LLaVA (as llava-hf/llava-1.5-7b-hf), which --scope lora trains further. The
+    result is the subject chat:hf/OUT.
+    """
+    from snellen.core.errors import SnellenError
+    from snellen.subjects.heads.files import is_head
+
+    if not tower and (base_folder is None or is_head(base_folder) or language_model != QWEN):
+        raise SnellenError("give a --tower; only a published LLaVA as --base has a tower and a language model")
+    language_model = language_model if tower else ""
     plan = _plan(
         "tune", _named(tower, compat), language_model, base_folder, rate, epochs, micro_batch, device, compiled, scope
     )
-    _train_stage(plan, json_file, images, out, skip_missing)
+    train_stage(plan, json_files, images, out, skip_missing)
 
 
 @app.command()
@@ -319,29 +331,34 @@ def _plan(
     )
 
 
-def _train_stage(plan: "HeadPlan", path: Path, images: Path, out: Path, skip_missing: bool) -> None:
+def train_stage(plan: "HeadPlan", paths: list[Path], images: Path, out: Path, skip_missing: bool = False) -> None:
+    """Train a head, or a published LLaVA, on files in LLaVA's layout, and print the result."""
     from snellen.compute import Progress
     from snellen.subjects.heads.features import opener
     from snellen.subjects.heads.fitting import train_head
     from snellen.subjects.heads.llava_files import read_llava
+    from snellen.subjects.heads.llava_tuning import tune_llava
 
-    file = read_llava(path, images, skip_missing=skip_missing)
-    if file.missing:
-        print(f"skipped, since their images are missing: {file.missing}")
+    files = [read_llava(path, images, skip_missing=skip_missing) for path in paths]
+    if missing := sum(file.missing for file in files):
+        print(f"skipped, since their images are missing: {missing}")
+    conversations = [conversation for file in files for conversation in file.conversations]
     with Progress("training", unit="steps") as progress:
-        progress.expect(plan.stage.steps(len(file.conversations)))
-        card = train_head(plan, file.conversations, out, opener(None), progress.advance)
+        progress.expect(plan.stage.steps(len(conversations)))
+        card = (train_head if plan.tower else tune_llava)(plan, conversations, out, opener(None), progress.advance)
     _print_card(card, out)
+    if not plan.tower:
+        subjects = (f"--subject 'chat:hf/{model}?pad=square'" for model in (plan.base, out))
+        print(f"Ask both: snellen run ITEMS {' '.join(subjects)}")
 
 
-def _print_card(card: "HeadCard", out: Path) -> None:
+def _print_card(card: "TrainingCard", out: Path) -> None:
     print(
         f"{card.steps} steps on {card.conversations} conversations: "
         f"loss {card.first_loss:.3f} to {card.last_loss:.3f}; "
-        f"{card.samples_per_second:.3g} samples/s, {card.device_hours:.3g} hours on {card.device}, "
-        f"features {card.features}"
+        f"{card.samples_per_second:.3g} samples/s, {card.device_hours:.3g} hours on {card.device}"
     )
-    print(out / "head.json")
+    print(out / card.file)
 
 
 def _print_sweep(result: "Sweep", out: Path) -> None:

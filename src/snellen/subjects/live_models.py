@@ -133,14 +133,11 @@ def _refuse_sharded(model: Any) -> None:
 
 def answer_by_template(model: Any, processor: Any, messages: Sequence[str | Image.Image], max_new_tokens: int) -> str:
     """The greedy reply of an image-text-to-text model of transformers to parts in its own chat template."""
-    from snellen.subjects.chat.transformers_model import TemplatedPrompt, encode_prompts
+    from snellen.subjects.chat.transformers_model import TemplatedPrompt, encode_prompts, write_turns
 
     images = tuple(part.convert("RGB") for part in messages if not isinstance(part, str))
-    blocks = [{"type": "text", "text": part} if isinstance(part, str) else {"type": "image"} for part in messages]
-    text = processor.apply_chat_template(
-        [{"role": "user", "content": blocks}], add_generation_prompt=True, tokenize=False
-    )
-    inputs = encode_prompts(processor, [TemplatedPrompt(text, images)], return_tensors="pt")
+    templated = TemplatedPrompt(write_turns(processor, [(messages, None)]), images)
+    inputs = encode_prompts(processor, [templated], return_tensors="pt")
     tokens = model.generate(
         **inputs.to(model.device, dtype=model.dtype), do_sample=False, max_new_tokens=max_new_tokens
     )

@@ -17,7 +17,7 @@ from snellen.core.seeds import stream
 from snellen.core.storage.files import write_text
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.media import MediaFolder
-from snellen.core.storage.schemas import Card
+from snellen.core.storage.schemas import Card, parse_card
 from snellen.core.suite import Suite
 from snellen.runs.views import learner_condition, solved_examples
 from snellen.suites import SUITES
@@ -71,14 +71,18 @@ def write_conversations(
     """Descriptions and questions about ComBo objects that the set does not test, in images rendered like the set's.
 
     Writes `captions.json`, `questions.json` (half on patterns, half on categories), `images/`, and the card last.
-    Raises SnellenError if there is a card already, and for more images than exist.
+    Finished ones are kept. Raises SnellenError if `out` has others, and for more images than exist.
     """
     from snellen.subjects.heads.llava_files import write_llava
     from snellen.towers.combo_training import training_items as training
     from snellen.towers.combo_training.objects import exclusion_of, rendering_of
 
-    if (out / CARD).is_file():
-        raise SnellenError(f"{out}: already holds conversations; choose another --out")
+    if (path := out / CARD).is_file():
+        card = parse_card(ConversationCard, path, path.read_text("utf-8"))
+        settings = (card.items, card.seed, card.captions, sum(card.questions.values()))
+        if settings != (items.card.recipe_hash, seed, captions, questions):
+            raise SnellenError(f"{out}: already holds other conversations; choose another --out")
+        return card
     suite, exclusion, rendering = SUITES.get(items.card.suite), exclusion_of(items), rendering_of(items, workers)
     counts = training.TrainingCounts(captions, questions - questions // 2, questions // 2)
     plan, media = training.design(items, counts, exclusion, seed), MediaFolder(out / IMAGES)

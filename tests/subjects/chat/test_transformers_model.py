@@ -134,6 +134,32 @@ def test_parts_and_turns_keep_their_order(models: dict[str, Path], media: MediaF
     assert [image.tobytes() for image in rendered.images] == [image.tobytes() for image in stored]
 
 
+def test_texts_in_sequence_are_lines_of_one_block(models: dict[str, Path], media: MediaFolder) -> None:
+    """A template that writes blocks without a space would join their words."""
+    prompt = Prompt(("Look.", "Closely.", noise(media, 1), "What?", "A or B?"), ())
+    rendered = apply_template(chat(models["qwen2_vl"]).checkpoint.processor, prompt, media)
+    image = "<|vision_start|><|image_pad|><|vision_end|>"
+    assert rendered.text == f"<s>[user]Look.\nClosely.{image}What?\nA or B?<end>[assistant]"
+
+
+def test_padding_to_a_square_shows_what_the_model_would_cut_off(models: dict[str, Path], media: MediaFolder) -> None:
+    """A reply is that to an image padded by hand; without `pad`, LLaVA sees only the square in the middle."""
+    pixels = np.random.default_rng(6).integers(0, 256, (20, 40, 3), dtype=np.uint8)
+    other, square = pixels.copy(), np.zeros((40, 40, 3), np.uint8)
+    other[:, :4] = 255 - other[:, :4]
+    square[:] = [int(255 * level) for level in chat(models["llava"]).checkpoint.processor.image_processor.image_mean]
+    square[10:30] = pixels
+    images = [media.add_image(Image.fromarray(array)) for array in (pixels, other, square)]
+    prompts_by_image = [Prompt((image, "What?"), ()) for image in images]
+    texts = [reply.text for reply in ask(chat(models["llava"]), media, *prompts_by_image)]
+    padded_chat = chat(models["llava"], pad="square")
+    padded = [reply.text for reply in ask(padded_chat, media, *prompts_by_image)]
+    assert texts[0] == texts[1]
+    assert padded[0] == padded[2] == texts[2]
+    assert len({*padded, *texts}) == 3
+    assert "pad=square" in padded_chat.card.name
+
+
 def test_the_sampling_settings_of_the_checkpoint_are_ignored(
     models: dict[str, Path], media: MediaFolder, tmp_path: Path
 ) -> None:

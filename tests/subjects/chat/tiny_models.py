@@ -18,6 +18,13 @@ CHAT_TEMPLATE = (
     "{% if block['type'] == 'image' %}IMAGE{% else %}{{ block['text'] }}{% endif %}{% endfor %}<end>"
     "{% endfor %}{% if add_generation_prompt %}[assistant]{% endif %}"
 )
+LLAVA_TEMPLATE = (
+    "{% for message in messages %}{{ message['role'] | upper }}: "
+    "{% for block in message['content'] if block['type'] == 'image' %}<image>\n{% endfor %}"
+    "{% for block in message['content'] if block['type'] == 'text' %}{{ block['text'] }} {% endfor %}"
+    "{% endfor %}{% if add_generation_prompt %}ASSISTANT:{% endif %}"
+)
+"""As LLaVA-1.5's: images before texts, no start token, and nothing that ends a reply."""
 TEXT: dict[str, Any] = {
     "hidden_size": 32,
     "intermediate_size": 48,
@@ -76,15 +83,44 @@ def _ends(words: Any) -> dict[str, int]:
     return {"vocab_size": len(words), "bos_token_id": words.bos_token_id, "eos_token_id": words.eos_token_id}
 
 
+def llama_tokenizer(folder: Path, *special: str) -> Any:
+    """One token per character in Llama's manner: a space begins a token (`▁A`), and one is put before a text."""
+    letters = [chr(code) for code in (10, *range(33, 127))]
+    words = ["<unk>", "<s>", "</s>", "▁", *letters, *(f"▁{letter}" for letter in letters)]
+    raw_tokenizer = tokenizers.Tokenizer(
+        tokenizers.models.BPE(
+            {word: index for index, word in enumerate(words)}, [("▁", letter) for letter in letters], unk_token="<unk>"
+        )
+    )
+    normalizers = tokenizers.normalizers
+    raw_tokenizer.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
+    raw_tokenizer.decoder = tokenizers.decoders.Sequence(
+        [tokenizers.decoders.Replace("▁", " "), tokenizers.decoders.Fuse(), tokenizers.decoders.Strip(" ", 1, 0)]
+    )
+    raw_tokenizer.post_processor = tokenizers.processors.TemplateProcessing("<s> $A", special_tokens=[("<s>", 1)])
+    fast = transformers.PreTrainedTokenizerFast(
+        tokenizer_object=raw_tokenizer, bos_token="<s>", eos_token="</s>", unk_token="<unk>", pad_token="<pad>"
+    )
+    fast.add_special_tokens({"additional_special_tokens": list(special)}, replace_extra_special_tokens=False)
+    fast.save_pretrained(folder)
+    return fast
+
+
 def llava(folder: Path, **text: Any) -> Path:
     """CLIP and Llama: 16 tokens per image of 16 by 16 pixels, cropped from its centre."""
-    words = tokenizer(folder, "<image>")
+    return _llava(folder, tokenizer(folder, "<image>"), **text)
+
+
+def llava_1_5(folder: Path, **text: Any) -> Path:
+    """The same with a tokenizer and a chat template in the manner of `llava-hf/llava-1.5-7b-hf`."""
+    _llava(folder, llama_tokenizer(folder, "<image>"), **text)
+    (folder / "chat_template.jinja").write_text(LLAVA_TEMPLATE)
+    return folder
+
+
+def _llava(folder: Path, words: Any, **text: Any) -> Path:
     sees = transformers.CLIPVisionConfig(**VISION)
-    speaks = transformers.LlamaConfig(
-        **TEXT
-        | {"vocab_size": len(words), "bos_token_id": words.bos_token_id, "eos_token_id": words.eos_token_id}
-        | text
-    )
+    speaks = transformers.LlamaConfig(**TEXT | _ends(words) | text)
     config = transformers.LlavaConfig(
         vision_config=sees, text_config=speaks, image_token_index=words.convert_tokens_to_ids("<image>")
     )

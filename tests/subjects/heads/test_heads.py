@@ -275,7 +275,7 @@ def test_invalid_heads_and_settings_are_named(head_folder: Path, tmp_path: Path,
     with pytest.raises(SnellenError, match="the file was changed"):
         load_head(copy)
     (copy / CARD).write_text('{"schema_version": 2}')
-    with pytest.raises(SnellenError, match="not the card of a head"):
+    with pytest.raises(SnellenError, match="not the card of a training"):
         load_head(copy)
     with pytest.raises(SnellenError, match="not a readable image"):
         train_head(

@@ -72,8 +72,9 @@ class LocalSettings:
 
     `max_new_tokens` limits a reply. `temperature` 0 takes the likeliest token; above 0, tokens are drawn from `seed`
     and the call's own random stream. `dtype` is the weights' type on the device (`auto`: the checkpoint's), `batch` the
-    number of prompts per forward pass. `frames` is how videos are shown if a suite asks the subject (None: the suite
-    decides). `family`, `reasoning`, `counterpart`, `weights` and `box_unit` as in `ChatSettings`.
+    number of prompts per forward pass. `pad` is `square` if images are padded to squares first. `frames` is how videos
+    are shown if a suite asks the subject (None: the suite decides). `family`, `reasoning`, `counterpart`, `weights` and
+    `box_unit` as in `ChatSettings`.
     """
 
     max_new_tokens: int = 512
@@ -82,6 +83,7 @@ class LocalSettings:
     device: str = "auto"
     batch: int = 8
     seed: int = 0
+    pad: str | None = None
     frames: str | None = None
     max_images: int | None = None
     accepts: frozenset[str] = frozenset({"image"})
@@ -93,7 +95,7 @@ class LocalSettings:
 
     def answering(self) -> dict[str, Any]:
         """The settings that may change answers, except the device; batching changes rounding."""
-        names = ("temperature", "dtype", "batch", "seed", "frames")
+        names = ("temperature", "dtype", "batch", "seed", "pad", "frames")
         return {name: value for name in names if (value := getattr(self, name)) is not None}
 
 
@@ -221,6 +223,7 @@ _READ_LOCAL: dict[str, Callable[[str], Any]] = {
     "device": _device,
     "batch": _whole_number(1, 1024),
     "seed": _whole_number(0, 2**31 - 1),
+    "pad": _one_of("square"),
     "frames": _frames,
     "max_images": _whole_number(0, 10**6),
     "accepts": _images_only,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from snellen.core.errors import CallFailed, SnellenError
-from snellen.core.item import Media, Montage, Part
+from snellen.core.item import Media, Montage
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import Base, SubjectCard
@@ -68,6 +68,9 @@ class TransformersChat(Base):
         seed = int(rng.integers(2**63))
         try:
             templated = apply_template(self.checkpoint.processor, prompt, media, seed)
+            if self.settings.pad:
+                images = (pad_to_square(self.checkpoint.processor, image) for image in templated.images)
+                templated = replace(templated, images=tuple(images))
         except SnellenError:
             raise
         except Exception as error:  # a template is a program in the checkpoint, and may raise anything
@@ -84,7 +87,7 @@ def make_local(path: str, written: Mapping[str, str]) -> TransformersChat:
     settings = read_local_settings(written)
     checkpoint = Checkpoint(path, choose_device(f"chat:hf/{path}", settings.device), settings.dtype)
     answering = settings.answering()
-    card_settings = {"chat": "hf", "version": 1, "weights": checkpoint.weights(), **answering}
+    card_settings = {"chat": "hf", "version": 2, "weights": checkpoint.weights(), **answering}
     card_settings |= {package: version(package) for package in ("torch", "transformers")}
     if checkpoint.device != "cpu":
         card_settings["device"] = checkpoint.device
@@ -114,29 +117,39 @@ def make_local(path: str, written: Mapping[str, str]) -> TransformersChat:
 
 def apply_template(processor: Any, prompt: Prompt, media: MediaFolder, seed: int = 0) -> TemplatedPrompt:
     """Earlier turns and the question as the chat template writes them; images as RGB in their own size."""
-    images: list[Image.Image] = []
-
-    def blocks(parts: Sequence[Part]) -> list[dict[str, str]]:
-        content: list[dict[str, str]] = []
-        for part in parts:
-            if isinstance(part, str):
-                content.append({"type": "text", "text": part})
-            elif isinstance(part, Montage):
-                raise SnellenError(
-                    "a chat subject received a montage; its images must be laid out before they are sent"
-                )
-            else:
-                content.append({"type": "image"})
-                images.append(_open_image(part, media))
-        return content
-
-    messages: list[dict[str, Any]] = []
-    for turn in prompt.history:
-        messages.append({"role": "user", "content": blocks(turn.parts)})
-        messages.append({"role": "assistant", "content": [{"type": "text", "text": turn.reply}]})
-    messages.append({"role": "user", "content": blocks(prompt.parts)})
-    text = processor.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
+    turns = [*((turn.parts, turn.reply) for turn in prompt.history), (prompt.parts, None)]
+    text = write_turns(processor, turns)
+    images = [_open_image(part, media) for parts, _ in turns for part in parts if isinstance(part, Media)]
     return TemplatedPrompt(text, tuple(images), seed)
+
+
+def write_turns(processor: Any, turns: Sequence[tuple[Sequence[Any], str | None]]) -> str:
+    """Turns of parts and a reply as the chat template writes them; None for the reply that the model is to give.
+
+    Every part that is not a text is an image.
+    """
+    messages: list[dict[str, Any]] = []
+    for parts, reply in turns:
+        messages.append({"role": "user", "content": _blocks(parts)})
+        if reply is not None:
+            messages.append({"role": "assistant", "content": [{"type": "text", "text": reply}]})
+    text: str = processor.apply_chat_template(messages, add_generation_prompt=turns[-1][1] is None, tokenize=False)
+    return text
+
+
+def _blocks(parts: Sequence[Any]) -> list[dict[str, str]]:
+    """The parts as a template takes them. Texts in sequence are lines of one, as some templates add no space."""
+    content: list[dict[str, str]] = []
+    for part in parts:
+        if isinstance(part, Montage):
+            raise SnellenError("a chat subject received a montage; its images must be laid out before they are sent")
+        if not isinstance(part, str):
+            content.append({"type": "image"})
+        elif content and content[-1]["type"] == "text":
+            content[-1]["text"] += f"\n{part}"
+        else:
+            content.append({"type": "text", "text": part})
+    return content
 
 
 def _open_image(image: Media, media: MediaFolder) -> Image.Image:
@@ -145,17 +158,32 @@ def _open_image(image: Media, media: MediaFolder) -> Image.Image:
     return media.open(image).convert("RGB")
 
 
+def pad_to_square(processor: Any, image: Image.Image) -> Image.Image:
+    """The image in the middle of a square in the processor's mean colour, as LLaVA's own code prepares images.
+
+    LLaVA-1.5's image processor would cut off both ends of the longer side.
+    """
+    from PIL import ImageOps
+
+    mean = tuple(int(255 * level) for level in getattr(processor.image_processor, "image_mean", None) or (0.5,) * 3)
+    return ImageOps.pad(image, (max(image.size),) * 2, color=mean)
+
+
 def encode_prompts(processor: Any, prompts: Sequence[TemplatedPrompt], **more: Any) -> Any:
     """The model's inputs: tokens padded on the left, and images. Prompts must all have images or none."""
-    begin = processor.tokenizer.bos_token
-    has_begin = begin and prompts[0].text.startswith(begin)  # many templates write the start token themselves
     images = [list(prompt.images) for prompt in prompts]
     return processor(
         text=[prompt.text for prompt in prompts],
         images=images if any(images) else None,
-        add_special_tokens=not has_begin,
+        add_special_tokens=lacks_begin(processor, prompts[0].text),
         **more,
     )
+
+
+def lacks_begin(processor: Any, text: str) -> bool:
+    """True if the tokenizer must add its start token, which many templates write themselves."""
+    begin = processor.tokenizer.bos_token
+    return not (begin and text.startswith(begin))
 
 
 def answer_batch(

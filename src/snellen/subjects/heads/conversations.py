@@ -7,7 +7,7 @@ answer ended by the tokenizer's own end token.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -121,21 +121,22 @@ class Wording:
             new = [self.image_id] * self.image_tokens if text is None else self._encode(text)
             ids += new
             labels += new if learned else [IGNORED] * len(new)
-        images = conversation.images
-        if len(ids) > MAX_LENGTH:
-            ids, labels = ids[:MAX_LENGTH], labels[:MAX_LENGTH]
-            if ids.count(self.image_id) < self.image_tokens * len(images):
-                raise SnellenError(
-                    f"{conversation.name}: its images do not fit into the maximum of {MAX_LENGTH} tokens "
-                    f"({self.image_tokens} each); leave it out"
-                )
-        return Tokens(tuple(ids), tuple(labels), images)
+        return self._cut(conversation, ids, labels)
 
     @property
     def padding(self) -> int:
         """The padding id: the tokenizer's own, else its end token."""
         tokenizer = self.tokenizer
         return int(tokenizer.eos_token_id if tokenizer.pad_token_id is None else tokenizer.pad_token_id)
+
+    def _cut(self, conversation: Conversation, ids: Sequence[int], labels: Sequence[int]) -> Tokens:
+        ids, labels, images = tuple(ids[:MAX_LENGTH]), tuple(labels[:MAX_LENGTH]), conversation.images
+        if ids.count(self.image_id) < self.image_tokens * len(images):
+            raise SnellenError(
+                f"{conversation.name}: its images do not fit into the maximum of {MAX_LENGTH} tokens "
+                f"({self.image_tokens} each); leave it out"
+            )
+        return Tokens(ids, labels, images)
 
     def _begin(self) -> list[int]:
         begin = self.tokenizer.bos_token_id

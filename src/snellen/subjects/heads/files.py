@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from snellen.core.errors import SnellenError
 from snellen.core.storage.files import write_text
-from snellen.core.storage.schemas import Card, parse_card
+from snellen.core.storage.schemas import Card, CardT, parse_card
 from snellen.subjects.checkpoints import for_inference
 from snellen.subjects.heads.composition import compose
 from snellen.subjects.heads.conversations import Wording
@@ -30,12 +30,35 @@ from snellen.subjects.heads.training import prepare
 CARD, WEIGHTS = "head.json", "head.safetensors"
 
 
-class HeadCard(Card):
+class TrainingCard(Card):
+    """A training on conversations and its cost.
+
+    `base` is the folder of what was trained further, or a hub id. `fingerprint` covers everything that determines the
+    weights. `seconds` is the duration of the training steps on `device`, `device_hours` the same in hours of one
+    device.
+    """
+
+    stage: dict[str, Any]
+    base: str
+    base_weights: str
+    fingerprint: str
+    conversations: int
+    steps: int
+    seconds: float
+    samples_per_second: float
+    device: str
+    device_hours: float
+    first_loss: float
+    last_loss: float
+    trained_parameters: int
+    versions: dict[str, str]
+
+
+class HeadCard(TrainingCard):
     """The parts of a head, its training and the cost.
 
-    `task` is the one it was fitted to, empty for earlier stages. `base` is the folder of the previous stage.
-    `fingerprint` covers everything that determines the weights; `weights` is their SHA-256. `seconds` is the duration
-    of the training steps on `device`, `device_hours` the same in hours of one device.
+    `task` is the one it was fitted to, empty for earlier stages. `base` is the folder of the previous stage. `weights`
+    is the SHA-256 of the trained weights.
     """
 
     file = CARD
@@ -44,25 +67,11 @@ class HeadCard(Card):
     tower_fingerprint: str
     language_model: str
     language_model_weights: str
-    stage: dict[str, Any]
     task: str
-    base: str
-    base_weights: str
-    fingerprint: str
     weights: str
-    conversations: int
-    steps: int
-    seconds: float
-    samples_per_second: float
-    device: str
-    device_hours: float
     features: str
     live_seconds_per_image: float
     read_seconds_per_image: float
-    first_loss: float
-    last_loss: float
-    trained_parameters: int
-    versions: dict[str, str]
 
 
 def is_head(folder: Path) -> bool:
@@ -72,14 +81,19 @@ def is_head(folder: Path) -> bool:
 
 def read_head_card(folder: Path) -> HeadCard:
     """The card. Raises SnellenError if it is missing or invalid."""
-    path = folder / CARD
-    if not path.is_file():
+    if not is_head(folder):
         raise SnellenError(f"{folder}: no trained head (no {CARD}); train one with `snellen tower fit`")
+    return read_training_card(HeadCard, folder)
+
+
+def read_training_card(card_type: type[CardT], folder: Path) -> CardT:
+    """The existing card of a training. Raises SnellenError if it is invalid."""
+    path = folder / card_type.file
     try:
-        return parse_card(HeadCard, path, path.read_text("utf-8"))
+        return parse_card(card_type, path, path.read_text("utf-8"))
     except (ValidationError, UnicodeDecodeError) as error:
         problem = error.errors()[0]["loc"] if isinstance(error, ValidationError) else "no text"
-        raise SnellenError(f"{path}: not the card of a head ({problem}); train it again") from error
+        raise SnellenError(f"{path}: not the card of a training ({problem}); train it again") from error
 
 
 def write_head(folder: Path, card: HeadCard, trained: Mapping[str, torch.Tensor]) -> HeadCard:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -43,6 +44,7 @@ PACKAGES = ("torch", "transformers", "peft")
 class HeadPlan:
     """A head to be trained: its tower, language model, stage, base (the head it builds on) and task.
 
+    `tower` and `language_model` are empty if `base` is a published LLaVA, which has both (`llava_tuning`).
     `source` None measures whether live or cached features are faster. `micro_batch`, `device`, `source`, `interval`
     (steps per checkpoint) and `threads` (of torch, 0 for its own choice) affect only rounding; `compiled` (`Training`)
     also changes the dropout that is drawn.
@@ -81,16 +83,20 @@ def conversation_of(example: TrainingExample) -> Conversation:
 
 def plan_fingerprint(plan: HeadPlan, conversations: Sequence[Conversation]) -> str:
     """Sixteen hexadecimal digits that change with anything that may affect the result."""
-    texts: list[list[list[str | None]]] = [
+    base = read_head_card(plan.base).weights if plan.base else ""
+    weights = [tower_fingerprint(plan.tower), language_model_digest(plan.language_model), base]
+    return digest([plan.stage.settings(), plan.task, weights, conversation_marks(conversations)], 16)
+
+
+def conversation_marks(conversations: Sequence[Conversation]) -> list[list[list[str | None]]]:
+    """The reply and the parts of each turn, with images by `image_mark`, for fingerprints."""
+    return [
         [
             [turn.reply, *(part if isinstance(part, str) else image_mark(part) for part in turn.parts)]
             for turn in each.turns
         ]
         for each in conversations
     ]
-    base = read_head_card(plan.base).weights if plan.base else ""
-    weights = [tower_fingerprint(plan.tower), language_model_digest(plan.language_model), base]
-    return digest([plan.stage.settings(), plan.task, weights, texts], 16)
 
 
 def train_head(
@@ -147,32 +153,39 @@ def train_head(
 def _card(
     plan: HeadPlan, training: Training, progress: TrainingProgress, choice: FeatureSource, parameters: int
 ) -> HeadCard:
-    samples = plan.stage.epochs * len(training.conversations)
     return HeadCard(
         tower=plan.tower,
         tower_fingerprint=tower_fingerprint(plan.tower),
         language_model=plan.language_model,
         language_model_weights=language_model_digest(plan.language_model),
-        stage=plan.stage.settings(),
         task=plan.task,
         base=str(plan.base.resolve()) if plan.base else "",
         base_weights=read_head_card(plan.base).weights if plan.base else "",
-        fingerprint=training.fingerprint,
         weights="",
-        conversations=len(training.conversations),
-        steps=training.steps,
-        seconds=round(progress.seconds, 3),
-        samples_per_second=round(samples / progress.seconds, 3),
-        device=device_name(plan.device),
-        device_hours=round(progress.seconds / 3600, 6),
         features=choice.source,
         live_seconds_per_image=choice.live_seconds,
         read_seconds_per_image=choice.read_seconds,
-        first_loss=progress.losses[0],
-        last_loss=progress.losses[-1],
-        trained_parameters=parameters,
-        versions={name: version(name) for name in PACKAGES},
+        **training_facts(training, progress, parameters),
     )
+
+
+def training_facts(training: Training, progress: TrainingProgress, parameters: int) -> dict[str, Any]:
+    """The fields of a `TrainingCard` that a finished training with so many trained weights determines."""
+    samples = training.stage.epochs * len(training.conversations)
+    return {
+        "stage": training.stage.settings(),
+        "fingerprint": training.fingerprint,
+        "conversations": len(training.conversations),
+        "steps": training.steps,
+        "seconds": round(progress.seconds, 3),
+        "samples_per_second": round(samples / progress.seconds, 3),
+        "device": device_name(training.device),
+        "device_hours": round(progress.seconds / 3600, 6),
+        "first_loss": progress.losses[0],
+        "last_loss": progress.losses[-1],
+        "trained_parameters": parameters,
+        "versions": {name: version(name) for name in PACKAGES},
+    }
 
 
 def _choose(

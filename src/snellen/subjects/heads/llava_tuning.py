@@ -1,0 +1,173 @@
+"""Fine-tunes a published LLaVA by LoRA: from a folder or hub id of transformers to a folder for `chat:hf/FOLDER`.
+
+The result has the processor, chat template and generation settings of the model before. Both are asked as they are
+trained with `?pad=square`.
+Imports torch: import it inside functions.
+"""
+
+from __future__ import annotations
+
+import shutil
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+
+from snellen.core.errors import SnellenError
+from snellen.core.hashing import digest
+from snellen.core.storage.files import cannot_write, write_text
+from snellen.subjects.chat.checkpoint import Checkpoint
+from snellen.subjects.chat.transformers_model import TemplatedPrompt, encode_prompts, pad_to_square
+from snellen.subjects.checkpoints import load_weights
+from snellen.subjects.heads.conversations import Conversation, StoredImage
+from snellen.subjects.heads.features import ImageOpener
+from snellen.subjects.heads.files import TrainingCard, read_training_card
+from snellen.subjects.heads.fitting import HeadPlan, conversation_marks, training_facts
+from snellen.subjects.heads.template_wording import TemplateWording
+from snellen.subjects.heads.tensor_files import write_tensors
+from snellen.subjects.heads.training import CHECKPOINT, Training, train
+from snellen.subjects.loading import import_extra, quiet_transformers
+
+CARD, ADAPTER = "tuning.json", "adapter"
+KIND = "LlavaForConditionalGeneration"
+
+
+class LlavaCard(TrainingCard):
+    """The training of a LLaVA; `base` is the model before, as given."""
+
+    file = CARD
+
+
+def tune_llava(
+    plan: HeadPlan,
+    conversations: Sequence[Conversation],
+    out: Path,
+    open_image: ImageOpener,
+    tick: Callable[[], None] = lambda: None,
+) -> LlavaCard:
+    """Train adapters and connector of `plan.base`, merge them and write the model to `out`, resuming from a checkpoint.
+
+    `out/adapter` keeps what was trained in peft's layout. A finished model is kept. Raises as `train_head` does, and
+    SnellenError if the base is no LLaVA.
+    """
+    checkpoint = llava_checkpoint(str(plan.base))
+    if plan.stage.scope != "lora":
+        raise SnellenError(f"{plan.base}: a published LLaVA is trained by adapters; add --scope lora")
+    if not conversations:
+        raise SnellenError(f"{out}: no conversations to train on")
+    if out.resolve() == Path(checkpoint.path).resolve():
+        raise SnellenError(f"{out}: is the model to be trained; use another --out")
+    weights = checkpoint.weights()
+    fingerprint = digest([plan.stage.settings(), weights, conversation_marks(conversations)], 16)
+    if (out / CARD).is_file():
+        card = read_training_card(LlavaCard, out)
+        if card.fingerprint != fingerprint:
+            raise SnellenError(f"{out}: contains a model of other settings or conversations; use another --out")
+        return card
+    dtype = torch.float32 if plan.device == "cpu" else torch.bfloat16
+    model, processor = _load(checkpoint, str(dtype).removeprefix("torch.")), checkpoint.processor
+
+    def read(images: Sequence[StoredImage]) -> Any:
+        squares = [pad_to_square(processor, open_image(image).convert("RGB")) for image in images]
+        return processor.image_processor(images=squares, return_tensors="pt")["pixel_values"]
+
+    training = Training(
+        model=model,
+        stage=plan.stage,
+        conversations=conversations,
+        wording=template_wording(processor, model),
+        read=read,
+        folder=out,
+        fingerprint=fingerprint,
+        micro_batch=plan.micro_batch,
+        device=plan.device,
+        dtype=dtype,
+        interval=plan.interval,
+        tick=tick,
+        compiled=plan.compiled,
+    )
+    progress = train(training)
+    trained = {name: weight for name, weight in model.named_parameters() if weight.requires_grad}
+    _write_adapter(out / ADAPTER, plan, trained)
+    facts = training_facts(training, progress, sum(weight.numel() for weight in trained.values()))
+    del training, model, trained
+    _write_merged(checkpoint, out)
+    card = LlavaCard(base=checkpoint.path, base_weights=weights, **facts)
+    write_text(out / CARD, card.model_dump_json(indent=2) + "\n")
+    (out / CHECKPOINT).unlink(missing_ok=True)
+    return card
+
+
+def llava_checkpoint(path: str) -> Checkpoint:
+    """The model at a folder or hub id. Raises SnellenError if there is none, or if it is no LLaVA-1.5."""
+    checkpoint = Checkpoint(path)
+    processor = type(checkpoint.processor).__name__
+    if (checkpoint.config.model_type, processor) != ("llava", "LlavaProcessor"):
+        raise SnellenError(
+            f"{path}: a {checkpoint.config.model_type} model with a {processor}, not a LLaVA-1.5 in the layout of "
+            f"llava-hf/llava-1.5-7b-hf; give one as --base"
+        )
+    return checkpoint
+
+
+def template_wording(processor: Any, model: Any) -> TemplateWording:
+    """The wording in which `chat:hf` asks the model. Raises SnellenError if nothing ends its replies."""
+    from PIL import Image
+
+    tokenizer, ids = processor.tokenizer, model.generation_config.eos_token_id
+    others = tokenizer.convert_ids_to_tokens(ids if isinstance(ids, list) else [] if ids is None else [ids])
+    ends = tuple(dict.fromkeys(filter(None, (tokenizer.eos_token, *others))))
+    if not ends:
+        raise SnellenError("the model's tokenizer has no end token; set eos_token in tokenizer_config.json")
+    image = TemplatedPrompt(processor.image_token, (Image.new("RGB", (64, 64)),))
+    count = encode_prompts(processor, [image])["input_ids"][0].count(processor.image_token_id)
+    return TemplateWording(tokenizer, processor.image_token_id, count, processor=processor, ends=ends)
+
+
+def _load(checkpoint: Checkpoint, dtype: str) -> Any:
+    model, missing = load_weights(checkpoint.who, KIND, checkpoint.path, dtype)
+    if missing:
+        raise SnellenError(f"{checkpoint.who}: the checkpoint has no {min(missing)}; its answers would be random")
+    return model
+
+
+def _write_adapter(folder: Path, plan: HeadPlan, trained: Mapping[str, torch.Tensor]) -> None:
+    """The trained weights in peft's layout, for `peft.PeftModel.from_pretrained(model, folder)`."""
+    layers = {name.partition(".lora_")[0].rpartition(".")[2] for name in trained if ".lora_" in name}
+    config = import_extra("peft", "training a LLaVA", "heads").LoraConfig(
+        base_model_name_or_path=str(plan.base),
+        r=plan.stage.lora_rank,
+        lora_alpha=plan.stage.lora_alpha,
+        lora_dropout=plan.stage.lora_dropout,
+        target_modules=rf"model\.language_model\..*\.({'|'.join(sorted(layers))})",
+        modules_to_save=["multi_modal_projector"],
+        inference_mode=True,
+    )
+    config.save_pretrained(folder)
+    tensors = {f"base_model.model.{name.replace('.default.', '.')}": weight for name, weight in trained.items()}
+    write_tensors(folder / "adapter_model.safetensors", tensors, {})
+
+
+def _write_merged(checkpoint: Checkpoint, out: Path) -> None:
+    """The model with the adapter of `out` added to its weights, in its own precision, and its other files as they are.
+
+    Adding happens on the processor and to the published weights, so that training in bfloat16 costs them nothing.
+    """
+    peft, utils = import_extra("peft", checkpoint.who, "heads"), import_extra("transformers.utils", checkpoint.who)
+    model = _load(checkpoint, "auto")
+    dtype = model.dtype
+    with warnings.catch_warnings(action="ignore", category=FutureWarning):  # peft reads a deprecated attribute
+        model = peft.PeftModel.from_pretrained(model, str(out / ADAPTER)).merge_and_unload().to(dtype)
+    model.generation_config = type(model.generation_config)()  # a published one may be refused; the file is copied
+    try:
+        with quiet_transformers(str(out)):
+            model.save_pretrained(out)
+        for file in Path(utils.cached_file(checkpoint.path, "config.json")).parent.iterdir():
+            is_weights = file.suffix not in (".json", ".jinja", ".txt", ".model") or file.name.endswith(".index.json")
+            if not is_weights and file.name != CARD:
+                shutil.copyfile(file, out / file.name)
+    except (OSError, SafetensorError) as error:  # safetensors has its own error for a full disk
+        raise cannot_write(out, error if isinstance(error, OSError) else OSError(None, str(error))) from error
