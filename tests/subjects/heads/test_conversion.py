@@ -26,10 +26,10 @@ from snellen.subjects.heads.tower_models import image_tokens, load_tower, tower_
 from snellen.subjects.heads.towers import TOWERS, find_tower  # noqa: E402
 
 WIDTH, HEADS, LAYERS = 1280, 16, 2
-Weights = dict[str, torch.Tensor]
+StateDict = dict[str, torch.Tensor]
 
 
-def _random(shapes: dict[str, tuple[int, ...]], seed: int) -> Weights:
+def _random(shapes: dict[str, tuple[int, ...]], seed: int) -> StateDict:
     generator = torch.Generator().manual_seed(seed)
     return {name: 0.3 * torch.randn(shape, generator=generator) for name, shape in shapes.items()}
 
@@ -47,7 +47,7 @@ def _block_shapes(block: str, width: int, inner: int) -> dict[str, tuple[int, ..
     return {**shapes, **dict.fromkeys(norms, (width,))}
 
 
-def _block(state: torch.Tensor, weights: Weights, block: str, heads: int, scales: tuple[Any, Any]) -> torch.Tensor:
+def _block(state: torch.Tensor, weights: StateDict, block: str, heads: int, scales: tuple[Any, Any]) -> torch.Tensor:
     """A transformer block with the norm before each half, and a norm within the MLP if the weights have one."""
 
     def layer(name: str, entry: torch.Tensor) -> torch.Tensor:
@@ -71,7 +71,7 @@ def _block(state: torch.Tensor, weights: Weights, block: str, heads: int, scales
     return final
 
 
-def _radio(mlp_norm: bool) -> Weights:
+def _radio(mlp_norm: bool) -> StateDict:
     patches, tokens = 8, 16
     shapes: dict[str, tuple[int, ...]] = {
         "patch_generator.embedder.weight": (WIDTH, 3 * 16 * 16),
@@ -91,7 +91,7 @@ def _radio(mlp_norm: bool) -> Weights:
     return weights | {"_heads.0.final.weight": torch.zeros(2, 2)}
 
 
-def _radio_states(weights: Weights, pixels: torch.Tensor) -> list[torch.Tensor]:
+def _radio_states(weights: StateDict, pixels: torch.Tensor) -> list[torch.Tensor]:
     """Hidden states, with bilinear positions at the number of patches of the image."""
     pixels = (pixels - weights["input_conditioner.norm_mean"]) / weights["input_conditioner.norm_std"]
     weights = {name.removeprefix("base_model."): entry for name, entry in weights.items()}
@@ -135,7 +135,7 @@ def test_a_converted_radio_computes_what_the_checkpoint_does(mlp_norm: bool, lay
     torch.testing.assert_close(last.last_hidden_state, expected[-1], rtol=1e-3, atol=1e-3)
 
 
-def _internvit(width: int = 64, inner: int = 128) -> Weights:
+def _internvit(width: int = 64, inner: int = 128) -> StateDict:
     shapes: dict[str, tuple[int, ...]] = {
         "embeddings.class_embedding": (1, 1, width),
         "embeddings.position_embedding": (1, 1 + 16, width),
@@ -148,7 +148,7 @@ def _internvit(width: int = 64, inner: int = 128) -> Weights:
     return _random(shapes, 3)
 
 
-def _internvit_states(weights: Weights, pixels: torch.Tensor, heads: int) -> list[torch.Tensor]:
+def _internvit_states(weights: StateDict, pixels: torch.Tensor, heads: int) -> list[torch.Tensor]:
     kernel = weights["embeddings.patch_embedding.weight"]
     patches = F.unfold(pixels, 14, stride=14).transpose(1, 2) @ kernel.flatten(1).T
     patches = patches + weights["embeddings.patch_embedding.bias"]
@@ -173,20 +173,22 @@ def test_a_converted_internvit_computes_what_the_original_does(prefix: str, tmp_
     model = load_tower(f"internvit-300m?model={tmp_path / 'folder'}&side=56")
     pixels = torch.rand(2, 3, 56, 56, generator=torch.Generator().manual_seed(4))
     states: Any = model(pixel_values=pixels, output_hidden_states=True)
-    for found, expected in zip(states.hidden_states, _internvit_states(weights, pixels, 4), strict=True):
-        torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
+    for state, expected in zip(states.hidden_states, _internvit_states(weights, pixels, 4), strict=True):
+        torch.testing.assert_close(state, expected, rtol=1e-4, atol=1e-4)
 
 
-def _lose(weights: Weights) -> None:
+def _lose(weights: StateDict) -> None:
     del weights["base_model.blocks.1.mlp.fc2.bias"]
 
 
-def _add(weights: Weights) -> None:
+def _add(weights: StateDict) -> None:
     weights["base_model.blocks.0.attn.q_norm.weight"] = torch.zeros(2)
 
 
 @pytest.mark.parametrize("damage", [_lose, _add, dict.clear])
-def test_checkpoints_of_other_models_are_refused_in_one_line(damage: Callable[[Weights], None], tmp_path: Path) -> None:
+def test_checkpoints_of_other_models_are_refused_in_one_line(
+    damage: Callable[[StateDict], None], tmp_path: Path
+) -> None:
     weights = _radio(False)
     damage(weights)
     torch.save({"state_dict": weights}, tmp_path / "file.pth.tar")

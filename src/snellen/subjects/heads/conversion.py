@@ -31,7 +31,7 @@ from snellen.subjects.loading import import_extra
 CONVERTED = ("radio-h", "internvit-300m")
 """Towers of the paper whose published weights have a layout that transformers does not read."""
 AFTER_BLOCKS = ("norm.", "head.", "head_dist.", "fc_norm.")
-"""Weights of RADIO's network that are applied after the last block, so that no tower reads them."""
+"""StateDict of RADIO's network that are applied after the last block, so that no tower reads them."""
 RADIO_NAMES = {
     r"patch_generator\.embedder\.weight": "embeddings.patch_projection.weight",
     r"patch_generator\.pos_embed": "embeddings.position_embedding",
@@ -54,7 +54,7 @@ INTERNVIT_NAMES = {
     r"encoder\.layers\.(\d+)\.ls([12])": r"encoder.layer.\1.lambda_\2",
 }
 """Published names (regular expressions) with those of transformers; `{}` stands for q, k and v, a third each."""
-Weights = dict[str, torch.Tensor]
+StateDict = dict[str, torch.Tensor]
 
 
 def convert(name: str, checkpoint: Path, out: Path) -> None:
@@ -66,9 +66,9 @@ def convert(name: str, checkpoint: Path, out: Path) -> None:
         raise SnellenError(f"tower {name}: needs no conversion; only {' and '.join(CONVERTED)} do")
     if out.exists():
         raise SnellenError(f"{out}: exists already; choose another --out")
-    weights, arguments = _read(checkpoint)
+    state_dict, arguments = _read(checkpoint)
     try:
-        model, converted = (_radio if name == "radio-h" else _internvit)(TOWERS[name], weights, arguments)
+        model, converted = (_radio if name == "radio-h" else _internvit)(TOWERS[name], state_dict, arguments)
         model.load_state_dict(converted)
     except (KeyError, RuntimeError, ValueError) as error:
         raise SnellenError(f"{checkpoint}: not the weights of {name} ({' '.join(str(error).split())[:200]})") from error
@@ -90,24 +90,24 @@ def radio_with_mlp_norm() -> Any:
     return RadioWithMlpNorm
 
 
-def _read(checkpoint: Path) -> tuple[Weights, Mapping[str, Any]]:
+def _read(checkpoint: Path) -> tuple[StateDict, Mapping[str, Any]]:
     """The tensors of a file or folder, and the arguments or the configuration stored with them."""
     if not checkpoint.exists():
         raise SnellenError(f"{checkpoint}: missing; give a checkpoint file, or a folder with weights")
     config = checkpoint / "config.json"
     arguments = json.loads(config.read_text("utf-8")) if config.is_file() else {}
     files = [*checkpoint.glob("*.safetensors")] or [*checkpoint.glob("*.bin")] if checkpoint.is_dir() else [checkpoint]
-    weights: Weights = {}
+    state_dict: StateDict = {}
     for file in files:
         entries = _entries(file)
         stored = entries.get("args")
         arguments |= vars(stored) if isinstance(stored, argparse.Namespace) else stored or {}
         entries = entries.get("state_dict_ema") or entries.get("state_dict") or entries
         tensors = {key: entry for key, entry in entries.items() if torch.is_tensor(entry)}
-        weights |= {key.removeprefix("module."): tensor.float() for key, tensor in tensors.items()}
-    if not weights:
+        state_dict |= {key.removeprefix("module."): tensor.float() for key, tensor in tensors.items()}
+    if not state_dict:
         raise SnellenError(f"{checkpoint}: holds no weights; give a checkpoint file, or a folder with weights")
-    return weights, {**arguments, **arguments.get("args", {})}
+    return state_dict, {**arguments, **arguments.get("args", {})}
 
 
 def _entries(file: Path) -> dict[str, Any]:
@@ -121,8 +121,8 @@ def _entries(file: Path) -> dict[str, Any]:
     return loaded if isinstance(loaded, dict) else {}
 
 
-def _renamed(weights: Weights, names: Mapping[str, str]) -> Iterator[tuple[str, torch.Tensor]]:
-    for key, tensor in weights.items():
+def _renamed(state_dict: StateDict, names: Mapping[str, str]) -> Iterator[tuple[str, torch.Tensor]]:
+    for key, tensor in state_dict.items():
         pattern = next((pattern for pattern in names if re.fullmatch(pattern, key)), None)
         if pattern is None:
             raise ValueError(f"{key} has no counterpart in transformers")
@@ -134,18 +134,18 @@ def _renamed(weights: Weights, names: Mapping[str, str]) -> Iterator[tuple[str, 
             yield target.format(part), third.clone()
 
 
-def _within(weights: Weights, *prefixes: str) -> Weights:
+def _within(state_dict: StateDict, *prefixes: str) -> StateDict:
     """The weights below the first prefix that occurs, by their names after it."""
     for prefix in prefixes:
-        if found := {key.removeprefix(prefix): tensor for key, tensor in weights.items() if key.startswith(prefix)}:
+        if found := {key.removeprefix(prefix): tensor for key, tensor in state_dict.items() if key.startswith(prefix)}:
             return found
     raise ValueError(f"no weight begins with {prefixes[0]}")
 
 
-def _radio(tower: Tower, weights: Weights, arguments: Mapping[str, Any]) -> tuple[Any, Weights]:
-    network = _within(weights, "base_model.", "radio_model.model.")
+def _radio(tower: Tower, state_dict: StateDict, arguments: Mapping[str, Any]) -> tuple[Any, StateDict]:
+    network = _within(state_dict, "base_model.", "radio_model.model.")
     network = {key: tensor for key, tensor in network.items() if not key.startswith(AFTER_BLOCKS)}
-    conditioner = _within(weights, "input_conditioner.", "radio_model.input_conditioner.")
+    conditioner = _within(state_dict, "input_conditioner.", "radio_model.input_conditioner.")
     converted = dict(_renamed(network, RADIO_NAMES))
     tokens, positions = (converted[f"embeddings.{name}"] for name in ("cls_register_token", "position_embedding"))
     teachers = arguments.get("teachers") or [{}] * tower.architecture["num_cls_tokens"]
@@ -172,9 +172,9 @@ def _radio(tower: Tower, weights: Weights, arguments: Mapping[str, Any]) -> tupl
     return model, {**kept, **scales, **converted}
 
 
-def _internvit(tower: Tower, weights: Weights, arguments: Mapping[str, Any]) -> tuple[Any, Weights]:
-    whole = any(key.startswith("vision_model.") for key in weights)
-    converted = dict(_renamed(_within(weights, "vision_model.") if whole else weights, INTERNVIT_NAMES))
+def _internvit(tower: Tower, state_dict: StateDict, arguments: Mapping[str, Any]) -> tuple[Any, StateDict]:
+    whole = any(key.startswith("vision_model.") for key in state_dict)
+    converted = dict(_renamed(_within(state_dict, "vision_model.") if whole else state_dict, INTERNVIT_NAMES))
     config = arguments.get("vision_config", arguments)
     sizes = ("hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size")
     facts = {**tower.architecture, **{name: config[name] for name in (*sizes, "layer_norm_eps") if name in config}}
