@@ -305,7 +305,8 @@ def _line(
     runs = {part.title: part.run for part, _ in tasks_by_part}
     tracks = {(g.suite, g.ability): _track(g, runs[g.suite]) for g in grades if not math.isnan(g.progress)}
     note = partial_note([gap for part, _ in tasks_by_part for gap in part.gaps if gap.subject == subject])
-    if failures := [graded for graded in grades if graded.row is not None and graded.row.failure_rate > 0]:
+    failures = [g for g in grades if g.row.failure_rate > 0 and not unjudged(g.row, runs[g.suite].suite)]
+    if failures:
         shares = ", ".join(
             f"{100 * graded.row.failure_rate:.3g} % of “{graded.about.name or graded.ability}”" for graded in failures
         )
