@@ -161,9 +161,8 @@ def _write_merged(checkpoint: Checkpoint, out: Path) -> None:
     """
     peft, utils = import_extra("peft", checkpoint.who, "heads"), import_extra("transformers.utils", checkpoint.who)
     model = _load(checkpoint, "auto")
-    dtype = model.dtype
     with warnings.catch_warnings(action="ignore", category=FutureWarning):  # peft reads a deprecated attribute
-        model = peft.PeftModel.from_pretrained(model, str(out / ADAPTER)).merge_and_unload().to(dtype)
+        model = peft.PeftModel.from_pretrained(model, str(out / ADAPTER)).merge_and_unload().to(model.dtype)
     model.generation_config = type(model.generation_config)()  # a published one may be refused; the file is copied
     with quiet_transformers(str(out)):
         model.save_pretrained(out)
