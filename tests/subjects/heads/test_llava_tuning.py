@@ -225,9 +225,9 @@ def test_a_killed_training_resumes_to_the_same_weights(base: Path, images: Path,
     assert_refused(partial(tune_llava, plan, conversations(images), parts), "not the card of a training")
 
 
-@pytest.mark.parametrize("place", ["peft.LoraConfig", "transformers.LlavaForConditionalGeneration"])
+@pytest.mark.parametrize("writer", ["peft.LoraConfig", "transformers.LlavaForConditionalGeneration"])
 def test_a_full_disk_at_the_end_is_one_line_and_loses_no_checkpoint(
-    place: str, base: Path, images: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    writer: str, base: Path, images: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plan = HeadPlan("", "", replace(STAGE, epochs=2), base, interval=1)
     tune_llava(plan, conversations(images), tmp_path / "whole")
@@ -237,7 +237,7 @@ def test_a_full_disk_at_the_end_is_one_line_and_loses_no_checkpoint(
 
     parts = tmp_path / "parts"
     with monkeypatch.context() as patch:
-        patch.setattr(f"{place}.save_pretrained", full)
+        patch.setattr(f"{writer}.save_pretrained", full)
         assert_refused(partial(tune_llava, plan, conversations(images), parts), "cannot be written (No space left")
     assert (parts / CHECKPOINT).is_file()
     assert not (parts / CARD).exists()
