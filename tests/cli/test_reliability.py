@@ -14,13 +14,14 @@ from tests.helpers.jobs import JOBS, prepare_relative_run
 from tests.helpers.trials import Bench, Tally
 
 SEED = 1
+TRAININGS = ("sweep", "llava")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "trial", [trials.kills, trials.full_disks, trials.clock_jumps], ids=lambda trial: trial.__name__
 )
-@pytest.mark.parametrize("name", [name for name in JOBS if name != "sweep"])
+@pytest.mark.parametrize("name", [name for name in JOBS if name not in TRAININGS])
 def test_a_fault_costs_only_time(tmp_path: Path, name: str, trial: Callable[[Bench, int, int], Tally]) -> None:
     tally = trial(Bench.prepare(JOBS[name], tmp_path), 3, SEED)
     assert tally.troubles == []
@@ -28,9 +29,10 @@ def test_a_fault_costs_only_time(tmp_path: Path, name: str, trial: Callable[[Ben
 
 
 @pytest.mark.slow
-def test_a_killed_sweep_comes_to_the_same_result(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", TRAININGS)
+def test_a_killed_training_comes_to_the_same_result(tmp_path: Path, name: str) -> None:
     need("peft", "heads")
-    tally = trials.kills(Bench.prepare(JOBS["sweep"], tmp_path), 1, SEED)
+    tally = trials.kills(Bench.prepare(JOBS[name], tmp_path), 1, SEED)
     assert tally.tried
     assert tally.troubles == []
 

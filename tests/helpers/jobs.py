@@ -1,4 +1,4 @@
-"""Seven small jobs with their inputs and results: for kills, full disks and odd clocks."""
+"""Eight small jobs with their inputs and results: for kills, full disks and odd clocks."""
 
 from __future__ import annotations
 
@@ -98,6 +98,16 @@ def prepare_towers(inputs: Path) -> None:
     done(tasks, inputs)
 
 
+def prepare_llava(inputs: Path) -> None:
+    """A tiny LLaVA and conversations without images for two steps."""
+    from tests.subjects.chat.tiny_models import llava_1_5
+
+    (inputs / "llava").mkdir(parents=True)
+    llava_1_5(inputs / "llava")
+    turns = [{"from": side, "value": text} for side, text in (("human", "Which?"), ("gpt", "This one."))]
+    (inputs / "talks.json").write_text(json.dumps([{"id": n, "conversations": turns} for n in range(300)]))
+
+
 def prepare_design(inputs: Path) -> None:
     prepare_items(inputs)
     (inputs / "design.yaml").write_text(
@@ -144,6 +154,10 @@ def sweep_product(trial: Path) -> Any:
     cards = sorted((trial / "out").glob("heads/*/*/head.json"))
     weights = [(card.parent.name, json.loads(card.read_text())["weights"]) for card in cards]
     return weights, (trial / "out" / "ranks.csv").read_text().replace(str(trial), "")
+
+
+def llava_product(trial: Path) -> Any:
+    return {name: digest for name, digest in digests(trial / "out").items() if name != "tuning.json"}
 
 
 def study_product(trial: Path) -> Any:
@@ -200,6 +214,13 @@ JOBS = {
                      "--language-model", "random-qwen2?layers=1&width=32", "--epochs", 1, "--items", "INPUTS/items",
                      "--out", "OUT"),
             sweep_product,
+        ),
+        Job(
+            "llava",
+            prepare_llava,
+            words_of("tower", "tune", "--base", "INPUTS/llava", "--scope", "lora", "--data", "INPUTS/talks.json",
+                     "--images", "INPUTS", "--out", "OUT"),
+            llava_product,
         ),
         Job(
             "study",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 from collections.abc import Callable
 from dataclasses import replace
@@ -222,6 +223,27 @@ def test_a_killed_training_resumes_to_the_same_weights(base: Path, images: Path,
     assert_refused(partial(tune_llava, other, conversations(images), parts), "contains a model of other settings")
     (parts / CARD).write_text('{"schema_version": 2}')
     assert_refused(partial(tune_llava, plan, conversations(images), parts), "not the card of a training")
+
+
+@pytest.mark.parametrize("writer", ["peft.LoraConfig", "transformers.LlavaForConditionalGeneration"])
+def test_a_full_disk_at_the_end_is_one_line_and_loses_no_checkpoint(
+    writer: str, base: Path, images: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = HeadPlan("", "", replace(STAGE, epochs=2), base, interval=1)
+    tune_llava(plan, conversations(images), tmp_path / "whole")
+
+    def full(*_: Any, **__: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    parts = tmp_path / "parts"
+    with monkeypatch.context() as patch:
+        patch.setattr(f"{writer}.save_pretrained", full)
+        assert_refused(partial(tune_llava, plan, conversations(images), parts), "cannot be written (No space left")
+    assert (parts / CHECKPOINT).is_file()
+    assert not (parts / CARD).exists()
+    tune_llava(plan, conversations(images), parts)
+    name = "model.safetensors"
+    assert (parts / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
 
 
 def test_a_trained_model_is_a_base_again_and_keeps_its_precision(base: Path, images: Path, tmp_path: Path) -> None:

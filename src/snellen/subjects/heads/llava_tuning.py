@@ -91,10 +91,13 @@ def tune_llava(
     )
     progress = train(training)
     trained = {name: weight for name, weight in model.named_parameters() if weight.requires_grad}
-    _write_adapter(out / ADAPTER, plan, trained)
     facts = training_facts(training, progress, sum(weight.numel() for weight in trained.values()))
-    del training, model, trained
-    _write_merged(checkpoint, out)
+    try:
+        _write_adapter(out / ADAPTER, plan, trained)
+        del training, model, trained
+        _write_merged(checkpoint, out)
+    except (OSError, SafetensorError) as error:  # safetensors has its own error for a full disk
+        raise cannot_write(out, error if isinstance(error, OSError) else OSError(None, str(error))) from error
     card = LlavaCard(base=checkpoint.path, base_weights=weights, **facts)
     write_text(out / CARD, card.model_dump_json(indent=2) + "\n")
     (out / CHECKPOINT).unlink(missing_ok=True)
@@ -158,16 +161,12 @@ def _write_merged(checkpoint: Checkpoint, out: Path) -> None:
     """
     peft, utils = import_extra("peft", checkpoint.who, "heads"), import_extra("transformers.utils", checkpoint.who)
     model = _load(checkpoint, "auto")
-    dtype = model.dtype
     with warnings.catch_warnings(action="ignore", category=FutureWarning):  # peft reads a deprecated attribute
-        model = peft.PeftModel.from_pretrained(model, str(out / ADAPTER)).merge_and_unload().to(dtype)
+        model = peft.PeftModel.from_pretrained(model, str(out / ADAPTER)).merge_and_unload().to(model.dtype)
     model.generation_config = type(model.generation_config)()  # a published one may be refused; the file is copied
-    try:
-        with quiet_transformers(str(out)):
-            model.save_pretrained(out)
-        for file in Path(utils.cached_file(checkpoint.path, "config.json")).parent.iterdir():
-            is_weights = file.suffix not in (".json", ".jinja", ".txt", ".model") or file.name.endswith(".index.json")
-            if not is_weights and file.name != CARD:
-                shutil.copyfile(file, out / file.name)
-    except (OSError, SafetensorError) as error:  # safetensors has its own error for a full disk
-        raise cannot_write(out, error if isinstance(error, OSError) else OSError(None, str(error))) from error
+    with quiet_transformers(str(out)):
+        model.save_pretrained(out)
+    for file in Path(utils.cached_file(checkpoint.path, "config.json")).parent.iterdir():
+        is_weights = file.suffix not in (".json", ".jinja", ".txt", ".model") or file.name.endswith(".index.json")
+        if not is_weights and file.name != CARD:
+            shutil.copyfile(file, out / file.name)
