@@ -1,8 +1,7 @@
 """Fine-tunes a published LLaVA by LoRA: from a folder or hub id of transformers to a folder for `chat:hf/FOLDER`.
 
 The result has the processor, chat template and generation settings of the model before. Both are asked as they are
-trained with `?pad=square`.
-Imports torch: import it inside functions.
+trained with `?pad=square`. Imports torch: import it inside functions.
 """
 
 from __future__ import annotations
