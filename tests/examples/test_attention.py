@@ -283,6 +283,9 @@ def test_unsupported_prompts_and_models_are_refused(
     model = models["llava"]
     with pytest.raises(SnellenError, match="declines this prompt: the words contain '<image>'"):
         attention_of(model, Prompt(("<image>?",), ()), media)
+    padded = replace(model, settings=replace(model.settings, pad="square"))
+    with pytest.raises(SnellenError, match="places in padded images are not known; leave out pad="):
+        attention_of(padded, episode(media), media)
     shouting = tiny_models.llava(tmp_path / "shouting")
     template = shouting / "chat_template.jinja"
     template.write_text(template.read_text().replace("block['text']", "block['text'] | upper"))

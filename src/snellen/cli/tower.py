@@ -115,7 +115,7 @@ def tune(
     json_files: Json,
     images: Images,
     out: Out,
-    tower: Annotated[str, typer.Option(help="Tower, as above; none for a published LLaVA, which has its own.")] = "",
+    tower: Annotated[str, typer.Option(help="Tower, as for pretrain; none for a published LLaVA.")] = "",
     base_folder: Annotated[
         Path | None, typer.Option("--base", help="Folder of stage 1, or a published LLaVA: folder or hub ID.")
     ] = None,
@@ -356,7 +356,8 @@ def _print_card(card: "TrainingCard", out: Path) -> None:
     print(
         f"{card.steps} steps on {card.conversations} conversations: "
         f"loss {card.first_loss:.3f} to {card.last_loss:.3f}; "
-        f"{card.samples_per_second:.3g} samples/s, {card.device_hours:.3g} hours on {card.device}"
+        f"{card.samples_per_second:.3g} samples/s, {card.device_hours:.3g} hours on {card.device}, "
+        f"features {card.features}"
     )
     print(out / card.file)
 

@@ -48,6 +48,7 @@ class TrainingCard(Card):
     samples_per_second: float
     device: str
     device_hours: float
+    features: str
     first_loss: float
     last_loss: float
     trained_parameters: int
@@ -69,7 +70,6 @@ class HeadCard(TrainingCard):
     language_model_weights: str
     task: str
     weights: str
-    features: str
     live_seconds_per_image: float
     read_seconds_per_image: float
 

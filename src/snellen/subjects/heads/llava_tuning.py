@@ -1,8 +1,7 @@
 """Fine-tunes a published LLaVA by LoRA: from a folder or hub id of transformers to a folder for `chat:hf/FOLDER`.
 
 The result has the processor, chat template and generation settings of the model before. Both are asked as they are
-trained with `?pad=square`.
-Imports torch: import it inside functions.
+trained with `?pad=square`. Imports torch: import it inside functions.
 """
 
 from __future__ import annotations
@@ -98,7 +97,7 @@ def tune_llava(
         _write_merged(checkpoint, out)
     except (OSError, SafetensorError) as error:  # safetensors has its own error for a full disk
         raise cannot_write(out, error if isinstance(error, OSError) else OSError(None, str(error))) from error
-    card = LlavaCard(base=checkpoint.path, base_weights=weights, **facts)
+    card = LlavaCard(base=checkpoint.path, base_weights=weights, features="live", **facts)
     write_text(out / CARD, card.model_dump_json(indent=2) + "\n")
     (out / CHECKPOINT).unlink(missing_ok=True)
     return card
