@@ -14,6 +14,7 @@ import argparse
 import gc
 import os
 import re
+import resource
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -34,9 +35,10 @@ from snellen.core.storage.media import MediaFolder
 from snellen.subjects.heads.answering import generate
 from snellen.subjects.heads.composition import compose
 from snellen.subjects.heads.conversations import SYSTEM, Conversation, ConversationTurn, Wording
-from snellen.subjects.heads.costs import QWEN2_05B, conversation_flops, tower_flops
+from snellen.subjects.heads.costs import conversation_flops, language_config, tower_flops, training_memory
 from snellen.subjects.heads.features import TokenCache, TowerReader, opener
 from snellen.subjects.heads.files import Head
+from snellen.subjects.heads.fitting import HeadPlan
 from snellen.subjects.heads.language_models import LanguageModel, load_language_model
 from snellen.subjects.heads.stages import STAGES, TrainingStage
 from snellen.subjects.heads.tower_models import load_tower
@@ -47,6 +49,7 @@ from snellen.subjects.loading import quiet_transformers
 TOWERS = ("siglip-1", "dinov2-l", "clip-l")
 PARTS = ("towers", "fit", "pretrain", "tune", "answers")
 STEPS = {"fit": 22, "pretrain": 4, "tune": 5}
+VICUNA = "lmsys/vicuna-7b-v1.5"
 QUESTION = "How many of the red cubes on the table stand behind the nearest of the cones? "
 ANSWER = "there are three red cubes"
 QWEN = "Qwen/Qwen2-0.5B"
@@ -113,8 +116,8 @@ def peak_flops(device: str, side: int) -> float:
 
 
 def language_model(name: str, device: str) -> LanguageModel:
-    """A language model with random weights: Qwen2-0.5B's shape with a token a word, or as `load_language_model`."""
-    if name != QWEN:
+    """A random language model of the shape of Qwen2-0.5B or Vicuna-7B, a token a word; or as `load_language_model`."""
+    if name not in (QWEN, VICUNA):
         return load_language_model(name)
     words = sorted(set(re.findall(r"\w+|[^\w\s]+", f"{SYSTEM} USER: {QUESTION} ASSISTANT: {ANSWER}")))
     vocabulary = {word: number for number, word in enumerate(["[UNK]", "[END]", *words])}
@@ -125,8 +128,8 @@ def language_model(name: str, device: str) -> LanguageModel:
             tokenizer_object=tokenizer, unk_token="[UNK]", eos_token="[END]", pad_token="[END]"
         )
         torch.manual_seed(0)
-        model = transformers.AutoModelForCausalLM.from_config(transformers.Qwen2Config(**QWEN2_05B))
-    return LanguageModel(model, fast, QWEN2_05B["vocab_size"] - 1)
+        model = transformers.AutoModelForCausalLM.from_config(language_config(name))
+    return LanguageModel(model, fast, model.config.vocab_size - 1)
 
 
 def conversations(media: MediaFolder, images: int, count: int) -> list[Conversation]:
@@ -173,6 +176,14 @@ class Job:
     source: str
     compiled: bool = False
     micro_batch: int = 16
+    recompute: bool = False
+    offload: bool = False
+
+    @property
+    def words(self) -> str:
+        """What is special."""
+        chosen = [name for name in ("compiled", "recompute", "offload") if getattr(self, name)]
+        return ", ".join([self.source, *chosen])
 
 
 def print_training(bench: Bench, tower: str, job: Job, steps: int) -> None:
@@ -183,6 +194,10 @@ def print_training(bench: Bench, tower: str, job: Job, steps: int) -> None:
     cache = TokenCache(reader)
     if source == "cached":
         cache.prepare([image for talk in bench.talks for image in talk.images])
+    plan = HeadPlan(
+        tower, bench.language, stage, device=bench.device, micro_batch=job.micro_batch, source=job.source,
+        recompute=job.recompute, offload=job.offload,
+    )  # fmt: skip
     head = bench.head(tower, stage)
     talks, times = bench.talks[: stage.batch], list[float]()
     load_tower(tower, bench.device)
@@ -197,6 +212,8 @@ def print_training(bench: Bench, tower: str, job: Job, steps: int) -> None:
             fingerprint="",
             micro_batch=job.micro_batch,
             compiled=job.compiled,
+            recompute=job.recompute,
+            offload=job.offload,
             device=bench.device,
             dtype=bench.dtype,
             interval=10**9,
@@ -208,11 +225,14 @@ def print_training(bench: Bench, tower: str, job: Job, steps: int) -> None:
     row = head.wording.tokens(talks[0])
     words = len(row.ids) - find_tower(tower).tokens - row.targets
     flops = conversation_flops(find_tower(tower), bench.language, STAGES[name], words, row.targets)[0]
+    planned = training_memory(plan, words, row.targets)
+    main = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
     flops += tower_flops(find_tower(tower)) if source == "live" else 0
     print(
-        f"| {name} | {source}{', compiled' if job.compiled else ''} | {tower} | {job.micro_batch} | "
+        f"| {name} | {job.words} | {tower} | {job.micro_batch} | "
         f"{rate:,.1f} | {flops * rate / 1e12:,.0f} | "
-        f"{flops * rate / bench.peak:.2f} | {room:.1f} | {losses[0]:.4f}, {losses[-1]:.4f} |",
+        f"{flops * rate / bench.peak:.2f} | {room:.1f} | {planned.device / 1e9:.1f} | {main:.1f} | "
+        f"{planned.main / 1e9:.1f} | {losses[0]:.4f}, {losses[-1]:.4f} |",
         flush=True,
     )
 
@@ -228,6 +248,14 @@ JOBS = [
 ]
 
 
+SAVING = [
+    Job("fit", "live", recompute=True, micro_batch=8),
+    Job("fit", "live", recompute=True, offload=True, micro_batch=8),
+    Job("tune", "live", recompute=True, offload=True, micro_batch=8),
+]
+"""Jobs that save memory, for a language model of 7B."""
+
+
 def print_answers(bench: Bench, tower: str, batches: Sequence[int], length: int) -> None:
     """Replies a second of a head, as `head:` gives them."""
     head = bench.head(tower, STAGES["fit"])
@@ -239,7 +267,7 @@ def print_answers(bench: Bench, tower: str, batches: Sequence[int], length: int)
         print(f"| {tower} | {batch} | {length} | {batch / seconds:,.1f} |", flush=True)
 
 
-def run(bench: Bench, towers: Sequence[str], parts: Sequence[str], tiny: bool) -> None:
+def run(bench: Bench, towers: Sequence[str], parts: Sequence[str], tiny: bool, jobs: Sequence[Job], steps: int) -> None:
     """Print the tables asked for."""
     batches = (2,) if tiny else (1, 8, 32)
     if "towers" in parts:
@@ -248,12 +276,15 @@ def run(bench: Bench, towers: Sequence[str], parts: Sequence[str], tiny: bool) -
         for tower in towers:
             for dtype in dict.fromkeys((bench.dtype, torch.float32)):
                 print_towers(bench, tower, dtype, batches)
-    if chosen := [job for job in JOBS if job.stage in parts and not (tiny and job.compiled)]:
-        print("\n| stage | tokens | tower | at a time | samples/s | TFLOP/s | of the peak | GB | first, last loss |")
-        print("|---|---|---|---|---|---|---|---|---|")
+    if chosen := [job for job in jobs if job.stage in parts and not (tiny and job.compiled)]:
+        print(
+            "\n| stage | tokens | tower | at a time | samples/s | TFLOP/s | of the peak | GB | planned "
+            "| GB in main memory | planned | first, last loss |"
+        )
+        print("|---|---|---|---|---|---|---|---|---|---|---|---|")
         for job in chosen:
             for tower in towers[:1] if job.compiled else towers:
-                print_training(bench, tower, job, 3 if tiny else STEPS[job.stage])
+                print_training(bench, tower, job, steps or (3 if tiny else STEPS[job.stage]))
     if "answers" in parts:
         print("\n| tower | questions at a time | tokens a reply | replies/s |\n|---|---|---|---|")
         for tower in towers:
@@ -265,6 +296,9 @@ def main() -> None:
     parser.add_argument("--towers", default=",".join(TOWERS))
     parser.add_argument("--parts", default=",".join(PARTS))
     parser.add_argument("--device", default="cuda")
+    parser.add_argument("--language", default=QWEN, choices=(QWEN, VICUNA))
+    parser.add_argument("--memory", action="store_true", help="only the jobs that save memory")
+    parser.add_argument("--steps", type=int, default=0)
     parser.add_argument("--tiny", action="store_true")
     options = parser.parse_args()
     if options.device != "cpu" and not torch.cuda.is_available():
@@ -276,12 +310,13 @@ def main() -> None:
         peak = peak_flops(options.device, 256 if tiny else SIDE)
         name = "cpu" if options.device == "cpu" else torch.cuda.get_device_name(options.device)
         print(f"{name}, torch {torch.__version__}: {peak / 1e12:,.0f} TFLOP/s of a matrix product, called the peak")
-        language = "random-qwen2" if tiny else QWEN
+        language = "random-qwen2" if tiny else options.language
         media = MediaFolder(Path(folder) / "media")
         talks = conversations(media, 4 if tiny else 64, 256)
         bench = Bench(options.device, language, media, talks, peak)
         written = [f"tiny/{tower}" if tiny else f"{tower}?seed=0" for tower in options.towers.split(",")]
-        run(bench, written, options.parts.split(","), tiny)
+        jobs = SAVING if options.memory else JOBS
+        run(bench, written, options.parts.split(","), tiny, jobs, options.steps)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from snellen.core.errors import SnellenError
@@ -41,6 +42,15 @@ QWEN2_05B: dict[str, Any] = {
     "tie_word_embeddings": True,
 }
 """Qwen/Qwen2-0.5B (its config.json), so that the published setting can be counted offline."""
+VICUNA_7B: dict[str, Any] = {
+    "vocab_size": 32_000,
+    "hidden_size": 4096,
+    "intermediate_size": 11_008,
+    "num_hidden_layers": 32,
+    "num_attention_heads": 32,
+    "tie_word_embeddings": False,
+}
+"""lmsys/vicuna-7b-v1.5 (its config.json)."""
 
 
 @dataclass(frozen=True)
@@ -71,34 +81,113 @@ def conversation_flops(
 
     Without activation checkpointing, and with logits computed only for answers.
     """
-    transformers = import_extra("transformers", language_model)
     with torch.device("meta"):
-        config = transformers.LlavaConfig(
-            vision_config=TowerConfig(tower=tower.name, hidden_size=tower.width),
-            text_config=_language_config(language_model),
-            vision_feature_layer=-1,
-            vision_feature_select_strategy="full",
-        )
-        model = transformers.LlavaForConditionalGeneration(config)
+        model = _empty_head(tower, language_config(language_model))
         trained = prepare(model, stage)
-        tokens, words = torch.empty(1, tower.tokens, tower.width), torch.zeros(1, text + answer, dtype=torch.long)
         with FlopCounterMode(display=False) as counter:
-            imaged = model.model.multi_modal_projector(tokens)
-            embeddings = torch.cat([imaged, model.get_input_embeddings()(words)], dim=1)
-            length = embeddings.shape[1]  # an explicit mask: one of rows would be inspected, which meta tensors forbid
-            mask = torch.ones(1, 1, length, length, dtype=torch.bool)
-            states = model.model.language_model(
-                inputs_embeds=embeddings, attention_mask=mask, use_cache=False
-            ).last_hidden_state
-            model.lm_head(states[:, -answer:]).sum().backward()
+            _empty_loss(model, tower, 1, text, answer).backward()  # type: ignore[no-untyped-call]
     return counter.get_total_flops(), sum(weight.numel() for weight in trained.values())
 
 
-def _language_config(language_model: str) -> Any:
+def _empty_head(tower: Tower, shape: Any) -> Any:
+    """A head without memory, whose tower is only a placeholder. Call it on the meta device."""
+    transformers = import_extra("transformers", "training a head")
+    config = transformers.LlavaConfig(
+        vision_config=TowerConfig(tower=tower.name, hidden_size=tower.width),
+        text_config=shape,
+        vision_feature_layer=-1,
+        vision_feature_select_strategy="full",
+    )
+    return transformers.LlavaForConditionalGeneration(config)
+
+
+def _empty_loss(model: Any, tower: Tower, rows: int, text: int, answer: int) -> torch.Tensor:
+    dtype = model.get_input_embeddings().weight.dtype
+    tokens = torch.empty(rows, tower.tokens, tower.width, dtype=dtype)
+    imaged = model.model.multi_modal_projector(tokens)
+    words = model.get_input_embeddings()(torch.zeros(rows, text + answer, dtype=torch.long))
+    embeddings = torch.cat([imaged, words], dim=1)
+    length = embeddings.shape[1]  # an explicit mask: one of rows would be inspected, which meta tensors forbid
+    mask = torch.ones(1, 1, length, length, dtype=torch.bool)
+    states = model.model.language_model(inputs_embeds=embeddings, attention_mask=mask, use_cache=False)
+    logits: torch.Tensor = model.lm_head(states.last_hidden_state[:, -answer:]).float()
+    return nn.functional.cross_entropy(logits.flatten(0, 1), torch.zeros(rows * answer, dtype=torch.long))
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Bytes that a training takes at most: on its device, and in main memory for what is kept there."""
+
+    device: float
+    main: float = 0.0
+
+
+def training_memory(plan: HeadPlan, text: int = TEXT_TOKENS, answer: int = ANSWER_TOKENS) -> Memory:
+    """The memory of a training on one device, from shapes alone; the tower counts unless its features are cached.
+
+    Weights, gradients and AdamW's moments of what is trained are in float32, all else in half precision on a GPU.
+    Activations are those that a loss of `micro_batch` conversations keeps for its gradients.
+    """
+    tower, half = find_tower(plan.tower), plan.device != "cpu"
+    config = language_config(plan.language_model)
+    frozen, trained, layer, root = _weight_counts(tower, config, plan.stage)
+    size = 2 if half else 4
+    live = plan.source == "live" or plan.stage.epochs == 1
+    with torch.device("meta"):
+        tower_bytes = 4 * sum(weight.numel() for weight in empty_tower(tower).parameters()) if live else 0
+    one, two = (_kept_bytes(tower, config, plan, layers, text, answer) for layers in (1, 2))
+    layers, of_layer = config.num_hidden_layers, two - one
+    kept = one + (layers - 1) * of_layer
+    if plan.recompute:
+        inputs = size * plan.micro_batch * (tower.tokens + text + answer) * config.hidden_size
+        kept = one + layers * inputs
+    if plan.offload and half:
+        # Of two layers and the rest: weights and gradients in half precision, and gradients in float32.
+        return Memory(tower_bytes + kept + 8 * (2 * layer + root), 16 * trained + size * frozen)
+    casts = 2 * trained if half else 0
+    return Memory(tower_bytes + size * frozen + 12 * trained + max(kept + casts, 4 * trained) + 4 * trained)
+
+
+def _weight_counts(tower: Tower, shape: Any, stage: TrainingStage) -> tuple[int, int, int, int]:
+    """The numbers of weights of a head without its tower: frozen, trained, of one layer, of all that is no layer."""
+    with torch.device("meta"):
+        model = _empty_head(tower, shape)
+        trained = sum(weight.numel() for weight in prepare(model, stage).values())
+    whole = sum(weight.numel() for weight in model.parameters())
+    layers = model.model.language_model.layers
+    of_layer = sum(weight.numel() for weight in layers[0].parameters())
+    return whole - trained, trained, of_layer, whole - len(layers) * of_layer
+
+
+def _kept_bytes(tower: Tower, config: Any, plan: HeadPlan, layers: int, text: int, answer: int) -> int:
+    """The bytes of what a loss keeps for its gradients in a language model of so many layers, weights left out."""
+    shallow = type(config)(**{**config.to_dict(), "num_hidden_layers": layers, "layer_types": None})
+    storages: dict[int, torch.Tensor] = {}
+
+    def pack(tensor: torch.Tensor) -> torch.Tensor:
+        storages[tensor.untyped_storage()._cdata] = tensor
+        return tensor
+
+    with torch.device("meta"):
+        model = _empty_head(tower, shallow)
+        trained = prepare(model, plan.stage)
+        model.to(torch.float32 if plan.device == "cpu" else torch.bfloat16)
+        weights = {weight.untyped_storage()._cdata for weight in model.parameters()}
+        with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+            loss = _empty_loss(model, tower, plan.micro_batch, text, answer)
+    del loss, trained
+    kept = (tensor for key, tensor in storages.items() if key not in weights)
+    return sum(tensor.untyped_storage().nbytes() for tensor in kept)
+
+
+def language_config(language_model: str) -> Any:
+    """The configuration of a language model; those of the paper are known without the hub."""
     if language_model.partition("?")[0] == RANDOM:
         return random_config(language_model, MINILM_TOKENS)
     if language_model == "Qwen/Qwen2-0.5B":
         return import_extra("transformers", language_model).Qwen2Config(**QWEN2_05B)
+    if language_model == "lmsys/vicuna-7b-v1.5":
+        return import_extra("transformers", language_model).LlamaConfig(**VICUNA_7B)
     return read_config(f"language model {language_model}", language_model)
 
 

@@ -31,6 +31,7 @@ from snellen.subjects.heads.features import (
 )
 from snellen.subjects.heads.files import HeadCard, fresh_head, is_head, read_head_card, write_head
 from snellen.subjects.heads.language_models import language_model_digest
+from snellen.subjects.heads.sharding import own_device, rank, trained_weights, wait
 from snellen.subjects.heads.stages import TrainingStage
 from snellen.subjects.heads.tower_models import tower_fingerprint
 from snellen.subjects.heads.training import CHECKPOINT, Training, TrainingProgress, train
@@ -47,7 +48,7 @@ class HeadPlan:
     `tower` and `language_model` are empty if `base` is a published LLaVA, which has both (`llava_tuning`).
     `source` None measures whether live or cached features are faster. `micro_batch`, `device`, `source`, `interval`
     (steps per checkpoint) and `threads` (of torch, 0 for its own choice) affect only rounding; `compiled` (`Training`)
-    also changes the dropout that is drawn.
+    also changes the dropout that is drawn. `recompute` and `offload` save memory (`Training`).
     """
 
     tower: str
@@ -61,6 +62,8 @@ class HeadPlan:
     interval: int = 100
     threads: int = 0
     compiled: bool = False
+    recompute: bool = False
+    offload: bool = False
 
 
 def conversation_of(example: TrainingExample) -> Conversation:
@@ -124,7 +127,8 @@ def train_head(
         torch.set_num_threads(plan.threads)
     dtype = torch.float32 if plan.device == "cpu" else torch.bfloat16
     head = fresh_head(plan.tower, plan.language_model, plan.base, plan.stage)
-    reader = TowerReader(plan.tower, open_image, plan.device, dtype, plan.micro_batch)
+    device = own_device(plan.device)
+    reader = TowerReader(plan.tower, open_image, device, dtype, plan.micro_batch)
     with less_memory(f"a smaller --micro-batch than {plan.micro_batch}"):
         choice, cache = _choose(plan, reader, conversations)
     training = Training(
@@ -136,18 +140,22 @@ def train_head(
         folder=out,
         fingerprint=fingerprint,
         micro_batch=plan.micro_batch,
-        device=plan.device,
+        device=device,
         dtype=dtype,
         interval=plan.interval,
         tick=tick,
         compiled=plan.compiled,
+        recompute=plan.recompute,
+        offload=plan.offload,
     )
     progress = train(training)
-    trained = {name: weight for name, weight in head.model.named_parameters() if weight.requires_grad}
-    card = _card(plan, training, progress, choice, sum(weight.numel() for weight in trained.values()))
-    complete = write_head(out, card, trained)
-    (out / CHECKPOINT).unlink(missing_ok=True)
-    return complete
+    trained = trained_weights(head.model.named_parameters(), device)
+    if rank() == 0:
+        card = _card(plan, training, progress, choice, sum(weight.numel() for weight in trained.values()))
+        write_head(out, card, trained)
+        (out / CHECKPOINT).unlink(missing_ok=True)
+    wait()
+    return read_head_card(out)
 
 
 def _card(

@@ -26,6 +26,7 @@ from torch import nn
 from snellen.core.errors import SnellenError
 from snellen.core.seeds import seed_of
 from snellen.subjects.checkpoints import to_device
+from snellen.subjects.heads import sharding
 from snellen.subjects.heads.batches import (
     Batch,
     ImageReader,
@@ -59,7 +60,8 @@ class Training:
 
     `micro_batch` conversations go through the model at a time, which affects only rounding. `dtype` is that of
     activations. A checkpoint is written every `interval` steps. `tick` is called after each step. `compiled` compiles
-    the language model's layers, which takes a minute and is worth it in long trainings on a GPU.
+    the language model's layers, which takes a minute and is worth it in long trainings on a GPU. `recompute` keeps no
+    activations within layers and computes them twice; `offload` keeps weights, gradients and moments in main memory.
     """
 
     model: Any
@@ -75,6 +77,13 @@ class Training:
     interval: int = 100
     tick: Callable[[], None] = lambda: None
     compiled: bool = False
+    recompute: bool = False
+    offload: bool = False
+
+    @property
+    def is_sharded(self) -> bool:
+        """True if weights are divided among processes or kept in main memory (`sharding`)."""
+        return self.offload or sharding.processes() > 1
 
     @property
     def steps(self) -> int:
@@ -129,6 +138,18 @@ def _in_scope(name: str, scope: Scope) -> bool:
     return scope == "language-model" or (scope == "lora" and ".lora_" in name)
 
 
+class AnswerLoss(nn.Module):
+    """A model as a module whose result is the loss."""
+
+    def __init__(self, model: Any) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, tensors: Batch) -> torch.Tensor:
+        """See `answer_loss`."""
+        return answer_loss(self.model, tensors)
+
+
 def answer_loss(model: Any, tensors: Batch) -> torch.Tensor:
     """The weighted sum of the losses of learned tokens; logits are computed only for these."""
     states = model.model(
@@ -147,7 +168,14 @@ def train(training: Training) -> TrainingProgress:
     Raises Diverged if the loss is not finite, SnellenError if memory or disk is full; the last checkpoint stays.
     """
     trained = prepare(training.model, training.stage)
-    to_device(str(training.folder), training.model, training.device, "--device").train()
+    loss_module = AnswerLoss(training.model)
+    if training.is_sharded:
+        sharding.join(training.device)
+        sharding.shard(loss_module, training.model, training.device, training.dtype, offload=training.offload)
+        trained = {name: weight for name, weight in training.model.named_parameters() if weight.requires_grad}
+    if not training.offload:
+        to_device(str(training.folder), training.model, training.device, "--device")
+    training.model.train()
     _suit_device(training)
     optimizer = torch.optim.AdamW(trained.values(), lr=training.stage.rate, weight_decay=training.stage.weight_decay)
     progress = restore(training, trained, optimizer)
@@ -156,7 +184,7 @@ def train(training: Training) -> TrainingProgress:
         for step in range(len(progress.losses), training.steps):
             begun = time.perf_counter()
             try:
-                loss = _step(training, trained, optimizer, step, parts)
+                loss = _step(training, loss_module, trained, optimizer, step, parts)
             except (torch.OutOfMemoryError, MemoryError) as error:  # perhaps in an update: nothing is saved
                 raise SnellenError(_memory_hint(training, step)) from error
             progress.losses.append(loss)
@@ -174,6 +202,8 @@ def _suit_device(training: Training) -> None:
         for part in training.model.modules():
             if hasattr(part, "lora_A"):
                 part.cast_input_dtype_enabled = False
+    if training.recompute:
+        training.model.model.language_model.gradient_checkpointing_enable({"use_reentrant": False})
     if training.compiled:
         for layer in training.model.model.language_model.layers:
             layer.compile(dynamic=True)
@@ -192,9 +222,10 @@ def _parts(training: Training, first: int) -> Iterator[Callable[[], BatchPart]]:
     for indices in indices_by_step(training.stage, training.conversations, first):
         rows = [training.wording.tokens(training.conversations[index]) for index in indices]
         weights, places = token_weights(training.stage, rows), micro_batches(rows, training.micro_batch)
-        for number, some in enumerate(places, 1):
-            chunk = [rows[place] for place in some], [weights[place] for place in some]
-            yield partial(_part, training, *chunk, is_last=number == len(places))
+        chunks = [([rows[place] for place in some], [weights[place] for place in some]) for some in places]
+        chunks = sharding.share(chunks, (chunks[0][0], [0.0] * len(chunks[0][0])))
+        for number, chunk in enumerate(chunks, 1):
+            yield partial(_part, training, *chunk, is_last=number == len(chunks))
 
 
 def _part(training: Training, conversations: Sequence[Tokens], weights: Sequence[float], *, is_last: bool) -> BatchPart:
@@ -234,6 +265,7 @@ def indices_by_step(stage: TrainingStage, conversations: Sequence[Conversation],
 
 def _step(
     training: Training,
+    loss_module: nn.Module,
     trained: Mapping[str, nn.Parameter],
     optimizer: torch.optim.Optimizer,
     step: int,
@@ -244,16 +276,16 @@ def _step(
         group["lr"] = stage.rate_at(step, training.steps)
     optimizer.zero_grad()
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed_of("dropout", stage.seed, step))
+        torch.manual_seed(seed_of("dropout", stage.seed, step, *filter(None, [sharding.rank()])))
         for part in parts:
             with reduced(training.device, training.dtype):
-                loss = answer_loss(training.model, part.batch)
-            loss.backward()  # type: ignore[no-untyped-call]
+                loss = loss_module(part.batch)
+            (loss * sharding.processes()).backward()  # gradients are averaged over processes
             losses.append(loss.detach())
             if part.is_last:
                 break
-    total = torch.stack(losses).double().sum().item()  # the only wait for a GPU per step
-    norm = nn.utils.clip_grad_norm_(trained.values(), stage.clip)
+    total = sharding.added(torch.stack(losses).double().sum()).item()  # the only wait for a GPU per step
+    norm = sharding.whole(nn.utils.clip_grad_norm_(trained.values(), stage.clip))
     if not math.isfinite(total) or not torch.isfinite(norm):
         raise Diverged(
             f"{training.folder}: the loss is not finite at step {step} of {training.steps} (rate {stage.rate:g}): "
@@ -279,14 +311,16 @@ def keep(
     progress: TrainingProgress,
 ) -> None:
     """Write the checkpoint atomically. Raises SnellenError if the disk is full; the previous one stays."""
-    tensors = {f"weight/{name}": weight.detach() for name, weight in trained.items()}
+    tensors = {f"weight/{name}": sharding.whole(weight, training.device) for name, weight in trained.items()}
     for name, weight in trained.items():
         for moment in MOMENTS:
             if weight in optimizer.state:
-                tensors[f"{moment}/{name}"] = optimizer.state[weight][moment]
+                tensors[f"{moment}/{name}"] = sharding.whole(optimizer.state[weight][moment], training.device)
     tensors["losses"] = torch.tensor(progress.losses, dtype=torch.float64)
     facts = {"fingerprint": training.fingerprint, "seconds": progress.seconds}
-    write_tensors(training.folder / CHECKPOINT, tensors, facts)
+    if sharding.rank() == 0:
+        write_tensors(training.folder / CHECKPOINT, tensors, facts)
+    sharding.wait()
 
 
 def restore(
@@ -304,10 +338,11 @@ def restore(
         raise SnellenError(f"{path}: started with other settings or examples; use another --out, or remove the folder")
     with torch.no_grad():
         for name, weight in trained.items():
-            weight.copy_(tensors[f"weight/{name}"])
+            weight.copy_(sharding.part_of(tensors[f"weight/{name}"], weight))
             if f"step/{name}" in tensors:
                 moments = {key: tensors[f"{key}/{name}"] for key in MOMENTS}
                 optimizer.state[weight] = {
-                    key: tensor if key == "step" else tensor.to(weight.device) for key, tensor in moments.items()
+                    key: tensor if key == "step" else sharding.part_of(tensor, weight)
+                    for key, tensor in moments.items()
                 }
     return TrainingProgress([float(loss) for loss in tensors["losses"]], float(facts["seconds"]))

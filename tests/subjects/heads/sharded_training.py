@@ -1,0 +1,47 @@
+"""Trains the toy head in a folder, as one of the processes that `torchrun` starts; writes its whole weights and losses.
+
+Arguments: the folder, the scope, the step to stop before (0: none), and further settings of `Training` by name.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+from torch import distributed
+
+from snellen.subjects.heads import sharding
+from snellen.subjects.heads.training import train
+from tests.subjects.heads.toys import FIT, toy
+
+
+class Stopped(Exception):
+    """The training was stopped on purpose."""
+
+
+def main(folder: Path, scope: str, last: int, *names: str) -> None:
+    steps = 0
+
+    def tick() -> None:
+        nonlocal steps
+        steps += 1
+        if steps == last:
+            raise Stopped
+
+    stage = replace(FIT, scope=scope, lora_dropout=0.0, accumulation=2, epochs=5, rate=1e-2)
+    training = toy(folder, stage, interval=1, tick=tick, micro_batch=4, **dict.fromkeys(names, True))
+    try:
+        progress = train(training)
+    except Stopped:
+        return
+    weights = sharding.trained_weights(training.model.named_parameters(), "cpu")
+    if sharding.rank() == 0:
+        torch.save({"weights": weights, "losses": progress.losses}, folder / "result.pt")
+    if distributed.is_initialized():
+        distributed.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), *sys.argv[4:])
