@@ -42,7 +42,7 @@ def join(device: str) -> None:
         return
     backend = BACKENDS[device.partition(":")[0]]
     if device.startswith("cuda"):
-        torch.cuda.set_device(own_device(device))
+        torch.cuda.set_device(torch.device(own_device(device)).index or 0)
     if processes() > 1:
         distributed.init_process_group(backend)
     else:
