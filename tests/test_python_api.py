@@ -238,7 +238,7 @@ def test_comparing_two_examinations(combo: ItemSet, tmp_path: Path) -> None:
     oracle = snellen.examine("fake:oracle", combo.root, out=tmp_path / "oracle", show_progress=False)
     both = snellen.examine(["fake:oracle", "fake:chance"], combo.root, out=tmp_path / "both", show_progress=False)
     changed = snellen.compare(oracle, f"{both.root}:fake:chance")
-    assert set(changed.table["verdict"]) <= {"dropped", "no clear change", "too few items"}
+    assert set(changed.table["verdict"]) <= {"dropped", "no clear change", "too few clusters"}
     assert (changed.table["before"] == 1).all()
     assert repr(changed).startswith("<Changes from fake:oracle to fake:chance:")
     assert "verdict" in changed._repr_html_()

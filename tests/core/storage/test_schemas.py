@@ -72,4 +72,5 @@ def test_a_version_that_is_not_a_number_is_malformed(folders: Path, version: obj
 def test_every_card_states_its_version(folders: Path) -> None:
     for name in READERS:
         assert json.loads((folders / name).read_text())["schema_version"] == SCHEMA
-    assert {card.file for card in Card.__subclasses__()} >= {"itemset.json", "run.json", "blind.json", "study.json"}
+    files = {card.file for card in Card.__subclasses__() if hasattr(card, "file")}  # some only share fields
+    assert files >= {"itemset.json", "run.json", "blind.json", "study.json"}

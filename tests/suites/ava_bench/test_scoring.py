@@ -223,11 +223,10 @@ def test_a_sentence_around_a_text_costs_nothing_under_strict() -> None:
 def test_a_key_that_looks_wrapped_can_be_answered(text: str) -> None:
     item = ocr_item(item_source(), (10, 20, 50, 60), text)
     protocol = ability_named("ocr").protocols["strict"]
-    assert protocol.agrees is not None
     for reply in (text, f'The text reads "{text}".', f"<answer>{text}</answer>"):
         _, prediction, values = score_one(item, replied(item, reply), protocol)
         assert values == {"anls": 1, "anls_05": 1}
-        assert protocol.agrees(item, prediction)
+        assert protocol.confirms(item, prediction, is_key=False)
 
 
 def test_the_chance_of_a_free_answer_is_the_score_of_other_truths() -> None:

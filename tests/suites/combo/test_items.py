@@ -386,7 +386,7 @@ def test_another_encoders_features_set_the_levels(tmp_path: Path) -> None:
     assert by_other == {**by_own, "encoder": "mine", "agreement": {"efficientnet-lite2": 1.0, **by_own["agreement"]}}
     assert list(by_own["agreement"]) == ["hog", "colour-histogram"]
     assert by_own["pairs"]["expert"] == {"shape": 1}
-    assert other.card.notes[0] == "the levels of category-building are distance by encoder:mine"
+    assert other.card.notes[1] == "the levels of category-building are distance by encoder:mine"
     assert other.items[0].provenance["construction_subjects"] == ["encoder:mine"]
     assert other.card.recipe_hash != own.card.recipe_hash
 
