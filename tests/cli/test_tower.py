@@ -270,3 +270,14 @@ def test_the_list_names_every_tower(snellen: Command) -> None:
 
 def test_folders_of_towers() -> None:
     assert folder_name("tiny/clip-l?side=84&layer=-1") == "tiny-clip-l-side=84-layer=-1"
+
+
+def test_a_plan_counts_memory_before_anything_is_loaded(snellen: Command, tmp_path: Path) -> None:
+    """Of 7 billion weights trained in float32, gradients and two moments: 16 bytes each in main memory."""
+    words = ["tower", "tune", "--data", "none.json", "--images", tmp_path, "--tower", "siglip-1", "--out", "o"]
+    words += ["--language-model", "lmsys/vicuna-7b-v1.5", "--device", "cuda", "--micro-batch", 8, "--plan"]
+    code, out, _ = snellen(*words, "--recompute", "--offload")
+    assert (code, out) == (0, "about 10.5 GB on cuda, and 108 GB of main memory, with 8 conversations at a time\n")
+    plain, recomputed = (float(snellen(*words, *more)[1].split()[1]) for more in ((), ("--recompute",)))
+    assert plain > recomputed > 100
+    assert snellen("tower", "tune", "--base", "x", "--data", "a", "--images", tmp_path, "--out", "o", "--plan")[0] == 2

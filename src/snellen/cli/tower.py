@@ -1,5 +1,7 @@
 """`snellen tower`: training heads on vision towers stage by stage, and comparing towers."""
 
+import os
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast, get_args
@@ -31,6 +33,14 @@ Scope = Annotated[str, typer.Option(help="Part to train: lora, or language-model
 MicroBatch = Annotated[int, typer.Option(min=1, help="Conversations per computation step; affects only rounding.")]
 
 Compile = Annotated[bool, typer.Option("--compile", help="Compile for a GPU: a slower start, then faster steps.")]
+Recompute = Annotated[
+    bool,
+    typer.Option("--recompute", help="Compute activations twice instead of keeping them."),
+]
+Offload = Annotated[
+    bool, typer.Option("--offload", help="Keep weights and optimizer in main memory: for large models, much slower.")
+]
+PlanOnly = Annotated[bool, typer.Option("--plan", help="Only count the memory that it takes.")]
 Json = Annotated[list[Path], typer.Option("--data", help="JSON file in LLaVA's layout; may be repeated.")]
 Images = Annotated[Path, typer.Option(help="Folder that image paths are relative to.")]
 SkipMissing = Annotated[bool, typer.Option("--skip-missing", help="Skip conversations without their image.")]
@@ -126,6 +136,9 @@ def tune(
     micro_batch: MicroBatch = 16,
     device: Device = "cpu",
     compiled: Compile = False,
+    recompute: Recompute = False,
+    offload: Offload = False,
+    plan_only: PlanOnly = False,
     skip_missing: SkipMissing = False,
     compat: Compat = False,
 ) -> None:
@@ -143,7 +156,13 @@ def tune(
     plan = _plan(
         "tune", _named(tower, compat), language_model, base_folder, rate, epochs, micro_batch, device, compiled, scope
     )
+    if not tower and (recompute or offload or plan_only):
+        raise SnellenError("--recompute, --offload and --plan are for heads, which have a --tower")
+    plan = replace(plan, recompute=recompute, offload=offload)
+    if plan_only:
+        return _print_memory(plan)
     train_stage(plan, json_files, images, out, skip_missing)
+    return None
 
 
 @app.command()
@@ -160,6 +179,9 @@ def fit(
     micro_batch: MicroBatch = 16,
     device: Device = "cpu",
     compiled: Compile = False,
+    recompute: Recompute = False,
+    offload: Offload = False,
+    plan_only: PlanOnly = False,
     compat: Compat = False,
 ) -> None:
     """Stage 3: train connector and LoRA on one ability. The result is the subject head:OUT."""
@@ -173,11 +195,15 @@ def fit(
     plan = _plan(
         "fit", _named(tower, compat), language_model, base_folder, rate, epochs, micro_batch, device, compiled, scope
     )
+    plan = replace(plan, recompute=recompute, offload=offload)
+    if plan_only:
+        return _print_memory(plan)
     with Progress("training", unit="steps") as progress:
         progress.expect(plan.stage.steps(len(train_items(item_set, ability))))
         card = fit_ability(item_set, ability, plan, out, progress.advance)
     _print_card(card, out)
     print(f"Ask it: snellen run {items} --subject head:{out}")
+    return None
 
 
 @app.command()
@@ -293,6 +319,14 @@ def probe(
         print(out)
 
 
+def _print_memory(plan: "HeadPlan") -> None:
+    from snellen.subjects.heads.costs import training_memory
+
+    memory = training_memory(plan)
+    main = f", and {memory.main / 1e9:.3g} GB of main memory" if memory.main else ""
+    print(f"about {memory.device / 1e9:.3g} GB on {plan.device}{main}, with {plan.micro_batch} conversations at a time")
+
+
 def _split(written: str) -> list[str]:
     return [name.strip() for name in written.split(",") if name.strip()]
 
@@ -321,6 +355,8 @@ def _plan(
     from snellen.subjects.heads.stages import STAGES
     from snellen.subjects.heads.stages import Scope as ScopeName
 
+    if int(os.environ.get("RANK", "0")):  # of several processes the first prints
+        sys.stdout = Path(os.devnull).open("w")  # noqa: SIM115
     stage = STAGES[stage_name]
     if scope and scope not in get_args(ScopeName):
         raise SnellenError(f"--scope {scope!r}; {near(scope, get_args(ScopeName))}")

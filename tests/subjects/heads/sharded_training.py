@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import distributed
@@ -21,7 +22,7 @@ class Stopped(Exception):
     """The training was stopped on purpose."""
 
 
-def main(folder: Path, scope: str, last: int, *names: str) -> None:
+def main(folder: Path, scope: Any, last: int, *names: str) -> None:
     steps = 0
 
     def tick() -> None:
@@ -31,12 +32,13 @@ def main(folder: Path, scope: str, last: int, *names: str) -> None:
             raise Stopped
 
     stage = replace(FIT, scope=scope, lora_dropout=0.0, accumulation=2, epochs=5, rate=1e-2)
-    training = toy(folder, stage, interval=1, tick=tick, micro_batch=4, **dict.fromkeys(names, True))
+    settings: dict[str, Any] = dict.fromkeys(names, True)
+    training = toy(folder, stage, interval=1, tick=tick, micro_batch=4, **settings)
     try:
         progress = train(training)
     except Stopped:
         return
-    weights = sharding.trained_weights(training.model.named_parameters(), "cpu")
+    weights = sharding.trained_weights(training.model, "cpu")
     if sharding.rank() == 0:
         torch.save({"weights": weights, "losses": progress.losses}, folder / "result.pt")
     if distributed.is_initialized():

@@ -32,6 +32,8 @@ from snellen.subjects.loading import import_extra
 TEXT_TOKENS, ANSWER_TOKENS = 90, 8
 """Assumed tokens of a prompt's words and of its answer."""
 MINILM_TOKENS = 30_523
+COUNTED = "snellen_counted"
+"""The name under which transformers finds the attention whose memory is counted."""
 QWEN2_05B: dict[str, Any] = {
     "vocab_size": 151_936,
     "hidden_size": 896,
@@ -159,8 +161,27 @@ def _weight_counts(tower: Tower, shape: Any, stage: TrainingStage) -> tuple[int,
     return whole - trained, trained, of_layer, whole - len(layers) * of_layer
 
 
+class _FlashAttention(torch.autograd.Function):
+    """Keeps what flash attention keeps: queries, keys, values and the result, but no matrix of attention."""
+
+    @staticmethod
+    def forward(ctx: Any, query: torch.Tensor, keys: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
+        result = torch.empty_like(query)
+        ctx.save_for_backward(query, keys, values, result)
+        return result
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
+        raise NotImplementedError("memory is counted without a backward pass")
+
+
+def _attend(module: Any, query: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, *_: Any, **__: Any) -> Any:
+    return _FlashAttention.apply(query, keys, values).transpose(1, 2), None  # type: ignore[no-untyped-call]
+
+
 def _kept_bytes(tower: Tower, config: Any, plan: HeadPlan, layers: int, text: int, answer: int) -> int:
     """The bytes of what a loss keeps for its gradients in a language model of so many layers, weights left out."""
+    import_extra("transformers", "training a head").AttentionInterface.register(COUNTED, _attend)
     shallow = type(config)(**{**config.to_dict(), "num_hidden_layers": layers, "layer_types": None})
     storages: dict[int, torch.Tensor] = {}
 
@@ -172,6 +193,7 @@ def _kept_bytes(tower: Tower, config: Any, plan: HeadPlan, layers: int, text: in
         model = _empty_head(tower, shallow)
         trained = prepare(model, plan.stage)
         model.to(torch.float32 if plan.device == "cpu" else torch.bfloat16)
+        model.model.language_model.config._attn_implementation = COUNTED
         weights = {weight.untyped_storage()._cdata for weight in model.parameters()}
         with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
             loss = _empty_loss(model, tower, plan.micro_batch, text, answer)

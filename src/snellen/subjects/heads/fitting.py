@@ -149,7 +149,7 @@ def train_head(
         offload=plan.offload,
     )
     progress = train(training)
-    trained = trained_weights(head.model.named_parameters(), device)
+    trained = trained_weights(head.model, device)
     if rank() == 0:
         card = _card(plan, training, progress, choice, sum(weight.numel() for weight in trained.values()))
         write_head(out, card, trained)

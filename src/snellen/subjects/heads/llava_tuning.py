@@ -25,6 +25,7 @@ from snellen.subjects.heads.conversations import Conversation, StoredImage
 from snellen.subjects.heads.features import ImageOpener
 from snellen.subjects.heads.files import TrainingCard, read_training_card
 from snellen.subjects.heads.fitting import HeadPlan, conversation_marks, training_facts
+from snellen.subjects.heads.sharding import processes
 from snellen.subjects.heads.template_wording import TemplateWording
 from snellen.subjects.heads.tensor_files import write_tensors
 from snellen.subjects.heads.training import CHECKPOINT, Training, train
@@ -59,6 +60,8 @@ def tune_llava(
         raise SnellenError(f"{out}: no conversations to train on")
     if out.resolve() == Path(checkpoint.path).resolve():
         raise SnellenError(f"{out}: is the model to be trained; use another --out")
+    if processes() > 1:
+        raise SnellenError(f"{out}: a published LLaVA is trained in one process; start it without torchrun")
     weights = checkpoint.weights()
     fingerprint = digest([plan.stage.settings(), weights, conversation_marks(conversations)], 16)
     if (out / CARD).is_file():

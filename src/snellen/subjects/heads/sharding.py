@@ -9,7 +9,6 @@ Imports torch: import it inside functions.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 from typing import Any
 
 import torch
@@ -75,15 +74,17 @@ def part_of(tensor: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
     """A whole tensor divided as another is; unchanged if that one is not divided."""
     if not isinstance(like, DTensor):
         return tensor.to(like.device)
-    divided = distribute_tensor(tensor.to(like.device_mesh.device_type), like.device_mesh, like.placements)
+    divided: torch.Tensor = distribute_tensor(
+        tensor.to(like.device_mesh.device_type), like.device_mesh, like.placements
+    )
     return divided.to(like.to_local().device)
 
 
-def added(numbers: torch.Tensor) -> torch.Tensor:
+def added(tensor: torch.Tensor) -> torch.Tensor:
     """The sum of a tensor over all processes."""
     if processes() > 1:
-        distributed.all_reduce(numbers)
-    return numbers
+        distributed.all_reduce(tensor)
+    return tensor
 
 
 def share(parts: list[Any], filler: Any) -> list[Any]:
@@ -99,6 +100,6 @@ def wait() -> None:
         distributed.barrier()
 
 
-def trained_weights(named: Iterable[tuple[str, nn.Parameter]], device: str) -> dict[str, torch.Tensor]:
+def trained_weights(model: nn.Module, device: str) -> dict[str, torch.Tensor]:
     """The whole trained weights by name; every process must call this."""
-    return {name: whole(weight, device) for name, weight in named if weight.requires_grad}
+    return {name: whole(weight, device) for name, weight in model.named_parameters() if weight.requires_grad}
