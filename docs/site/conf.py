@@ -62,6 +62,7 @@ CHAPTERS = {
         "measurements/visonlyqa",
         "measurements/blind-arms",
         "measurements/traits",
+        "mission",
         "coverage",
         "fidelity",
     ),
