@@ -9,9 +9,9 @@ from typing import Any
 
 from snellen.core.errors import SnellenError
 from snellen.datasets.fitting import fit_annotations
-from snellen.datasets.hub_tables import ShardReader, TableRow, TableShard, class_names, open_shard
+from snellen.datasets.hub_tables import ShardReader, TableRow, TableShard, class_names, label_text, open_shard
 from snellen.datasets.inventory import Note
-from snellen.datasets.own_images import CLASS_COLUMNS, clean_label, label_text, shard_name, shown_name
+from snellen.datasets.own_images import CLASS_COLUMNS, clean_label, shard_name, shown_name
 from snellen.datasets.sample import Annotation, RawSample
 
 OBJECT_COLUMNS = ("objects", "annotations", "boxes")

@@ -265,3 +265,12 @@ class TableRow(ShardCell):
 def reading_order(image: object) -> tuple[str, int]:
     """Sort key for the most efficient reading of shard rows; images in separate files are equal."""
     return (str(image.path), image.row) if isinstance(image, TableRow) else ("", 0)
+
+
+def label_text(cell: Any, class_names: Sequence[str] | None) -> str:
+    """A class or id as text; empty if the cell has none."""
+    if isinstance(cell, bool) or not isinstance(cell, int | str):
+        return ""
+    if class_names is None or isinstance(cell, str):
+        return str(cell)
+    return class_names[cell] if 0 <= cell < len(class_names) else ""

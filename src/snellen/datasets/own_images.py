@@ -8,7 +8,6 @@ import os
 import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from snellen.core.errors import SnellenError
 from snellen.core.plain_text import control_character, printable
@@ -16,7 +15,7 @@ from snellen.core.storage import files
 from snellen.core.storage.user_files import file_fault, read_text
 from snellen.datasets.formats.class_folders import SPLITS
 from snellen.datasets.formats.file_tree import SUFFIXES
-from snellen.datasets.hub_tables import ShardReader, TableRow, TableShard, find_shards, open_shard
+from snellen.datasets.hub_tables import ShardReader, TableRow, TableShard, find_shards, label_text, open_shard
 from snellen.datasets.image_files import ImageFile
 from snellen.datasets.inventory import Note
 from snellen.datasets.sample import Sample, labelled_image
@@ -101,15 +100,6 @@ def _refuse_numbers(shard: TableShard, column: str) -> None:
     if not (pa.types.is_string(text) or pa.types.is_large_string(text)):
         problem = f"column {shown_name(column)!r} is {shown_name(str(column_type))[:60]} without class names"
         raise SnellenError(f"{shard.path}: {problem}; cast it to ClassLabel, or write the names as text")
-
-
-def label_text(cell: Any, class_names: Sequence[str] | None) -> str:
-    """A class or id as text; empty if the cell has none."""
-    if isinstance(cell, bool) or not isinstance(cell, int | str):
-        return ""
-    if class_names is None or isinstance(cell, str):
-        return str(cell)
-    return class_names[cell] if 0 <= cell < len(class_names) else ""
 
 
 def clean_label(label: str) -> str:

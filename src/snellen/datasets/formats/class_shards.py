@@ -11,9 +11,8 @@ from pathlib import Path
 from snellen.core.errors import SnellenError
 from snellen.datasets.formats.class_folders import ClassFolders
 from snellen.datasets.formats.file_tree import name_below
-from snellen.datasets.hub_tables import ShardReader, TableRow, find_shards, open_shard
+from snellen.datasets.hub_tables import ShardReader, TableRow, find_shards, label_text, open_shard
 from snellen.datasets.inventory import Note
-from snellen.datasets.own_images import label_text
 from snellen.datasets.sample import RawSample, labelled_image
 
 
