@@ -35,12 +35,12 @@ MicroBatch = Annotated[int, typer.Option(min=1, help="Conversations per computat
 Compile = Annotated[bool, typer.Option("--compile", help="Compile for a GPU: a slower start, then faster steps.")]
 Recompute = Annotated[
     bool,
-    typer.Option("--recompute", help="Compute activations twice instead of keeping them."),
+    typer.Option("--recompute", help="Recompute activations in the backward pass instead of storing them."),
 ]
 Offload = Annotated[
     bool, typer.Option("--offload", help="Keep weights and optimizer in main memory: for large models, much slower.")
 ]
-PlanOnly = Annotated[bool, typer.Option("--plan", help="Only count the memory that it takes.")]
+PlanOnly = Annotated[bool, typer.Option("--plan", help="Only print how much memory the training takes.")]
 Json = Annotated[list[Path], typer.Option("--data", help="JSON file in LLaVA's layout; may be repeated.")]
 Images = Annotated[Path, typer.Option(help="Folder that image paths are relative to.")]
 SkipMissing = Annotated[bool, typer.Option("--skip-missing", help="Skip conversations without their image.")]
@@ -51,7 +51,7 @@ QWEN = "Qwen/Qwen2-0.5B"
 
 @app.command("list")
 def list_(
-    training: Annotated[bool, typer.Option("--training", help="How they were trained: the paper's Table 6.")] = False,
+    training: Annotated[bool, typer.Option("--training", help="Print how they were trained (Table 6).")] = False,
 ) -> None:
     """List the available towers."""
     from rich import box
@@ -160,9 +160,9 @@ def tune(
         raise SnellenError("--recompute, --offload and --plan are for heads, which have a --tower")
     plan = replace(plan, recompute=recompute, offload=offload)
     if plan_only:
-        return _print_memory(plan)
+        _print_memory(plan)
+        return
     train_stage(plan, json_files, images, out, skip_missing)
-    return None
 
 
 @app.command()
@@ -197,13 +197,13 @@ def fit(
     )
     plan = replace(plan, recompute=recompute, offload=offload)
     if plan_only:
-        return _print_memory(plan)
+        _print_memory(plan)
+        return
     with Progress("training", unit="steps") as progress:
         progress.expect(plan.stage.steps(len(train_items(item_set, ability))))
         card = fit_ability(item_set, ability, plan, out, progress.advance)
     _print_card(card, out)
     print(f"Ask it: snellen run {items} --subject head:{out}")
-    return None
 
 
 @app.command()
@@ -352,10 +352,11 @@ def _plan(
     from snellen.core.condition import near
     from snellen.core.errors import SnellenError
     from snellen.subjects.heads.fitting import HeadPlan
+    from snellen.subjects.heads.sharding import rank
     from snellen.subjects.heads.stages import STAGES
     from snellen.subjects.heads.stages import Scope as ScopeName
 
-    if int(os.environ.get("RANK", "0")):  # of several processes the first prints
+    if rank():  # of several processes the first prints
         sys.stdout = Path(os.devnull).open("w")  # noqa: SIM115
     stage = STAGES[stage_name]
     if scope and scope not in get_args(ScopeName):

@@ -67,10 +67,15 @@ def load_model(who: str, kind: str, path: str, device: str, dtype: str) -> Any:
     `dtype` names a floating type of torch, or is `auto`: the checkpoint's. Raises SnellenError if it cannot be loaded,
     lacks weights, or the device does not exist.
     """
+    return for_inference(who, load_complete(who, kind, path, dtype), device)
+
+
+def load_complete(who: str, kind: str, path: str, dtype: str) -> Any:
+    """The model on the processor. Raises SnellenError if it cannot be loaded or the checkpoint lacks weights."""
     model, missing = load_weights(who, kind, path, dtype)
     if missing:
         raise SnellenError(f"{who}: the checkpoint has no {min(missing)}; its answers would be random")
-    return for_inference(who, model, device)
+    return model
 
 
 def load_weights(who: str, kind: Any, path: str, dtype: str, **settings: Any) -> tuple[Any, set[str]]:

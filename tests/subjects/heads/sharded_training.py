@@ -15,25 +15,13 @@ from torch import distributed
 
 from snellen.subjects.heads import sharding
 from snellen.subjects.heads.training import train
-from tests.subjects.heads.toys import FIT, toy
-
-
-class Stopped(Exception):
-    """The training was stopped on purpose."""
+from tests.subjects.heads.toys import FIT, Stopped, stopping, toy
 
 
 def main(folder: Path, scope: Any, last: int, *names: str) -> None:
-    steps = 0
-
-    def tick() -> None:
-        nonlocal steps
-        steps += 1
-        if steps == last:
-            raise Stopped
-
     stage = replace(FIT, scope=scope, lora_dropout=0.0, accumulation=2, epochs=5, rate=1e-2)
     settings: dict[str, Any] = dict.fromkeys(names, True)
-    training = toy(folder, stage, interval=1, tick=tick, micro_batch=4, **settings)
+    training = toy(folder, stage, interval=1, tick=stopping(last), micro_batch=4, **settings)
     try:
         progress = train(training)
     except Stopped:

@@ -35,7 +35,7 @@ from snellen.subjects.heads.fitting import HeadPlan, conversation_of, train_head
 from snellen.subjects.heads.subject import UNSTABLE  # noqa: E402
 from snellen.subjects.heads.tensor_files import read_tensors  # noqa: E402
 from snellen.subjects.loading import inference  # noqa: E402
-from tests.subjects.heads.toys import COLOURS, SMALL  # noqa: E402
+from tests.subjects.heads.toys import COLOURS, SMALL, Stopped, stopping  # noqa: E402
 
 OPTIONS = tuple(Option(name, name) for name in COLOURS)
 FIT = replace(STAGES["fit"], epochs=1, lora_rank=4, lora_alpha=8)
@@ -80,18 +80,11 @@ def ask(subject: Any, views: list[View], media: MediaFolder) -> list[Reply]:
     return asyncio.run(together())
 
 
-class Stopped(Exception):
-    """Simulates a kill."""
-
-
 @pytest.mark.parametrize("name", [name for name, tower in TOWERS.items() if tower.model])
 def test_every_family_trains_two_steps_resumes_and_answers(name: str, media: MediaFolder, tmp_path: Path) -> None:
-    def stop() -> None:
-        raise Stopped
-
     changes: dict[str, Any] = {"tower": f"tiny/{name}", "interval": 1}
     with pytest.raises(Stopped):
-        fitted(tmp_path / "head", media, stop, **changes)
+        fitted(tmp_path / "head", media, stopping(1), **changes)
     card = fitted(tmp_path / "head", media, **changes)
     assert (card.steps, card.conversations) == (2, 20)
     view = examples(media, 1)[0].view

@@ -49,6 +49,7 @@ from snellen.subjects.heads.llava_tuning import (  # noqa: E402
 from snellen.subjects.heads.template_wording import TemplateWording  # noqa: E402
 from snellen.subjects.heads.tensor_files import read_tensors  # noqa: E402
 from snellen.subjects.heads.training import CHECKPOINT  # noqa: E402
+from tests.subjects.heads.toys import Stopped, stopping  # noqa: E402
 
 torch, transformers = tiny_models.torch, tiny_models.transformers
 
@@ -189,27 +190,12 @@ def test_conversations_that_the_template_cannot_write_are_refused(base: Path, im
     assert_refused(partial(tokens, ConversationTurn(("Q",), "Yes")), "one that the model's chat template changes")
 
 
-class Killed(Exception):
-    """Ends a training without any cleanup."""
-
-
-def killing(step: int) -> Callable[[], None]:
-    """A tick that raises at a step."""
-    ticks = iter(range(step - 1))
-
-    def tick() -> None:
-        if next(ticks, None) is None:
-            raise Killed
-
-    return tick
-
-
 def test_a_killed_training_resumes_to_the_same_weights(base: Path, images: Path, tmp_path: Path) -> None:
     plan = HeadPlan("", "", replace(STAGE, epochs=3), base, interval=2)
     whole, parts = tmp_path / "whole", tmp_path / "parts"
     tune_llava(plan, conversations(images), whole)
-    with pytest.raises(Killed):
-        tune_llava(plan, conversations(images), parts, killing(3))
+    with pytest.raises(Stopped):
+        tune_llava(plan, conversations(images), parts, stopping(3))
     assert [path.name for path in parts.iterdir()] == [CHECKPOINT]
     done: list[int] = []
     tune_llava(plan, conversations(images), parts, lambda: done.append(1))

@@ -31,7 +31,7 @@ from snellen.subjects.heads.training import (  # noqa: E402
     prepare,
     train,
 )
-from tests.subjects.heads.toys import FIT, pixels, toy  # noqa: E402
+from tests.subjects.heads.toys import FIT, Stopped, pixels, stopping, toy  # noqa: E402
 
 
 def test_stages_have_the_settings_of_table_4() -> None:
@@ -157,23 +157,6 @@ def test_batches_have_one_modality_and_similar_lengths() -> None:
     shuffled = order(replace(stage, by_modality=False), rows, 0)
     assert sorted(shuffled) == list(range(100))
     assert shuffled != sorted(shuffled)
-
-
-class Stopped(Exception):
-    """Simulates a kill without any cleanup."""
-
-
-def stopping(step: int) -> Callable[[], None]:
-    """A tick that raises at a step."""
-    count = 0
-
-    def tick() -> None:
-        nonlocal count
-        count += 1
-        if count == step:
-            raise Stopped
-
-    return tick
 
 
 def final(training: Training) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -55,3 +55,20 @@ def toy(
         "fingerprint": "toy",
     }
     return Training(**(usual | changes))
+
+
+class Stopped(Exception):
+    """Simulates a kill without any cleanup."""
+
+
+def stopping(step: int) -> Callable[[], None]:
+    """A tick that raises at a step."""
+    count = 0
+
+    def tick() -> None:
+        nonlocal count
+        count += 1
+        if count == step:
+            raise Stopped
+
+    return tick

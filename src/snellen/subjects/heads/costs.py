@@ -191,13 +191,12 @@ def _kept_bytes(tower: Tower, config: Any, plan: HeadPlan, layers: int, text: in
 
     with torch.device("meta"):
         model = _empty_head(tower, shallow)
-        trained = prepare(model, plan.stage)
+        prepare(model, plan.stage)
         model.to(torch.float32 if plan.device == "cpu" else torch.bfloat16)
         model.model.language_model.config._attn_implementation = COUNTED
         weights = {weight.untyped_storage()._cdata for weight in model.parameters()}
         with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
-            loss = _empty_loss(model, tower, plan.micro_batch, text, answer)
-    del loss, trained
+            _empty_loss(model, tower, plan.micro_batch, text, answer)
     kept = (tensor for key, tensor in storages.items() if key not in weights)
     return sum(tensor.untyped_storage().nbytes() for tensor in kept)
 

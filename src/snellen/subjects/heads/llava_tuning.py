@@ -20,12 +20,12 @@ from snellen.core.hashing import digest
 from snellen.core.storage.files import cannot_write, write_text
 from snellen.subjects.chat.checkpoint import Checkpoint
 from snellen.subjects.chat.transformers_model import TemplatedPrompt, encode_prompts, pad_to_square
-from snellen.subjects.checkpoints import load_weights
+from snellen.subjects.checkpoints import load_complete
 from snellen.subjects.heads.conversations import Conversation, StoredImage
 from snellen.subjects.heads.features import ImageOpener
 from snellen.subjects.heads.files import TrainingCard, read_training_card
 from snellen.subjects.heads.fitting import HeadPlan, conversation_marks, training_facts
-from snellen.subjects.heads.sharding import processes
+from snellen.subjects.heads.sharding import processes, trained_weights
 from snellen.subjects.heads.template_wording import TemplateWording
 from snellen.subjects.heads.tensor_files import write_tensors
 from snellen.subjects.heads.training import CHECKPOINT, Training, train
@@ -70,7 +70,8 @@ def tune_llava(
             raise SnellenError(f"{out}: contains a model of other settings or conversations; use another --out")
         return card
     dtype = torch.float32 if plan.device == "cpu" else torch.bfloat16
-    model, processor = _load(checkpoint, str(dtype).removeprefix("torch.")), checkpoint.processor
+    processor = checkpoint.processor
+    model = load_complete(checkpoint.who, KIND, checkpoint.path, str(dtype).removeprefix("torch."))
 
     def read(images: Sequence[StoredImage]) -> Any:
         squares = [pad_to_square(processor, open_image(image).convert("RGB")) for image in images]
@@ -92,7 +93,7 @@ def tune_llava(
         compiled=plan.compiled,
     )
     progress = train(training)
-    trained = {name: weight for name, weight in model.named_parameters() if weight.requires_grad}
+    trained = trained_weights(model, plan.device)
     facts = training_facts(training, progress, sum(weight.numel() for weight in trained.values()))
     try:
         _write_adapter(out / ADAPTER, plan, trained)
@@ -132,13 +133,6 @@ def template_wording(processor: Any, model: Any) -> TemplateWording:
     return TemplateWording(tokenizer, processor.image_token_id, count, processor=processor, ends=ends)
 
 
-def _load(checkpoint: Checkpoint, dtype: str) -> Any:
-    model, missing = load_weights(checkpoint.who, KIND, checkpoint.path, dtype)
-    if missing:
-        raise SnellenError(f"{checkpoint.who}: the checkpoint has no {min(missing)}; its answers would be random")
-    return model
-
-
 def _write_adapter(folder: Path, plan: HeadPlan, trained: Mapping[str, torch.Tensor]) -> None:
     """The trained weights in peft's layout, for `peft.PeftModel.from_pretrained(model, folder)`."""
     layers = {name.partition(".lora_")[0].rpartition(".")[2] for name in trained if ".lora_" in name}
@@ -162,7 +156,7 @@ def _write_merged(checkpoint: Checkpoint, out: Path) -> None:
     Adding happens on the processor and to the published weights, so that training in bfloat16 costs them nothing.
     """
     peft, utils = import_extra("peft", checkpoint.who, "heads"), import_extra("transformers.utils", checkpoint.who)
-    model = _load(checkpoint, "auto")
+    model = load_complete(checkpoint.who, KIND, checkpoint.path, "auto")
     with warnings.catch_warnings(action="ignore", category=FutureWarning):  # peft reads a deprecated attribute
         model = peft.PeftModel.from_pretrained(model, str(out / ADAPTER)).merge_and_unload().to(model.dtype)
     model.generation_config = type(model.generation_config)()  # a published one may be refused; the file is copied
