@@ -137,8 +137,8 @@ def _renamed(state_dict: StateDict, names: Mapping[str, str]) -> Iterator[tuple[
 def _within(state_dict: StateDict, *prefixes: str) -> StateDict:
     """The weights below the first prefix that occurs, by their names after it."""
     for prefix in prefixes:
-        if found := {key.removeprefix(prefix): tensor for key, tensor in state_dict.items() if key.startswith(prefix)}:
-            return found
+        if inner := {key.removeprefix(prefix): tensor for key, tensor in state_dict.items() if key.startswith(prefix)}:
+            return inner
     raise ValueError(f"no weight begins with {prefixes[0]}")
 
 
