@@ -176,6 +176,7 @@ class Job:
     source: str
     compiled: bool = False
     micro_batch: int = 16
+    batch: int = 0
     recompute: bool = False
     offload: bool = False
 
@@ -190,6 +191,8 @@ def print_training(bench: Bench, tower: str, job: Job, steps: int) -> None:
     """Conversations a second of a stage."""
     name, source = job.stage, job.source
     stage = replace(STAGES[name], epochs=steps)
+    if job.batch:
+        stage = replace(stage, accumulation=job.batch * stage.accumulation // stage.batch)
     reader = TowerReader(tower, opener(bench.media), bench.device, bench.dtype)
     cache = TokenCache(reader)
     if source == "cached":
@@ -299,6 +302,8 @@ def main() -> None:
     parser.add_argument("--language", default=QWEN, choices=(QWEN, VICUNA))
     parser.add_argument("--memory", action="store_true", help="only the jobs that save memory")
     parser.add_argument("--steps", type=int, default=0)
+    parser.add_argument("--micro-batch", type=int, default=0, help="conversations at a time")
+    parser.add_argument("--batch", type=int, default=0, help="conversations per step, a multiple of 32")
     parser.add_argument("--tiny", action="store_true")
     options = parser.parse_args()
     if options.device != "cpu" and not torch.cuda.is_available():
@@ -316,6 +321,8 @@ def main() -> None:
         bench = Bench(options.device, language, media, talks, peak)
         written = [f"tiny/{tower}" if tiny else f"{tower}?seed=0" for tower in options.towers.split(",")]
         jobs = SAVING if options.memory else JOBS
+        given = {"micro_batch": options.micro_batch, "batch": options.batch}
+        jobs = [replace(job, **{name: value for name, value in given.items() if value}) for job in jobs]
         run(bench, written, options.parts.split(","), tiny, jobs, options.steps)
 
 

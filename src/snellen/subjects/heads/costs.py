@@ -5,6 +5,7 @@ Imports torch: import it inside functions.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -144,8 +145,9 @@ def training_memory(plan: HeadPlan, text: int = TEXT_TOKENS, answer: int = ANSWE
         inputs = size * plan.micro_batch * (tower.tokens + text + answer) * config.hidden_size
         kept = one + layers * inputs
     if plan.offload and half:
-        # Of two layers and the rest: weights and gradients in half precision, and gradients in float32.
-        return Memory(tower_bytes + kept + 8 * (2 * layer + root), 16 * trained + size * frozen)
+        # Of two layers and the rest: weights and gradients in half precision. Of all: gradients in float32.
+        device = tower_bytes + kept + 4 * (2 * layer + root) + 4 * trained
+        return Memory(device, 8 * trained + _pinned_bytes(tower, config, plan.stage))
     casts = 2 * trained if half else 0
     return Memory(tower_bytes + size * frozen + 12 * trained + max(kept + casts, 4 * trained) + 4 * trained)
 
@@ -159,6 +161,18 @@ def _weight_counts(tower: Tower, shape: Any, stage: TrainingStage) -> tuple[int,
     layers = model.model.language_model.layers
     of_layer = sum(weight.numel() for weight in layers[0].parameters())
     return whole - trained, trained, of_layer, whole - len(layers) * of_layer
+
+
+def _pinned_bytes(tower: Tower, shape: Any, stage: TrainingStage) -> int:
+    """Bytes of off-loaded weights and gradients: torch takes a power of two for each tensor that a GPU copies."""
+    with torch.device("meta"):
+        model = _empty_head(tower, shape)
+        trained = {id(weight) for weight in prepare(model, stage).values()}
+    total = 0
+    for weight in model.parameters():
+        is_trained = id(weight) in trained
+        total += (2 if is_trained else 1) * 2 ** math.ceil(math.log2((4 if is_trained else 2) * weight.numel()))
+    return total
 
 
 class _FlashAttention(torch.autograd.Function):

@@ -177,7 +177,12 @@ def train(training: Training) -> TrainingProgress:
         to_device(str(training.folder), training.model, training.device, "--device")
     training.model.train()
     _suit_device(training)
-    optimizer = torch.optim.AdamW(trained.values(), lr=training.stage.rate, weight_decay=training.stage.weight_decay)
+    optimizer = torch.optim.AdamW(
+        trained.values(),
+        lr=training.stage.rate,
+        weight_decay=training.stage.weight_decay,
+        fused=training.offload or None,  # one pass over weights in main memory, not ten
+    )
     progress = restore(training, trained, optimizer)
     ahead = 0 if training.device == "cpu" else AHEAD
     with ahead_of(_parts(training, len(progress.losses)), ahead) as parts:
@@ -278,6 +283,8 @@ def _step(
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed_of("dropout", stage.seed, step, *filter(None, [sharding.rank()])))
         for part in parts:
+            if training.offload:
+                sharding.gather_gradients(loss_module, now=part.is_last)
             with reduced(training.device, training.dtype):
                 loss = loss_module(part.batch)
             (loss * sharding.processes()).backward()  # gradients are averaged over processes
