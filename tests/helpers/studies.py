@@ -27,9 +27,8 @@ from snellen.web.plan import (
     Texts,
 )
 from snellen.web.stand_ins import StandIn
-from snellen.web.study import BUNDLE, PLAN, PageSource, StudyCard, write_card
+from snellen.web.study import BUNDLE, PLAN, PageSource, StudyCard, as_script, plan_hash, write_card
 
-PLAN_HASH = "0123456789abcdef"
 IMAGE = b"\x89PNG not a real image"
 IMAGE_PATH = f"media/{hashlib.sha256(IMAGE).hexdigest()[:2]}/{hashlib.sha256(IMAGE).hexdigest()}.png"
 TIME = "2026-11-22T10:00:00Z"
@@ -66,20 +65,26 @@ def make_page(kind: AnswerKind, seconds: float | None = None) -> Page:
     )
 
 
-def make_plan(kind: Any = "study", plan_hash: str = PLAN_HASH) -> StudyPlan:
+def make_plan(kind: Any = "study") -> StudyPlan:
     pages = {f"q-{answer_kind}": make_page(answer_kind) for answer_kind in ANSWERS}
     forward = tuple(pages)
     blocks = [(PageBlock(name="all", page_ids=page_ids),) for page_ids in (forward, forward[::-1])]
-    return StudyPlan(
-        study="small", plan_hash=plan_hash, kind=kind, texts=Texts(title="Small"), pages=pages, forms=tuple(blocks)
+    return with_hash(
+        StudyPlan(study="small", plan_hash="", kind=kind, texts=Texts(title="Small"), pages=pages, forms=tuple(blocks))
     )
 
 
-def write_study(root: Path, reviewers: Sequence[str] = ()) -> StudyPlan:
-    plan = make_plan("review" if reviewers else "study")
+def with_hash(plan: StudyPlan) -> StudyPlan:
+    """The plan with the hash of its content."""
+    return plan.model_copy(update={"plan_hash": plan_hash(plan)})
+
+
+def write_study(root: Path, reviewers: Sequence[str] = (), plan: StudyPlan | None = None, **texts: str) -> StudyPlan:
+    """Write a study folder with this plan, else a small one; `texts` of the design are not in the bundle."""
+    plan = with_hash(plan or make_plan("review" if reviewers else "study"))
     design = StudyDesign(
         kind=plan.kind,
-        texts=plan.texts,
+        texts=plan.texts.model_copy(update=texts),
         blocks=(BlockDesign(name="all"),),
         reviewers=tuple(reviewers),
         parameters=("lab",),
@@ -89,7 +94,7 @@ def write_study(root: Path, reviewers: Sequence[str] = ()) -> StudyPlan:
     files: dict[str, str | bytes] = {
         "index.html": '<!doctype html><html data-transport="folder"><script src="plan.js"></script></html>',
         PLAN: text,
-        "plan.js": f"globalThis.SNELLEN_PLAN = {text};",
+        "plan.js": as_script(text),
         "page/study.js": "'use strict';",
         "vendor/jspsych/css/jspsych.css": "body{}",
         "vendor/jspsych/LICENSE": "as you like",

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Callable, Sequence
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +22,24 @@ from snellen.reports import load_run
 from snellen.stimuli.scenes import MATERIALS, SHAPES
 from snellen.suites.ava_bench.scenes.close_ups import TEXTURES
 from snellen.suites.ava_bench.scenes.table_contents import KINDS
+from snellen.web.admission import BadLine, ReadRow, Submission
 from snellen.web.building import build_study
 from snellen.web.design import BlockDesign, StudyDesign
-from snellen.web.importing import PEOPLE, Participant, as_participants, import_study, people_table
+from snellen.web.forgetting import forget
+from snellen.web.importing import (
+    PEOPLE,
+    Participant,
+    as_participants,
+    import_study,
+    people_table,
+    read_refused,
+    read_results_of,
+)
 from snellen.web.pages import accepted_texts, as_recorded
 from snellen.web.plan import PageAnswers, RecordRow, Start, StudyPlan, Texts
+from snellen.web.server import open_service
 from snellen.web.stand_ins import make_stand_in
+from snellen.web.store import keep_row, take_slot
 from snellen.web.study import BUNDLE, StudyCard, read_plan, read_study
 from tests.helpers.sets import small_set
 from tests.helpers.studies import NOON, entered
@@ -54,14 +69,14 @@ def test_the_imported_table_equals_the_subject_s_own_answers(suite: str, sets_fo
     card = small_study(suite, sets_folder, tmp_path / "study")
     plan = read_plan(tmp_path / "study")
     stand_in = make_stand_in(card, "fake:chance", 2, tmp_path / "own")
-    results = [(f"p{person + 1:02d}", entered(plan, stand_in, person)) for person in range(2)]
+    results = [Submission(f"p{person + 1:02d}", entered(plan, stand_in, person)) for person in range(2)]
     (examination,) = import_study(tmp_path / "study", results, tmp_path / "people")
     own = {(r.condition, r.repeat, r.item_id): r.text for r in stand_in.examinations[suite].responses}
     answered = {
         page_id
-        for _, rows in results
-        for row in rows
-        if isinstance(row.record, PageAnswers)
+        for submission in results
+        for row in submission.rows
+        if isinstance(row, RecordRow) and isinstance(row.record, PageAnswers)
         for page_id in [row.record.page_id]
         if plan.pages[page_id].kind == "question"
     }
@@ -77,7 +92,7 @@ def test_the_imported_table_equals_the_subject_s_own_answers(suite: str, sets_fo
 def test_unfinished_people_are_partial_not_missing(sets_folder: Path, tmp_path: Path) -> None:
     card = small_study("combo", sets_folder, tmp_path / "study")
     plan, stand_in = read_plan(tmp_path / "study"), make_stand_in(card, "fake:oracle", 2, tmp_path / "own")
-    rows = [("p01", entered(plan, stand_in, 0)), ("p02", entered(plan, stand_in, 1, pages=3))]
+    rows = [Submission("p01", entered(plan, stand_in, 0)), Submission("p02", entered(plan, stand_in, 1, pages=3))]
     (examination,) = import_study(tmp_path / "study", rows, tmp_path / "people")
     answered = pd.Series([response.subject for response in examination.responses]).value_counts().to_dict()
     questions, questions_before = _questions(plan, 0), _questions(plan, 1, 3)
@@ -95,7 +110,7 @@ def test_unfinished_people_are_partial_not_missing(sets_folder: Path, tmp_path: 
     remarks = person_table(load_run(examination.root))["remark"].tolist()
     assert remarks == ["", f"partial: {questions_before} of {_questions(plan, 1)} items in all"]
     # A participant who continues later is imported again: earlier answers stay, the rest is added.
-    finished = [rows[0], ("p02", entered(plan, stand_in, 1))]
+    finished = [rows[0], Submission("p02", entered(plan, stand_in, 1))]
     (examination,) = import_study(tmp_path / "study", finished, tmp_path / "people")
     assert len(examination.responses) == questions + _questions(plan, 1)
 
@@ -143,7 +158,7 @@ def test_imports_into_one_folder_add_up(sets_folder: Path, tmp_path: Path, caplo
     out = tmp_path / "people"
 
     def imported(*people: tuple[str, list[RecordRow]]) -> tuple[list[str], set[str]]:
-        (examination,) = import_study(tmp_path / "study", people, out)
+        (examination,) = import_study(tmp_path / "study", [Submission(*person) for person in people], out)
         people_of_run = {response.subject.partition("/")[2] for response in examination.responses}
         return list(pd.read_csv(out / PEOPLE)["participant"]), people_of_run
 
@@ -198,11 +213,176 @@ def test_practice_accepts_every_right_text(
     assert accepted_texts(view, answer) == further
 
 
-def test_results_of_another_plan_are_refused(sets_folder: Path, tmp_path: Path) -> None:
+Change = Callable[[list[RecordRow]], Sequence[ReadRow]]
+
+
+def _with(number: int, **fields: Any) -> Change:
+    """Rows in which one record has other fields."""
+
+    def change(rows: list[RecordRow]) -> list[RecordRow]:
+        plain = rows[number].plain()
+        plain["record"] |= fields
+        return [*rows[:number], RecordRow.model_validate(plain), *rows[number + 1 :]]
+
+    return change
+
+
+NOT_OF_THE_PAGES: dict[str, Change] = {
+    "no answers": _with(2, answers={}),
+    "a choice that was not offered": _with(2, answers={"?": "zzz"}),
+    "another page": _with(2, page_id="none"),
+    "another place": _with(2, position=1),
+    "a page twice": lambda rows: [*rows[:3], *[row.model_copy(update={"sequence": 3}) for row in rows[2:3]], *rows[4:]],
+    "form -1": _with(0, form=-1),
+    "form 10^25": _with(0, form=10**25),
+    "another form": _with(0, form=1),
+    "another plan": _with(0, plan_hash="0" * 16),
+    "seconds below 0": _with(2, seconds=-1e9),
+    "seconds that are no number": _with(2, seconds=float("nan")),
+    "a time without a zone": _with(2, time="2026-11-22T10:00:00"),
+    "the year 1": _with(2, time="0001-01-01T00:00:00Z"),
+    "no consent": lambda rows: [rows[0], *[row.model_copy(update={"sequence": row.sequence - 1}) for row in rows[2:]]],
+    "no start": lambda rows: rows[1:],
+    "a missing row": lambda rows: [*rows[:3], *rows[4:]],
+    "an early end": lambda rows: [*rows[:3], rows[-1].model_copy(update={"sequence": 3})],
+    "a line of other content": lambda rows: [BadLine(4, "The line was changed."), *rows[:3], *rows[4:]],
+    "a line alone": lambda rows: [BadLine(1, "The line is not a row of results.")],
+    "nothing": lambda rows: [],
+}
+"""Rows that no page of the study writes: each change of a whole form."""
+
+
+@pytest.mark.parametrize("name", list(NOT_OF_THE_PAGES))
+def test_rows_that_no_page_writes_stop_nobody_else(name: str, sets_folder: Path, tmp_path: Path) -> None:
+    """The person is named with file and row and left out; the others are imported, and their number is right."""
     card = small_study("combo", sets_folder, tmp_path / "study")
-    start = Start(type="start", participant="p01", form=0, plan_hash="0" * 16, time=NOON)
-    with pytest.raises(SnellenError, match="belongs to another plan"):
-        as_participants([("p01", [RecordRow(sequence=0, record=start)])], card)
+    plan, stand_in = read_plan(tmp_path / "study"), make_stand_in(card, "fake:oracle", 2, tmp_path / "own")
+    bad = NOT_OF_THE_PAGES[name](entered(plan, stand_in, 0))
+    people = [Submission("p01", bad, "a.zip"), Submission("p02", entered(plan, stand_in, 1), "a.zip")]
+    out = tmp_path / "people"
+    (examination,) = import_study(tmp_path / "study", people, out)
+    assert {response.subject for response in examination.responses} == {"human:trial/p02"}
+    assert [path.name for path in (out / "records").iterdir()] == ["p02.jsonl"]
+    (refused, *_) = read_refused(out)
+    assert (refused.person, refused.source) == ("p01", "a.zip")
+    assert re.match(r"(row|line) \d+$", refused.row)
+    assert len(str(refused)) < 300
+    import_study(tmp_path / "study", people, out, skip=("p01",))
+    assert [(row.person, row.reason) for row in read_refused(out)] == [("p01", "Left out by --skip.")]
+    with pytest.raises(SnellenError, match="nobody's results were accepted; p01"):
+        import_study(tmp_path / "study", people[:1], tmp_path / "alone")
+
+
+def test_refused_rows_alone_may_be_left_out(sets_folder: Path, tmp_path: Path) -> None:
+    """Of a person with one impossible answer and one lost line, all else is imported, and both are counted."""
+    card = small_study("combo", sets_folder, tmp_path / "study")
+    plan, stand_in = read_plan(tmp_path / "study"), make_stand_in(card, "fake:oracle", 1, tmp_path / "own")
+    rows = entered(plan, stand_in, 0)
+    questions = [number for number, page_id in enumerate(_ids(plan, 0)) if plan.pages[page_id].kind == "question"]
+    first, second = (2 + number for number in questions[:2])
+    changed = _with(first, answers={"?": "zzz"})(rows)
+    read: list[ReadRow] = [BadLine(second + 1, "The line was changed."), *changed[:second], *changed[second + 1 :]]
+    out = tmp_path / "people"
+    (examination,) = import_study(tmp_path / "study", [Submission("p01", read, "f")], out, skip_bad=True)
+    assert len(examination.responses) == len(questions) - 2
+    assert [row.row for row in read_refused(out)] == [f"line {second + 1}", f"row {first}", f"row {second}"]
+    table = pd.read_csv(out / PEOPLE).iloc[0]
+    assert list(table[["questions", "answered", "not_reached", "rows_left_out"]]) == [
+        len(questions), len(questions) - 2, 2, 3,
+    ]  # fmt: skip
+    # The record holds what was accepted, and is read again as it is.
+    import_study(tmp_path / "study", [], out)
+    assert len(import_study(tmp_path / "study", [], out)[0].responses) == len(questions) - 2
+    assert table["ended"] == NOON.isoformat()
+
+
+def test_of_two_answers_to_a_page_the_first_counts(sets_folder: Path, tmp_path: Path) -> None:
+    """Even where both are in a record, from before pages were refused that come twice."""
+    card = small_study("combo", sets_folder, tmp_path / "study")
+    plan, stand_in = read_plan(tmp_path / "study"), make_stand_in(card, "fake:oracle", 1, tmp_path / "own")
+    rows = entered(plan, stand_in, 0)
+    first = next(row.record for row in rows if isinstance(row.record, PageAnswers))
+    later = first.model_copy(update={"answers": dict.fromkeys(first.answers, "another")})
+    participant = Participant("p01", "p01", (*rows[:3], RecordRow(sequence=99, record=later)))
+    assert participant.pages[first.page_id] == first
+
+
+def test_equal_panel_ids_are_flagged(sets_folder: Path, tmp_path: Path) -> None:
+    card = small_study("combo", sets_folder, tmp_path / "study")
+    plan, stand_in = read_plan(tmp_path / "study"), make_stand_in(card, "fake:oracle", 4, tmp_path / "own")
+    people = []
+    for person, panel_id in enumerate(("abc", "abd", "abc", "")):
+        parameters = {"PROLIFIC_PID": panel_id} if panel_id else {}
+        time = (NOON + timedelta(seconds=person)).isoformat()
+        rows = _with(0, parameters=parameters, time=time)(entered(plan, stand_in, person))
+        people.append(Submission(f"p0{person + 1}", rows))
+    import_study(tmp_path / "study", people, tmp_path / "people")
+    table = pd.read_csv(tmp_path / "people" / PEOPLE, keep_default_na=False)
+    assert list(table["same_id_as"]) == ["", "", "p01", ""]
+
+
+def test_only_the_owner_reads_people_s_files(sets_folder: Path, tmp_path: Path) -> None:
+    card = small_study("combo", sets_folder, tmp_path / "study")
+    stand_in = make_stand_in(card, "fake:oracle", 1, tmp_path / "own")
+    rows = entered(read_plan(tmp_path / "study"), stand_in, 0)
+    out = tmp_path / "people"
+    import_study(tmp_path / "study", [Submission("p01", rows)], out)
+    private = [out / PEOPLE, out / "refused.csv", out / "records" / "p01.jsonl"]
+    assert [path.stat().st_mode & 0o777 for path in private] == [0o600] * 3
+    assert out.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_record_that_was_changed_is_not_imported_again(sets_folder: Path, tmp_path: Path) -> None:
+    card = small_study("combo", sets_folder, tmp_path / "study")
+    stand_in = make_stand_in(card, "fake:oracle", 1, tmp_path / "own")
+    rows = entered(read_plan(tmp_path / "study"), stand_in, 0)
+    out = tmp_path / "people"
+    import_study(tmp_path / "study", [Submission("p01", rows)], out)
+    record = out / "records" / "p01.jsonl"
+    record.write_text(record.read_text().replace('"seconds":1.5', '"seconds":0.5', 1))
+    with pytest.raises(SnellenError, match=r"p01\.jsonl: line 3: The line was changed.* import this person again"):
+        import_study(tmp_path / "study", [], out)
+
+
+def test_a_person_is_forgotten_everywhere(sets_folder: Path, tmp_path: Path) -> None:
+    """By the code on their screen: no file of study or import holds their answers, and no import brings them back."""
+    root, out = tmp_path / "study", tmp_path / "people"
+    card = small_study("combo", sets_folder, root)
+    plan, stand_in = read_plan(root), make_stand_in(card, "fake:oracle", 2, tmp_path / "own")
+    service = open_service(root)
+    for person, code in enumerate(("kept-kept", "gone-gone")):
+        opening = partial(take_slot, link=service.links[0], secret="", parameters={"lab": code}, forms=3)
+        slot = service.database.submit(opening).result()
+        for row in _with(0, code=code)(entered(plan, stand_in, person)):
+            service.database.submit(partial(keep_row, slot=slot, record_row=row)).result()
+    import_study(root, read_results_of(root, []), out)
+    everything = list(read_results_of(root, []))
+    answered = len(import_study(root, [], out)[0].responses)
+    with pytest.raises(SnellenError, match="nobody of this name or code"):
+        forget(root, "other-code", [out])
+    result = snellen("study", "forget", str(root), "gone-gone", "--imported", str(out), "--json")
+    receipt = json.loads(result.stdout)
+    assert receipt["rows_deleted_from_database"] == len(everything[1].rows)
+    assert json.loads(Path(receipt["receipt"]).read_text())["folders_written_again"] == [str(out)]
+    assert [submission.name for submission in read_results_of(root, [])] == ["p01"]
+    assert list(pd.read_csv(out / PEOPLE)["participant"]) == ["p01"]
+    (examination,) = import_study(root, everything, out)
+    assert {response.subject for response in examination.responses} == {"human:trial/p01"}
+    assert len(examination.responses) < answered
+    service.database.close()
+    receipts = {Path(receipt["receipt"])}
+    for path in [*root.rglob("*"), *out.rglob("*")]:
+        if path.is_file() and path not in receipts:
+            assert b"gone-gone" not in path.read_bytes(), path
+    assert take_next_name(root) == "p03", "the number is not given to somebody else"
+
+
+def take_next_name(root: Path) -> str:
+    service = open_service(root)
+    opening = partial(take_slot, link=service.links[0], secret="", parameters={}, forms=3)
+    slot = service.database.submit(opening).result()
+    service.database.close()
+    return str(slot.name)
 
 
 def test_names_that_are_not_plain_words_get_an_alias(sets_folder: Path, tmp_path: Path) -> None:
@@ -212,7 +392,7 @@ def test_names_that_are_not_plain_words_get_an_alias(sets_folder: Path, tmp_path
         for number in range(3)
         for start in [Start(type="start", participant="x", form=0, plan_hash=card.plan_hash, time=NOON)]
     ]
-    participants = as_participants([("p01", rows[0]), ("../../etc", rows[1]), ("p01", rows[2])], card)
+    participants = as_participants([("p01", rows[0]), ("../../etc", rows[1]), ("p01", rows[2])])
     assert [(person.alias, person.name) for person in participants] == [
         ("p01", "p01"),
         ("p02", "../../etc"),
@@ -244,7 +424,7 @@ def test_the_authenticity_verdict_is_a_column_and_excludes_no_one(sets_folder: P
     results = []
     for person, subject in enumerate(("fake:oracle", "fake:chance")):
         stand_in = make_stand_in(card, subject, 2, tmp_path / subject.removeprefix("fake:"))
-        results.append((f"p0{person + 1}", entered(plan, stand_in, person)))
+        results.append(Submission(f"p0{person + 1}", entered(plan, stand_in, person)))
     (examination,) = import_study(tmp_path / "study", results, tmp_path / "people")
     assert {response.task for response in examination.responses} == {"oc-cnt"}
     assert {response.subject for response in examination.responses} == {"human:trial/p01", "human:trial/p02"}
@@ -252,7 +432,7 @@ def test_the_authenticity_verdict_is_a_column_and_excludes_no_one(sets_folder: P
     assert list(table["authentic"]) == ["passed", "failed"]
     assert table["authentic_reasons"][1].endswith("under 0.9")
     # Before anyone reached that block there is no verdict, and everything else is imported.
-    begun = [(name, rows[:3]) for name, rows in results]
+    begun = [Submission(submission.name, submission.rows[:3]) for submission in results]
     import_study(tmp_path / "study", begun, tmp_path / "early")
     assert "authentic" not in pd.read_csv(tmp_path / "early" / PEOPLE)
 

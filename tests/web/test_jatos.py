@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import logging
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,16 +17,27 @@ from fastapi.testclient import TestClient
 
 from snellen.core.errors import SnellenError
 from snellen.web import jatos
-from snellen.web.jatos import read_archive, read_folder, write_jzip
+from snellen.web.admission import BadLine, ReadRow, Submission
+from snellen.web.jatos import line_of, read_archive, read_folder, write_jzip
 from snellen.web.plan import RecordRow, StudyPlan
 from snellen.web.server import app_of, open_service
 from snellen.web.store import read_results
-from tests.helpers.studies import IMAGE, IMAGE_PATH, PLAN_HASH, make_plan, rows_of_form, write_study
+from tests.helpers.studies import IMAGE, IMAGE_PATH, make_plan, rows_of_form, write_study
 
 
 def as_text(rows: Sequence[RecordRow]) -> str:
     """Rows as the page appends them to JATOS and to its file."""
-    return "".join(f"{json.dumps(row.plain(), ensure_ascii=False)}\n" for row in rows)
+    return "".join(line_of(row) for row in rows)
+
+
+def pairs(submissions: Iterable[Submission]) -> list[tuple[str, list[ReadRow]]]:
+    """Names and rows, in order."""
+    return [(submission.name, list(submission.rows)) for submission in submissions]
+
+
+def by_name(submissions: Iterable[Submission]) -> dict[str, list[ReadRow]]:
+    """Rows by name."""
+    return dict(pairs(submissions))
 
 
 def write_results(path: Path, texts: Mapping[tuple[int, int], str], **others: str) -> Path:
@@ -64,10 +75,10 @@ def test_all_transports_give_the_same_rows(tmp_path: Path) -> None:
         (folder / f"{name}.jsonl").write_text(as_text(rows[name]), "utf-8")
 
     assert dict(read_results(tmp_path)) == rows
-    assert dict(read_archive(archive, PLAN_HASH)) == rows
-    assert dict(read_archive(export, PLAN_HASH)) == rows
-    assert dict(read_folder([folder], PLAN_HASH)) == rows
-    assert dict(read_folder(sorted(folder.iterdir()))) == rows
+    assert by_name(read_archive(archive)) == rows
+    assert by_name(read_archive(export)) == rows
+    assert by_name(read_folder([folder])) == rows
+    assert by_name(read_folder(sorted(folder.iterdir()))) == rows
 
 
 # Studies
@@ -125,11 +136,11 @@ def test_a_reload_continues_in_another_component_result(tmp_path: Path, plan: St
     again = RecordRow(sequence=5, record=rows[0].record)
     later = [RecordRow(sequence=row.sequence + 1, record=row.record) for row in rows[5:]]
     texts = {(9, 11): as_text([again, *later]), (9, 4): as_text(rows[:5])}
-    assert list(read_archive(write_results(tmp_path / "a.zip", texts))) == [("jatos-9", [*rows[:5], again, *later])]
+    assert pairs(read_archive(write_results(tmp_path / "a.zip", texts))) == [("jatos-9", [*rows[:5], again, *later])]
     export = tmp_path / "a.txt"
     other = rows_of_form(plan, "jatos-8", 1)
     export.write_text("\r\n ".join([as_text(rows[:5]), as_text(other), as_text([again, *later])]), "utf-8")
-    assert dict(read_archive(export)) == {"jatos-9": [*rows[:5], again, *later], "jatos-8": other}
+    assert by_name(read_archive(export)) == {"jatos-9": [*rows[:5], again, *later], "jatos-8": other}
 
 
 @pytest.mark.parametrize(
@@ -139,13 +150,13 @@ def test_names_of_the_documentation_and_of_the_source_are_read(tmp_path: Path, p
     rows = {name: rows_of_form(plan, name, 0) for name in ("jatos-10", "jatos-9")}
     members = {form.format(name[6:], 1): as_text(rows[name]) for name in rows}
     path = write_results(tmp_path / "a.zip", {}, **members)
-    assert list(read_archive(path)) == [("jatos-9", rows["jatos-9"]), ("jatos-10", rows["jatos-10"])]
+    assert pairs(read_archive(path)) == [("jatos-9", rows["jatos-9"]), ("jatos-10", rows["jatos-10"])]
 
 
 def test_rows_sent_twice_count_once(tmp_path: Path, plan: StudyPlan, caplog: pytest.LogCaptureFixture) -> None:
     rows = rows_of_form(plan, "p", 0)
     texts = {(1, 1): as_text([*rows[:3], rows[2], *rows[1:4]]), (1, 2): as_text(rows)}
-    assert dict(read_archive(write_results(tmp_path / "a.zip", texts))) == {"p": rows}
+    assert by_name(read_archive(write_results(tmp_path / "a.zip", texts))) == {"p": rows}
     assert not caplog.messages
 
 
@@ -155,7 +166,7 @@ def test_the_first_of_two_rows_with_a_number_stays(
     rows = rows_of_form(plan, "p", 0)
     other = RecordRow(sequence=3, record=rows[4].record)
     texts = {(1, 1): as_text([*rows[:4], other, *rows[4:]])}
-    assert dict(read_archive(write_results(tmp_path / "a.zip", texts))) == {"p": rows}
+    assert by_name(read_archive(write_results(tmp_path / "a.zip", texts))) == {"p": rows}
     assert caplog.messages == [
         f"{tmp_path / 'a.zip'}: study_result_1: p: rows left out: 1 (other content under a number that was there)"
     ]
@@ -168,13 +179,15 @@ def test_a_torn_last_line_is_left_out_and_counted(
     torn = as_text(rows)[:-20]
     path = tmp_path / "p.jsonl"
     path.write_text(torn, "utf-8")
-    assert list(read_folder([path])) == [("p", rows[:-1])]
+    assert pairs(read_folder([path])) == [("p", rows[:-1])]
     assert caplog.messages == [f"{path}: p: rows left out: 1 (torn last line)"]
     path.write_text(torn + "\n" + as_text(other), "utf-8")
-    assert list(read_folder([path])) == [("p", rows[:-1]), ("q", other)]
+    assert pairs(read_folder([path])) == [("p", rows[:-1]), ("q", other)]
     path.write_text(torn + as_text(other), "utf-8")  # half a row and a whole one on one line
-    with pytest.raises(SnellenError, match=r"line 11 is not a row of results"):
-        list(read_folder([path]))
+    first = next(iter(read_folder([path])))
+    assert [row for row in first.rows if isinstance(row, BadLine)] == [
+        BadLine(11, "The line was changed: its checksum is that of other content.")
+    ]
 
 
 def test_a_file_cut_anywhere_loses_only_the_torn_row(tmp_path: Path, plan: StudyPlan) -> None:
@@ -185,24 +198,51 @@ def test_a_file_cut_anywhere_loses_only_the_torn_row(tmp_path: Path, plan: Study
     for length in range(ends[0] + 1, len(text), 97):
         whole = text[:length].decode("utf-8", "ignore")
         path.write_text(whole, "utf-8")
-        ((_, read_rows),) = read_folder([path])
-        assert read_rows == rows[: sum(end <= length for end in ends)]
+        (submission,) = read_folder([path])
+        assert list(submission.rows) == rows[: sum(end <= length for end in ends)]
 
 
-def test_results_of_another_plan_are_refused_by_name(tmp_path: Path, plan: StudyPlan) -> None:
-    other = rows_of_form(make_plan(plan_hash="fedcba"), "p02", 0)
-    texts = {(1, 1): as_text(rows_of_form(plan, "p01", 0)), (2, 2): as_text(other)}
-    archive = write_results(tmp_path / "a.zip", texts)
-    with pytest.raises(SnellenError, match=r"study_result_2: p02 belongs to plan fedcba"):
-        list(read_archive(archive, PLAN_HASH))
-    assert len(list(read_archive(archive))) == 2
+def test_lines_are_compared_with_their_checksums(tmp_path: Path, plan: StudyPlan) -> None:
+    """A flipped bit is seen in every line; rows of older pages have no checksums, unless others of the file have."""
+    rows = rows_of_form(plan, "p", 0)
+    lines = as_text(rows).splitlines(keepends=True)
+    path = tmp_path / "p.jsonl"
+    path.write_text("".join([*lines[:3], lines[3].replace('"seconds":1.25', '"seconds":1.24'), *lines[4:]]), "utf-8")
+    (submission,) = read_folder([path])
+    changed = BadLine(4, "The line was changed: its checksum is that of other content.")
+    assert list(submission.rows) == [changed, *rows[:3], *rows[4:]]
+    plain = "".join(f"{row.model_dump_json()}\n" for row in rows)
+    path.write_text(plain, "utf-8")
+    assert pairs(read_folder([path])) == [("p", rows)]
+    path.write_text("".join([*lines[:3], plain.splitlines(keepends=True)[3], *lines[4:]]), "utf-8")
+    (submission,) = read_folder([path])
+    assert submission.rows[0] == BadLine(4, "The line has no checksum, but others have.")
+
+
+def test_results_that_an_archive_lists_and_lacks_are_named(tmp_path: Path, plan: StudyPlan) -> None:
+    """As JATOS lists them: study results with component results, and the size of their data."""
+    results = [
+        {"id": number, "componentResults": [{"id": number, "data": {"size": size}}]}
+        for number, size in ((1, 512), (2, 300), (3, 0))
+    ]
+    metadata = json.dumps({"apiVersion": "1.0.0", "data": [{"studyId": 1, "studyResults": results}]})
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("study_result_1/comp_result_1/data.txt", as_text(rows_of_form(plan, "p", 0)))
+        archive.writestr("metadata.json", metadata)
+    first, second = read_archive(path)
+    assert first.name == "p"
+    assert (second.name, second.source) == ("study_result_2", f"{path}: study_result_2")
+    (line,) = second.rows
+    assert isinstance(line, BadLine)
+    assert "its data are missing" in line.reason
 
 
 def test_two_people_under_one_name_stay_separate(tmp_path: Path, plan: StudyPlan) -> None:
     first, second = rows_of_form(plan, "p", 0), rows_of_form(plan, "p", 1)
     export = tmp_path / "a.txt"
     export.write_text(as_text(first) + as_text(second), "utf-8")
-    assert list(read_archive(export)) == [("p", first), ("p", second)]
+    assert pairs(read_archive(export)) == [("p", first), ("p", second)]
 
 
 def test_data_of_other_components_are_left_out_by_name(
@@ -211,7 +251,7 @@ def test_data_of_other_components_are_left_out_by_name(
     rows = rows_of_form(plan, "p", 0)
     texts = {(1, 1): as_text(rows), (2, 2): '{"rt": 512}\n', (3, 3): ""}
     with caplog.at_level(logging.WARNING):
-        assert dict(read_archive(write_results(tmp_path / "a.zip", texts))) == {"p": rows}
+        assert by_name(read_archive(write_results(tmp_path / "a.zip", texts))) == {"p": rows}
     assert caplog.messages == [f"{tmp_path / 'a.zip'}: study_result_2: no rows of a Snellen study; left out"]
 
 
@@ -219,7 +259,7 @@ def test_data_of_other_components_are_left_out_by_name(
 def test_names_that_leave_the_archive_are_refused(tmp_path: Path, plan: StudyPlan, name: str) -> None:
     archive = write_results(tmp_path / "a.zip", {(1, 1): as_text(rows_of_form(plan, "p", 0))}, **{name: "x"})
     with pytest.raises(SnellenError, match="leaves the archive"):
-        list(read_archive(archive))
+        pairs(read_archive(archive))
 
 
 @pytest.mark.parametrize("limit", ["MAX_MEMBERS", "MAX_MEMBER_BYTES", "MAX_TOTAL_BYTES"])
@@ -227,26 +267,26 @@ def test_archives_have_limits(tmp_path: Path, plan: StudyPlan, limit: str, monke
     archive = write_results(tmp_path / "a.zip", {(1, 1): as_text(rows_of_form(plan, "p", 0))})
     monkeypatch.setattr(jatos, limit, 1)
     with pytest.raises(SnellenError, match=r"more than 1|over 1 bytes"):
-        list(read_archive(archive))
+        pairs(read_archive(archive))
 
 
 def test_files_that_are_not_archives_are_refused(tmp_path: Path, plan: StudyPlan) -> None:
     path = tmp_path / "a.zip"
     path.write_bytes(b"PK\x03\x04 and nothing more \xff")
     with pytest.raises(SnellenError, match="not readable"):
-        list(read_archive(path))
+        pairs(read_archive(path))
     write_results(path, {})
     with pytest.raises(SnellenError, match="no result data"):
-        list(read_archive(path))
+        pairs(read_archive(path))
     write_results(path, {(1, 1): as_text(rows_of_form(plan, "p", 0))})
     raw = bytearray(path.read_bytes())
     raw[100] ^= 0xFF
     path.write_bytes(raw)
     with pytest.raises(SnellenError, match="not readable"):
-        list(read_archive(path))
+        pairs(read_archive(path))
     (tmp_path / "empty").mkdir()
     with pytest.raises(SnellenError, match="no results"):
-        list(read_folder([tmp_path / "empty"]))
+        pairs(read_folder([tmp_path / "empty"]))
 
 
 def test_answers_may_contain_any_line_separator(tmp_path: Path, plan: StudyPlan) -> None:
@@ -255,4 +295,4 @@ def test_answers_may_contain_any_line_separator(tmp_path: Path, plan: StudyPlan)
     rows[2] = RecordRow.model_validate({"sequence": 2, "record": record})
     path = tmp_path / "p.jsonl"
     path.write_text(as_text(rows), "utf-8", newline="\n")
-    assert list(read_folder([path])) == [("p", rows)]
+    assert pairs(read_folder([path])) == [("p", rows)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -21,8 +21,8 @@ from snellen.core.errors import SnellenError
 from snellen.web.guard import MAX_BODY_BYTES
 from snellen.web.plan import RecordRow, StudyPlan
 from snellen.web.server import app_of, make_app, open_service
-from snellen.web.store import Slot, Store, keep_row, read_results
-from tests.helpers.studies import ANSWERS, IMAGE, IMAGE_PATH, TIME, rows_of_form, write_study
+from snellen.web.store import Slot, Store, addresses, keep_row, read_results
+from tests.helpers.studies import ANSWERS, IMAGE, IMAGE_PATH, TIME, make_plan, rows_of_form, write_study
 
 
 @dataclass(frozen=True)
@@ -42,13 +42,20 @@ class Visitor:
             f"{self.link}api/records", json=row.plain(), headers={"X-Snellen-Secret": secret} | headers
         )
 
+    def begin(self, rows: Sequence[RecordRow]) -> str:
+        """Open the study, send these rows, and return the secret."""
+        secret: str = self.open().json()["secret"]
+        for row in rows:
+            assert self.send(row, secret).status_code == 200
+        return secret
+
     def stored_rows(self) -> dict[str, list[RecordRow]]:
         return dict(read_results(self.root))
 
 
 @contextmanager
-def served(root: Path, *reviewers: str) -> Iterator[list[Visitor]]:
-    plan = write_study(root, reviewers)
+def served(root: Path, *reviewers: str, plan: StudyPlan | None = None) -> Iterator[list[Visitor]]:
+    plan = write_study(root, reviewers, plan)
     service = open_service(root)
     with TestClient(app_of(service)) as client:
         links = [f"/{'r' if link.reviewer else 's'}/{link.token}/" for link in service.links]
@@ -84,21 +91,72 @@ def test_a_complete_form_is_stored_and_returned(visitor: Visitor) -> None:
     opened = visitor.open().json()
     rows = rows_of_form(visitor.plan, "p01", 0)
     for row in rows:
-        assert visitor.send(row, opened["secret"]).json() == {"sequence": row.sequence}
+        nothing = {"code": "", "url": ""}
+        receipt = visitor.send(row, opened["secret"]).json()
+        assert receipt == {"sequence": row.sequence, "completion": nothing}
     again = visitor.open(secret=opened["secret"]).json()
     assert [RecordRow.model_validate(row) for row in again["records"]] == rows
     assert again | {"records": []} == opened
     assert visitor.stored_rows() == {"p01": rows}
 
 
-def test_a_prolific_participant_returns_without_a_secret(visitor: Visitor) -> None:
+def test_a_panel_s_id_opens_nobody_s_session(visitor: Visitor) -> None:
+    """Who knows another's id starts over, with their own secret and none of the answers."""
     first = visitor.open(parameters={"PROLIFIC_PID": "abc"}).json()
     visitor.send(rows_of_form(visitor.plan, "p01", 0)[0], first["secret"])
     again = visitor.open(parameters={"PROLIFIC_PID": "abc"}).json()
-    assert (again["participant"], len(again["records"])) == ("p01", 1)
-    assert visitor.open(parameters={"PROLIFIC_PID": "abd"}).json()["participant"] == "p02"
-    assert visitor.open(parameters={"PROLIFIC_PID": ""}).json()["participant"] == "p03"
-    assert visitor.open(parameters={"PROLIFIC_PID": ""}).json()["participant"] == "p04"
+    assert (again["participant"], again["records"]) == ("p02", [])
+    assert again["secret"] != first["secret"]
+    assert visitor.open(secret=first["secret"], parameters={"PROLIFIC_PID": "other"}).json()["participant"] == "p01"
+
+
+def test_the_recorded_id_is_that_of_the_opening(visitor: Visitor) -> None:
+    secret = visitor.open(parameters={"PROLIFIC_PID": "mine"}).json()["secret"]
+    start = rows_of_form(visitor.plan, "p01", 0)[0].plain()
+    start["record"]["parameters"] = {"PROLIFIC_PID": "another's", "lab": "north"}
+    assert visitor.send(RecordRow.model_validate(start), secret).status_code == 200
+    assert visitor.stored_rows()["p01"][0].plain()["record"]["parameters"] == {"PROLIFIC_PID": "mine"}
+
+
+def test_the_completion_code_comes_after_the_last_page_only(tmp_path: Path) -> None:
+    write_study(tmp_path, completion_code="C1X9", completion_url="https://panel.example/done")
+    service = open_service(tmp_path)
+    with TestClient(app_of(service)) as client:
+        visitor = Visitor(client, tmp_path, service.plan, f"/s/{service.links[0].token}/")
+        for path in ("", "plan.json", "plan.js"):
+            assert "C1X9" not in (text := client.get(visitor.link + path).text)
+            assert "panel.example" not in text
+        rows = rows_of_form(service.plan, "p01", 0)
+        secret = visitor.begin(rows[:-1])
+        refused(visitor.send(RecordRow(sequence=len(rows), record=rows[-1].record), secret), 422)
+        assert visitor.open(secret=secret).json()["completion"] == {"code": "", "url": ""}
+        receipt = visitor.send(rows[-1], secret).json()
+        assert receipt["completion"] == {"code": "C1X9", "url": "https://panel.example/done"}
+        assert visitor.open(secret=secret).json()["completion"]["code"] == "C1X9"
+        other = visitor.open().json()
+        start = rows_of_form(service.plan, "p02", 1)[0]
+        assert visitor.send(start, other["secret"]).json()["completion"] == {"code": "", "url": ""}
+
+
+def test_a_link_without_its_last_slash_keeps_the_panel_s_parameters(visitor: Visitor) -> None:
+    response = visitor.client.get(f"{visitor.link[:-1]}?PROLIFIC_PID=a%26b&STUDY_ID=s", follow_redirects=False)
+    token = visitor.link.split("/")[2]
+    assert (response.status_code, response.headers["location"]) == (307, f"{token}/?PROLIFIC_PID=a%26b&STUDY_ID=s")
+
+
+def test_links_are_renewed_while_the_server_runs(visitor: Visitor) -> None:
+    secret = visitor.begin(rows_of_form(visitor.plan, "p01", 0)[:2])
+    (personal,) = addresses(visitor.root, "", "p01")
+    assert personal == f"{visitor.link}#continue={secret}"
+    (fresh,) = addresses(visitor.root, "", renew=True)
+    assert fresh != visitor.link
+    refused(visitor.client.get(visitor.link), 404)
+    refused(visitor.open(secret=secret), 404)
+    later = Visitor(visitor.client, visitor.root, visitor.plan, fresh)
+    assert len(later.open(secret=secret).json()["records"]) == 2
+    assert later.open().json()["participant"] == "p02"
+    with pytest.raises(SnellenError, match="no participant p09"):
+        addresses(visitor.root, "", "p09")
 
 
 def test_only_named_parameters_are_recorded(visitor: Visitor) -> None:
@@ -170,13 +228,14 @@ def test_everything_is_stored_across_a_restart(tmp_path: Path) -> None:
 
 
 def test_a_row_counts_once(visitor: Visitor) -> None:
-    secret = visitor.open().json()["secret"]
-    row = rows_of_form(visitor.plan, "p01", 0)[2]
+    rows = rows_of_form(visitor.plan, "p01", 0)[:3]
+    row = rows[2]
+    secret = visitor.begin(rows[:2])
     assert [visitor.send(row, secret).status_code for _ in range(3)] == [200] * 3
     other = row.plain()
     other["record"]["answers"] = {"item-choice": "C"}
     refused(visitor.send(RecordRow.model_validate(other), secret), 409)
-    assert visitor.stored_rows() == {"p01": [row]}
+    assert visitor.stored_rows() == {"p01": rows}
 
 
 BAD_ANSWERS: list[tuple[str, Any]] = [
@@ -211,19 +270,21 @@ def answers_row(plan: StudyPlan, kind: str, **changes: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize(("kind", "answer"), BAD_ANSWERS)
 def test_an_answer_of_another_kind_is_refused(visitor: Visitor, kind: str, answer: Any) -> None:
-    secret = visitor.open().json()["secret"]
     row = answers_row(visitor.plan, kind, answers={f"item-{kind}": answer})
+    rows = rows_of_form(visitor.plan, "p01", 0)[: row["sequence"]]
+    secret = visitor.begin(rows)
     response = visitor.client.post(f"{visitor.link}api/records", json=row, headers={"X-Snellen-Secret": secret})
     refused(response, 422)
-    assert visitor.stored_rows() == {}
+    assert visitor.stored_rows() == {"p01": rows}
 
 
 @pytest.mark.parametrize(("kind", "answer"), GOOD_ANSWERS)
 def test_an_answer_of_its_kind_is_stored(visitor: Visitor, kind: str, answer: Any) -> None:
-    secret = visitor.open().json()["secret"]
     row = RecordRow.model_validate(answers_row(visitor.plan, kind, answers={f"item-{kind}": answer}))
+    rows = rows_of_form(visitor.plan, "p01", 0)[: row.sequence]
+    secret = visitor.begin(rows)
     assert visitor.send(row, secret).status_code == 200
-    assert visitor.stored_rows() == {"p01": [row]}
+    assert visitor.stored_rows() == {"p01": [*rows, row]}
 
 
 BAD_FIELDS: list[dict[str, Any]] = [
@@ -233,6 +294,13 @@ BAD_FIELDS: list[dict[str, Any]] = [
     {"position": 10**30},
     {"answers": {"item-text": "a"}},
     {"answers": {"item-choice": "A", "item-text": "a"}},
+    {"answers": {}},
+    {"attempts": 2},
+    {"attempts": 0},
+    {"passed": False},
+    {"seconds": 1e9},
+    {"time": "2026-11-22T10:00:00"},
+    {"time": "0001-01-01T00:00:00Z"},
     {"reasons": {"item-text": "a"}},
     {"reasons": {"item-choice": "x" * 20_001}},
     {"seconds": -1},
@@ -248,12 +316,31 @@ BAD_FIELDS: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("fields", BAD_FIELDS, ids=lambda fields: str(fields)[:40].encode("ascii", "replace").decode())
 def test_a_row_that_the_form_cannot_produce_is_refused(visitor: Visitor, fields: dict[str, Any]) -> None:
-    secret = visitor.open().json()["secret"]
-    row = answers_row(visitor.plan, "choice", **fields)
+    rows = rows_of_form(visitor.plan, "p01", 0)[:2]
+    secret = visitor.begin(rows)
     headers = {"X-Snellen-Secret": secret, "Content-Type": "application/json"}
+    row = answers_row(visitor.plan, "choice", **fields)
     response = visitor.client.post(f"{visitor.link}api/records", content=json.dumps(row), headers=headers)
     refused(response, 422)
-    assert visitor.stored_rows() == {}
+    assert visitor.stored_rows() == {"p01": rows}
+    assert visitor.send(RecordRow.model_validate(answers_row(visitor.plan, "choice")), secret).status_code == 200
+
+
+def test_rows_come_in_the_order_of_the_form(tmp_path: Path) -> None:
+    """Nothing before the start and the consent, no page twice or early, the end last, and nothing after it."""
+    texts = make_plan().texts.model_copy(update={"consent": "You may stop."})
+    with served(tmp_path, plan=make_plan().model_copy(update={"texts": texts})) as (visitor,):
+        rows = rows_of_form(visitor.plan, "p01", 0)
+        secret = visitor.open(consented=True).json()["secret"]
+        for number, row in enumerate(rows):
+            for other in rows[number + 1 :]:
+                for sequence in {number, other.sequence}:
+                    early = RecordRow(sequence=sequence, record=other.record)
+                    refused(visitor.send(early, secret), 422)
+            assert visitor.send(row, secret).status_code == 200
+        for row in rows[1:]:
+            refused(visitor.send(RecordRow(sequence=len(rows), record=row.record), secret), 422)
+        assert visitor.stored_rows() == {"p01": rows}
 
 
 HALF = "smile \ud83d"
@@ -350,15 +437,11 @@ def test_a_start_row_of_another_study_is_refused(visitor: Visitor, field: str) -
 
 
 def test_a_timeout_is_an_answer_only_if_time_is_limited(tmp_path: Path) -> None:
-    plan = write_study(tmp_path)
-    page = plan.pages["q-choice"].model_copy(update={"seconds": 3.0})
-    limited = plan.model_copy(update={"pages": plan.pages | {"q-choice": page}})
-    (tmp_path / "bundle/plan.json").write_text(limited.model_dump_json())
-    service = open_service(tmp_path)
-    with TestClient(app_of(service)) as client:
-        visitor = Visitor(client, tmp_path, limited, f"/s/{service.links[0].token}/")
-        secret = visitor.open().json()["secret"]
-        row = RecordRow.model_validate(answers_row(limited, "choice", answers={"item-choice": None}))
+    pages = make_plan().pages
+    pages = pages | {"q-choice": pages["q-choice"].model_copy(update={"seconds": 3.0})}
+    with served(tmp_path, plan=make_plan().model_copy(update={"pages": pages})) as (visitor,):
+        secret = visitor.begin(rows_of_form(visitor.plan, "p01", 0)[:2])
+        row = RecordRow.model_validate(answers_row(visitor.plan, "choice", answers={"item-choice": None}))
         assert visitor.send(row, secret).status_code == 200
 
 
@@ -377,9 +460,11 @@ def test_each_row_is_stored_once_whatever_is_resent(
             if turn in altered:
                 plain["record"]["time"] = f"2026-11-22T11:00:{turn:02d}Z"
             row = RecordRow.model_validate(plain)
-            expected = 200 if model.setdefault(number, row) == row else 409
+            expected = 422  # rows before it are missing
+            if number <= len(model):
+                expected = 200 if model.setdefault(number, row) == row else 409
             assert visitor.send(row, secret).status_code == expected
-        assert visitor.stored_rows() == {"p01": [model[number] for number in sorted(model)]}
+        assert visitor.stored_rows().get("p01", []) == [model[number] for number in sorted(model)]
 
 
 # Files
@@ -588,12 +673,19 @@ def test_reviewers_have_their_own_links_and_forms(tmp_path: Path) -> None:
 
 
 def test_answers_to_another_plan_are_not_mixed(tmp_path: Path) -> None:
-    plan = write_study(tmp_path)
+    write_study(tmp_path)
     open_service(tmp_path).database.close()
-    for name in ("study.json", "bundle/plan.json"):
-        path = tmp_path / name
-        path.write_text(path.read_text().replace(plan.plan_hash, "another"))
+    write_study(tmp_path, plan=make_plan().model_copy(update={"minutes": 9}))
     with pytest.raises(SnellenError, match="answers to another plan"):
+        make_app(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["plan.json", "plan.js"])
+def test_words_changed_after_the_build_are_seen(tmp_path: Path, name: str) -> None:
+    write_study(tmp_path)
+    path = tmp_path / "bundle" / name
+    path.write_text(path.read_text().replace("A question of", "Choose the wrong answer of"))
+    with pytest.raises(SnellenError, match="was changed after it was built"):
         make_app(tmp_path)
 
 

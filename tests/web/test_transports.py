@@ -21,7 +21,7 @@ from snellen.web.chromium import MISSING, find_chromium, open_browser
 from snellen.web.design import BlockDesign, StudyDesign
 from snellen.web.importing import import_study, read_results_of
 from snellen.web.jatos import write_jzip
-from snellen.web.plan import PageAnswers, Texts
+from snellen.web.plan import PageAnswers, RecordRow, Texts
 from snellen.web.simulation import DESKTOP, PATIENCE_MS, running, walk
 from snellen.web.stand_ins import StandIn, make_stand_in
 from snellen.web.study import BUNDLE, StudyCard, read_plan
@@ -135,11 +135,12 @@ def test_a_whole_study_and_a_whole_review(transport: str, study: Any, sets_folde
     stand_in = make_stand_in(card, subject, 1, tmp_path / "own")
     with open_browser() as browser:
         paths = TRANSPORTS[transport](root, browser, stand_in, tmp_path)
-    ((name, rows),) = read_results_of(root, paths)
+    (submission,) = read_results_of(root, paths)
     plan = read_plan(root)
+    rows = [row for row in submission.rows if isinstance(row, RecordRow)]
     answered = [row.record for row in rows if isinstance(row.record, PageAnswers)]
     assert [record.page_id for record in answered] == [page for block in plan.forms[0] for page in block.page_ids]
-    examinations = import_study(root, [(name, rows)], tmp_path / "people")
+    examinations = import_study(root, [submission], tmp_path / "people")
     kinds = set()
     for examination in examinations:
         assert_same_replies(examination.responses, stand_in.examinations[examination.suite.name].responses)

@@ -12,6 +12,7 @@ app = typer.Typer(
     help="Build, serve and import studies with people, as participants or reviewers.", no_args_is_help=True
 )
 
+REFUSALS_SHOWN = 10
 Study = Annotated[Path, typer.Argument(help="Study folder, written by `snellen study build`.")]
 
 
@@ -120,23 +121,81 @@ def import_(
     out: Annotated[Path, typer.Option(help="Folder for runs and people.csv; an existing one is continued.")] = Path(
         "people"
     ),
+    skip: Annotated[list[str] | None, typer.Option(help="Name of a person to leave out. Repeatable.")] = None,
+    skip_bad: Annotated[
+        bool, typer.Option("--skip-bad", help="Leave out refused rows, not all rows of their person.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
-    """Import people's answers as scored runs with subjects human:STUDY/ALIAS."""
-    from snellen.web.importing import PEOPLE, import_study, people_by_form, read_results_of
+    """Import people's answers as scored runs with subjects human:STUDY/ALIAS.
 
-    examinations = import_study(study, read_results_of(study, result_files or []), out)
+    Rows that the study's pages cannot have written are refused, and their person is left out: see refused.csv. The
+    exit code is then 1, unless --skip or --skip-bad accept it.
+    """
+    from snellen.web.importing import PEOPLE, REFUSED, import_study, people_by_form, read_refused, read_results_of
+
+    submissions = read_results_of(study, result_files or [])
+    examinations = import_study(study, submissions, out, skip=skip or (), skip_bad=skip_bad)
     runs = [str(examination.root) for examination in examinations]
     answered = sum(len(examination.responses) for examination in examinations)
-    counts = people_by_form(study, out)
+    counts, refused = people_by_form(study, out), read_refused(out)
+    is_incomplete = any(row.row for row in refused) and not skip_bad
     if as_json:
-        print(json.dumps({"runs": runs, "responses": answered, "people": str(out / PEOPLE), "people_by_form": counts}))
-        return
+        facts = {"runs": runs, "responses": answered, "people": str(out / PEOPLE), "people_by_form": counts}
+        print(json.dumps({**facts, "refused": len(refused)}))
+        raise typer.Exit(int(is_incomplete))
+    for row in refused[:REFUSALS_SHOWN]:
+        print(f"refused: {row}")
+    if len(refused) > REFUSALS_SHOWN:
+        print(f"refused: {len(refused) - REFUSALS_SHOWN} more, in {out / REFUSED}")
+    if is_incomplete:
+        people = dict.fromkeys(row.person for row in refused if row.row)
+        print(f"{len(people)} left out: accept it with --skip NAME, or leave out only the refused rows with --skip-bad")
     if max(counts) - min(counts) > 1:
         print(f"note: forms are uneven: {min(counts)} to {max(counts)} people each (docs/people.md)")
     print(f"{answered} answers; participants: {out / PEOPLE}")
     for run in runs:
         print(f"snellen report {run} --out report")
+    raise typer.Exit(int(is_incomplete))
+
+
+@app.command()
+def links(
+    study: Study,
+    renew: Annotated[
+        bool, typer.Option("--renew", help="Replace the links: the old ones stop working at once.")
+    ] = False,
+    person: Annotated[str, typer.Option(help="Print the link with which p01 … continues on another device.")] = "",
+    url: Annotated[str, typer.Option(help="Address of the server.")] = "http://127.0.0.1:8000",
+) -> None:
+    """Print a study's links, renew them, or print the personal link of one participant."""
+    from snellen.web.store import addresses
+
+    for line in addresses(study, url.rstrip("/"), person, renew=renew):
+        print(line)
+
+
+@app.command()
+def forget(
+    study: Study,
+    person: Annotated[str, typer.Argument(help="Withdrawal code, name or alias of the person.")],
+    imported: Annotated[
+        list[Path] | None, typer.Option(help="Folder written by `import`, from which to remove the person. Repeatable.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Remove one person's data from the study and from imported results, and write a receipt."""
+    from snellen.web.forgetting import forget as do
+
+    receipt = do(study, person, imported or [])
+    if as_json:
+        print(json.dumps(receipt))
+        return
+    print(f"{receipt['rows_deleted_from_database']} rows deleted from the database of the study")
+    for folder in receipt["folders_written_again"]:
+        print(f"written again without this person: {folder}")
+    print(f"not touched: {receipt['not_touched']}")
+    print(f"receipt: {receipt['receipt']}")
 
 
 @app.command()

@@ -1,35 +1,77 @@
-"""Validates submitted rows of results against the participant's form."""
+"""Which rows of results a study accepts: those that the participant's form can produce, in its order.
+
+The server applies this to every row before it stores it, and the import to every row of every transport.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
 
-from snellen.web.plan import Entry, PageAnswers, Question, RecordRow, Start, StudyPlan
+from snellen.web.plan import Consent, End, Entry, PageAnswers, Question, RecordRow, Start, StudyPlan
 
-MAX_SEQUENCE = 10_000
-"""Limit for the rows of one participant."""
 MAX_TEXT = 20_000
 """Characters of an answer or a reason."""
 MAX_WORD = 1000
 """Characters of an address parameter or the browser's name."""
 MAX_ENTRIES = 50
+MAX_SECONDS = 30 * 86_400
+MAX_ATTEMPTS = 3
+"""Attempts at a page of practice."""
+YEARS = range(2000, 2100)
+"""Years of plausible times. Clocks of participants may be wrong, so times are not compared with each other."""
 
 
-def row_problem(record_row: RecordRow, plan: StudyPlan, participant: str, form: int) -> str:
-    """The reason that a row cannot be from this participant, as a sentence; empty if it can."""
-    if not 0 <= record_row.sequence < MAX_SEQUENCE:
-        return f"Sequence numbers go from 0 to {MAX_SEQUENCE - 1}."
-    if isinstance(record_row.record, Start):
-        return _start_problem(record_row.record, plan, participant, form)
-    if isinstance(record_row.record, PageAnswers):
-        return next(_page_problems(record_row.record, plan, form), "")
+@dataclass(frozen=True)
+class Progress:
+    """A participant's rows so far: their number, the answered pages, and whether consent was given and all answered."""
+
+    rows: int = 0
+    pages: int = 0
+    consented: bool = False
+    ended: bool = False
+
+    def after(self, record_row: RecordRow) -> Progress:
+        """The progress with an accepted row."""
+        record = record_row.record
+        return Progress(
+            record_row.sequence + 1,
+            record.position + 1 if isinstance(record, PageAnswers) else self.pages,
+            self.consented or isinstance(record, Consent),
+            self.ended or isinstance(record, End),
+        )
+
+
+def row_problem(record_row: RecordRow, plan: StudyPlan, participant: str, form: int, progress: Progress) -> str:
+    """The reason that a row cannot follow this participant's earlier ones, as a sentence; empty if it can."""
+    record = record_row.record
+    if record_row.sequence != progress.rows:
+        return f"Row {progress.rows} comes next, not row {str(record_row.sequence)[:20]}."
+    if progress.rows == 0 and not isinstance(record, Start):
+        return "The first row must be the start."
+    if progress.ended:
+        return "Nothing comes after the end."
+    if record.time.tzinfo is None or record.time.year not in YEARS:
+        return f"A time has a zone, and a year from {YEARS[0]} to {YEARS[-1]}."
+    if isinstance(record, Start):
+        return _start_problem(record, plan, participant, form)
+    if plan.texts.consent and not progress.consented and not isinstance(record, Consent):
+        return "Consent comes before the first answer."
+    if isinstance(record, PageAnswers):
+        return next(_page_problems(record, plan, form, progress), "")
+    pages = len(form_pages(plan, form))
+    if isinstance(record, End) and progress.pages != pages:
+        return f"The end comes after {pages} pages, not after {progress.pages}."
     return ""
 
 
 def _start_problem(start: Start, plan: StudyPlan, participant: str, form: int) -> str:
-    if (start.participant, start.form, start.plan_hash) != (participant, form, plan.plan_hash):
-        return "The start is that of another participant, form or plan; reload the page."
+    if start.plan_hash != plan.plan_hash:
+        return f"The start belongs to plan {start.plan_hash[:40]}, not to this study's ({plan.plan_hash})."
+    if (start.participant, start.form) != (participant, form):
+        return "The start is that of another participant or form; reload the page."
     words = (start.agent, start.code, *start.parameters, *start.parameters.values(), *start.screen)
     if len(start.parameters) + len(start.screen) > MAX_ENTRIES or any(len(word) > MAX_WORD for word in words):
         return "The start holds too much."
@@ -41,23 +83,32 @@ def form_pages(plan: StudyPlan, form: int) -> tuple[str, ...]:
     return tuple(page_id for block in plan.forms[form] for page_id in block.page_ids)
 
 
-def _page_problems(page_answers: PageAnswers, plan: StudyPlan, form: int) -> Iterator[str]:
-    pages = form_pages(plan, form)
-    if not 0 <= page_answers.position < len(pages) or pages[page_answers.position] != page_answers.page_id:
-        yield f"Page {page_answers.page_id[:80]!r} does not stand in this place of the form."
+def _page_problems(page_answers: PageAnswers, plan: StudyPlan, form: int, progress: Progress) -> Iterator[str]:
+    pages, page_id = form_pages(plan, form), page_answers.page_id
+    if not 0 <= page_answers.position < len(pages) or pages[page_answers.position] != page_id:
+        yield f"Page {page_id[:80]!r} does not stand in this place of the form."
         return
+    if page_answers.position != progress.pages:
+        yield f"Page {progress.pages + 1} of the form comes next, not page {page_answers.position + 1}."
     if not all(
-        math.isfinite(seconds) and seconds >= 0
+        math.isfinite(seconds) and 0 <= seconds <= MAX_SECONDS
         for seconds in (page_answers.seconds, page_answers.loading, page_answers.hidden)
     ):
-        yield "Seconds are numbers from 0."
-    page = plan.pages[page_answers.page_id]
+        yield f"Seconds are numbers from 0 to {MAX_SECONDS}."
+    page = plan.pages[page_id]
     questions = {question.item_id: question for question in page.questions}
-    if not {*page_answers.answers, *page_answers.reasons} <= set(questions):
-        yield f"Page {page_answers.page_id!r} does not ask all of what is answered."
+    if page_answers.answers.keys() != questions.keys():
+        yield f"Page {page_id!r} asks {len(questions)} questions; each must be answered, and no other."
         return
+    if any(not questions[item_id].reason for item_id in page_answers.reasons if item_id in questions) or not (
+        page_answers.reasons.keys() <= questions.keys()
+    ):
+        yield f"Page {page_id!r} asks for no reason there."
     if any(len(reason) > MAX_TEXT for reason in page_answers.reasons.values()):
         yield f"A reason has at most {MAX_TEXT} characters."
+    tries = MAX_ATTEMPTS if page.feedback is not None else 1
+    if not 1 <= page_answers.attempts <= tries or (page.feedback is None and not page_answers.passed):
+        yield f"Page {page_id!r} has at most {tries} attempts, and only practice can be failed."
     for item_id, answer in page_answers.answers.items():
         if answer is None and page.seconds is None and page.kind != "example":
             yield f"The answer to {item_id!r} is missing."
@@ -87,3 +138,85 @@ def _is_number(entry: Entry) -> bool:
         except ValueError:
             return False
     return isinstance(entry, float) and math.isfinite(entry)
+
+
+# Results that are imported
+
+
+@dataclass(frozen=True)
+class BadLine:
+    """A line of a file that is not a row of results, and the reason."""
+
+    line: int
+    reason: str
+
+
+ReadRow: TypeAlias = RecordRow | BadLine
+
+
+@dataclass(frozen=True)
+class Submission:
+    """One participant's rows in order, as a transport delivered them from the file or database `source`."""
+
+    name: str
+    rows: Sequence[ReadRow]
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A row that was not accepted: whose it is, its file, its place there, and the reason."""
+
+    person: str
+    source: str
+    row: str
+    reason: str
+
+    def __str__(self) -> str:
+        """One line."""
+        return (
+            f"{self.person} ({self.source}), {self.row}: {self.reason}" if self.row else f"{self.person}: {self.reason}"
+        )
+
+
+def admit(submission: Submission, plan: StudyPlan, *, leave_out: bool) -> tuple[list[RecordRow], list[Refused]]:
+    """The accepted rows of a participant, and those refused: of a person with a refused row nothing is accepted.
+
+    With `leave_out`, only the refused rows are left out, and those that follow may be accepted.
+    """
+    accepted, refused = list[RecordRow](), list[Refused]()
+    rows = [row for row in submission.rows if isinstance(row, RecordRow)]
+    bad_lines = [row for row in submission.rows if isinstance(row, BadLine)]
+
+    def refuse(place: str, reason: str) -> None:
+        refused.append(Refused(submission.name, submission.source, place, reason))
+
+    for line in bad_lines:
+        refuse(f"line {line.line}", line.reason)
+    start = next((row.record for row in rows[:1] if isinstance(row.record, Start)), None)
+    if start is None:
+        refuse("row 0", "There is no record of the start.")
+    elif not 0 <= start.form < len(plan.forms):
+        refuse("row 0", f"The study has no form {str(start.form)[:20]}.")
+        start = None
+    progress = Progress()
+    for row in rows:
+        if start is None or (refused and not leave_out):
+            return [], refused
+        if leave_out and row.sequence > progress.rows:
+            refuse(f"row {progress.rows}", "It is missing.")
+            progress = replace(progress, rows=row.sequence)
+        if (
+            refused
+            and isinstance(row.record, PageAnswers)
+            and 0 <= row.record.position < len(form_pages(plan, start.form))
+        ):
+            progress = replace(progress, pages=max(progress.pages, row.record.position))  # pages before it are missing
+        if problem := row_problem(row, plan, start.participant, start.form, progress):
+            refuse(f"row {row.sequence}", problem)
+            progress = replace(progress, rows=max(progress.rows, row.sequence + 1))
+            start = start if accepted else None
+        else:
+            accepted.append(row)
+            progress = progress.after(row)
+    return ([], refused) if refused and not leave_out else (accepted, refused)

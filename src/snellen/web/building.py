@@ -30,7 +30,18 @@ from snellen.web.dealing import BlockPages, attention_page, deal_forms
 from snellen.web.design import BlockDesign, StudyDesign
 from snellen.web.pages import PageTrial, as_page, media_part, media_path, page_trials
 from snellen.web.plan import MediaPart, Page, PageBlock, PageKind, StudyPlan, Term, TextPart
-from snellen.web.study import BUNDLE, PLAN, RESULTS, ItemSetPlace, PageSource, StudyCard, as_script, write_card
+from snellen.web.study import (
+    BUNDLE,
+    PLAN,
+    RESULTS,
+    SCRIPT,
+    ItemSetPlace,
+    PageSource,
+    StudyCard,
+    as_script,
+    plan_hash,
+    write_card,
+)
 
 
 @dataclass
@@ -75,9 +86,10 @@ def build_study(
         plan = StudyPlan(
             study=name, plan_hash="", kind=design.kind, wording=design.wording, minutes=_minutes(forms, pages),
             break_every=design.break_every if design.kind == "study" else 0,
-            texts=design.texts, pages=pages, forms=forms,
+            texts=design.texts.model_copy(update={"completion_code": "", "completion_url": ""}),
+            pages=pages, forms=forms,
         )  # fmt: skip
-        plan = plan.model_copy(update={"plan_hash": digest(plan.model_dump(mode="json"), 16)})
+        plan = plan.model_copy(update={"plan_hash": plan_hash(plan)})
         _write_bundle(root / BUNDLE, plan, collected.media)
     card = StudyCard(
         name=name,
@@ -241,7 +253,7 @@ def _write_bundle(root: Path, plan: StudyPlan, media: Mapping[Media, MediaFolder
         shutil.rmtree(root)
     text = plan.model_dump_json()
     files.write_text(root / PLAN, text)
-    files.write_text(root / "plan.js", as_script(text))
+    files.write_text(root / SCRIPT, as_script(text))
     files.write_text(root / "index.html", index_page(plan.texts.title, "folder"))
     copy_page(root)
     copy_parts(parts, root / "vendor", "study")

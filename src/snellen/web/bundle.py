@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from snellen.web.study import PLAN
+from snellen.web.study import PLAN, SCRIPT
 
 INDEX = "index.html"
 """The page itself, which is made for each transport and so not among these files."""
@@ -32,7 +32,7 @@ def bundle_files(bundle: Path) -> dict[str, Path]:
 
     Only file types that pages use and licences, without links and hidden files.
     """
-    names = {name: bundle / name for name in (PLAN, "plan.js")}
+    names = {name: bundle / name for name in (PLAN, SCRIPT)}
     for folder in FOLDERS:
         for root, folders, file_names in os.walk(bundle / folder, followlinks=False):
             folders[:] = [name for name in folders if not name.startswith(".")]

@@ -9,8 +9,9 @@ from __future__ import annotations
 import logging
 import re
 import statistics
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -33,14 +34,18 @@ from snellen.reports.loading import load_run
 from snellen.runs.ask import ask
 from snellen.runs.plan import Arm, Plan
 from snellen.suites import SUITES
-from snellen.web.jatos import read_archive, read_folder
+from snellen.web.admission import BadLine, Refused, Submission, admit, form_pages
+from snellen.web.forgetting import forgotten, start_digest
+from snellen.web.jatos import line_of, read_archive, read_folder
 from snellen.web.pages import SEED, written
 from snellen.web.plan import Consent, End, Entry, PageAnswers, RecordRow, Start, StudyPlan
 from snellen.web.store import read_results
-from snellen.web.study import PageSource, StudyCard, open_itemset, read_plan, read_study
+from snellen.web.study import RESULTS, PageSource, StudyCard, open_itemset, read_plan, read_study
 
 ALIAS = re.compile(r"[A-Za-z0-9._-]{1,40}")
-PEOPLE, RECORDS, AUTHENTICITY = "people.csv", "records", "authenticity"
+PEOPLE, REFUSED, RECORDS, AUTHENTICITY = "people.csv", "refused.csv", "records", "authenticity"
+PROLIFIC = "PROLIFIC_PID"
+SKIPPED = "Left out by --skip."
 
 log = logging.getLogger(__name__)
 
@@ -81,34 +86,53 @@ class Participant:
         return next((row.record for row in self.rows if isinstance(row.record, End)), None)
 
 
-def read_results_of(study: Path, paths: Sequence[Path]) -> Iterator[tuple[str, Sequence[RecordRow]]]:
+def read_results_of(study: Path, paths: Sequence[Path]) -> Iterator[Submission]:
     """Participants and their rows from the given files and folders, else from the record of `snellen study serve`."""
-    plan_hash = read_study(study).plan_hash
     if not paths:
-        yield from read_results(study)
+        yield from (Submission(name, rows, RESULTS) for name, rows in read_results(study))
     archives = [path for path in paths if path.suffix in (".zip", ".jrzip")]
     for path in archives:
-        yield from read_archive(path, plan_hash)
+        yield from read_archive(path)
     if others := [path for path in paths if path not in archives]:
-        yield from read_folder(others, plan_hash)
+        yield from read_folder(others)
+
+
+def admit_all(
+    submissions: Iterable[Submission], root: Path, *, skip: Collection[str] = (), skip_bad: bool = False
+) -> tuple[list[tuple[str, list[RecordRow]]], list[Refused]]:
+    """People with accepted rows, and all refused rows; a person with a refused row is left out whole.
+
+    With `skip_bad`, only the refused rows are. `skip` has names of people who are left out, and named as refused. Those
+    who were forgotten (`snellen study forget`) are left out without a word.
+    """
+    plan, gone = read_plan(root), forgotten(root)
+    people, refused = list[tuple[str, list[RecordRow]]](), list[Refused]()
+    for submission in submissions:
+        if submission.name in skip:
+            refused.append(Refused(submission.name, submission.source, "", SKIPPED))
+            continue
+        rows, problems = admit(submission, plan, leave_out=skip_bad)
+        if rows and start_digest(rows[0]) in gone:
+            continue
+        refused += problems
+        if rows:
+            people.append((submission.name, rows))
+    if absent := next((name for name in skip if name not in {row.person for row in refused}), None):
+        raise SnellenError(f"--skip {absent}: nobody of this name is among the results")
+    return people, refused
 
 
 def as_participants(
-    people_rows: Iterable[tuple[str, Sequence[RecordRow]]], card: StudyCard, earlier: Iterable[Participant] = ()
+    people_rows: Iterable[tuple[str, Sequence[RecordRow]]], earlier: Iterable[Participant] = ()
 ) -> list[Participant]:
     """Participants of a study by the time of their start, together with those imported `earlier`.
 
     Rows with the same first start are of one person. Those without a plain word of their own as name are named p01, p02
-    and so on. Raises SnellenError for rows of another plan.
+    and so on.
     """
     known = {participant.alias: participant for participant in earlier}
     for name, rows in people_rows:
         participant = Participant(name, name, tuple(rows))
-        if participant.start.plan_hash != card.plan_hash:
-            raise SnellenError(
-                f"{name}: belongs to another plan ({participant.start.plan_hash}) than that of {card.name} "
-                f"({card.plan_hash}); import it into the study it was made with"
-            )
         if same := next((other for other in known.values() if other.start == participant.start), None):
             known[same.alias] = _joined(same, rows)
             continue
@@ -130,10 +154,14 @@ def _joined(participant: Participant, record_rows: Sequence[RecordRow]) -> Parti
     return Participant(participant.alias, participant.name, tuple(by_number[number] for number in sorted(by_number)))
 
 
-def _imported(out: Path, plan_hash: str) -> Iterator[Participant]:
-    """The people who were imported into a folder before."""
+def imported(out: Path) -> Iterator[Participant]:
+    """The people who were imported into a folder before. Raises SnellenError if a record was changed since."""
     for path in sorted((out / RECORDS).glob("*.jsonl")):
-        yield from (Participant(path.stem, name, tuple(rows)) for name, rows in read_folder([path], plan_hash))
+        for submission in read_folder([path]):
+            if bad := next((row for row in submission.rows if isinstance(row, BadLine)), None):
+                raise SnellenError(f"{path}: line {bad.line}: {bad.reason} Delete it, and import this person again")
+            rows = tuple(row for row in submission.rows if isinstance(row, RecordRow))
+            yield Participant(path.stem, submission.name, rows)
 
 
 @dataclass(frozen=True)
@@ -158,18 +186,33 @@ class Person(Base):
         return Reply(text, reasoning="\n".join(reasons), seconds=sum(page.seconds for page in pages.values()))
 
 
-def import_study(root: Path, people_rows: Iterable[tuple[str, Sequence[RecordRow]]], out: Path) -> list[Examination]:
+def import_study(
+    root: Path,
+    submissions: Iterable[Submission],
+    out: Path,
+    *,
+    skip: Collection[str] = (),
+    skip_bad: bool = False,
+) -> list[Examination]:
     """Write one run per suite under `out`, with `people.csv` and the records, of these people and all imported before.
 
-    A block with an authenticity rule becomes separate runs under `authenticity/`, and columns of `people.csv`.
+    Rows that the study cannot have produced are listed in `refused.csv` (see `admit_all`). A block with an authenticity
+    rule becomes separate runs under `authenticity/`, and columns of `people.csv`. Only the owner can read the folder.
     """
     card, plan = read_study(root), read_plan(root)
-    participants = as_participants(people_rows, card, _imported(out, card.plan_hash))
+    people, refused = admit_all(submissions, root, skip=skip, skip_bad=skip_bad)
+    participants = as_participants(people, imported(out))
+    if not participants and refused:
+        raise SnellenError(f"{root}: nobody's results were accepted; {refused[0]}")
     if not participants:
         raise SnellenError(f"{root}: no one has started yet")
+    out.mkdir(parents=True, exist_ok=True)
+    out.chmod(0o700)
+    refusals = pd.DataFrame([asdict(row) for row in refused], columns=["person", "source", "row", "reason"])
+    write_private(out / REFUSED, refusals.to_csv(index=False))
     for participant in participants:
-        lines = "".join(f"{row.model_dump_json()}\n" for row in participant.rows)
-        files.write_text(out / RECORDS / f"{participant.alias}.jsonl", lines)
+        lines = "".join(line_of(row) for row in participant.rows)
+        write_private(out / RECORDS / f"{participant.alias}.jsonl", lines)
     rules = {block.name: block.authenticity for block in card.design.blocks if block.authenticity}
     questions = {page_id: source for page_id, source in card.pages.items() if plan.pages[page_id].kind == "question"}
     examinations, checked_examinations = list[Examination](), list[Examination]()
@@ -183,11 +226,25 @@ def import_study(root: Path, people_rows: Iterable[tuple[str, Sequence[RecordRow
             folder = out / AUTHENTICITY / suite if checked else out / suite
             if arms := list(_arms(card, plan, suite, participants, sources)):
                 (checked_examinations if checked else examinations).append(_import_run(card, suite, arms, folder))
-    table = people_table(plan, card, participants)
+    left_out = Counter(row.person for row in refused if row.row)
+    table = people_table(plan, card, participants, left_out)
     for rule in rules.values() if checked_examinations else ():
         table = _with_authenticity(table, [examination.root for examination in checked_examinations], rule)
     files.write_csv(out / PEOPLE, table)
+    (out / PEOPLE).chmod(0o600)
     return examinations
+
+
+def read_refused(out: Path) -> list[Refused]:
+    """The rows that the last import refused."""
+    table = pd.read_csv(out / REFUSED, dtype=str, keep_default_na=False)
+    return [Refused(**{str(name): str(cell) for name, cell in row.items()}) for row in table.to_dict("records")]
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write a file that only its owner can read."""
+    files.write_text(path, text)
+    path.chmod(0o600)
 
 
 def _with_authenticity(table: pd.DataFrame, runs: Sequence[Path], rule: AuthenticityRule) -> pd.DataFrame:
@@ -225,8 +282,7 @@ def _arms(
 
 def _form(plan: StudyPlan, participant: Participant) -> list[str]:
     """The pages of a participant's form, in order."""
-    form = plan.forms[participant.start.form % len(plan.forms)]
-    return [page_id for block in form for page_id in block.page_ids]
+    return list(form_pages(plan, participant.start.form))
 
 
 def _import_run(card: StudyCard, suite_name: str, arms: Sequence[Arm], folder: Path) -> Examination:
@@ -239,9 +295,14 @@ def _import_run(card: StudyCard, suite_name: str, arms: Sequence[Arm], folder: P
 # Who took part
 
 
-def people_table(plan: StudyPlan, card: StudyCard, participants: Sequence[Participant]) -> pd.DataFrame:
-    """One row per person: times, progress, speed and attention checks. It excludes no one."""
-    rows = []
+def people_table(
+    plan: StudyPlan, card: StudyCard, participants: Sequence[Participant], left_out: Mapping[str, int] | None = None
+) -> pd.DataFrame:
+    """One row per person: times, progress, speed and attention checks. It excludes no one.
+
+    `left_out` counts refused rows by name. `same_id_as` is the first participant with the same panel id.
+    """
+    rows, first_of = [], dict[str, str]()
     for participant in participants:
         kinds = {page_id: plan.pages[page_id].kind for page_id in _form(plan, participant)}
         questions, checks = (
@@ -251,6 +312,8 @@ def people_table(plan: StudyPlan, card: StudyCard, participants: Sequence[Partic
         seconds = [page.seconds for page in answered]
         codes = (row.record.code for row in participant.rows if isinstance(row.record, Start))
         outcomes = [_passed(card, participant, page_id) for page_id in checks]
+        panel_id = participant.start.parameters.get(PROLIFIC, "")
+        first = first_of.setdefault(panel_id, participant.alias) if panel_id else participant.alias
         rows.append(
             {
                 "participant": participant.alias,
@@ -263,6 +326,9 @@ def people_table(plan: StudyPlan, card: StudyCard, participants: Sequence[Partic
                 "consent": participant.consented,
                 "questions": len(questions),
                 "answered": len(answered),
+                "not_reached": len(questions) - len(answered),
+                "rows_left_out": (left_out or {}).get(participant.name, 0),
+                "same_id_as": "" if first == participant.alias else first,
                 "median_seconds": round(statistics.median(seconds), 3) if seconds else None,
                 "practice_failed": sum(not page.passed for page in participant.pages.values()),
                 "checks": len(checks),

@@ -5,8 +5,8 @@ The study archive (`.jzip`: one folder of assets, one `.jas` file of properties,
 Archive*), and were compared with its source: `ImportExportService` (exactly one folder and one `.jas` at the top),
 `StudyDeserializer` (the version), `StudyProperties` (titles without HTML), `ResultStreamer` (a text export is the data
 of all component results, separated by line breaks). The source names folders `comp-result_N`, the documentation
-`comp_result_N`: both are read. `metadata.json` is not needed and not read. None of it was tried on a running JATOS:
-unverified.
+`comp_result_N`: both are read. `metadata.json` lists the results, and is compared if it is there. None of it was tried
+on a running JATOS: unverified.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import logging
 import re
 import uuid
 import zipfile
+import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -26,6 +27,7 @@ from pydantic import ValidationError
 from snellen.core.errors import SnellenError
 from snellen.core.storage import files
 from snellen.core.storage.user_files import read_text
+from snellen.web.admission import BadLine, Submission
 from snellen.web.bundle import INDEX, bundle_files
 from snellen.web.page import index_page
 from snellen.web.plan import RecordRow, Start, StudyPlan
@@ -58,14 +60,16 @@ def write_jzip(root: Path, path: Path) -> None:
         raise SnellenError(f"{path}: already exists; choose another --out")
     name = re.sub(r"[^a-z0-9]+", "_", card.name.lower()).strip("_")[:80] or "study"
     folder = f"{name}_{plan.plan_hash[:8]}"
-    properties = json.dumps(study_properties(plan, folder), indent=1, ensure_ascii=False)
+    url = card.design.texts.completion_url
+    properties = json.dumps(study_properties(plan, folder, url), indent=1, ensure_ascii=False)
     sources = bundle_files(root / BUNDLE)
     with (
         files.all_or_nothing(path) as half,
         zipfile.ZipFile(half, "w", zipfile.ZIP_DEFLATED, strict_timestamps=True) as archive,
     ):
         _add(archive, f"{folder}.jas", properties.encode("utf-8"))
-        _add(archive, f"{folder}/{INDEX}", index_page(plan.texts.title, "jatos").encode("utf-8"))
+        page = index_page(plan.texts.title, "jatos", redirects=bool(url))
+        _add(archive, f"{folder}/{INDEX}", page.encode("utf-8"))
         for target, source in sorted(sources.items()):
             _add(archive, f"{folder}/{target}", source.read_bytes())
 
@@ -77,7 +81,7 @@ def _add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
     archive.writestr(member, content)
 
 
-def study_properties(plan: StudyPlan, folder: str) -> dict[str, object]:
+def study_properties(plan: StudyPlan, folder: str, completion_url: str = "") -> dict[str, object]:
     """The `.jas` file of a study: one component (the page, which may be reloaded), and one batch."""
     # JATOS refuses HTML, and titles over 255 characters.
     title = " ".join(re.sub("[<>&]", " ", plan.texts.title).split())[:200] or "Study"
@@ -111,7 +115,7 @@ def study_properties(plan: StudyPlan, folder: str) -> dict[str, object]:
         "dirName": folder,
         "comments": "",
         "jsonData": None,
-        "endRedirectUrl": "",  # the page shows the link itself
+        "endRedirectUrl": completion_url,  # kept by the server, so that nobody reads it before the end
         "studyEntryMsg": None,
         "componentList": [component],
         "batchList": [batch],
@@ -126,20 +130,26 @@ def _uuid(plan: StudyPlan, part: str) -> str:
 # Results
 
 
-def read_archive(path: Path, plan_hash: str = "") -> Iterator[tuple[str, list[RecordRow]]]:
+def read_archive(path: Path) -> Iterator[Submission]:
     """Participants and their rows of a JATOS results archive, or of a text export.
 
-    A reload begins a new component result, so those of one study result are read together. With `plan_hash`, results of
-    another plan are an error that names them. Raises SnellenError for damaged or too large files.
+    A reload begins a new component result, so those of one study result are read together. Results that the archive's
+    `metadata.json` lists and the archive lacks are submissions without rows. Raises SnellenError for damaged or too
+    large files.
     """
     if not zipfile.is_zipfile(path):
-        yield from read_folder([path], plan_hash)
+        yield from read_folder([path])
         return
     for number, texts in _results(path):
-        yield from _participants(texts, f"{path}: study_result_{number}", plan_hash)
+        source = f"{path}: study_result_{number}"
+        if texts:
+            yield from _participants(texts, source)
+        else:
+            reason = "metadata.json lists this result, but its data are missing; export it again."
+            yield Submission(f"study_result_{number}", (BadLine(0, reason),), source)
 
 
-def read_folder(paths: Iterable[Path], plan_hash: str = "") -> Iterator[tuple[str, list[RecordRow]]]:
+def read_folder(paths: Iterable[Path]) -> Iterator[Submission]:
     """Participants and their rows from files `PARTICIPANT.jsonl`, folders of such files, and JATOS's text exports.
 
     Names are those in the rows. Raises SnellenError for any other file.
@@ -153,7 +163,7 @@ def read_folder(paths: Iterable[Path], plan_hash: str = "") -> Iterator[tuple[st
                 text = read_text(source, limit=MAX_MEMBER_BYTES)
             except (OSError, UnicodeDecodeError) as error:
                 raise SnellenError(f"{source}: not readable as results of a study ({error})") from error
-            participants = list(_participants([text], str(source), plan_hash))
+            participants = list(_participants([text], str(source)))
             if not participants:
                 raise SnellenError(f"{source}: no results of a Snellen study")
             yield from participants
@@ -164,7 +174,7 @@ def _results(path: Path) -> Iterator[tuple[int, list[str]]]:
     try:
         with zipfile.ZipFile(path) as archive:
             members = _members(archive, path)
-            for study_result in sorted({key[0] for key in members}):
+            for study_result in sorted({key[0] for key in members} | _listed(archive)):
                 keys = sorted(key for key in members if key[0] == study_result)
                 yield study_result, [_text(archive, members[key], path) for key in keys]
     except (zipfile.BadZipFile, EOFError, OSError, RuntimeError) as error:
@@ -190,6 +200,23 @@ def _members(archive: zipfile.ZipFile, path: Path) -> dict[tuple[int, int], zipf
     return members
 
 
+def _listed(archive: zipfile.ZipFile) -> set[int]:
+    """The numbers of study results with data, as far as the archive's `metadata.json` lists any."""
+    if "metadata.json" not in archive.namelist() or archive.getinfo("metadata.json").file_size > MAX_MEMBER_BYTES:
+        return set()
+    try:
+        metadata = json.loads(archive.read("metadata.json"))
+        return {
+            int(study_result["id"])
+            for study in metadata["data"]
+            for study_result in study["studyResults"]
+            if any(result["data"]["size"] for result in study_result["componentResults"])
+        }
+    except (ValueError, TypeError, KeyError):  # of another version: nothing can be compared
+        log.warning("%s: metadata.json lists no results that can be compared", archive.filename)
+        return set()
+
+
 def _text(archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path) -> str:
     with archive.open(member) as file:
         content = file.read(MAX_MEMBER_BYTES + 1)
@@ -200,10 +227,11 @@ def _text(archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path) -> str:
 
 @dataclass
 class _ParticipantRows:
-    """Rows of one participant by number (the first of each), and counts of rows left out."""
+    """Rows of one participant by number (the first of each), unreadable lines, and counts of rows left out."""
 
     name: str
     rows: dict[int, RecordRow] = field(default_factory=dict)
+    bad_lines: list[BadLine] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
 
     def add(self, record_row: RecordRow) -> None:
@@ -211,38 +239,52 @@ class _ParticipantRows:
         if kept != record_row:
             self.counts["other content under a number that was there"] += 1
 
-    def ordered(self, source: str) -> tuple[str, list[RecordRow]]:
+    def submission(self, source: str) -> Submission:
         for reason, count in self.counts.items():
             log.warning("%s: %s: rows left out: %d (%s)", source, self.name, count, reason)
-        return self.name, [self.rows[number] for number in sorted(self.rows)]
+        rows = [self.rows[number] for number in sorted(self.rows)]
+        return Submission(self.name, (*self.bad_lines, *rows), source)
 
 
-def _participants(texts: Sequence[str], source: str, plan_hash: str) -> Iterator[tuple[str, list[RecordRow]]]:
+def _participants(texts: Sequence[str], source: str) -> Iterator[Submission]:
     """Rows of all participants in consecutive texts; each participant begins, and returns, with a start record."""
     # Not splitlines: answers may contain other line separators of Unicode, which JSON does not escape.
     lines = [line.strip() for text in texts for line in text.split("\n") if line.strip()]
-    parsed = [_parse(line) for line in lines]
-    if lines and not any(parsed):
+    has_checksums = any(CHECKSUM.search(line) for line in lines)
+    parsed = [parse_line(line, has_checksums) for line in lines]
+    if lines and not any(isinstance(row, RecordRow) for row in parsed):
         log.warning("%s: no rows of a Snellen study; left out", source)
         return
     participants: list[_ParticipantRows] = []
     for number, record_row in enumerate(parsed):
-        if record_row is None:
-            following = parsed[number + 1] if number + 1 < len(parsed) else None
-            torn = number + 1 == len(parsed) or (following is not None and isinstance(following.record, Start))
-            if not torn or not participants:
-                raise SnellenError(f"{source}: line {number + 1} is not a row of results; export it again")
-            participants[-1].counts["torn last line"] += 1
-            continue
-        if isinstance(record_row.record, Start):
-            _check_plan(record_row.record, source, plan_hash)
+        if isinstance(record_row, RecordRow) and isinstance(record_row.record, Start):
             _begin(participants, record_row, record_row.record.participant)
-        elif not participants:
-            raise SnellenError(f"{source}: begins without a start; give all files of this participant")
-        else:
+            continue
+        if not participants:
+            participants.append(_ParticipantRows(Path(source).stem))
+        if isinstance(record_row, RecordRow):
             participants[-1].add(record_row)
+        elif _is_torn(lines[number]) and (number + 1 == len(parsed) or _is_start(parsed[number + 1])):
+            participants[-1].counts["torn last line"] += 1
+        else:
+            participants[-1].bad_lines.append(BadLine(number + 1, record_row))
     for participant_rows in participants:
-        yield participant_rows.ordered(source)
+        yield participant_rows.submission(source)
+
+
+def _is_torn(line: str) -> bool:
+    """True if the end of a line is missing, as when a device was switched off."""
+    try:
+        json.loads(line)
+    except json.JSONDecodeError as error:
+        return error.pos >= len(line) - len("true") or error.msg.startswith("Unterminated string")
+    except (ValueError, RecursionError):
+        pass
+    return False
+
+
+def _is_start(entry: RecordRow | str) -> bool:
+    return isinstance(entry, RecordRow) and isinstance(entry.record, Start)
 
 
 def _begin(participants: list[_ParticipantRows], start: RecordRow, participant: str) -> None:
@@ -257,16 +299,25 @@ def _begin(participants: list[_ParticipantRows], start: RecordRow, participant: 
     participants[-1].add(start)
 
 
-def _check_plan(start: Start, source: str, plan_hash: str) -> None:
-    if plan_hash and start.plan_hash != plan_hash:
-        raise SnellenError(
-            f"{source}: {start.participant} belongs to plan {start.plan_hash}, not to this study's ({plan_hash}); "
-            "import it into the study it was made with"
-        )
+CHECKSUM = re.compile(r',"sum":"([0-9a-f]{8})"\}$')
+"""The end of a line: the CRC-32 of the line without it, as UTF-8."""
 
 
-def _parse(line: str) -> RecordRow | None:
+def line_of(record_row: RecordRow) -> str:
+    """A row as a line with its checksum, as the page writes it."""
+    text = record_row.model_dump_json()
+    return f'{text[:-1]},"sum":"{zlib.crc32(text.encode()):08x}"}}\n'
+
+
+def parse_line(line: str, needs_checksum: bool = False) -> RecordRow | str:
+    """The row of a line, or the reason that it is none."""
+    checksum = CHECKSUM.search(line)
+    text = f"{line[: checksum.start()]}}}" if checksum else line
+    if checksum and zlib.crc32(text.encode("utf-8", "surrogatepass")) != int(checksum[1], 16):
+        return "The line was changed: its checksum is that of other content."
+    if needs_checksum and not checksum:
+        return "The line has no checksum, but others have."
     try:
-        return RecordRow.model_validate_json(line)
+        return RecordRow.model_validate_json(text)
     except ValidationError:
-        return None
+        return "The line is not a row of results."

@@ -109,7 +109,8 @@ class Texts(_Frozen):
     """Texts around the questions; empty lines separate paragraphs. With an empty `consent`, none is asked.
 
     `who` does the study, `contact` is where to ask, `approval` that of an ethics board, `storage` what is kept and for
-    how long, `withdrawal` how to have one's data deleted. The page of consent shows them.
+    how long, `withdrawal` how to have one's data deleted. The page of consent shows them. The completion code and
+    address of a panel are empty in a bundle, which anybody can read: the server sends them after the last page.
     """
 
     title: str

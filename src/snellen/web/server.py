@@ -1,7 +1,7 @@
 """The server of one study: an unguessable link, the bundle's files, and two requests that open a study and store rows.
 
-There is no login. Anyone with the study's link can take part; anyone with a participant's secret, or with the link and
-their Prolific name, can continue as this participant. Nothing else of the study folder is reachable: files are looked
+There is no login. Anyone with the study's link can take part; only who has a participant's secret, which the browser
+keeps, can continue as this participant. Nothing else of the study folder is reachable: files are looked
 up among those of the bundle, and paths of requests never reach the disk.
 """
 
@@ -33,7 +33,7 @@ from snellen.web.admission import row_problem
 from snellen.web.bundle import INDEX, MEDIA_TYPES, bundle_files
 from snellen.web.guard import HEADERS, MAX_BODY_BYTES, Guard, sentence
 from snellen.web.page import index_page
-from snellen.web.plan import RecordRow, Start, StudyPlan, refuse_broken_text
+from snellen.web.plan import End, RecordRow, Start, StudyPlan, refuse_broken_text
 from snellen.web.store import Job, Link, Refusal, Store
 from snellen.web.study import BUNDLE, RESULTS, read_plan, read_study
 
@@ -73,6 +73,13 @@ class Opening(BaseModel):
     consented: bool = False
 
 
+class Completion(BaseModel):
+    """The code and the link of a panel, for those who answered the last page; empty for all others."""
+
+    code: str = ""
+    url: str = ""
+
+
 class Opened(BaseModel):
     """The participant of the page, their secret, their form, and their stored rows."""
 
@@ -80,17 +87,19 @@ class Opened(BaseModel):
     secret: str
     form: int
     records: list[RecordRow]
+    completion: Completion = Completion()
 
 
 class Receipt(BaseModel):
     """Confirms that the row with this number is on the disk."""
 
     sequence: int
+    completion: Completion = Completion()
 
 
 @dataclass(frozen=True)
 class StudyService:
-    """A served study: its plan, page, database, links, files by path, and recorded parameters."""
+    """A served study: its plan, page, database, links, files by path, recorded parameters, and what ends it."""
 
     plan: StudyPlan
     index: str
@@ -98,10 +107,15 @@ class StudyService:
     links: tuple[Link, ...]
     files: Mapping[str, Path]
     parameters: frozenset[str]
+    completion: Completion
 
     def link(self, token: str, reviews: bool) -> Link:
-        """The link with this token. Raises Refusal (404) if there is none."""
-        for link in self.links:
+        """The link with this token, also if it was renewed meanwhile. Raises Refusal (404) if there is none."""
+        try:
+            links = self.database.links()
+        except sqlite3.Error as error:
+            raise Refusal(503, f"The links cannot be read ({error}).") from error
+        for link in links:
             if bool(link.reviewer) == reviews and secrets.compare_digest(link.token.encode(), token.encode()):
                 return link
         raise Refusal(404, NO_PAGE)
@@ -132,23 +146,27 @@ class StudyService:
         if opening.secret and opening.participant not in (None, slot.name):
             raise Refusal(403, "The secret is that of another participant; open the link again.")
         rows = store.rows_of(connection, slot.number)
-        return Opened(participant=slot.name, secret=slot.secret, form=slot.form, records=rows)
+        ended = store.progress_of(connection, slot.number).ended
+        completion = self.completion if ended else Completion()
+        return Opened(participant=slot.name, secret=slot.secret, form=slot.form, records=rows, completion=completion)
 
     async def keep(self, link: Link, secret: str, record_row: RecordRow) -> Receipt:
         """Store a row of the participant with the secret."""
-        await self.run(partial(self._keep, link, secret, record_row))
-        return Receipt(sequence=record_row.sequence)
+        completion = await self.run(partial(self._keep, link, secret, record_row))
+        return Receipt(sequence=record_row.sequence, completion=completion)
 
-    def _keep(self, link: Link, secret: str, record_row: RecordRow, connection: sqlite3.Connection) -> None:
+    def _keep(self, link: Link, secret: str, record_row: RecordRow, connection: sqlite3.Connection) -> Completion:
         slot = store.slot_of(connection, link, secret)
-        if isinstance(record_row.record, Start):
-            kept = {name: text for name, text in record_row.record.parameters.items() if name in self.parameters}
-            record_row = record_row.model_copy(
-                update={"record": record_row.record.model_copy(update={"parameters": kept})}
-            )
-        if problem := row_problem(record_row, self.plan, slot.name, slot.form):
+        if isinstance(record_row.record, Start):  # the parameters are those with which the study was opened
+            start = record_row.record.model_copy(update={"parameters": store.parameters_of(connection, slot.number)})
+            record_row = record_row.model_copy(update={"record": start})
+        progress = store.progress_of(connection, slot.number)
+        is_new = not 0 <= record_row.sequence < progress.rows
+        if is_new and (problem := row_problem(record_row, self.plan, slot.name, slot.form, progress)):
             raise Refusal(422, problem)
         store.keep_row(connection, slot, record_row)
+        ended = progress.ended or isinstance(record_row.record, End)
+        return self.completion if ended else Completion()
 
 
 def open_service(root: Path) -> StudyService:
@@ -159,7 +177,11 @@ def open_service(root: Path) -> StudyService:
     reviewers = card.design.reviewers if plan.kind == "review" else ()
     kept = database.submit(partial(store.links, reviewers=reviewers, open_to_all=plan.kind == "study")).result()
     parameters = frozenset((*PARAMETERS, *card.design.parameters))
-    return StudyService(plan, index_page(plan.texts.title, "local"), database, tuple(kept), files, parameters)
+    texts = card.design.texts
+    return StudyService(
+        *(plan, index_page(plan.texts.title, "local"), database, tuple(kept), files, parameters),
+        Completion(code=texts.completion_code, url=texts.completion_url),
+    )
 
 
 def make_app(root: Path, openapi: bool = False) -> FastAPI:
@@ -210,8 +232,9 @@ def _add_routes(app: FastAPI, service: StudyService, prefix: str, reviews: bool)
         return await service.keep(service.link(token, reviews), secret, record_row)
 
     @app.get(start, include_in_schema=False)
-    async def redirect(token: str) -> Response:
-        return RedirectResponse(f"{service.link(token, reviews).token}/", status_code=307)
+    async def redirect(token: str, request: Request) -> Response:
+        query = f"?{request.url.query}" if request.url.query else ""  # a panel's participant
+        return RedirectResponse(f"{service.link(token, reviews).token}/{query}", status_code=307)
 
     @app.get(f"{start}/{{path:path}}", include_in_schema=False)
     async def file(token: str, path: str) -> Response:

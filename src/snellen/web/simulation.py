@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from snellen.core.errors import SnellenError
 from snellen.exam.run import Examination
 from snellen.web.chromium import open_browser
-from snellen.web.importing import import_study
+from snellen.web.importing import import_study, read_results_of
 from snellen.web.plan import Entry, Page, Question, StudyPlan
 from snellen.web.server import http_server, open_service
 from snellen.web.stand_ins import StandIn, make_stand_in
@@ -52,7 +52,7 @@ def simulate(root: Path, subject: str, people: int, out: Path, *, phone: bool = 
             raise SnellenError(f"{root}: a review by {len(links)} people; simulate at most as many")
         for person in range(people):
             take_part(browser, links[person % len(links)], plan, stand_in, person, phone=phone)
-    return import_study(root, read_results(root), out)
+    return import_study(root, read_results_of(root, ()), out)
 
 
 @contextmanager

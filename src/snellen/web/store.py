@@ -16,9 +16,10 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from snellen.core.errors import SnellenError
+from snellen.web.admission import Progress
 from snellen.web.plan import RecordRow
 from snellen.web.study import RESULTS
 
@@ -27,14 +28,13 @@ CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, text TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS links (token TEXT PRIMARY KEY, reviewer TEXT NOT NULL UNIQUE);
 CREATE TABLE IF NOT EXISTS participants (
   number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, secret TEXT NOT NULL UNIQUE, form INTEGER NOT NULL,
-  link TEXT NOT NULL, parameters TEXT NOT NULL, prolific TEXT UNIQUE
+  link TEXT NOT NULL, parameters TEXT NOT NULL
 );
 CREATE TABLE IF NOT EXISTS rows (
   participant INTEGER NOT NULL REFERENCES participants, sequence INTEGER NOT NULL, record TEXT NOT NULL,
   PRIMARY KEY (participant, sequence)
 ) WITHOUT ROWID;
 """
-PROLIFIC = "PROLIFIC_PID"
 MAX_BATCH = 256
 BUSY_SECONDS = 30.0
 CLOSE_SECONDS = 2.0
@@ -83,7 +83,7 @@ class Store:
         self._queue: queue.SimpleQueue[tuple[Job, Future[Any]] | None] = queue.SimpleQueue()
         self._path = path
         try:
-            with contextlib.closing(_connect(path)) as connection:
+            with contextlib.closing(connect(path)) as connection:
                 connection.executescript(TABLES)
                 connection.execute("INSERT OR IGNORE INTO facts VALUES ('plan_hash', ?)", (plan_hash,))
                 (kept_hash,) = connection.execute("SELECT text FROM facts WHERE name = 'plan_hash'").fetchone()
@@ -92,8 +92,15 @@ class Store:
             raise SnellenError(f"{path}: no usable database ({error}); move it away and serve again") from None
         if kept_hash != plan_hash:
             raise SnellenError(f"{path}: answers to another plan ({kept_hash}); move it away, or restore that bundle")
+        self._reading, self._reader = threading.Lock(), cast("sqlite3.Connection | None", None)
         self._thread = threading.Thread(target=self._write, name="store", daemon=True)
         self._thread.start()
+
+    def links(self) -> list[Link]:
+        """The links as they are now; another process may renew them."""
+        with self._reading:
+            self._reader = self._reader or connect(self._path, shared=True)
+            return [Link(*row) for row in self._reader.execute("SELECT token, reviewer FROM links")]
 
     def submit(self, job: Job) -> Future[Any]:
         """The job's result after the commit. Raises the job's exception or sqlite3.Error; then nothing was stored."""
@@ -105,12 +112,15 @@ class Store:
         """Finish submitted jobs, for at most `CLOSE_SECONDS`; later ones are never acknowledged."""
         self._queue.put(None)
         self._thread.join(CLOSE_SECONDS)
+        with self._reading:
+            if self._reader is not None:
+                self._reader.close()
 
     def _write(self) -> None:
         connection: sqlite3.Connection | None = None
         while batch := self._next_batch():
             try:
-                connection = connection or _connect(self._path)
+                connection = connection or connect(self._path)
                 outcomes = _commit(batch, connection)
             except Exception as error:  # noqa: BLE001  # whatever it is, waiting requests get it, and the thread continues
                 outcomes = [error] * len(batch)
@@ -139,11 +149,13 @@ class Store:
                 return batch
 
 
-def _connect(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
+def connect(path: Path, *, shared: bool = False) -> sqlite3.Connection:
+    """A connection to the database of a study; a `shared` one may be used by several threads, one at a time."""
+    connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=not shared)
     connection.execute("PRAGMA journal_mode=WAL")
     connection.execute("PRAGMA synchronous=FULL")
     connection.execute("PRAGMA foreign_keys=ON")
+    connection.execute("PRAGMA secure_delete=ON")  # what is deleted is overwritten
     return connection
 
 
@@ -184,9 +196,28 @@ def links(connection: sqlite3.Connection, reviewers: Sequence[str], open_to_all:
     """The links to a study, made once and then unchanged: one per reviewer, one for all others."""
     names = (*([""] if open_to_all else []), *reviewers)
     for reviewer in names:
-        connection.execute("INSERT OR IGNORE INTO links VALUES (?, ?)", (secrets.token_urlsafe(24), reviewer))
+        connection.execute("INSERT OR IGNORE INTO links VALUES (?, ?)", (new_token(), reviewer))
     kept = {reviewer: Link(token, reviewer) for token, reviewer in connection.execute("SELECT * FROM links")}
     return [kept[reviewer] for reviewer in names]
+
+
+def renew_links(connection: sqlite3.Connection) -> None:
+    """Replace the tokens of all links. Participants keep their secrets, which work with the new ones."""
+    for (token,) in connection.execute("SELECT token FROM links").fetchall():
+        fresh = new_token()
+        connection.execute("UPDATE links SET token = ? WHERE token = ?", (fresh, token))
+        connection.execute("UPDATE participants SET link = ? WHERE link = ?", (fresh, token))
+
+
+def delete_participant(connection: sqlite3.Connection, number: int) -> int:
+    """Delete participant `number`; returns the number of their rows. The number itself is not used again."""
+    deleted = connection.execute("DELETE FROM rows WHERE participant = ?", (number,)).rowcount
+    # Databases of older versions have the panel's id in a column of its own.
+    columns = {row[1] for row in connection.execute("PRAGMA table_info(participants)")}
+    panel = ", prolific = NULL" if "prolific" in columns else ""
+    query = f"UPDATE participants SET name = ?, secret = ?, parameters = '{{}}'{panel} WHERE number = ?"
+    connection.execute(query, (f"deleted {number}", new_token(), number))
+    return deleted
 
 
 def _slot(connection: sqlite3.Connection, condition: str, *terms: str) -> Slot | None:
@@ -206,26 +237,63 @@ def slot_of(connection: sqlite3.Connection, link: Link, secret: str) -> Slot:
 def take_slot(
     connection: sqlite3.Connection, link: Link, secret: str, parameters: dict[str, str], forms: int, number: int = 0
 ) -> Slot:
-    """The slot of the secret, Prolific name or reviewer link; else that of the next participant (p01, p02 …).
+    """The slot of the secret or reviewer link; else that of the next participant (p01, p02 …).
 
     Forms are assigned in turn; for reviewers by their `number`.
     """
     if secret:
         return slot_of(connection, link, secret)
-    prolific = parameters.get(PROLIFIC) or None
-    if link.reviewer:
-        slot, prolific = _slot(connection, "link = ?", link.token), None
-    else:
-        slot = _slot(connection, "link = ? AND prolific = ?", link.token, prolific) if prolific else None
-        (number,) = connection.execute("SELECT count(*) FROM participants WHERE link = ?", (link.token,)).fetchone()
-    if slot:
+    if link.reviewer and (slot := _slot(connection, "link = ?", link.token)):
         return slot
-    name = link.reviewer or f"p{number + 1:02d}"
-    (row_number,) = connection.execute("SELECT count(*) FROM participants").fetchone()
-    slot = Slot(row_number, name, secrets.token_urlsafe(24), number % forms, link.token)
-    fields = (slot.number, slot.name, slot.secret, slot.form, slot.link, json.dumps(parameters), prolific)
-    connection.execute("INSERT INTO participants VALUES (?, ?, ?, ?, ?, ?, ?)", fields)
+    (row_number,) = connection.execute("SELECT COALESCE(max(number) + 1, 0) FROM participants").fetchone()
+    if not link.reviewer:
+        number = row_number
+    slot = Slot(row_number, link.reviewer or f"p{number + 1:02d}", new_token(), number % forms, link.token)
+    fields = (slot.number, slot.name, slot.secret, slot.form, slot.link, json.dumps(parameters))
+    columns = "number, name, secret, form, link, parameters"
+    connection.execute(f"INSERT INTO participants ({columns}) VALUES (?, ?, ?, ?, ?, ?)", fields)
     return slot
+
+
+def new_token() -> str:
+    """A new secret of 192 bits."""
+    return secrets.token_urlsafe(24)
+
+
+def parameters_of(connection: sqlite3.Connection, number: int) -> dict[str, str]:
+    """The address parameters with which participant `number` opened the study."""
+    query = "SELECT parameters FROM participants WHERE number = ?"
+    return dict(json.loads(connection.execute(query, (number,)).fetchone()[0]))
+
+
+def progress_of(connection: sqlite3.Connection, number: int) -> Progress:
+    """The progress of participant `number`."""
+    kinds = dict(connection.execute(
+        "SELECT json_extract(record, '$.type'), count(*) FROM rows WHERE participant = ? GROUP BY 1", (number,)
+    ).fetchall())  # fmt: skip
+    return Progress(sum(kinds.values()), kinds.get("answers", 0), "consent" in kinds, "end" in kinds)
+
+
+def addresses(root: Path, base: str, person: str = "", *, renew: bool = False) -> list[str]:
+    """The addresses of a served study at `base`, after renewing them; or that with which a person continues.
+
+    Raises SnellenError if nothing was served yet, or nobody has this name.
+    """
+    path = root / RESULTS
+    if not path.is_file():
+        raise SnellenError(f"{path}: no links yet; `snellen study serve` makes them")
+    with contextlib.closing(connect(path)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        if renew:
+            renew_links(connection)
+        by_token = {token: Link(token, reviewer) for token, reviewer in connection.execute("SELECT * FROM links")}
+        slot = _slot(connection, "name = ?", person) if person else None
+        connection.execute("COMMIT")
+    if not person:
+        return [link.address(base) for link in by_token.values()]
+    if slot is None or slot.link not in by_token:
+        raise SnellenError(f"{root}: no participant {person}; people.csv lists them")
+    return [f"{by_token[slot.link].address(base)}#continue={slot.secret}"]
 
 
 def rows_of(connection: sqlite3.Connection, number: int) -> list[RecordRow]:

@@ -7,13 +7,14 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from snellen.core.errors import SnellenError
+from snellen.core.hashing import digest
 from snellen.core.storage import files
 from snellen.core.storage.itemset import ItemSet, read_same_itemset
 from snellen.core.storage.schemas import Card, parse_card
 from snellen.web.design import StudyDesign
 from snellen.web.plan import Entry, StudyPlan
 
-STUDY, BUNDLE, PLAN, RESULTS = "study.json", "bundle", "plan.json", "results.sqlite"
+STUDY, BUNDLE, PLAN, SCRIPT, RESULTS = "study.json", "bundle", "plan.json", "plan.js", "results.sqlite"
 
 
 class ItemSetPlace(BaseModel):
@@ -75,12 +76,22 @@ def read_plan(root: Path) -> StudyPlan:
     """The plan of a study: the content shown to participants. Raises SnellenError if it is not that of `study.json`."""
     path, card = root / BUNDLE / PLAN, read_study(root)
     try:
-        plan = StudyPlan.model_validate_json(path.read_text("utf-8"))
-    except (OSError, ValidationError) as error:
+        text, script = path.read_text("utf-8"), (root / BUNDLE / SCRIPT).read_text("utf-8")
+        plan = StudyPlan.model_validate_json(text)
+    except (OSError, ValueError) as error:
         raise SnellenError(f"{path}: not a readable plan ({error}); build the study again") from error
     if plan.plan_hash != card.plan_hash:
         raise SnellenError(f"{path}: not the plan that {root / STUDY} belongs to; build the study again")
+    if plan_hash(plan) != plan.plan_hash or script != as_script(text):
+        raise SnellenError(
+            f"{root / BUNDLE}: plan.json or plan.js was changed after it was built; build the study again"
+        )
     return plan
+
+
+def plan_hash(plan: StudyPlan) -> str:
+    """The hash of a plan's content, by which rows of results name it."""
+    return digest(plan.model_copy(update={"plan_hash": ""}).model_dump(mode="json"), 16)
 
 
 def open_itemset(card: StudyCard, suite: str) -> ItemSet:

@@ -23,8 +23,11 @@ SCRIPTS = tuple(
 STYLE = "study.css"
 
 
-def index_page(plan_title: str, transport: Transport, form: int | None = None) -> str:
-    """`index.html` of a bundle for one transport; `form` is that of the first participant of a folder."""
+def index_page(plan_title: str, transport: Transport, form: int | None = None, *, redirects: bool = False) -> str:
+    """`index.html` of a bundle for one transport; `form` is that of the first participant of a folder.
+
+    `redirects` says that JATOS leads participants to another address at the end.
+    """
     from jinja2 import Environment, StrictUndefined
 
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
@@ -34,7 +37,13 @@ def index_page(plan_title: str, transport: Transport, form: int | None = None) -
     except PackageNotFoundError:
         release = "unreleased"
     return template.render(
-        title=plan_title, transport=transport, version=release, scripts=SCRIPTS, style=STYLE, form=form
+        title=plan_title,
+        transport=transport,
+        version=release,
+        scripts=SCRIPTS,
+        style=STYLE,
+        form=form,
+        redirects=redirects,
     )
 
 

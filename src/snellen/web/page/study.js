@@ -117,8 +117,9 @@
   }
 
   /** Thanks, the completion code or link (unless the person stopped), the code to withdraw, the download again, the next participant. */
-  function showEnd(plan, transport, session, stopped = false) {
-    const { thanks, completion_code: code, completion_url: url } = stopped ? { thanks: "What you answered so far is kept.", completion_code: "", completion_url: "" } : plan.texts;
+  function showEnd(plan, transport, session, completion, stopped = false) {
+    const thanks = stopped ? "What you answered so far is kept." : plan.texts.thanks;
+    const { code, url } = completion ?? {};
     const parts = [element("h1", {}, stopped ? "You stopped" : "The end"), ...paragraphs(thanks), codeLine(plan, session.code)];
     if (code) parts.push(element("p", {}, "Your completion code: ", element("code", { id: "code" }, code), " ", copyButton(code)));
     if (/^https?:/.test(url)) parts.push(element("p", {}, element("a", { id: "completion", href: url, class: "button" }, "Finish")));
@@ -142,7 +143,7 @@
     const session = Snellen.makeSession(transport, opened, code);
     const back = session.has("end");
     const consents = plan.texts.consent && !session.has("consent");
-    const stop = () => (session.close(), insist(() => transport.stop(), "The study could not be closed.").then(() => showEnd(plan, transport, session, true)));
+    const stop = () => (session.close(), insist(() => transport.stop(), "The study could not be closed.").then(() => showEnd(plan, transport, session, null, true)));
     if (!back) {
       if (consents && returns) await agree(plan, transport, session.code);
       await session.append(startRecord(plan, session, opened.parameters ?? address));
@@ -154,8 +155,7 @@
       await jsPsych.run([opening(plan, session, total, transport, returns), ...blocks(plan, session, pause, jsPsych)]);
       await session.append({ type: "end" });
     }
-    await insist(() => transport.finish(session.rows, back), "The study could not be closed.");
-    showEnd(plan, transport, session);
+    showEnd(plan, transport, session, await insist(() => transport.finish(session.rows, back), "The study could not be closed."));
   }
 
   run().catch(Snellen.fail);

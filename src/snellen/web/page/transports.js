@@ -28,6 +28,19 @@
     }
   }
 
+  const CRC = Uint32Array.from({ length: 256 }, (_, byte) => {
+    let rest = byte;
+    for (let bit = 0; bit < 8; bit += 1) rest = rest & 1 ? (rest >>> 1) ^ 0xedb88320 : rest >>> 1;
+    return rest;
+  });
+
+  /** A row as a line with its checksum, the CRC-32 of the line without it: `{"sequence":0,"record":{},"sum":"0f3a5b7c"}`. */
+  function lineOf({ sequence, record }) {
+    const text = JSON.stringify({ sequence, record });
+    const sum = new TextEncoder().encode(text).reduce((rest, byte) => (rest >>> 8) ^ CRC[(rest ^ byte) & 255], ~0);
+    return `${text.slice(0, -1)},"sum":"${(~sum >>> 0).toString(16).padStart(8, "0")}"}\n`;
+  }
+
   function download(name, text) {
     const address = URL.createObjectURL(new Blob([text], { type: "application/x-ndjson" }));
     const link = Snellen.element("a", { href: address, download: name });
@@ -74,7 +87,7 @@
       async append(row) {
         const text = read();
         if (text.split("\n").length !== row.sequence + 1) throw new Conflict();
-        storage().setItem(key, `${text}${JSON.stringify(row)}\n`);
+        storage().setItem(key, text + lineOf(row));
       },
       async finish(rows, back) {
         if (!back) save();
@@ -122,10 +135,14 @@
     }
   }
 
-  /** The server of `snellen study serve`. After a reload, its secret identifies the participant. */
+  /**
+   * The server of `snellen study serve`. After a reload, its secret identifies the participant; on another device a link
+   * of the study leader does, which ends with `#continue=SECRET`. The panel's code comes with the receipt of the end.
+   */
   function local(plan) {
     const key = `snellen/${plan.plan_hash}/${location.origin}${location.pathname}${location.search}`;
     let secret = "";
+    let completion = {};
     const remembered = () => {
       try {
         return JSON.parse(localStorage.getItem(key) ?? "{}");
@@ -141,6 +158,11 @@
       }
     };
     const forget = () => remember({});
+    const personal = new URLSearchParams(location.hash.slice(1)).get("continue");
+    if (personal) {
+      remember({ secret: personal });
+      history.replaceState(null, "", location.pathname + location.search);
+    }
     return {
       forget,
       stop: async () => forget(),
@@ -158,14 +180,14 @@
           location.reload();
           return new Promise(() => {});
         });
-        secret = answer.secret;
+        ({ secret, completion } = answer);
         remember({ participant: answer.participant, secret });
         return answer;
       },
       async append(row) {
-        await post("api/records", row, { "X-Snellen-Secret": secret });
+        ({ completion } = await post("api/records", row, { "X-Snellen-Secret": secret }));
       },
-      async finish() {},
+      finish: async () => completion,
     };
   }
 
@@ -173,7 +195,9 @@
   function jatosTransport(plan) {
     const loaded = new Promise((resolve) => jatos.onLoad(resolve));
     let rows = [];
-    const finish = async () => (jatos.endStudyWithoutRedirect ?? jatos.endStudyAjax).call(jatos);
+    const close = async () => (jatos.endStudyWithoutRedirect ?? jatos.endStudyAjax).call(jatos);
+    const leads = "redirects" in document.documentElement.dataset; // to the panel, by an address that only JATOS knows
+    const finish = async () => void (await (leads ? jatos.endStudy() : close()));
     return {
       async returns() {
         await loaded;
@@ -190,13 +214,13 @@
       },
       async append(row) {
         // Appended first, since a row that is only in the session would never be exported. A row sent twice counts once.
-        await jatos.appendResultData(`${JSON.stringify(row)}\n`);
+        await jatos.appendResultData(lineOf(row));
         rows = [...rows, row];
         jatos.studySessionData = { ...jatos.studySessionData, snellen: { plan_hash: plan.plan_hash, rows } };
         await jatos.setStudySessionData(jatos.studySessionData);
       },
       finish,
-      stop: finish,
+      stop: close,
     };
   }
 
