@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from snellen.web.jatos import parse_line
 from snellen.web.plan import Entry, PageAnswers, RecordRow
 
 if TYPE_CHECKING:
@@ -69,7 +70,14 @@ def wait_for_end(opened: Tab) -> None:
 def stored(opened: Tab) -> list[RecordRow]:
     """The rows that the folder transport has stored in the browser."""
     text = opened.evaluate("localStorage.getItem(Object.keys(localStorage).find((key) => key.includes('/rows/')))")
-    return [RecordRow.model_validate_json(line) for line in text.splitlines()]
+    return rows_of_lines(text)
+
+
+def rows_of_lines(text: str) -> list[RecordRow]:
+    """The rows of lines that a page wrote, each with the checksum that Python computes."""
+    rows = [parse_line(line, needs_checksum=True) for line in text.splitlines()]
+    assert not [row for row in rows if isinstance(row, str)], text
+    return [row for row in rows if isinstance(row, RecordRow)]
 
 
 def pages_of(rows: list[RecordRow]) -> list[PageAnswers]:

@@ -216,7 +216,7 @@ def test_practice_accepts_every_right_text(
 Change = Callable[[list[RecordRow]], Sequence[ReadRow]]
 
 
-def _with(number: int, **fields: Any) -> Change:
+def _with(number: int, **fields: Any) -> Callable[[list[RecordRow]], list[RecordRow]]:
     """Rows in which one record has other fields."""
 
     def change(rows: list[RecordRow]) -> list[RecordRow]:

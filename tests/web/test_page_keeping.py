@@ -12,16 +12,14 @@ import pytest
 from snellen.web.page import index_page
 from snellen.web.plan import RecordRow, Texts
 from tests.helpers.study_bundle import plan, write_bundle
-from tests.helpers.study_tab import SITE, answers_of, begin, serve, stored, tab, wait_for, wait_for_end
+from tests.helpers.study_tab import SITE, answers_of, begin, rows_of_lines, serve, stored, tab, wait_for, wait_for_end
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Route
 
 
 def test_a_returning_participant_continues_after_the_last_answer(browser: Browser, tmp_path: Path) -> None:
-    texts = Texts(
-        title="A study", consent="May we?\n\nReally?", completion_code="C1AB", completion_url="https://example.org/"
-    )
+    texts = Texts(title="A study", consent="May we?\n\nReally?")
     index = write_bundle(tmp_path, plan("choice", "integer", texts=texts))
     with tab(browser) as opened:
         opened.goto(index.as_uri())
@@ -53,8 +51,6 @@ def test_a_returning_participant_continues_after_the_last_answer(browser: Browse
         rows = stored(opened)
         opened.reload()
         wait_for_end(opened)
-        assert opened.locator("#code").text_content() == "C1AB"
-        assert opened.get_attribute("#completion", "href") == "https://example.org/"
         assert stored(opened) == rows
     assert [row.record.type for row in rows] == ["start", "consent", "answers", "start", "answers", "end"]
     assert [row.sequence for row in rows] == list(range(6))
@@ -113,7 +109,7 @@ def test_nothing_is_stored_before_consent(browser: Browser, tmp_path: Path) -> N
 
 
 def test_on_a_shared_device_nobody_continues_for_somebody_else(browser: Browser, tmp_path: Path) -> None:
-    texts = Texts(title="A study", consent="May we?", completion_code="C1AB")
+    texts = Texts(title="A study", consent="May we?")
     index = write_bundle(tmp_path, plan("choice", "integer", texts=texts)).as_uri()
 
     def answer_first(opened: Any) -> str:
@@ -134,7 +130,7 @@ def test_on_a_shared_device_nobody_continues_for_somebody_else(browser: Browser,
         with opened.expect_download() as download:
             opened.click("#stop")
         wait_for_end(opened)
-        rows = [RecordRow.model_validate_json(line) for line in download.value.path().read_text("utf-8").splitlines()]
+        rows = rows_of_lines(download.value.path().read_text("utf-8"))
         assert (download.value.suggested_filename, answers_of(rows)) == ("p07.jsonl", {"choice": "A"})
         assert "C1AB" not in opened.inner_text("body")
         opened.keyboard.press("Enter")  # the page that was left is deaf
@@ -232,7 +228,15 @@ class Server:
         body = json.loads(route.request.post_data or "{}")
         self.calls.append((path, body, route.request.headers.get("x-snellen-secret", "")))
         if path == "/api/open":
-            route.fulfill(json={"participant": "p01", "secret": "s3", "form": 1, "records": self.rows})
+            route.fulfill(
+                json={
+                    "participant": "p01",
+                    "secret": "s3",
+                    "form": 1,
+                    "records": self.rows,
+                    "completion": self.completion(),
+                }
+            )
             return
         failure = self.failures.pop(0) if self.failures else ""
         if failure != "refuse" and body["sequence"] == len(self.rows):
@@ -242,7 +246,12 @@ class Server:
         elif failure:
             route.fulfill(status=413, json={"detail": "The disc is full."})
         else:
-            route.fulfill(status=204)
+            route.fulfill(json={"sequence": body["sequence"], "completion": self.completion()})
+
+    def completion(self) -> dict[str, str]:
+        """As the server sends it: empty before the end."""
+        ended = any(row["record"]["type"] == "end" for row in self.rows)
+        return {"code": "C1AB", "url": "https://example.org/"} if ended else {"code": "", "url": ""}
 
 
 def test_answers_reach_a_failing_server_once(browser: Browser, tmp_path: Path) -> None:
@@ -264,9 +273,11 @@ def test_answers_reach_a_failing_server_once(browser: Browser, tmp_path: Path) -
         server.failures = ["lose"]
         opened.fill("[data-field=answer]", "4")
         opened.click("#next")
-        wait_for_end(opened)
-        opened.reload()
-        wait_for_end(opened)
+        for _ in range(2):
+            wait_for_end(opened)
+            assert opened.locator("#code").text_content() == "C1AB"
+            assert opened.get_attribute("#completion", "href") == "https://example.org/"
+            opened.reload()
     rows = [RecordRow.model_validate(row) for row in server.rows]
     assert [row.record.type for row in rows] == ["start", "answers", "answers", "end"]
     assert answers_of(rows) == {"choice": "A", "integer": "4"}
@@ -275,6 +286,17 @@ def test_answers_reach_a_failing_server_once(browser: Browser, tmp_path: Path) -
     assert first == {"parameters": {"PROLIFIC_PID": "abc"}}
     assert (path, last) == ("/api/open", {**first, "participant": "p01", "secret": "s3"})
     assert {secret for path, _, secret in server.calls if path == "/api/records"} == {"s3"}
+
+
+def test_a_personal_link_continues_on_another_device(browser: Browser, tmp_path: Path) -> None:
+    write_bundle(tmp_path, plan("choice", "integer"), "local")
+    server = Server()
+    with tab(browser) as opened:
+        serve(opened, tmp_path, server)
+        opened.goto(f"{SITE}#continue=s3")
+        opened.wait_for_selector("#start")
+        assert opened.evaluate("location.hash") == "", "the secret leaves the address bar"
+        assert server.calls[0][1] == {"parameters": {}, "secret": "s3"}
 
 
 JATOS = """
@@ -309,7 +331,7 @@ def test_jatos_stores_rows_and_returns_them(browser: Browser, tmp_path: Path) ->
         opened.click("#next")
         wait_for_end(opened)
         storage = json.loads(opened.evaluate("sessionStorage.getItem('jatos')"))
-    rows = [RecordRow.model_validate_json(line) for line in storage["rows"].splitlines()]
+    rows = rows_of_lines(storage["rows"])
     assert [row.record.type for row in rows] == ["start", "answers", "start", "answers", "end"]
     assert answers_of(rows) == {"choice": "A", "integer": "4"}
     start = rows[0].plain()["record"]

@@ -29,6 +29,7 @@ from snellen.scoring.agreement import fleiss_kappa, krippendorff_alpha, percent_
 from snellen.web.building import build_study
 from snellen.web.design import StudyDesign
 from snellen.web.importing import RECORDS
+from snellen.web.jatos import parse_line
 from snellen.web.plan import PageAnswers, RecordRow
 from snellen.web.study import StudyCard
 
@@ -113,10 +114,10 @@ def _times(runs: Sequence[Path]) -> Mapping[tuple[str, str], datetime]:
         for arm in read_run_card(folder).arms:
             path = folder.parent / RECORDS / f"{arm.subject.rpartition('/')[2]}.jsonl"
             for line in path.read_text("utf-8").splitlines() if path.is_file() else ():
-                record = RecordRow.model_validate_json(line).record
-                if isinstance(record, PageAnswers):
-                    for item_id in record.answers:
-                        times.setdefault((arm.subject, item_id), record.time)
+                row = parse_line(line)
+                if isinstance(row, RecordRow) and isinstance(row.record, PageAnswers):
+                    for item_id in row.record.answers:
+                        times.setdefault((arm.subject, item_id), row.record.time)
     return times
 
 
