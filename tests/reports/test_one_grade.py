@@ -65,3 +65,16 @@ def test_the_word_of_a_grade_is_on_both_pages(report: Report) -> None:
         if row.n == row.n and row.n:
             assert all(words(row.grade, row.state) in page for page in pages.values())
     assert not any(" sees " in page or "does not see" in page for page in pages.values())
+
+
+def test_the_worst_subject_stands_first_and_simulated_ones_last(loaded: Run) -> None:
+    lines = front([ExamPart(loaded, "shapes", "shapes.html")]).lines
+    assert [line.simulated for line in lines] == sorted(line.simulated for line in lines)
+    for simulated in (False, True):
+        grades = [line.with_scores() for line in lines if line.simulated is simulated]
+        balances = [
+            sum((grade.colour in ("part", "above")) - (grade.colour == "below") for grade in of_line) / len(of_line)
+            for of_line in grades
+        ]
+        assert balances == sorted(balances)
+    assert len({tuple(grade.colour for grade in line.with_scores()) for line in lines}) > 1

@@ -38,6 +38,20 @@ def test_the_same_questions_for_all_in_different_orders() -> None:
     assert len(set(shown_ids)) > 1
 
 
+def test_each_form_samples_its_own_questions() -> None:
+    block = BlockDesign(name="b", questions=5, assignment="sample")
+    forms = deal_forms(design(block), [[pages(block)]], seed=0)
+    assert len({frozenset(form[0].page_ids) for form in forms}) > 1
+    assert {len(set(form[0].page_ids)) for form in forms} == {5}
+
+
+def test_a_check_never_stands_first() -> None:
+    """Without practice, over many forms: with one question, a check in a random place stands first in half of them."""
+    block = BlockDesign(name="b", questions=1, attention=1)
+    forms = deal_forms(design(block, forms=40), [[pages(block, attention=["check"])]], seed=0)
+    assert {form[0].page_ids.index("check") for form in forms} == {1}
+
+
 def test_conditions_of_a_block_show_the_same_items() -> None:
     block = BlockDesign(name="b", questions=5)
     points = [pages(block, point) for point in ("shots=0", "shots=1")]
