@@ -492,7 +492,7 @@ def test_a_stand_in_s_answers_depend_on_views_only(sets_folder: Path, tmp_path: 
 
 
 def test_words_for_shapes_and_materials_have_images(sets_folder: Path, tmp_path: Path) -> None:
-    block = BlockDesign(name="b", tasks=("pattern-perception",), questions=1)
+    block = BlockDesign(name="b", tasks=("pattern-perception",), conditions=("samples=1,questions=one",))
     design = StudyDesign(texts=Texts(title="Seeing"), blocks=(block,), forms=1)
     build_study([small_set("combo", sets_folder)], design, tmp_path / "study", name="trial")
     terms = read_plan(tmp_path / "study").forms[0][0].terms

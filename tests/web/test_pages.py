@@ -41,7 +41,7 @@ def pages_of(suite_name: str, folder: Path, tmp_path: Path, condition: str = "va
     }
     pages = []
     for task in suite.tasks.values():
-        if items.task(task.id):
+        if items.task(task.id) and not point.moves() - set(task.axes):
             for trial in page_trials(items, suite, task, point, media):
                 page = as_page(trial, items.by_id, None, practice=False, reason=False)
                 pages.append((page, by_ids[trial.item_ids]))
@@ -191,25 +191,61 @@ FORMS = ("Answer with", "nothing else", "Respond with", "Provide only one", "exp
 """Words that only models are to read."""
 
 
-def people_pages(suite_name: str, folder: Path, tmp_path: Path) -> list[Page]:
-    """Pages of a small set with the wording for people."""
+def people_pages(
+    suite_name: str, folder: Path, tmp_path: Path, condition: str = "vanilla", *, without: str = ""
+) -> list[Page]:
+    """Pages of a small set with the wording for people, of all tasks but one."""
     suite, items = SUITES.get(suite_name), small_set(suite_name, folder)
-    (point,) = parse_conditions(suite.axes, "vanilla")
+    (point,) = parse_conditions(suite.axes, condition)
     media = MediaFolder(tmp_path / "media", items.media)
     return [
         as_page(trial, items.by_id, None, practice=False, reason=False)
         for task in suite.tasks.values()
-        if items.task(task.id)
+        if items.task(task.id) and task.id != without and not point.moves() - set(task.axes)
         for trial in page_trials(items, suite, task, point, media, for_people=True)
         if trial.for_people
     ]
 
 
+def test_several_questions_on_a_page_are_for_models(sets_folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(
+        SnellenError, match=r"pattern-perception under vanilla: asks .* add samples=1,questions=one to the condition"
+    ):
+        people_pages("combo", sets_folder, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("condition", "captioned"), [("vanilla", False), ("demos=visual-prompt", False), ("demos=caption", True)]
+)
+def test_people_learn_a_category_from_its_name(
+    condition: str, captioned: bool, sets_folder: Path, tmp_path: Path
+) -> None:
+    """Every solved example has the name that is offered as a choice; captions come only where models have them."""
+    for page in people_pages("vfm-bench", sets_folder, tmp_path, condition):
+        names = {choice.text or choice.name for choice in page.questions[0].choices}
+        examples = [
+            part.text for part in page.parts if isinstance(part, TextPart) and part.text.startswith("Example of")
+        ]
+        assert {text.removeprefix("Example of ").partition(":")[0] for text in examples} == names
+        assert any(text.partition(":")[2] for text in examples) is captioned
+
+
+def test_people_learn_fabricated_names(sets_folder: Path, tmp_path: Path) -> None:
+    for page in people_pages("vfm-bench", sets_folder, tmp_path, "labels=fabricated"):
+        names = {choice.text or choice.name for choice in page.questions[0].choices}
+        texts = [part.text for part in page.parts if isinstance(part, TextPart)]
+        assert {text[11:-1] for text in texts if text.startswith("Example of ")} == names
+
+
 @pytest.mark.parametrize("suite", ["combo", "vlm2-bench", "vfm-bench", "ava-bench"])
 def test_people_read_a_question_without_the_form_of_a_reply(suite: str, sets_folder: Path, tmp_path: Path) -> None:
     """The images are those of models, each once; the question is the last text, and nothing repeats the buttons."""
-    pages = people_pages(suite, sets_folder, tmp_path)
+    pages = people_pages(suite, sets_folder, tmp_path, without="pattern-perception")
     of_models = {page.page_id: page for page, _ in pages_of(suite, sets_folder, tmp_path)}
+    if suite == "combo":
+        single = "samples=1,questions=one"
+        pages += people_pages(suite, sets_folder, tmp_path, single)
+        of_models |= {page.page_id: page for page, _ in pages_of(suite, sets_folder, tmp_path, single)}
     assert len(pages) >= 4
     for page in pages:
         texts = [part for part in page.parts if isinstance(part, TextPart)]

@@ -50,10 +50,15 @@ def build(
 
 
 @app.command()
-def presets() -> None:
-    """List the packaged designs and their sources."""
-    from snellen.web.design import preset_names, read_design
+def presets(
+    name: Annotated[str | None, typer.Argument(help="Preset to print, as a start for your own design.")] = None,
+) -> None:
+    """List the packaged designs and their sources, or print one."""
+    from snellen.web.design import preset_names, preset_text, read_design
 
+    if name is not None:
+        print(preset_text(name), end="")
+        return
     for name in preset_names():
         print(f"{name:<18} {read_design(name).source}")
 

@@ -6,13 +6,14 @@ import asyncio
 import functools
 import inspect
 import itertools
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from snellen.core.errors import SnellenError
-from snellen.core.storage.runfolder import refuse_other_run
+from snellen.core.storage.runfolder import RunCard, refuse_other_run
 from snellen.core.subject import Subject
 from snellen.exam.items import find_items
 from snellen.exam.run import Examination, prepare, run, run_folder
@@ -38,7 +39,8 @@ def examine(
     Args:
         subject: A name such as `chat:openai/gpt-4o`, a callable from parts (texts and images) to text, a subject such
             as `snellen.encoder(…)`, or a list of these. Named subjects resume; callables and encoders made of functions
-            are asked again each time, in a new folder, unless `out` is given.
+            are asked again each time, in a new folder, unless `out` is given. Then answers there are reused, of an
+            encoder if its vectors are still the same, of a callable if its own code is, and a line says so.
         itemset: A suite, or a folder or URL with an item set. The generated set of a suite is built on first use.
         condition: Changes of presentation, e.g. `images=none`.
         out: Folder or URL of the run. Default: a folder in `runs` named after items and subjects.
@@ -55,11 +57,26 @@ def examine(
     >>> examine(lambda parts: "A", "combo").report()  # doctest: +SKIP
 
     """
-    from snellen.subjects.encoders.from_function import is_function_encoder
+    try:
+        return _examine(subject, itemset, condition, out, limit, show_progress, after_call)
+    except SnellenError as error:
+        raise error.with_traceback(None) from None  # the message says it all; in a notebook 200 lines hide it
+
+
+def _examine(
+    subject: Any,
+    itemset: str | Path,
+    condition: str,
+    out: str | Path | None,
+    limit: int | None,
+    show_progress: bool,
+    after_call: Callable[[], None],
+) -> Examination:
+    from snellen.subjects.encoders.from_function import as_it_is_now, is_function_encoder
     from snellen.subjects.from_callable import wrap
 
     given: list[Any] = list(subject) if isinstance(subject, list | tuple) else [subject]
-    examined: list[Any] = [wrap(one) if _is_callable(one) else one for one in given]
+    examined: list[Any] = [wrap(one) if _is_callable(one) else as_it_is_now(one) for one in given]
     from_code = any(_is_callable(one) or is_function_encoder(one) for one in given)
     ready, preflight = prepare(examined, [itemset], [condition], limit=limit)
     if out is not None and not is_url(out):
@@ -68,11 +85,17 @@ def examine(
     root = out if out is not None else run_folder(items, examined, [condition])
     if from_code and out is None:
         root = _unused(Path(root))  # the code, or what it uses, may have changed
+    continues = from_code and not is_url(root) and (Path(root) / RunCard.file).exists()
     with record_folder(root, after_call) as folder:
-        return run(
+        examination = run(
             items, ready, folder.root, conditions=[condition], limit=limit, show_progress=show_progress,
             after_call=folder.after_call, preflight=preflight,
         )  # fmt: skip
+    if continues:
+        sys.stderr.write(
+            f"snellen: {root} held answers of an earlier call, which are reused; another out= asks again\n"
+        )
+    return examination
 
 
 def _unused(folder: Path) -> Path:

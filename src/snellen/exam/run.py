@@ -63,15 +63,15 @@ class Examination:
         failed = f", {self.failed} failed" if self.failed else ""
         address = address_of(self.root)
         head = f"<Examination of {subjects} by {self.suite.name}: {len(self.responses)} responses{failed}; {address}>"
-        return "\n".join([head, *self._failures()])
+        return "\n".join([head, *self._reasons("failed"), *self._reasons("declined")])
 
-    def _failures(self) -> list[str]:
-        """One line per subject and kind of failure."""
-        reasons = self.reasons("failed").items()
-        return [f"{subject} failed: {reason}" for subject, of_subject in reasons for reason in of_subject]
+    def _reasons(self, status: Status) -> list[str]:
+        """One line per subject and reason."""
+        reasons = self.reasons(status).items()
+        return [f"{subject} {status}: {reason}" for subject, of_subject in reasons for reason in of_subject]
 
     def _repr_html_(self) -> str:
-        """The table of results and the reasons of failed calls, for notebooks."""
+        """The table of results and the reasons why calls failed or were declined, for notebooks."""
         from html import escape
 
         from snellen.reports import print_table
@@ -277,7 +277,7 @@ def _print_line(line: str) -> None:
 def _arms(subjects: Sequence[Subject], conditions: Sequence[Condition], repeats: int) -> list[Arm]:
     names = [subject.card.name for subject in subjects]
     if repeated := next((name for name in names if names.count(name) > 1), None):
-        raise SnellenError(f"subject {repeated!r} is given twice; ask it again with --repeats")
+        raise SnellenError(f"subject {repeated!r} is given twice; give each its own name, or repeat it (--repeats)")
     conditions = list({str(point): point for point in conditions}.values())
     subjects = [subject for subject in subjects if not isinstance(subject, Recording)]
     return [Arm(subject, point, repeat) for subject in subjects for point in conditions for repeat in range(repeats)]

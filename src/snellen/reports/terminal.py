@@ -46,6 +46,7 @@ def print_table(results: pd.DataFrame, *, suite_of: SuiteOf = registered) -> Tas
         scores = [[score for score in part[name].dropna() if score != best] for name in HEADS]
         chances, blind = (sorted({amount(score, metric) for score in column}) for column in scores)
         head = escape(f"{suite} {task}" if several else task)
+        head += "" if metric.higher_is_better else "\n[dim]lower is better[/]"
         head += f"\n[dim]chance {chances[0]}[/]" if len(chances) == 1 else ""
         head += f"\n[dim]blind {blind[0]}[/]" if len(blind) == 1 else ""
         counts = sorted(set(part["n"][part["value"].notna()]))
@@ -70,7 +71,7 @@ def _items_note(rows: pd.DataFrame) -> str:
     clusters = int(few["clusters"].median())
     if clusters < min(FEW_CLUSTERS, few["n"].median() / 2):
         groups = f"only {clusters} groups (such as classes or scenes)"
-        return f"{cells}: their items form {groups}. Add groups rather than items."
+        return f"{cells}: their items form {groups}. Images of other groups would help; more of the same would not."
     if middle > MAX_ITEMS:
         return f"{cells}; {MAX_ITEMS:,} items per task would not decide half of them."
     return f"{cells}. About {middle:,.0f} items per task would decide half of them: build --n {middle:.0f}"

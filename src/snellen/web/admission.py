@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from snellen.web.plan import Consent, End, Entry, PageAnswers, Question, RecordRow, Start, StudyPlan
+from snellen.web.plan import Consent, End, Entry, PageAnswers, Question, RecordRow, Start, Stop, StudyPlan
 
 MAX_TEXT = 20_000
 """Characters of an answer or a reason."""
@@ -26,7 +26,7 @@ YEARS = range(2000, 2100)
 
 @dataclass(frozen=True)
 class Progress:
-    """A participant's rows so far: their number, the answered pages, and whether consent was given and all answered."""
+    """A participant's rows so far: their number, the answered pages, whether consent was given, and nothing follows."""
 
     rows: int = 0
     pages: int = 0
@@ -40,7 +40,7 @@ class Progress:
             record_row.sequence + 1,
             record.position + 1 if isinstance(record, PageAnswers) else self.pages,
             self.consented or isinstance(record, Consent),
-            self.ended or isinstance(record, End),
+            self.ended or isinstance(record, Stop | End),
         )
 
 
@@ -52,7 +52,7 @@ def row_problem(record_row: RecordRow, plan: StudyPlan, participant: str, form: 
     if progress.rows == 0 and not isinstance(record, Start):
         return "The first row must be the start."
     if progress.ended:
-        return "Nothing comes after the end."
+        return "Nothing comes after the end, or after stopping."
     if record.time.tzinfo is None or record.time.year not in YEARS:
         return f"A time has a zone, and a year from {YEARS[0]} to {YEARS[-1]}."
     if isinstance(record, Start):

@@ -96,6 +96,13 @@ def _presets() -> Iterator[Any]:
     return files(__package__).joinpath(PRESETS).iterdir()
 
 
+def preset_text(name: str) -> str:
+    """The YAML of a packaged design. Raises SnellenError for an unknown name."""
+    if name not in preset_names():
+        raise SnellenError(f"no preset {name!r}; {near(name, preset_names())}")
+    return files(__package__).joinpath(PRESETS, f"{name}.yaml").read_text("utf-8")
+
+
 def read_design(source: str) -> StudyDesign:
     """A design from a YAML file or a preset's name. Raises SnellenError that names the field and the remedy."""
     path = Path(source)
@@ -105,7 +112,7 @@ def read_design(source: str) -> StudyDesign:
         except (OSError, UnicodeDecodeError) as error:
             raise SnellenError(f"{path}: not readable as text in UTF-8 ({error})") from error
     elif source in preset_names():
-        text, place = files(__package__).joinpath(PRESETS, f"{source}.yaml").read_text("utf-8"), f"preset {source}"
+        text, place = preset_text(source), f"preset {source}"
     else:
         raise SnellenError(f"--design {source}: no such file, and no preset; {near(source, preset_names())}")
     try:

@@ -38,7 +38,7 @@ from snellen.web.admission import BadLine, Refused, Submission, admit, form_page
 from snellen.web.forgetting import forgotten, start_digest
 from snellen.web.jatos import line_of, read_archive, read_folder
 from snellen.web.pages import SEED, written
-from snellen.web.plan import Consent, End, Entry, PageAnswers, RecordRow, Start, StudyPlan
+from snellen.web.plan import Consent, End, Entry, PageAnswers, RecordRow, Start, Stop, StudyPlan
 from snellen.web.store import read_results
 from snellen.web.study import RESULTS, PageSource, StudyCard, open_itemset, read_plan, read_study
 
@@ -323,6 +323,7 @@ def people_table(
                 "form": participant.start.form,
                 "started": participant.start.time.isoformat(),
                 "ended": participant.end.time.isoformat() if participant.end else "",
+                "stopped": any(isinstance(row.record, Stop) for row in participant.rows),
                 "consent": participant.consented,
                 "questions": len(questions),
                 "answered": len(answered),

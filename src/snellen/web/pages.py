@@ -26,6 +26,8 @@ PERSON = SubjectCard("human:new")
 """The subject that pages are for: suites settle `auto` by the kind of subject."""
 TRUTHS = {"T": "True", "F": "False"}
 """The words of buttons for statements, by the name that is recorded."""
+SINGLE = {"samples": "1", "questions": "one"}
+"""Values of axes with which a call asks one question."""
 SEED = 0
 """The run seed for people, the default of `snellen run`, so that they see the same media as models."""
 
@@ -77,7 +79,17 @@ def page_trials(
             )
         prompt, question = prompts[0], task.question_for_people if for_people and len(group) == 1 else None
         if question is not None:
-            prompt = replace(prompt, parts=people_parts(group[0], question(group[0])))
+            captions = "demos" in task.axes and settled["demos"] == "caption"
+            prompt = replace(prompt, parts=people_parts(group[0], question(group[0]), captions=captions))
+        elif (
+            for_people
+            and len(group) > 1
+            and (single := [f"{axis}={SINGLE[axis]}" for axis in SINGLE if axis in task.axes])
+        ):
+            raise SnellenError(
+                f"{suite.name}/{task.id} under {condition}: asks {len(group)} questions on a page, in a form for "
+                f"models; add {','.join(single)} to the condition, or set wording: models"
+            )
         trials.append(PageTrial(task, condition, lay_out_montages(prompt, media), question is not None))
     return trials
 

@@ -201,6 +201,13 @@ class PageAnswers(_Frozen):
     time: datetime
 
 
+class Stop(_Frozen):
+    """The participant stopped for good."""
+
+    type: Literal["stop"]
+    time: datetime
+
+
 class End(_Frozen):
     """The last page was answered."""
 
@@ -208,7 +215,7 @@ class End(_Frozen):
     time: datetime
 
 
-StudyRecord: TypeAlias = Annotated[Start | Consent | PageAnswers | End, Field(discriminator="type")]
+StudyRecord: TypeAlias = Annotated[Start | Consent | PageAnswers | Stop | End, Field(discriminator="type")]
 
 
 class RecordRow(_Frozen):

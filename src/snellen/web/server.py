@@ -33,7 +33,7 @@ from snellen.web.admission import row_problem
 from snellen.web.bundle import INDEX, MEDIA_TYPES, bundle_files
 from snellen.web.guard import HEADERS, MAX_BODY_BYTES, Guard, sentence
 from snellen.web.page import index_page
-from snellen.web.plan import End, RecordRow, Start, StudyPlan, refuse_broken_text
+from snellen.web.plan import RecordRow, Start, StudyPlan, refuse_broken_text
 from snellen.web.store import Job, Link, Refusal, Store
 from snellen.web.study import BUNDLE, RESULTS, read_plan, read_study
 
@@ -146,8 +146,7 @@ class StudyService:
         if opening.secret and opening.participant not in (None, slot.name):
             raise Refusal(403, "The secret is that of another participant; open the link again.")
         rows = store.rows_of(connection, slot.number)
-        ended = store.progress_of(connection, slot.number).ended
-        completion = self.completion if ended else Completion()
+        completion = self._completion(connection, slot)
         return Opened(participant=slot.name, secret=slot.secret, form=slot.form, records=rows, completion=completion)
 
     async def keep(self, link: Link, secret: str, record_row: RecordRow) -> Receipt:
@@ -165,8 +164,11 @@ class StudyService:
         if is_new and (problem := row_problem(record_row, self.plan, slot.name, slot.form, progress)):
             raise Refusal(422, problem)
         store.keep_row(connection, slot, record_row)
-        ended = progress.ended or isinstance(record_row.record, End)
-        return self.completion if ended else Completion()
+        return self._completion(connection, slot)
+
+    def _completion(self, connection: sqlite3.Connection, slot: store.Slot) -> Completion:
+        """The code and link for those who answered all pages."""
+        return self.completion if store.has_finished(connection, slot.number) else Completion()
 
 
 def open_service(root: Path) -> StudyService:

@@ -271,7 +271,8 @@ def progress_of(connection: sqlite3.Connection, number: int) -> Progress:
     kinds = dict(connection.execute(
         "SELECT json_extract(record, '$.type'), count(*) FROM rows WHERE participant = ? GROUP BY 1", (number,)
     ).fetchall())  # fmt: skip
-    return Progress(sum(kinds.values()), kinds.get("answers", 0), "consent" in kinds, "end" in kinds)
+    ended = bool({"stop", "end"} & kinds.keys())
+    return Progress(sum(kinds.values()), kinds.get("answers", 0), "consent" in kinds, ended)
 
 
 def addresses(root: Path, base: str, person: str = "", *, renew: bool = False) -> list[str]:
@@ -294,6 +295,12 @@ def addresses(root: Path, base: str, person: str = "", *, renew: bool = False) -
     if slot is None or slot.link not in by_token:
         raise SnellenError(f"{root}: no participant {person}; people.csv lists them")
     return [f"{by_token[slot.link].address(base)}#continue={slot.secret}"]
+
+
+def has_finished(connection: sqlite3.Connection, number: int) -> bool:
+    """True if participant `number` answered all pages."""
+    query = "SELECT 1 FROM rows WHERE participant = ? AND json_extract(record, '$.type') = 'end'"
+    return connection.execute(query, (number,)).fetchone() is not None
 
 
 def rows_of(connection: sqlite3.Connection, number: int) -> list[RecordRow]:

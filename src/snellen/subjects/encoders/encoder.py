@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 Floats: TypeAlias = NDArray[np.float32]
 
+FAILURES = 3
+"""Images in a row, from the first, after which an encoder that encodes none of them is taken to be wrong."""
 MAX_THREADS = 16
 """More threads would need more memory for batches than small machines have."""
 
@@ -100,6 +102,11 @@ class UnsavedEncoder(typing.Protocol):
         """Features (d,) by SHA-256 of the image."""
         ...
 
+    @property
+    def failures(self) -> dict[str, str]:
+        """The reason by SHA-256 of an image that cannot be encoded."""
+        ...
+
 
 def fingerprint(encoder: Encoder) -> str:
     """Twelve hexadecimal digits that change with anything that may affect features; names the cache folder."""
@@ -116,7 +123,7 @@ def encode(encoder: Encoder, media: Sequence[Media], folder: MediaFolder) -> Flo
 
     Each distinct image is computed once and stored as one npy file named by its SHA-256; damaged files are recomputed.
     Features of an `UnsavedEncoder` stay in memory.
-    Batches run in as many threads as there are processors.
+    Batches run in as many threads as there are processors. Raises SnellenError for an image that cannot be encoded.
     """
     if not media:
         raise ValueError("no images to encode")
@@ -148,6 +155,28 @@ def encode(encoder: Encoder, media: Sequence[Media], folder: MediaFolder) -> Flo
             for _ in pool.map(compute, starts):
                 pass
     return np.stack([row for image in media if (row := features[image.sha256]) is not None])
+
+
+def encode_possible(encoder: Encoder, media: Sequence[Media], folder: MediaFolder) -> None:
+    """Compute the features of all images that can be encoded; of an `UnsavedEncoder`, keep reasons for the others.
+
+    Raises SnellenError if the first images all fail: then it is not the images.
+    """
+    try:
+        encode(encoder, media, folder)
+        return
+    except SnellenError:
+        if not isinstance(encoder, UnsavedEncoder):
+            raise
+    for image in {image.sha256: image for image in media}.values():
+        if image.sha256 in encoder.computed:
+            continue
+        try:
+            encode(encoder, [image], folder)
+        except SnellenError as error:
+            encoder.failures[image.sha256] = f"{error}; the image is {folder.find(image)}"
+            if not encoder.computed and len(encoder.failures) >= FAILURES:
+                raise
 
 
 def load_array(path: Path) -> Floats | None:

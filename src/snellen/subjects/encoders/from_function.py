@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import inspect
+import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from dataclasses import dataclass, field, replace
+from operator import index
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
 from snellen.core.errors import SnellenError
+from snellen.core.hashing import digest
+from snellen.core.seeds import stream
 from snellen.core.subject import Subject, SubjectCard
 from snellen.subjects.encoders.encoder import Floats, TextSide
+from snellen.subjects.encoders.readouts import unit
 from snellen.subjects.encoders.subject import DEFAULT_C, DEFAULT_K, EncoderSubject
 from snellen.subjects.from_callable import code_digest, location_of
 
@@ -49,8 +55,9 @@ class FunctionEncoder:
     text: TextSide | None
     size: tuple[int, int] | None
     batch: int
-    computed: dict[str, Floats] = field(default_factory=dict)
-    lock: Any = field(default_factory=threading.Lock)
+    computed: dict[str, Floats] = field(default_factory=dict, repr=False)
+    failures: dict[str, str] = field(default_factory=dict, repr=False)
+    lock: Any = field(default_factory=threading.Lock, repr=False)
 
     @property
     def settings(self) -> Mapping[str, Any]:
@@ -60,6 +67,19 @@ class FunctionEncoder:
         """
         size = list(self.size) if self.size else "as stored"
         return {"encoder": self.name, "size": size, "code": code_digest(self.function)}
+
+    def directions(self) -> list[list[float]]:
+        """The vectors of two unlike images as units, rounded; empty if the function fails on them."""
+        from PIL import Image
+
+        sides = self.size or (640, 480)
+        noise = stream("images for a digest").integers(0, 256, (12, 16, 3), dtype=np.uint8)
+        images = [Image.fromarray(noise).resize(sides), Image.radial_gradient("L").convert("RGB").resize(sides)]
+        try:
+            vectors = np.concatenate([self.features([image]) for image in images])
+        except SnellenError:
+            return []
+        return cast("list[list[float]]", np.round(unit(vectors), 3).tolist())
 
     @property
     def attributes(self) -> Mapping[str, str]:
@@ -74,12 +94,19 @@ class FunctionEncoder:
         if self.size is not None:
             rgb_images = [image.resize(self.size, Image.Resampling.BICUBIC) for image in rgb_images]
         with self.lock:
-            return _vectors(self.name, self.function, rgb_images)
+            vectors = _vectors(self.name, self.function, rgb_images)
+        width = next((len(vector) for vector in self.computed.values()), vectors.shape[1])
+        if vectors.shape[1] != width:
+            raise SnellenError(f"{self.name}: returned vectors of {vectors.shape[1]} numbers, before of {width}")
+        return vectors
 
 
 def _vectors(name: str, function: Callable[[list[Any]], Any], inputs: list[Any]) -> Floats:
     try:
-        vectors = _as_array(function(inputs))
+        product = function(inputs)
+        if inspect.isawaitable(product):
+            raise TypeError("an encoder must be a plain function, not a coroutine function")
+        vectors = _as_array(product)
     except Exception as error:  # user code may raise anything
         raise SnellenError(f"{name}: {type(error).__name__}: {error}{location_of(error)}") from error
     if vectors.ndim != 2 or len(vectors) != len(inputs) or not vectors.size:
@@ -104,6 +131,32 @@ def _as_array(product: Any) -> Floats:
 def is_function_encoder(subject: object) -> bool:
     """True for a subject made by `encoder`."""
     return isinstance(subject, EncoderSubject) and isinstance(subject.encoder, FunctionEncoder)
+
+
+def as_it_is_now(subject: Any) -> Any:
+    """A subject made by `encoder` without what was computed before, since its weights may have changed since.
+
+    Its settings get a digest of vectors, so that only answers of equal weights are reused. Others stay as they are.
+    """
+    if not is_function_encoder(subject):
+        return subject
+    current = replace(subject.encoder, computed={}, failures={}, lock=threading.Lock())
+    if (directions := current.directions()) and directions[0] == directions[1]:
+        sys.stderr.write(f"snellen: encoder {current.name} gives two unlike images the same vector; check its inputs\n")
+    card = replace(subject.card, settings={**subject.card.settings, "vectors": digest(directions, 12)})
+    return replace(subject, encoder=current, card=card)
+
+
+def _whole(name: str, option: str, given: Any) -> tuple[int, ...]:
+    """One or two whole numbers from 1."""
+    try:
+        numbers = tuple(map(index, given if option == "size" and isinstance(given, tuple) else (given,)))
+    except TypeError:
+        numbers = ()
+    if not numbers or min(numbers) < 1 or (isinstance(given, tuple) and len(numbers) != 2):
+        form = "pixels, or (width, height)" if option == "size" else "a whole number from 1"
+        raise SnellenError(f"encoder {name}: {option}={given!r} must be {form}")
+    return numbers
 
 
 def encoder(
@@ -132,9 +185,17 @@ def encoder(
         A subject for `examine`.
 
     """
-    sides = (size, size) if isinstance(size, int) else size
+    if not name or not callable(function):
+        raise SnellenError("encoder: give a function and a name, such as snellen.encoder(embed, 'mine')")
+    if text is not None and not callable(text):
+        raise SnellenError(f"encoder {name}: text={text!r} must be a function from a list of texts to vectors")
+    if "{}" not in template:
+        raise SnellenError(f"encoder {name}: template={template!r} needs {{}} where the option goes")
+    pixels = None if size is None else _whole(name, "size", size)
+    sides = None if pixels is None else (pixels[0], pixels[-1])
+    (batch,) = _whole(name, "batch_size", batch_size)
     text_side = None if text is None else FunctionText(name, text, template)
-    function_encoder = FunctionEncoder(name, function, text_side, sides, batch_size)
+    function_encoder = FunctionEncoder(name, function, text_side, sides, batch)
     settings = {"readout": "auto", "k": DEFAULT_K, "C": DEFAULT_C, "readouts": 1}
     card = SubjectCard(
         name=f"encoder:{name}",

@@ -13,11 +13,12 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from snellen.core.errors import CallFailed, SnellenError
 from snellen.core.item import Media, View
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.sheet import answer_views
 from snellen.core.storage.media import MediaFolder
-from snellen.core.subject import Subject, SubjectCard, TrainingExample, with_examples
+from snellen.core.subject import Base, Subject, SubjectCard, TrainingExample, with_examples
 from snellen.subjects.encoders.clustering import (
     ClusteringExample,
     asks_clustering,
@@ -25,7 +26,7 @@ from snellen.subjects.encoders.clustering import (
     fit_limit,
     pairwise_similarity,
 )
-from snellen.subjects.encoders.encoder import Encoder, Floats, TextSide, encode
+from snellen.subjects.encoders.encoder import Encoder, Floats, TextSide, UnsavedEncoder, encode, encode_possible
 from snellen.subjects.encoders.patches import PatchEncoder
 from snellen.subjects.encoders.readouts import (
     Doubles,
@@ -154,11 +155,14 @@ class EncoderSubject:
         """Compute and cache the features of these images in batches."""
         images = [image for image in media if image.kind == "image"]
         if images:
-            encode(self.encoder, images, folder)
+            encode_possible(self.encoder, images, folder)
 
     async def fit(self, examples: Sequence[TrainingExample], media: MediaFolder) -> Subject:
         """The subject with readouts fitted to these examples, one per question."""
-        return await asyncio.to_thread(self._fit, examples, media) if examples else self
+        try:
+            return await asyncio.to_thread(self._fit, examples, media) if examples else self
+        except CallFailed as error:
+            return _Unfit(self.card, f"a training image cannot be encoded: {error}")
 
     def _fit(self, examples: Sequence[TrainingExample], media: MediaFolder) -> EncoderSubject:
         usable = [example for example in examples if _is_fittable(example.view)]
@@ -241,15 +245,34 @@ class EncoderSubject:
         assert side is not None
         options = {option.key: option for option in view.options}
         if readout_kind == "image options":
-            question_vector = _text_vector(side, view.question)
-            return unit([_mean(options[key].media, features) for key in view.reply.offered]) @ question_vector
-        texts = [side.template.replace("{}", options[key].text or key) for key in view.reply.offered]
-        return np.stack([_text_vector(side, text) for text in texts]) @ unit(_query(view, features))
+            texts, images = [view.question], unit([_mean(options[key].media, features) for key in view.reply.offered])
+        else:
+            texts = [side.template.replace("{}", options[key].text or key) for key in view.reply.offered]
+            images = unit(_query(view, features))
+        vectors = np.stack([_text_vector(side, text) for text in texts])
+        if vectors.shape[-1] != images.shape[-1]:
+            widths = f"texts have vectors of {vectors.shape[-1]} numbers, images of {images.shape[-1]}"
+            raise SnellenError(f"{self.encoder.name}: {widths}; they must be of one space")
+        return images @ vectors[0] if readout_kind == "image options" else vectors @ images
 
     def _encode(self, views: Sequence[View], media: MediaFolder, *, query_only: bool = False) -> FeaturesByHash:
         images = {image.sha256: image for view in views for image in (view.query if query_only else view.media())}
+        if isinstance(self.encoder, UnsavedEncoder):
+            for sha in images:
+                if failure := self.encoder.failures.get(sha):
+                    raise CallFailed(failure, is_lasting=True)
         rows = encode(self.encoder, list(images.values()), media) if images else ()
         return dict(zip(images, rows, strict=True))
+
+
+@dataclass(frozen=True)
+class _Unfit(Base):
+    """A subject whose training examples cannot be read: all its calls fail, and other subjects go on."""
+
+    reason: str
+
+    async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
+        raise CallFailed(self.reason, is_lasting=True)
 
 
 def supported(view: View) -> bool:

@@ -123,10 +123,10 @@
       element: element("div", { class: "boxes" }, element("p", { class: "note" }, "Drag on the image to draw a box around it; drag its edges to adjust."), element("div", { class: "line" }, report, clear)),
       read: () => (box ? box.map(toHundredths) : undefined),
       complaint: () => (box ? "" : "Please draw a box on the image."),
-      reveal(right) {
+      reveal(right, page, marks) {
         const other = element("div", { class: "box right" });
         place(other, right, ...size);
-        surface.append(other);
+        if (marks) surface.append(other);
         surface.inert = true;
         return [box !== null && overlap(box, right) >= 0.5, "the dashed box"];
       },

@@ -84,8 +84,8 @@
         else choose(index);
         return true;
       },
-      reveal(right) {
-        choices.forEach((choice, index) => options[index].cell.classList.toggle("right", choice.name === right));
+      reveal(right, page, marks) {
+        if (marks) choices.forEach((choice, index) => options[index].cell.classList.toggle("right", choice.name === right));
         return [chosen >= 0 && choices[chosen].name === right, right];
       },
       focus: () => buttons[Math.max(0, chosen)].focus(),

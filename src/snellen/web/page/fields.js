@@ -2,8 +2,8 @@
  * Widgets for typed or set answers: integer, number, text, description, colour.
  *
  * Every widget has `element`, `read()` (the answer, or undefined while there is none), `complaint()` (what is missing,
- * or ""), `reveal(right, page)` (practice: marks the right answer; returns whether the answer was right, null if it does not
- * judge, and the right one in words) and `focus()`; choices also `press(key)`.
+ * or ""), `reveal(right, page, marks)` (practice: marks the right answer, unless it may be tried again; returns whether the answer
+ * was right, null if it does not judge, and the right one in words) and `focus()`; choices also `press(key)`.
  */
 "use strict";
 
@@ -105,10 +105,10 @@
       element: root,
       read: () => (chosen ? [...levels] : undefined),
       complaint: () => (chosen ? "" : "Please set a colour."),
-      reveal(right, { tolerance }) {
+      reveal(right, { tolerance }, marks) {
         const other = element("div", { class: "swatch", role: "img", "aria-label": "The right colour" });
         other.style.backgroundColor = toHex(right);
-        swatches.append(other);
+        if (marks) swatches.append(other);
         return [tolerance === null ? null : chosen && Snellen.colourDifference(levels, right) <= tolerance, "the colour below yours"];
       },
       focus: () => channels[0].slider.focus(),

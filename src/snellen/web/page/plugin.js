@@ -118,17 +118,21 @@
     });
   }
 
-  /** Shows the right answers; resolves at the button, with whether no answer was wrong (an example has none). */
+  /**
+   * Says which answers were right, and shows the right ones unless there is another try; resolves at the button, with
+   * whether no answer was wrong (an example has none).
+   */
   function showFeedback(view, page, isLast) {
     let passed = true;
     for (const one of view.questions) {
       const right = page.feedback[one.question.item_id];
       if (right === undefined || right === null) continue;
-      const [verdict, answer] = one.widget.reveal(right, page);
-      const wrong = verdict === false && page.kind !== "example";
+      const wrong = one.widget.reveal(right, page, false)[0] === false && page.kind !== "example";
+      const [verdict, answer] = one.widget.reveal(right, page, !wrong || isLast);
       passed = passed && !wrong;
       one.root.dataset.right = String(page.kind === "example" ? null : verdict);
-      one.feedback.textContent = verdict ? "Right." : `${wrong ? "Not right. " : ""}The right answer: ${answer}${wrong && isLast ? ". You may go on all the same." : ""}`;
+      const shown = `The right answer: ${answer}`;
+      one.feedback.textContent = verdict ? "Right." : !wrong ? shown : isLast ? `Not right. ${shown}. You may go on all the same.` : "Not right. Please look again.";
       one.root.inert = true;
     }
     return new Promise((resolve) => {

@@ -12,6 +12,12 @@
     return { type: "start", participant: session.participant, form: session.form, plan_hash: plan.plan_hash, code: session.code, parameters, screen: sizes, agent: navigator.userAgent };
   }
 
+  /** A sentence on the time limit of some pages; empty if they have none. */
+  function limitLine(pages) {
+    const limits = [...new Set(pages.map((page) => page.seconds).filter(Boolean))];
+    return limits.length ? `Each question has a time limit of ${limits.join(" or ")} seconds. Then the next one follows.` : "";
+  }
+
   function words(screen, trial) {
     return { type: Snellen.WordsPlugin, on_load: () => showScreen(screen), ...trial };
   }
@@ -31,7 +37,8 @@
   function agree(plan, transport, code) {
     const { texts } = plan;
     showScreen("consent");
-    const text = [texts.consent, ...consentFields(plan, code)].join("\n\n");
+    const length = plan.minutes ? [`The study takes about ${plan.minutes} minutes. You can pause or stop at any time.`] : [];
+    const text = [texts.consent, ...length, ...consentFields(plan, code)].join("\n\n");
     const below = () => [...paragraphs("If you do not agree, close this window."), wayBack(transport)];
     return Snellen.showWords(document.getElementById("study"), { title: texts.title, text, above: () => codeLine(plan, code), below, button: "consent", label: "I agree and take part" });
   }
@@ -87,7 +94,8 @@
       const left = block.page_ids.map((id, index) => ({ page: plan.pages[id], place: place + index })).filter((entry) => !done.has(entry.place));
       place += block.page_ids.length;
       if (!left.length) continue;
-      if (block.title || block.text || block.terms.length) trials.push(words("block", { title: block.title || "Words", text: block.text, terms: block.terms, button: "continue", label: "Continue" }));
+      const text = [block.text, limitLine(left.map((entry) => entry.page))].filter(Boolean).join("\n\n");
+      if (block.title || text || block.terms.length) trials.push(words("block", { title: block.title || (block.terms.length ? "Words" : "Questions"), text, terms: block.terms, button: "continue", label: "Continue" }));
       trials.push(preload(left.slice(0, AHEAD).map((entry) => entry.page)));
       left.forEach((entry, index) => {
         if (isBreak(plan, entry, left[index - 1])) trials.push(words("block", { title: "Time for a break", text: `${entry.place} of ${total} pages are done. Rest your eyes for a moment, and go on when you are ready.`, button: "continue", label: "Go on" }));
@@ -143,7 +151,13 @@
     const session = Snellen.makeSession(transport, opened, code);
     const back = session.has("end");
     const consents = plan.texts.consent && !session.has("consent");
-    const stop = () => (session.close(), insist(() => transport.stop(), "The study could not be closed.").then(() => showEnd(plan, transport, session, null, true)));
+    const stop = async () => {
+      await session.append({ type: "stop" });
+      session.close();
+      await insist(() => transport.stop(), "The study could not be closed.");
+      showEnd(plan, transport, session, null, true);
+    };
+    if (session.has("stop")) return showEnd(plan, transport, session, null, true);
     if (!back) {
       if (consents && returns) await agree(plan, transport, session.code);
       await session.append(startRecord(plan, session, opened.parameters ?? address));

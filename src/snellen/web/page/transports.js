@@ -74,7 +74,7 @@
       forget,
       stop: async () => (save(), forget()),
       /** Names of those who began on this device and did not finish. */
-      unfinished: () => Object.keys(storage()).filter((other) => other.startsWith(`${home}/rows/`) && !storage().getItem(other).includes('{"type":"end"')).map((other) => other.slice(`${home}/rows/`.length)),
+      unfinished: () => Object.keys(storage()).filter((other) => other.startsWith(`${home}/rows/`) && !/\{"type":"(end|stop)"/.test(storage().getItem(other))).map((other) => other.slice(`${home}/rows/`.length)),
       returns: async (parameters) => storage().getItem(`${home}/rows/${known(parameters)}`) !== null,
       async open(parameters, code) {
         name = known(parameters) || code;
