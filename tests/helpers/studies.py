@@ -66,17 +66,28 @@ def make_page(kind: AnswerKind, seconds: float | None = None) -> Page:
     )
 
 
-def make_plan(kind: Any = "study", plan_hash: str = PLAN_HASH) -> StudyPlan:
+TEXTS = Texts(title="Small")
+CONSENT = Texts(
+    title="Small",
+    consent="You may stop.",
+    who="A laboratory.",
+    contact="lab@study.example",
+    approval="1/2026",
+    storage="Ten years.",
+    withdrawal="Write to us.",
+)
+"""Texts with a complete page of consent."""
+
+
+def make_plan(kind: Any = "study", plan_hash: str = PLAN_HASH, texts: Texts = TEXTS) -> StudyPlan:
     pages = {f"q-{answer_kind}": make_page(answer_kind) for answer_kind in ANSWERS}
     forward = tuple(pages)
     blocks = [(PageBlock(name="all", page_ids=page_ids),) for page_ids in (forward, forward[::-1])]
-    return StudyPlan(
-        study="small", plan_hash=plan_hash, kind=kind, texts=Texts(title="Small"), pages=pages, forms=tuple(blocks)
-    )
+    return StudyPlan(study="small", plan_hash=plan_hash, kind=kind, texts=texts, pages=pages, forms=tuple(blocks))
 
 
-def write_study(root: Path, reviewers: Sequence[str] = ()) -> StudyPlan:
-    plan = make_plan("review" if reviewers else "study")
+def write_study(root: Path, reviewers: Sequence[str] = (), texts: Texts = TEXTS) -> StudyPlan:
+    plan = make_plan("review" if reviewers else "study", texts=texts)
     design = StudyDesign(
         kind=plan.kind,
         texts=plan.texts,
