@@ -27,11 +27,11 @@ import json
 import sys
 from functools import partial
 from pathlib import Path
-from snellen.web.limits import Limits
+from snellen.web.limits import VisitorLimits
 from snellen.web.server import serve
-from snellen.web.site import Site
+from snellen.web.site import StudySite
 root, site, limits = sys.argv[1:]
-serve(Path(root), Site(**json.loads(site)), partial(print, flush=True), Limits(**json.loads(limits)))
+serve(Path(root), StudySite(**json.loads(site)), partial(print, flush=True), VisitorLimits(**json.loads(limits)))
 """
 CROWD = {"participants": 100_000, "begins": 100_000}
 """Limits for many people from this machine."""
@@ -100,7 +100,7 @@ async def walk_all(
     walks: Sequence[Walk], link: str, plan: StudyPlan, on_row: Callable[[], None] = lambda: None
 ) -> None:
     """All take part at once, until they have finished or the server has ended."""
-    limits = httpx.Limits(max_connections=len(walks))
+    limits = httpx.VisitorLimits(max_connections=len(walks))
     async with httpx.AsyncClient(limits=limits, timeout=60, trust_env=False) as client:
         tasks = [walk.take_part(client, link, plan, on_row) for walk in walks]
         outcomes = await asyncio.gather(*tasks, return_exceptions=True)

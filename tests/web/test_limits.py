@@ -21,10 +21,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from snellen.core.errors import SnellenError
-from snellen.web.limits import Connections, Limits, Rate, allow_open_files, limit_logs
+from snellen.web.limits import Connections, Rate, VisitorLimits, allow_open_files, limit_logs
 from snellen.web.plan import RecordRow
 from snellen.web.server import app_of, open_service
-from snellen.web.site import Site
+from snellen.web.site import StudySite
 from snellen.web.store import read_results
 from tests.helpers.certificates import write_certificate
 from tests.helpers.studies import CONSENT, rows_of_form, write_study
@@ -91,7 +91,7 @@ def test_keys_without_recent_events_are_forgotten() -> None:
 class Visits:
     """Connections that a test opens, with their other ends, and a clock."""
 
-    limits: Limits
+    limits: VisitorLimits
     is_forwarded: bool = False
     clock: Clock = field(default_factory=Clock)
     ends: dict[tuple[str, int], socket.socket] = field(default_factory=dict)
@@ -123,7 +123,7 @@ class Visits:
 @pytest.fixture
 def visits() -> Iterator[Visits]:
     """At most six connections, and three of one address."""
-    visits = Visits(Limits(connections=6))
+    visits = Visits(VisitorLimits(connections=6))
     with visits.stack:
         yield visits
 
@@ -169,7 +169,7 @@ def test_an_ipv6_network_counts_as_one_address(visits: Visits) -> None:
 
 
 def test_connections_of_a_proxy_are_limited_in_total_only() -> None:
-    visits = Visits(Limits(connections=6), is_forwarded=True)
+    visits = Visits(VisitorLimits(connections=6), is_forwarded=True)
     with visits.stack:
         assert all(visits.admit("127.0.0.1", port) for port in range(1, 7))
         assert visits.closed() == set()
@@ -205,10 +205,10 @@ def test_silent_and_endless_connections_are_closed(visits: Visits) -> None:
 
 
 @contextmanager
-def served(root: Path, site: Site | None = None, **limits: Any) -> Iterator[tuple[TestClient, str]]:
+def served(root: Path, site: StudySite | None = None, **limits: Any) -> Iterator[tuple[TestClient, str]]:
     """A client of a study with these limits, and the path of its link."""
     write_study(root)
-    service = open_service(root, site, Limits(**limits))
+    service = open_service(root, site, VisitorLimits(**limits))
     with TestClient(app_of(service), base_url="http://localhost") as client:
         yield client, f"/s/{service.links[0].token}/"
 
@@ -243,7 +243,7 @@ def test_a_study_has_a_number_of_participants(tmp_path: Path) -> None:
 
 def test_reviewers_are_not_counted(tmp_path: Path) -> None:
     write_study(tmp_path, ("anna", "ben"))
-    service = open_service(tmp_path, limits=Limits(participants=2, begins=1))
+    service = open_service(tmp_path, limits=VisitorLimits(participants=2, begins=1))
     with TestClient(app_of(service)) as client:
         assert [
             client.post(f"/r/{link.token}/api/open", json={"parameters": {}}).json()["participant"]
@@ -260,7 +260,7 @@ def test_an_address_adds_few_participants_a_minute(tmp_path: Path) -> None:
 
 
 def test_an_address_is_the_one_that_a_proxy_on_this_machine_adds(tmp_path: Path) -> None:
-    site = Site(public_url="http://localhost")
+    site = StudySite(public_url="http://localhost")
     with served(tmp_path, site, begins=1) as (client, link):
         client = TestClient(client.app, base_url="http://localhost", client=("127.0.0.1", 1))
 
@@ -275,7 +275,7 @@ def test_an_address_is_the_one_that_a_proxy_on_this_machine_adds(tmp_path: Path)
 
 
 def test_without_a_proxy_the_header_of_proxies_is_not_believed(tmp_path: Path) -> None:
-    with served(tmp_path, Site(), begins=1) as (client, link):
+    with served(tmp_path, StudySite(), begins=1) as (client, link):
         client.headers["X-Forwarded-For"] = "192.0.2.1"
         assert opened(client, link).status_code == 200
         client.headers["X-Forwarded-For"] = "192.0.2.2"
@@ -316,7 +316,7 @@ def test_of_a_participant_so_many_bytes_are_stored(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("host", ["localhost", "LOCALHOST:8000", "127.0.0.1", "127.0.0.1:1", "[::1]:8000", "[::1]"])
 def test_names_of_this_machine_are_accepted(tmp_path: Path, host: str) -> None:
-    with served(tmp_path, Site()) as (client, link):
+    with served(tmp_path, StudySite()) as (client, link):
         assert client.get(link, headers={"Host": host}).status_code == 200
         response = client.post(f"{link}api/open", json={}, headers={"Host": host, "Origin": f"http://{host}"})
         assert response.status_code == 200
@@ -327,16 +327,16 @@ def test_names_of_this_machine_are_accepted(tmp_path: Path, host: str) -> None:
 )
 def test_other_names_are_refused(tmp_path: Path, host: str) -> None:
     """As a page of evil.example sends them whose name was made to mean this machine."""
-    with served(tmp_path, Site()) as (client, link):
+    with served(tmp_path, StudySite()) as (client, link):
         refused(client.get(link, headers={"Host": host}), 421, "own link")
         headers = {"Host": host, "Origin": f"http://{host}"}
         refused(client.post(f"{link}api/open", json={}, headers=headers), 421, "own link")
 
 
 def test_the_name_of_the_public_address_is_accepted(tmp_path: Path) -> None:
-    site = Site(public_url="https://Study.example/")
+    site = StudySite(public_url="https://Study.example/")
     assert site.hosts == {"study.example", "localhost", "127.0.0.1", "[::1]"}
-    assert Site("192.0.2.1", public_url="https://study.example").hosts == {"study.example", "192.0.2.1"}
+    assert StudySite("192.0.2.1", public_url="https://study.example").hosts == {"study.example", "192.0.2.1"}
     write_study(tmp_path, texts=CONSENT)
     service = open_service(tmp_path, site)
     with TestClient(app_of(service)) as client:
@@ -348,7 +348,7 @@ def test_the_name_of_the_public_address_is_accepted(tmp_path: Path) -> None:
 
 
 def test_tls_is_not_demanded_for_this_machine(tmp_path: Path) -> None:
-    with served(tmp_path, Site()) as (client, link):
+    with served(tmp_path, StudySite()) as (client, link):
         assert "strict-transport-security" not in client.get(link).headers
 
 
@@ -396,9 +396,9 @@ BAD: list[tuple[dict[str, str], str]] = [
 ]
 
 
-def site_of(folder: Path, options: dict[str, str]) -> Site:
+def site_of(folder: Path, options: dict[str, str]) -> StudySite:
     write_certificate(folder)
-    return Site(**{name: folder / text if text.endswith(".pem") else text for name, text in options.items()})  # type: ignore[arg-type]
+    return StudySite(**{name: folder / text if text.endswith(".pem") else text for name, text in options.items()})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("options", GOOD, ids=str)
@@ -420,23 +420,23 @@ def test_a_study_is_not_served_without_tls_beyond_this_machine(
 
 
 def test_links_show_the_address_that_participants_use() -> None:
-    assert Site().base(8000) == "http://127.0.0.1:8000"
-    assert Site("::1").base(8000) == "http://[::1]:8000"
-    assert Site(public_url="https://study.example/").base(8000) == "https://study.example"
-    assert Site("192.0.2.1", certificate=Path("c"), key=Path("k")).base(8443) == "https://192.0.2.1:8443"
+    assert StudySite().base(8000) == "http://127.0.0.1:8000"
+    assert StudySite("::1").base(8000) == "http://[::1]:8000"
+    assert StudySite(public_url="https://study.example/").base(8000) == "https://study.example"
+    assert StudySite("192.0.2.1", certificate=Path("c"), key=Path("k")).base(8443) == "https://192.0.2.1:8443"
 
 
 @pytest.mark.parametrize("lacking", ["consent", "who", "contact", "approval", "storage", "withdrawal"])
 def test_beyond_this_machine_the_page_of_consent_is_complete(tmp_path: Path, lacking: str) -> None:
     write_study(tmp_path, texts=CONSENT.model_copy(update={lacking: ""}))
-    with pytest.raises(SnellenError, match=f"the page of consent does not state {lacking};"):
-        open_service(tmp_path, Site(public_url="https://study.example"))
-    open_service(tmp_path, Site()).database.close()
+    with pytest.raises(SnellenError, match=f"the texts of the design lack {lacking};"):
+        open_service(tmp_path, StudySite(public_url="https://study.example"))
+    open_service(tmp_path, StudySite()).database.close()
 
 
 def test_reviews_need_no_page_of_consent(tmp_path: Path) -> None:
     write_study(tmp_path, ("anna", "ben"))
-    open_service(tmp_path, Site(public_url="https://study.example")).database.close()
+    open_service(tmp_path, StudySite(public_url="https://study.example")).database.close()
 
 
 # The log and open files

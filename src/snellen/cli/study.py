@@ -71,12 +71,12 @@ def serve(
     max_connections: Annotated[int, typer.Option(min=2, help="Connections that may be open.")] = 400,
 ) -> None:
     """Serve a study from this machine. Every answer is saved before the next question."""
-    from snellen.web.limits import Limits
+    from snellen.web.limits import VisitorLimits
     from snellen.web.server import serve as do
-    from snellen.web.site import Site
+    from snellen.web.site import StudySite
 
-    limits = Limits(connections=max_connections, participants=max_participants)
-    do(study, Site(host, port, public_url, certificate, key), lambda line: print(line, flush=True), limits)
+    limits = VisitorLimits(connections=max_connections, participants=max_participants)
+    do(study, StudySite(host, port, public_url, certificate, key), lambda line: print(line, flush=True), limits)
 
 
 @app.command()

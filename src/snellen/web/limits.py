@@ -26,12 +26,12 @@ OTHER_FILES = 64
 """Open files of the server, without connections and the files that it sends."""
 LOGGERS = "asyncio", "uvicorn.error", "snellen.web.server"
 """Loggers that write what visitors cause: ten lines of a level at once, then ten a minute."""
-MAX_KEYS = 1000
-"""Keys of a rate beyond which those without recent events are dropped."""
+MAX_SENDERS = 1000
+"""Senders of a rate beyond which those without recent events are dropped."""
 
 
 @dataclass(frozen=True)
-class Limits:
+class VisitorLimits:
     """What visitors may take up. An address is an IPv4 address, or the 64-bit network of an IPv6 address.
 
     One address has at most half of the open `connections`, unless all come from a proxy. A new one takes the place of
@@ -53,11 +53,11 @@ class Limits:
     stored_bytes: int = 10 * 2**20
 
 
-DEFAULT_LIMITS = Limits()
+DEFAULT_LIMITS = VisitorLimits()
 
 
 class Rate:
-    """A limit on events of the same key: `burst` at once, then `per_second`."""
+    """A limit on events of the same sender: `burst` at once, then `per_second`."""
 
     def __init__(self, burst: int, per_second: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._seconds = 1 / per_second
@@ -65,22 +65,22 @@ class Rate:
         self._clock = clock
         self._due: dict[Hashable, float] = {}  # when the events so far would have ended, one after the other
 
-    def allows(self, key: Hashable) -> bool:
+    def allows(self, sender: Hashable) -> bool:
         """True if the event may happen now; only then it counts."""
         now = self._clock()
-        due = max(self._due.get(key, now), now)
+        due = max(self._due.get(sender, now), now)
         if due - now > self._ahead:
             return False
-        if len(self._due) >= MAX_KEYS:
+        if len(self._due) >= MAX_SENDERS:
             self._due = {other: due for other, due in self._due.items() if due > now}
-        self._due[key] = due + self._seconds
+        self._due[sender] = due + self._seconds
         return True
 
 
 class Brakes:
     """Limits on participants, for jobs of the store, which roll back what was written before a refusal."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: VisitorLimits) -> None:
         self._limits = limits
         self._begins = Rate(limits.begins, limits.begins / 60)
         self._requests = Rate(limits.requests, limits.requests_per_second)
@@ -125,7 +125,9 @@ class _Visit:
 class Connections:
     """The open connections of a server by (host, port); from a proxy if they are forwarded."""
 
-    def __init__(self, limits: Limits, is_forwarded: bool = False, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, limits: VisitorLimits, is_forwarded: bool = False, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._limits = limits
         self._per_address = limits.connections if is_forwarded else max(1, limits.connections // 2)
         self._clock = clock
@@ -171,9 +173,9 @@ class Connections:
             if now - visit.since > (self._limits.request_seconds if visit.requests else self._limits.silent_seconds):
                 self._close(key)
 
-    def _close(self, key: tuple[str, int]) -> None:
+    def _close(self, client: tuple[str, int]) -> None:
         with suppress(OSError):  # closed by now
-            self._visits.pop(key).connection.shutdown(socket.SHUT_RDWR)  # asyncio reads the end, and closes it
+            self._visits.pop(client).connection.shutdown(socket.SHUT_RDWR)  # asyncio reads the end, and closes it
 
 
 class Listener(socket.socket):

@@ -38,14 +38,14 @@ from snellen.web.limits import (
     DEFAULT_LIMITS,
     Brakes,
     Connections,
-    Limits,
     Listener,
+    VisitorLimits,
     allow_open_files,
     limit_logs,
 )
 from snellen.web.page import index_page
 from snellen.web.plan import RecordRow, Start, StudyPlan, refuse_broken_text
-from snellen.web.site import LOCAL, Site
+from snellen.web.site import LOCAL, StudySite
 from snellen.web.store import Job, Link, Refusal, Store
 from snellen.web.study import BUNDLE, RESULTS, read_plan, read_study
 
@@ -116,8 +116,8 @@ class StudyService:
     links: tuple[Link, ...]
     files: Mapping[str, Path]
     parameters: frozenset[str]
-    site: Site | None
-    limits: Limits
+    site: StudySite | None
+    limits: VisitorLimits
     brakes: Brakes
     connections: Connections
 
@@ -177,7 +177,7 @@ class StudyService:
         self.brakes.check_size(connection, slot.number)
 
 
-def open_service(root: Path, site: Site | None = None, limits: Limits = DEFAULT_LIMITS) -> StudyService:
+def open_service(root: Path, site: StudySite | None = None, limits: VisitorLimits = DEFAULT_LIMITS) -> StudyService:
     """Create or open the database of a study, and its links.
 
     Raises SnellenError if the folder is not a study, or must not be served at this `site`.
@@ -318,7 +318,10 @@ def http_server(service: StudyService) -> uvicorn.Server:
 
 
 def serve(
-    root: Path, site: Site = LOCAL, announce: Callable[[str], None] = lambda line: None, limits: Limits = DEFAULT_LIMITS
+    root: Path,
+    site: StudySite = LOCAL,
+    announce: Callable[[str], None] = lambda line: None,
+    limits: VisitorLimits = DEFAULT_LIMITS,
 ) -> None:
     """Serve a study until interrupted; `announce` gets each link as a line. Port 0 takes any free one.
 

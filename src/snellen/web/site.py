@@ -18,7 +18,7 @@ PAGE = "docs/serving.md"
 
 
 @dataclass(frozen=True)
-class Site:
+class StudySite:
     """The address that listens, and the `public_url` by which participants reach it.
 
     With a `certificate` and its `key` the server does TLS; otherwise a public URL is that of a proxy on its behalf.
@@ -76,7 +76,7 @@ class Site:
             raise SnellenError(problem)
 
     def _problems(self, design: StudyDesign) -> Iterator[str]:
-        url, pair = self._url, f"--certificate {self.certificate} --key {self.key}"
+        url, pair = self._url, f"--certificate {self.certificate or 'FILE'} --key {self.key or 'FILE'}"
         if self.public_url and (url.scheme not in ("http", "https") or not url.hostname):
             yield f"--public-url {self.public_url}: no address of a site; give one like https://study.example"
         if url.scheme == "http" and (self.certificate or not is_local(url.hostname or "")):
@@ -92,11 +92,11 @@ class Site:
             yield f"--host {self.host}: this is no name for links; give that of the certificate by --public-url https://…"
         missing = [name for name in ("consent", *CONSENT_FIELDS) if not getattr(design.texts, name)]
         if missing and design.kind == "study" and self.is_public:
-            lacks = f"the page of consent does not state {', '.join(missing)}"
-            yield f"{self.base(self.port)}: {lacks}; add them to texts in the design, and build again (docs/people.md)"
+            lacks = f"the texts of the design lack {', '.join(missing)}"
+            yield f"{self.base(self.port)}: {lacks}; people elsewhere must read them: build again (docs/people.md)"
 
 
-LOCAL = Site()
+LOCAL = StudySite()
 
 
 def is_local(host: str) -> bool:
