@@ -100,7 +100,7 @@ async def walk_all(
     walks: Sequence[Walk], link: str, plan: StudyPlan, on_row: Callable[[], None] = lambda: None
 ) -> None:
     """All take part at once, until they have finished or the server has ended."""
-    limits = httpx.VisitorLimits(max_connections=len(walks))
+    limits = httpx.Limits(max_connections=len(walks))
     async with httpx.AsyncClient(limits=limits, timeout=60, trust_env=False) as client:
         tasks = [walk.take_part(client, link, plan, on_row) for walk in walks]
         outcomes = await asyncio.gather(*tasks, return_exceptions=True)

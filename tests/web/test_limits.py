@@ -26,7 +26,7 @@ from snellen.web.plan import RecordRow
 from snellen.web.server import app_of, open_service
 from snellen.web.site import StudySite
 from snellen.web.store import read_results
-from tests.helpers.certificates import write_certificate
+from tests.helpers.certificates import NAME, write_certificate
 from tests.helpers.studies import CONSENT, rows_of_form, write_study
 from tests.helpers.study_load import server_process
 
@@ -213,18 +213,15 @@ def served(root: Path, site: StudySite | None = None, **limits: Any) -> Iterator
         yield client, f"/s/{service.links[0].token}/"
 
 
-def opened(client: TestClient, link: str, **body: Any) -> httpx.Response:
-    response: httpx.Response = client.post(f"{link}api/open", json={"parameters": {}} | body)
-    return response
+def opened(client: TestClient, link: str, **body: Any) -> Any:
+    return client.post(f"{link}api/open", json={"parameters": {}} | body)
 
 
-def sent(client: TestClient, link: str, row: RecordRow, secret: str) -> httpx.Response:
-    headers = {"X-Snellen-Secret": secret}
-    response: httpx.Response = client.post(f"{link}api/records", json=row.plain(), headers=headers)
-    return response
+def sent(client: TestClient, link: str, row: RecordRow, secret: str) -> Any:
+    return client.post(f"{link}api/records", json=row.plain(), headers={"X-Snellen-Secret": secret})
 
 
-def refused(response: httpx.Response, status: int, words: str) -> None:
+def refused(response: Any, status: int, words: str) -> None:
     assert (response.status_code, words in response.json()["detail"]) == (status, True), response.text
 
 
@@ -345,6 +342,12 @@ def test_the_name_of_the_public_address_is_accepted(tmp_path: Path) -> None:
         assert good.status_code == 200
         assert good.headers["strict-transport-security"] == "max-age=31536000"
         refused(client.get(link, headers={"Host": "evil.example"}), 421, "own link")
+
+
+def test_texts_name_their_encoding(tmp_path: Path) -> None:
+    with served(tmp_path) as (client, link):
+        for path in ("", "index.html", "plan.js", "page/study.js", "vendor/jspsych/css/jspsych.css"):
+            assert client.get(link + path).headers["content-type"].endswith("; charset=utf-8")
 
 
 def test_tls_is_not_demanded_for_this_machine(tmp_path: Path) -> None:
@@ -593,6 +596,11 @@ def test_a_server_with_a_certificate_counts_connections_before_the_handshake(tmp
             response = client.post(f"{base}api/open", json={"parameters": {}, "consented": True})
             assert response.json()["participant"] == "p01"
             assert response.headers["strict-transport-security"]
+        with (
+            socket.create_connection(("127.0.0.1", port)) as plain,
+            trust.wrap_socket(plain, server_hostname=NAME) as tls,
+        ):
+            assert tls.version() == "TLSv1.3"
 
 
 def free_port() -> int:
