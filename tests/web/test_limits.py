@@ -263,12 +263,22 @@ def test_an_address_is_the_one_that_a_proxy_on_this_machine_adds(tmp_path: Path)
 
         def begin(forwarded: str) -> int:
             client.headers["X-Forwarded-For"] = forwarded
-            return opened(client, link).status_code
+            status: int = opened(client, link).status_code
+            return status
 
         assert [begin("192.0.2.1"), begin("192.0.2.1")] == [200, 429]
         assert begin("192.0.2.1, 192.0.2.2") == 200
         assert begin("192.0.2.3, 192.0.2.2") == 429, "what a visitor wrote before is not believed"
         assert [begin("unknown"), begin("")] == [200, 200], "only the total counts"
+
+
+def test_a_proxy_on_another_machine_is_not_believed() -> None:
+    site = StudySite("0.0.0.0", public_url="https://study.example")
+    assert [site.visitor(peer, "192.0.2.1") for peer in ("127.0.0.1", "::1", "192.0.2.9")] == [
+        "192.0.2.1",
+        "192.0.2.1",
+        "",
+    ]
 
 
 def test_without_a_proxy_the_header_of_proxies_is_not_believed(tmp_path: Path) -> None:
@@ -562,7 +572,10 @@ def test_one_address_has_at_most_half_of_the_connections(tmp_path: Path) -> None
 
 
 def test_a_large_head_is_refused(tmp_path: Path) -> None:
-    with real_server(tmp_path) as (_, endpoint), socket.create_connection(endpoint) as connection:
+    with (
+        real_server(tmp_path, silent_seconds=1000) as (_, endpoint),
+        socket.create_connection(endpoint) as connection,
+    ):
         connection.settimeout(PATIENCE)
         connection.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nX-Much: ")
         answer = b""
@@ -596,11 +609,9 @@ def test_a_server_with_a_certificate_counts_connections_before_the_handshake(tmp
             response = client.post(f"{base}api/open", json={"parameters": {}, "consented": True})
             assert response.json()["participant"] == "p01"
             assert response.headers["strict-transport-security"]
-        with (
-            socket.create_connection(("127.0.0.1", port)) as plain,
-            trust.wrap_socket(plain, server_hostname=NAME) as tls,
-        ):
-            assert tls.version() == "TLSv1.3"
+        plain = stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=PATIENCE))
+        with trust.wrap_socket(plain, server_hostname=NAME) as encrypted:
+            assert encrypted.version() == "TLSv1.3"
 
 
 def free_port() -> int:
