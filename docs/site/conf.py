@@ -35,6 +35,7 @@ CHAPTERS = {
         "towers",
         "training",
         "people",
+        "serving",
         "reviewing",
         "judging",
         "exports",

@@ -65,13 +65,24 @@ def make_page(kind: AnswerKind, seconds: float | None = None) -> Page:
     )
 
 
-def make_plan(kind: Any = "study") -> StudyPlan:
+TEXTS = Texts(title="Small")
+CONSENT = Texts(
+    title="Small",
+    consent="You may stop.",
+    who="A laboratory.",
+    contact="lab@study.example",
+    approval="1/2026",
+    storage="Ten years.",
+    withdrawal="Write to us.",
+)
+"""Texts with a complete page of consent."""
+
+
+def make_plan(kind: Any = "study", texts: Texts = TEXTS) -> StudyPlan:
     pages = {f"q-{answer_kind}": make_page(answer_kind) for answer_kind in ANSWERS}
     forward = tuple(pages)
     blocks = [(PageBlock(name="all", page_ids=page_ids),) for page_ids in (forward, forward[::-1])]
-    return with_hash(
-        StudyPlan(study="small", plan_hash="", kind=kind, texts=Texts(title="Small"), pages=pages, forms=tuple(blocks))
-    )
+    return with_hash(StudyPlan(study="small", plan_hash="", kind=kind, texts=texts, pages=pages, forms=tuple(blocks)))
 
 
 def with_hash(plan: StudyPlan) -> StudyPlan:
@@ -79,12 +90,18 @@ def with_hash(plan: StudyPlan) -> StudyPlan:
     return plan.model_copy(update={"plan_hash": plan_hash(plan)})
 
 
-def write_study(root: Path, reviewers: Sequence[str] = (), plan: StudyPlan | None = None, **texts: str) -> StudyPlan:
-    """Write a study folder with this plan, else a small one; `texts` of the design are not in the bundle."""
-    plan = with_hash(plan or make_plan("review" if reviewers else "study"))
+def write_study(
+    root: Path,
+    reviewers: Sequence[str] = (),
+    plan: StudyPlan | None = None,
+    texts: Texts = TEXTS,
+    **private: str,
+) -> StudyPlan:
+    """Write a study folder with this plan, else a small one; `private` texts of the design are not in the bundle."""
+    plan = with_hash(plan or make_plan("review" if reviewers else "study", texts))
     design = StudyDesign(
         kind=plan.kind,
-        texts=plan.texts.model_copy(update=texts),
+        texts=plan.texts.model_copy(update=private),
         blocks=(BlockDesign(name="all"),),
         reviewers=tuple(reviewers),
         parameters=("lab",),

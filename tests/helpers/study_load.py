@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import random
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import IO, Any, TypeAlias
 
 import httpx
 
@@ -22,13 +23,18 @@ from tests.helpers.studies import rows_of_form
 
 ROOT = Path(__file__).parents[2]
 CODE = """
+import json
 import sys
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from snellen.web.limits import VisitorLimits
 from snellen.web.server import serve
-serve(Path(sys.argv[1]), port=0, announce=partial(print, flush=True))
+from snellen.web.site import StudySite
+root, site, limits = sys.argv[1:]
+serve(Path(root), StudySite(**json.loads(site)), partial(print, flush=True), VisitorLimits(**json.loads(limits)))
 """
+CROWD = {"participants": 100_000, "begins": 100_000}
+"""Limits for many people from this machine."""
 
 
 Acknowledge: TypeAlias = Callable[[], None]
@@ -67,11 +73,22 @@ class Walk:
 
 
 @contextmanager
-def server_process(root: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """`serve` in a separate process, and the study's link; killed at the end."""
+def server_process(
+    root: Path,
+    limits: Mapping[str, float] = CROWD,
+    site: Mapping[str, str | int] = {},
+    errors: IO[str] | None = None,
+    open_files: int | None = None,
+) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """`serve` in a separate process, and the study's link; killed at the end.
+
+    `errors` gets its stderr; `open_files` is the number that it may have.
+    """
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
-    command = [sys.executable, "-c", CODE, str(root)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
+    command = [sys.executable, "-c", CODE, str(root), json.dumps({"port": 0, **site}), json.dumps({**limits})]
+    if open_files:
+        command = ["bash", "-c", f'ulimit -n {open_files}; exec "$@"', "server", *command]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, env=environment) as process:
         assert process.stdout is not None
         try:
             yield process, process.stdout.readline().strip()

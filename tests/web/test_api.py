@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
+from snellen.web.limits import VisitorLimits
 from snellen.web.server import app_of, open_service
 from snellen.web.store import read_results
 from tests.helpers.studies import write_study
@@ -26,7 +27,9 @@ def described() -> Iterator[tuple[Any, str, str, Path]]:
 
     with tempfile.TemporaryDirectory() as folder:
         write_study(Path(folder))
-        service = open_service(Path(folder))
+        service = open_service(
+            Path(folder), limits=VisitorLimits(begins=100_000, participants=100_000, requests=100_000)
+        )
         app = app_of(service, openapi=True)
         token = service.links[0].token
         client = TestClient(app)  # not entered: the application stays open for schemathesis

@@ -333,9 +333,9 @@ def test_rows_come_in_the_order_of_the_form(tmp_path: Path) -> None:
         rows = rows_of_form(visitor.plan, "p01", 0)
         secret = visitor.open(consented=True).json()["secret"]
         for number, row in enumerate(rows):
-            for other in rows[number + 1 :]:
-                for sequence in {number, other.sequence}:
-                    early = RecordRow(sequence=sequence, record=other.record)
+            for other in {number + 1, len(rows) - 1} - {number, len(rows)}:  # the next one, and the end
+                for sequence in {number, other}:
+                    early = RecordRow(sequence=sequence, record=rows[other].record)
                     refused(visitor.send(early, secret), 422)
             assert visitor.send(row, secret).status_code == 200
         for row in rows[1:]:

@@ -66,16 +66,23 @@ def presets(
 @app.command()
 def serve(
     study: Study,
-    host: Annotated[str, typer.Option(help="Address to listen on. Use a TLS proxy for anything but localhost.")] = (
-        "127.0.0.1"
-    ),
+    host: Annotated[str, typer.Option(help="Address to listen on. Beyond this machine it takes TLS.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 picks a free one.")] = 8000,
-    public_url: Annotated[str, typer.Option(help="Address shown in links instead of http://HOST:PORT.")] = "",
+    public_url: Annotated[
+        str, typer.Option(help="Address in links instead of http://HOST:PORT: https://… of a TLS proxy.")
+    ] = "",
+    certificate: Annotated[Path | None, typer.Option(help="Certificate (PEM), for TLS without a proxy.")] = None,
+    key: Annotated[Path | None, typer.Option(help="Key of the certificate (PEM).")] = None,
+    max_participants: Annotated[int, typer.Option(min=1, help="People after whom nobody else can begin.")] = 1000,
+    max_connections: Annotated[int, typer.Option(min=2, help="Connections that may be open.")] = 400,
 ) -> None:
     """Serve a study from this machine. Every answer is saved before the next question."""
+    from snellen.web.limits import VisitorLimits
     from snellen.web.server import serve as do
+    from snellen.web.site import StudySite
 
-    do(study, host, port, announce=lambda line: print(line, flush=True), public_url=public_url)
+    limits = VisitorLimits(connections=max_connections, participants=max_participants)
+    do(study, StudySite(host, port, public_url, certificate, key), lambda line: print(line, flush=True), limits)
 
 
 @app.command()

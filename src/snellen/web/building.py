@@ -27,7 +27,7 @@ from snellen.stimuli.render import render_for_recipe
 from snellen.stimuli.render.toy import toy_image
 from snellen.suites import suite_of
 from snellen.web.dealing import BlockPages, attention_page, deal_forms
-from snellen.web.design import BlockDesign, StudyDesign
+from snellen.web.design import CONSENT_FIELDS, BlockDesign, StudyDesign
 from snellen.web.pages import PageTrial, as_page, media_part, media_path, page_trials
 from snellen.web.plan import MediaPart, Page, PageBlock, PageKind, StudyPlan, Term, TextPart
 from snellen.web.study import (
@@ -216,8 +216,6 @@ def _add_check(block: str, point: int, number: int, page_ids: Sequence[str], col
     return collected.add(page, PageSource(block=block, answers={page.page_id: name}))
 
 
-MISSING = "who", "contact", "approval", "storage", "withdrawal"
-"""Fields of `Texts` without which a page of consent is incomplete."""
 SECONDS = {"choice": 9, "true_false": 9, "integer": 15, "number": 15, "box": 12, "colour": 20, "text": 12}
 """Seconds that a question takes by its kind of answer, for the estimate; 40 for a description. A guess of ours."""
 SECONDS_AN_IMAGE = 1.5
@@ -226,7 +224,7 @@ SECONDS_AN_IMAGE = 1.5
 
 def _consent_notes(design: StudyDesign) -> list[str]:
     """A warning for consent without its fields."""
-    missing = [name for name in MISSING if not getattr(design.texts, name)]
+    missing = [name for name in CONSENT_FIELDS if not getattr(design.texts, name)]
     if design.kind != "study" or not design.texts.consent or not missing:
         return []
     return [f"the consent page does not state {', '.join(missing)}: add them to texts in the design (docs/people.md)"]

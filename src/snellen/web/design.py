@@ -18,6 +18,8 @@ from snellen.core.storage.user_yaml import parse_yaml
 from snellen.web.plan import Texts
 
 PRESETS = "presets"
+CONSENT_FIELDS = "who", "contact", "approval", "storage", "withdrawal"
+"""Fields of `Texts` without which a page of consent is incomplete."""
 
 
 class _Frozen(BaseModel):

@@ -1,15 +1,17 @@
-"""Checks of every request to a study (origin, size, type), and the headers of all responses."""
+"""Checks of every request to a study (host, origin, size, type), and the headers of all responses."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from functools import partial
 from urllib.parse import urlsplit
 
 from fastapi.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from snellen.web.limits import Connections
+from snellen.web.site import host_name
 from snellen.web.store import Refusal
 
 MAX_BODY_BYTES = 64 * 2**10
@@ -26,6 +28,8 @@ HEADERS = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
     "X-Robots-Tag": "noindex",
 }
+HTTPS_ONLY = {"Strict-Transport-Security": "max-age=31536000"}
+"""For browsers that opened a study over TLS: never without it again, for a year."""
 
 
 def sentence(status: int, text: str, headers: Mapping[str, str] | None = None) -> JSONResponse:
@@ -34,20 +38,38 @@ def sentence(status: int, text: str, headers: Mapping[str, str] | None = None) -
 
 
 class Guard:
-    """Refuses requests from other sites, and bodies that are too large, too slow or not JSON; adds headers."""
+    """Refuses requests under other names, from other sites, and those too large, too slow or not JSON; adds headers.
 
-    def __init__(self, app: ASGIApp) -> None:
+    Without `hosts` any name is accepted. `connections` learn when a request begins and ends.
+    """
+
+    def __init__(
+        self, app: ASGIApp, headers: Mapping[str, str], hosts: Set[str], connections: Connections, head_bytes: int
+    ) -> None:
         self._app = app
+        self._headers = headers
+        self._hosts = hosts
+        self._connections = connections
+        self._head_bytes = head_bytes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        send = partial(_send_with_headers, send)
+        with self._connections.request(tuple(scope["client"] or ("", 0))):
+            await self._answer(scope, receive, partial(_send_with_headers, self._headers, send))
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = {name.decode("latin-1"): text.decode("latin-1") for name, text in scope["headers"]}
         try:
+            words = scope["path"], scope["query_string"], *(word for header in scope["headers"] for word in header)
+            if sum(map(len, words)) > self._head_bytes:
+                raise Refusal(431, f"The head of the request is larger than {self._head_bytes} bytes.")
+            if self._hosts and host_name(headers.get("host", "")) not in self._hosts:
+                raise Refusal(421, "The study is not served under this name; open it by its own link.")
             if scope["method"] not in ("GET", "HEAD", "OPTIONS"):
-                _refuse_other_sites({name.decode("latin-1"): text.decode("latin-1") for name, text in scope["headers"]})
+                _refuse_other_sites(headers)
             body = await asyncio.wait_for(_read_body(receive), BODY_SECONDS)
         except TimeoutError:
             await sentence(408, "The request did not come in time.")(scope, receive, send)
@@ -57,10 +79,10 @@ class Guard:
             await self._app(scope, _Replay(body, receive), send)
 
 
-async def _send_with_headers(send: Send, message: Message) -> None:
+async def _send_with_headers(headers: Mapping[str, str], send: Send, message: Message) -> None:
     if message["type"] == "http.response.start":
         names = {name.lower() for name, _ in message["headers"]}
-        added = HEADERS | ({} if b"cache-control" in names else {"Cache-Control": "no-store"})
+        added = {**headers} | ({} if b"cache-control" in names else {"Cache-Control": "no-store"})
         message["headers"] = [
             *message["headers"],
             *((name.lower().encode(), text.encode()) for name, text in added.items()),

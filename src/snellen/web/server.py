@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import secrets
 import socket
 import sqlite3
@@ -31,9 +32,20 @@ from snellen.core.plain_text import short_reason
 from snellen.web import store
 from snellen.web.admission import row_problem
 from snellen.web.bundle import INDEX, MEDIA_TYPES, bundle_files
-from snellen.web.guard import HEADERS, MAX_BODY_BYTES, Guard, sentence
+from snellen.web.guard import HEADERS, HTTPS_ONLY, MAX_BODY_BYTES, Guard, sentence
+from snellen.web.limits import (
+    BACKLOG,
+    DEFAULT_LIMITS,
+    Brakes,
+    Connections,
+    Listener,
+    VisitorLimits,
+    allow_open_files,
+    limit_logs,
+)
 from snellen.web.page import index_page
 from snellen.web.plan import RecordRow, Start, StudyPlan, refuse_broken_text
+from snellen.web.site import LOCAL, StudySite
 from snellen.web.store import Job, Link, Refusal, Store
 from snellen.web.study import BUNDLE, RESULTS, read_plan, read_study
 
@@ -47,13 +59,16 @@ STOP_SECONDS = 2
 _LOGGER = logging.getLogger(__name__)
 REFUSALS: dict[int | str, dict[str, Any]] = {
     400: {"description": "The body is not JSON."},
-    403: {"description": "Sent by another site, or a secret that is not of this link."},
+    403: {"description": "Sent by another site, a secret that is not of this link, or the study is full."},
     404: {"description": "No such link."},
     408: {"description": "The body did not come in time."},
     409: {"description": "Another row is kept under this number."},
-    413: {"description": f"The body is larger than {MAX_BODY_BYTES} bytes."},
+    413: {"description": f"The body is larger than {MAX_BODY_BYTES} bytes, or too much is kept of the participant."},
     415: {"description": "The body is not declared as JSON."},
+    421: {"description": "The study is not served under this name."},
     422: {"description": "The body is not what is asked for here."},
+    429: {"description": "Too many requests; wait a moment."},
+    431: {"description": "The head of the request is too large."},
     503: {"description": "The answer could not be kept; send it again."},
 }
 
@@ -99,7 +114,10 @@ class Receipt(BaseModel):
 
 @dataclass(frozen=True)
 class StudyService:
-    """A served study: its plan, page, database, links, files by path, recorded parameters, and what ends it."""
+    """A served study: its plan, page, database, links, files by path, recorded parameters, what ends it, and limits.
+
+    Without a `site`, requests may call the server by any name.
+    """
 
     plan: StudyPlan
     index: str
@@ -108,6 +126,10 @@ class StudyService:
     files: Mapping[str, Path]
     parameters: frozenset[str]
     completion: Completion
+    site: StudySite | None
+    limits: VisitorLimits
+    brakes: Brakes
+    connections: Connections
 
     def link(self, token: str, reviews: bool) -> Link:
         """The link with this token, also if it was renewed meanwhile. Raises Refusal (404) if there is none."""
@@ -132,17 +154,19 @@ class StudyService:
             _LOGGER.error("a request failed and was not kept: %s", short_reason(repr(error)))
             raise Refusal(500, FAILURE) from error
 
-    async def open(self, link: Link, opening: Opening) -> Opened:
-        """Begin or return."""
-        return Opened.model_validate(await self.run(partial(self._open, link, opening)))
+    async def open(self, link: Link, opening: Opening, address: str = "") -> Opened:
+        """Begin or return, from a network address (empty if it is unknown)."""
+        return Opened.model_validate(await self.run(partial(self._open, link, opening, address)))
 
-    def _open(self, link: Link, opening: Opening, connection: sqlite3.Connection) -> Opened:
+    def _open(self, link: Link, opening: Opening, address: str, connection: sqlite3.Connection) -> Opened:
         if self.plan.texts.consent and not (opening.consented or opening.secret):
             raise Refusal(403, "Consent comes first; load the page again.")
         kept = {name: text for name, text in opening.parameters.items() if name in self.parameters}
         reviewers = [link.reviewer for link in self.links if link.reviewer]
         number = reviewers.index(link.reviewer) if link.reviewer else 0
-        slot = store.take_slot(connection, link, opening.secret or "", kept, len(self.plan.forms), number)
+        with self.brakes.count_begin(connection, "" if link.reviewer else address):
+            slot = store.take_slot(connection, link, opening.secret or "", kept, len(self.plan.forms), number)
+        self.brakes.count_request(slot.number)
         if opening.secret and opening.participant not in (None, slot.name):
             raise Refusal(403, "The secret is that of another participant; open the link again.")
         rows = store.rows_of(connection, slot.number)
@@ -156,6 +180,7 @@ class StudyService:
 
     def _keep(self, link: Link, secret: str, record_row: RecordRow, connection: sqlite3.Connection) -> Completion:
         slot = store.slot_of(connection, link, secret)
+        self.brakes.count_request(slot.number)
         if isinstance(record_row.record, Start):  # the parameters are those with which the study was opened
             start = record_row.record.model_copy(update={"parameters": store.parameters_of(connection, slot.number)})
             record_row = record_row.model_copy(update={"record": start})
@@ -164,6 +189,7 @@ class StudyService:
         if is_new and (problem := row_problem(record_row, self.plan, slot.name, slot.form, progress)):
             raise Refusal(422, problem)
         store.keep_row(connection, slot, record_row)
+        self.brakes.check_size(connection, slot.number)
         return self._completion(connection, slot)
 
     def _completion(self, connection: sqlite3.Connection, slot: store.Slot) -> Completion:
@@ -171,18 +197,24 @@ class StudyService:
         return self.completion if store.has_finished(connection, slot.number) else Completion()
 
 
-def open_service(root: Path) -> StudyService:
-    """Create or open the database of a study, and its links. Raises SnellenError if the folder is not a study."""
+def open_service(root: Path, site: StudySite | None = None, limits: VisitorLimits = DEFAULT_LIMITS) -> StudyService:
+    """Create or open the database of a study, and its links.
+
+    Raises SnellenError if the folder is not a study, or must not be served at this `site`.
+    """
     card, plan = read_study(root), read_plan(root)
+    if site is not None:
+        site.check(card.design)
     files = bundle_files(root / BUNDLE)
     database = Store(root / RESULTS, plan.plan_hash)
     reviewers = card.design.reviewers if plan.kind == "review" else ()
     kept = database.submit(partial(store.links, reviewers=reviewers, open_to_all=plan.kind == "study")).result()
     parameters = frozenset((*PARAMETERS, *card.design.parameters))
-    texts = card.design.texts
+    texts, index, brakes = card.design.texts, index_page(plan.texts.title, "local"), Brakes(limits)
+    connections = Connections(limits, is_forwarded=site is not None and site.is_forwarded)
+    completion = Completion(code=texts.completion_code, url=texts.completion_url)
     return StudyService(
-        *(plan, index_page(plan.texts.title, "local"), database, tuple(kept), files, parameters),
-        Completion(code=texts.completion_code, url=texts.completion_url),
+        plan, index, database, tuple(kept), files, parameters, completion, site, limits, brakes, connections
     )
 
 
@@ -210,13 +242,15 @@ def app_of(service: StudyService, openapi: bool = False) -> FastAPI:
         redirect_slashes=False,
         lifespan=life,
     )
-    app.add_middleware(Guard)
+    headers = HEADERS | (HTTPS_ONLY if service.site and service.site.is_public else {})
+    hosts = service.site.hosts if service.site else frozenset[str]()
+    app.add_middleware(Guard, headers, hosts, service.connections, service.limits.head_bytes)
     for prefix, reviews in (("s", False), ("r", True)):
         _add_routes(app, service, prefix, reviews)
     app.add_exception_handler(Refusal, _on_refusal)
     app.add_exception_handler(HTTPException, _on_http_error)
     app.add_exception_handler(RequestValidationError, _on_invalid)
-    app.add_exception_handler(Exception, _on_failure)
+    app.add_exception_handler(Exception, partial(_on_failure, headers))
     return app
 
 
@@ -224,8 +258,11 @@ def _add_routes(app: FastAPI, service: StudyService, prefix: str, reviews: bool)
     start = f"/{prefix}/{{token}}"
 
     @app.post(f"{start}/api/open", responses=REFUSALS)
-    async def open_study(token: str, opening: Opening) -> Opened:
-        return await service.open(service.link(token, reviews), opening)
+    async def open_study(token: str, opening: Opening, request: Request) -> Opened:
+        peer = request.client.host if request.client else ""
+        forwarded = request.headers.get("x-forwarded-for", "")
+        address = service.site.visitor(peer, forwarded) if service.site else peer
+        return await service.open(service.link(token, reviews), opening, address)
 
     @app.post(f"{start}/api/records", responses=REFUSALS)
     async def keep_record(
@@ -274,45 +311,56 @@ async def _on_invalid(request: Request, error: Exception) -> Response:
     return sentence(422, f"{field or 'The request'}: {problem['msg']}.")
 
 
-async def _on_failure(request: Request, error: Exception) -> Response:
+async def _on_failure(headers: Mapping[str, str], request: Request, error: Exception) -> Response:
     # Sent outside the guard, which otherwise adds the headers.
-    return sentence(500, FAILURE, HEADERS)
+    return sentence(500, FAILURE, headers)
 
 
 def http_server(service: StudyService) -> uvicorn.Server:
     """The server of an open study; it logs no requests, since their addresses contain the links."""
-    return uvicorn.Server(
-        uvicorn.Config(
-            app_of(service),
-            log_level="warning",
-            access_log=False,
-            server_header=False,
-            proxy_headers=False,
-            timeout_graceful_shutdown=STOP_SECONDS,
-        )
+    site, limits = service.site or LOCAL, service.limits
+    config = uvicorn.Config(
+        app_of(service),
+        loop="asyncio",  # others would not accept by `Listener`
+        http="h11",  # others have no limit on heads
+        ws="none",
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        backlog=BACKLOG,
+        h11_max_incomplete_event_size=limits.head_bytes,
+        timeout_keep_alive=math.ceil(limits.silent_seconds),
+        callback_notify=service.connections.sweep,
+        timeout_notify=0,  # every second
+        timeout_graceful_shutdown=STOP_SECONDS,
+        ssl_certfile=site.certificate,
+        ssl_keyfile=site.key,
     )
+    limit_logs()
+    return uvicorn.Server(config)
 
 
 def serve(
     root: Path,
-    host: str = "127.0.0.1",
-    port: int = 8000,
+    site: StudySite = LOCAL,
     announce: Callable[[str], None] = lambda line: None,
-    public_url: str = "",
+    limits: VisitorLimits = DEFAULT_LIMITS,
 ) -> None:
     """Serve a study until interrupted; `announce` gets each link as a line. Port 0 takes any free one.
 
-    `public_url` replaces `http://HOST:PORT` in links, if another server forwards requests. Requests are not logged,
-    since their addresses contain the links. Raises SnellenError if the folder is not a study or the port is taken.
+    Requests are not logged, since their addresses contain the links. Raises SnellenError if the folder is not a study,
+    must not be served at this site, or the port is taken.
     """
-    service = open_service(root)
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    service = open_service(root, site, limits)
+    allow_open_files(limits.connections)
+    family = socket.AF_INET6 if ":" in site.host else socket.AF_INET
     try:
-        listener = socket.create_server((host, port), family=family)
+        listener = Listener(socket.create_server((site.host, site.port), family=family), service.connections)
     except OSError as error:
-        raise SnellenError(f"{host}:{port} cannot be served ({error.strerror}); choose another by --port") from error
-    shown_host = f"[{host}]" if ":" in host else host
-    base = public_url.rstrip("/") or f"http://{shown_host}:{listener.getsockname()[1]}"
+        place = f"{site.host}:{site.port}"
+        raise SnellenError(f"{place} cannot be served ({error.strerror}); choose another by --port") from error
+    base = site.base(listener.getsockname()[1])
     for link in service.links:
         announce(f"{link.reviewer}: {link.address(base)}" if link.reviewer else link.address(base))
     with suppress(KeyboardInterrupt, Interrupted):  # the ways to stop a server
