@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from snellen.core.errors import SnellenError
-from snellen.core.storage.runfolder import RunCard, refuse_other_run
+from snellen.core.storage.runfolder import refuse_other_run
 from snellen.core.subject import Subject
 from snellen.exam.items import find_items
 from snellen.exam.run import Examination, prepare, run, run_folder
@@ -85,16 +85,19 @@ def _examine(
     root = out if out is not None else run_folder(items, examined, [condition])
     if from_code and out is None:
         root = _unused(Path(root))  # the code, or what it uses, may have changed
-    continues = from_code and not is_url(root) and (Path(root) / RunCard.file).exists()
-    with record_folder(root, after_call) as folder:
+    asked = itertools.count()
+
+    def count_call() -> None:
+        next(asked)
+        after_call()
+
+    with record_folder(root, count_call) as folder:
         examination = run(
             items, ready, folder.root, conditions=[condition], limit=limit, show_progress=show_progress,
             after_call=folder.after_call, preflight=preflight,
         )  # fmt: skip
-    if continues:
-        sys.stderr.write(
-            f"snellen: {root} held answers of an earlier call, which are reused; another out= asks again\n"
-        )
+    if from_code and next(asked) == 0:
+        sys.stderr.write(f"snellen: nothing was asked, since {root} holds these answers; another out= asks again\n")
     return examination
 
 

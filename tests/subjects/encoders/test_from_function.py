@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 import sys
@@ -13,9 +14,12 @@ from PIL import Image
 
 import snellen
 from snellen.core.errors import SnellenError
-from snellen.core.item import Media
+from snellen.core.item import Media, Option, ReplySpec, View
+from snellen.core.prompt import Prompt
+from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.media import MediaFolder
 from snellen.subjects.encoders.encoder import encode, features_folder
+from snellen.subjects.encoders.from_function import as_it_is_now
 from snellen.subjects.encoders.subject import EncoderSubject
 from snellen.subjects.from_callable import code_digest
 
@@ -122,3 +126,128 @@ def test_the_digest_of_a_function_is_the_same_in_every_process(hash_seed: str) -
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
     here = code_digest(lambda image: image in {"a", "b", "c", "d", "e"})
     assert done.stdout.strip() == here
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"size": 0}, r"size=0 must be pixels, or \(width, height\)"),
+        ({"size": (3,)}, r"size=\(3,\) must be"),
+        ({"size": "64"}, "size='64' must be"),
+        ({"size": (64, 64, 3)}, "must be pixels"),
+        ({"batch_size": 0}, "batch_size=0 must be a whole number from 1"),
+        ({"batch_size": 1.5}, "batch_size=1.5 must be"),
+        ({"text": 5}, "text=5 must be a function"),
+        ({"template": "a photo"}, "template='a photo' needs {} where the option goes"),
+        ({"name": ""}, "give a function and a name"),
+    ],
+)
+def test_arguments_are_checked_at_once(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(SnellenError, match=message):
+        snellen.encoder(mean_colours, **{"name": "mine", **settings})
+    assert encoder_of(mean_colours, size=np.int64(16)).card.settings["size"] == [16, 16]
+
+
+def mean_of(image: Image.Image) -> float:
+    return float(np.asarray(image.convert("RGB"), float).mean())
+
+
+@pytest.fixture(scope="module")
+def patterns(tmp_path_factory: pytest.TempPathFactory) -> ItemSet:
+    folder = tmp_path_factory.mktemp("patterns") / "items"
+    tasks = ["pattern-perception"]
+    return snellen.build("combo", folder, n=6, tasks=tasks, renderer="toy", show_progress=False)
+
+
+@pytest.mark.parametrize("split", ["test", "train"])
+def test_an_image_that_cannot_be_encoded_is_a_failed_call(split: str, patterns: ItemSet, tmp_path: Path) -> None:
+    """Others are answered, also those of other subjects; of a training image all calls of this encoder fail."""
+    bad = next(item.query[0] for item in patterns.items if item.split == split)
+    level = mean_of(patterns.media.open(bad))
+
+    def sometimes(images: list[Image.Image]) -> Any:
+        rows = mean_colours(images)
+        return [row if mean_of(image) != level else [np.nan] * 3 for image, row in zip(images, rows, strict=True)]
+
+    subjects = [snellen.encoder(sometimes, "some"), snellen.encoder(mean_colours, "all")]
+    examination = snellen.examine(subjects, patterns.root, out=tmp_path / "run", show_progress=False)
+    failed = {(response.subject, response.item_id) for response in examination.responses if response.status == "failed"}
+    expected = [
+        item.item_id for item in patterns.items if item.split == "test" and (split == "train" or bad in item.query)
+    ]
+    assert failed == {("encoder:some", item_id) for item_id in expected}
+    assert f"check the size and range of its inputs; the image is {patterns.media.find(bad)}" in repr(examination)
+
+
+def test_an_encoder_that_encodes_nothing_ends_the_run(patterns: ItemSet, tmp_path: Path) -> None:
+    def broken(images: list[Image.Image]) -> Any:
+        raise ValueError("no")
+
+    subject = snellen.encoder(broken, "broken")
+    with pytest.raises(SnellenError, match=r"broken: ValueError: no \(test_from_function.py, line") as raised:
+        snellen.examine(subject, patterns.root, out=tmp_path / "run", show_progress=False)
+    assert raised.value.__cause__ is None
+    assert len(raised.traceback) < 5, "a notebook shows the message, not the ask loop"
+
+
+def test_other_weights_are_asked_again(patterns: ItemSet, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With one folder: equal vectors reuse the answers, which is said; changed ones are another subject."""
+    weights = {"scale": np.eye(3)}
+    calls: list[int] = []
+
+    def projected(images: list[Image.Image]) -> Any:
+        calls.append(len(images))
+        return np.array(mean_colours(images)) @ weights["scale"]
+
+    subject = snellen.encoder(projected, "net")
+
+    def texts() -> list[str]:
+        done = snellen.examine(subject, patterns.root, out=tmp_path / "run", show_progress=False)
+        return [response.text for response in done.responses]
+
+    first = texts()
+    assert "nothing was asked" not in capsys.readouterr().err
+    count = len(calls)
+    assert texts() == first
+    assert len(calls) == count + 2, "two images tell that the vectors are the same"
+    assert "holds these answers; another out= asks again" in capsys.readouterr().err
+    weights["scale"] = np.diag([1.0, 0.0, -1.0])
+    count = len(calls)
+    texts()
+    assert len(calls) > count + 2
+    assert "nothing was asked" not in capsys.readouterr().err
+
+
+def test_equal_vectors_of_unlike_images_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+    as_it_is_now(encoder_of(lambda images: np.zeros((len(images), 4))))
+    assert "encoder mine gives two unlike images the same vector" in capsys.readouterr().err
+
+
+def test_texts_of_another_space_are_named(tmp_path: Path) -> None:
+    subject = encoder_of(mean_colours, text=lambda texts: np.ones((len(texts), 5)))
+    view = View(
+        item_id="i", stimulus_id="i", task="t", question="?", query=(three(tmp_path)[1][0],),
+        reply=ReplySpec("choice", (("A", "a"), ("B", "b"))), options=(Option("a", "one"), Option("b", "two")),
+    )  # fmt: skip
+    with pytest.raises(
+        SnellenError, match="mine: texts have vectors of 5 numbers, images of 3; they must be of one space"
+    ):
+        asyncio.run(subject.answer(Prompt((view,), ()), MediaFolder(tmp_path), np.random.default_rng(0)))
+
+
+def test_vectors_have_one_width(tmp_path: Path) -> None:
+    media, images = three(tmp_path)
+    widths = iter((3, 4, 4))
+    subject = encoder_of(lambda given: np.ones((len(given), next(widths))), batch_size=1)
+    encode(subject.encoder, images[:1], media)
+    with pytest.raises(SnellenError, match="mine: returned vectors of 4 numbers, before of 3"):
+        encode(subject.encoder, images[1:], media)
+
+
+def test_a_coroutine_function_is_no_encoder(tmp_path: Path) -> None:
+    async def embed(images: list[Image.Image]) -> Any:
+        return mean_colours(images)
+
+    media, images = three(tmp_path)
+    with pytest.raises(SnellenError, match="must be a plain function, not a coroutine function"):
+        encode(encoder_of(embed).encoder, images, media)
