@@ -197,6 +197,13 @@ def test_punctuation_of_a_text_without_quotes_stays(truth: str) -> None:
         ('"STOP."', "STOP."),
         ('It says "U.S.A."', "U.S.A."),
         ("It says: STOP.", "STOP"),
+        ("The answer is STOP.", "STOP"),
+        ("The plate stands on a table. The answer is STOP.", "STOP"),
+        ("I see a plate with letters. It says STOP", "STOP"),
+        ("I looked twice. Comparing both, I would say the answer is STOP.", "STOP"),
+        ("So, the answer is U.S.A.", "U.S.A."),
+        ("My answer would be STOP ALL WAY.", "STOP ALL WAY"),
+        ("THE ANSWER IS LOVE", "THE ANSWER IS LOVE"),  # a sign
         ("Text: STOP.", "STOP."),  # a label is no sentence
         ("It says: Wait...", "Wait..."),
         (r"\boxed{50\%}", "50%"),

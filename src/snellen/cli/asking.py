@@ -80,6 +80,8 @@ def run(itemsets: Sequence[str], subjects: Sequence[str], out: str | None, optio
             print(f"snellen: preparing items of {', '.join(suites)}", file=sys.stderr)  # further imports take seconds
         summaries, stop = _ask(itemsets, subjects, folders, options)
     if options.as_json:
+        for summary_of_run in summaries:
+            print_if_old(summary_of_run)
         print_json({"runs": list(map(_as_json, summaries)), **({"stopped": with_urls(str(stop))} if stop else {})})
     else:
         _print_results(summaries)
@@ -183,10 +185,16 @@ def _print_results(summaries: Sequence[RunSummary]) -> None:
             continue
         explain(summary)
         address = address_of(summary.root)
-        if summary.is_old:
-            print(f"{address}: finished earlier, so nothing was asked; another --out asks again", file=sys.stderr)
+        print_if_old(summary)
         console().print(summary.table)
         console().print(f"Run: {address}\nNext: snellen report {address} --out report", soft_wrap=True, markup=False)
+
+
+def print_if_old(summary: RunSummary) -> None:
+    """Say that a run was finished earlier, since a new version of a model of this name was not asked then."""
+    if summary.is_old:
+        address = address_of(summary.root)
+        print(f"{address}: finished earlier, so nothing was asked; another --out asks again", file=sys.stderr)
 
 
 def explain(summary: RunSummary, *, with_declines: bool = True) -> None:
@@ -195,6 +203,11 @@ def explain(summary: RunSummary, *, with_declines: bool = True) -> None:
         print(f"{subject} declined: {'; '.join(reasons)}")
     for subject, reasons in summary.failures.items():
         print(f"{subject} failed: {'; '.join(reasons)}", file=sys.stderr)
+    if summary.cut_off:
+        print(
+            f"{summary.cut_off} replies were cut off at the token limit; a larger ?max_tokens= asks only these again",
+            file=sys.stderr,
+        )
     for subject, missing in summary.unasked.items():
         reason = "have no recorded reply" if is_recorded(subject) else "were not asked"
         print(f"{subject}: partial, {missing} items {reason}", file=sys.stderr)

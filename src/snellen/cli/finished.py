@@ -25,7 +25,7 @@ class RunSummary:
     """A run for printing: its folder, numbers of responses and of failed ones, its table or else its graded rows.
 
     `failures` and `declines` are reasons by subject, `unasked` numbers of items by subject. `is_old`: the run was
-    finished by an earlier command.
+    finished by an earlier command. `cut_off` counts replies that ended at the token limit.
     """
 
     root: Path
@@ -37,6 +37,7 @@ class RunSummary:
     table: TaskTables | None = None
     rows: Sequence[Mapping[str, Any]] = ()
     is_old: bool = False
+    cut_off: int = 0
 
 
 def summary(examination: Examination, *, with_table: bool) -> RunSummary:
@@ -56,6 +57,7 @@ def summary(examination: Examination, *, with_table: bool) -> RunSummary:
         examination.unasked(),
         table,
         () if with_table else _rows(examination),
+        cut_off=sum(response.cut_off for response in examination.responses),
     )
 
 

@@ -72,6 +72,10 @@ def _items_note(rows: pd.DataFrame) -> str:
     if clusters < min(FEW_CLUSTERS, few["n"].median() / 2):
         groups = f"only {clusters} groups (such as classes or scenes)"
         return f"{cells}: their items form {groups}. Images of other groups would help; more of the same would not."
+    if few["n"].median() < LEAST_ITEMS / 2:
+        return (
+            f"{cells}, and too few to tell how many are needed. Try build --n {2 * LEAST_ITEMS}, or leave out --limit"
+        )
     if middle > MAX_ITEMS:
         return f"{cells}; {MAX_ITEMS:,} items per task would not decide half of them."
     return f"{cells}. About {middle:,.0f} items per task would decide half of them: build --n {middle:.0f}"

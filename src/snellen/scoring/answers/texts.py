@@ -49,6 +49,12 @@ STATED = re.compile(
     r"(?:[^\n\".:]{1,80}, )?(?:[Tt](?:he|his)\b[^\n\":]{0,120}?\b(?:text|words?|writing|letters?|sign|label|box)\b"
     r"[^\n\":]{0,120}?|[Ii]t) (?:says|reads|spells|is(?= [^\sa-z])) ((?:(?![.!?]\s)[^\n]){1,400})"
 )
+CONCLUDED = re.compile(
+    r"(?:^|[.!?,;\n]\s?)(?:(?:[Ss]o|[Tt]hus|[Tt]herefore|[Hh]ence|I (?:would )?(?:say|think|believe))(?: that)?,? )*"
+    r"(?:(?:[Tt]he|[Mm]y) (?:final |correct |best )?answer (?:is|would be)|(?<=[.!?]\s)[Ii]t (?:says|reads|spells)) "
+    r"((?:(?![.!?]\s)[^\n]){1,400})$"
+)
+"""The last sentence of a reply, or its last clause, that states the answer."""
 REFUSAL = re.compile(
     r"(?i)(?:(?:unfortunately|sorry|i(?:['’]m| am) sorry|i apologi[sz]e)[,.]? (?:but )?)?"
     r"(?:i(?:['’]m| am) (?:not |un)able to\b|i (?:can ?not|can['’]t|could(?: not|n['’]t)|do(?: not|n['’]t)) "
@@ -116,4 +122,5 @@ def _marked(text: str) -> set[str]:
             texts = {next(filter(None, match.groups())) for match in matches}
             is_end = rest and matches[-1].end() == len(text)  # then the sentence's full stop stands within the quotes
             return {STOP.sub("", inner) for inner in texts} if is_end else texts
-    return {STOP.sub("", stated[1])} if (stated := STATED.fullmatch(text)) else set()
+    stated = STATED.fullmatch(text) or CONCLUDED.search(text)
+    return {STOP.sub("", stated[1])} if stated else set()

@@ -174,6 +174,13 @@ def check_service(name: str) -> None:
         variable = "OPENAI_API_KEY"
     elif provider == "openrouter":
         variable = "OPENROUTER_API_KEY"
+    if provider == "openai-api" and "/" not in rest:
+        raise SnellenError(f"chat:{name}: name the service too, as in chat:openai-api/SERVICE/{rest or 'MODEL'}")
+    base = variable.replace("_API_KEY", "_BASE_URL")
+    if variable and (url := os.environ.get(base, "")) and not url.startswith(("http://", "https://")):
+        raise SnellenError(
+            f"chat:{name}: {base}={url} must begin with http:// or https://, as http://127.0.0.1:8000/v1"
+        )
     if variable and not os.environ.get(variable):
         raise SnellenError(f"chat:{name}: {variable} is not set; set it (to any word if the server needs no key)")
 

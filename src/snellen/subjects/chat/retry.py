@@ -61,7 +61,9 @@ def trouble(error: BaseException, provider_says: bool = False) -> Trouble:
     status = next((code for code in codes if isinstance(code, int) and 100 <= code < 600), None)
     kind, message = type(error).__name__, str(getattr(error, "provider_message", None) or error)
     words = [] if status is None else [str(status)]
-    address = _address(error) if status is None else ""
+    address = _address(error) if status in (None, 404) else ""
+    if status == 404 and address:
+        address += " (does the base URL end with /v1, and the server know this model?)"
     reason = " ".join([*words, f"{kind}: {plain_text(message)[:200]}".rstrip(": "), address]).rstrip()
     if kind == "PrerequisiteError" or _SPENT.search(f"{message} {getattr(error, 'body', '')}"):
         return Trouble(reason, again=False, is_lasting=True)

@@ -260,7 +260,7 @@ class EncoderSubject:
         if isinstance(self.encoder, UnsavedEncoder):
             for sha in images:
                 if failure := self.encoder.failures.get(sha):
-                    raise CallFailed(failure, is_lasting=True)
+                    raise CallFailed(failure)
         rows = encode(self.encoder, list(images.values()), media) if images else ()
         return dict(zip(images, rows, strict=True))
 
