@@ -103,7 +103,7 @@ def test_work_steps_have_no_chance(sets_folder: Path, tmp_path: Path) -> None:
 def test_scores_with_too_few_items_name_the_number_that_is_needed(sets_folder: Path, tmp_path: Path) -> None:
     items = small_set("combo", sets_folder)
     done = snellen.examine("fake:chance", items.root, out=tmp_path / "run", show_progress=False)
-    rows = done.all_results().assign(state="graded", items_needed=40.0)
+    rows = done.all_results().assign(state="graded", items_needed=40.0, n=24)
     assert print_table(rows).note == ""
     scores = len(done.grades())
     few = rows.assign(state="too few items")
@@ -113,3 +113,14 @@ def test_scores_with_too_few_items_name_the_number_that_is_needed(sets_folder: P
     )
     assert "2,000 items per task would not decide half of them." in print_table(few.assign(items_needed=9e4)).note
     assert "n <" not in print_table(few).html()
+    assert "too few to tell how many are needed. Try build --n 24" in print_table(few.assign(n=2)).note
+
+
+def test_measures_of_which_lower_is_better_are_marked(sets_folder: Path, tmp_path: Path) -> None:
+    items = small_set("ava-bench", sets_folder)
+    done = snellen.examine("fake:oracle", items.root, out=tmp_path / "run", show_progress=False)
+    table = print_table(done.all_results())
+    heads = [head.partition("\n")[0] for head, _ in table.columns]
+    assert "counting ↓" in heads
+    assert "object" in heads
+    assert table.note.startswith("↓: lower is better")

@@ -46,14 +46,16 @@ def print_table(results: pd.DataFrame, *, suite_of: SuiteOf = registered) -> Tas
         scores = [[score for score in part[name].dropna() if score != best] for name in HEADS]
         chances, blind = (sorted({amount(score, metric) for score in column}) for column in scores)
         head = escape(f"{suite} {task}" if several else task)
-        head += "" if metric.higher_is_better else "\n[dim]lower is better[/]"
+        head += "" if metric.higher_is_better else " ↓"
         head += f"\n[dim]chance {chances[0]}[/]" if len(chances) == 1 else ""
         head += f"\n[dim]blind {blind[0]}[/]" if len(blind) == 1 else ""
         counts = sorted(set(part["n"][part["value"].notna()]))
         head += f"\n[dim]n {counts[0]}[/]" if len(counts) == 1 else ""
         cells = {row.arm: _cell(row, metric, (len(counts) > 1, len(chances) > 1), suite_of) for row in lines_of(part)}
         columns.append((head, tuple(cells.get(arm, "") for arm in arms)))
-    return TaskTables(tuple(map(escape, arms)), tuple(columns), escape(_items_note(rows)))
+    lower = "↓: lower is better" if any("↓" in head for head, _ in columns) else ""
+    note = ". ".join(filter(None, (lower, _items_note(rows))))
+    return TaskTables(tuple(map(escape, arms)), tuple(columns), escape(note))
 
 
 def _items_note(rows: pd.DataFrame) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +20,7 @@ from snellen.core.errors import CallFailed, SnellenError
 from snellen.core.prompt import Prompt, Reply, Turn
 from snellen.core.storage.media import MediaFolder
 from snellen.subjects.chat import ChatSubject, make_chat
-from snellen.subjects.chat.layer import CLIENT_CALLS, is_opening
+from snellen.subjects.chat.layer import CLIENT_CALLS, check_service, is_opening
 from snellen.subjects.chat.messages import to_messages, to_reply
 from snellen.subjects.chat.retry import trouble
 from tests.helpers.stub_server import (
@@ -222,3 +223,23 @@ def test_tables_of_models_are_the_same_with_libyaml() -> None:
     _read_model_tables()
     assert _model_info._model_info_cache == model_data.read_model_info()
     assert vars(model_data)["yaml"] is yaml
+
+
+@pytest.mark.parametrize(
+    ("name", "url", "message"),
+    [
+        ("openai-api/model", "", "name the service too, as in chat:openai-api/SERVICE/model"),
+        ("openai-api/near/model", "localhost:8000/v1", "NEAR_BASE_URL=localhost:8000/v1 must begin with http://"),
+        ("openai-api/near/model", "http://localhost:8000/v1", ""),
+    ],
+)
+def test_addresses_are_checked_before_a_question_is_asked(
+    name: str, url: str, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NEAR_API_KEY", "any")
+    monkeypatch.setenv("NEAR_BASE_URL", url)
+    if not message:
+        check_service(name)
+        return
+    with pytest.raises(SnellenError, match=re.escape(message)):
+        check_service(name)
