@@ -103,7 +103,7 @@ def test_work_steps_have_no_chance(sets_folder: Path, tmp_path: Path) -> None:
 def test_scores_with_too_few_items_name_the_number_that_is_needed(sets_folder: Path, tmp_path: Path) -> None:
     items = small_set("combo", sets_folder)
     done = snellen.examine("fake:chance", items.root, out=tmp_path / "run", show_progress=False)
-    rows = done.all_results().assign(state="graded", items_needed=40.0, n=24)
+    rows = done.all_results().assign(state="graded", items_needed=40.0, n=24, clusters=24)
     assert print_table(rows).note == ""
     scores = len(done.grades())
     few = rows.assign(state="too few items")
