@@ -22,7 +22,7 @@ from snellen.reports import load_run
 from snellen.stimuli.scenes import MATERIALS, SHAPES
 from snellen.suites.ava_bench.scenes.close_ups import TEXTURES
 from snellen.suites.ava_bench.scenes.table_contents import KINDS
-from snellen.web.admission import BadLine, ReadRow, Submission
+from snellen.web.admission import BadLine, ReadRow, Submission, admit
 from snellen.web.building import build_study
 from snellen.web.design import BlockDesign, StudyDesign
 from snellen.web.forgetting import forget
@@ -271,6 +271,21 @@ def test_rows_that_no_page_writes_stop_nobody_else(name: str, sets_folder: Path,
     assert [(row.person, row.reason) for row in read_refused(out)] == [("p01", "Left out by --skip.")]
     with pytest.raises(SnellenError, match="nobody's results were accepted; p01"):
         import_study(tmp_path / "study", people[:1], tmp_path / "alone")
+
+
+@pytest.mark.parametrize("name", ["form -1", "form 10^25", "another form", "another plan", "no start", "nothing"])
+def test_without_a_start_of_the_study_nothing_of_a_person_is_imported(
+    name: str, sets_folder: Path, tmp_path: Path
+) -> None:
+    """Even if only refused rows are to be left out; "another form": the pages of all rows are of other places."""
+    card = small_study("combo", sets_folder, tmp_path / "study")
+    plan, stand_in = read_plan(tmp_path / "study"), make_stand_in(card, "fake:oracle", 1, tmp_path / "own")
+    rows = NOT_OF_THE_PAGES[name](entered(plan, stand_in, 0))
+    accepted, refused = admit(Submission("p01", rows, "f"), plan, leave_out=True)
+    assert [row for row in accepted if isinstance(row.record, PageAnswers)] == []
+    assert refused
+    if name != "another form":
+        assert accepted == []
 
 
 def test_refused_rows_alone_may_be_left_out(sets_folder: Path, tmp_path: Path) -> None:
