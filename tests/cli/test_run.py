@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from snellen.core.storage.parts import read_exchanges
 from tests.cli.conftest import Command, Serve
 from tests.helpers.sets import small_set
-from tests.helpers.stub_server import Answer, ServedRequest, Status
+from tests.helpers.stub_server import Answer, ServedRequest, Status, Words
 
 CHAT = "chat:openai-api/stubbed/model"
 
@@ -80,6 +82,43 @@ def test_a_key_withdrawn_in_mid_run_ends_only_its_arm(
     scored = [row for row in finished["results"] if row["subject"] == "fake:chance"]
     assert {row["task"] for row in scored} == {row["task"] for row in summary["results"]}
     assert all(row["n"] > 0 and row["state"] and "chance" in row for row in scored), "grades with the finished run too"
+
+
+def test_a_budget_needs_prices_before_anything_is_asked(
+    snellen: Command, stub: Serve, tmp_path: Path, sets_folder: Path
+) -> None:
+    server, items = stub("A"), small_set("combo", sets_folder).root
+    priced = f"{CHAT}-2?price_in=2.5&price_out=10"
+    words = ("run", items, "-s", CHAT, "-s", priced, "-s", "fake:chance", "--budget", "0.1", "--out", tmp_path / "run")
+    code, out, err = snellen(*words)
+    assert (code, out, server.count) == (2, "", 0)
+    refusal = f"snellen: {CHAT}: --budget needs prices: ?price_in=…&price_out=… (per million tokens)"
+    assert err.splitlines()[1:] == [refusal], "after the line that services are opened"
+    assert not (tmp_path / "run").exists()
+
+
+def test_the_cost_printed_is_that_of_all_recorded_calls(
+    snellen: Command, stub: Serve, tmp_path: Path, sets_folder: Path
+) -> None:
+    """A call of 2000 tokens in and 500 out costs 0.005 + 0.005 = 0.01, so 0.085 is enough for eight."""
+    server = stub(Words("A", tokens=(2000, 500)))
+    server.tail = random.Random(0)
+    items, root = small_set("combo", sets_folder).root, tmp_path / "run"
+    words = ["run", items, "-s", f"{CHAT}?price_in=2.5&price_out=10", "-s", "fake:chance", "--out", root]
+    for budget, calls in (("0.085", 8), ("0.085", 8), ("0.125", 12)):
+        code, out, err = snellen(*words, "--budget", budget, "--json")
+        printed = json.loads(out)
+        spent = f"{calls / 100:.4f} is spent of a budget of {float(budget):.4f}, and the next call costs about 0.0100"
+        assert (code, spent in printed["stopped"], spent in err) == (1, True, True)
+        assert printed["runs"][0]["cost"] == {CHAT: calls / 100}
+        paid = [exchange.key for exchange in read_exchanges(root) if exchange.reply and exchange.reply.tokens_in]
+        assert server.count == len(paid) == calls, "with first questions"
+    code, out, err = snellen(*words, "--budget", "0.125")
+    assert (code, server.count, f"\nCost of all calls: {CHAT} 0.1200\n" in out) == (1, 12, True)
+    assert snellen("report", root, "--out", tmp_path / "report")[0] == 0
+    page = next(page for page in (tmp_path / "report").rglob("*.html") if "cost of all calls" in page.read_text())
+    assert f"{CHAT} 0.1200" in page.read_text()
+    assert "<td>0.1000</td>" in page.read_text(), "ten about items, and two first questions"
 
 
 def test_declines_name_the_encoders_that_could_answer() -> None:

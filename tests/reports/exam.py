@@ -277,7 +277,9 @@ class Able(Base):
 def able(
     name: str, items: ItemSet, skill: Mapping[str, float], words: str = "{}", refuses: str = "", **settings: Any
 ) -> Able:
-    card = SubjectCard(name, settings, attributes={"family": name.split(":")[0]})
+    # Prices are attributes of real cards; they stay in the settings too, since these determine the simulated replies.
+    prices = {setting: f"{value:g}" for setting, value in settings.items() if setting.startswith("price_")}
+    card = SubjectCard(name, settings, attributes={"family": name.split(":")[0], **prices})
     return Able(card, items.by_id, skill, refuses, words)
 
 

@@ -22,6 +22,8 @@ from snellen.core.errors import SnellenError
 from snellen.core.storage.runfolder import read_run_card
 from snellen.core.subject import SubjectCard
 from snellen.reports import Report, Run, figures, load_run, print_table, write_report
+from snellen.reports.conduct import conduct
+from snellen.reports.loading import Exam
 from snellen.scoring.protocols import all_right, strict
 from snellen.subjects.fakes.simple import Scripted
 from tests.reports.exam import SUITE, able, make_suite, subjects, suite_of, write_items, write_run
@@ -432,3 +434,12 @@ def test_a_report_without_any_answer_is_written(tmp_path: Path) -> None:
     nothing = write_run(tmp_path / "nothing", items, refusers, conditions=(), tasks=())
     with pytest.raises(SnellenError, match="no item was asked"):
         write_report([nothing], tmp_path / "none", suite_of=suite_of)
+
+
+def test_run_details_list_the_cost_of_arms_with_prices(loaded: Run) -> None:
+    """A call reads 120 tokens at 2.5 and writes 9 at 10 per million: 0.00039."""
+    (details,) = conduct(Exam((loaded,), loaded))
+    costs = {arm.arm: arm.cost for arm in details.arms if arm.cost}
+    calls = {arm.arm: arm.calls for arm in details.arms if arm.arm.startswith("chat:openai/gpt-4o")}
+    assert costs == {name: f"{count * 0.00039:.4f}" for name, count in calls.items()}
+    assert dict(details.facts)["cost of all calls"] == f"chat:openai/gpt-4o {sum(calls.values()) * 0.00039:.4f}"

@@ -19,7 +19,7 @@ from snellen.core.prompt import Prompt, Reply
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.parts import read_exchanges
-from snellen.core.storage.runfolder import read_responses, read_run_card
+from snellen.core.storage.runfolder import cost_by_subject, read_responses, read_run_card
 from snellen.core.subject import Base, Subject, SubjectCard
 from snellen.core.suite import Suite, Transform, ViewContext
 from snellen.presentation.methods import OneByOne, PerceiveThenClassify
@@ -161,23 +161,39 @@ class Dear(Base):
     """Every call costs 0.5 for input and 0.25 for output."""
 
     calls: list[str] = field(default_factory=list)
+    tokens_out: int = 100
+    is_down: bool = False
+    most: list[int] = field(default_factory=lambda: [0, 0])
+    """Calls under way, and the most at once."""
 
     async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
         self.calls.append(prompt.views[0].item_id)
-        await asyncio.sleep(0.01)
-        return Reply("red", tokens_in=1000, tokens_out=100)
+        self.most[:] = self.most[0] + 1, max(self.most[1], self.most[0] + 1)
+        # A tail of latencies: every fifth call ends after many others.
+        for _ in range(200 if len(self.calls) % 5 == 0 else 3):
+            await asyncio.sleep(0)
+        self.most[0] -= 1
+        if self.is_down:
+            raise CallFailed("503 busy")
+        return Reply("red", tokens_in=1000, tokens_out=self.tokens_out)
 
 
-def dear(max_concurrency: int) -> Dear:
-    prices = {"price_in": "500", "price_out": "2500"}
-    return Dear(SubjectCard("chat:dear", attributes=prices, max_concurrency=max_concurrency))
+PRICES = {"price_in": "500", "price_out": "2500"}
+"""The estimate of a call before any reply is 1003 tokens in and 50 out, 0.5015 + 0.125 = 0.6265."""
+
+
+def dear(max_concurrency: int, tokens_out: int = 100, name: str = "chat:dear", *, is_down: bool = False) -> Dear:
+    card = SubjectCard(name, attributes=PRICES, max_concurrency=max_concurrency)
+    return Dear(card, tokens_out=tokens_out, is_down=is_down)
 
 
 def test_the_budget_stops_a_run_and_a_larger_one_resumes_it(tmp_path: Path, built: ItemSet) -> None:
     suite, subject = suite_of(), dear(1)
     arms = [arm(subject, suite)]
-    for budget, so_far in ((1.0, 2), (1.0, 2), (1.6, 3)):
-        with pytest.raises(BudgetSpent, match=f"is spent of a budget of {budget}"):
+    # 0.6265 does not fit into 0.6; then a further call of 0.75 has to fit
+    for budget, so_far, cost in ((0.6, 0, 0.6265), (1.0, 1, 0.75), (1.0, 1, 0.75), (1.6, 2, 0.75), (2.2, 2, 0.75)):
+        spent = f"{0.75 * so_far:.4f} is spent of a budget of {budget:.4f}, and the next call costs about {cost:.3f}"
+        with pytest.raises(BudgetSpent, match=spent):
             ask(tmp_path / "run", Plan(built, suite, arms, budget=budget))
         assert len(subject.calls) == so_far
         assert [r.item_id for r in read_responses(tmp_path / "run")] == subject.calls, (
@@ -187,12 +203,48 @@ def test_the_budget_stops_a_run_and_a_larger_one_resumes_it(tmp_path: Path, buil
     assert subject.calls == ["000", "001", "002", "003"], "nothing is paid twice"
 
 
-def test_replies_in_flight_when_the_budget_ends_are_recorded(tmp_path: Path, built: ItemSet) -> None:
-    suite, subject = suite_of(), dear(3)
-    with pytest.raises(BudgetSpent):
-        ask(tmp_path / "run", Plan(built, suite, [arm(subject, suite)], budget=0.7))
-    assert len(subject.calls) == 3
-    assert len(list(read_exchanges(tmp_path / "run"))) == 3
+def test_money_is_reserved_for_calls_under_way(tmp_path: Path) -> None:
+    """A budget of 30 is enough for 40 calls of 0.75, and not for a 41st, however many are under way."""
+    built, suite, subject = colour_set(tmp_path / "set", 60), suite_of(), dear(16)
+    with pytest.raises(BudgetSpent, match=r"30\.0000 is spent of a budget of 30\.0000") as stop:
+        ask(tmp_path / "run", Plan(built, suite, [arm(subject, suite)], budget=30.0))
+    assert "costs about 0.7500; the same command with a larger budget continues" in str(stop.value)
+    assert len(subject.calls) == len(list(read_exchanges(tmp_path / "run"))) == 40
+    assert subject.most == [0, 16], "as many at once as allowed, and none under way at the end"
+    assert cost_by_subject(tmp_path / "run") == {"chat:dear": 30.0}
+    with pytest.raises(BudgetSpent, match=r"33\.0000 is spent of a budget of 33\.5000"):
+        ask(tmp_path / "run", Plan(built, suite, [arm(subject, suite)], budget=33.5))
+    assert len(subject.calls) == 44, "what the first command spent counts: 3.5 for calls of 0.75"
+    other = dear(16, name="chat:other")
+    with pytest.raises(BudgetSpent, match=r"33\.0000 is spent of a budget of 33\.5000"):
+        ask(tmp_path / "run", Plan(built, suite, [arm(other, suite)], budget=33.5))
+    assert other.calls == [], "and so does what other subjects spent in this folder"
+
+
+def test_an_estimate_risks_a_tenth_of_the_budget(tmp_path: Path) -> None:
+    """Replies cost 0.5 + 10 = 10.5 instead of 0.6265: 10 of 100 is risked by 15 calls, 9.3975 as estimated."""
+    built, suite, subject = colour_set(tmp_path / "set", 60), suite_of(), dear(50, tokens_out=4000)
+    with pytest.raises(BudgetSpent, match=r"157\.5000 is spent of a budget of 100\.0000"):
+        ask(tmp_path / "run", Plan(built, suite, [arm(subject, suite)], budget=100.0))
+    assert len(subject.calls) == 15, "one more would make 10.024"
+
+
+def test_calls_without_a_reply_reserve_the_estimate(tmp_path: Path) -> None:
+    """30 calls that all fail cost nothing; of 10, a tenth is enough for one at a time."""
+    built, suite, subject = colour_set(tmp_path / "set", 30), suite_of(), dear(8, is_down=True)
+    responses = ask(tmp_path / "run", Plan(built, suite, [arm(subject, suite)], budget=10.0))
+    assert [r.status for r in responses] == ["failed"] * 30
+    assert (len(subject.calls), subject.most) == (30, [0, 1])
+
+
+def test_calls_of_subjects_without_prices_need_no_budget(tmp_path: Path, built: ItemSet) -> None:
+    suite, free, local = (
+        suite_of(),
+        says("own:free", "red", attributes={"price_in": "0", "price_out": "0"}),
+        looker(built),
+    )
+    assert len(ask(tmp_path / "run", Plan(built, suite, [arm(free, suite), arm(local, suite)], budget=0.0))) == 8
+    assert cost_by_subject(tmp_path / "run") == {}
 
 
 def test_a_bug_in_a_subject_stops_the_run_but_loses_nothing(tmp_path: Path) -> None:

@@ -18,11 +18,11 @@ from snellen.core.subject import Base, SubjectCard
 from snellen.runs.ask import ask
 from snellen.runs.generated_sets import generated_options, itemset_folder
 from snellen.runs.plan import Plan
-from snellen.runs.preflight import FIRST_PROMPT, STEP, Preflight, make_subjects
+from snellen.runs.preflight import FIRST_PROMPT, STEP, Preflight, make_subjects, refuse_unpriced
 from snellen.runs.preview import asks_remote, estimates
 from snellen.runs.stopping import BudgetSpent
 from snellen.suites import SUITES
-from tests.helpers.journey import arm, colour_set, suite_of
+from tests.helpers.journey import arm, colour_set, says, suite_of
 from tests.helpers.sets import small_options, small_set
 
 
@@ -92,10 +92,25 @@ def test_an_estimate_covers_the_remaining_calls(tmp_path: Path, built: ItemSet) 
     assert (rest.calls, rest.recorded) == (5, 3)
     assert (rest.tokens_in, rest.money) == (whole.tokens_in * 5 // 8, rest.tokens_in * 500 / 1e6)
     assert not asks_remote(replace(plan, budget=1.5), tmp_path / "run", [rest]), "no money, no question"
+    assert not asks_remote(replace(plan, budget=1.9), tmp_path / "run", [rest]), "1.5 is spent, and a call costs 0.5"
+    assert asks_remote(replace(plan, budget=2.0), tmp_path / "run", [rest])
+    assert not asks_remote(replace(plan, budget=0.5), tmp_path / "other", [whole]), "2.006 for 4 calls is estimated"
     assert asks_remote(plan, tmp_path / "run", [rest])
     ask(tmp_path / "run", plan)
     assert estimates(plan, tmp_path / "run") == []
     assert not asks_remote(plan, tmp_path / "run", [])
+
+
+def test_a_budget_needs_prices_of_remote_subjects() -> None:
+    priced, first, second = Remote(), *(says(f"own:{name}", "red", is_remote=True) for name in ("first", "second"))
+    half = says("own:half", "red", is_remote=True, attributes={"price_in": "2.5"})
+    local = says("own:local", "red", is_local=True)
+    refuse_unpriced([priced, first, second], None)
+    refuse_unpriced([priced, local, "fake:oracle"], 0.1)
+    with pytest.raises(SnellenError) as refusal:
+        refuse_unpriced([first, priced, local, half, second], 0.1)
+    needed = "--budget needs prices: ?price_in=…&price_out=… (per million tokens)"
+    assert str(refusal.value) == f"own:first, own:half, own:second: {needed}"
 
 
 def test_subjects_are_made_before_items() -> None:

@@ -140,9 +140,10 @@ def _prepare(
     from snellen.core.storage.runfolder import refuse_other_run
     from snellen.exam.run import prepare
     from snellen.runs.generated_sets import suite_of_items
-    from snellen.runs.preflight import make_subjects
+    from snellen.runs.preflight import make_subjects, refuse_unpriced
 
     ready = make_subjects(subjects)  # report a missing key before suites and items are read
+    refuse_unpriced(ready, options.budget)
     suites = {name: suite_of_items(name).name for name in itemsets}
     for name in set(itemsets) & set(roots):
         refuse_other_run(roots[name], limit=options.limit, suite=suites[name], seed=options.seed)
@@ -157,6 +158,7 @@ def _as_json(summary: RunSummary) -> dict[str, Any]:
         "failed": summary.failed,
         "unasked": sum(summary.unasked.values()),
         "finished_earlier": summary.is_old,
+        "cost": {subject: round(cost, 6) for subject, cost in summary.cost.items()},
         "failures": summary.failures,
         "declines": summary.declines,
         "results": summary.rows,
@@ -187,6 +189,9 @@ def _print_results(summaries: Sequence[RunSummary]) -> None:
         address = address_of(summary.root)
         print_if_old(summary)
         console().print(summary.table)
+        if summary.cost:
+            costs = ", ".join(f"{subject} {cost:.4f}" for subject, cost in summary.cost.items())
+            console().print(f"Cost of all calls: {costs}", soft_wrap=True, markup=False)
         console().print(f"Run: {address}\nNext: snellen report {address} --out report", soft_wrap=True, markup=False)
 
 

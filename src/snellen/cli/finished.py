@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from snellen.core.storage.itemset import is_itemset, read_card
-from snellen.core.storage.runfolder import default_folder
+from snellen.core.storage.runfolder import cost_by_subject, default_folder
 from snellen.reports.task_tables import TaskTables
 from snellen.runs.generated_sets import itemset_folder
 from snellen.runs.stamp import add_table, has_table, read_stamp, run_key
@@ -25,7 +25,8 @@ class RunSummary:
     """A run for printing: its folder, numbers of responses and of failed ones, its table or else its graded rows.
 
     `failures` and `declines` are reasons by subject, `unasked` numbers of items by subject. `is_old`: the run was
-    finished by an earlier command. `cut_off` counts replies that ended at the token limit.
+    finished by an earlier command. `cut_off` counts replies that ended at the token limit; `cost` is that of all
+    recorded calls, by subject with known prices.
     """
 
     root: Path
@@ -38,6 +39,7 @@ class RunSummary:
     rows: Sequence[Mapping[str, Any]] = ()
     is_old: bool = False
     cut_off: int = 0
+    cost: Mapping[str, float] = field(default_factory=dict)
 
 
 def summary(examination: Examination, *, with_table: bool) -> RunSummary:
@@ -58,6 +60,7 @@ def summary(examination: Examination, *, with_table: bool) -> RunSummary:
         table,
         () if with_table else _rows(examination),
         cut_off=sum(response.cut_off for response in examination.responses),
+        cost=cost_by_subject(examination.root),
     )
 
 
@@ -100,9 +103,9 @@ def finished_summary(
     stamp = read_stamp(run, run_key(root, examined, inputs, conditions=list(conditions), **options))
     if stamp is None or (with_table and not has_table(run, stamp)):
         return None
+    old = RunSummary(run, stamp.responses, declines=stamp.declines, is_old=True, cost=cost_by_subject(run))
     if not with_table:
         from snellen.exam.run import open_examination
 
-        return RunSummary(run, stamp.responses, declines=stamp.declines, rows=_rows(open_examination(run)), is_old=True)
-    table = TaskTables(stamp.subjects, stamp.columns, stamp.note)
-    return RunSummary(run, stamp.responses, declines=stamp.declines, table=table, is_old=True)
+        return replace(old, rows=_rows(open_examination(run)))
+    return replace(old, table=TaskTables(stamp.subjects, stamp.columns, stamp.note))

@@ -31,7 +31,7 @@ from snellen.runs.generated_sets import itemset_folder, suite_of_items
 from snellen.runs.judgements import judgement_items, read_verdicts, score_judged
 from snellen.runs.on_cluster import ask_workers
 from snellen.runs.plan import Arm, Plan, recorded_arms, run_card
-from snellen.runs.preflight import Preflight, make_subjects
+from snellen.runs.preflight import Preflight, make_subjects, refuse_unpriced
 from snellen.runs.preview import Estimate, asks_remote, estimates, limit_faults
 from snellen.runs.replay import is_behind, replay, responses_of
 from snellen.runs.score import damaged_scores, read_scores, score_paths, write_scores
@@ -215,7 +215,8 @@ def run(
     continues an arm even if most of its calls fail. Recorded subjects have the conditions and repeats of their files;
     `conditions` other than the default select among them. `deadline` is that of `Plan`. `preflight` knows which
     subjects were asked a first question. Raises SnellenError before anything is asked if a call exceeds the provider's
-    limits, and BudgetSpent and Interrupted after scoring the replies so far.
+    limits, or a remote subject has no prices for `budget`, and BudgetSpent and Interrupted after scoring the replies so
+    far.
     """
     suite = suite_of(items)
     points = [point for text in conditions for point in parse_conditions(suite.axes, text)]
@@ -234,6 +235,7 @@ def run(
     key = run_key(items.root, examined, inputs or {}, **options) if is_whole else ""
     if read_stamp(root, key) and not damaged_scores(root):
         return Examination(root, suite, items, responses_of(root, arms))
+    refuse_unpriced(examined, budget)
     tables = read_tables(inputs or {}, items)
     plan = Plan(items, suite, arms, seed, limit, budget, deadline, tables, keep_going, versions=versions())
     remote = estimates(plan, root)

@@ -15,7 +15,7 @@ from snellen.analysis.run_view import arm_name
 from snellen.analysis.section import Run
 from snellen.core.storage import files
 from snellen.core.storage.itemset import ItemSet
-from snellen.core.storage.runfolder import ArmCard
+from snellen.core.storage.runfolder import ArmCard, cost_by_subject, money, price_of
 from snellen.remote import name_of
 from snellen.reports.loading import Exam
 from snellen.reports.words import foreign
@@ -90,6 +90,7 @@ def _conduct(run: Run) -> Conduct:
         ("limit", "" if card.limit is None else f"the first {card.limit} test items per task"),
         ("transforms", "; ".join(card.transforms)),
         ("made with", _plain(card.versions)),
+        ("cost of all calls", _plain({name: f"{cost:.4f}" for name, cost in cost_by_subject(run.root).items()})),
     )
     return Conduct(
         name_of(run.root),
@@ -128,8 +129,7 @@ def _forms(run: Run, arm: ArmCard) -> str:
 
 def _arm_conduct(arm: ArmCard, name: str, repeats: int, calls: pd.DataFrame, forms: str) -> ArmConduct:
     tokens, answered = int(calls["tokens_in"].sum()), int(calls["tokens_out"].sum())
-    price_in, price_out = (float(arm.settings.get(key) or 0.0) for key in ("price_in", "price_out"))
-    cost = (tokens * price_in + answered * price_out) / 1e6
+    cost = money(tokens, answered, price_of(arm.attributes) or (0.0, 0.0))
     stops = calls["stop"].dropna().value_counts()
     return ArmConduct(
         name, repeats, arm.fingerprint, foreign(_plain(arm.settings), 1000), foreign(_plain(arm.attributes), 400),

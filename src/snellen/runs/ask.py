@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Awaitable, Coroutine, Generator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Coroutine, Generator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -23,8 +24,9 @@ from snellen.core.subject import Prepares, Subject
 from snellen.core.suite import Method, Task, Trial, ViewContext, settle
 from snellen.runs.failures import CutOffs, FailureRate, LastingFailures
 from snellen.runs.plan import Arm, Plan, prices, recorded_responses, run_card, select_test_items
+from snellen.runs.preview import expected_cost
 from snellen.runs.score import primary_score
-from snellen.runs.stopping import BudgetSpent, RunStop, Unasked
+from snellen.runs.stopping import Budget, BudgetSpent, RunStop, Unasked
 from snellen.runs.views import lay_out_montages, reply_as_sent, show_items, training_example
 
 T = TypeVar("T")
@@ -106,12 +108,12 @@ class _Shared:
     """State shared by all arms of a run.
 
     `takers` counts the arms that still need a task's views under a settled condition; `views` are kept until the last
-    one has taken them. `stopped` holds unexpected errors; `stop` is an orderly end.
+    one has taken them. `stopped` holds unexpected errors; `stop` is an orderly end; `budget` is None without a limit.
     """
 
     run: RunFolder
     plan: Plan
-    prices: Mapping[str, tuple[float, float]]
+    budget: Budget | None
     stop: RunStop
     takers: Counter[tuple[str, str]] = field(default_factory=Counter)
     stopped: list[BaseException] = field(default_factory=list)
@@ -190,15 +192,14 @@ class _ArmRunner:
                 if self.run.failed(key, digest):
                     return None
                 raise Unasked
-            async with self.queue.gate:
-                self._check()
+            async with self.queue.gate, self._paid(subject, prompt):
                 sent = self.as_sent(prompt)
                 rng, error, is_lasting = stream("call", self.plan.seed, key), "", False
                 try:
                     reply = await self.shared.stop.bounded(lambda: subject.answer(sent, self.run.media, rng))
                 except CallFailed as failure:
                     error, is_lasting = str(failure) or type(failure).__name__, failure.is_lasting
-            reply = self.run.record(Exchange(key, digest, reply, error))
+                reply = self.run.record(Exchange(key, digest, reply, error))
             self._observe(CallFailed(self.run.error(key), is_lasting=is_lasting) if reply is None else None)
         else:
             sent = self.as_sent(prompt)
@@ -218,7 +219,8 @@ class _ArmRunner:
         """Raise the error that stopped the run, or Unasked if no more calls are to be made."""
         if self.shared.stopped:
             raise self.shared.stopped[0]
-        self._check_budget()
+        if self.plan.deadline is not None and time.monotonic() >= self.plan.deadline:
+            self.shared.stop.begin(BudgetSpent(f"{self.run.root}: its time is spent; replies so far are scored"))
         if end := self.cut_offs.announce():
             self.plan.notify(f"{self._arm_name} is no longer asked: {end}")
         if self.is_ended:
@@ -241,21 +243,38 @@ class _ArmRunner:
         """The prompt with montages drawn, for subjects that read parts; unchanged for those that read views."""
         return lay_out_montages(prompt, self.run.media) if self.arm.subject.card.reads == "parts" else prompt
 
-    def _check_budget(self) -> None:
-        if self.plan.deadline is not None and time.monotonic() >= self.plan.deadline:
-            self.shared.stop.begin(BudgetSpent(f"{self.run.root}: its time is spent; replies so far are scored"))
-        if self.plan.budget is None:
+    @asynccontextmanager
+    async def _paid(self, subject: Subject, prompt: Prompt) -> AsyncIterator[None]:
+        """Wait for money to make the call in the block. Raises Unasked if no more calls are to be made.
+
+        Calls under way may cost less than expected, so the run stops after they have ended: what is spent is final.
+        """
+        self._check()
+        budget, fingerprint = self.shared.budget, subject.card.fingerprint()
+        if budget is None or not any(budget.prices.get(fingerprint, ())):
+            yield
             return
-        spent = self.run.spent(self.shared.prices)
-        if spent >= self.plan.budget:
-            message = f"{self.run.root}: {spent:.4f} is spent of a budget of {self.plan.budget:.4f}; the same command "
-            self.shared.stop.begin(BudgetSpent(f"{message}with a larger budget continues"))
+        if self.run.mean_cost(fingerprint, budget.prices) is None:
+            cost = expected_cost(prompt, subject.card, self.run.media, budget.prices[fingerprint])
+            budget.first_costs[fingerprint] = max(cost, budget.first_costs.get(fingerprint, 0.0))
+        while not budget.is_enough(fingerprint):
+            if budget.under_way.total():
+                await budget.ended.wait()
+            else:
+                self.shared.stop.begin(BudgetSpent(f"{self.run.root}: {budget.state(fingerprint)}"))
+            self._check()
+        budget.under_way[fingerprint] += 1
+        try:
+            yield
+        finally:
+            budget.end(fingerprint)
 
 
 async def _ask_all(run: RunFolder, plan: Plan, stop: RunStop, responses: list[Response]) -> None:
     """Ask all arms and tasks concurrently, those of one subject in the order of the plan; fills `responses`."""
     stop.loop = asyncio.get_running_loop()
-    shared, queues, local_turn = _Shared(run, plan, prices(plan), stop), dict[str, _SubjectQueue](), asyncio.Lock()
+    budget = None if plan.budget is None else Budget(plan.budget, run, prices(plan, run.root))
+    shared, queues, local_turn = _Shared(run, plan, budget, stop), dict[str, _SubjectQueue](), asyncio.Lock()
     jobs = list[Coroutine[Any, Any, list[Response]]]()
     for arm in plan.arms:
         card = arm.subject.card

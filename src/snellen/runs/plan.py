@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from snellen.core.annotations import Annotations
@@ -14,7 +15,7 @@ from snellen.core.item import Item
 from snellen.core.plain_text import short_reason
 from snellen.core.response import Exchange, Response
 from snellen.core.storage.itemset import ItemSet
-from snellen.core.storage.runfolder import ArmCard, RunCard
+from snellen.core.storage.runfolder import ArmCard, RunCard, is_run, price_of, read_run_card
 from snellen.core.subject import Subject
 from snellen.core.suite import Schedule, Suite, Task, ViewContext, all_trials, settle
 from snellen.remote import address_of
@@ -72,9 +73,10 @@ class Plan:
     """Everything that a run needs: items, suite, arms and limits.
 
     `limit` is the number of test items per task. `tick` is called after each call, `count_items` with the number of
-    items that just got responses. `budget` is money, checked before each call against the cost of recorded calls by the
-    prices on the subjects' cards. `deadline` is the `time.monotonic` after which no call starts. `keep_going`: an arm
-    continues however many of its calls fail. `notify` receives a line for each subject or arm that is no longer asked.
+    items that just got responses. `budget` is money: a call starts if there is enough for it and
+    those under way, by the prices on the subjects' cards. `deadline` is the `time.monotonic` after which no call
+    starts. `keep_going`: an arm continues however many of its calls fail. `notify` receives a line for each subject or
+    arm that is no longer asked.
     `preflight` are replies to first questions, given before the run could record them; they count towards the budget.
     With `is_replay` no calls are made, and responses are those of the record. `records` are tasks that workers have
     asked, whose exchanges are in the run folder.
@@ -199,14 +201,12 @@ def recorded_responses(plan: Plan, arm: Arm) -> list[Response]:
     return [response for response in responses if (response.subject, response.condition, response.repeat) == key]
 
 
-def prices(plan: Plan) -> dict[str, tuple[float, float]]:
-    """Prices per million tokens, (in, out), by the subject's fingerprint; 0 if the user gave none."""
+def prices(plan: Plan, root: Path) -> dict[str, tuple[float, float]]:
+    """Known prices per million tokens, (in, out), by fingerprint, of the plan and of earlier calls in `root`."""
     # Prices change no answer, so they are attributes, not settings.
-    attributes = {arm.subject.card.fingerprint(): arm.subject.card.attributes for arm in plan.arms}
-    return {
-        fingerprint: (float(texts.get("price_in", 0.0)), float(texts.get("price_out", 0.0)))
-        for fingerprint, texts in attributes.items()
-    }
+    attributes = {arm.fingerprint: arm.attributes for arm in (read_run_card(root).arms if is_run(root) else ())}
+    attributes |= {arm.subject.card.fingerprint(): dict(arm.subject.card.attributes) for arm in plan.arms}
+    return {name: price for name, texts in attributes.items() if (price := price_of(texts)) is not None}
 
 
 def is_asked(condition: Condition, task: Task) -> bool:

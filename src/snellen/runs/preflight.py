@@ -14,6 +14,7 @@ from snellen.core.prompt import Prompt
 from snellen.core.response import Exchange
 from snellen.core.seeds import stream
 from snellen.core.storage.media import MediaFolder
+from snellen.core.storage.runfolder import price_of
 from snellen.core.subject import Subject
 from snellen.subjects.registry import make_subject, needs_items, subjects_of
 
@@ -38,6 +39,14 @@ def make_subjects(subjects: Sequence[str | Subject]) -> list[str | Subject]:
         else:
             made += subjects_of(subject)
     return made
+
+
+def refuse_unpriced(subjects: Iterable[str | Subject], budget: float | None) -> None:
+    """Raise SnellenError if a remote subject has no prices, without which a budget would not limit its calls."""
+    cards = [subject.card for subject in subjects if not isinstance(subject, str)]
+    unpriced = ", ".join(card.name for card in cards if card.is_remote and price_of(card.attributes) is None)
+    if unpriced and budget is not None:
+        raise SnellenError(f"{unpriced}: --budget needs prices: ?price_in=…&price_out=… (per million tokens)")
 
 
 @dataclass

@@ -15,10 +15,11 @@ from snellen.core.item import Media, Montage
 from snellen.core.prompt import Prompt
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.media import MediaFolder
-from snellen.core.storage.runfolder import RunFolder
+from snellen.core.storage.runfolder import RunFolder, money
 from snellen.core.subject import Subject, SubjectCard
 from snellen.core.suite import Dialogue, Suite, Task, Trial, ViewContext, settle
 from snellen.runs.plan import Arm, Plan, is_asked, prices, select_test_items
+from snellen.runs.stopping import Budget
 from snellen.runs.views import lay_out_montages, show_items
 from snellen.stimuli.transforms.montage import lay_out
 from snellen.subjects.chat import limits as providers
@@ -125,9 +126,20 @@ def limit_faults(remote: Iterable[Estimate]) -> str:
 
 
 def asks_remote(plan: Plan, root: Path, remote: Sequence[Estimate]) -> bool:
-    """True if a remote subject has calls left by its estimate, and the budget is not spent."""
-    spent = 0.0 if plan.budget is None else RunFolder(root, plan.items.media).spent(prices(plan))
-    return bool(remote) and (plan.budget is None or spent < plan.budget)
+    """True if a remote subject has calls left by its estimate, and the budget is enough for one."""
+    if not remote or plan.budget is None:
+        return bool(remote)
+    costs = {estimate.subject: (estimate.money or 0.0) / estimate.calls for estimate in remote}
+    first_costs = {
+        card.fingerprint(): costs[card.name] for arm in plan.arms if (card := arm.subject.card).name in costs
+    }
+    budget = Budget(plan.budget, RunFolder(root, plan.items.media), prices(plan, root), first_costs)
+    return any(map(budget.is_enough, first_costs))
+
+
+def expected_cost(prompt: Prompt, card: SubjectCard, media: MediaFolder, price: tuple[float, float]) -> float:
+    """Estimated cost of a call by the size of its prompt and a short reply."""
+    return money(_size_up(prompt, card, media)[0], REPLY_TOKENS, price)
 
 
 def _size_up(prompt: Prompt, card: SubjectCard, media: MediaFolder) -> tuple[int, str | None]:

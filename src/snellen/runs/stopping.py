@@ -6,7 +6,8 @@ import asyncio
 import os
 import signal
 import threading
-from collections.abc import Awaitable, Callable, Iterator
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,12 +15,15 @@ from types import FrameType
 from typing import TypeVar
 
 from snellen.core.errors import Interrupted, SnellenError
+from snellen.core.storage.runfolder import RunFolder
 
 T = TypeVar("T")
 GRACE_SECONDS = 5.0
 """Time for running calls to end and be recorded after a signal."""
 STUCK_SECONDS = 1.0
 """An event loop that does not respond for this long after that is stuck."""
+FIRST_SHARE = 0.1
+"""Share of the money left that may be reserved before a subject's first reply, as estimates ignore long replies."""
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -29,6 +33,48 @@ class BudgetSpent(SnellenError):
 
 class Unasked(Exception):
     """A call that was not made or was cut off; its items get no response."""
+
+
+@dataclass
+class Budget:
+    """The money of a run: at most `limit`, of which `run` records what is spent; `prices` are by fingerprint.
+
+    A call may start if its expected cost fits into the limit, with what is spent and what those under way should cost.
+    A call should cost the mean of its subject's finished calls or, if there is none, the estimate in `first_costs`.
+    Waiting calls are woken by `ended`.
+    """
+
+    limit: float
+    run: RunFolder
+    prices: Mapping[str, tuple[float, float]]
+    first_costs: dict[str, float] = field(default_factory=dict)
+    under_way: Counter[str] = field(default_factory=Counter)
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def call_cost(self, fingerprint: str) -> float:
+        """The expected cost of a call."""
+        mean = self.run.mean_cost(fingerprint, self.prices)
+        return self.first_costs.get(fingerprint, 0.0) if mean is None else mean
+
+    def is_enough(self, fingerprint: str) -> bool:
+        """True if another call of this subject may start."""
+        left = self.limit - self.run.spent(self.prices)
+        if self.under_way[fingerprint] and self.run.mean_cost(fingerprint, self.prices) is None:
+            left *= FIRST_SHARE
+        reserved = sum(count * self.call_cost(name) for name, count in self.under_way.items())
+        return reserved + self.call_cost(fingerprint) <= left + 1e-9  # ten calls of 0.1 fit into 1
+
+    def state(self, fingerprint: str) -> str:
+        """Why no further call of this subject starts."""
+        spent, cost = self.run.spent(self.prices), self.call_cost(fingerprint)
+        money = f"{spent:.4f} is spent of a budget of {self.limit:.4f}, and the next call costs about {cost:.4f}"
+        return f"{money}; the same command with a larger budget continues"
+
+    def end(self, fingerprint: str) -> None:
+        """Release what was reserved for a call that has ended; its reply is recorded."""
+        self.under_way[fingerprint] -= 1
+        self.ended.set()
+        self.ended = asyncio.Event()
 
 
 @dataclass

@@ -100,7 +100,7 @@ class RunFolder:
     def __init__(self, root: Path, media: MediaFolder) -> None:
         self.root, self.media = root, media
         self._exchanges: dict[str, Exchange] = {}
-        self._tokens: dict[str, tuple[int, int]] = {}
+        self._tokens: dict[tuple[str, bool], tuple[int, int, int]] = {}
         self._sent: dict[str, str] = {}
         self._digests: dict[str, str] = {}
         self._part: IO[str] | None = None  # opened at the first call after each start
@@ -111,9 +111,11 @@ class RunFolder:
         digest = self._digests.setdefault(exchange.digest, exchange.digest)  # one object for equal digests
         self._exchanges[exchange.key] = replace(exchange, digest=digest)
         if exchange.reply:
-            fingerprint = exchange.key.split("/", 1)[0]
-            tokens_in, tokens_out = self._tokens.get(fingerprint, (0, 0))
-            self._tokens[fingerprint] = tokens_in + exchange.reply.tokens_in, tokens_out + exchange.reply.tokens_out
+            fingerprint, _, rest = exchange.key.partition("/")
+            kind = fingerprint, "/" in rest  # keys of first questions have two parts
+            replies, tokens_in, tokens_out = self._tokens.get(kind, (0, 0, 0))
+            new_in, new_out = exchange.reply.tokens_in, exchange.reply.tokens_out
+            self._tokens[kind] = replies + 1, tokens_in + new_in, tokens_out + new_out
 
     @property
     def is_empty(self) -> bool:
@@ -165,8 +167,13 @@ class RunFolder:
 
     def spent(self, prices: Mapping[str, tuple[float, float]]) -> float:
         """Cost of all recorded calls. `prices` maps fingerprints to (in, out) per million tokens."""
-        used = [(self._tokens.get(fingerprint, (0, 0)), price) for fingerprint, price in prices.items()]
-        return sum(tokens_in * p_in + tokens_out * p_out for (tokens_in, tokens_out), (p_in, p_out) in used) / 1e6
+        used = [(tokens, prices[name]) for (name, _), (_, *tokens) in self._tokens.items() if name in prices]
+        return sum(money(tokens_in, tokens_out, price) for (tokens_in, tokens_out), price in used)
+
+    def mean_cost(self, fingerprint: str, prices: Mapping[str, tuple[float, float]]) -> float | None:
+        """Mean cost of a reply about items; None if there is none. First questions, which are short, do not count."""
+        replies, tokens_in, tokens_out = self._tokens.get((fingerprint, True), (0, 0, 0))
+        return money(tokens_in, tokens_out, prices[fingerprint]) / replies if replies else None
 
     def write_tables(self, responses: Sequence[Response], keep: Iterable[Response] = ()) -> None:
         """Write the tables. The parts stay, since the tables are derived from them.
@@ -192,6 +199,28 @@ class RunFolder:
                 self._part = None
         except OSError as error:  # data that a full disk refused is still buffered, and refused again
             raise files.cannot_write(self.root / "parts", error) from error
+
+
+def price_of(attributes: Mapping[str, str]) -> tuple[float, float] | None:
+    """Price per million tokens, (in, out), by the attributes of a subject; None unless the user gave both."""
+    is_known = {"price_in", "price_out"} <= attributes.keys()
+    return (float(attributes["price_in"]), float(attributes["price_out"])) if is_known else None
+
+
+def money(tokens_in: int, tokens_out: int, price: tuple[float, float]) -> float:
+    """Cost of tokens by a price per million, (in, out)."""
+    return (tokens_in * price[0] + tokens_out * price[1]) / 1e6
+
+
+def cost_by_subject(root: Path) -> dict[str, float]:
+    """Cost of all recorded calls, with first questions and repeated calls, of each subject with prices other than 0."""
+    arms = {arm.fingerprint: arm for arm in read_run_card(root).arms if any(price_of(arm.attributes) or ())}
+    costs = dict.fromkeys((arm.subject for arm in arms.values()), 0.0)
+    for exchange in read_exchanges(root) if arms else ():
+        arm, reply = arms.get(exchange.key.partition("/")[0]), exchange.reply
+        if reply and arm and (price := price_of(arm.attributes)):
+            costs[arm.subject] += money(reply.tokens_in, reply.tokens_out, price)
+    return costs
 
 
 @contextmanager
