@@ -1,10 +1,11 @@
 """How often `snellen diff` finds a drop on own images, and whether the detectable drop that it prints is right.
 
     python -m bench.guard [--samples 400]
+    python -m bench.guard --classes
 
 Two runs of one subject on own images of three classes, with a known drop in between (tests/helpers/guard.py). The
 detectable drop is the mean of those printed without a drop. Its power is the share of comparisons, each with a drop of
-the size that was printed for it, in which the drop is found.
+the size that was printed for it, in which the drop is found. With `--classes`, false drops of the task and of classes.
 """
 
 from __future__ import annotations
@@ -12,9 +13,13 @@ from __future__ import annotations
 import argparse
 import math
 
+import numpy as np
+from scipy.stats import binom
+
 from snellen.analysis.changes import DROPPED, ROSE, Changes, changes
 from snellen.core.seeds import stream
 from snellen.core.storage.itemset import ItemSet
+from snellen.scoring.permutation import ALPHA
 from tests.helpers.guard import NOISE, answered, own_items, probabilities
 
 DROPS = (0.1, 0.2, 0.3)
@@ -51,11 +56,32 @@ def row(items: ItemSet, noise: str, samples: int, *key: str) -> str:
     return " | ".join([*cells, f"{100 * sum(finite) / len(finite):.0f}", f"{power:.0f}"])
 
 
+def print_false_drops_of_classes(comparisons: int = 20_000) -> None:
+    """Print shares of false drops in percent: of the task, of any class, and of either."""
+    print("| images | classes | answers vary on | task dropped | a class dropped | either |\n|---|---|---|---|---|---|")
+    for size, classes in ((20, 2), (50, 2), (20, 3), (33, 3), (60, 3), (200, 3), (20, 10)):
+        for noise, spec in NOISE.items():
+            shares, values = np.array(spec).T
+            rng = stream("bench", "guard", "classes", size, classes, noise)
+            right = rng.choice(values, (comparisons, classes, size), p=shares)
+            gaps = (rng.random(right.shape) < right).astype(int) - (rng.random(right.shape) < right)
+            worse, better = (gaps < 0).sum(axis=2), (gaps > 0).sum(axis=2)
+            task = binom.sf(worse.sum(axis=1) - 1, (worse + better).sum(axis=1), 0.5) < ALPHA
+            any_class = (classes * binom.sf(worse - 1, worse + better, 0.5) < ALPHA).any(axis=1)
+            cells = " | ".join(f"{100 * share.mean():.1f}" for share in (task, any_class, task | any_class))
+            print(f"| {size * classes} | {classes} | {noise} | {cells} |", flush=True)
+
+
 def main() -> None:
     """Print a table of shares in percent and drops in points."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--samples", type=int, default=400)
-    samples = parser.parse_args().samples
+    parser.add_argument("--classes", action="store_true")
+    arguments = parser.parse_args()
+    if arguments.classes:
+        print_false_drops_of_classes()
+        return
+    samples = arguments.samples
     print(HEAD + " | ".join(f"{100 * drop:.0f} found" for drop in DROPS) + " | detectable drop | its power |")
     print("|---" * (HEAD.count("|") + len(DROPS) + 1) + "|")
     for count, tasks in DESIGNS:

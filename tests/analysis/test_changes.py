@@ -191,6 +191,39 @@ def test_own_images_of_few_classes_can_drop(count: int, classes: int, before: in
     assert (back.names(ROSE), back.table["p"][0]) == (["finding"], row.p)
 
 
+def with_classes(items: ItemSet) -> ItemSet:
+    """The set with its classes as a factor, and images as clusters."""
+    both = (replace(item, factors={"class": item.cluster_id}, cluster_id=item.item_id) for item in items.items)
+    return replace(items, items=tuple(both))
+
+
+def test_each_class_is_tested_and_corrected_apart_from_the_task() -> None:
+    # 20 images of each of three classes. Of class-2, 8 get wrong; of class-0, 2 get right.
+    items = with_classes(own_items(60))
+    classes, places = np.arange(60) % 3, np.arange(60) // 3
+    before = np.where(classes == 0, places < 18, places < 15 + 5 * (classes == 1)).astype(float)
+    after = np.where(classes == 2, places < 7, 1).astype(float)
+    compared = compare(items, before, after)
+    rows = {row.name: row for row in lines_of(compared.table)}
+    # One test of the task: 1 + 10 + 45 of 2^10. Three of classes: 3 of 2^8, then 2 of 2^2, and no flip at all.
+    expected = {"finding": 56 / 1024, "class-2": 3 / 256, "class-0": 2 / 4, "class-1": 1}
+    assert {name: row.p_holm for name, row in rows.items()} == pytest.approx(expected)
+    assert (compared.names(DROPPED), compared.names(ROSE)) == (["class class-2"], [])
+    assert (rows["finding"].clusters, rows["finding"].classes, rows["class-2"].clusters) == (60, 3, 20)
+    assert math.isnan(rows["class-2"].class_p)
+    # The power of a class is that at a third of the level, the power of the task is that without classes.
+    (alone,) = lines_of(compare(own_items(60), before, after).table)
+    assert rows["finding"].detectable_drop == alone.detectable_drop
+    drop = rows["class-1"].detectable_drop
+    assert sign_test_power(20, drop, 0.5 / 21, 0.05 / 3) >= 0.8 > sign_test_power(20, drop - 0.01, 0.5 / 21, 0.05 / 3)
+
+
+def test_a_factor_class_of_other_sets_has_no_rows(items: ItemSet) -> None:
+    labelled = with_classes(items)
+    same = run_of(labelled, right, tasks=("finding",))
+    assert list(changes(same, same).table["kind"]) == ["task"]
+
+
 def test_one_sided_p_by_hand() -> None:
     names, rng = np.arange(40), stream("one-sided")
     # Five images worse, one better: 1 + 6 of 64. Twenty all worse: 1 of 2^20, which no drawing finds.

@@ -202,6 +202,29 @@ def test_a_constant_answer_that_is_always_right_is_not_unable(tmp_path: Path) ->
     assert (item["value"], item["unable"]) == (1.0, False)
 
 
+@pytest.mark.parametrize(
+    ("replies", "truths", "flagged"),
+    [
+        (["Red"] * 12, ["red", "blue"] * 6, True),  # one text, whose key alternates
+        (["Red"] * 11 + ["blue"], ["red", "blue"] * 6, False),
+        (["red", "blue"] * 6, ["red", "blue", "blue", "red"] * 3, True),  # one key, whose text alternates
+        (["Red"] * 12, ["red"] * 12, False),  # always right, and the key of the right answer alternates
+    ],
+)
+def test_one_answer_by_its_key_or_by_its_text(
+    tmp_path: Path, replies: list[str], truths: list[str], flagged: bool
+) -> None:
+    orders = [("red", "blue"), ("blue", "red")] * 6  # the texts of the keys c0 and c1
+    items = [
+        item(
+            f"{k:02}", [], f"c{order.index(truth)}", "choice", options=(Option("c0", order[0]), Option("c1", order[1]))
+        )
+        for k, (order, truth) in enumerate(zip(orders, truths, strict=True))
+    ]
+    built, suite = build(tmp_path, items), suite_of(AXIS)
+    assert bool(row(table(built, suite, replied(built, replies)))["unable"]) is flagged
+
+
 def test_repeats_of_an_item_share_its_cluster(tmp_path: Path) -> None:
     built, suite = build(tmp_path, colours(3)), suite_of(AXIS)
     first, second = replied(built, ["red", "green", "red"]), replied(built, ["red", "red", "red"], repeat=1)

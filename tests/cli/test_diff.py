@@ -12,15 +12,19 @@ import pytest
 from PIL import Image
 
 from snellen.analysis.changes import changes
+from snellen.analysis.section import Run
+from snellen.core.item import Item
 from snellen.core.storage.itemset import read_itemset
 from snellen.core.suite import BuildOptions
 from snellen.exam.compare import run_of_subject
 from snellen.exam.run import run
-from snellen.reports.changes_page import render_changes
+from snellen.reports.changes_page import change_lines, render_changes
 from snellen.suites import SUITES
 from snellen.suites.vfm_bench.own.recipe import Own
+from tests.helpers.guard import run_of
 from tests.helpers.own_images import class_folders
 from tests.helpers.sets import undrawn_set
+from tests.reports.exam import write_items
 
 Command = Callable[..., tuple[int, str, str]]
 HOSTILE = """</script><img src=x onerror=alert(1)>=HYPERLINK("http://x")\u202e"""
@@ -124,13 +128,17 @@ def test_own_images_of_two_classes_can_drop(snellen: Command, tmp_path: Path) ->
     words = "diff", f"{root}:{ORACLE}", f"{root}:{UNREADABLE}", "--out", page, "--fail-on", "drop"
     code, out, _ = snellen(*words)
     assert code == 4
-    assert "Dropped: fast-mapping\n" in out
+    assert "Dropped: fast-mapping; class good; class scratch\n" in out
     assert "p is one-sided" in out
     assert "For new classes, fast-mapping: 95 % interval [-100, 64], p 0.5 (2 classes).\n" in out
     assert "[-100, 64], p 0.5 (2 classes)" in page.read_text("utf-8")
     compared = json.loads(snellen(*words, "--json")[1])
-    (row,) = compared["rows"]
+    row, *classes = compared["rows"]
     assert (row["p"], row["class_p"], row["clusters"], row["classes"]) == (pytest.approx(0.5**38), 0.5, 38, 2)
+    # A class has no test for new classes. Its p is corrected for two classes, and that of the task for one task.
+    expected = [(name, "class", pytest.approx(2 * 0.5**19), None) for name in ("good", "scratch")]
+    assert [(row["name"], row["kind"], row["p_holm"], row["class_p"]) for row in classes] == expected
+    assert row["p_holm"] == row["p"]
     assert (row["detectable_drop"], compared["least_drop"], compared["undetectable"]) == (0.2, 0.2, {})
 
 
@@ -157,8 +165,70 @@ def test_a_guard_that_could_not_have_told_a_drop_fails(snellen: Command, tmp_pat
 
 def test_near_copies_that_were_kept_are_one_image(snellen: Command, tmp_path: Path) -> None:
     root, words = own_run(tmp_path, 8, near_copies="keep"), ("--out", tmp_path / "page.html", "--json")
-    (row,) = json.loads(snellen("diff", f"{root}:{ORACLE}", f"{root}:{UNREADABLE}", *words)[1])["rows"]
-    assert (row["n"], row["clusters"]) == (16, 14)
+    rows = json.loads(snellen("diff", f"{root}:{ORACLE}", f"{root}:{UNREADABLE}", *words)[1])["rows"]
+    assert [(row["n"], row["clusters"]) for row in rows] == [(16, 14), (8, 7), (8, 7)]
+
+
+def worse_at_dents(folder: Path) -> tuple[str, str]:
+    """Two subjects on 60 own images: the second finds 7 instead of 15 of 20 dents, and has two fewer false alarms."""
+    images = class_folders(folder / "images", 20, "good", "scratched", "dented")
+    items = Own().build(BuildOptions(folder / "set", sources={"images": images}, show_progress=False))
+    wrong = {"good": "dented", "scratched": "good", "dented": "good"}
+    subjects = []
+    for name, right in (("former", (18, 20, 15)), ("current", (20, 20, 7))):
+        script = {}
+        for label, count in zip(wrong, right, strict=True):
+            of_class = [item.item_id for item in items.items if item.factors["class"] == label]
+            script |= {item_id: label if n < count else wrong[label] for n, item_id in enumerate(of_class)}
+        (folder / f"{name}.json").write_text(json.dumps(script))
+        run(items, [f"fake:scripted={folder / name}.json"], folder / name, show_progress=False)
+        subjects.append(str(folder / name))
+    return subjects[0], subjects[1]
+
+
+def test_a_drop_in_one_class_fails_the_guard(snellen: Command, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    words = "diff", *worse_at_dents(tmp_path), "--out", page, "--fail-on", "drop"
+    code, out, _ = snellen(*words)
+    assert code == 4
+    assert "Dropped: class dented\n" in out
+    assert "class dented" in page.read_text("utf-8")
+    rows = {row["name"]: row for row in json.loads(snellen(*words, "--json")[1])["rows"]}
+    # In all, 8 of 10 flips are to worse: 1 + 10 + 45 of 1024. Of dents 8 of 8, corrected for three classes.
+    assert (rows["fast-mapping"]["p_holm"], rows["fast-mapping"]["verdict"]) == (56 / 1024, "no clear change")
+    assert (rows["dented"]["p_holm"], rows["dented"]["verdict"]) == (pytest.approx(3 / 256), "dropped")
+    # Two of two flips to better: 1 of 4, corrected for the two classes that are left.
+    assert (rows["good"]["p_holm"], rows["good"]["verdict"]) == (0.5, "no clear change")
+
+
+def test_the_table_fits_into_80_columns(snellen: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    root = own_run(tmp_path, 19)
+    words = "diff", f"{root}:{ORACLE}", f"{root}:{UNREADABLE}", "--out", tmp_path / "page.html"
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = snellen(*words)[1].splitlines()
+    assert max(map(len, lines[: lines.index("Tested by image: p is one-sided, in the direction of the change.")])) <= 80
+    heads = next(line for line in lines if "detects" in line)
+    assert heads.split() == ["before", "after", "change", "interval", "p", "n", "detects"]
+    row = next(line for line in lines if line.startswith("fast-mapping"))
+    # 38 differences of -1: a variance of 2 / 40 with two units of variance 1, half a width 1.95996 * sqrt(0.05 / 40).
+    assert row.split() == ["fast-mapping", "100", "%", "0", "%", "−100", "[-100,", "-93]", "<", "0.001", "38", "20"]
+    assert len(row) == len(heads) == 80
+
+
+def test_the_direction_of_a_score_is_stated_where_lower_is_better(tmp_path: Path) -> None:
+    items = write_items(tmp_path / "items", 20)
+
+    def errors(least: float) -> Run:
+        def score(item: Item) -> float:
+            return least * (1 + int(item.item_id[-1]) / 10) if item.task == "sizing" else 1.0
+
+        return run_of(items, score, tasks=("sizing", "finding"))
+
+    runs = errors(0.1), errors(0.5)
+    names = {line.name: line.verdict for line in change_lines(changes(*runs))}
+    assert names["sizing (lower is better)"] == "dropped"
+    assert set(names) == {"sizing (lower is better)", "finding"}
+    assert "sizing (lower is better)" in render_changes(changes(*runs))
 
 
 def test_generated_sets_have_a_least_drop_only_on_request(snellen: Command, run_root: Path, tmp_path: Path) -> None:

@@ -91,6 +91,27 @@ def test_groups_distinguish_copies_from_similar_images() -> None:
     assert fixed.alike == {"x": 2}
 
 
+def test_of_many_copies_all_but_the_first_are_copies() -> None:
+    # The last image has four copies before it. The three that are most like it are copies of the first one themselves.
+    photo = photograph("a")
+    copies = [encoded(photo, 40), photo.convert("L"), photo, photo.resize((SIDE // 4, SIDE // 4)), photo]
+    others = [photograph("b", k) for k in range(8)]
+    thumbnails = [thumbnail(image) for image in (*copies, *others)]
+    assert (0, 4) not in near_pairs(thumbnails)
+    assert find_near_copies(thumbnails, ["x"] * 13).copies == {1: 0, 2: 0, 3: 0, 4: 0}
+
+
+def test_a_copy_of_a_copy_that_is_unlike_the_first_image_stays() -> None:
+    # Three crops, each moved by 10 of 150 px (2.1 of the 32 px of a small copy) from the one before: neighbours are
+    # alike, but the first and the last are moved by more than the 4 px that are compensated.
+    large = photograph("a")
+    side = SIDE * 3 // 4
+    thumbnails = [thumbnail(large.crop((k, k, k + side, k + side))) for k in (0, 10, 20)]
+    assert near_pairs(thumbnails) == [(0, 1), (1, 2)]
+    others = [thumbnail(photograph("b", k)) for k in range(8)]
+    assert find_near_copies([*thumbnails, *others], ["x"] * 11).copies == {1: 0}
+
+
 @pytest.mark.parametrize("count", [0, 1])
 def test_too_few_images_have_no_pairs(count: int) -> None:
     assert near_pairs([thumbnail(photograph("a"))] * count) == []

@@ -1,12 +1,12 @@
-"""Changes from one examined subject to another on the same items: by task, by ability, by item.
+"""Changes from one examined subject to another on the same items: by task, by ability or class, by item.
 
 An ability is what items require (`Item.requires`), over all tasks whose scores are shares. Items that require several
 abilities do not separate them: they form their own combination, `colour + shape`. An ability that is required by
 exactly the items of one task is reported as that task. Numbers, intervals and tests are those of `analysis.contrasts`.
 Conditions that show no or other images are controls, in which nothing can be lost, and are left out.
 
-Own images are tested by image, one-sided: did the subject get worse on these images? Their clusters are classes, mostly
-too few for a test, and hold for new classes.
+Own images are tested by image, one-sided: did the subject get worse on these images? Each class is tested too, since a
+drop in one class can be small in the whole. A test that holds for new classes has classes as clusters, mostly too few.
 """
 
 from __future__ import annotations
@@ -34,10 +34,11 @@ from snellen.analysis.run_view import (
 )
 from snellen.analysis.section import Run, protocol_of
 from snellen.core.errors import SnellenError
+from snellen.core.item import Item
 from snellen.core.score import Metric
 from snellen.core.seeds import stream
 from snellen.core.storage.runfolder import same_items
-from snellen.datasets.own_images import OWN
+from snellen.datasets.own_images import CLASS, OWN
 from snellen.presentation.controls import IMAGES
 from snellen.scoring.permutation import ALPHA, clusters_needed, holm, noise_flips, one_sided_p, sign_test_power
 from snellen.scoring.power import POWER
@@ -58,6 +59,7 @@ FLIP = 0.5
 
 LEAST_DROP = 0.2
 """Drop that must be detectable with own images, as a share of the metric's range."""
+ENDS = ("low", "high", "p")
 FEW, OTHERS = 6, "other combinations"
 """Items below which a combination of abilities has no separate row, and the row that it is added to."""
 
@@ -80,14 +82,15 @@ class Unpaired:
 class Changes:
     """Changes from the one subject of `before` to the one of `after`.
 
-    `table` has one row per condition and task or ability (`kind`), columns `COLUMNS`: `difference` is after minus
-    before with its 95 % interval, `clear` as in contrasts, with Holm's correction over all rows. For own images
-    `clusters` are images, `p` is one-sided in the direction of the difference and decides alone, and the columns
-    `class_…` have the two-sided test by class. `detectable_drop` (in the unit of the metric; infinite if there is
-    none, NaN for a metric without a range) is the smallest drop that the test finds with a power of 80 %, at the
-    strictest level of Holm's correction and with the observed noise (`noise_flips`). `items_needed` are the items that
-    detect a drop of the share `least_drop` of the range: NaN if these do, infinite if no number does. `grade_before`
-    and `grade_after` are the grades of a task in the two runs, or the states in their place; abilities have none.
+    `table` has one row per condition and task, ability or class (`kind`), columns `COLUMNS`: `difference` is after
+    minus before with its 95 % interval, `clear` as in contrasts, with Holm's correction over all classes, and over all
+    other rows. For own images `clusters` are images, `p` is one-sided in the direction of the difference and decides
+    alone, and the columns `class_…` have the two-sided test by class. `detectable_drop` (in the unit of the metric;
+    infinite if there is none, NaN for a metric without a range) is the smallest drop that the test finds with a power
+    of 80 %, at the strictest level of Holm's correction and with the observed noise (`noise_flips`). `items_needed` are
+    the items that detect a drop of the share `least_drop` of the range: NaN if these do, infinite if no number does.
+    `grade_before` and `grade_after` are the grades of a task in the two runs, or the states in their place; other rows
+    have none.
 
     `flips` has one row per item whose score flipped, columns `FLIP_COLUMNS`. `pairs` is the number of items with a
     score in both; `unpaired` is by condition and task; `left_out` are conditions and tasks without pairs.
@@ -115,12 +118,12 @@ class Changes:
         return f"<p>{escape(repr(self))}</p>{self.table[columns].round(3).to_html(index=False)}"
 
     def names(self, verdict: Verdict) -> list[str]:
-        """The abilities with that verdict, and the tasks with it that contain none of these."""
+        """The abilities and classes with that verdict, and the tasks with it that contain none of these abilities."""
         rows = self.table[self.table["verdict"] == verdict]
         abilities = rows[rows["kind"] == "ability"]
         explained = {(row.condition, task) for row in lines_of(abilities) for task in row.tasks}
         tasks = [row for row in lines_of(rows[rows["kind"] == "task"]) if (row.condition, row.name) not in explained]
-        return [row_name(row) for row in [*lines_of(abilities), *tasks]]
+        return [row_name(row) for row in [*lines_of(abilities), *tasks, *lines_of(rows[rows["kind"] == "class"])]]
 
     @property
     def is_own(self) -> bool:
@@ -170,8 +173,9 @@ def _plain(cell: Any) -> Any:
 
 
 def row_name(row: Any) -> str:
-    """The name of a row of the table: a task, or an ability with its tasks; the condition unless it is vanilla."""
+    """The name of a row: a task, a class, or an ability with its tasks; the condition unless it is vanilla."""
     name = f"{row.name} ({', '.join(row.tasks)})" if row.kind == "ability" else row.name
+    name = f"class {name}" if row.kind == "class" else name
     return name if row.condition == "vanilla" else f"{name} [{row.condition}]"
 
 
@@ -196,7 +200,7 @@ def changes(former: Run, current: Run, *, least_drop: float | None = None) -> Ch
             f"conditions are "
             f"{_conditions(former)} and {_conditions(current)}"
         )
-    rows = [*_task_rows(former, current), *_ability_rows(former, items)]
+    rows = [*_task_rows(former, current), *_ability_and_class_rows(former, items)]
     table = pd.DataFrame(rows, columns=[*COLUMNS, "family", "gaps", "units"])
     for name, run in (("grade_before", former), ("grade_after", current)):
         grades = _grades(run)
@@ -296,7 +300,7 @@ def _has(run: Run, task: str) -> bool:
     return task in set(run.scores[protocol_of(run)]["task"])
 
 
-def _ability_rows(run: Run, pairs: Mapping[tuple[str, str], pd.DataFrame]) -> Iterator[dict[str, Any]]:
+def _ability_and_class_rows(run: Run, pairs: Mapping[tuple[str, str], pd.DataFrame]) -> Iterator[dict[str, Any]]:
     by_condition: dict[str, list[pd.DataFrame]] = {}
     for (task, condition), pair in pairs.items():
         if _is_share(main_metric(run, task)) and len(pair := pair.dropna()):
@@ -311,6 +315,15 @@ def _ability_rows(run: Run, pairs: Mapping[tuple[str, str], pd.DataFrame]) -> It
             tasks = tuple(dict.fromkeys(part["task"]))
             if len(tasks) > 1 or len(part) < (whole["task"] == tasks[0]).sum():
                 yield from _row(run, condition, "ability", ability, tasks, part, (0.0, 1.0))
+        classes = np.array([_own_class(run, run.items.by_id[item_id]) for item_id in whole.index])
+        for name in sorted(set(classes) - {""}):
+            part = whole[classes == name]
+            yield from _row(run, condition, "class", name, tuple(dict.fromkeys(part["task"])), part, (0.0, 1.0))
+
+
+def _own_class(run: Run, item: Item) -> str:
+    """The class of an item of own images; empty if it has none, and for other sets."""
+    return item.factors.get(CLASS, "") if run.items.card.source == OWN else ""
 
 
 def _is_share(metric: Metric) -> bool:
@@ -326,28 +339,44 @@ def _row(
     first, second = both["before"].to_numpy(float), both["after"].to_numpy(float)
     clusters, key = both["cluster"].to_numpy(str), ("changes", run.card.suite, condition, kind, name)
     metric = main_metric(run, tasks[0])
-    numbers: dict[str, Any] = contrast(second, first, clusters, *key, bounds=bounds)
     if run.items.card.source == OWN:
-        classes = {"classes": numbers["clusters"], **{f"class_{end}": numbers[end] for end in ("low", "high", "p")}}
-        images = {unit: item.stimulus_id for item in run.items.items for unit in (item.group_id, item.item_id)}
-        clusters = np.array([images[unit] for unit in both.index])
-        numbers = contrast(second, first, clusters, *key, "by image", bounds=bounds) | classes
+        classes, clusters = _classes_and_images(run, both)
+        by_class = contrast(second, first, classes, *key, bounds=bounds)
+        numbers: dict[str, Any] = contrast(second, first, clusters, *key, "by image", bounds=bounds)
         numbers["p"] = one_sided_p(second - first, clusters, stream("permutation", *key, "by image"))
+        if kind != "class":
+            numbers |= {"classes": by_class["clusters"], **{f"class_{end}": by_class[end] for end in ENDS}}
+    else:
+        numbers = contrast(second, first, clusters, *key, bounds=bounds)
     yield {
-        "condition": condition, "kind": kind, "name": name, "tasks": tuple(tasks), "family": "changes",
+        "condition": condition, "kind": kind, "name": name, "tasks": tuple(tasks), "family": kind == "class",
         "metric": metric.name, "before": first.mean(), "after": second.mean(), **numbers,
         "gaps": second - first, "units": clusters,
     }  # fmt: skip
+
+
+def _classes_and_images(run: Run, both: pd.DataFrame) -> tuple[Any, Any]:
+    """The class (or thing) of each unit, and the image; near copies are one image.
+
+    Items without the factor `class` have their class, or thing, as their cluster.
+    """
+    groups = {}
+    for item in run.items.items:
+        name = _own_class(run, item)
+        pair = (name, item.cluster_id) if name else (item.cluster_id, item.stimulus_id)
+        groups[item.group_id] = groups[item.item_id] = pair
+    classes, images = zip(*(groups[unit] for unit in both.index), strict=True)
+    return np.array(classes), np.array(images)
 
 
 def _with_verdicts(run: Run, table: pd.DataFrame, least_drop: float) -> pd.DataFrame:
     corrected, sides = with_holm(table), 1 if run.items.card.source == OWN else 2
     if sides == 1:
         corrected["clear"], corrected["class_p"] = corrected["p_holm"] < ALPHA, holm(corrected["class_p"])
-    tests = max(1, int(corrected["p"].notna().sum()))
+    corrected["tests"] = np.maximum(1, corrected.groupby("family")["p"].transform("count"))
     rows = [(row, main_metric(run, row.tasks[0])) for row in lines_of(corrected)]
-    corrected["verdict"] = [_verdict(row, metric, clusters_needed(tests, sides)) for row, metric in rows]
-    powers = [_power(row, metric, ALPHA / sides / tests, least_drop) for row, metric in rows]
+    corrected["verdict"] = [_verdict(row, metric, clusters_needed(row.tests, sides)) for row, metric in rows]
+    powers = [_power(row, metric, ALPHA / sides / row.tests, least_drop) for row, metric in rows]
     corrected[["detectable_drop", "items_needed"]] = np.array(powers, float).reshape(-1, 2)
     return corrected[list(COLUMNS)]
 

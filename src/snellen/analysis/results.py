@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
@@ -103,7 +104,7 @@ def results(
     blind = {score.key: score.value for score in items.blind.scores} if items.blind else {}
     printed = printed_ceilings(suite, items)
     scores = with_python_strings(scores).copy()  # a copy has all columns of a type in one block, which is faster to cut
-    tallies, rows = _tallies(scores), list[dict[str, Any]]()
+    tallies, rows = _tallies(scores, items), list[dict[str, Any]]()
     for key, places in _arm_places(scores):
         keys = dict(zip(KEYS, map(str, key), strict=True))
         task = suite.tasks[keys["task"]]
@@ -190,11 +191,23 @@ def _arm_places(scores: pd.DataFrame) -> list[tuple[tuple[Any, ...], Places]]:
     return sorted(((key, np.asarray(places)) for key, places in groups.items()), key=lambda group: int(group[1][0]))
 
 
-def _tallies(scores: pd.DataFrame) -> Places:
-    """3 x scores: codes of outcome (its index in `OUTCOMES`), prediction and truth."""
+def _tallies(scores: pd.DataFrame, items: ItemSet) -> Places:
+    """5 x scores: codes of outcome (its index in `OUTCOMES`), prediction and truth, and these two in words."""
     outcomes = pd.Categorical(scores["outcome"], OUTCOMES).codes
-    answers = (pd.factorize(scores[name], use_na_sentinel=False)[0] for name in ("prediction", "truth"))
-    return np.array([outcomes, *answers], np.int64)
+    answers = [scores[name] for name in ("prediction", "truth")]
+    answers += [_in_words(scores["item_id"], of_items, items) for of_items in answers]
+    return np.array([outcomes, *(pd.factorize(column, use_na_sentinel=False)[0] for column in answers)], np.int64)
+
+
+def _in_words(item_ids: pd.Series[Any], answers: pd.Series[Any], items: ItemSet) -> pd.Series[Any]:
+    """The answers (JSON), and instead of the key of an option its text, if it has one, ignoring case and spaces."""
+    texts: dict[tuple[str, str], str] = {}
+    pairs = list(zip(item_ids, answers, strict=True))
+    for item_id, answer in dict.fromkeys(pairs):
+        key = json.loads(answer) if items.by_id[item_id].options else None
+        text = next((option.text for option in items.by_id[item_id].options if option.key == key), "")
+        texts[item_id, answer] = " ".join(text.casefold().split()) or answer
+    return pd.Series([texts[pair] for pair in pairs], dtype=object)
 
 
 def _numbers(
@@ -246,15 +259,18 @@ def _numbers(
 def _is_unable(tallies: Places, answered: int, unread: int) -> bool:
     """True if at least half of the replies hold no readable answer, or if all answers are the same.
 
-    The same: at least ten questions with two or more different right answers all got one answer.
+    The same: at least ten questions with two or more different right answers all got one answer, by the keys of options
+    or by their texts.
     """
     if unread and unread >= answered:
         return True
     if answered < 10:
         return False
-    outcomes, predictions, truths = tallies
-    predictions, truths = (numbers[outcomes == OUTCOMES.index("answered")] for numbers in (predictions, truths))
-    return bool((predictions == predictions[0]).all() and (truths != truths[0]).any())
+    keys, key_truths, words, word_truths = tallies[1:, tallies[0] == OUTCOMES.index("answered")]
+    return any(
+        bool((answers == answers[0]).all() and (truths != truths[0]).any())
+        for answers, truths in ((keys, key_truths), (words, word_truths))
+    )
 
 
 def printed_ceilings(suite: Suite, items: ItemSet) -> Sequence[Ceiling]:

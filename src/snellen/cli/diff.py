@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from snellen.analysis.changes import DROPPED, ROSE, TOO_FEW, Changes, plain_changes
+from snellen.analysis.changes import DROPPED, ROSE, TOO_FEW, Changes, plain_changes, row_name
 from snellen.analysis.run_view import lines_of
 from snellen.cli.output import console, print_json
 from snellen.core.errors import SnellenError
@@ -42,12 +42,10 @@ def _print(compared: Changes, out: Path, is_guard: bool) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    for head in ("", "before", "after", "change", "95 % interval", "p", "n", "detects"):
-        table.add_column(
-            head, justify="right" if head else "left", overflow="fold", min_width=20 if not head else None,
-            no_wrap=head not in ("", "95 % interval"),
-        )  # fmt: skip
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False)
+    table.add_column("", overflow="fold", min_width=12)
+    for head in ("before", "after", "change", "95 %\ninterval", "p", "n", "detects"):  # rich cuts those, if it must
+        table.add_column(head, justify="right", no_wrap=True)
     colours = {DROPPED: "red", ROSE: "green"}
     for line in change_lines(compared):
         verdict = f"\n[{colours[line.verdict]}]{line.verdict}[/]" if line.verdict in colours else ""
@@ -75,7 +73,7 @@ def _print(compared: Changes, out: Path, is_guard: bool) -> None:
     for word, verdict in (("Dropped", DROPPED), ("Rose", ROSE)):
         if names := compared.names(verdict):
             screen.print(f"[{colours[verdict]}]{word}: {escape('; '.join(names))}[/]", highlight=False)
-    if few := compared.table[compared.table["verdict"] == TOO_FEW]["name"].tolist():
+    if few := [row_name(row) for row in lines_of(compared.table[compared.table["verdict"] == TOO_FEW])]:
         screen.print(f"Too few clusters for a test: {escape(', '.join(few))}.")
     if not compared.names(DROPPED):
         screen.print(detection(compared), highlight=False)

@@ -58,14 +58,20 @@ def is_turned(image: Image.Image) -> bool:
 
 
 def find_near_copies(thumbnails: Sequence[bytes], labels: Sequence[str]) -> NearCopies:
-    """Images that look like an earlier one, by `thumbnail`; `labels` has the class or thing of each image."""
+    """Images that look like an earlier one, by `thumbnail`; `labels` has the class or thing of each image.
+
+    A copy of a copy must also look like the first image. The two are compared here, since `near_pairs` compares an
+    image only with those nearest to it, which may all be copies.
+    """
     copies: dict[int, int] = {}
     across: list[tuple[int, int]] = []
     for earlier, later in near_pairs(thumbnails):
         if labels[earlier] != labels[later]:
             across.append((earlier, later))
-        elif earlier not in copies:
-            copies.setdefault(later, earlier)
+        elif later not in copies:
+            first = copies.get(earlier, earlier)
+            if first == earlier or residual(_grey(thumbnails[first]), _grey(thumbnails[later])) <= MAX_RESIDUAL:
+                copies[later] = first
     sizes, counts = Counter(labels), Counter(labels[later] for later in copies)
     alike = {group: count for group, count in counts.items() if count > MAX_SHARE * sizes[group] and count > 1}
     return NearCopies({k: n for k, n in copies.items() if labels[k] not in alike}, tuple(across), alike)
@@ -91,7 +97,7 @@ def near_pairs(thumbnails: Sequence[bytes]) -> list[tuple[int, int]]:
     """Pairs (earlier, later) of the same photograph, in order."""
     if len(thumbnails) < 2:
         return []
-    greys = np.stack([np.frombuffer(raw, np.uint8).reshape(SIDE_PX, SIDE_PX) for raw in thumbnails]).astype(np.float32)
+    greys = np.stack([_grey(raw) for raw in thumbnails])
     factor = SIDE_PX // COARSE_PX
     coarse = greys.reshape(-1, COARSE_PX, factor, COARSE_PX, factor).mean((2, 4)).reshape(len(greys), -1)
     coarse = coarse - coarse.mean(axis=1, keepdims=True)
@@ -104,6 +110,10 @@ def near_pairs(thumbnails: Sequence[bytes]) -> list[tuple[int, int]]:
             nearest = np.argsort(-correlation, kind="stable")[:NEIGHBOURS]
             pairs |= {(int(n), later) for n in nearest if correlation[n] >= MIN_CORRELATION}
     return sorted(pair for pair in pairs if residual(greys[pair[0]], greys[pair[1]]) <= MAX_RESIDUAL)
+
+
+def _grey(raw: bytes) -> Grey:
+    return np.frombuffer(raw, np.uint8).reshape(SIDE_PX, SIDE_PX).astype(np.float32)
 
 
 def residual(earlier: Grey, later: Grey) -> float:

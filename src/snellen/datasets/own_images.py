@@ -22,6 +22,10 @@ from snellen.datasets.sample import Sample, labelled_image
 
 OWN = "own"
 """Name of the source of such images."""
+CLASS = "class"
+"""Name of the factor that has the class of an item."""
+CLAIM = "grades and intervals are about images like these of these classes, not about new classes"
+"""Note on a set whose clusters are images with their near copies."""
 MAX_LABEL, MAX_LABELS = 200, 10_000
 """Maximum length of a class name, and number of classes; more are probably ids."""
 PATH_COLUMNS = ("path", "file", "filename", "file_name", "image")

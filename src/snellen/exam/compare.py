@@ -10,7 +10,6 @@ from snellen.analysis.section import Run
 from snellen.core.condition import near
 from snellen.core.errors import SnellenError
 from snellen.core.subject import is_simulated
-from snellen.curation.near_copies import find_near_copies, thumbnail
 from snellen.exam.run import Examination, recover
 from snellen.remote import RUN, address_of, fetched, is_url, lies_there
 from snellen.reports.loading import load_run
@@ -37,7 +36,7 @@ def compare(
     runs = [
         run_of_subject(str(side.root if isinstance(side, Examination) else side)) for side in (first_run, second_run)
     ]
-    return changes(_join_near_copies(runs[0]), runs[1], least_drop=least_drop)
+    return changes(*runs, least_drop=least_drop)
 
 
 def run_of_subject(text: str) -> Run:
@@ -81,15 +80,3 @@ def _of_subject(run: Run, name: str) -> Run:
         scores={protocol: rows[rows["subject"] == name] for protocol, rows in run.scores.items()},
         results=run.results[run.results["subject"] == name],
     )
-
-
-def _join_near_copies(run: Run) -> Run:
-    """The run with one stimulus for near copies, if its set keeps them (`--set near-copies=keep`)."""
-    if run.items.card.recipe.get("settings", {}).get("near-copies") != "keep":
-        return run
-    items = run.items.items
-    greys = [thumbnail(run.items.media.open(item.query[0])) for item in items]
-    copies = find_near_copies(greys, [item.cluster_id for item in items]).copies
-    stimuli = [items[copies.get(n, n)].stimulus_id for n in range(len(items))]
-    joined = tuple(replace(item, stimulus_id=stimulus) for item, stimulus in zip(items, stimuli, strict=True))
-    return replace(run, items=replace(run.items, items=joined))

@@ -36,8 +36,8 @@ MAX_FLIPS = 100
 class ChangeLine:
     """A row of the table of changes: both scores, their difference and its interval as text.
 
-    `name` is the task or ability, with its condition unless that is vanilla; `classes` is the test by class. Abilities
-    have no grades.
+    `name` is the task, ability or class, with its condition unless that is vanilla, and says if lower is better;
+    `classes` is the test by class. Only tasks have grades.
     """
 
     name: str
@@ -77,8 +77,10 @@ def _change_line(row: Any, metric: Metric) -> ChangeLine:
     if row.classes > 1 and row.classes < row.clusters:
         interval = span(row.class_low, row.class_high, metric, row.n)
         classes = f"95 % interval {interval}, p {probability(row.class_p)} ({row.classes:.0f} classes)"
+    direction = "" if metric.higher_is_better else " (lower is better)"
     return ChangeLine(
-        foreign(row_name(row), 120), row.verdict, amount(row.before, metric, row.n), amount(row.after, metric, row.n),
+        foreign(row_name(row), 120) + direction, row.verdict,
+        amount(row.before, metric, row.n), amount(row.after, metric, row.n),
         sign + amount(abs(row.difference), metric, row.n, False), span(row.low, row.high, metric, row.n),
         probability(row.p_holm), int(row.n),
         "none" if math.isinf(drop) else amount(drop, metric, row.n, False), classes, row.grade_before, row.grade_after,

@@ -18,6 +18,7 @@ from snellen.analysis.section import ReportSection, Run
 from snellen.compute import Shard, background
 from snellen.core.errors import SnellenError
 from snellen.core.storage import files
+from snellen.datasets.own_images import CLAIM
 from snellen.reports import figures
 from snellen.reports.choice import CHOICE, ability_choices, choice_frame
 from snellen.reports.comparisons import MAX_ARMS, compared, families, group_cells, paired, rank_cells
@@ -228,6 +229,7 @@ def _section(people_exam: Exam, exam: Exam, name: str, output: _Output, compare_
         "images": task_images(run, thumbs),
         "pairs": pairs,
         "examples": examples(run, thumbs, 6 if full else 2, 60 if full else 8),
+        "claim": CLAIM if CLAIM in run.items.card.notes else "",
         "set_facts": set_facts(run.items),
         "conducts": conduct(exam),
     }

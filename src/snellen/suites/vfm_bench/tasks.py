@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from snellen.core.condition import Axis, Condition, Value
 from snellen.core.item import Demo, Item, Montage, Part, View
 from snellen.core.suite import Method, Task, Transform, ViewContext
+from snellen.datasets.own_images import CLASS
 from snellen.presentation.controls import IMAGES, ORDER, PROMPT, SHEET, control, order_transforms
 from snellen.presentation.methods import OneByOne
 from snellen.suites.vfm_bench import prompts, transforms
@@ -151,7 +152,7 @@ TASKS = {
         method=_method,
         protocols=PROTOCOLS,
         asks=_asks,
-        split_by=("industry", "concept_level", "ways"),
+        split_by=("industry", "concept_level", "ways", CLASS),
         question_for_people=_question_for_people,
     )
 }

@@ -17,6 +17,7 @@ from snellen.core.item import Item
 from snellen.core.storage.itemset import ItemSet, read_itemset
 from snellen.core.suite import BuildOptions
 from snellen.exam.run import run
+from snellen.reports import write_report
 from snellen.suites.vfm_bench.own.recipe import Own
 from tests.cli.conftest import Command, snellen  # noqa: F401  # the fixture
 from tests.helpers.own_images import class_folders, draw_image
@@ -87,7 +88,8 @@ def test_episodes_use_the_folder_classes_and_no_industry(folder: Path, tmp_path:
     for item in items.items:
         assert {option.text for option in item.options} == set(LABELS)
         assert raw[items.media.read(item.query[0])] == label_of(item)
-        assert item.cluster_id == f"own/images/{label_of(item)}"
+        assert item.cluster_id == f"image-{item.query[0].sha256[:16]}"
+        assert item.factors["class"] == label_of(item)
         assert (item.factors["industry"], item.factors["concept_level"]) == ("Own", "detail")
         assert "expert in visual recognition industry and ready for the task of image classification" in item.question
         shas = [media.sha256 for media in item.media()]
@@ -162,6 +164,10 @@ def test_near_copies_are_dropped_or_noted_and_rotated_images_are_counted(tmp_pat
     assert "1 of 16 images are rotated by their header (EXIF)" in notes
     with_copies = build(tmp_path / "kept", sources={"images": root}, settings={"near-copies": "keep"})
     assert len(with_copies.items) == 16
+    # The original and its copy are one cluster. The same photograph in another class is a cluster of its own.
+    clusters = Counter(item.cluster_id for item in with_copies.items)
+    original = hashlib.sha256((root / "a" / "3.png").read_bytes()).hexdigest()
+    assert {cluster: count for cluster, count in clusters.items() if count > 1} == {f"image-{original[:16]}": 2}
     assert "1 images look like another one of their class and stay: a/again.jpg like a/3.png" in with_copies.card.notes
 
 
@@ -196,3 +202,38 @@ def test_too_few_classes_are_refused_with_the_reason(tmp_path: Path) -> None:
     with pytest.raises(SnellenError, match="needs at least 2 classes of at least 6 different images each") as caught:
         build(tmp_path / "set", sources={"images": tmp_path / "own"})
     assert "fewer than 6 images: own/images/b" in str(caught.value)
+
+
+def test_few_classes_are_graded_and_subjects_are_separated(tmp_path: Path) -> None:
+    """Sixty images of three classes: grades hold for images of these classes, and models can be clearly worse."""
+    images = class_folders(tmp_path / "own", 20, "good", "scratched", "dented")
+    items = build(tmp_path / "set", sources={"images": images})
+    with (tmp_path / "replies.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["item_id", "model", "reply"])
+        # The first item of each class comes first, so that all models are right on the same images.
+        for model, right in (("trusted", 19), ("close", 18), ("poor", 8)):
+            seen: Counter[str] = Counter()
+            for item in items.items:
+                label = label_of(item)
+                wrong = "dented" if label == "good" else "good"
+                writer.writerow([item.item_id, model, label if seen[label] < right else wrong])
+                seen[label] += 1
+    done = run(items, ["fake:oracle", f"recorded:{tmp_path / 'replies.csv'}"], tmp_path / "run", show_progress=False)
+    rows = done.all_results()
+    rows = rows[(rows["metric"] == "accuracy") & (rows["protocol"] == "strict")]
+    whole = rows[rows["factor"] == ""].set_index("subject")
+    assert set(whole["clusters"]) == {60}
+    # All of 60 right: the exact one-sided end, 0.05^(1 / 60) = 0.951, is nearer than Wilson's 60 / 63.84 = 0.940.
+    assert whole.loc["fake:oracle", "low"] == pytest.approx(0.940, abs=1e-3)
+    assert whole.loc["fake:oracle", "grade"] == "nearly all right"
+    # By class: 8 of 20 right, 19 of 20, and 18 of 20.
+    of_poor = rows[(rows["factor"] == "class") & (rows["subject"] == "recorded:poor")].set_index("level")
+    assert dict(of_poor["value"]) == {"good": 0.4, "scratched": 0.4, "dented": 0.4}
+    write_report([done.root], tmp_path / "report")
+    (choice,) = csv.DictReader((tmp_path / "report" / "tables" / "choice.csv").open(encoding="utf-8"))
+    assert choice["best"] == "recorded:trusted 95 %"
+    assert choice["no clear difference"] == "recorded:close 90 %"
+    assert choice["clearly worse"] == "recorded:poor 40 %"
+    claim = "Grades and intervals are about images like these of these classes, not about new classes."
+    assert claim in (tmp_path / "report" / "vfm-bench.html").read_text("utf-8")

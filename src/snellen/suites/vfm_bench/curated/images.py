@@ -40,7 +40,8 @@ LENT: Mapping[tuple[str, str], tuple[str, ...]] = {("COD10K", OPEN): ("CAMO", "N
 class ClassImage:
     """One image of a class: its bytes, its record, and the deciding region in pixels.
 
-    `grey` is a small copy (`near_copies.thumbnail`); `turned` is true if its header (EXIF) rotates it.
+    `grey` is a small copy (`near_copies.thumbnail`); `turned` is true if its header (EXIF) rotates it. `original` is
+    the hash of the image of which it is a near copy, "" if it is none.
     """
 
     media: Media
@@ -50,6 +51,7 @@ class ClassImage:
     box: Box | None = None
     grey: bytes = field(default=b"", repr=False)
     turned: bool = False
+    original: str = ""
 
 
 @dataclass(frozen=True)

@@ -29,12 +29,12 @@ from snellen.curation.draws import level_shares, shuffled
 from snellen.curation.ledger import ANY_SOURCE, Ledger, listed
 from snellen.curation.near_copies import find_near_copies, near_copy_notes
 from snellen.datasets.inventory import Note
-from snellen.datasets.own_images import OWN, read_own_images
+from snellen.datasets.own_images import CLAIM, CLASS, OWN, read_own_images
 from snellen.datasets.sample import Sample
 from snellen.suites.vfm_bench.curated import images
 from snellen.suites.vfm_bench.curated.datasets import DatasetRow
 from snellen.suites.vfm_bench.curated.episodes import QueryIndex, draw_episode
-from snellen.suites.vfm_bench.curated.images import MIN_CLASSES, MIN_IMAGES, UNIT, ConceptTask
+from snellen.suites.vfm_bench.curated.images import MIN_CLASSES, MIN_IMAGES, UNIT, ClassImage, ConceptTask
 from snellen.suites.vfm_bench.items import LEVELS, STREAMS, SUITE, TASK, Level, episode_item
 from snellen.suites.vfm_bench.items import OWN as OWN_INDUSTRY
 from snellen.suites.vfm_bench.prompts import OWN_SCENE
@@ -161,14 +161,20 @@ def group_classes(draws: images.Draws, seed: int) -> images.Draws:
 def without_near_copies(task: ConceptTask, keep: bool, ledger: Ledger, notes: list[str]) -> ConceptTask | None:
     """The task without images that look like an earlier one of their class; None if too few are left.
 
-    With `keep` they are kept. `notes` names them, and images that look like one of another class.
+    With `keep` they stay, with the `original` of each. `notes` names them, and images like one of another class.
     """
     every = [(concept.label, image) for concept in task.classes for image in concept.images]
     near = find_near_copies([image.grey for _, image in every], [label for label, _ in every])
     records = [image.record for _, image in every]
     notes += near_copy_notes(near, records, "class", keep)
-    if keep or not near.copies:
-        return task
+    if keep:
+        originals = {id(every[later][1]): every[earlier][1].media.sha256 for later, earlier in near.copies.items()}
+
+        def with_original(image: ClassImage) -> ClassImage:
+            return replace(image, original=originals.get(id(image), ""))
+
+        concepts = [replace(concept, images=tuple(map(with_original, concept.images))) for concept in task.classes]
+        return replace(task, classes=tuple(concepts))
     for later, earlier in near.copies.items():
         rule = f"it looks like another image of its class (--set {NEAR_COPIES}=keep keeps it)"
         ledger.drop(UNIT, ANY_SOURCE, rule, f"{records[later]} like {records[earlier]}")
@@ -215,23 +221,32 @@ def draw_queries(tasks: Sequence[ConceptTask], options: BuildOptions) -> list[Qu
 
 
 def make_items(tasks: Sequence[ConceptTask], options: BuildOptions) -> list[Item]:
-    """The items, numbered in their random order, so that ids reveal nothing."""
+    """The items, numbered in their random order, so that ids reveal nothing.
+
+    An image and its near copies are a cluster, and the class is a factor: the set is a sample of images of these
+    classes, not of classes.
+    """
     queries = draw_queries(tasks, options)
     digits = max(5, len(str(len(queries))))
-    return [
-        episode_item(draw_episode(tasks[query.task], query, f"{k:0{digits}d}", options.seed))
-        for k, query in enumerate(queries)
-    ]
+    items = []
+    for k, query in enumerate(queries):
+        concept = tasks[query.task].classes[query.truth]
+        image = concept.images[query.query]
+        episode = draw_episode(tasks[query.task], query, f"{k:0{digits}d}", options.seed)
+        cluster = f"image-{(image.original or image.media.sha256)[:16]}"
+        items.append(episode_item(replace(episode, cluster=cluster, factors={**episode.factors, CLASS: concept.label})))
+    return items
 
 
 def _notes(tasks: Sequence[ConceptTask], items: Sequence[Item]) -> list[str]:
     classes = [concept for task in tasks for concept in task.classes]
     count = sum(len(concept.images) for concept in classes)
-    answers = Counter(item.cluster_id for item in items)
+    answers = Counter(item.factors[CLASS] for item in items)
     most = max(answers.values())
     notes = [
         f"{count} images of {len(classes)} classes of your own, with unchanged bytes; not screened by judges",
         "the truth comes from folders or the CSV; check it with `snellen quiz`",
+        CLAIM,
     ]
     if len(tasks) > 1:
         notes.append(f"{len(classes)} classes in {len(tasks)} groups; only classes of the same group compete")
