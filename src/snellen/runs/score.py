@@ -195,8 +195,16 @@ def read_scores(root: Path) -> dict[str, pd.DataFrame]:
     if not paths:
         raise SnellenError(f"{root}: has no scores; run `snellen score {root}`")
     remedy = f"give `snellen score {root} --protocol"
-    tables = {name: files.read_table(path, remedy=f"{remedy} {name}`") for name, path in paths.items()}
-    return {name: table.to_pandas() for name, table in tables.items()}
+    return {name: _read_scores(path, f"{remedy} {name}`").to_pandas() for name, path in paths.items()}
+
+
+def _read_scores(path: Path, remedy: str) -> pa.Table:
+    """A score table without pandas' notes about it, which no checksum covers."""
+    table = files.read_table(path, remedy=remedy).replace_schema_metadata(None)
+    if table.column_names != list(COLUMNS):
+        odd = ", ".join(sorted(set(table.column_names) ^ set(COLUMNS))) or "their order"
+        raise SnellenError(f"{path}: unknown or missing columns ({odd[:100]}); {remedy}")
+    return table
 
 
 def damaged_scores(root: Path) -> list[str]:
@@ -204,7 +212,7 @@ def damaged_scores(root: Path) -> list[str]:
     damaged = []
     for name, path in score_paths(root).items():
         try:
-            files.read_table(path)
+            _read_scores(path, "")
         except SnellenError:
             damaged.append(name)
     return damaged

@@ -13,9 +13,11 @@ from __future__ import annotations
 
 import json
 import logging
+import lzma
 import re
 import uuid
 import zipfile
+import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -24,6 +26,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from snellen.core.errors import SnellenError
+from snellen.core.plain_text import short_reason
 from snellen.core.storage import files
 from snellen.core.storage.user_files import read_text
 from snellen.web.bundle import INDEX, bundle_files
@@ -39,7 +42,7 @@ NAMESPACE = uuid.UUID("6b7c1d0e-3f5a-5d1c-9a53-1d2f0c8f9f5e")
 ZIP_TIME = (1980, 1, 1, 0, 0, 0)
 STORED = frozenset((".jpg", ".mp4", ".png", ".webm", ".webp", ".woff2"))
 """Suffixes of compressed files."""
-RESULT = re.compile(r"/?study_result_(\d+)/comp[_-]result_(\d+)/data\.txt")
+RESULT = re.compile(r"/?study_result_([0-9]{1,18})/comp[_-]result_([0-9]{1,18})/data\.txt")
 MAX_MEMBERS = 200_000
 MAX_MEMBER_BYTES = 64 * 2**20
 """Limit for the data of one component; JATOS's own default limit is 5 MB."""
@@ -167,8 +170,11 @@ def _results(path: Path) -> Iterator[tuple[int, list[str]]]:
             for study_result in sorted({key[0] for key in members}):
                 keys = sorted(key for key in members if key[0] == study_result)
                 yield study_result, [_text(archive, members[key], path) for key in keys]
-    except (zipfile.BadZipFile, EOFError, OSError, RuntimeError) as error:
-        raise SnellenError(f"{path}: not readable as a JATOS results archive ({error}); export it again") from error
+    except SnellenError:
+        raise
+    except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, RuntimeError, ValueError) as error:
+        reason = short_reason(str(error) or type(error).__name__, 120)
+        raise SnellenError(f"{path}: not readable as a JATOS results archive ({reason}); export it again") from error
 
 
 def _members(archive: zipfile.ZipFile, path: Path) -> dict[tuple[int, int], zipfile.ZipInfo]:
@@ -183,6 +189,7 @@ def _members(archive: zipfile.ZipFile, path: Path) -> dict[tuple[int, int], zipf
             )
         if match := RESULT.fullmatch(entry.filename):
             members[int(match[1]), int(match[2])] = entry
+        archive.open(entry).close()  # refuses a name that differs from the one before the data, so none is overlooked
     if not members:
         raise SnellenError(f"{path}: no result data (study_result_…/comp_result_…/data.txt); export results with data")
     if sum(entry.file_size for entry in members.values()) > MAX_TOTAL_BYTES:

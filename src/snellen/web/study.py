@@ -9,7 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from snellen.core.errors import SnellenError
 from snellen.core.storage import files
 from snellen.core.storage.itemset import ItemSet, read_same_itemset
-from snellen.core.storage.schemas import Card, parse_card
+from snellen.core.storage.schemas import Card, fault_of, read_card_file
+from snellen.core.storage.user_files import MAX_CARD_BYTES, read_text
 from snellen.web.design import StudyDesign
 from snellen.web.plan import Entry, StudyPlan
 
@@ -59,25 +60,18 @@ class StudyCard(Card):
 def read_study(root: Path) -> StudyCard:
     """The card of a study. Raises SnellenError if there is none."""
     path = root / STUDY
-    try:
-        return parse_card(StudyCard, path, path.read_text("utf-8"))
-    except OSError as error:
-        raise SnellenError(
-            f"{path}: not a study folder ({error.strerror}); create one with `snellen study build`"
-        ) from error
-    except ValidationError as error:
-        raise SnellenError(
-            f"{path}: not a study of this version ({error.errors()[0]['msg']}); build it again"
-        ) from error
+    if not path.is_file():
+        raise SnellenError(f"{path}: not a study folder (no such file); create one with `snellen study build`")
+    return read_card_file(StudyCard, path, "not a study of this version", "build it again")
 
 
 def read_plan(root: Path) -> StudyPlan:
     """The plan of a study: the content shown to participants. Raises SnellenError if it is not that of `study.json`."""
     path, card = root / BUNDLE / PLAN, read_study(root)
     try:
-        plan = StudyPlan.model_validate_json(path.read_text("utf-8"))
-    except (OSError, ValidationError) as error:
-        raise SnellenError(f"{path}: not a readable plan ({error}); build the study again") from error
+        plan = StudyPlan.model_validate_json(read_text(path, limit=MAX_CARD_BYTES))
+    except (OSError, UnicodeDecodeError, ValidationError) as error:
+        raise SnellenError(f"{path}: not a readable plan ({fault_of(error)}); build the study again") from error
     if plan.plan_hash != card.plan_hash:
         raise SnellenError(f"{path}: not the plan that {root / STUDY} belongs to; build the study again")
     return plan

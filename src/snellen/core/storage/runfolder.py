@@ -17,7 +17,7 @@ from typing import IO, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
@@ -28,8 +28,7 @@ from snellen.core.storage import files
 from snellen.core.storage.itemset import ItemSetCard
 from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.parts import bounded, line_of, part_sizes, read_exchanges
-from snellen.core.storage.schemas import Card, parse_card
-from snellen.core.storage.user_files import MAX_CARD_BYTES, read_text
+from snellen.core.storage.schemas import Card, read_card_file
 
 _ARROW = {"int": pa.int64(), "bool": pa.bool_(), "float": pa.float64(), "tuple[float, ...]": pa.list_(pa.float64())}
 _REPLY = {f.name: _ARROW.get(str(f.type), pa.string()) for f in fields(Reply)}
@@ -262,12 +261,7 @@ def read_run_card(root: Path) -> RunCard:
         raise SnellenError(
             f"{root}: no run (no run.json); make one with `snellen run ITEMSET --subject S --out {root}`"
         )
-    try:
-        return parse_card(RunCard, path, read_text(path, limit=MAX_CARD_BYTES))
-    except (ValidationError, UnicodeDecodeError, OSError) as error:
-        raise SnellenError(
-            f"{path}: malformed ({str(error).splitlines()[0]}); the parts are intact: run again with another --out"
-        ) from error
+    return read_card_file(RunCard, path, "malformed", "the parts are intact: run again with another --out")
 
 
 def refuse_other_run(root: Path, *, limit: int | None, **fields_of_card: str | int) -> None:

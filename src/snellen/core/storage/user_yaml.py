@@ -23,7 +23,11 @@ def parse_yaml(text: str) -> Any:
 
     Aliases are refused because a few lines of them can expand to a billion.
     """
-    return yaml.load(text, _PlainLoader)  # a SafeLoader that reads less
+    try:
+        return yaml.load(text, _PlainLoader)  # a SafeLoader that reads less
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        # What PyYAML raises for scalars such as 2026-99-99, a number of 100,000 digits, `!!bool x`.
+        raise yaml.YAMLError(f"a value is not what it looks like: {error}") from error
 
 
 class _PlainLoader(yaml.SafeLoader):
