@@ -171,6 +171,7 @@ STUDY = (("study", "export", "study", "--to", "jatos", "--out", "s.jzip"), ("stu
 BUILD = ("build", "vlm2-bench/gc-mat", *SMALL, "--n", 4, "--out", "again")
 FEATURES = ("run", "items", "-s", "encoder:hog", "--condition", "images=grey", "--out", "seen")
 OWN = ("build", "questions", "--from", "table", "--source", "table=table", "--out", "own")
+NEW_REPORT = ("report", "run", "--out", "new-report", "--json")
 REPORT = ("report", "run", "--out", "report", "--json")
 KINDS: Mapping[str, Kind] = {
     "itemset.json": Kind("items/itemset.json", harm_text, (CHECK, ("show", "items"))),
@@ -181,7 +182,8 @@ KINDS: Mapping[str, Kind] = {
     "part": Kind("run/parts/*", harm_part, LOAD),
     "stamp.json": Kind("run/stamp.json", harm_text, (("run", "items", "-s", "fake:oracle", "--out", "run"),)),
     "table of responses": Kind("run/responses.parquet", harm_table, LOAD),
-    "table of exchanges": Kind("run/exchanges.parquet", harm_table, LOAD),
+    "table of exchanges": Kind("run/exchanges.parquet", harm_table, (LOAD[1], NEW_REPORT)),
+    "table of prompts": Kind("run/sent.parquet", harm_table, (LOAD[1], NEW_REPORT)),
     "table of scores": Kind("run/scores.*.parquet", harm_table, LOAD[::2]),
     "study.json": Kind("study/study.json", harm_text, STUDY),
     "plan.json": Kind("study/bundle/plan.json", harm_text, STUDY),

@@ -48,6 +48,10 @@ MAX_MEMBER_BYTES = 64 * 2**20
 """Limit for the data of one component; JATOS's own default limit is 5 MB."""
 MAX_TOTAL_BYTES = 4 * 2**30
 
+_IN_ZIP64 = 0xFFFF
+"""Stands for a number that another record has."""
+_MAX_END_BYTES = 22 + 0xFFFF
+
 log = logging.getLogger(__name__)
 
 
@@ -181,6 +185,10 @@ def _members(archive: zipfile.ZipFile, path: Path) -> dict[tuple[int, int], zipf
     entries = archive.infolist()
     if len(entries) > MAX_MEMBERS:
         raise SnellenError(f"{path}: {len(entries)} files, more than {MAX_MEMBERS}; export fewer results at once")
+    if (count := _stated_members(path)) not in (len(entries), _IN_ZIP64):
+        raise SnellenError(
+            f"{path}: {len(entries)} files are listed, and {count} are said to be there; export it again"
+        )
     members: dict[tuple[int, int], zipfile.ZipInfo] = {}
     for entry in entries:
         if ".." in entry.filename.split("/") or "\\" in entry.filename:
@@ -195,6 +203,14 @@ def _members(archive: zipfile.ZipFile, path: Path) -> dict[tuple[int, int], zipf
     if sum(entry.file_size for entry in members.values()) > MAX_TOTAL_BYTES:
         raise SnellenError(f"{path}: over {MAX_TOTAL_BYTES} bytes of results; export fewer at once")
     return members
+
+
+def _stated_members(path: Path) -> int:
+    """The number of files in the last record of a ZIP archive, which the module zipfile does not compare."""
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - _MAX_END_BYTES))
+        record = file.read().rpartition(b"PK\x05\x06")[2]
+    return int.from_bytes(record[6:8], "little")
 
 
 def _text(archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path) -> str:

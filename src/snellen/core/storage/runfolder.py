@@ -25,7 +25,7 @@ from snellen.core.item import Affine, ReplySpec
 from snellen.core.prompt import Reply
 from snellen.core.response import Exchange, Response
 from snellen.core.storage import files
-from snellen.core.storage.itemset import ItemSetCard
+from snellen.core.storage.itemset import ItemSet, ItemSetCard
 from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.parts import bounded, line_of, part_sizes, read_exchanges
 from snellen.core.storage.schemas import Card, read_card_file
@@ -240,12 +240,14 @@ def tables_are_behind(root: Path) -> bool:
         return True
     try:
         made_of = json.loads((pq.read_schema(path).metadata or {}).get(_MADE_OF.encode(), b"null"))
-    except (pa.ArrowException, OSError, ValueError):
+    except (pa.ArrowException, OSError, RecursionError, ValueError):
         return True
     sizes = part_sizes(root)
     if made_of is None:  # not recorded by earlier versions
         written = (root / "responses.parquet").stat().st_mtime_ns
         return any((root / "parts" / name).stat().st_mtime_ns > written for name in sizes)
+    if not isinstance(made_of, dict) or not all(type(size) is int for size in made_of.values()):
+        return True  # damaged
     if short := next((name for name, size in made_of.items() if sizes.get(name, 0) < size), None):
         raise SnellenError(
             f"{root / 'parts' / short}: truncated or missing since the tables were made from it; restore it, or run "
@@ -290,11 +292,31 @@ def read_responses(root: Path) -> list[Response]:
     if is_run(root) and not path.is_file():
         raise SnellenError(f"{root}: the run was interrupted; run the same `snellen run` command again to finish it")
     table = files.read_table(path, remedy=_REMEDY)
+    if odd := next(
+        (one.name for one in RESPONSES if one.name in table.schema.names and one != table.field(one.name)), ""
+    ):
+        raise SnellenError(f"{path}: {odd} has cells of another type; {_REMEDY}")
     specs, shared = dict[str, ReplySpec](), dict[Any, Any]()
     try:
         return [_response(row, specs, shared) for row in files.rows_of(table)]
     except (ValueError, KeyError, TypeError) as error:
         raise SnellenError(f"{path}: not a table of responses ({error}); {_REMEDY}") from error
+
+
+def read_calls(root: Path, *names: str) -> pa.Table:
+    """Columns of `EXCHANGES` of a run. Raises SnellenError if the table is missing or damaged."""
+    schema = pa.schema([EXCHANGES.field(name) for name in names])
+    return files.read_table(root / "exchanges.parquet", remedy=_REMEDY, schema=schema)
+
+
+def own_responses(root: Path, items: ItemSet) -> list[Response]:
+    """The responses of a run. Raises SnellenError as `read_responses`, and for those to other items than the run's."""
+    responses = read_responses(root)
+    tasks = {item_id: item.task for item_id, item in items.by_id.items()}
+    if odd := next((one for one in responses if tasks.get(one.item_id) != one.task), None):
+        path, what = root / "responses.parquet", f"{odd.item_id!r:.60} of task {odd.task!r:.40}"
+        raise SnellenError(f"{path}: {what} is no item of this run; {_REMEDY}")
+    return responses
 
 
 def _response(row: dict[str, Any], specs: dict[str, ReplySpec], shared: dict[Any, Any]) -> Response:

@@ -18,6 +18,7 @@ from snellen.core.item import Item, ReplySpec
 from snellen.core.response import Response
 from snellen.core.storage import files
 from snellen.core.storage.parts import read_exchanges
+from snellen.core.storage.runfolder import SENT
 from snellen.scoring.answers import read_answer, read_json_objects
 from snellen.stimuli.scenes import DIMENSIONS
 from snellen.suites.combo.questions import categories
@@ -100,7 +101,7 @@ def _read_record(run: Run, keys: set[str]) -> dict[str, tuple[str, str]]:
             if exchange.reply is not None and exchange.key in keys:
                 replies[exchange.key] = exchange.digest, exchange.reply.text
         digests = {digest for digest, _ in replies.values()}
-        for row in files.read_table(root / "sent.parquet").to_pylist():
+        for row in files.read_table(root / "sent.parquet", schema=SENT).to_pylist():
             if row["digest"] in digests:
                 sent[row["digest"]] = _images(row["parts"])
     record = {}
