@@ -165,7 +165,7 @@ def test_a_stopped_command_says_as_json_what_is_kept(snellen: Command, monkeypat
 
     monkeypatch.setattr("snellen.cli.quiz.quiz", stop)
     code, out, message = snellen("quiz", "combo", "--out", "a b", "--json")
-    kept = "stopped; the same command continues from here"
-    assert json.loads(out) == {"stopped": kept, "next": "snellen quiz combo --out 'a b' --json"}
-    assert (code, message) == (130, f"snellen: {kept}\n")
+    message_text = "stopped; the same command continues from here"
+    assert json.loads(out) == {"stopped": message_text, "next": "snellen quiz combo --out 'a b' --json"}
+    assert (code, message) == (130, f"snellen: {message_text}\n")
     assert snellen("quiz", "combo", "--out", "a b")[:2] == (130, "")

@@ -212,11 +212,11 @@ def write_world(root: Path) -> None:
     for name in ("study", "p01.txt", "design.yaml"):
         (root / "people" / name).rename(root / name)
     study = json.loads((root / "study" / "study.json").read_text())
-    for place in study["itemsets"].values():
-        place["path"] = "items"
+    for reference in study["itemsets"].values():
+        reference["path"] = "items"
     study["itemsets"] = {
-        suite: {**place, "content_hash": read_card(root / "items").content_hash}
-        for suite, place in study["itemsets"].items()
+        suite: {**reference, "content_hash": read_card(root / "items").content_hash}
+        for suite, reference in study["itemsets"].items()
     }
     (root / "study" / "study.json").write_text(json.dumps(study))
     for name in ("people", "home"):

@@ -14,7 +14,7 @@ from snellen.analysis.run_view import arm_name
 from snellen.analysis.section import Run
 from snellen.core.storage import files
 from snellen.core.storage.itemset import ItemSet
-from snellen.core.storage.runfolder import SENT, ArmCard, read_calls
+from snellen.core.storage.runfolder import SENT, ArmCard, read_calls, sent_parts
 from snellen.remote import name_of
 from snellen.reports.loading import Exam
 from snellen.reports.words import foreign
@@ -163,7 +163,7 @@ def _sent(run: Run, calls: pd.DataFrame) -> Iterator[tuple[str, str]]:
             digests.add(response.task)
             yield (
                 f"{response.task}, {arm_name(response.subject, response.condition)}",
-                _prompt(json.loads(sent[digest])),
+                _prompt(sent_parts(run.root, sent[digest])),
             )
 
 

@@ -128,9 +128,9 @@ def test_features_are_computed_once_and_again_if_damaged(tmp_path: Path) -> None
     np.save(stored[2], np.full(1764, 1.0, np.float32))  # as earlier versions did, without a checksum
     assert np.array_equal(encode(encoder, requested, album.folder), rows)
     assert sorted(encoder.batch_sizes) == [1, 1, 2, 2]
-    for place in (90, -40, -1):  # in the header, a number, the checksum
+    for position in (90, -40, -1):  # in the header, a number, the checksum
         raw = bytearray(stored[0].read_bytes())
-        raw[place] ^= 1
+        raw[position] ^= 1
         stored[0].write_bytes(raw)
         assert np.array_equal(encode(encoder, requested, album.folder), rows)
     assert sorted(encoder.batch_sizes) == [1, 1, 1, 1, 1, 2, 2]

@@ -144,7 +144,10 @@ def test_a_cache_of_another_tower_is_refused_and_a_damaged_shard_is_recreated(me
     with pytest.raises(SnellenError, match="contains tokens of another tower"):
         TokenCache(other.reader)
     whole = shard.read_bytes()
-    flips = [whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :] for place in (60, 300, len(whole) - 1)]
+    flips = [
+        whole[:position] + bytes([whole[position] ^ 1]) + whole[position + 1 :]
+        for position in (60, 300, len(whole) - 1)
+    ]
     for raw in (b"torn", whole[:-1], *flips):
         shard.write_bytes(raw)
         again = TokenCache(reader)

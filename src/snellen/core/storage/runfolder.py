@@ -354,6 +354,17 @@ def read_sent(root: Path) -> dict[str, str]:
         return {}
 
 
+def sent_parts(root: Path, text: str) -> list[Any]:
+    """The parts of a prompt as `sent.parquet` holds them. Raises SnellenError if they are damaged."""
+    try:
+        parts = json.loads(text)
+    except (RecursionError, TypeError, ValueError):
+        parts = None
+    if not isinstance(parts, list) or not all(isinstance(part, str | dict) for part in parts):
+        raise SnellenError(f"{root / 'sent.parquet'}: {text!r:.60} is no prompt; {_REMEDY}")
+    return parts
+
+
 def _merge_cards(root: Path, earlier: RunCard, current: RunCard) -> RunCard:
     refuse_other_run(
         root, suite=current.suite, limit=current.limit, seed=current.seed, content_hash=current.content_hash

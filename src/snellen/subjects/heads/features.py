@@ -107,7 +107,7 @@ class TokenCache:
         self.reader = reader
         self.fingerprint = f"{tower_fingerprint(reader.tower)}-{str(reader.dtype).removeprefix('torch.')}"
         self.root = home() / "towers" / self.fingerprint
-        self._places: dict[str, _Place] = {}
+        self._places: dict[str, _StoredTokens] = {}
         self._intact: set[str] = set()
         self._index(self.root.glob("*.safetensors"))
 
@@ -131,15 +131,15 @@ class TokenCache:
         """Tokens (n, tokens, width) of prepared images."""
         names = [image_name(image) for image in images]
         if damaged := {self._places[name].path for name in names if not self._is_intact(name)}:
-            self._places = {name: place for name, place in self._places.items() if place.path not in damaged}
+            self._places = {name: stored for name, stored in self._places.items() if stored.path not in damaged}
             for path in damaged:
                 path.unlink(missing_ok=True)
             self.prepare(images)
         return torch.stack([self._places[name].shard.get_tensor(name) for name in names])
 
     def _is_intact(self, name: str) -> bool:
-        place = self._places[name]
-        if name not in self._intact and _checksum(place.shard.get_tensor(name)) == place.checksum:
+        stored = self._places[name]
+        if name not in self._intact and _checksum(stored.shard.get_tensor(name)) == stored.checksum:
             self._intact.add(name)
         return name in self._intact
 
@@ -154,10 +154,10 @@ class TokenCache:
             if facts["tower"] != self.fingerprint:
                 raise SnellenError(f"{path}: contains tokens of another tower; remove the file")
             names = set(shard.keys()) & facts["checksums"].keys()
-            self._places |= {name: _Place(shard, path, facts["checksums"][name]) for name in names}
+            self._places |= {name: _StoredTokens(shard, path, facts["checksums"][name]) for name in names}
 
 
-class _Place(NamedTuple):
+class _StoredTokens(NamedTuple):
     """The open shard with the tokens of an image, its file, and the checksum of the tokens."""
 
     shard: Any
