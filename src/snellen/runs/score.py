@@ -220,9 +220,9 @@ def _read_table(path: Path, remedy: str) -> pa.Table:
         raise SnellenError(f"{path}: unknown, missing or repeated columns ({', '.join(sorted(odd))[:100]}); {remedy}")
     for name, column in zip(table.column_names, table.columns, strict=True):
         has_numbers = pa.types.is_floating(column.type) or pa.types.is_integer(column.type)
-        is_whole = not column.null_count or name in ("value", "chance")
-        is_right = has_numbers if name in ("repeat", "value") else not has_numbers
-        if not (is_right or (name == "chance" and not pa.types.is_string(column.type))) or not is_whole:
+        is_right = has_numbers == (name in ("repeat", "value", "chance"))
+        is_empty = pa.types.is_null(column.type) and (name == "chance" or not len(table))
+        if not (is_right or is_empty) or (column.null_count and name not in ("value", "chance")):
             raise SnellenError(f"{path}: {name} has cells of another type; {remedy}")
     return table
 
