@@ -124,5 +124,5 @@ def short_line(text: str, max_characters: int = 300) -> str:
     line = " ".join(text.split())
     if len(line) <= max_characters:
         return line
-    end = max_characters // 3
+    end = max_characters // 4
     return f"{line[: max_characters - end - 3]} … {line[-end:]}"

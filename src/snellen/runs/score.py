@@ -221,8 +221,9 @@ def _read_table(path: Path, remedy: str) -> pa.Table:
     for name, column in zip(table.column_names, table.columns, strict=True):
         has_numbers = pa.types.is_floating(column.type) or pa.types.is_integer(column.type)
         is_right = has_numbers == (name in ("repeat", "value", "chance"))
-        is_empty = pa.types.is_null(column.type) and (name == "chance" or not len(table))
-        if not (is_right or is_empty) or (column.null_count and name not in ("value", "chance")):
+        is_unknown = name == "chance" and pa.types.is_null(column.type)
+        is_whole = not column.null_count or name in ("value", "chance")
+        if len(table) and not ((is_right or is_unknown) and is_whole):  # columns without rows have any type
             raise SnellenError(f"{path}: {name} has cells of another type; {remedy}")
     return table
 

@@ -33,6 +33,11 @@ def parse_yaml(text: str) -> Any:
 class _PlainLoader(yaml.SafeLoader):
     depth = 0
 
+    def construct_scalar(self, node: yaml.ScalarNode) -> Any:
+        text = super().construct_scalar(node)
+        text.encode()  # raises UnicodeEncodeError for half of a surrogate pair, which no file can store
+        return text
+
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
         if self.check_event(yaml.AliasEvent):
             event = self.peek_event()  # type: ignore[no-untyped-call]
